@@ -1,0 +1,92 @@
+"""The exception tree of clue: one class per mistake, one line per message.
+
+::
+
+    ClueError
+    ├── UsageError          a command or an argument that makes no sense            exit status 2
+    ├── ConfigError         YAML that breaks a rule; carries every fault found      exit status 2
+    ├── TraceError          a trace that is missing, damaged or incomplete          exit status 2
+    ├── RecordError         a program that could not be recorded                    exit status 1
+    └── ReplayError         a simulation that cannot go on                          exit status 1
+        └── DeadlockError   every unfinished rank waits                             exit status 3
+
+Messages have the form *place: subject must rule, got value*. Only :mod:`clue.cli` turns an error into text and
+an exit status.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+
+class ClueError(Exception):
+    """Any error that clue reports without a traceback."""
+
+    exit_status = 1
+
+
+class UsageError(ClueError):
+    """Report a command or an argument that makes no sense."""
+
+    exit_status = 2
+
+
+class ConfigError(ClueError):
+    """Report everything that is wrong with an input file, all faults at once.
+
+    Args:
+        faults: One line each, of the form ``FILE:LINE:COLUMN: PATH subject must rule, got value``.
+    """
+
+    exit_status = 2
+
+    def __init__(self, faults: Sequence[str] | str) -> None:
+        self.faults: tuple[str, ...] = (faults,) if isinstance(faults, str) else tuple(faults)
+        super().__init__("\n".join(self.faults))
+
+
+class TraceError(ClueError):
+    """Report a trace that is missing, of another version, damaged or incomplete."""
+
+    exit_status = 2
+
+
+class RecordError(ClueError):
+    """Report a program that could not be recorded."""
+
+
+class ReplayError(ClueError):
+    """Report a simulation that cannot go on."""
+
+
+@dataclass(frozen=True)
+class Blocked:
+    """Say what one unfinished rank waits for when nothing can happen any more.
+
+    Attributes:
+        rank: Rank in the trace.
+        time: Its virtual time in seconds.
+        waits_for: The operation and its partner, in words.
+    """
+
+    rank: int
+    time: float
+    waits_for: str
+
+
+class DeadlockError(ReplayError):
+    """Report that every unfinished rank waits for something that cannot happen.
+
+    Args:
+        blocked: The unfinished ranks, in rank order.
+    """
+
+    exit_status = 3
+
+    def __init__(self, blocked: Sequence[Blocked]) -> None:
+        self.blocked = tuple(blocked)
+        shown = [f"rank {b.rank} at {b.time:.9g} s waits for {b.waits_for}" for b in self.blocked[:16]]
+        if len(self.blocked) > len(shown):
+            shown.append(f"and {len(self.blocked) - len(shown)} more ranks")
+        super().__init__("the simulated program deadlocks: " + "; ".join(shown))

@@ -1,0 +1,42 @@
+"""Delay curves: time as a piecewise-linear function of message size. The only place where they are evaluated."""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Curve:
+    """A piecewise-linear delay curve (CLUE paper, section 3: ``s = k·m + d``, or points with linear interpolation).
+
+    Segment i starts at ``sizes[i]`` bytes with ``times[i]`` seconds and rises by ``slopes[i]`` seconds per byte. Below
+    the first size the curve is constant; beyond the last it goes on with the last slope.
+    """
+
+    sizes: tuple[float, ...]
+    times: tuple[float, ...]
+    slopes: tuple[float, ...]
+
+    def __call__(self, nbytes: float) -> float:
+        """Return the delay of a message of so many bytes, in seconds."""
+        i = bisect_right(self.sizes, nbytes) - 1
+        if i < 0:
+            return self.times[0]
+        return self.times[i] + (nbytes - self.sizes[i]) * self.slopes[i]
+
+    @classmethod
+    def line(cls, latency: float, per_byte: float = 0.0) -> Curve:
+        """Return the straight line ``latency + per_byte · m``."""
+        return cls((0.0,), (latency,), (per_byte,))
+
+    @classmethod
+    def through(cls, points: Sequence[tuple[float, float]]) -> Curve:
+        """Return the curve through points (bytes, seconds), which must be sorted by strictly rising size."""
+        sizes, times = zip(*points, strict=True)
+        slopes = [
+            (t1 - t0) / (m1 - m0) for (m0, t0), (m1, t1) in zip(points, points[1:], strict=False)
+        ]
+        slopes.append(slopes[-1] if slopes else 0.0)
+        return cls(tuple(map(float, sizes)), tuple(map(float, times)), tuple(slopes))

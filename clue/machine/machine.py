@@ -1,0 +1,257 @@
+"""A virtual machine: node types, network and what changes over time. Values only; nothing here runs or reads.
+
+Words and parameters follow the CLUE paper, section 3. All times are in seconds, sizes in bytes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from enum import Enum
+
+from clue.errors import UsageError
+from clue.machine.curve import Curve
+from clue.units import Money
+
+
+class Waiting(Enum):
+    """What a rank does with its processor while it waits in MPI."""
+
+    YIELD = "yield"
+    POLL = "poll"
+
+
+@dataclass(frozen=True, slots=True)
+class NodeType:
+    """A kind of node.
+
+    Attributes:
+        name: Its name in the machine.
+        processors: CPU cores per node.
+        memory: Bytes per node; ``None`` if not stated (then no memory check is possible).
+        performance_factor: Multiplies recorded computation time; 0 leaves it unscaled (the paper's "real").
+        performance_factors: The same by region, where it differs.
+        speeds: flop/s by region; where the program declares its flops in a region, the factor is the recording
+            host's speed there divided by this, and takes precedence.
+        memory_contention: Share of its speed that a processor keeps when so many processors of the node are busy
+            (the paper's mcf, section 4.5), as ``{busy: {region: share}}``; region ``""`` stands for any other. The
+            entry of the largest ``busy`` not above the actual number counts; below the smallest the share is 1.
+        background_load: Competing processes that are always runnable on each node (a load average; may be fractional).
+        price: Price of one node.
+        initialisation_delay: Time before a spawned process starts.
+        spawn_delay: Time that a Spawn takes its caller.
+        packing_delay: Time per byte packed or unpacked.
+        reduction_delay: Time per byte combined in a reduction.
+        waiting: What a waiting rank does with its processor.
+        source: Where the figures come from.
+    """
+
+    name: str
+    processors: int = 1
+    memory: float | None = None
+    performance_factor: float = 1.0
+    performance_factors: Mapping[str, float] = field(default_factory=dict)
+    speeds: Mapping[str, float] = field(default_factory=dict)
+    memory_contention: Mapping[int, Mapping[str, float]] = field(default_factory=dict)
+    background_load: float = 0.0
+    price: Money | None = None
+    initialisation_delay: float = 0.0
+    spawn_delay: float = 0.0
+    packing_delay: float = 0.0
+    reduction_delay: float = 0.0
+    waiting: Waiting = Waiting.YIELD
+    source: str = ""
+
+    def factor(self, region: str) -> float:
+        """Return the multiplier of recorded computation time in a region (1 for the paper's 0)."""
+        return self.performance_factors.get(region, self.performance_factor) or 1.0
+
+    def share_kept(self, busy: int, region: str) -> float:
+        """Return the share of its speed that a processor keeps with so many busy ones, in a region."""
+        level = max((n for n in self.memory_contention if n <= busy), default=None)
+        if level is None:
+            return 1.0
+        by_region = self.memory_contention[level]
+        return by_region.get(region, by_region.get("", 1.0))
+
+
+@dataclass(frozen=True, slots=True)
+class Link:
+    """How messages between one pair of node types (or within a node) travel.
+
+    Attributes:
+        send_delay: s(m): the sender is blocked so long.
+        transmission_delay: t(m): further time until the message arrives.
+        receive_delay: Time used in a receive or probe call, whether it finds something or not.
+        eager_limit: Largest message sent without waiting for its receive; ``None``: all are.
+    """
+
+    send_delay: Curve
+    transmission_delay: Curve
+    receive_delay: float = 0.0
+    eager_limit: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Contention:
+    """The paper's contention model (section 4.2): communication times grow with simultaneous communications.
+
+    Attributes:
+        factors: ``(n, factor)`` by rising n, the first n being 1. Linear between entries, constant beyond the last.
+    """
+
+    factors: tuple[tuple[int, float], ...]
+
+    def factor(self, simultaneous: int) -> float:
+        """Return the factor for so many communications under way, the new one included."""
+        low_n, low = self.factors[0]
+        for n, factor in self.factors:
+            if simultaneous < n:
+                return low + (factor - low) * (simultaneous - low_n) / (n - low_n)
+            low_n, low = n, factor
+        return low
+
+    @property
+    def measured_up_to(self) -> int:
+        """The largest number of simultaneous communications in the table."""
+        return self.factors[-1][0]
+
+
+@dataclass(frozen=True, slots=True)
+class AlgorithmChoice:
+    """The algorithms of one collective by message size.
+
+    Attributes:
+        thresholds: ``(up_to, algorithm)`` by rising size in bytes; the last ``up_to`` is infinite. The size is that of
+            the collective's ``nbytes`` as defined in :mod:`clue.trace.ops` (for gather, scatter, allgather: one
+            block; for alltoall: the block to one rank).
+    """
+
+    thresholds: tuple[tuple[float, str], ...]
+
+    def algorithm(self, nbytes: float) -> str:
+        """Return the algorithm for this size."""
+        return next(name for up_to, name in self.thresholds if nbytes <= up_to)
+
+
+@dataclass(frozen=True, slots=True)
+class Network:
+    """The network of a machine.
+
+    Attributes:
+        between_nodes: Link between ranks of different nodes.
+        within_node: Link between ranks of one node.
+        pairs: Links between different nodes of two types that differ from ``between_nodes``; keyed by both orders.
+        within: Links within a node of one type that differ from ``within_node``.
+        contention: The contention table over communications between nodes, or ``None``.
+        collectives: Chosen algorithms by collective name (``"allreduce"``); others follow ``collective_library``.
+        collective_library: Whose default choices apply: ``"mpich"`` or ``"openmpi"``.
+    """
+
+    between_nodes: Link
+    within_node: Link
+    pairs: Mapping[tuple[str, str], Link] = field(default_factory=dict)
+    within: Mapping[str, Link] = field(default_factory=dict)
+    contention: Contention | None = None
+    collectives: Mapping[str, AlgorithmChoice] = field(default_factory=dict)
+    collective_library: str = "mpich"
+
+    def link(self, sender: str, receiver: str, same_node: bool) -> Link:
+        """Return the link from a node of one type to one of another, or within a node."""
+        if same_node:
+            return self.within.get(sender, self.within_node)
+        return self.pairs.get((sender, receiver), self.between_nodes)
+
+
+@dataclass(frozen=True, slots=True)
+class Machine:
+    """A virtual cluster.
+
+    Attributes:
+        name: Its name.
+        nodes: The type of each node, by node index.
+        network: How its nodes talk.
+        changes: ``(time, machine)`` by rising time: from this virtual time on the parameters are those of that
+            machine, which has the same nodes and processors (the paper: parameters "may be changed dynamically").
+        price: Price of the whole, if stated.
+        source: Where the figures come from.
+        notes: What a reader of results should know about this model; shown beside them.
+        reference_processor: Processor that the performance factors are relative to, as the trace's head names it.
+    """
+
+    name: str
+    nodes: tuple[NodeType, ...]
+    network: Network
+    changes: tuple[tuple[float, Machine], ...] = ()
+    price: Money | None = None
+    source: str = ""
+    notes: tuple[str, ...] = ()
+    reference_processor: str = ""
+
+    @property
+    def processors(self) -> int:
+        """Number of processors of all nodes."""
+        return sum(node.processors for node in self.nodes)
+
+    def node_types(self) -> dict[str, NodeType]:
+        """Return the node types in use, by name."""
+        return {node.name: node for node in self.nodes}
+
+
+@dataclass(frozen=True, slots=True)
+class Placement:
+    """Where ranks run.
+
+    Attributes:
+        nodes: Node index of each rank. Ranks beyond a node's processors share them.
+    """
+
+    nodes: tuple[int, ...]
+
+    @classmethod
+    def block(cls, machine: Machine, ranks: int, per_processor: int = 1) -> Placement:
+        """Fill node after node, ``per_processor`` ranks to each processor.
+
+        Raises:
+            UsageError: If the machine has too few processors.
+        """
+        slots = [i for i, node in enumerate(machine.nodes) for _ in range(node.processors * per_processor)]
+        return cls(tuple(_enough(slots, ranks, machine, per_processor)))
+
+    @classmethod
+    def cyclic(cls, machine: Machine, ranks: int, per_processor: int = 1) -> Placement:
+        """Deal ranks out to the nodes in turn, ``per_processor`` ranks to each processor.
+
+        Raises:
+            UsageError: If the machine has too few processors.
+        """
+        room = [node.processors * per_processor for node in machine.nodes]
+        slots = [i for turn in range(max(room, default=0)) for i, n in enumerate(room) if n > turn]
+        return cls(tuple(_enough(slots, ranks, machine, per_processor)))
+
+    @classmethod
+    def listed(cls, machine: Machine, nodes: tuple[int, ...], ranks: int) -> Placement:
+        """Place each rank on the node listed for it; a node may be listed more often than it has processors.
+
+        Raises:
+            UsageError: If the list has another length, or names a node that is not there.
+        """
+        if len(nodes) != ranks:
+            raise UsageError(f"placement: list must name one node per rank ({ranks}), got {len(nodes)}")
+        for rank, node in enumerate(nodes):
+            if not 0 <= node < len(machine.nodes):
+                raise UsageError(
+                    f"placement: node of rank {rank} must be from 0 to {len(machine.nodes) - 1}, got {node}"
+                )
+        return cls(nodes)
+
+
+def _enough(slots: list[int], ranks: int, machine: Machine, per_processor: int) -> list[int]:
+    if ranks > len(slots):
+        each = f" with {per_processor} per processor" if per_processor > 1 else ""
+        raise UsageError(
+            f"placement: ranks must be at most {len(slots)} on {machine.name} "
+            f"({len(machine.nodes)} nodes, {machine.processors} processors){each}, got {ranks}: "
+            "list a node for each rank to let ranks share processors"
+        )
+    return slots[:ranks]

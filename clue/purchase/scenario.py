@@ -1,0 +1,111 @@
+"""What is compared: programs, workloads, options to buy, and what counts. Values only."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from enum import Enum
+from pathlib import Path
+
+from clue.machine import Machine
+from clue.units import Money
+
+
+class Criterion(Enum):
+    """What the ranking is by (see :mod:`clue.purchase.ranking`)."""
+
+    POINTS = "points"
+    MAKESPAN = "makespan"
+    THROUGHPUT = "throughput"
+    COST_PER_RUN = "cost_per_run"
+
+
+@dataclass(frozen=True, slots=True)
+class Program:
+    """A program that can be had as a trace at a number of ranks.
+
+    Attributes:
+        script: Python program to record, or ``None`` if only traces are given.
+        arguments: Its arguments; ``{ranks}`` stands for the number of ranks.
+        trace: Path of a recorded trace; ``{ranks}`` in it stands for the number of ranks. Preferred to recording.
+    """
+
+    script: Path | None = None
+    arguments: tuple[str, ...] = ()
+    trace: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Kernel:
+    """One program of a workload.
+
+    Attributes:
+        name: Its name in tables.
+        program: What runs.
+        share: Its share of the workload's points; the shares of a workload add up to 1.
+    """
+
+    name: str
+    program: Program
+    share: float = 1.0
+
+
+@dataclass(frozen=True, slots=True)
+class Workload:
+    """What has to be run, and how it may be split.
+
+    Attributes:
+        name: Its name.
+        kernels: Programs that run one after the other; most workloads have one.
+        instances: Independent copies to run (the paper's high-level parallelism); ``None``: as many as fill the machine.
+        ranks: Allowed ranks per instance (low-level parallelism).
+        weight: Share of the whole score.
+        memory: Bytes per rank, by ranks per instance, where stated; else the traces' measured peak counts.
+        order: ``"block"`` or ``"cyclic"`` placement.
+        ranks_per_processor: How many ranks may share a processor.
+    """
+
+    name: str
+    kernels: tuple[Kernel, ...]
+    instances: int | None = 1
+    ranks: tuple[int, ...] = (1,)
+    weight: float = 1.0
+    memory: Mapping[int, float] = field(default_factory=dict)
+    order: str = "block"
+    ranks_per_processor: int = 1
+
+
+@dataclass(frozen=True, slots=True)
+class Option:
+    """A machine that could be bought.
+
+    Attributes:
+        name: Its name.
+        machine: What it is.
+        price: What it costs, or ``None`` if unknown.
+    """
+
+    name: str
+    machine: Machine
+    price: Money | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Scenario:
+    """A whole comparison.
+
+    Attributes:
+        name: Its name.
+        budget: What may be spent, or ``None`` for no limit.
+        workloads: What has to run.
+        options: What could be bought.
+        criterion: What counts.
+        notes: What a reader of the ranking should know.
+    """
+
+    name: str
+    workloads: tuple[Workload, ...]
+    options: tuple[Option, ...]
+    budget: Money | None = None
+    criterion: Criterion = Criterion.POINTS
+    notes: tuple[str, ...] = ()

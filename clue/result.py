@@ -1,0 +1,116 @@
+"""What a replay yields. Figures only; :mod:`clue.report` turns them into text and pictures.
+
+=============  ====  ===================================================================================
+field          unit  meaning
+=============  ====  ===================================================================================
+makespan       s     virtual time 0 to the last finish of any rank
+finish         s     virtual time at which the rank's program ended: compute + communicate + wait
+compute        s     computation bursts as they ran there: scaled, shared, slowed by memory contention
+communicate    s     send, receive and packing delays and reductions: processor time spent on messages
+wait           s     the rest: waiting for messages, partners, requests, or for being spawned
+=============  ====  ===================================================================================
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from enum import IntEnum
+
+import numpy as np
+import numpy.typing as npt
+
+
+class Activity(IntEnum):
+    """What a rank does during a segment of the timeline."""
+
+    COMPUTE = 0
+    SEND = 1
+    RECEIVE = 2
+    WAIT = 3
+
+
+#: One segment of a timeline: of a rank, from begin to end (seconds), doing ``activity`` in ``region`` (an index).
+SEGMENT = np.dtype([("rank", "<i4"), ("activity", "u1"), ("region", "<u2"), ("begin", "<f8"), ("end", "<f8")])
+
+
+@dataclass(frozen=True, slots=True)
+class RankResult:
+    """One rank's figures, in seconds of virtual time."""
+
+    rank: int
+    node: int
+    finish: float
+    compute: float
+    communicate: float
+    wait: float
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Timeline:
+    """What every rank did when.
+
+    Attributes:
+        segments: Array of :data:`SEGMENT`, by rank and time; gaps do not occur before a rank's finish.
+        regions: Names for the region indices.
+    """
+
+    segments: npt.NDArray[np.void]
+    regions: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Traffic:
+    """Who sent how much to whom, collectives included as lowered.
+
+    Attributes:
+        messages: Number of messages, shape (ranks, ranks), sender first.
+        nbytes: Bytes, same shape.
+    """
+
+    messages: npt.NDArray[np.int64]
+    nbytes: npt.NDArray[np.int64]
+
+
+@dataclass(frozen=True, slots=True)
+class Unmodelled:
+    """Calls of one name that the simulation left out.
+
+    Attributes:
+        call: Its name in MPI.
+        count: How often the program made it.
+        seconds: Wall time it took when recorded, summed over ranks.
+    """
+
+    call: str
+    count: int
+    seconds: float
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Result:
+    """What a simulation yields.
+
+    Attributes:
+        makespan: Virtual time from 0 to the last finish, seconds.
+        engine: Which engine computed it.
+        ranks: Figures by rank; with several instances, instance by instance.
+        warnings: What a reader must know beside the figures.
+        unmodelled: Calls left out, by name.
+        compute_by_region: Seconds of computation, summed over ranks, by region name.
+        instances: How many copies of the program ran side by side.
+        ops: How many ops were replayed.
+        timeline: If asked for.
+        traffic: If asked for.
+    """
+
+    makespan: float
+    engine: str
+    ranks: tuple[RankResult, ...]
+    warnings: tuple[str, ...] = ()
+    unmodelled: tuple[Unmodelled, ...] = ()
+    compute_by_region: Mapping[str, float] = field(default_factory=dict)
+    instances: int = 1
+    ops: int = 0
+    timeline: Timeline | None = None
+    traffic: Traffic | None = None

@@ -1,0 +1,163 @@
+"""Building a trace in memory, op by op: for importers, generated workloads and tests."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from clue.trace.head import Communicator, Head, RankHead
+from clue.trace.ops import COLUMNS, NO_REQUEST, Flag, Op
+from clue.trace.store import Ops, Trace, check_meaning
+
+_DEFAULTS = {"request": NO_REQUEST}
+_NAMES = tuple(name for name, _, _ in COLUMNS)
+
+
+class RankBuilder:
+    """Ops of one rank, in program order. Times are in seconds, sizes in bytes, ranks within ``comm``."""
+
+    def __init__(self, trace: TraceBuilder, rank: int) -> None:
+        self._trace = trace
+        self._rank = rank
+        self._burst = 0.0
+        self._region = 0
+        self._requests = 0
+        self.rows: list[tuple[int, ...]] = []
+        self.extras: list[int] = []
+
+    def compute(self, seconds: float, region: str = "") -> None:
+        """Add a computation burst of so much CPU time, in a region."""
+        index = self._trace.region(region)
+        if index != self._region:
+            self._end_burst()
+            self._region = index
+        self._burst += seconds
+
+    def add(self, op: Op, *, extras: Sequence[int] = (), call: str | None = None, **fields: int) -> None:
+        """Add any op with its fields (see :mod:`clue.trace.ops`)."""
+        row = {**_DEFAULTS, **fields, "op": int(op), "region": self._region, "cpu": round(self._burst * 1e9)}
+        self._burst = 0.0
+        if extras:
+            row |= {"extra": len(self.extras), "count": len(extras)}
+            self.extras.extend(extras)
+        row["call"] = self._trace.call(call or op.name.capitalize())
+        self.rows.append(tuple(row.get(name, 0) for name in _NAMES))
+
+    def send(self, dest: int, nbytes: int, tag: int = 0, comm: int = 0, flags: int = 0) -> None:
+        """Add a blocking send."""
+        self.add(Op.SEND, peer=dest, nbytes=nbytes, tag=tag, comm=comm, flags=flags)
+
+    def recv(self, source: int, tag: int = 0, comm: int = 0, flags: int = 0) -> None:
+        """Add a blocking receive from the source it matched."""
+        self.add(Op.RECV, peer=source, tag=tag, comm=comm, flags=flags)
+
+    def isend(self, dest: int, nbytes: int, tag: int = 0, comm: int = 0, flags: int = 0) -> int:
+        """Add a nonblocking send; returns its request."""
+        return self._start(Op.ISEND, peer=dest, nbytes=nbytes, tag=tag, comm=comm, flags=flags)
+
+    def irecv(self, source: int, tag: int = 0, comm: int = 0, flags: int = 0) -> int:
+        """Add a nonblocking receive; returns its request."""
+        return self._start(Op.IRECV, peer=source, tag=tag, comm=comm, flags=flags)
+
+    def sendrecv(self, dest: int, nbytes: int, source: int, sendtag: int = 0, recvtag: int = 0, comm: int = 0) -> None:
+        """Add a Sendrecv as the recorder does: a receive posted, a send started, and the wait for both."""
+        receive = self.irecv(source, recvtag, comm)
+        send = self.isend(dest, nbytes, sendtag, comm, flags=Flag.CONTINUED)
+        self.add(Op.WAIT, extras=(receive, send), flags=Flag.CONTINUED)
+
+    def wait(self, *requests: int) -> None:
+        """Add a wait for all of these requests."""
+        if len(requests) == 1:
+            self.add(Op.WAIT, request=requests[0])
+        else:
+            self.add(Op.WAIT, extras=requests)
+
+    def collective(self, op: Op, nbytes: int = 0, root: int = 0, comm: int = 0, extras: Sequence[int] = ()) -> None:
+        """Add a blocking collective."""
+        self.add(op, nbytes=nbytes, peer=root, comm=comm, extras=extras)
+
+    def icollective(self, op: Op, nbytes: int = 0, root: int = 0, comm: int = 0, extras: Sequence[int] = ()) -> int:
+        """Add a nonblocking collective; returns its request."""
+        return self._start(op, nbytes=nbytes, peer=root, comm=comm, flags=Flag.NONBLOCKING, extras=extras)
+
+    def finish(self) -> None:
+        """Close the last burst."""
+        self._end_burst()
+
+    def _start(self, op: Op, extras: Sequence[int] = (), **fields: int) -> int:
+        request = self._requests
+        self._requests += 1
+        self.add(op, request=request, extras=extras, **fields)
+        return request
+
+    def _end_burst(self) -> None:
+        if self._burst:
+            self.add(Op.COMPUTE)
+
+
+class TraceBuilder:
+    """A trace under construction: ``builder[rank]`` takes that rank's ops, :meth:`build` closes it."""
+
+    def __init__(self, ranks: int, program: str = "built") -> None:
+        self._program = program
+        self._calls: dict[str, int] = {}
+        self._regions: dict[str, int] = {"": 0}
+        self._communicators = [Communicator("WORLD", tuple(range(ranks)), None, 0)]
+        self._flops: list[dict[int, float]] = [{} for _ in range(ranks)]
+        self._memory = [0] * ranks
+        self._ranks = [RankBuilder(self, rank) for rank in range(ranks)]
+
+    def __getitem__(self, rank: int) -> RankBuilder:
+        return self._ranks[rank]
+
+    def __iter__(self):  # type: ignore[no-untyped-def] # noqa: ANN204
+        return iter(self._ranks)
+
+    def region(self, name: str) -> int:
+        """Return the index of a region, new or known."""
+        return self._regions.setdefault(name, len(self._regions))
+
+    def call(self, name: str) -> int:
+        """Return the index of a call's name, new or known."""
+        return self._calls.setdefault(name, len(self._calls))
+
+    def communicator(self, group: Sequence[int], name: str = "Create") -> int:
+        """Add an intracommunicator of these ranks of the trace; returns its index."""
+        self._communicators.append(Communicator(name, tuple(group), None, len(self._communicators)))
+        return len(self._communicators) - 1
+
+    def declare(self, rank: int, *, region: str = "", flops: float = 0.0, peak_memory: int = 0) -> None:
+        """Declare a rank's work in a region, or its peak memory in bytes."""
+        if flops:
+            index = self.region(region)
+            self._flops[rank][index] = self._flops[rank].get(index, 0.0) + flops
+        self._memory[rank] = max(self._memory[rank], peak_memory)
+
+    def build(self) -> Trace:
+        """Close all ranks and return the trace, checked."""
+        for rank in self._ranks:
+            rank.finish()
+        table = np.array([row for rank in self._ranks for row in rank.rows], dtype=np.int64).reshape(-1, len(COLUMNS))
+        columns = {name: table[:, i].astype(kind) for i, (name, kind, _) in enumerate(COLUMNS)}
+        extras = np.array([entry for rank in self._ranks for entry in rank.extras], dtype=np.int64)
+        head = Head(
+            program=self._program,
+            arguments=(),
+            rank_heads=tuple(
+                RankHead(host="", peak_memory=memory, cpu=0.0, wall=0.0, flops=flops)
+                for memory, flops in zip(self._memory, self._flops, strict=True)
+            ),
+            offsets=_offsets([len(rank.rows) for rank in self._ranks]),
+            extra_offsets=_offsets([len(rank.extras) for rank in self._ranks]),
+            calls=tuple(self._calls),
+            regions=tuple(self._regions),
+            communicators=tuple(self._communicators),
+        )
+        trace = Trace(head, Ops(**columns, extras=extras))
+        check_meaning(trace)
+        return trace
+
+
+def _offsets(lengths: Sequence[int]) -> tuple[int, ...]:
+    return tuple(int(n) for n in np.cumsum([0, *lengths]))

@@ -1,0 +1,131 @@
+"""What one row of a trace means: op codes, flags, and the row layout. The contract between recorder and kernel.
+
+A trace is, per rank, a sequence of *ops*. Each op is one MPI call with the computation burst before it; a call that
+does several things at once (Sendrecv, Startall) is several ops, all but the first flagged ``CONTINUED`` with an
+empty burst. Ranks in an op (``peer``, entries of ``extra``) count within its communicator, as in the program; the
+communicator table of the head translates them to ranks of the trace. A message's size stands with its sender.
+
+========================= ===========================================================================================
+op                        fields used beyond burst, times, call and region
+========================= ===========================================================================================
+``COMPUTE``               none: a burst with no call behind it (the end of the program)
+``SEND`` ``ISEND``        comm, peer = dest, tag, nbytes; mode flags; ISEND: request
+``RECV`` ``IRECV``        comm, peer = source, tag as *matched* when recorded, wildcards flagged; IRECV: request
+``WAIT``                  request (count = 0), or extra = the requests; those completed when recorded, all of them
+``POLL``                  a Test or probe that found nothing: comm, peer, tag where known
+``PROBE``                 comm, peer, tag as matched; also a successful Iprobe
+``MPROBE`` ``MRECV``      the matched probe posts the receive: comm, peer, tag, request; MRECV: request
+``PACK``                  nbytes packed or unpacked
+collectives               comm; peer = root where there is one; NONBLOCKING: request; nbytes as follows
+  ``BARRIER``             0
+  ``BCAST``               the payload
+  ``REDUCE`` ``ALLREDUCE``
+  ``SCAN`` ``EXSCAN``     one rank's vector
+  ``GATHER(V)``           this rank's contribution
+  ``SCATTER(V)``          the block this rank receives
+  ``ALLGATHER(V)``        this rank's contribution
+  ``ALLTOALL``            the block to each rank
+  ``ALLTOALLV``           extra = sizes sent to each rank of the communicator (also Alltoallw)
+  ``REDUCE_SCATTER``      the block this rank receives
+  ``NEIGHBOR``            extra = n_out, dests…, sizes…, n_in, sources… (any neighbourhood collective)
+  ``COMM``                0: a collective communicator constructor on ``comm``, costed as an allreduce of 8 B
+``SPAWN``                 comm, peer = root, nbytes = children, extra = the index of their world in the head
+``LOCAL``                 a call that costs nothing in the model (Send_init, Attach_buffer, …)
+``OTHER``                 a call the simulator does not model (RMA, MPI-IO, …): named and timed, reported, skipped
+========================= ===========================================================================================
+
+``peer`` is ``PROC_NULL`` (-1) for a null partner: such an op moves nothing and costs nothing. A receive that was
+cancelled carries ``CANCELLED`` and is skipped. ``IRECV`` rows are completed by the recorder when the request is.
+"""
+
+from __future__ import annotations
+
+import struct
+from enum import IntEnum, IntFlag
+
+TRACE_FORMAT = "clue-trace"
+#: Raised with every change of the layout or of the meaning of a field; see CHANGELOG.md for the history.
+TRACE_VERSION = 1
+
+PROC_NULL = -1
+ANY = -2
+NO_REQUEST = -1
+
+
+class Op(IntEnum):
+    """Code of an op; 0 is no op (an unwritten row)."""
+
+    COMPUTE = 1
+    SEND = 2
+    RECV = 3
+    ISEND = 4
+    IRECV = 5
+    WAIT = 6
+    POLL = 7
+    PROBE = 8
+    MPROBE = 9
+    MRECV = 10
+    PACK = 11
+    SPAWN = 12
+    LOCAL = 13
+    OTHER = 14
+    BARRIER = 20
+    BCAST = 21
+    REDUCE = 22
+    ALLREDUCE = 23
+    SCAN = 24
+    EXSCAN = 25
+    GATHER = 26
+    GATHERV = 27
+    SCATTER = 28
+    SCATTERV = 29
+    ALLGATHER = 30
+    ALLGATHERV = 31
+    ALLTOALL = 32
+    ALLTOALLV = 33
+    REDUCE_SCATTER = 34
+    NEIGHBOR = 35
+    COMM = 36
+
+
+#: Ops that every member of the communicator takes part in, lowered by :mod:`clue.collectives`.
+COLLECTIVES = frozenset(op for op in Op if op >= Op.BARRIER)
+#: Collectives with a root.
+ROOTED = frozenset({Op.BCAST, Op.REDUCE, Op.GATHER, Op.GATHERV, Op.SCATTER, Op.SCATTERV})
+
+
+class Flag(IntFlag):
+    """Flags of an op."""
+
+    CONTINUED = 1  # belongs to the call of the row before
+    SYNCHRONOUS = 2  # Ssend family: rendezvous whatever the size
+    BUFFERED = 4  # Bsend family: eager whatever the size
+    READY = 8  # Rsend family
+    ANY_SOURCE = 16  # the receive or probe named no source
+    ANY_TAG = 32  # … or no tag
+    NONBLOCKING = 64  # a nonblocking collective
+    CANCELLED = 128  # a receive that was cancelled
+    PERSISTENT = 256  # started from a persistent request
+    PICKLED = 512  # a lower-case call
+    INTER = 1024  # on an intercommunicator: peer counts in the remote group
+
+
+#: Columns of a trace in the order of a recorded row: name, numpy type, struct code.
+COLUMNS: tuple[tuple[str, str, str], ...] = (
+    ("cpu", "<i8", "q"),  # CPU time of the burst before the call, ns
+    ("begin", "<i8", "q"),  # wall time of the call's begin since the recording began, ns
+    ("took", "<i8", "q"),  # wall time inside the call, ns
+    ("nbytes", "<i8", "q"),
+    ("peer", "<i4", "i"),
+    ("tag", "<i4", "i"),
+    ("comm", "<i4", "i"),  # index in the head's communicators
+    ("request", "<i4", "i"),  # serial number within the rank, or NO_REQUEST
+    ("extra", "<i4", "i"),  # where this op's entries begin in the rank's extra column
+    ("count", "<i4", "i"),  # how many entries it has there
+    ("call", "<u2", "H"),  # index in the head's calls: the MPI call by name
+    ("region", "<u2", "H"),  # index in the head's regions; 0 is outside any region
+    ("flags", "<u2", "H"),
+    ("op", "|u1", "B"),
+)
+#: A row as the recorder writes it: 64 bytes, little-endian.
+ROW = struct.Struct("<" + "".join(code for _, _, code in COLUMNS) + "x")
