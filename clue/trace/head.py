@@ -70,6 +70,7 @@ class Head:
         settings: Environment variables the recorder set.
         overhead: Measured cost of recording one call, seconds.
         recorded: Date and time, ISO 8601.
+        notes: What a reader of results should know about the recording.
         checksums: CRC-32 of each column.
     """
 
@@ -88,6 +89,7 @@ class Head:
     settings: Mapping[str, str] = field(default_factory=dict)
     overhead: float = 0.0
     recorded: str = ""
+    notes: tuple[str, ...] = ()
     checksums: Mapping[str, int] = field(default_factory=dict)
 
     def to_json(self) -> str:
@@ -137,6 +139,7 @@ class Head:
                     name: data[name]
                     for name in ("processor", "mpi", "python", "clock", "settings", "overhead", "recorded")
                 },
+                notes=tuple(map(str, data.get("notes", ()))),
                 checksums={str(k): int(v) for k, v in data["checksums"].items()},
             )
         except (KeyError, TypeError, ValueError, AttributeError) as error:
