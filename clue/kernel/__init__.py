@@ -1,0 +1,6 @@
+"""The simulation: a trace, a machine and a placement go in, a result comes out."""
+
+from clue.kernel.program import Program, compile_program
+from clue.kernel.simulate import ENGINES, simulate
+
+__all__ = ["ENGINES", "Program", "compile_program", "simulate"]

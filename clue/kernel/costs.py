@@ -1,0 +1,133 @@
+"""Durations on a machine: what an op costs whom, given where ranks are and when it happens. Pure look-ups."""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Mapping
+from typing import NamedTuple
+
+from clue.collectives import Collective, default_choice
+from clue.machine import Link, Machine, NodeType, Placement
+
+
+class MessageCost(NamedTuple):
+    """Delays of one message, in seconds, before any contention.
+
+    Attributes:
+        send: The sender is blocked so long.
+        transmission: Further time until arrival.
+        receive: The receiving call's time.
+        eager: Whether the message is sent without waiting for its receive.
+        answer: Travel time of the receiver's answer to a rendezvous: an empty message the other way.
+        envelope: Travel time of an empty message this way: when a probe can see a rendezvous.
+        between_nodes: Whether it crosses the network.
+    """
+
+    send: float
+    transmission: float
+    receive: float
+    eager: bool
+    answer: float
+    envelope: float
+    between_nodes: bool
+
+
+class Costs:
+    """Costs of ops on a machine with ranks placed on it.
+
+    Args:
+        machine: The machine, with its changes.
+        placement: Node of each rank.
+        regions: Region names, by index.
+        host_speeds: flop/s of the recording host by region, where known.
+    """
+
+    def __init__(
+        self, machine: Machine, placement: Placement, regions: tuple[str, ...], host_speeds: Mapping[str, float]
+    ) -> None:
+        self.machine = machine
+        self.placement = placement
+        self.regions = regions
+        self.host_speeds = host_speeds
+        self._times = [at for at, _ in machine.changes]
+        self._epochs = [machine, *(changed for _, changed in machine.changes)]
+        self._messages: list[dict[tuple[int, int, int], MessageCost]] = [{} for _ in self._epochs]
+        self._algorithms: dict[tuple[str, int, int], str] = {}
+
+    @property
+    def change_times(self) -> list[float]:
+        """Virtual times at which parameters change."""
+        return self._times
+
+    def epoch(self, time: float) -> int:
+        """Return the index of the machine in force at a time: from its change on, inclusive."""
+        return bisect_right(self._times, time) if self._times else 0
+
+    def node_type(self, node: int, time: float) -> NodeType:
+        """Return the type of a node as it is at a time."""
+        return self._epochs[self.epoch(time)].nodes[node]
+
+    def factors(self, node_type: NodeType) -> list[float]:
+        """Return the multiplier of recorded computation time by region index.
+
+        A speed (flop/s) in a region whose program declares its operations takes precedence: the factor is then the
+        recording host's speed divided by it.
+        """
+        return [
+            self.host_speeds[region] / node_type.speeds[region]
+            if region in node_type.speeds and region in self.host_speeds
+            else node_type.factor(region)
+            for region in self.regions
+        ]
+
+    def message(self, source: int, dest: int, nbytes: int, time: float) -> MessageCost:
+        """Return the delays of a message that starts at a time."""
+        epoch = bisect_right(self._times, time) if self._times else 0
+        known = self._messages[epoch]
+        key = (source, dest, nbytes)
+        cost = known.get(key)
+        if cost is None:
+            cost = known[key] = self._message(self._epochs[epoch], source, dest, nbytes)
+        return cost
+
+    def _message(self, machine: Machine, source: int, dest: int, nbytes: int) -> MessageCost:
+        nodes = self.placement.nodes
+        here, there = nodes[source], nodes[dest]
+        types = machine.nodes[here].name, machine.nodes[there].name
+        same = here == there
+        link = machine.network.link(*types, same)
+        back = machine.network.link(*reversed(types), same)
+        return MessageCost(
+            send=link.send_delay(nbytes),
+            transmission=link.transmission_delay(nbytes),
+            receive=link.receive_delay,
+            eager=link.eager_limit is None or nbytes <= link.eager_limit,
+            answer=_empty_message(back),
+            envelope=_empty_message(link),
+            between_nodes=not same,
+        )
+
+    def poll_delay(self, rank: int, time: float) -> float:
+        """Return the time of a receive or probe call that names no partner."""
+        machine = self._epochs[self.epoch(time)]
+        name = machine.nodes[self.placement.nodes[rank]].name
+        return machine.network.link(name, name, same_node=len(machine.nodes) == 1).receive_delay
+
+    def algorithm(self, collective: Collective) -> str:
+        """Return the algorithm that this machine uses for a collective."""
+        nbytes = max(collective.sizes, default=0)
+        key = (collective.name, collective.size, nbytes)
+        name = self._algorithms.get(key)
+        if name is None:
+            network = self.machine.network
+            choice = network.collectives.get(collective.name)
+            name = self._algorithms[key] = (
+                choice.algorithm(nbytes)
+                if choice is not None
+                else default_choice(network.collective_library, collective.name, nbytes, collective.size)
+            )
+        return name
+
+
+def _empty_message(link: Link) -> float:
+    return link.send_delay(0) + link.transmission_delay(0)

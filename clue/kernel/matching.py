@@ -1,0 +1,125 @@
+"""MPI matching: messages and receives of one channel meet in order.
+
+A channel is (context, source, dest, tag). In a replay every receive names the source and tag it matched when
+recorded, so MPI's rule - by communicator, source and tag, in order - comes down to first in, first out per channel,
+and matching does not depend on the order in which ranks are simulated.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+
+import simpy
+
+Channel = tuple[int, int, int, int]
+
+
+class Message:
+    """A message on its way.
+
+    Attributes:
+        source: Sending rank.
+        dest: Receiving rank.
+        nbytes: Size.
+        ready: When the send call began, seconds.
+        envelope: When a probe can see it.
+        sent: When the sender is free of it, or ``None`` while a rendezvous is open.
+        arrival: When it has arrived, or ``None`` while a rendezvous is open.
+        busy: How long the sender is blocked once the data go, where it has not been paid yet.
+        waiter: Event of a sender blocked until ``sent`` is known.
+    """
+
+    __slots__ = ("arrival", "busy", "dest", "envelope", "nbytes", "ready", "sent", "source", "waiter")
+
+    def __init__(self, source: int, dest: int, nbytes: int, ready: float) -> None:
+        self.source = source
+        self.dest = dest
+        self.nbytes = nbytes
+        self.ready = ready
+        self.envelope = ready
+        self.busy = 0.0
+        self.sent: float | None = None
+        self.arrival: float | None = None
+        self.waiter: simpy.Event | None = None
+
+    @property
+    def end(self) -> float | None:
+        """When the send is complete, or ``None`` while that is open."""
+        return self.sent
+
+
+class Receive:
+    """A posted receive.
+
+    Attributes:
+        posted: When the receive was posted, seconds; ``None`` for a matched probe whose receive is still to come.
+        cost: Time of the receive call.
+        message: What it matched.
+        waiter: Event of a receiver blocked until the message's arrival is known.
+    """
+
+    __slots__ = ("cost", "message", "posted", "waiter")
+
+    def __init__(self, posted: float | None) -> None:
+        self.posted = posted
+        self.cost = 0.0
+        self.message: Message | None = None
+        self.waiter: simpy.Event | None = None
+
+    @property
+    def end(self) -> float | None:
+        """When the message has arrived, or ``None`` while that is open."""
+        return None if self.message is None else self.message.arrival
+
+
+class Mailboxes:
+    """The queues of one program: unexpected messages and posted receives, by channel; at most one holds anything."""
+
+    def __init__(self) -> None:
+        self._unexpected: dict[Channel, deque[Message]] = {}
+        self._posted: dict[Channel, deque[Receive]] = {}
+        self._probes: dict[Channel, simpy.Event] = {}
+
+    def deliver(self, channel: Channel, message: Message) -> Receive | None:
+        """Match a message with the first receive posted for it, or keep it; returns the receive."""
+        posted = self._posted.get(channel)
+        if posted is not None:
+            receive = posted.popleft()
+            if not posted:
+                del self._posted[channel]
+            receive.message = message
+            return receive
+        queue = self._unexpected.get(channel)
+        if queue is None:
+            self._unexpected[channel] = deque((message,))
+        else:
+            queue.append(message)
+        probe = self._probes.pop(channel, None)
+        if probe is not None:
+            probe.succeed()
+        return None
+
+    def post(self, channel: Channel, receive: Receive) -> Message | None:
+        """Match a receive with the first message kept for it, or keep it; returns the message."""
+        queue = self._unexpected.get(channel)
+        if queue is not None:
+            message = queue.popleft()
+            if not queue:
+                del self._unexpected[channel]
+            receive.message = message
+            return message
+        self._posted.setdefault(channel, deque()).append(receive)
+        return None
+
+    def peek(self, channel: Channel) -> Message | None:
+        """Return the message that the next receive would match, if it has been sent."""
+        queue = self._unexpected.get(channel)
+        return queue[0] if queue else None
+
+    def await_message(self, channel: Channel, event: simpy.Event) -> None:
+        """Let an event happen when an unexpected message of this channel comes in."""
+        self._probes[channel] = event
+
+    def left_over(self) -> list[Message]:
+        """Return messages that no receive took."""
+        return [message for queue in self._unexpected.values() for message in queue]

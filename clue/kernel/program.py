@@ -1,0 +1,228 @@
+"""A trace made ready to replay: rows as plain tuples, partners as ranks of the trace, collectives assembled.
+
+Nothing here depends on a machine, so one program serves any number of simulations.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from clue.collectives import Collective
+from clue.errors import ReplayError
+from clue.result import Unmodelled
+from clue.trace import COLLECTIVES, PROC_NULL, Flag, Op, Ops, Trace
+
+
+class Row(NamedTuple):
+    """One op of one rank, decoded.
+
+    ``cpu`` is in seconds; ``peer`` is a rank of the trace (``PROC_NULL`` and ``ANY`` stay); ``members`` is the
+    communicator's group; ``requests`` are those a wait names; ``entries`` the op's extras otherwise.
+    """
+
+    op: int
+    cpu: float
+    region: int
+    peer: int
+    tag: int
+    context: int
+    nbytes: int
+    request: int
+    flags: int
+    members: tuple[int, ...]
+    entries: tuple[int, ...]
+
+
+#: Ops with the sizes of a regular collective that become irregular ones when ranks contribute differently.
+_IRREGULAR = {Op.GATHER: "gatherv", Op.SCATTER: "scatterv", Op.ALLGATHER: "allgatherv"}
+_UNIFORM = {Op.BARRIER, Op.BCAST, Op.REDUCE, Op.ALLREDUCE, Op.SCAN, Op.EXSCAN, Op.ALLTOALL, Op.COMM}
+#: What the constructor of a communicator is costed as: an agreement on a context, an allreduce of 8 B.
+_CONSTRUCTOR_BYTES = 8
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Program:
+    """A trace ready to replay.
+
+    Attributes:
+        name: For messages.
+        rows: Decoded ops by rank.
+        collectives: By context, the collectives on it in order; every member takes part in every one.
+        worlds: World of each rank: 0, or that of a spawned one.
+        regions: Region names.
+        host_speeds: flop/s at which the recording host ran each region whose program declares its operations.
+        unmodelled: Calls that are left out.
+        failed_polls: Number of Test and probe calls that found nothing.
+        processor: The recording host's processor.
+        notes: What the recorder says about the trace.
+    """
+
+    name: str
+    rows: tuple[list[Row], ...]
+    collectives: Mapping[int, Sequence[Collective]]
+    worlds: tuple[int, ...]
+    regions: tuple[str, ...]
+    host_speeds: Mapping[str, float]
+    unmodelled: tuple[Unmodelled, ...]
+    failed_polls: int
+    processor: str
+    notes: tuple[str, ...]
+
+    @property
+    def ranks(self) -> int:
+        """Number of ranks."""
+        return len(self.rows)
+
+    @property
+    def ops(self) -> int:
+        """Number of ops of all ranks."""
+        return sum(map(len, self.rows))
+
+
+def compile_program(trace: Trace) -> Program:
+    """Decode a trace.
+
+    Raises:
+        ReplayError: If the members of a communicator disagree about its collectives.
+    """
+    ranks = [trace.rank(rank) for rank in range(trace.ranks)]
+    return Program(
+        name=trace.name,
+        rows=tuple(_decode(trace, ops) for ops in ranks),
+        collectives=_assemble(trace, ranks),
+        worlds=tuple(head.world for head in trace.head.rank_heads),
+        regions=trace.head.regions,
+        host_speeds={region: flops / cpu for region, (flops, cpu) in trace.flops().items() if cpu > 0},
+        unmodelled=_unmodelled(trace),
+        failed_polls=int((trace.ops.op == Op.POLL).sum()),
+        processor=trace.head.processor,
+        notes=tuple(trace.head.notes),
+    )
+
+
+def _decode(trace: Trace, ops: Ops) -> list[Row]:
+    communicators = trace.head.communicators
+    peers = _translate(trace, ops)
+    contexts = np.array([c.context for c in communicators] or [0])[ops.comm]
+    extras = ops.extras.tolist()
+    entries = [
+        tuple(extras[start : start + count]) if count else ()
+        for start, count in zip(ops.extra.tolist(), ops.count.tolist(), strict=True)
+    ]
+    groups = [c.group for c in communicators]
+    members = [groups[comm] for comm in ops.comm.tolist()]
+    columns = (
+        ops.op.tolist(),
+        (ops.cpu / 1e9).tolist(),
+        ops.region.tolist(),
+        peers.tolist(),
+        ops.tag.tolist(),
+        contexts.tolist(),
+        ops.nbytes.tolist(),
+        ops.request.tolist(),
+        ops.flags.tolist(),
+        members,
+        entries,
+    )
+    return list(map(Row._make, zip(*columns, strict=True)))
+
+
+def _translate(trace: Trace, ops: Ops) -> npt.NDArray[np.int64]:
+    """Turn ranks within communicators into ranks of the trace."""
+    reach = [c.group if c.remote is None else c.remote for c in trace.head.communicators]
+    starts = np.cumsum([0, *map(len, reach)])[:-1]
+    table = np.array([rank for group in reach for rank in group] or [0])
+    peers = ops.peer.astype(np.int64)
+    if not len(peers):
+        return peers
+    at = np.minimum(starts[ops.comm] + np.maximum(peers, 0), len(table) - 1)
+    return np.where(peers < 0, peers, table[at])
+
+
+def _unmodelled(trace: Trace) -> tuple[Unmodelled, ...]:
+    left_out = trace.ops.op == Op.OTHER
+    calls, took = trace.ops.call[left_out], trace.ops.took[left_out]
+    return tuple(
+        Unmodelled(trace.head.calls[call], int((calls == call).sum()), float(took[calls == call].sum()) * 1e-9)
+        for call in np.unique(calls)
+    )
+
+
+def _assemble(trace: Trace, ranks: Sequence[Ops]) -> dict[int, list[Collective]]:
+    """Put together what each member says of every collective on its communicators."""
+    by_context: dict[int, dict[int, tuple[Ops, npt.NDArray[np.int64]]]] = {}
+    contexts = np.array([c.context for c in trace.head.communicators] or [0])
+    codes = [int(op) for op in COLLECTIVES if op is not Op.NEIGHBOR]
+    for rank, ops in enumerate(ranks):
+        rows = np.flatnonzero(np.isin(ops.op, codes))
+        for context in np.unique(contexts[ops.comm[rows]]):
+            mine = rows[contexts[ops.comm[rows]] == context]
+            by_context.setdefault(int(context), {})[rank] = (ops, mine)
+    groups = {c.context: c.group for c in trace.head.communicators if c.remote is None}
+    return {
+        context: _collectives_on(trace, context, groups[context], members)
+        for context, members in by_context.items()
+    }
+
+
+def _collectives_on(
+    trace: Trace, context: int, group: tuple[int, ...], members: dict[int, tuple[Ops, npt.NDArray[np.int64]]]
+) -> list[Collective]:
+    counts = {rank: len(members[rank][1]) if rank in members else 0 for rank in group}
+    if len(set(counts.values())) != 1:
+        few, many = min(counts, key=counts.__getitem__), max(counts, key=counts.__getitem__)
+        raise ReplayError(
+            f"{trace.name}: members of communicator {context} must make the same collective calls: "
+            f"rank {few} makes {counts[few]}, rank {many} makes {counts[many]}"
+        )
+    codes = np.stack([members[rank][0].op[members[rank][1]] for rank in group])
+    differing = np.flatnonzero((codes != codes[0]).any(axis=0))
+    if differing.size:
+        at = differing[0]
+        other = int(np.flatnonzero(codes[:, at] != codes[0, at])[0])
+        raise ReplayError(
+            f"{trace.name}: members of communicator {context} must make the same collective calls: call {at} is "
+            f"{Op(codes[0, at]).name} on rank {group[0]} and {Op(codes[other, at]).name} on rank {group[other]}"
+        )
+    sizes = np.stack([members[rank][0].nbytes[members[rank][1]] for rank in group], axis=1)
+    roots = members[group[0]][0].peer[members[group[0]][1]]
+    built = []
+    for i, code in enumerate(codes[0].tolist()):
+        if code == Op.ALLTOALLV:
+            rows = [_entries(*members[rank], i) for rank in group]
+            built.append(Collective("alltoallv", len(group), tuple(n for row in rows for n in row)))
+        else:
+            built.append(_collective(code, int(roots[i]), sizes[i].tobytes()))
+    return built
+
+
+def _entries(ops: Ops, rows: npt.NDArray[np.int64], i: int) -> list[int]:
+    start = int(ops.extra[rows[i]])
+    return ops.extras[start : start + int(ops.count[rows[i]])].tolist()  # type: ignore[no-any-return]
+
+
+@lru_cache(maxsize=65536)
+def _collective(code: int, root: int, packed_sizes: bytes) -> Collective:
+    """Build one collective; the same few recur millions of times, so they are shared."""
+    op = Op(code)
+    sizes: list[int] = np.frombuffer(packed_sizes, dtype=np.int64).tolist()
+    root = max(root, 0)
+    if op is Op.COMM:
+        return Collective("allreduce", len(sizes), (_CONSTRUCTOR_BYTES,) * len(sizes))
+    if op in _UNIFORM:
+        # Where members disagree (pickled objects), the root's word counts for a broadcast, the largest elsewhere.
+        nbytes = sizes[root] if op is Op.BCAST else max(sizes)
+        return Collective(op.name.lower(), len(sizes), (nbytes,) * len(sizes), root)
+    name = _IRREGULAR[op] if op in _IRREGULAR and len(set(sizes)) > 1 else op.name.lower()
+    return Collective(name, len(sizes), tuple(sizes), root)
+
+
+def is_wild(row: Row) -> bool:
+    """Tell whether a receive named no source, so that the order of arrivals decides what it matches."""
+    return bool(row.flags & Flag.ANY_SOURCE) and row.peer != PROC_NULL

@@ -1,0 +1,179 @@
+"""The front of the kernel: places ranks, runs an engine, and says what the model left out."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+import numpy as np
+
+from clue.errors import UsageError
+from clue.kernel.program import Program, compile_program
+from clue.kernel.reference import Observation, Simulation
+from clue.machine import Machine, Placement
+from clue.result import SEGMENT, RankResult, Result, Timeline, Traffic
+from clue.trace import Trace
+from clue.units import format_time
+
+ENGINES = ("reference", "fast")
+
+
+def simulate(
+    trace: Trace | Program,
+    machine: Machine,
+    placement: Placement | str | Sequence[int] = "block",
+    engine: str = "reference",
+    *,
+    instances: int = 1,
+    timeline: bool = False,
+    traffic: bool = False,
+) -> Result:
+    """Replay a trace on a machine.
+
+    Args:
+        trace: What the program did; a compiled program saves decoding it again.
+        machine: Where it is to run.
+        placement: ``"block"``, ``"cyclic"``, or a node index for each rank of all instances, instance by instance.
+        engine: ``"reference"``; ``"fast"`` is accepted and, where no fast engine covers the case, hands over to the
+            reference and says so.
+        instances: Copies of the program to run side by side.
+        timeline: Whether to keep what every rank did when.
+        traffic: Whether to keep who sent how much to whom.
+
+    Raises:
+        UsageError: If the placement or engine makes no sense.
+        ReplayError: If the trace contradicts itself.
+        DeadlockError: If the program deadlocks in virtual time.
+    """
+    if engine not in ENGINES:
+        raise UsageError(f"engine must be one of {', '.join(ENGINES)}, got {engine!r}")
+    if instances < 1:
+        raise UsageError(f"instances must be at least 1, got {instances}")
+    program = trace if isinstance(trace, Program) else compile_program(trace)
+    ranks = program.ranks * instances
+    placed = _place(machine, placement, ranks)
+    seen = Observation(
+        segments=[] if timeline else None,
+        messages=np.zeros((ranks, ranks), np.int64) if traffic else None,
+        nbytes=np.zeros((ranks, ranks), np.int64) if traffic else None,
+    )
+    simulation = Simulation(program, machine, placed, instances, seen)
+    simulation.run()
+    warnings = tuple(_warnings(simulation, program, engine))
+    return _result(simulation, program, seen, warnings, instances)
+
+
+def _place(machine: Machine, placement: Placement | str | Sequence[int], ranks: int) -> Placement:
+    if isinstance(placement, Placement):
+        return Placement.listed(machine, placement.nodes, ranks)
+    if placement == "block":
+        return Placement.block(machine, ranks)
+    if placement == "cyclic":
+        return Placement.cyclic(machine, ranks)
+    if isinstance(placement, str):
+        raise UsageError(f"placement must be block, cyclic or a list of nodes, got {placement!r}")
+    return Placement.listed(machine, tuple(placement), ranks)
+
+
+def _result(
+    simulation: Simulation, program: Program, seen: Observation, warnings: tuple[str, ...], instances: int
+) -> Result:
+    ranks = [rank for job in simulation.jobs for rank in job.ranks]
+    by_region = np.sum([rank.compute_by_region for rank in ranks], axis=0)
+    return Result(
+        makespan=max((rank.clock for rank in ranks), default=0.0),
+        engine="reference",
+        ranks=tuple(
+            RankResult(
+                rank=rank.number,
+                node=rank.node,
+                finish=rank.clock,
+                compute=rank.compute,
+                communicate=rank.communicate,
+                # What is left of the finish time; rounding may leave it a hair below zero.
+                wait=max(0.0, rank.clock - rank.compute - rank.communicate),
+            )
+            for rank in ranks
+        ),
+        warnings=warnings,
+        unmodelled=program.unmodelled,
+        compute_by_region=dict(zip(program.regions, by_region.tolist(), strict=True)),
+        instances=instances,
+        ops=program.ops * instances,
+        timeline=_timeline(seen, program),
+        traffic=None if seen.messages is None or seen.nbytes is None else Traffic(seen.messages, seen.nbytes),
+    )
+
+
+def _timeline(seen: Observation, program: Program) -> Timeline | None:
+    if seen.segments is None:
+        return None
+    segments = np.array(seen.segments, dtype=SEGMENT)
+    return Timeline(segments[np.lexsort((segments["begin"], segments["rank"]))], program.regions)
+
+
+def _warnings(simulation: Simulation, program: Program, engine: str) -> Iterator[str]:
+    """Say what a reader must know beside the figures."""
+    machine = simulation.machine
+    if engine == "fast":
+        yield "engine: there is no fast engine yet; the reference engine computed this"
+    yield from (f"{machine.name}: {note}" for note in machine.notes)
+    yield from (f"{program.name}: {note}" for note in program.notes)
+    for each in program.unmodelled:
+        yield (
+            f"{program.name}: {each.call} is not modelled: {each.count} calls that took "
+            f"{format_time(each.seconds)} when recorded are left out"
+        )
+    if program.failed_polls:
+        yield (
+            f"{program.name}: {program.failed_polls} Test or probe calls found nothing when recorded; "
+            "they are replayed as often, with the computation between them"
+        )
+    yield from _speed_warnings(machine, program)
+    yield from _wildcard_warnings(simulation, program)
+    yield from _contention_warnings(simulation)
+    left = sum(len(job.mailboxes.left_over()) for job in simulation.jobs)
+    if left:
+        yield f"{program.name}: {left} messages were sent and never received"
+
+
+def _speed_warnings(machine: Machine, program: Program) -> Iterator[str]:
+    wanted = {region for node in machine.nodes for region in node.speeds}
+    used = wanted & set(program.regions)
+    missing = sorted(used - program.host_speeds.keys())
+    if missing:
+        yield (
+            f"{machine.name}: speed of region {', '.join(missing)} needs a program that declares its operations "
+            "there; the performance factor is used instead"
+        )
+    reference = machine.reference_processor
+    scaled = set(program.regions) - (used & program.host_speeds.keys())
+    if reference and program.processor and reference != program.processor and scaled:
+        yield (
+            f"{machine.name}: performance factors are relative to {reference}, "
+            f"but {program.name} was recorded on {program.processor}"
+        )
+
+
+def _wildcard_warnings(simulation: Simulation, program: Program) -> Iterator[str]:
+    counts = [job.wildcards.count() for job in simulation.jobs]
+    otherwise, wild = sum(c[0] for c in counts), sum(c[1] for c in counts)
+    if otherwise:
+        yield (
+            f"{program.name}: {otherwise} of {wild} wildcard receives would have matched another message here; "
+            "they are replayed as recorded"
+        )
+
+
+def _contention_warnings(simulation: Simulation) -> Iterator[str]:
+    machine, nodes = simulation.machine, set(simulation.placement.nodes)
+    if simulation.network is None:
+        if len(nodes) > 2:
+            yield f"{machine.name}: no contention is stated, so simultaneous messages do not slow each other"
+        return
+    contention = machine.network.contention
+    most = simulation.observation.most_simultaneous
+    if contention is not None and most > contention.measured_up_to:
+        yield (
+            f"{machine.name}: contention is stated up to {contention.measured_up_to} simultaneous communications, "
+            f"but there were {most}; the last factor is used for more"
+        )

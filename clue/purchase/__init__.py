@@ -1,0 +1,17 @@
+"""Comparing what a budget can buy: workloads on options, best splits, points, an order."""
+
+from clue.purchase.outcome import Entry, KernelOutcome, Ranking, WorkloadOutcome
+from clue.purchase.scenario import Criterion, Kernel, Option, Program, Scenario, Workload
+
+__all__ = [
+    "Criterion",
+    "Entry",
+    "Kernel",
+    "KernelOutcome",
+    "Option",
+    "Program",
+    "Ranking",
+    "Scenario",
+    "Workload",
+    "WorkloadOutcome",
+]
