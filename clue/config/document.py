@@ -1,0 +1,187 @@
+"""Read text as plain values that remember where each one was written: file, line, column and path.
+
+A :class:`Document` is what the rest of the configuration reader works on, whether it came from a YAML file,
+from a Python mapping, or from one laid over the other: faults found later still point at the line that caused
+them. This module knows nothing of machines or scenarios, and reads no files.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from numbers import Integral, Real
+from os import PathLike, fspath
+
+#: Keys and indices that lead from the top of a document to a value.
+Path = tuple[object, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Origin:
+    """Where a value was written.
+
+    Attributes:
+        file: As the user named it; ``""`` for a value given in Python.
+        line: From 1; 0 if unknown.
+        column: From 1; 0 if unknown.
+        path: The value's path within that file.
+        key: Line and column of its key, where it has one; else those of the value.
+    """
+
+    file: str
+    line: int
+    column: int
+    path: Path
+    key: tuple[int, int] = (0, 0)
+
+    def place(self, *, of_key: bool = False) -> str:
+        """Return ``FILE:LINE:COLUMN``, as far as known."""
+        line, column = self.key if of_key and self.key[0] else (self.line, self.column)
+        return f"{self.file}:{line}:{column}" if line else self.file
+
+
+@dataclass(frozen=True, slots=True)
+class Document:
+    """A tree of plain values (mappings, lists, text, numbers, truth values, nothing) and the origin of each.
+
+    Attributes:
+        value: The tree.
+        origins: By path from the top, ``()`` being the top itself.
+    """
+
+    value: object
+    origins: Mapping[Path, Origin]
+
+    @property
+    def file(self) -> str:
+        """The file that the top was written in."""
+        return self.origins[()].file
+
+    def at(self, *path: object) -> Document:
+        """Return the part of the document under a path, which must exist."""
+        value = self.value
+        for step in path:
+            value = value[step]  # type: ignore[index]
+        depth = len(path)
+        return Document(value, {p[depth:]: origin for p, origin in self.origins.items() if p[:depth] == path})
+
+    def without(self, *keys: str) -> Document:
+        """Return the document without some of its top keys."""
+        if not isinstance(self.value, dict):
+            return self
+        value = {key: item for key, item in self.value.items() if key not in keys}
+        return Document(value, {p: o for p, o in self.origins.items() if not p or p[0] not in keys})
+
+    def nearest(self, path: Path) -> tuple[Origin, Path]:
+        """Return the origin of the deepest part of a path that was written, and the steps that were not."""
+        for depth in range(len(path), 0, -1):
+            origin = self.origins.get(path[:depth])
+            if origin is not None:
+                return origin, path[depth:]
+        return self.origins[()], path
+
+    def overlaid(self, overlay: Document) -> Document:
+        """Return this document with another laid over it.
+
+        Mappings merge key by key; anything else (text, numbers, lists) is replaced; a key given as ``null``
+        is taken out. A curve by points replaces one by line, and the other way round.
+        """
+        origins = dict(self.origins)
+        value = _overlay(self.value, overlay, (), origins)
+        return Document(value, origins)
+
+
+def _overlay(base: object, overlay: Document, path: Path, origins: dict[Path, Origin]) -> object:
+    if not _mergeable(base, overlay.value):
+        _replace_origins(path, overlay, origins)
+        return overlay.value
+    assert isinstance(base, dict) and isinstance(overlay.value, dict)
+    merged = dict(base)
+    for key, item in overlay.value.items():
+        if item is None:
+            merged.pop(key, None)
+            _drop_origins((*path, key), origins)
+        elif key in base:
+            merged[key] = _overlay(base[key], overlay.at(key), (*path, key), origins)
+        else:
+            merged[key] = item
+            _replace_origins((*path, key), overlay.at(key), origins)
+    return merged
+
+
+def _mergeable(base: object, overlay: object) -> bool:
+    both = isinstance(base, dict) and isinstance(overlay, dict)
+    return both and ("points" in base) == ("points" in overlay)  # type: ignore[operator]
+
+
+def _replace_origins(path: Path, part: Document, origins: dict[Path, Origin]) -> None:
+    _drop_origins(path, origins)
+    origins.update({path + below: origin for below, origin in part.origins.items()})
+
+
+def _drop_origins(path: Path, origins: dict[Path, Origin]) -> None:
+    for known in [p for p in origins if p[: len(path)] == path]:
+        del origins[known]
+
+
+def from_python(value: object, name: str = "") -> Document:
+    """Return a document for a mapping given in Python; tuples become lists and paths text.
+
+    Args:
+        value: The mapping.
+        name: What stands for the file in messages.
+    """
+    plain = _plain(value)
+    return Document(plain, {path: Origin(name, 0, 0, path) for path in _paths(plain, ())})
+
+
+def _plain(value: object) -> object:
+    if isinstance(value, Mapping):
+        return {_plain(key): _plain(item) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [_plain(item) for item in value]
+    if isinstance(value, PathLike):
+        return fspath(value)
+    if isinstance(value, bool) or value is None or isinstance(value, str):
+        return value
+    if isinstance(value, Integral):
+        return int(value)
+    return float(value) if isinstance(value, Real) else value
+
+
+def _paths(value: object, path: Path) -> Iterator[Path]:
+    yield path
+    for step, item in children(value):
+        yield from _paths(item, (*path, step))
+
+
+def children(value: object) -> Iterator[tuple[object, object]]:
+    """Yield the keys or indices of a mapping or list with their items; nothing for anything else."""
+    if isinstance(value, dict):
+        yield from value.items()
+    elif isinstance(value, list):
+        yield from enumerate(value)
+
+
+def format_path(path: Path) -> str:
+    """Format a path as messages show it: ``nodes[0].count``."""
+    text = "".join(f"[{step}]" if isinstance(step, int) else f".{step}" for step in path)
+    return text.removeprefix(".")
+
+
+def format_value(value: object) -> str:
+    """Format a value for the end of a message, in one short line."""
+    if value is None:
+        return "nothing"
+    if isinstance(value, dict):
+        return "a mapping" if value else "an empty mapping"
+    if isinstance(value, list):
+        return "a list" if value else "an empty list"
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, float) and not math.isfinite(value):
+        return {math.inf: ".inf", -math.inf: "-.inf"}.get(value, ".nan")
+    text = f'"{value}"' if isinstance(value, str) else repr(value)
+    text = " ".join(text.split())
+    return text if len(text) <= 80 else text[:77] + "..."

@@ -1,0 +1,152 @@
+"""Gather what is wrong with a file, and say it: one line a fault, with place, subject, rule and value.
+
+::
+
+    machines/fast.yaml:12:9: nodes[0].count must be at least 1, got -4
+
+Everything that is found is reported together, in the order of the file.
+"""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable, Mapping
+from typing import Any, TypeVar
+
+from pydantic import ValidationError
+from pydantic_core import ErrorDetails
+
+from clue.config.document import Document, Path, format_path, format_value
+from clue.config.forms import FORMS, Form
+from clue.errors import ConfigError
+
+AnyForm = TypeVar("AnyForm", bound=Form)
+
+_RULES = {
+    "missing": "must be given",
+    "int_type": "must be a whole number",
+    "int_from_float": "must be a whole number",
+    "float_type": "must be a number",
+    "finite_number": "must be a finite number",
+    "string_type": "must be text",
+    "bool_type": "must be true or false",
+    "list_type": "must be a list",
+    "tuple_type": "must be a list",
+    "dict_type": "must be a mapping",
+    "model_type": "must be a mapping",
+    "greater_than": "must be above {gt:g}",
+    "greater_than_equal": "must be at least {ge:g}",
+    "less_than": "must be below {lt:g}",
+    "less_than_equal": "must be at most {le:g}",
+    "too_short": "must have at least {min_length} entries",
+    "too_long": "must have at most {max_length} entries",
+    "string_too_short": "must not be empty text",
+    "literal_error": "must be {expected}",
+}
+
+
+class Faults:
+    """The faults found in some documents so far."""
+
+    def __init__(self) -> None:
+        self._found: list[tuple[str, int, int, str]] = []
+
+    def __bool__(self) -> bool:
+        return bool(self._found)
+
+    def add(self, document: Document, path: Path, rule: str, *, of_key: bool = False) -> None:
+        """Add a fault of the value at a path, or of its key; the rule ends with the value got."""
+        origin, unwritten = document.nearest(path)
+        subject = format_path(origin.path + unwritten) or "file"
+        of_key = of_key and not unwritten
+        line, column = origin.key if of_key and origin.key[0] else (origin.line, origin.column)
+        place = origin.place(of_key=of_key)
+        text = f"{place}: {subject} {rule}" if place else f"{subject} {rule}"
+        if all(text != known for *_, known in self._found):
+            self._found.append((origin.file, line, column, text))
+
+    def take(self, error: ConfigError) -> None:
+        """Add the faults of an error that another file raised."""
+        self._found.extend(("", 0, 0, text) for text in error.faults)
+
+    def check(self) -> None:
+        """Raise everything found, if anything.
+
+        Raises:
+            ConfigError: With all faults, by file (in order of discovery), line and column.
+        """
+        if self._found:
+            files = list(dict.fromkeys(file for file, *_ in self._found))
+            ordered = sorted(self._found, key=lambda fault: (files.index(fault[0]), fault[1], fault[2]))
+            raise ConfigError([text for *_, text in ordered])
+
+
+def validated(form: type[AnyForm], document: Document, faults: Faults) -> AnyForm | None:
+    """Return a document in its form, or add what is wrong with it to the faults and return nothing."""
+    try:
+        return form.model_validate(document.value)
+    except ValidationError as error:
+        for detail in error.errors(include_url=False):
+            _add(detail, form, document, faults)
+    return None
+
+
+def _add(detail: ErrorDetails, form: type[Form], document: Document, faults: Faults) -> None:
+    loc = tuple(step for step in detail["loc"] if step not in FORMS)
+    of_key = bool(loc) and loc[-1] == "[key]"
+    path = loc[:-1] if of_key else loc
+    kind = detail["type"]
+    if kind == "extra_forbidden":
+        names = known_keys(form, path[:-1])
+        where = format_path(document.nearest(path)[0].path[:-1]) or "file"
+        rule = (
+            f"must be a key of {where} ({', '.join(sorted(names))})"
+            if len(names) <= 8
+            else "must be a known key"
+        )
+        faults.add(document, path, f'{rule}, got "{path[-1]}"{did_you_mean(path[-1], names)}', of_key=True)
+    elif kind == "value_error":
+        faults.add(document, path, str(detail["ctx"]["error"]), of_key=of_key)
+    else:
+        rule = _RULES.get(kind, detail["msg"]).format(**detail.get("ctx", {}))
+        faults.add(document, path, f"{rule}, got {_got(detail)}", of_key=of_key)
+
+
+def _got(detail: ErrorDetails) -> str:
+    return "nothing" if detail["type"] == "missing" else format_value(detail["input"])
+
+
+def did_you_mean(name: object, known: Iterable[str]) -> str:
+    """Return the end of a message that names the nearest known name, or all of a few, or nothing."""
+    near = difflib.get_close_matches(str(name), list(known), n=1, cutoff=0.5)
+    return f': did you mean "{near[0]}"?' if near else ""
+
+
+def known_keys(form: type[Form], path: Path) -> set[str]:
+    """Return the keys that may stand at a path of a form, over all forms that a value there may have."""
+    schema = form.model_json_schema()
+    places = [schema]
+    for step in path:
+        places = [
+            below for place in places for branch in _branches(place, schema) for below in _below(branch, step)
+        ]
+    return {
+        key for place in places for branch in _branches(place, schema) for key in branch.get("properties", ())
+    }
+
+
+def _branches(place: Mapping[str, Any], schema: Mapping[str, Any]) -> Iterable[Mapping[str, Any]]:
+    if "$ref" in place:
+        yield from _branches(schema["$defs"][place["$ref"].rsplit("/", 1)[1]], schema)
+    for choice in (*place.get("anyOf", ()), *place.get("oneOf", ())):
+        yield from _branches(choice, schema)
+    yield place
+
+
+def _below(place: Mapping[str, Any], step: object) -> Iterable[Any]:
+    if isinstance(step, int) and "items" in place:
+        yield place["items"]
+    if step in place.get("properties", ()):
+        yield place["properties"][step]
+    if isinstance(place.get("additionalProperties"), Mapping):
+        yield place["additionalProperties"]

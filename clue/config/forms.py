@@ -1,0 +1,30 @@
+"""What all forms of files share: strictness, and how the alternative forms of one key are told apart."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from pydantic import BaseModel, ConfigDict
+
+#: Names of alternative forms in pydantic's locations; they are no part of a path in the file.
+FORMS = frozenset({"<one>", "<table>", "<list>", "<line>", "<points>", "<between>", "<within>"})
+
+
+class Form(BaseModel):
+    """A mapping of a file: an unknown key is an error, and nothing is converted silently."""
+
+    model_config = ConfigDict(extra="forbid", strict=True, frozen=True, allow_inf_nan=False)
+
+
+def shape(value: object) -> str:
+    """Return which form a value has: a mapping, a list, or one value."""
+    if isinstance(value, Mapping):
+        return "<table>"
+    return "<list>" if isinstance(value, list) else "<one>"
+
+
+def curve_shape(value: object) -> str:
+    """Return which form a delay curve has: by points, by line, or one constant time."""
+    if isinstance(value, Mapping):
+        return "<points>" if "points" in value else "<line>"
+    return "<one>"

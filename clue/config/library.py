@@ -1,0 +1,28 @@
+"""Find the machines and scenarios that are shipped with clue, by name."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+#: The kinds of files that are shipped, which are also the names of their folders.
+KINDS = ("machines", "scenarios")
+
+_PACKAGE = Path(__file__).resolve().parent.parent
+
+
+def shipped(kind: str) -> dict[str, Path]:
+    """Return the files shipped of a kind (``"machines"`` or ``"scenarios"``) by name, sorted.
+
+    In an installed package they lie in ``clue/library``; in a checkout at its top, beside the package.
+    """
+    inside = _PACKAGE / "library" / kind
+    folder = inside if inside.is_dir() else _PACKAGE.parent / kind
+    return {file.stem: file for file in sorted(folder.glob("*.yaml"))}
+
+
+def find(name: str, kinds: tuple[str, ...] = KINDS) -> Path | None:
+    """Return the shipped file of a name, or ``None``; scenarios come before machines of the same name."""
+    for kind in sorted(kinds, reverse=True):
+        if name in shipped(kind):
+            return shipped(kind)[name]
+    return None

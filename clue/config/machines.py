@@ -1,0 +1,304 @@
+"""Build machines from documents: the second half of reading a machine file, after its form has been checked.
+
+Here is what several keys say together (a node type that is named must exist), and the way from the words of
+the file to the values of :mod:`clue.machine`.
+"""
+
+from __future__ import annotations
+
+import importlib
+import math
+from collections.abc import Iterable, Iterator, Mapping
+from pathlib import Path as FilePath
+
+from clue.config.document import Document, Path, children, format_value
+from clue.config.faults import Faults, did_you_mean, validated
+from clue.config.schema import (
+    AlgorithmForm,
+    BetweenForm,
+    ChangeForm,
+    CurveForm,
+    LineForm,
+    LinkForm,
+    MachineForm,
+    NetworkForm,
+    NodeTypeForm,
+    PartialLinkForm,
+    PointsForm,
+    WithinForm,
+)
+from clue.config.sources import Source, read_source
+from clue.machine import AlgorithmChoice, Contention, Curve, Link, Machine, Network, NodeType, Waiting
+from clue.units import Money
+
+#: What stands for any other region, or any other key, in a table of the file.
+DEFAULT = "default"
+
+NO_WITHIN_NODE = "no link within a node is given: ranks of one node talk as if they were on different nodes"
+
+
+def load_machine(source: Source, *, relative_to: FilePath | None = None) -> Machine:
+    """Load a machine.
+
+    Args:
+        source: A path, the name of a machine shipped with clue, or the mapping itself.
+        relative_to: Folder that a relative path starts from; left out: the current one.
+
+    Raises:
+        ConfigError: With everything that is wrong with it.
+    """
+    document, path = read_source(source, "machines", relative_to)
+    faults = Faults()
+    machine = build_machine(document, faults, path.stem if path else "machine")
+    faults.check()
+    assert machine is not None
+    return machine
+
+
+def build_machine(document: Document, faults: Faults, name: str = "machine") -> Machine | None:
+    """Build a machine from its document, or add what is wrong to the faults and return nothing.
+
+    Args:
+        document: The machine as written, with anything laid over it.
+        faults: Takes what is wrong.
+        name: Its name if the document does not say.
+    """
+    form = validated(MachineForm, document, faults)
+    _check_names(document, faults)
+    if form is None or faults:
+        return None
+    prices: dict[Path, Money] = {
+        ("node_types", key, "price"): t.price for key, t in form.node_types.items() if t.price is not None
+    }
+    check_currencies(document, prices, faults)
+    changes = _changes(document, form, faults, name)
+    return None if faults else _machine(form, name, changes)
+
+
+def _machine(form: MachineForm, name: str, changes: tuple[tuple[float, Machine], ...] = ()) -> Machine:
+    types = {key: _node_type(key, node_type) for key, node_type in form.node_types.items()}
+    nodes = tuple(types[group.type] for group in form.nodes for _ in range(group.count))
+    notes = (form.notes,) if isinstance(form.notes, str) else tuple(form.notes)
+    if form.network.within_node is None and any(node.processors > 1 for node in nodes):
+        notes = (*notes, NO_WITHIN_NODE)
+    return Machine(
+        name=form.name or name,
+        nodes=nodes,
+        network=_network(form.network),
+        changes=changes,
+        price=form.price or _sum_of_prices(nodes),
+        source=form.source,
+        notes=notes,
+        reference_processor=form.reference_processor,
+    )
+
+
+def _sum_of_prices(nodes: tuple[NodeType, ...]) -> Money | None:
+    prices = [node.price for node in nodes if node.price is not None]
+    if len(prices) < len(nodes):
+        return None
+    return Money(sum(price.amount for price in prices), prices[0].currency)
+
+
+# --- node types ---
+
+
+def _node_type(name: str, form: NodeTypeForm) -> NodeType:
+    given = form.performance_factor
+    factors = given if isinstance(given, dict) else {DEFAULT: given}
+    return NodeType(
+        name=name,
+        processors=form.processors,
+        memory=form.memory,
+        performance_factor=factors.get(DEFAULT, 1.0),
+        performance_factors={region: factor for region, factor in factors.items() if region != DEFAULT},
+        speeds=dict(form.speed),
+        memory_contention={
+            busy: _shares(share) for busy, share in sorted(form.memory_contention_factor.items())
+        },
+        background_load=form.background_load,
+        price=form.price,
+        initialisation_delay=form.initialisation_delay,
+        spawn_delay=form.spawn_delay,
+        packing_delay=form.packing_delay,
+        reduction_delay=form.reduction_delay,
+        waiting=Waiting(form.wait),
+        source=form.source,
+    )
+
+
+def _shares(share: float | dict[str, float]) -> Mapping[str, float]:
+    shares = share if isinstance(share, dict) else {DEFAULT: share}
+    return {"" if region == DEFAULT else region: value for region, value in shares.items()}
+
+
+# --- network ---
+
+
+def _network(form: NetworkForm) -> Network:
+    between_form = form.between_nodes or form.within_node
+    within_form = form.within_node or form.between_nodes
+    assert between_form is not None and within_form is not None
+    between, within = _link(between_form), _link(within_form)
+    pairs: dict[tuple[str, str], Link] = {}
+    for pair in form.pairs:
+        if isinstance(pair, BetweenForm):
+            one, other = pair.between
+            pairs[one, other] = pairs[other, one] = _varied(between, pair)
+    return Network(
+        between_nodes=between,
+        within_node=within,
+        pairs=pairs,
+        within={pair.within: _varied(within, pair) for pair in form.pairs if isinstance(pair, WithinForm)},
+        contention=Contention(tuple(form.contention.items())) if form.contention else None,
+        collectives={name: _algorithms(choice) for name, choice in form.collectives.choices.items()},
+        collective_library=form.collectives.library,
+    )
+
+
+def _link(form: LinkForm) -> Link:
+    return Link(
+        _curve(form.send_delay), _curve(form.transmission_delay), form.receive_delay, form.eager_limit
+    )
+
+
+def _varied(link: Link, form: PartialLinkForm) -> Link:
+    return Link(
+        send_delay=_curve(form.send_delay) if form.send_delay is not None else link.send_delay,
+        transmission_delay=(
+            _curve(form.transmission_delay)
+            if form.transmission_delay is not None
+            else link.transmission_delay
+        ),
+        receive_delay=form.receive_delay if form.receive_delay is not None else link.receive_delay,
+        eager_limit=form.eager_limit if "eager_limit" in form.model_fields_set else link.eager_limit,
+    )
+
+
+def _curve(form: CurveForm) -> Curve:
+    if isinstance(form, PointsForm):
+        return Curve.through(form.points)
+    if isinstance(form, LineForm):
+        return Curve.line(form.latency, 1 / form.bandwidth if form.bandwidth is not None else 0.0)
+    return Curve.line(form)
+
+
+def _algorithms(choice: str | list[AlgorithmForm]) -> AlgorithmChoice:
+    if isinstance(choice, str):
+        return AlgorithmChoice(((math.inf, choice),))
+    return AlgorithmChoice(
+        tuple((math.inf if entry.up_to is None else entry.up_to, entry.algorithm) for entry in choice)
+    )
+
+
+# --- what several keys say together ---
+
+
+def _check_names(document: Document, faults: Faults) -> None:
+    """Check the names in a machine against one another; other faults it may have are passed over."""
+    top = document.value
+    if not isinstance(top, dict):
+        return
+    types, network = top.get("node_types"), top.get("network")
+    if isinstance(types, dict):
+        for path, name in _named_types(top):
+            if isinstance(name, str) and name not in types:
+                faults.add(document, path, f"must be one of the node_types, {_got(name, types)}")
+    if isinstance(network, dict):
+        _check_network_given(document, top, network, faults)
+        _check_collectives(document, network.get("collectives"), faults)
+
+
+def _named_types(top: dict[object, object]) -> Iterator[tuple[Path, object]]:
+    for i, group in children(top.get("nodes")):
+        if isinstance(group, dict):
+            yield ("nodes", i, "type"), group.get("type")
+    network = top.get("network")
+    for i, pair in children(network.get("pairs") if isinstance(network, dict) else None):
+        if isinstance(pair, dict):
+            yield ("network", "pairs", i, "within"), pair.get("within")
+            for j, name in children(pair.get("between")):
+                yield ("network", "pairs", i, "between", j), name
+
+
+def _check_network_given(
+    document: Document, top: dict[object, object], network: dict[object, object], faults: Faults
+) -> None:
+    groups = [group for _, group in children(top.get("nodes")) if isinstance(group, dict)]
+    alone = len(groups) == 1 and groups[0].get("count", 1) == 1
+    if network.get("between_nodes") is None and not (alone and network.get("within_node") is not None):
+        faults.add(document, ("network", "between_nodes"), "must be given, got nothing")
+
+
+def _check_collectives(document: Document, collectives: object, faults: Faults) -> None:
+    known = _known_algorithms()
+    for name, choice in children(collectives):
+        path: Path = ("network", "collectives", name)
+        if name == "library" or not known:
+            continue
+        if name not in known:
+            faults.add(document, path, f"must be a collective, {_got(name, known)}", of_key=True)
+            continue
+        for below, algorithm in _named_algorithms(choice):
+            if isinstance(algorithm, str) and algorithm not in known[str(name)]:
+                rule = f"must be an algorithm of {name} ({', '.join(known[str(name)])})"
+                faults.add(document, path + below, f"{rule}, {_got(algorithm, known[str(name)])}")
+
+
+def _named_algorithms(choice: object) -> Iterator[tuple[Path, object]]:
+    if isinstance(choice, str):
+        yield (), choice
+    for i, entry in children(choice):
+        if isinstance(entry, dict):
+            yield (i, "algorithm"), entry.get("algorithm")
+
+
+def _known_algorithms() -> Mapping[str, Mapping[str, object]]:
+    collectives = importlib.import_module("clue.collectives")
+    known: Mapping[str, Mapping[str, object]] = getattr(collectives, "ALGORITHMS", {})
+    return known
+
+
+def _got(name: object, known: Iterable[str]) -> str:
+    return f"got {format_value(name)}{did_you_mean(name, known)}"
+
+
+def check_currencies(document: Document, prices: Mapping[Path, Money], faults: Faults) -> None:
+    """Check that all prices, given by their paths, are in one currency: that of the first."""
+    first = next(iter(prices.values()), None)
+    for path, price in prices.items():
+        if first is not None and price.currency != first.currency:
+            rule = f"must be in {first.currency} as the other prices, got {price.currency}"
+            faults.add(document, path, rule)
+
+
+# --- changes during a run ---
+
+
+def _changes(
+    document: Document, form: MachineForm, faults: Faults, name: str
+) -> tuple[tuple[float, Machine], ...]:
+    now = document.without("changes")
+    changes: list[tuple[float, Machine]] = []
+    for i, change in enumerate(form.changes):
+        _check_change(document, ("changes", i), change, form, faults)
+        now = now.overlaid(document.at("changes", i).without("at"))
+        changed = validated(MachineForm, now, faults)
+        _check_names(now, faults)
+        if changed is not None and not faults:
+            changes.append((change.at, _machine(changed, name)))
+    return tuple(changes)
+
+
+def _check_change(
+    document: Document, path: Path, change: ChangeForm, form: MachineForm, faults: Faults
+) -> None:
+    for name, keys in change.node_types.items():
+        below: Path = (*path, "node_types", name)
+        before = form.node_types.get(name)
+        if before is None:
+            rule = f"must be one of the node_types, {_got(name, form.node_types)}"
+            faults.add(document, below, rule, of_key=True)
+        elif keys.get("processors", before.processors) != before.processors:
+            rule = f"must stay {before.processors} during a run, got {format_value(keys['processors'])}"
+            faults.add(document, (*below, "processors"), rule)

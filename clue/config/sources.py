@@ -1,0 +1,68 @@
+"""Get a document from whatever a user names: a path, the name of a shipped file, or a mapping."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+
+from clue.config.document import Document, from_python
+from clue.config.faults import did_you_mean
+from clue.config.library import find, shipped
+from clue.config.yaml12 import parse_yaml
+from clue.errors import ConfigError
+
+#: What a user may give for a machine, a scenario or a simulation.
+Source = str | Path | Mapping[str, object]
+
+
+def locate(source: str | Path, kind: str, relative_to: Path | None = None) -> Path:
+    """Return the file meant by a path or by the name of a shipped file of a kind (``"machines"``, …).
+
+    Raises:
+        ValueError: If there is neither; with rule and value, so that the caller can add the place.
+    """
+    path = (relative_to or Path()) / source
+    if path.is_file():
+        return path
+    text = str(source)
+    named = find(text, (kind,))
+    if named is not None:
+        return named
+    if path.is_dir():
+        raise ValueError(f'must be a file, got the folder "{text}"')
+    if Path(text).name != text or Path(text).suffix in {".yaml", ".yml", ".json"}:
+        raise ValueError(f'must be a file that exists, got "{text}"')
+    names = shipped(kind)
+    known = did_you_mean(text, names) or f": shipped are {', '.join(names)}"
+    raise ValueError(f'must be a file or one of the {kind} shipped with clue, got "{text}"{known}')
+
+
+def read_file(path: Path) -> Document:
+    """Read a YAML file.
+
+    Raises:
+        ConfigError: If it cannot be read, or is not YAML.
+    """
+    try:
+        return parse_yaml(path.read_text(encoding="utf-8-sig"), str(path))
+    except UnicodeDecodeError as error:
+        raise ConfigError(f"{path}: file must be UTF-8 text, got other bytes at {error.start}") from None
+    except OSError as error:
+        raise ConfigError(f"{path}: file must be readable, got: {error.strerror or error}") from None
+
+
+def read_source(source: Source, kind: str, relative_to: Path | None = None) -> tuple[Document, Path | None]:
+    """Return the document that a source means, and the file it came from (``None`` for a mapping).
+
+    Raises:
+        ConfigError: If there is no such file, or it cannot be read.
+    """
+    if isinstance(source, Mapping):
+        return from_python(source), None
+    if not isinstance(source, str | Path):
+        raise ConfigError(f"{kind[:-1]} must be a path, a name or a mapping, got {source!r}")
+    try:
+        path = locate(source, kind, relative_to)
+    except ValueError as error:
+        raise ConfigError(f"{source}: {kind[:-1]} {error}") from None
+    return read_file(path), path

@@ -1,0 +1,163 @@
+"""Read YAML as YAML 1.2 means it, remembering the line and column of every value.
+
+PyYAML follows YAML 1.1, where ``1e9`` is text, ``no`` is false, ``010`` is eight and ``12:30:45`` a number of
+seconds. Here the core schema of YAML 1.2.2 (section 10.3) decides; a key given twice is an error, and so are
+tags that would build anything but plain values. This is the only module of clue that imports a YAML library.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Callable
+
+import yaml
+
+from clue.config.document import Document, Origin, Path, format_path
+from clue.errors import ConfigError
+
+_LIMIT = 200_000  # values in one file: far more than any machine needs, and a stop for aliases that multiply
+
+_Parser: type = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+
+
+class _Core(_Parser):  # type: ignore[misc]
+    """A loader that resolves plain scalars by the core schema of YAML 1.2; used for composing only."""
+
+    yaml_implicit_resolvers: dict[str, list[object]] = {}  # noqa: RUF012
+
+
+_TAG = "tag:yaml.org,2002:"
+_RESOLVERS: tuple[tuple[str, str, str], ...] = (
+    ("null", r"null|Null|NULL|~|", "nN~"),
+    ("bool", r"true|True|TRUE|false|False|FALSE", "tTfF"),
+    ("int", r"[-+]?[0-9]+|0o[0-7]+|0x[0-9a-fA-F]+", "-+0123456789"),
+    ("float", r"[-+]?(?:\.[0-9]+|[0-9]+(?:\.[0-9]*)?)(?:[eE][-+]?[0-9]+)?", "-+.0123456789"),
+    ("float", r"[-+]?\.(?:inf|Inf|INF)|\.(?:nan|NaN|NAN)", "-+."),
+)
+for _name, _pattern, _first in _RESOLVERS:
+    _firsts = [*_first, ""] if _name == "null" else list(_first)
+    _Core.add_implicit_resolver(_TAG + _name, re.compile(rf"^(?:{_pattern})$"), _firsts)
+
+
+def parse_yaml(text: str, file: str) -> Document:
+    """Parse the text of one YAML document.
+
+    Args:
+        text: The text.
+        file: What to call it in messages.
+
+    Raises:
+        ConfigError: If it is not YAML, holds nothing or several documents, repeats a key, or has a tag that
+            is not of the core schema.
+    """
+    try:
+        top = yaml.compose(text, Loader=_Core)
+        if top is None or (isinstance(top, yaml.ScalarNode) and top.tag == _TAG + "null"):
+            raise ConfigError(f"{file}: file must hold a YAML mapping, got nothing")
+        reading = _Reading(file)
+        value = reading.construct(top, (), None)
+    except yaml.MarkedYAMLError as error:
+        raise ConfigError(_marked(error, file)) from None
+    except yaml.YAMLError as error:
+        problem = str(error).splitlines()[0]
+        raise ConfigError(f"{file}: file must be YAML text, got {problem}") from None
+    except RecursionError:
+        raise ConfigError(f"{file}: file must not be nested so deeply, got too many levels") from None
+    if reading.faults:
+        raise ConfigError(reading.faults)
+    return Document(value, reading.origins)
+
+
+def _marked(error: yaml.MarkedYAMLError, file: str) -> str:
+    mark = error.problem_mark or error.context_mark
+    place = f"{file}:{mark.line + 1}:{mark.column + 1}" if mark else file
+    context = f" {error.context}" if error.context else ""
+    return f"{place}: text must be YAML, got {error.problem}{context}"
+
+
+class _Reading:
+    """One pass over the composed nodes of a file: builds the values, notes origins and gathers faults."""
+
+    def __init__(self, file: str) -> None:
+        self.file = file
+        self.origins: dict[Path, Origin] = {}
+        self.faults: list[str] = []
+        self._open: set[int] = set()
+
+    def construct(self, node: yaml.Node, path: Path, key: yaml.Node | None) -> object:
+        """Return the plain value of a node, whose key (if it has one) is given for its position."""
+        self.origins[path] = self._origin(node, path, key)
+        if len(self.origins) > _LIMIT:
+            raise ConfigError(f"{self.file}: file must hold at most {_LIMIT} values, got more")
+        if id(node) in self._open:
+            self._fault(node, path, "must not contain itself, got an alias to an enclosing value")
+            return None
+        self._open.add(id(node))
+        value = self._value(node, path)
+        self._open.discard(id(node))
+        return value
+
+    def _value(self, node: yaml.Node, path: Path) -> object:
+        if isinstance(node, yaml.MappingNode) and node.tag == _TAG + "map":
+            return self._mapping(node, path)
+        if isinstance(node, yaml.SequenceNode) and node.tag == _TAG + "seq":
+            return [self.construct(item, (*path, i), None) for i, item in enumerate(node.value)]
+        if isinstance(node, yaml.ScalarNode):
+            return self._scalar(node, path)
+        self._fault(node, path, f"must not have a tag, got {node.tag}")
+        return None
+
+    def _mapping(self, node: yaml.MappingNode, path: Path) -> dict[object, object]:
+        result: dict[object, object] = {}
+        for key_node, item in node.value:
+            if not isinstance(key_node, yaml.ScalarNode):
+                self._fault(key_node, path, "must have plain keys, got a key that is a mapping or list")
+                continue
+            key = self._scalar(key_node, path)
+            if key in result:
+                self._fault(key_node, path, f'must have each key once, got "{key_node.value}" again')
+                continue
+            result[key] = self.construct(item, (*path, key), key_node)
+        return result
+
+    def _scalar(self, node: yaml.ScalarNode, path: Path) -> object:
+        build = _SCALARS.get(node.tag.removeprefix(_TAG))
+        if build is None:
+            self._fault(node, path, f"must not have a tag, got {node.tag}")
+            return None
+        try:
+            return build(node.value)
+        except (ValueError, KeyError):
+            self._fault(node, path, f'must be what its tag {node.tag} says, got "{node.value[:40]}"')
+            return None
+
+    def _origin(self, node: yaml.Node, path: Path, key: yaml.Node | None) -> Origin:
+        mark = node.start_mark
+        at = (key.start_mark.line + 1, key.start_mark.column + 1) if key is not None else (0, 0)
+        return Origin(self.file, mark.line + 1, mark.column + 1, path, at)
+
+    def _fault(self, node: yaml.Node, path: Path, rule: str) -> None:
+        mark = node.start_mark
+        subject = format_path(path) or "file"
+        self.faults.append(f"{self.file}:{mark.line + 1}:{mark.column + 1}: {subject} {rule}")
+
+
+def _integer(text: str) -> int:
+    prefix = {"0o": 8, "0x": 16}.get(text[:2])
+    return int(text[2:], prefix) if prefix else int(text)
+
+
+def _number(text: str) -> float:
+    special = {"inf": math.inf, "nan": math.nan}.get(text.lstrip("+-").lstrip(".").lower())
+    value = float(text) if special is None else special
+    return -value if special is not None and text.startswith("-") else value
+
+
+_SCALARS: dict[str, Callable[[str], object]] = {
+    "null": lambda _: None,
+    "bool": lambda text: {"true": True, "false": False}[text.lower()],
+    "int": _integer,
+    "float": _number,
+    "str": str,
+}
