@@ -107,6 +107,11 @@ class Costs:
             between_nodes=not same,
         )
 
+    def contention(self, time: float, simultaneous: int) -> float:
+        """Return the factor for so many communications under way at a time."""
+        contention = self._epochs[self.epoch(time)].network.contention
+        return 1.0 if contention is None else contention.factor(simultaneous)
+
     def poll_delay(self, rank: int, time: float) -> float:
         """Return the time of a receive or probe call that names no partner."""
         machine = self._epochs[self.epoch(time)]

@@ -25,7 +25,7 @@ from clue.kernel.processors import SharedNode
 from clue.kernel.program import Program, Row
 from clue.kernel.virtual_time import VirtualTime
 from clue.kernel.wildcards import WildcardLog
-from clue.machine import Contention, Machine, NodeType, Placement
+from clue.machine import Machine, NodeType, Placement
 from clue.result import Activity
 from clue.trace import COLLECTIVES, NO_REQUEST, Flag, Op
 
@@ -53,8 +53,8 @@ class Observation:
 class SharedNetwork:
     """The paper's contention: communications between nodes slow each other by a factor of their number."""
 
-    def __init__(self, contention: Contention, observation: Observation) -> None:
-        self._contention = contention
+    def __init__(self, costs: Costs, observation: Observation) -> None:
+        self._costs = costs
         self._observation = observation
         self._ends: list[float] = []
 
@@ -63,7 +63,7 @@ class SharedNetwork:
         while self._ends and self._ends[0] <= time:
             heappop(self._ends)
         simultaneous = len(self._ends) + 1
-        factor = self._contention.factor(simultaneous)
+        factor = self._costs.contention(time, simultaneous)
         heappush(self._ends, time + factor * (cost.send + cost.transmission))
         self._observation.most_simultaneous = max(self._observation.most_simultaneous, simultaneous)
         return factor
@@ -89,14 +89,9 @@ class Simulation:
         self.costs = Costs(machine, placement, program.regions, program.host_speeds)
         self.observation = observation
         contended = any(m.network.contention for m in (machine, *(m for _, m in machine.changes)))
-        self.network = self._network() if contended else None
+        self.network = SharedNetwork(self.costs, observation) if contended else None
         self.shared = self._shared_nodes()
         self.jobs = [Job(self, program, i * program.ranks) for i in range(instances)]
-
-    def _network(self) -> SharedNetwork:
-        # A contention table that changes over time would need one network per epoch; configurations forbid it.
-        contention = self.machine.network.contention or Contention(((1, 1.0),))
-        return SharedNetwork(contention, self.observation)
 
     def _shared_nodes(self) -> dict[int, SharedNode]:
         """Return the nodes whose ranks disturb each other."""

@@ -170,10 +170,11 @@ def _contention_warnings(simulation: Simulation) -> Iterator[str]:
         if len(nodes) > 2:
             yield f"{machine.name}: no contention is stated, so simultaneous messages do not slow each other"
         return
-    contention = machine.network.contention
+    tables = [m.network.contention for m in (machine, *(changed for _, changed in machine.changes))]
+    stated = min(table.measured_up_to for table in tables if table is not None)
     most = simulation.observation.most_simultaneous
-    if contention is not None and most > contention.measured_up_to:
+    if most > stated:
         yield (
-            f"{machine.name}: contention is stated up to {contention.measured_up_to} simultaneous communications, "
+            f"{machine.name}: contention is stated up to {stated} simultaneous communications, "
             f"but there were {most}; the last factor is used for more"
         )

@@ -1,6 +1,8 @@
 """Comparing what a budget can buy: workloads on options, best splits, points, an order."""
 
 from clue.purchase.outcome import Entry, KernelOutcome, Ranking, WorkloadOutcome
+from clue.purchase.points import award_points
+from clue.purchase.ranking import Progress, TraceSource, rank_options
 from clue.purchase.scenario import Criterion, Kernel, Option, Program, Scenario, Workload
 
 __all__ = [
@@ -10,8 +12,12 @@ __all__ = [
     "KernelOutcome",
     "Option",
     "Program",
+    "Progress",
     "Ranking",
     "Scenario",
+    "TraceSource",
     "Workload",
     "WorkloadOutcome",
+    "award_points",
+    "rank_options",
 ]

@@ -11,6 +11,10 @@ from clue.machine import Machine
 from clue.units import Money
 
 
+#: Three years of use, all day: what the cost of a run is reckoned by where a scenario says nothing else.
+SERVICE_LIFE = 3 * 365 * 86400.0
+
+
 class Criterion(Enum):
     """What the ranking is by (see :mod:`clue.purchase.ranking`)."""
 
@@ -101,6 +105,7 @@ class Scenario:
         options: What could be bought.
         criterion: What counts.
         notes: What a reader of the ranking should know.
+        service_life: Seconds over which a purchase is used, for the cost of a run.
     """
 
     name: str
@@ -109,3 +114,4 @@ class Scenario:
     budget: Money | None = None
     criterion: Criterion = Criterion.POINTS
     notes: tuple[str, ...] = ()
+    service_life: float = SERVICE_LIFE

@@ -1,0 +1,308 @@
+"""The ranking: every workload on every affordable option in its best split, scored by one criterion.
+
+Criteria, and how scores are read:
+
+===============  ================================================================================  ===========
+criterion        score                                                                             better
+===============  ================================================================================  ===========
+points           sum over workloads of 100 · performance / best performance (CLUE paper, Table 3)  higher
+makespan         weighted mean over workloads of the time until all instances are done, s          lower
+throughput       weighted mean over workloads of instances finished per hour                       higher
+cost_per_run     weighted mean over workloads of price · time per instance / service life          lower
+===============  ================================================================================  ===========
+
+Performance is instances finished per second; a workload's points are shared out to its kernels. Weights are
+normalised to a mean of 1, so that two equally weighted workloads give at most 100 points each, as in the paper.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+
+from clue.errors import UsageError
+from clue.kernel import Program as Compiled
+from clue.kernel import compile_program, simulate
+from clue.machine import Machine
+from clue.purchase.outcome import Entry, KernelOutcome, Ranking, WorkloadOutcome
+from clue.purchase.points import FULL_POINTS, award_points
+from clue.purchase.scenario import Criterion, Option, Program, Scenario, Workload
+from clue.purchase.splits import Misfit, Split, allowed_splits
+from clue.trace import Trace
+
+#: Gives the trace of a program at a number of ranks; recording it, if need be, is the caller's business.
+TraceSource = Callable[[Program, int], Trace]
+#: Is told what is being simulated, how many simulations are done, and how many there are (at most).
+Progress = Callable[[str, int, int], None]
+
+_SECONDS_PER_HOUR = 3600.0
+_UNITS = {
+    Criterion.POINTS: "points",
+    Criterion.MAKESPAN: "s",
+    Criterion.THROUGHPUT: "runs/h",
+    Criterion.COST_PER_RUN: "per run",
+}
+_HIGHER_IS_BETTER = {Criterion.POINTS, Criterion.THROUGHPUT}
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Recorded:
+    """A program ready to replay at one number of ranks."""
+
+    program: Compiled
+    memory: tuple[float, ...]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Trial:
+    """One option's outcomes, or why it has none."""
+
+    option: Option
+    affordable: bool
+    reason: str = ""
+    workloads: tuple[WorkloadOutcome, ...] = ()
+    warnings: tuple[str, ...] = ()
+
+
+def rank_options(scenario: Scenario, traces: TraceSource, progress: Progress = lambda *_: None) -> Ranking:
+    """Simulate all workloads on all affordable options and put these in order.
+
+    Args:
+        scenario: What is compared.
+        traces: Where traces come from.
+        progress: Told about each simulation.
+
+    Raises:
+        UsageError: If no option is affordable, or prices and budget are in different currencies.
+        TraceError: If a trace is unusable.
+        ReplayError: If a simulation cannot go on.
+    """
+    affordable = [_is_affordable(option, scenario) for option in scenario.options]
+    if not any(affordable):
+        cheapest = min((o.price.amount for o in scenario.options if o.price is not None), default=0.0)
+        raise UsageError(
+            f"{scenario.name}: budget must afford at least one option, got {scenario.budget}: "
+            f"the cheapest costs {cheapest:,.0f}"
+        )
+    recorded = _record_all(scenario, traces, progress)
+    total = sum(affordable) * sum(len(w.kernels) * len(w.ranks) for w in scenario.workloads)
+    done = 0
+
+    def count(what: str) -> None:
+        nonlocal done
+        progress(what, done, total)
+        done += 1
+
+    trials = [
+        _try_option(option, scenario, recorded, count) if can else _Trial(option, affordable=False)
+        for option, can in zip(scenario.options, affordable, strict=True)
+    ]
+    return _in_order(scenario, trials)
+
+
+def _is_affordable(option: Option, scenario: Scenario) -> bool:
+    if scenario.budget is None or option.price is None:
+        return True
+    if option.price.currency != scenario.budget.currency:
+        raise UsageError(
+            f"{scenario.name}: price of {option.name} must be in {scenario.budget.currency} like the budget, "
+            f"got {option.price}"
+        )
+    return option.price.amount <= scenario.budget.amount
+
+
+def _record_all(
+    scenario: Scenario, traces: TraceSource, progress: Progress
+) -> dict[tuple[Program, int], _Recorded]:
+    wanted = {
+        (kernel.program, ranks): f"{workload.name}, {kernel.name}: {ranks} ranks"
+        for workload in scenario.workloads
+        for kernel in workload.kernels
+        for ranks in workload.ranks
+    }
+    recorded = {}
+    for i, ((program, ranks), what) in enumerate(wanted.items()):
+        progress(f"reading {what}", i, len(wanted))
+        trace = traces(program, ranks)
+        if trace.ranks != ranks:
+            raise UsageError(f"{trace.name}: trace must have {ranks} ranks, got {trace.ranks}")
+        memory = tuple(float(head.peak_memory) for head in trace.head.rank_heads)
+        recorded[program, ranks] = _Recorded(compile_program(trace), memory)
+    return recorded
+
+
+def _try_option(
+    option: Option,
+    scenario: Scenario,
+    recorded: dict[tuple[Program, int], _Recorded],
+    count: Callable[[str], None],
+) -> _Trial:
+    outcomes, warnings = [], []
+    for workload in scenario.workloads:
+        outcome = _best_outcome(option, workload, recorded, count)
+        if isinstance(outcome, str):
+            return _Trial(option, affordable=True, reason=f"{workload.name}: {outcome}")
+        outcomes.append(outcome)
+        warnings += [w for kernel in outcome.kernels for w in kernel.result.warnings]
+    return _Trial(option, affordable=True, workloads=tuple(outcomes), warnings=tuple(warnings))
+
+
+def _best_outcome(
+    option: Option,
+    workload: Workload,
+    recorded: dict[tuple[Program, int], _Recorded],
+    count: Callable[[str], None],
+) -> WorkloadOutcome | str:
+    """Return the outcome of the fastest allowed split, or why there is none."""
+    needs = [_memory(workload, ranks, recorded) for ranks in workload.ranks]
+    outcomes, misfits = [], []
+    for split in allowed_splits(workload, option.machine, needs):
+        count(f"{option.name}: {workload.name} on {split.ranks} ranks")
+        if isinstance(split, Misfit):
+            misfits.append(split.reason)
+        else:
+            outcomes.append(_run(option.machine, workload, split, recorded))
+    if not outcomes:
+        return "; ".join(dict.fromkeys(misfits))
+    return max(outcomes, key=lambda outcome: outcome.throughput)
+
+
+def _memory(
+    workload: Workload, ranks: int, recorded: dict[tuple[Program, int], _Recorded]
+) -> list[float]:
+    """Return bytes needed by each rank: as stated, or the largest peak measured over the kernels."""
+    if ranks in workload.memory:
+        return [workload.memory[ranks]] * ranks
+    peaks = [recorded[kernel.program, ranks].memory for kernel in workload.kernels]
+    return [max(of_rank) for of_rank in zip(*peaks, strict=True)]
+
+
+def _run(
+    machine: Machine,
+    workload: Workload,
+    split: Split,
+    recorded: dict[tuple[Program, int], _Recorded],
+) -> WorkloadOutcome:
+    kernels = []
+    for kernel in workload.kernels:
+        program = recorded[kernel.program, split.ranks].program
+        result = simulate(program, machine, split.placement, instances=split.side_by_side)
+        if result.makespan == 0:
+            raise UsageError(f"{workload.name}: {kernel.name} must take time on {machine.name}, its makespan is 0")
+        kernels.append(KernelOutcome(kernel.name, result.makespan * split.turns, None, result))
+    makespan = sum(kernel.makespan for kernel in kernels)
+    instances = split.side_by_side if workload.instances is None else workload.instances
+    return WorkloadOutcome(
+        workload=workload.name,
+        makespan=makespan,
+        throughput=instances / makespan,
+        side_by_side=split.side_by_side,
+        ranks=split.ranks,
+        turns=split.turns,
+        idle=split.idle,
+        points=None,
+        kernels=tuple(kernels),
+    )
+
+
+def _in_order(scenario: Scenario, trials: Sequence[_Trial]) -> Ranking:
+    able = [trial for trial in trials if trial.workloads]
+    if scenario.criterion is Criterion.POINTS:
+        able = _with_points(scenario, able)
+    scores = {trial.option.name: _score(scenario, trial) for trial in able}
+    higher = scenario.criterion in _HIGHER_IS_BETTER
+    able.sort(key=lambda trial: (-scores[trial.option.name] if higher else scores[trial.option.name]))
+    entries, position = [], 0
+    for place, trial in enumerate(able, start=1):
+        score = scores[trial.option.name]
+        # Options that cannot be told apart share a position.
+        if not entries or entries[-1].score != score:
+            position = place
+        entries.append(_entry(trial, position, score))
+    rest = sorted((t for t in trials if not t.workloads), key=lambda trial: not trial.affordable)
+    entries += [_entry(trial, None, None) for trial in rest]
+    currency = scenario.budget.currency if scenario.budget else _currency(scenario)
+    unit = _UNITS[scenario.criterion]
+    return Ranking(
+        scenario=scenario.name,
+        criterion=scenario.criterion,
+        unit=f"{currency} {unit}".strip() if scenario.criterion is Criterion.COST_PER_RUN else unit,
+        higher_is_better=higher,
+        budget=scenario.budget,
+        entries=tuple(entries),
+        warnings=_warnings(scenario, trials),
+    )
+
+
+def _currency(scenario: Scenario) -> str:
+    return next((option.price.currency for option in scenario.options if option.price), "")
+
+
+def _warnings(scenario: Scenario, trials: Sequence[_Trial]) -> tuple[str, ...]:
+    unpriced = [option.name for option in scenario.options if option.price is None]
+    found = list(scenario.notes)
+    if scenario.budget is not None and unpriced:
+        found.append(f"{', '.join(unpriced)}: no price is stated, so the budget is taken to cover it")
+    found += [warning for trial in trials for warning in trial.warnings]
+    return tuple(dict.fromkeys(found))
+
+
+def _entry(trial: _Trial, position: int | None, score: float | None) -> Entry:
+    reason = trial.reason or ("" if trial.affordable else "costs more than the budget")
+    option = trial.option
+    return Entry(
+        option.name, option.machine.name, option.price, trial.affordable, position, score, reason, trial.workloads
+    )
+
+
+def _weights(scenario: Scenario) -> dict[str, float]:
+    """Return weights by workload, with a mean of 1."""
+    total = sum(workload.weight for workload in scenario.workloads)
+    return {w.name: w.weight * len(scenario.workloads) / total for w in scenario.workloads}
+
+
+def _with_points(scenario: Scenario, trials: Sequence[_Trial]) -> list[_Trial]:
+    weights = _weights(scenario)
+    table: dict[tuple[str, str], dict[str, float]] = {}
+    for w, workload in enumerate(scenario.workloads):
+        for k, kernel in enumerate(workload.kernels):
+            rates = {t.option.name: _rate(t.workloads[w], k) for t in trials}
+            most = FULL_POINTS * weights[workload.name] * kernel.share
+            table[workload.name, kernel.name] = award_points(rates, most)
+    return [
+        replace(trial, workloads=tuple(_pointed(outcome, trial.option.name, table) for outcome in trial.workloads))
+        for trial in trials
+    ]
+
+
+def _rate(outcome: WorkloadOutcome, kernel: int) -> float:
+    """Return instances of one kernel finished per second."""
+    instances = outcome.throughput * outcome.makespan
+    return instances / outcome.kernels[kernel].makespan
+
+
+def _pointed(
+    outcome: WorkloadOutcome, option: str, table: dict[tuple[str, str], dict[str, float]]
+) -> WorkloadOutcome:
+    kernels = tuple(
+        replace(kernel, points=table[outcome.workload, kernel.name][option]) for kernel in outcome.kernels
+    )
+    return replace(outcome, kernels=kernels, points=sum(kernel.points or 0.0 for kernel in kernels))
+
+
+def _score(scenario: Scenario, trial: _Trial) -> float:
+    if scenario.criterion is Criterion.POINTS:
+        return sum(outcome.points or 0.0 for outcome in trial.workloads)
+    weights = _weights(scenario)
+    mean = {
+        Criterion.MAKESPAN: lambda outcome: outcome.makespan,
+        Criterion.THROUGHPUT: lambda outcome: outcome.throughput * _SECONDS_PER_HOUR,
+        Criterion.COST_PER_RUN: lambda outcome: _cost(scenario, trial.option, outcome),
+    }[scenario.criterion]
+    return sum(weights[o.workload] * mean(o) for o in trial.workloads) / len(trial.workloads)
+
+
+def _cost(scenario: Scenario, option: Option, outcome: WorkloadOutcome) -> float:
+    if option.price is None:
+        raise UsageError(f"{scenario.name}: price of {option.name} must be stated for the criterion cost_per_run")
+    return option.price.amount / (outcome.throughput * scenario.service_life)

@@ -1,0 +1,41 @@
+"""Machines with round numbers, so that a reader can add up every expected time."""
+
+from __future__ import annotations
+
+from clue.machine import Contention, Curve, Link, Machine, Network, NodeType
+
+#: s(m) = 10 ms + 1 ms/KB, t(m) = 100 ms + 2 ms/KB, receive 1 ms; messages above 10 KB wait for their receive.
+SEND, SEND_PER_KB = 0.010, 0.001
+TRANSMIT, TRANSMIT_PER_KB = 0.100, 0.002
+RECEIVE = 0.001
+EAGER_LIMIT = 10_000
+#: An empty message's travel: what a rendezvous answer takes.
+ANSWER = SEND + TRANSMIT
+
+LINK = Link(Curve.line(SEND, SEND_PER_KB / 1000), Curve.line(TRANSMIT, TRANSMIT_PER_KB / 1000), RECEIVE, EAGER_LIMIT)
+#: Messages within a node take a tenth.
+LOCAL_LINK = Link(Curve.line(SEND / 10), Curve.line(TRANSMIT / 10), RECEIVE / 10, EAGER_LIMIT)
+
+
+def sending(kilobytes: float) -> float:
+    """Return s(m)."""
+    return SEND + kilobytes * SEND_PER_KB
+
+
+def transmission(kilobytes: float) -> float:
+    """Return t(m)."""
+    return TRANSMIT + kilobytes * TRANSMIT_PER_KB
+
+
+def machine(
+    nodes: int = 2,
+    *,
+    contention: dict[int, float] | None = None,
+    changes: tuple[tuple[float, Machine], ...] = (),
+    link: Link = LINK,
+    **node: object,
+) -> Machine:
+    """Return a machine of equal nodes."""
+    node_type = NodeType("host", **node)  # type: ignore[arg-type]
+    table = Contention(tuple(contention.items())) if contention else None
+    return Machine("hand-made", (node_type,) * nodes, Network(link, LOCAL_LINK, contention=table), changes)

@@ -1,0 +1,90 @@
+"""The paper's contention factor, by hand."""
+
+from __future__ import annotations
+
+import pytest
+
+from clue.kernel import simulate
+from clue.machine import Contention
+from clue.trace import TraceBuilder
+from tests.kernel.cases import ANSWER, RECEIVE, SEND, TRANSMIT, machine, sending, transmission
+
+FACTORS = {1: 1.0, 2: 1.5, 4: 2.5}
+
+
+def test_table_is_linear_between_entries_and_constant_beyond() -> None:
+    """Factors of 1, 2, 3, 4 and 9 simultaneous communications."""
+    contention = Contention(tuple(FACTORS.items()))
+    assert [contention.factor(n) for n in (1, 2, 3, 4, 9)] == [1.0, 1.5, 2.0, 2.5, 2.5]
+
+
+def two_pairs(gap: float) -> TraceBuilder:
+    """Return ranks 0 and 2 sending nothing to 1 and 3, the second one later by a gap."""
+    trace = TraceBuilder(4)
+    trace[0].send(1, 0)
+    trace[1].recv(0)
+    trace[2].compute(gap)
+    trace[2].send(3, 0)
+    trace[3].recv(2)
+    return trace
+
+
+def test_second_of_two_simultaneous_messages_is_slowed() -> None:
+    """At the same time rank 0 goes first, alone; rank 2 finds one under way and takes 1.5 times as long."""
+    result = simulate(two_pairs(0.0).build(), machine(4, contention=FACTORS))
+    finishes = [rank.finish for rank in result.ranks]
+    once, slowed = SEND + TRANSMIT, 1.5 * (SEND + TRANSMIT)
+    assert finishes == pytest.approx([SEND, once + RECEIVE, 1.5 * SEND, slowed + RECEIVE], rel=1e-12)
+
+
+def test_message_after_the_other_has_arrived_is_not_slowed() -> None:
+    """A communication is under way until it arrives; at that very time it is over."""
+    arrival = SEND + TRANSMIT
+    result = simulate(two_pairs(arrival).build(), machine(4, contention=FACTORS))
+    assert result.ranks[3].finish == pytest.approx(2 * arrival + RECEIVE, rel=1e-12)
+
+
+def test_messages_within_a_node_are_not_in_the_network() -> None:
+    """Two pairs on two dual nodes: nobody is slowed."""
+    result = simulate(two_pairs(0.0).build(), machine(2, processors=2, contention=FACTORS))
+    assert result.ranks[1].finish == result.ranks[3].finish
+
+
+def test_rendezvous_counts_from_the_start_of_its_data() -> None:
+    """The data of 20 KB start after the answer and find the small message gone."""
+    trace = TraceBuilder(4)
+    trace[0].send(1, 20_000)
+    trace[1].recv(0)
+    trace[2].send(3, 0)
+    trace[3].recv(2)
+    result = simulate(trace.build(), machine(4, contention=FACTORS))
+    assert result.ranks[2].finish == pytest.approx(SEND, rel=1e-12)
+    expected = ANSWER + sending(20) + transmission(20) + RECEIVE
+    assert result.ranks[1].finish == pytest.approx(expected, rel=1e-12)
+
+
+def test_a_rank_ahead_of_the_clock_takes_its_turn() -> None:
+    """A sender that has computed far ahead is not counted before its time has come."""
+    trace = two_pairs(0.0)
+    late = TraceBuilder(6)
+    late[4].compute(50.0)
+    late[4].send(5, 0)
+    late[5].recv(4)
+    for rank in range(4):
+        late[rank].rows.extend(trace[rank].rows)
+    late._calls.update(trace._calls)
+    result = simulate(late.build(), machine(6, contention=FACTORS))
+    assert result.ranks[2].finish == pytest.approx(1.5 * SEND, rel=1e-12)
+    assert result.ranks[5].finish == pytest.approx(50.0 + SEND + TRANSMIT + RECEIVE, rel=1e-12)
+
+
+def test_more_communications_than_stated_are_told() -> None:
+    """With a table up to 1 and two at once, the result warns that the last factor was used."""
+    result = simulate(two_pairs(0.0).build(), machine(4, contention={1: 1.0}))
+    assert any("contention is stated up to 1 simultaneous communications, but there were 2" in w for w in result.warnings)
+
+
+def test_a_machine_without_contention_says_so() -> None:
+    """On more than two nodes the result tells that messages do not slow each other."""
+    result = simulate(two_pairs(0.0).build(), machine(4))
+    assert any("no contention is stated" in warning for warning in result.warnings)

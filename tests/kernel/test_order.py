@@ -1,0 +1,232 @@
+"""Deadlock, wildcards, determinism, and what holds for every program."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from clue.errors import DeadlockError, ReplayError, UsageError
+from clue.kernel import simulate
+from clue.kernel.virtual_time import VirtualTime
+from clue.machine import Machine, Placement
+from clue.result import Activity
+from clue.trace import Flag, Op, Trace, TraceBuilder
+from tests.kernel.cases import EAGER_LIMIT, machine
+
+
+def test_deadlock_names_who_waits_for_what_and_when() -> None:
+    """Two ranks that receive first wait for each other; the third has finished and is not named."""
+    trace = TraceBuilder(3)
+    trace[0].compute(1.0)
+    trace[0].recv(1, tag=4)
+    trace[1].send(0, 100_000, tag=5)
+    with pytest.raises(DeadlockError) as caught:
+        simulate(trace.build(), machine(3))
+    first, second = caught.value.blocked
+    assert (first.rank, first.time, first.waits_for) == (0, 1.0, "recv from rank 1, tag 4, on communicator 0")
+    assert (second.rank, second.time, second.waits_for) == (1, 0.0, "send to rank 0, tag 5, on communicator 0")
+
+
+def test_deadlock_by_rendezvous_depends_on_the_eager_limit() -> None:
+    """Both send first: fine while messages are eager, a deadlock beyond the limit."""
+
+    def exchange(nbytes: int) -> Trace:
+        trace = TraceBuilder(2)
+        for rank in (0, 1):
+            trace[rank].send(1 - rank, nbytes)
+            trace[rank].recv(1 - rank)
+        return trace.build()
+
+    simulate(exchange(EAGER_LIMIT), machine())
+    with pytest.raises(DeadlockError, match="rank 0 at 0 s waits for send to rank 1"):
+        simulate(exchange(EAGER_LIMIT + 1), machine())
+
+
+def test_collective_mismatch_is_an_error_that_names_both_ranks() -> None:
+    """A broadcast here and a reduction there is no program that MPI allows."""
+    trace = TraceBuilder(2)
+    trace[0].collective(Op.BCAST, 8)
+    trace[1].collective(Op.REDUCE, 8)
+    with pytest.raises(ReplayError, match="call 0 is BCAST on rank 0 and REDUCE on rank 1"):
+        simulate(trace.build(), machine())
+
+
+def test_missing_collective_call_is_an_error() -> None:
+    """A rank that makes fewer collective calls than the others is named."""
+    trace = TraceBuilder(2)
+    trace[0].collective(Op.BARRIER)
+    with pytest.raises(ReplayError, match="rank 1 makes 0, rank 0 makes 1"):
+        simulate(trace.build(), machine())
+
+
+def wildcard(first: float, second: float, *, tags: tuple[int, int] = (0, 0), flags: int = Flag.ANY_SOURCE) -> Trace:
+    """Return a trace in which rank 0 receives from rank 1, then rank 2, which send at given times."""
+    trace = TraceBuilder(3)
+    for rank, time, tag in ((1, first, tags[0]), (2, second, tags[1])):
+        trace[rank].compute(time)
+        trace[rank].send(0, 0, tag=tag)
+        trace[0].recv(rank, tag=tag, flags=flags)
+    return trace.build()
+
+
+def wildcard_warning(trace: Trace) -> str:
+    """Return the result's warning about wildcards, or nothing."""
+    return next((w for w in simulate(trace, machine(3)).warnings if "wildcard" in w), "")
+
+
+def test_wildcard_that_would_have_matched_otherwise_is_counted() -> None:
+    """Rank 2's message is there first, but the recording matched rank 1's: one of two receives differs."""
+    assert "1 of 2 wildcard receives would have matched another message" in wildcard_warning(wildcard(2.0, 1.0))
+
+
+def test_wildcard_that_matches_as_recorded_is_silent() -> None:
+    """In the recorded order of arrival there is nothing to tell."""
+    assert wildcard_warning(wildcard(1.0, 2.0)) == ""
+
+
+def test_wildcard_of_another_tag_is_no_rival() -> None:
+    """A message of another tag does not fit a receive from any source, unless it takes any tag too."""
+    assert wildcard_warning(wildcard(2.0, 1.0, tags=(1, 2))) == ""
+    both = Flag.ANY_SOURCE | Flag.ANY_TAG
+    assert "1 of 2" in wildcard_warning(wildcard(2.0, 1.0, tags=(1, 2), flags=both))
+
+
+def test_virtual_time_never_runs_backwards() -> None:
+    """Asking for an event in the past is refused."""
+    env = VirtualTime()
+    env.run(until=2.0)
+    with pytest.raises(ReplayError, match="must not run backwards"):
+        env.at(1.0, 0)
+
+
+def test_events_of_one_time_go_by_rank_then_serial_number() -> None:
+    """The tie rule of the model."""
+    env, order = VirtualTime(), []
+    for name, rank in (("b", 1), ("a", 0), ("c", 1)):
+        env.at(1.0, rank).callbacks.append(lambda _, name=name: order.append(name))  # type: ignore[union-attr]
+    env.run()
+    assert order == ["a", "b", "c"]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({"engine": "warp"}, "engine must be one of reference, fast, got 'warp'"),
+        ({"instances": 0}, "instances must be at least 1, got 0"),
+        ({"placement": "random"}, "placement must be block, cyclic or a list of nodes, got 'random'"),
+        ({"placement": [0]}, "list must name one node per rank"),
+        ({"placement": [0, 0, 7]}, "node of rank 2 must be from 0 to 1, got 7"),
+        ({}, "ranks must be at most 2 on hand-made"),
+    ],
+)
+def test_nonsense_is_refused(arguments: dict[str, object], message: str) -> None:
+    """Each wrong argument has a message with rule and value."""
+    with pytest.raises(UsageError, match=message):
+        simulate(TraceBuilder(3).build(), machine(2), **arguments)  # type: ignore[arg-type]
+
+
+def test_block_and_cyclic_placement() -> None:
+    """Seven ranks on three dual-processor nodes with two ranks a processor."""
+    on = machine(3, processors=2)
+    assert Placement.block(on, 5).nodes == (0, 0, 1, 1, 2)
+    assert Placement.cyclic(on, 5).nodes == (0, 1, 2, 0, 1)
+    assert Placement.block(on, 7, per_processor=2).nodes == (0, 0, 0, 0, 1, 1, 1)
+
+
+@st.composite
+def programs(draw: st.DrawFn) -> Trace:
+    """Draw a program that cannot deadlock: each message's receive is posted before anyone sends again."""
+    ranks = draw(st.integers(2, 5))
+    trace = TraceBuilder(ranks)
+    for _ in range(draw(st.integers(1, 12))):
+        source, dest = draw(st.permutations(range(ranks)))[:2]
+        nbytes = draw(st.sampled_from([0, 1, 999, EAGER_LIMIT, EAGER_LIMIT + 1, 50_000]))
+        tag = draw(st.integers(0, 2))
+        mode = draw(st.sampled_from([0, Flag.SYNCHRONOUS, Flag.BUFFERED]))
+        for rank in (source, dest):
+            trace[rank].compute(draw(st.sampled_from([0.0, 0.01, 0.3])), draw(st.sampled_from(["", "solve"])))
+        if draw(st.booleans()):
+            trace[source].send(dest, nbytes, tag, flags=mode)
+            trace[dest].recv(source, tag)
+        else:
+            sent, received = trace[source].isend(dest, nbytes, tag, flags=mode), trace[dest].irecv(source, tag)
+            trace[source].compute(draw(st.sampled_from([0.0, 0.2])))
+            trace[source].wait(sent)
+            trace[dest].wait(received)
+    return trace.build()
+
+
+@st.composite
+def machines(draw: st.DrawFn) -> tuple[Machine, list[int]]:
+    """Draw a machine and a node for each of five ranks."""
+    nodes = draw(st.integers(1, 5))
+    on = machine(
+        nodes,
+        contention=draw(st.sampled_from([None, {1: 1.0, 3: 2.0}])),
+        processors=draw(st.integers(1, 2)),
+        performance_factor=draw(st.sampled_from([0.0, 0.5, 2.0])),
+        background_load=draw(st.sampled_from([0.0, 0.5])),
+        memory_contention=draw(st.sampled_from([{}, {2: {"solve": 0.5}}])),
+    )
+    return on, draw(st.lists(st.integers(0, nodes - 1), min_size=5, max_size=5))
+
+
+@settings(max_examples=150, deadline=None)
+@given(programs(), machines())
+def test_every_second_of_every_rank_is_accounted_for(trace: Trace, case: tuple[Machine, list[int]]) -> None:
+    """The timeline has no gap and no overlap, and its parts are the figures of the result."""
+    on, nodes = case
+    result = simulate(trace, on, nodes[: trace.ranks], timeline=True)
+    assert result.timeline is not None
+    for rank in result.ranks:
+        mine = result.timeline.segments[result.timeline.segments["rank"] == rank.rank]
+        spans = mine["end"] - mine["begin"]
+        assert (spans >= 0).all()
+        edges = np.concatenate([[0.0], mine["end"]])
+        assert np.array_equal(edges[:-1], mine["begin"])
+        assert edges[-1] == rank.finish
+        parts = {kind: spans[mine["activity"] == kind].sum() for kind in Activity}
+        assert parts[Activity.COMPUTE] == pytest.approx(rank.compute, abs=1e-9)
+        assert parts[Activity.WAIT] == pytest.approx(rank.wait, abs=1e-9)
+        assert parts[Activity.SEND] + parts[Activity.RECEIVE] == pytest.approx(rank.communicate, abs=1e-9)
+    assert sum(result.compute_by_region.values()) == pytest.approx(sum(r.compute for r in result.ranks))
+
+
+@settings(max_examples=100, deadline=None)
+@given(programs(), machines())
+def test_two_runs_give_identical_results(trace: Trace, case: tuple[Machine, list[int]]) -> None:
+    """To the last bit."""
+    on, nodes = case
+    first, second = (simulate(trace, on, nodes[: trace.ranks]) for _ in range(2))
+    assert first.ranks == second.ranks
+
+
+@settings(max_examples=100, deadline=None)
+@given(programs())
+def test_a_network_without_contention_is_a_lower_bound(trace: Trace) -> None:
+    """Contention factors of 1 and more never make a program faster."""
+    free = simulate(trace, machine(5), list(range(trace.ranks)))
+    contended = simulate(trace, machine(5, contention={1: 1.0, 2: 3.0}), list(range(trace.ranks)))
+    assert contended.makespan >= free.makespan - 1e-12
+
+
+@settings(max_examples=60, deadline=None)
+@given(programs())
+def test_contention_of_factor_1_changes_nothing(trace: Trace) -> None:
+    """Ranks that take turns and ranks that run ahead come to the same times, to the last bit."""
+    nodes = list(range(trace.ranks))
+    free, in_turn = (simulate(trace, machine(5, contention=table), nodes) for table in (None, {1: 1.0}))
+    assert free.ranks == in_turn.ranks
+
+
+@settings(max_examples=60, deadline=None)
+@given(programs())
+def test_traffic_counts_every_message_once(trace: Trace) -> None:
+    """The matrix of bytes is that of the trace."""
+    result = simulate(trace, machine(5), list(range(trace.ranks)), traffic=True)
+    sends = np.isin(trace.ops.op, [Op.SEND, Op.ISEND])
+    assert result.traffic is not None
+    assert result.traffic.messages.sum() == sends.sum()
+    assert result.traffic.nbytes.sum() == trace.ops.nbytes[sends].sum()

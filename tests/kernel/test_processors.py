@@ -1,0 +1,177 @@
+"""Computation: performance factors, shared processors, memory contention, background load, changes over time."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from clue.kernel import simulate
+from clue.machine import Curve, Link, Machine, NodeType, Waiting
+from clue.trace import Op, TraceBuilder
+from tests.kernel.cases import ANSWER, RECEIVE, machine, sending
+
+
+def bursts(*seconds: float, region: str = "") -> TraceBuilder:
+    """Return a program whose ranks compute so many seconds each."""
+    trace = TraceBuilder(len(seconds))
+    for rank, duration in zip(trace, seconds, strict=True):
+        rank.compute(duration, region)
+    return trace
+
+
+def finishes(trace: TraceBuilder, on: Machine, placement: object = "block") -> list[float]:
+    """Return finish times by rank."""
+    return [rank.finish for rank in simulate(trace.build(), on, placement).ranks]  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(("factor", "expected"), [(0.5, 1.0), (3.0, 6.0), (0.0, 2.0)])
+def test_performance_factor_multiplies_bursts_and_0_leaves_them(factor: float, expected: float) -> None:
+    """The paper: a burst of n CPU seconds takes p·n; 0 means the machine is real and nothing is scaled."""
+    assert finishes(bursts(2.0), machine(1, performance_factor=factor)) == [expected]
+
+
+def test_performance_factor_differs_by_region() -> None:
+    """Only the region that has a factor of its own is scaled by it."""
+    trace = TraceBuilder(1)
+    trace[0].compute(1.0)
+    trace[0].compute(1.0, "solve")
+    on = machine(1, performance_factor=2.0, performance_factors={"solve": 5.0})
+    result = simulate(trace.build(), on)
+    assert result.makespan == 7.0
+    assert result.compute_by_region == {"": 2.0, "solve": 5.0}
+
+
+def test_speed_takes_precedence_where_the_program_declares_its_operations() -> None:
+    """4 Gflop in 2 s were 2 Gflop/s; at 500 Mflop/s they take 8 s."""
+    trace = bursts(2.0, region="solve")
+    trace.declare(0, region="solve", flops=4e9)
+    on = machine(1, performance_factor=99.0, speeds={"solve": 500e6})
+    assert finishes(trace, on) == [8.0]
+
+
+def test_speed_without_declared_operations_falls_back_and_says_so() -> None:
+    """The performance factor counts, and the result warns."""
+    result = simulate(bursts(2.0, region="solve").build(), machine(1, performance_factor=3.0, speeds={"solve": 1e9}))
+    assert result.makespan == 6.0
+    assert any("speed of region solve" in warning for warning in result.warnings)
+
+
+def test_two_ranks_share_one_processor_equally() -> None:
+    """1 s and 3 s on one processor: the first is done at 2 s, the second alone from then on at 4 s."""
+    assert finishes(bursts(1.0, 3.0), machine(1), [0, 0]) == pytest.approx([2.0, 4.0], rel=1e-12)
+
+
+def test_three_ranks_share_two_processors_at_every_instant() -> None:
+    """Each gets 2/3 until the first is done at 1.5 s, then a whole processor each."""
+    on = machine(1, processors=2)
+    assert finishes(bursts(1.0, 2.0, 2.0), on, [0, 0, 0]) == pytest.approx([1.5, 2.5, 2.5], rel=1e-12)
+
+
+def test_waiting_rank_yields_its_share() -> None:
+    """Rank 0 waits from 0 to 2.111 s for rank 2 elsewhere, so rank 1 has the processor for itself."""
+    trace = TraceBuilder(3)
+    trace[0].recv(2)
+    trace[1].compute(2.0)
+    trace[2].compute(2.0)
+    trace[2].send(0, 0)
+    assert finishes(trace, machine(2), [0, 0, 1])[1] == pytest.approx(2.0, rel=1e-12)
+
+
+def test_polling_rank_keeps_its_share() -> None:
+    """The same with polling: half the processor until rank 0 ends at 2.111 s, the rest of 2 s alone."""
+    trace = TraceBuilder(3)
+    trace[0].recv(2)
+    trace[1].compute(2.0)
+    trace[2].compute(2.0)
+    trace[2].send(0, 0)
+    end = 2.0 + 0.010 + 0.100 + RECEIVE
+    assert finishes(trace, machine(2, waiting=Waiting.POLL), [0, 0, 1])[1] == pytest.approx(end + 2.0 - end / 2, rel=1e-12)
+
+
+def test_background_load_takes_its_share() -> None:
+    """One competing process: a burst of 1 s takes 2 s on one processor and 1 s on two."""
+    assert finishes(bursts(1.0), machine(1, background_load=1.0)) == pytest.approx([2.0], rel=1e-12)
+    assert finishes(bursts(1.0), machine(1, background_load=1.0, processors=2)) == pytest.approx([1.0], rel=1e-12)
+    assert finishes(bursts(1.0), machine(1, background_load=0.5)) == pytest.approx([1.5], rel=1e-12)
+
+
+def test_memory_contention_slows_by_busy_processors_and_region() -> None:
+    """The paper's dual node: 0.77 of the speed in tridiagonalisation while both processors are busy."""
+    table = {2: {"tridiagonalisation": 0.77}}
+    on = machine(1, processors=2, memory_contention=table)
+    both = bursts(0.77, 1.54, region="tridiagonalisation")
+    # Both slow until 1 s; then 0.77 s of the second are left and run at full speed.
+    assert finishes(both, on, [0, 0]) == pytest.approx([1.0, 1.77], rel=1e-12)
+    assert finishes(bursts(1.0, 1.0, region="cholesky"), on, [0, 0]) == pytest.approx([1.0, 1.0], rel=1e-12)
+
+
+def test_change_during_a_burst_counts_from_its_time_on() -> None:
+    """Twice as slow from 1 s on: a burst of 3 s has 2 s left then and ends at 5 s."""
+    slow = machine(1, performance_factor=2.0)
+    assert finishes(bursts(3.0), replace(machine(1), changes=((1.0, slow),))) == pytest.approx([5.0], rel=1e-12)
+
+
+def test_background_load_may_come_and_go() -> None:
+    """A competing process from 1 s to 3 s: 1 s done, 1 s done in two, 1 s left: 4 s in all."""
+    loaded, free = machine(1, background_load=1.0), machine(1)
+    on = replace(free, changes=((1.0, loaded), (3.0, free)))
+    assert finishes(bursts(3.0), on) == pytest.approx([4.0], rel=1e-12)
+
+
+def test_network_may_change() -> None:
+    """A message sent at 1 s, when the change comes, meets the new network; its receive was posted in the old one."""
+    later = machine(link=Link(Curve.line(1.0), Curve.line(1.0)))
+    trace = TraceBuilder(2)
+    trace[0].send(1, 0)
+    trace[0].compute(0.99)
+    trace[0].send(1, 0)
+    trace[1].recv(0)
+    trace[1].recv(0)
+    on = replace(machine(), changes=((1.0, later),))
+    assert finishes(trace, on) == pytest.approx([2.0, 3.0 + RECEIVE], rel=1e-12)
+
+
+def test_instances_on_their_own_nodes_do_not_disturb_each_other() -> None:
+    """Three instances side by side behave as one does alone."""
+    trace = TraceBuilder(2)
+    trace[0].compute(1.0)
+    trace[0].send(1, 20_000)
+    trace[1].recv(0)
+    alone = simulate(trace.build(), machine(2))
+    three = simulate(trace.build(), machine(6), instances=3)
+    assert three.makespan == alone.makespan
+    assert [rank.finish for rank in three.ranks] == [rank.finish for rank in alone.ranks] * 3
+
+
+def test_instances_share_processors_where_they_meet() -> None:
+    """Two instances of a one-rank program on one processor take twice as long."""
+    assert simulate(bursts(1.0).build(), machine(1), [0, 0], instances=2).makespan == pytest.approx(2.0)
+
+
+def test_spawned_ranks_start_after_spawn_and_initialisation() -> None:
+    """The parent pays 1 s; the child starts 2 s later and its second of computation ends at 4.5 s."""
+    builder = TraceBuilder(2)
+    builder[0].compute(0.5)
+    builder[0].add(Op.SPAWN, peer=0, nbytes=1, extras=(1,))
+    builder[1].compute(1.0)
+    built = builder.build()
+    heads = (built.head.rank_heads[0], replace(built.head.rank_heads[1], world=1))
+    trace = replace(built, head=replace(built.head, rank_heads=heads))
+    node = NodeType("host", spawn_delay=1.0, initialisation_delay=2.0)
+    parent, child = simulate(trace, replace(machine(2), nodes=(node, node))).ranks
+    assert parent.finish == pytest.approx(1.5)
+    assert child.finish == pytest.approx(1.5 + 2.0 + 1.0)
+    assert child.wait == pytest.approx(3.5)
+
+
+def test_shared_processors_and_rendezvous_together() -> None:
+    """A rendezvous sender on a shared processor yields it while it waits for the answer."""
+    trace = TraceBuilder(3)
+    trace[0].send(2, 20_000)
+    trace[1].compute(1.0)
+    trace[2].compute(0.5)
+    trace[2].recv(0)
+    sender, neighbour, _ = finishes(trace, machine(2), [0, 0, 1])
+    assert neighbour == pytest.approx(1.0)
+    assert sender == pytest.approx(0.5 + ANSWER + sending(20))
