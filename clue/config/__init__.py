@@ -9,11 +9,33 @@ import importlib
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from clue.config.library import find, shipped
     from clue.config.machines import load_machine
+    from clue.config.runs import load_any, load_config
+    from clue.config.schemas import json_schema
+    from clue.config.simulation import PlacementChoice, SimulationConfig
 
-__all__ = ["load_machine"]
+__all__ = [
+    "PlacementChoice",
+    "SimulationConfig",
+    "find",
+    "json_schema",
+    "load_any",
+    "load_config",
+    "load_machine",
+    "shipped",
+]
 
-_HOME = {"load_machine": "machines"}
+_HOME = {
+    "PlacementChoice": "simulation",
+    "SimulationConfig": "simulation",
+    "find": "library",
+    "json_schema": "schemas",
+    "load_any": "runs",
+    "load_config": "runs",
+    "load_machine": "machines",
+    "shipped": "library",
+}
 
 
 def __getattr__(name: str) -> object:

@@ -91,6 +91,21 @@ class Document:
         value = _overlay(self.value, overlay, (), origins)
         return Document(value, origins)
 
+    def replaced(self, path: Path, part: Document) -> Document:
+        """Return this document with another put in place of the value at a path, whose parent exists."""
+        origins = dict(self.origins)
+        _replace_origins(path, part, origins)
+        return Document(_put(self.value, path, part.value), origins)
+
+
+def _put(value: object, path: Path, item: object) -> object:
+    if not path:
+        return item
+    if isinstance(value, dict):
+        return value | {path[0]: _put(value.get(path[0]), path[1:], item)}
+    assert isinstance(value, list)
+    return [_put(below, path[1:], item) if i == path[0] else below for i, below in enumerate(value)]
+
 
 def _overlay(base: object, overlay: Document, path: Path, origins: dict[Path, Origin]) -> object:
     if not _mergeable(base, overlay.value):

@@ -69,6 +69,10 @@ class Faults:
         """Add the faults of an error that another file raised."""
         self._found.extend(("", 0, 0, text) for text in error.faults)
 
+    def extend(self, others: Faults) -> None:
+        """Add the faults that were gathered apart."""
+        self._found.extend(fault for fault in others._found if fault not in self._found)
+
     def check(self) -> None:
         """Raise everything found, if anything.
 

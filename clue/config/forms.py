@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from pydantic import BaseModel, ConfigDict
 
 #: Names of alternative forms in pydantic's locations; they are no part of a path in the file.
-FORMS = frozenset({"<one>", "<table>", "<list>", "<line>", "<points>", "<between>", "<within>"})
+FORMS = frozenset({"<one>", "<table>", "<list>", "<line>", "<points>", "<between>", "<within>", "<fill>"})
 
 
 class Form(BaseModel):

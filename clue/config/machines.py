@@ -47,7 +47,15 @@ def load_machine(source: Source, *, relative_to: FilePath | None = None) -> Mach
     Raises:
         ConfigError: With everything that is wrong with it.
     """
-    document, path = read_source(source, "machines", relative_to)
+    return machine_from(*read_source(source, ("machines",), relative_to))
+
+
+def machine_from(document: Document, path: FilePath | None) -> Machine:
+    """Build a machine from the document of a file, or of no file.
+
+    Raises:
+        ConfigError: With everything that is wrong with it.
+    """
     faults = Faults()
     machine = build_machine(document, faults, path.stem if path else "machine")
     faults.check()
@@ -73,6 +81,14 @@ def build_machine(document: Document, faults: Faults, name: str = "machine") -> 
     check_currencies(document, prices, faults)
     changes = _changes(document, form, faults, name)
     return None if faults else _machine(form, name, changes)
+
+
+def build_machine_apart(document: Document, name: str, faults: Faults) -> Machine | None:
+    """Build a machine beside other things: faults that those have do not keep it from being built."""
+    own = Faults()
+    machine = build_machine(document, own, name)
+    faults.extend(own)
+    return machine
 
 
 def _machine(form: MachineForm, name: str, changes: tuple[tuple[float, Machine], ...] = ()) -> Machine:

@@ -15,8 +15,8 @@ from clue.errors import ConfigError
 Source = str | Path | Mapping[str, object]
 
 
-def locate(source: str | Path, kind: str, relative_to: Path | None = None) -> Path:
-    """Return the file meant by a path or by the name of a shipped file of a kind (``"machines"``, …).
+def locate(source: str | Path, kinds: tuple[str, ...], relative_to: Path | None = None) -> Path:
+    """Return the file meant by a path or by the name of a shipped file of some kinds.
 
     Raises:
         ValueError: If there is neither; with rule and value, so that the caller can add the place.
@@ -25,16 +25,18 @@ def locate(source: str | Path, kind: str, relative_to: Path | None = None) -> Pa
     if path.is_file():
         return path
     text = str(source)
-    named = find(text, (kind,))
+    named = find(text, kinds)
     if named is not None:
         return named
     if path.is_dir():
         raise ValueError(f'must be a file, got the folder "{text}"')
     if Path(text).name != text or Path(text).suffix in {".yaml", ".yml", ".json"}:
         raise ValueError(f'must be a file that exists, got "{text}"')
-    names = shipped(kind)
-    known = did_you_mean(text, names) or f": shipped are {', '.join(names)}"
-    raise ValueError(f'must be a file or one of the {kind} shipped with clue, got "{text}"{known}')
+    names = [name for kind in kinds for name in shipped(kind)]
+    known = did_you_mean(text, names) or (f": shipped are {', '.join(names)}" if names else "")
+    raise ValueError(
+        f'must be a file or one of the {" or ".join(kinds)} shipped with clue, got "{text}"{known}'
+    )
 
 
 def read_file(path: Path) -> Document:
@@ -51,7 +53,9 @@ def read_file(path: Path) -> Document:
         raise ConfigError(f"{path}: file must be readable, got: {error.strerror or error}") from None
 
 
-def read_source(source: Source, kind: str, relative_to: Path | None = None) -> tuple[Document, Path | None]:
+def read_source(
+    source: Source, kinds: tuple[str, ...], relative_to: Path | None = None
+) -> tuple[Document, Path | None]:
     """Return the document that a source means, and the file it came from (``None`` for a mapping).
 
     Raises:
@@ -60,9 +64,10 @@ def read_source(source: Source, kind: str, relative_to: Path | None = None) -> t
     if isinstance(source, Mapping):
         return from_python(source), None
     if not isinstance(source, str | Path):
-        raise ConfigError(f"{kind[:-1]} must be a path, a name or a mapping, got {source!r}")
+        raise ConfigError(f"source must be a path, a name or a mapping, got {source!r}")
+    kind = " or ".join(kind[:-1] for kind in kinds)
     try:
-        path = locate(source, kind, relative_to)
+        path = locate(source, kinds, relative_to)
     except ValueError as error:
-        raise ConfigError(f"{source}: {kind[:-1]} {error}") from None
+        raise ConfigError(f"{source}: {kind} {error}") from None
     return read_file(path), path

@@ -1,0 +1,110 @@
+"""Follow what a comparison or simulation refers to: machines, scripts and traces, relative to its file."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path as FilePath
+
+from clue.config.document import Document, Path, format_value
+from clue.config.faults import Faults, did_you_mean
+from clue.config.machines import build_machine_apart
+from clue.config.run_schema import ProgramForm
+from clue.config.sources import locate, read_file
+from clue.errors import ConfigError
+from clue.machine import Machine
+from clue.purchase.scenario import Program
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """A file that is being read.
+
+    Attributes:
+        document: What it says.
+        base: Folder that the relative paths in it start from.
+        faults: Takes what is wrong with it.
+    """
+
+    document: Document
+    base: FilePath
+    faults: Faults
+
+    def fault(self, path: Path, rule: str, *, of_key: bool = False) -> None:
+        """Add a fault of the value at a path, or of its key."""
+        self.faults.add(self.document, path, rule, of_key=of_key)
+
+
+def refer_to_machine(reading: Reading, path: Path) -> tuple[Document, str] | None:
+    """Return the document of the machine named or written at a path, and a name for it.
+
+    ``None`` if there is none, which is then among the faults.
+    """
+    part = reading.document.at(*path)
+    if isinstance(part.value, dict):
+        return part, str(path[-2]) if len(path) > 1 else "machine"
+    if not isinstance(part.value, str):
+        return None
+    try:
+        file = locate(part.value, ("machines",), reading.base)
+        return read_file(file), file.stem
+    except ValueError as error:
+        reading.fault(path, str(error))
+    except ConfigError as error:
+        reading.faults.take(error)
+    return None
+
+
+def option_machine(reading: Reading, name: object) -> Machine | None:
+    """Build the machine of an option: what it refers to, with its own keys and number of nodes."""
+    path: Path = ("options", name)
+    option = reading.document.at(*path).value
+    if not isinstance(option, dict) or "machine" not in option:
+        return None
+    referred = refer_to_machine(reading, (*path, "machine"))
+    if referred is None:
+        return None
+    machine, title = referred
+    if isinstance(option.get("with"), dict):
+        machine = machine.overlaid(reading.document.at(*path, "with"))
+    if option.get("nodes") is not None:
+        # A price of the whole belongs to the number of nodes that was written with it.
+        machine = _counted(machine.without("price"), reading, (*path, "nodes"))
+    return build_machine_apart(machine, title, reading.faults)
+
+
+def _counted(machine: Document, reading: Reading, path: Path) -> Document:
+    counts = reading.document.at(*path).value
+    top = machine.value
+    groups = top.get("nodes") if isinstance(top, dict) else None
+    if not isinstance(groups, list):
+        return machine
+    types = [group.get("type") for group in groups if isinstance(group, dict)]
+    if not isinstance(counts, dict):
+        if len(groups) == 1:
+            return machine.replaced(("nodes", 0, "count"), reading.document.at(*path))
+        rule = f"must be counts by node type ({', '.join(map(str, types))}), got {format_value(counts)}"
+        reading.fault(path, rule)
+        return machine
+    for name in counts:
+        if types.count(name) != 1:
+            near = did_you_mean(name, map(str, types))
+            rule = f'must be the type of one group of nodes, got "{name}"{near}'
+            reading.fault((*path, name), rule, of_key=True)
+        else:
+            machine = machine.replaced(
+                ("nodes", types.index(name), "count"), reading.document.at(*path, name)
+            )
+    return machine
+
+
+def build_program(reading: Reading, path: Path, form: ProgramForm) -> Program:
+    """Build a program whose form stands at a path, and check that what it names is there."""
+    if form.script is None and form.trace is None:
+        reading.fault(path, "must have a script or a trace, got neither")
+    script = reading.base / form.script if form.script is not None else None
+    if script is not None and not script.is_file():
+        reading.fault((*path, "script"), f"must be a file that exists, got {format_value(form.script)}")
+    trace = reading.base / form.trace if form.trace is not None else None
+    if trace is not None and script is None and "{ranks}" not in str(trace) and not trace.exists():
+        reading.fault((*path, "trace"), f"must be a trace that exists, got {format_value(form.trace)}")
+    return Program(script, tuple(form.args), str(trace) if trace is not None else None)

@@ -1,0 +1,199 @@
+"""The form of a comparison and of a single simulation, key by key.
+
+The machine's form is in :mod:`clue.config.schema`. Pydantic models only, as there: what several keys say
+together is checked where the values are built.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Literal
+
+from pydantic import BeforeValidator, Discriminator, Field, Tag
+
+from clue.config.forms import Form, shape
+from clue.config.quantities import Price, Size
+from clue.config.schema import Notes, PositiveInt
+
+# --- programs and their placement ---
+
+
+def _as_text(value: object) -> object:
+    # A whole number comes out as it was meant; a fraction might not (1.50, 1e9), so it has to be quoted.
+    if isinstance(value, float):
+        raise ValueError(f"must be text or a whole number, got {value!r}: put it in quotes")
+    return str(value) if isinstance(value, int) and not isinstance(value, bool) else value
+
+
+Argument = Annotated[str, BeforeValidator(_as_text, json_schema_input_type=str | int)]
+
+
+class ProgramForm(Form):
+    """A program: a script to record, a trace that was recorded, or both; the trace is preferred."""
+
+    script: str | None = Field(
+        None, min_length=1, description="Python program with mpi4py; relative to the file that names it."
+    )
+    args: list[Argument] = Field(
+        default=[], description="Arguments of the script; {ranks} stands for the number of ranks."
+    )
+    trace: str | None = Field(
+        None,
+        min_length=1,
+        description="Recorded trace; relative to the file that names it, {ranks} stands for their number.",
+    )
+
+
+class RunForm(ProgramForm):
+    """A program at one number of ranks."""
+
+    ranks: PositiveInt | None = Field(
+        None, description="Number of ranks; may be left out if a trace is given, which knows it."
+    )
+
+
+Order = Literal["block", "cyclic"]
+
+
+class OrderForm(Form):
+    """Where ranks run: node after node, or dealt out to the nodes in turn."""
+
+    order: Order = Field(
+        "block", description="block: node after node; cyclic: dealt out to the nodes in turn."
+    )
+    ranks_per_processor: PositiveInt = Field(1, description="How many ranks may share a processor.")
+
+
+WorkloadPlacement = Annotated[
+    Annotated[Order, Tag("<one>")] | Annotated[OrderForm, Tag("<table>")], Discriminator(shape)
+]
+NodeIndex = Annotated[int, Field(ge=0)]
+RunPlacement = Annotated[
+    Annotated[Order, Tag("<one>")]
+    | Annotated[OrderForm, Tag("<table>")]
+    | Annotated[list[NodeIndex], Field(min_length=1), Tag("<list>")],
+    Discriminator(shape),
+]
+MachineSource = Annotated[
+    Annotated[str, Field(min_length=1), Tag("<one>")] | Annotated[dict[str, Any], Tag("<table>")],
+    Discriminator(shape),
+]
+
+
+# --- one program on one machine ---
+
+
+class SimulationForm(Form):
+    """One program on one machine."""
+
+    name: str | None = Field(None, min_length=1, description="Its name; left out: that of the file.")
+    program: RunForm = Field(description="What runs.")
+    machine: MachineSource = Field(
+        description="A path, the name of a shipped machine, or the machine itself."
+    )
+    placement: RunPlacement = Field(
+        "block",
+        description="block, cyclic, one of them with ranks_per_processor, or a list of a node for each rank.",
+    )
+    instances: PositiveInt = Field(1, description="Independent copies that run side by side.")
+
+
+# --- a comparison ---
+
+Weight = Annotated[float, Field(ge=0)]
+
+
+class KernelForm(Form):
+    """One of several programs of a workload, which run one after the other."""
+
+    program: ProgramForm = Field(description="What runs.")
+    share: Weight = Field(
+        1.0, description="Its share of the workload's points, relative to those of the others."
+    )
+
+
+def _is_fill(value: object) -> object:
+    if isinstance(value, str) and value != "fill":
+        raise ValueError(f'must be a whole number or fill, got "{value}"')
+    return value
+
+
+Instances = Annotated[
+    Annotated[PositiveInt, Tag("<one>")] | Annotated[Literal["fill"], Tag("<fill>")],
+    Discriminator(lambda value: "<fill>" if value == "fill" else "<one>"),
+    BeforeValidator(_is_fill),
+]
+
+
+class WorkloadForm(Form):
+    """What has to be run, and how it may be split; either one program or several kernels."""
+
+    program: ProgramForm | None = Field(None, description="The one program.")
+    kernels: Annotated[dict[str, KernelForm], Field(min_length=1)] | None = Field(
+        None, description="Several programs, by name."
+    )
+    instances: Instances = Field(
+        1, description="Independent copies to run; fill: as many as the machine takes."
+    )
+    weight: Weight = Field(1.0, description="Share of the whole score.")
+    ranks: (
+        Annotated[
+            Annotated[PositiveInt, Tag("<one>")]
+            | Annotated[list[PositiveInt], Field(min_length=1), Tag("<list>")],
+            Discriminator(shape),
+        ]
+        | None
+    ) = Field(None, description="Allowed numbers of ranks of an instance; left out: 1.")
+    memory: (
+        Annotated[
+            Annotated[Size, Tag("<one>")] | Annotated[dict[PositiveInt, Size], Tag("<table>")],
+            Discriminator(shape),
+        ]
+        | None
+    ) = Field(
+        None,
+        description="Memory of one rank, or by number of ranks; left out: the peak that the traces measured.",
+    )
+    placement: WorkloadPlacement = Field(
+        "block", description="block, cyclic, or one with ranks_per_processor."
+    )
+
+
+class OptionForm(Form):
+    """A machine that could be bought."""
+
+    machine: MachineSource = Field(
+        description="A path, the name of a shipped machine, or the machine itself."
+    )
+    nodes: (
+        Annotated[
+            Annotated[PositiveInt, Tag("<one>")] | Annotated[dict[str, PositiveInt], Tag("<table>")],
+            Discriminator(shape),
+        ]
+        | None
+    ) = Field(
+        None, description="Number of nodes instead of the machine's; by node type if it has several groups."
+    )
+    price: Price | None = Field(
+        None, description="What it costs; left out: the machine's price, or the sum over its nodes."
+    )
+    changed: dict[str, Any] = Field(
+        default={}, alias="with", description="Keys of the machine that differ in this option."
+    )
+
+
+class ScenarioForm(Form):
+    """A comparison of machines that could be bought."""
+
+    name: str | None = Field(None, min_length=1, description="Its name; left out: that of the file.")
+    budget: Price | None = Field(None, description="What may be spent; left out: no limit.")
+    workloads: Annotated[dict[str, WorkloadForm], Field(min_length=1)] = Field(description="What has to run.")
+    options: Annotated[dict[str, OptionForm], Field(min_length=1)] = Field(
+        description="What could be bought."
+    )
+    criterion: Literal["points", "makespan", "throughput", "cost_per_run"] = Field(
+        "points", description="What the ranking is by."
+    )
+    notes: Notes = Field(default=[], description="What a reader of the ranking should know.")
+    full: dict[str, Any] | None = Field(
+        None, description="Keys that differ in the full-size variant of this comparison."
+    )

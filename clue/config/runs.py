@@ -1,0 +1,138 @@
+"""Load what ``clue simulate`` is given: one program on one machine, or a comparison."""
+
+from __future__ import annotations
+
+from pathlib import Path as FilePath
+
+from clue.config.document import Document, format_value
+from clue.config.faults import Faults, did_you_mean, validated
+from clue.config.machines import build_machine_apart, machine_from
+from clue.config.references import Reading, build_program, refer_to_machine
+from clue.config.run_schema import OrderForm, RunForm, SimulationForm
+from clue.config.scenarios import build_scenario
+from clue.config.simulation import PlacementChoice, SimulationConfig
+from clue.config.sources import Source, read_source
+from clue.errors import UsageError
+from clue.machine import Machine
+from clue.purchase.scenario import Scenario
+
+#: Keys that only one kind of file has at its top.
+_TELLING = {"program": "simulation", "workloads": "scenario", "options": "scenario", "nodes": "machine",
+            "node_types": "machine", "network": "machine"}  # fmt: skip
+
+
+def load_config(
+    source: Source, *, full: bool = False, relative_to: FilePath | None = None
+) -> SimulationConfig | Scenario:
+    """Load a comparison or a single simulation.
+
+    Args:
+        source: A path, the name of a scenario shipped with clue, or the mapping itself.
+        full: Whether to take the full-size variant of a comparison.
+        relative_to: Folder that a relative path starts from; left out: the current one.
+
+    Raises:
+        ConfigError: With everything that is wrong with it.
+        UsageError: If there is no full-size variant.
+    """
+    document, path = read_source(source, ("scenarios",), relative_to)
+    return _config(document, path, full, relative_to)
+
+
+def load_any(source: Source, *, relative_to: FilePath | None = None) -> Machine | Scenario | SimulationConfig:
+    """Load whatever a file, a shipped name or a mapping holds.
+
+    Raises:
+        ConfigError: With everything that is wrong with it.
+    """
+    document, path = read_source(source, ("scenarios", "machines"), relative_to)
+    if kind_of(document) == "machine":
+        return machine_from(document, path)
+    return _config(document, path, False, relative_to)
+
+
+def kind_of(document: Document) -> str:
+    """Return whether a document holds a ``"machine"``, a ``"scenario"`` or a ``"simulation"``.
+
+    Raises:
+        ConfigError: If it has no key that tells.
+    """
+    keys = document.value if isinstance(document.value, dict) else {}
+    for key, kind in _TELLING.items():
+        if key in keys:
+            return kind
+    faults = Faults()
+    got = ", ".join(map(str, keys)) if keys else format_value(document.value)
+    near = next((near for key in keys if (near := did_you_mean(key, _TELLING))), "")
+    faults.add(document, (), f"must have program and machine, or workloads and options, got {got}{near}")
+    faults.check()
+    raise AssertionError("unreachable")
+
+
+def _config(
+    document: Document, path: FilePath | None, full: bool, relative_to: FilePath | None
+) -> SimulationConfig | Scenario:
+    kind = kind_of(document)
+    base = path.parent if path is not None else relative_to or FilePath()
+    name = path.stem if path is not None else kind
+    faults = Faults()
+    config: SimulationConfig | Scenario | None = None
+    if kind == "machine":
+        faults.add(document, (), "must be a simulation or a comparison, got a machine")
+    elif kind == "scenario":
+        config = build_scenario(Reading(_variant(document, name, full), base, faults), name)
+    else:
+        _variant(document, name, full)
+        config = _simulation(Reading(document, base, faults), name, path)
+    faults.check()
+    assert config is not None
+    return config
+
+
+def _variant(document: Document, name: str, full: bool) -> Document:
+    """Return the document in the size asked for."""
+    top = document.value
+    overlay = top.get("full") if isinstance(top, dict) else None
+    if full and not isinstance(overlay, dict):
+        raise UsageError(
+            f"{document.file or name}: full size must be described under 'full', got no such key"
+        )
+    return document.without("full").overlaid(document.at("full")) if full else document
+
+
+def _simulation(reading: Reading, name: str, path: FilePath | None) -> SimulationConfig | None:
+    form = validated(SimulationForm, reading.document, reading.faults)
+    machine = _machine(reading)
+    if form is None:
+        return None
+    program = build_program(reading, ("program",), form.program)
+    _check_ranks(reading, form.program)
+    placement = _placement(form.placement)
+    if machine is None:
+        return None
+    for i, node in enumerate(placement.nodes or ()):
+        if node >= len(machine.nodes):
+            reading.fault(("placement", i), f"must be a node from 0 to {len(machine.nodes) - 1}, got {node}")
+    return SimulationConfig(
+        form.name or name, program, machine, form.program.ranks, placement, form.instances, path
+    )
+
+
+def _machine(reading: Reading) -> Machine | None:
+    top = reading.document.value
+    if not isinstance(top, dict) or "machine" not in top:
+        return None
+    referred = refer_to_machine(reading, ("machine",))
+    return build_machine_apart(*referred, reading.faults) if referred is not None else None
+
+
+def _check_ranks(reading: Reading, form: RunForm) -> None:
+    if form.ranks is None and (form.trace is None or "{ranks}" in form.trace):
+        rule = "must be given where there is no trace that knows it, got nothing"
+        reading.fault(("program", "ranks"), rule)
+
+
+def _placement(form: str | OrderForm | list[int]) -> PlacementChoice:
+    if isinstance(form, OrderForm):
+        return PlacementChoice(form.order, form.ranks_per_processor)
+    return PlacementChoice(nodes=tuple(form)) if isinstance(form, list) else PlacementChoice(form)

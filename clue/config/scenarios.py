@@ -1,0 +1,116 @@
+"""Build comparisons from documents: the second half of reading one, after its form has been checked."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from clue.config.document import Path, children
+from clue.config.faults import validated
+from clue.config.machines import check_currencies
+from clue.config.references import Reading, build_program, option_machine
+from clue.config.run_schema import KernelForm, OrderForm, ScenarioForm, WorkloadForm
+from clue.machine import Machine
+from clue.purchase.scenario import Criterion, Kernel, Option, Scenario, Workload
+from clue.units import Money
+
+
+def build_scenario(reading: Reading, name: str) -> Scenario | None:
+    """Build a comparison, called so if it has no name of its own; ``None`` if it has faults."""
+    form = validated(ScenarioForm, reading.document, reading.faults)
+    machines = _machines(reading)
+    if form is None:
+        return None
+    workloads = tuple(_workload(reading, key, workload) for key, workload in form.workloads.items())
+    if sum(workload.weight for workload in workloads) == 0:
+        reading.fault(("workloads",), "must have weights that sum to more than 0, got 0")
+    options = tuple(
+        Option(key, machines[key], option.price or machines[key].price)
+        for key, option in form.options.items()
+        if key in machines
+    )
+    _check_prices(reading, form, options)
+    notes = (form.notes,) if isinstance(form.notes, str) else tuple(form.notes)
+    return Scenario(form.name or name, workloads, options, form.budget, Criterion(form.criterion), notes)
+
+
+def _machines(reading: Reading) -> Mapping[str, Machine]:
+    """Return the machines of the options by name, leaving out those that have faults."""
+    top = reading.document.value
+    options = top.get("options") if isinstance(top, dict) else None
+    found = {}
+    for key, _ in children(options if isinstance(options, dict) else None):
+        machine = option_machine(reading, key)
+        if machine is not None:
+            found[str(key)] = machine
+    return found
+
+
+def _check_prices(reading: Reading, form: ScenarioForm, options: tuple[Option, ...]) -> None:
+    prices: dict[Path, Money] = {("budget",): form.budget} if form.budget is not None else {}
+    for option in options:
+        if option.price is not None:
+            prices["options", option.name, "price"] = option.price
+    check_currencies(reading.document, prices, reading.faults)
+
+
+# --- workloads ---
+
+
+def _workload(reading: Reading, name: str, form: WorkloadForm) -> Workload:
+    path: Path = ("workloads", name)
+    order = (
+        form.placement
+        if isinstance(form.placement, OrderForm)
+        else OrderForm.model_validate({"order": form.placement})
+    )
+    ranks = _ranks(reading, path, form)
+    return Workload(
+        name=name,
+        kernels=_kernels(reading, path, form),
+        instances=None if form.instances == "fill" else form.instances,
+        ranks=ranks,
+        weight=form.weight,
+        memory=_memory(form, ranks),
+        order=order.order,
+        ranks_per_processor=order.ranks_per_processor,
+    )
+
+
+def _ranks(reading: Reading, path: Path, form: WorkloadForm) -> tuple[int, ...]:
+    if form.ranks is None:
+        programs = [form.program, *(kernel.program for kernel in (form.kernels or {}).values())]
+        if any(program is not None and program.script is None for program in programs):
+            reading.fault((*path, "ranks"), "must be given where there is only a trace, got nothing")
+        return (1,)
+    return tuple(dict.fromkeys(form.ranks if isinstance(form.ranks, list) else [form.ranks]))
+
+
+def _memory(form: WorkloadForm, ranks: tuple[int, ...]) -> Mapping[int, float]:
+    if form.memory is None:
+        return {}
+    return form.memory if isinstance(form.memory, dict) else dict.fromkeys(ranks, form.memory)
+
+
+def _kernels(reading: Reading, path: Path, form: WorkloadForm) -> tuple[Kernel, ...]:
+    if (form.program is None) == (form.kernels is None):
+        got = "neither" if form.program is None else "both"
+        reading.fault(path, f"must have either a program or kernels, got {got}")
+        return ()
+    if form.program is not None:
+        return (Kernel(str(path[-1]), build_program(reading, (*path, "program"), form.program)),)
+    return _shared(reading, (*path, "kernels"), form.kernels or {})
+
+
+def _shared(reading: Reading, path: Path, kernels: Mapping[str, KernelForm]) -> tuple[Kernel, ...]:
+    total = sum(kernel.share for kernel in kernels.values())
+    if total == 0:
+        reading.fault(path, "must have shares that sum to more than 0, got 0")
+        return ()
+    return tuple(
+        Kernel(
+            key,
+            build_program(reading, (*path, key, "program"), form.program),
+            form.share / total,
+        )
+        for key, form in kernels.items()
+    )

@@ -1,0 +1,58 @@
+"""One program on one machine, as a file describes it. Values only; :mod:`clue.config.runs` reads them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from clue.machine import Machine, Placement
+from clue.purchase.scenario import Program
+
+
+@dataclass(frozen=True, slots=True)
+class PlacementChoice:
+    """How ranks are to be placed, whatever their number.
+
+    Attributes:
+        order: ``"block"`` or ``"cyclic"``.
+        ranks_per_processor: How many ranks may share a processor.
+        nodes: Node index of each rank, if listed; then the order does not matter.
+    """
+
+    order: str = "block"
+    ranks_per_processor: int = 1
+    nodes: tuple[int, ...] | None = None
+
+    def place(self, machine: Machine, ranks: int) -> Placement:
+        """Place so many ranks on a machine.
+
+        Raises:
+            UsageError: If they do not fit, or the list is for another number of ranks.
+        """
+        if self.nodes is not None:
+            return Placement.listed(machine, self.nodes, ranks)
+        place = Placement.cyclic if self.order == "cyclic" else Placement.block
+        return place(machine, ranks, self.ranks_per_processor)
+
+
+@dataclass(frozen=True, slots=True)
+class SimulationConfig:
+    """One program on one machine.
+
+    Attributes:
+        name: Its name.
+        program: What runs; its trace, if any, may be for any number of ranks.
+        machine: What it runs on.
+        ranks: How many ranks; ``None`` if only the trace knows.
+        placement: Where the ranks run.
+        instances: Independent copies that run side by side.
+        path: The file it was read from, or ``None``.
+    """
+
+    name: str
+    program: Program
+    machine: Machine
+    ranks: int | None = None
+    placement: PlacementChoice = PlacementChoice()
+    instances: int = 1
+    path: Path | None = None
