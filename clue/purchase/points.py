@@ -15,4 +15,4 @@ def award_points(performance: Mapping[str, float], most: float = FULL_POINTS) ->
     50 points for each).
     """
     best = max(performance.values(), default=0.0)
-    return {option: most * rate / best if best > 0 else 0.0 for option, rate in performance.items()}
+    return {option: most * (rate / best) if best > 0 else 0.0 for option, rate in performance.items()}

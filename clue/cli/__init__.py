@@ -1,0 +1,36 @@
+"""The command line: arguments, files, printing and exit status; nothing else is decided here."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+
+from clue.cli.arguments import parse_arguments
+from clue.errors import ClueError
+
+__all__ = ["main"]
+
+#: What shells report for a program ended by Ctrl-C.
+_INTERRUPTED = 130
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run one command; returns the exit status: 0 done, 1 run-time failure, 2 bad usage or input, 3 deadlock."""
+    arguments = parse_arguments(argv)
+    try:
+        return int(arguments.run(arguments))
+    except ClueError as error:
+        for line in str(error).splitlines():
+            print(f"clue: {line}", file=sys.stderr)
+        return error.exit_status
+    except KeyboardInterrupt:
+        print("clue: interrupted", file=sys.stderr)
+        return _INTERRUPTED
+    except BrokenPipeError:
+        # The reader of our output has gone (`clue … | head`): nothing is wrong, and there is nobody to tell.
+        sys.stderr.close()
+        return 0
+    except OSError as error:
+        place = f"{error.filename}: " if error.filename else ""
+        print(f"clue: {place}{error.strerror or error}", file=sys.stderr)
+        return 1

@@ -1,0 +1,105 @@
+"""The commands and their arguments. Each command's module is imported only when it runs."""
+
+from __future__ import annotations
+
+import argparse
+import importlib
+from collections.abc import Callable, Sequence
+
+from clue import __version__
+
+_DESCRIPTION = """\
+Which cluster should I buy for my programs? Record an MPI program once, simulate it on clusters
+described in YAML, rank what a budget can buy. Start with: clue simulate wien97"""
+
+
+def parse_arguments(argv: Sequence[str] | None) -> argparse.Namespace:
+    """Parse the command line; ``run`` of what it returns is the command."""
+    parser = argparse.ArgumentParser(
+        prog="clue", description=_DESCRIPTION, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--version", action="version", version=f"clue {__version__}")
+    commands = parser.add_subparsers(metavar="COMMAND", required=True)
+    for add in (_add_record, _add_simulate, _add_inspect, _add_convert, _add_schema):
+        add(commands)
+    return parser.parse_args(argv)
+
+
+def _command(module: str) -> Callable[[argparse.Namespace], int]:
+    def run(arguments: argparse.Namespace) -> int:
+        return int(importlib.import_module(f"clue.cli.{module}").run(arguments))
+
+    return run
+
+
+def _add_record(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    command = commands.add_parser(
+        "record",
+        help="record an unmodified mpi4py program",
+        description="Record an unmodified mpi4py program: starts it under mpiexec and keeps every "
+        "computation burst and every MPI call of every rank.",
+    )
+    command.add_argument("-n", dest="ranks", type=_positive, required=True, metavar="RANKS", help="MPI ranks to start")
+    command.add_argument("-o", dest="output", metavar="TRACE", help="where the trace goes (default: PROGRAM.clue here)")
+    command.add_argument("--mpiexec", metavar="PATH", help="the mpiexec to start (default: beside Python, then PATH)")
+    command.add_argument("--json", action="store_true", help="print what was recorded as JSON")
+    command.add_argument("program", metavar="PROGRAM.py")
+    command.add_argument("arguments", nargs=argparse.REMAINDER, metavar="ARGS", help="arguments of the program")
+    command.set_defaults(run=_command("record"))
+
+
+def _add_simulate(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    command = commands.add_parser(
+        "simulate",
+        help="simulate a program on a machine, or rank what a budget can buy",
+        description="Simulate a program on a machine, or compare options to buy: whichever the file describes. "
+        "Programs given as scripts are recorded on first use and cached.",
+    )
+    command.add_argument("config", metavar="CONFIG.yaml", help="a file, or the name of a scenario shipped with clue")
+    command.add_argument("--engine", choices=("reference", "fast"), default="reference")
+    command.add_argument("--full", action="store_true", help="use the scenario's full sizes instead of the reduced ones")
+    command.add_argument("--json", action="store_true", help="print one JSON document and nothing else")
+    command.add_argument("--plots", metavar="DIR", help="draw pictures into this folder")
+    command.set_defaults(run=_command("simulate"))
+
+
+def _add_inspect(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    command = commands.add_parser(
+        "inspect",
+        help="show what is in a trace, a machine or a configuration",
+        description="Show what is in a trace, a machine or a configuration, and what the simulator would leave out.",
+    )
+    command.add_argument("subject", metavar="TRACE|MACHINE|CONFIG", help="a path, or the name of something shipped")
+    command.add_argument("--json", action="store_true", help="print one JSON document and nothing else")
+    command.add_argument("--plots", metavar="DIR", help="draw a machine's delay curves into this folder")
+    command.set_defaults(run=_command("inspect"))
+
+
+def _add_convert(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    command = commands.add_parser(
+        "convert",
+        help="convert a trace to another form",
+        description="Convert a trace: between a folder (TRACE.clue) and a compressed file (TRACE.clue.zip).",
+    )
+    command.add_argument("source", metavar="SOURCE")
+    command.add_argument("target", metavar="TARGET")
+    command.add_argument("--from", dest="source_format", choices=("clue",), default="clue", metavar="FORMAT")
+    command.add_argument("--to", dest="target_format", choices=("clue",), default="clue", metavar="FORMAT")
+    command.set_defaults(run=_command("convert"))
+
+
+def _add_schema(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    command = commands.add_parser(
+        "schema",
+        help="print the JSON Schema of a file form",
+        description="Print the JSON Schema of a file form, for editors that complete and check YAML by it.",
+    )
+    command.add_argument("form", choices=("machine", "scenario", "simulation"))
+    command.set_defaults(run=_command("schema"))
+
+
+def _positive(text: str) -> int:
+    number = int(text) if text.isdecimal() else 0
+    if number < 1:
+        raise argparse.ArgumentTypeError(f"must be a whole number of at least 1, got {text!r}")
+    return number

@@ -1,0 +1,25 @@
+"""``clue record``: record an unmodified mpi4py program."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+
+from clue import report
+from clue.cli.terminal import progress, say, show, show_json
+from clue.recording import record
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Record a program and say what was recorded."""
+    program = Path(arguments.program)
+    target = Path(arguments.output) if arguments.output else Path(f"{program.stem}.clue")
+    with progress() as tell:
+        tell(f"recording {program.name} on {arguments.ranks} ranks")
+        trace = record(program, arguments.arguments, arguments.ranks, target, mpiexec=arguments.mpiexec)
+    if arguments.json:
+        show_json(report.trace_document(trace))
+    else:
+        show(report.trace_text(trace))
+    say([f"wrote {target}"])
+    return 0

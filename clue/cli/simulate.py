@@ -1,0 +1,100 @@
+"""``clue simulate``: one program on one machine, or a comparison of what a budget can buy."""
+
+from __future__ import annotations
+
+import argparse
+from dataclasses import replace
+from pathlib import Path
+
+from clue import report
+from clue.cli.terminal import progress, say, show, show_json
+from clue.cli.traces import trace_source
+from clue.config import SimulationConfig, load_config
+from clue.errors import UsageError
+from clue.kernel import simulate
+from clue.purchase import Ranking, Scenario, rank_options
+from clue.result import Result
+from clue.trace import Trace
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Simulate what the configuration describes, and show it."""
+    config = load_config(arguments.config, full=arguments.full)
+    if isinstance(config, Scenario):
+        _compare(config, arguments)
+    else:
+        _simulate(config, arguments)
+    return 0
+
+
+def _compare(scenario: Scenario, arguments: argparse.Namespace) -> None:
+    with progress() as tell:
+        ranking = rank_options(scenario, trace_source(tell), tell)
+        plots = _plot(ranking, arguments)
+    if arguments.engine == "fast":
+        ranking = _without_fast_engine(ranking)
+    if arguments.json:
+        say(ranking.warnings, prefix="clue: warning: ")
+        show_json(report.ranking_document(ranking))
+    else:
+        show(report.ranking_text(ranking))
+    say([f"wrote {path}" for path in plots])
+
+
+def _without_fast_engine(ranking: Ranking) -> Ranking:
+    told = "engine: there is no fast engine yet; the reference engine computed this"
+    return replace(ranking, warnings=(told, *ranking.warnings))
+
+
+def _plot(ranking: Ranking, arguments: argparse.Namespace) -> list[Path]:
+    if arguments.plots is None:
+        return []
+    return report.plot_ranking(ranking, _folder(arguments))
+
+
+def _folder(arguments: argparse.Namespace) -> Path:
+    folder = Path(arguments.plots)
+    if folder.exists() and not folder.is_dir():
+        raise UsageError(f"{folder}: plots must go to a folder, got a file")
+    folder.mkdir(parents=True, exist_ok=True)
+    return folder
+
+
+def _simulate(config: SimulationConfig, arguments: argparse.Namespace) -> None:
+    with progress() as tell:
+        trace = _trace(config, trace_source(tell))
+        placement = config.placement.place(config.machine, trace.ranks * config.instances)
+        tell(f"simulating {trace.name} on {config.machine.name}")
+        pictures = arguments.plots is not None
+        result = simulate(
+            trace,
+            config.machine,
+            placement,
+            arguments.engine,
+            instances=config.instances,
+            timeline=pictures,
+            traffic=pictures,
+        )
+        title = f"{Path(trace.head.program).name} on {config.machine.name}"
+        plots = report.plot_result(result, _folder(arguments), title) if pictures else []
+    _show(result, title, arguments)
+    say([f"wrote {path}" for path in plots])
+
+
+def _trace(config: SimulationConfig, source) -> Trace:  # type: ignore[no-untyped-def] # noqa: ANN001
+    if config.ranks is not None:
+        trace: Trace = source(config.program, config.ranks)
+        if trace.ranks != config.ranks:
+            raise UsageError(f"{trace.name}: trace must have {config.ranks} ranks, got {trace.ranks}")
+        return trace
+    if config.program.trace is None:
+        raise UsageError(f"{config.name}: program must have a trace or a number of ranks, got neither")
+    return Trace.open(config.program.trace)
+
+
+def _show(result: Result, title: str, arguments: argparse.Namespace) -> None:
+    if arguments.json:
+        say(result.warnings, prefix="clue: warning: ")
+        show_json(report.result_document(result))
+    else:
+        show(report.result_text(result, title))

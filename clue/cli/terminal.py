@@ -1,0 +1,55 @@
+"""What goes to the terminal: results to standard output, progress and warnings to standard error."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from typing import Protocol
+
+from rich.console import Console, RenderableType
+
+#: Tables keep this width where there is no terminal to measure.
+_WIDTH_WITHOUT_TERMINAL = 120
+
+
+class Report(Protocol):
+    """Takes a line on what is being done, with what is done and how much there is."""
+
+    def __call__(self, what: str, done: int = 0, total: int = 0) -> None:
+        """Report."""
+
+
+def show(*renderables: RenderableType) -> None:
+    """Print tables and text to standard output."""
+    console = Console(width=None if sys.stdout.isatty() else _WIDTH_WITHOUT_TERMINAL)
+    for renderable in renderables:
+        console.print(renderable)
+
+
+def show_json(document: object) -> None:
+    """Print one JSON document to standard output."""
+    json.dump(document, sys.stdout, indent=1, allow_nan=False)
+    sys.stdout.write("\n")
+
+
+def say(lines: Sequence[str], prefix: str = "") -> None:
+    """Print lines to standard error."""
+    for line in lines:
+        print(f"{prefix}{line}", file=sys.stderr)
+
+
+@contextmanager
+def progress() -> Iterator[Report]:
+    """Show what is going on, on standard error, if that is a terminal; otherwise stay silent."""
+    console = Console(stderr=True)
+    if not console.is_terminal:
+        yield lambda what, done=0, total=0: None
+        return
+    with console.status("") as status:
+
+        def report(what: str, done: int = 0, total: int = 0) -> None:
+            status.update(f"[{done + 1}/{total}] {what}" if total else what, spinner="line")
+
+        yield report

@@ -1,0 +1,214 @@
+"""Rankings of small comparisons that can be added up by hand."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from clue.errors import UsageError
+from clue.machine import Machine
+from clue.purchase import Criterion, Kernel, Option, Program, Scenario, Workload, rank_options
+from clue.trace import Trace, TraceBuilder
+from clue.units import Money
+from tests.kernel.cases import machine
+
+
+def traces(program: Program, ranks: int) -> Trace:
+    """Return a program of 12 s divided evenly over its ranks; ``{arguments[0]}`` multiplies them."""
+    factor = float(program.arguments[0]) if program.arguments else 1.0
+    trace = TraceBuilder(ranks)
+    for rank in range(ranks):
+        trace[rank].compute(12.0 * factor / ranks)
+        trace.declare(rank, peak_memory=240_000_000 // ranks)
+    return trace.build()
+
+
+def workload(name: str = "job", *, share: float = 1.0, factor: str = "1", **fields: object) -> Workload:
+    """Return a workload of one kernel."""
+    kernel = Kernel(name, Program(arguments=(factor,), trace="built"), share)
+    return Workload(name, (kernel,), **fields)  # type: ignore[arg-type]
+
+
+def option(name: str, nodes: int, price: float | None = None, **node: object) -> Option:
+    """Return an option of equal nodes."""
+    return Option(name, machine(nodes, **node), None if price is None else Money(price, "EUR"))
+
+
+def scenario(*options: Option, workloads: tuple[Workload, ...] = (), **fields: object) -> Scenario:
+    """Return a comparison of options, by default on one job that may use 1, 2 or 4 ranks."""
+    default = (workload(ranks=(1, 2, 4)),)
+    return Scenario("by hand", workloads or default, options, **fields)  # type: ignore[arg-type]
+
+
+def order(ranking_of: Scenario) -> list[tuple[str, int | None]]:
+    """Return options and positions as listed."""
+    return [(entry.option, entry.position) for entry in rank_options(ranking_of, traces).entries]
+
+
+def test_best_split_is_chosen_and_idle_processors_told() -> None:
+    """On five nodes 4 ranks take 3 s and leave one node idle."""
+    (entry,) = rank_options(scenario(option("five", 5)), traces).entries
+    (outcome,) = entry.workloads
+    assert (outcome.ranks, outcome.side_by_side, outcome.turns, outcome.idle) == (4, 1, 1, 1)
+    assert outcome.makespan == pytest.approx(3.0)
+
+
+def test_instances_run_side_by_side_as_far_as_processors_go_and_in_turns_beyond() -> None:
+    """Three instances on four nodes: 1 rank each side by side takes 12 s, 2 ranks in two turns as well, 4 in three 9 s."""
+    job = workload(ranks=(1, 2, 4), instances=3)
+    (entry,) = rank_options(scenario(option("four", 4), workloads=(job,)), traces).entries
+    (outcome,) = entry.workloads
+    assert (outcome.side_by_side, outcome.ranks, outcome.turns) == (1, 4, 3)
+    assert outcome.makespan == pytest.approx(9.0)
+    assert outcome.throughput == pytest.approx(3 / 9.0)
+
+
+def test_instances_that_fill_the_machine() -> None:
+    """Six nodes run six one-rank instances in 12 s."""
+    job = workload(ranks=(1,), instances=None)
+    (entry,) = rank_options(scenario(option("six", 6), workloads=(job,)), traces).entries
+    assert entry.workloads[0].side_by_side == 6
+    assert entry.workloads[0].throughput == pytest.approx(0.5)
+
+
+def test_points_add_up_over_workloads_and_kernels() -> None:
+    """The faster gets 100 for each of two equal workloads, the one of half its speed 50."""
+    both = (workload("a", weight=0.5), workload("b", weight=0.5))
+    ranking = rank_options(
+        scenario(option("fast", 1), option("slow", 1, performance_factor=2.0), workloads=both), traces
+    )
+    assert [(e.option, e.score) for e in ranking.entries] == [("fast", 200.0), ("slow", 100.0)]
+
+
+def test_kernels_share_the_points_of_their_workload() -> None:
+    """Two kernels run one after the other; each option is best at one of them."""
+    kernels = tuple(Kernel(n, Program(arguments=("1",), trace=n), 0.5) for n in ("x", "y"))
+
+    def by_region(program: Program, ranks: int) -> Trace:
+        trace = TraceBuilder(ranks)
+        trace[0].compute(10.0, str(program.trace))
+        return trace.build()
+
+    options = (
+        option("good at x", 1, performance_factors={"y": 4.0}),
+        option("good at y", 1, performance_factors={"x": 2.0}),
+    )
+    ranking = rank_options(scenario(*options, workloads=(Workload("w", kernels),)), by_region)
+    points = {e.option: [k.points for k in e.workloads[0].kernels] for e in ranking.entries}
+    assert points == {"good at x": [50.0, 12.5], "good at y": [25.0, 50.0]}
+    assert [e.workloads[0].makespan for e in ranking.entries] == [30.0, 50.0]
+
+
+def test_weights_count_relative_to_their_mean() -> None:
+    """Weights 3 and 1 give at most 150 and 50 points."""
+    jobs = (workload("a", weight=3.0), workload("b", weight=1.0))
+    (entry,) = rank_options(scenario(option("only", 1), workloads=jobs), traces).entries
+    assert [outcome.points for outcome in entry.workloads] == [150.0, 50.0]
+
+
+def test_unaffordable_options_come_last_without_position_and_are_not_scored_against() -> None:
+    """The dear one is faster but sets no standard."""
+    options = (option("dear", 4, 2000), option("cheap", 1, 500), option("fair", 2, 900))
+    ranking = rank_options(scenario(*options, budget=Money(1000, "EUR")), traces)
+    assert [(e.option, e.position, e.affordable) for e in ranking.entries] == [
+        ("fair", 1, True),
+        ("cheap", 2, True),
+        ("dear", None, False),
+    ]
+    assert ranking.entries[0].score == 100.0
+
+
+def test_options_that_cannot_be_told_apart_share_a_position() -> None:
+    """1, 1, 3."""
+    options = (option("a", 2), option("b", 2), option("c", 1))
+    assert order(scenario(*options)) == [("a", 1), ("b", 1), ("c", 3)]
+
+
+def test_memory_decides_what_is_feasible() -> None:
+    """240 MB fit a node of 128 MB only when two or more nodes share them; one node alone is infeasible."""
+    small = {"memory": 128e6}
+    ranking = rank_options(scenario(option("one", 1, **small), option("two", 2, **small)), traces)
+    two, one = ranking.entries
+    assert (two.option, two.workloads[0].ranks) == ("two", 2)
+    assert one.position is None
+    assert "1 rank on a node need 240 MB of memory, a host has 128 MB" in one.reason
+
+
+def test_memory_limits_instances_side_by_side() -> None:
+    """A dual node of 300 MB holds one instance of 240 MB at a time: two turns."""
+    job = workload(ranks=(1,), instances=2)
+    (entry,) = rank_options(
+        scenario(option("dual", 1, processors=2, memory=300e6), workloads=(job,)), traces
+    ).entries
+    assert (entry.workloads[0].side_by_side, entry.workloads[0].turns, entry.workloads[0].idle) == (1, 2, 1)
+
+
+def test_stated_memory_takes_precedence_over_measured() -> None:
+    """Declared needs of 100 MB a rank fit where the measured 240 MB would not."""
+    job = workload(ranks=(1,), memory={1: 100e6})
+    (entry,) = rank_options(scenario(option("one", 1, memory=128e6), workloads=(job,)), traces).entries
+    assert entry.position == 1
+
+
+@pytest.mark.parametrize(
+    ("criterion", "scores"),
+    [
+        (Criterion.MAKESPAN, [("two", 6.0), ("one", 12.0)]),
+        (Criterion.THROUGHPUT, [("two", 600.0), ("one", 300.0)]),
+        (Criterion.COST_PER_RUN, [("one", 100 * 12 / 1200), ("two", 300 * 6 / 1200)]),
+    ],
+)
+def test_criteria(criterion: Criterion, scores: list[tuple[str, float]]) -> None:
+    """Times, rates per hour, and price by time over a service life of 1200 s."""
+    compared = scenario(option("one", 1, 100), option("two", 2, 300), criterion=criterion, service_life=1200.0)
+    ranking = rank_options(compared, traces)
+    assert [(e.option, pytest.approx(e.score)) for e in ranking.entries] == scores
+
+
+def test_nothing_affordable_is_an_error_that_names_the_cheapest() -> None:
+    """Zero affordable options cannot be ranked."""
+    compared = scenario(option("a", 1, 500), option("b", 2, 900), budget=Money(100, "EUR"))
+    with pytest.raises(UsageError, match="budget must afford at least one option, got 100 EUR: the cheapest costs 500"):
+        rank_options(compared, traces)
+
+
+def test_currencies_must_agree() -> None:
+    """A price in another currency is not compared by its number."""
+    with pytest.raises(UsageError, match="price of a must be in ATS"):
+        rank_options(scenario(option("a", 1, 500), budget=Money(100, "ATS")), traces)
+
+
+def test_missing_price_is_told() -> None:
+    """An option without a price is ranked, with a warning."""
+    ranking = rank_options(scenario(option("a", 1), budget=Money(100, "EUR")), traces)
+    assert "a: no price is stated" in ranking.warnings[0]
+
+
+def test_cost_per_run_needs_prices() -> None:
+    """Without a price there is no cost."""
+    with pytest.raises(UsageError, match="price of a must be stated"):
+        rank_options(scenario(option("a", 1), criterion=Criterion.COST_PER_RUN), traces)
+
+
+def test_trace_of_another_size_is_refused() -> None:
+    """A trace for two ranks does not stand for one."""
+    with pytest.raises(UsageError, match="trace must have 1 ranks, got 2"):
+        rank_options(scenario(option("a", 2), workloads=(workload(),)), lambda p, _: traces(p, 2))
+
+
+def test_progress_counts_up() -> None:
+    """Every simulation is announced, in order, with the total."""
+    seen: list[tuple[int, int]] = []
+    rank_options(scenario(option("a", 4)), traces, lambda _, done, total: seen.append((done, total)))
+    assert seen == [(0, 3), (1, 3), (2, 3)] * 2
+
+
+def test_ranks_may_share_processors_if_the_workload_says_so() -> None:
+    """Two ranks per processor: four ranks of 3 s on two processors take 6 s, as long as two ranks of 6 s."""
+    job = workload(ranks=(4,), ranks_per_processor=2)
+    dual: Machine = machine(1, processors=2)
+    (entry,) = rank_options(
+        replace(scenario(workloads=(job,)), options=(Option("dual", dual),)), traces
+    ).entries
+    assert entry.workloads[0].makespan == pytest.approx(6.0)
