@@ -1,0 +1,164 @@
+"""The shipped programs compute what they say, on every shape of process grid and whatever the size."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+PROGRAMS = ROOT / "scenarios" / "programs"
+BESIDE = Path(sys.executable).with_name("mpiexec")
+MPIEXEC = str(BESIDE) if BESIDE.exists() else shutil.which("mpiexec")
+#: More ranks than cores: a waiting rank must yield (MPICH); elsewhere these mean nothing.
+SETTINGS = {
+    "OMP_NUM_THREADS": "1",
+    "MPIR_CVAR_POLLS_BEFORE_YIELD": "1",
+    "MPIR_CVAR_CH4_PROGRESS_THROTTLE": "1",
+    "MPIR_CVAR_CH4_PROGRESS_THROTTLE_NO_PROGRESS_COUNT": "1",
+    "OMPI_MCA_rmaps_base_oversubscribe": "1",
+    "PRTE_MCA_rmaps_default_mapping_policy": ":oversubscribe",
+}
+KERNELS = ["cholesky", "tridiagonalisation"]
+
+pytestmark = pytest.mark.skipif(MPIEXEC is None, reason="needs mpiexec")
+
+
+def start(ranks: int, *command: str) -> subprocess.CompletedProcess[str]:
+    """Run Python with this command line on so many ranks; one rank without mpiexec."""
+    path = os.pathsep.join(filter(None, [str(ROOT), str(PROGRAMS), os.environ.get("PYTHONPATH")]))
+    launcher = [MPIEXEC, "-n", str(ranks)] if ranks > 1 else []
+    return subprocess.run(
+        [*launcher, sys.executable, *command],
+        env={**os.environ, **SETTINGS, "PYTHONPATH": path},
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+    )
+
+
+def run(ranks: int, program: str, *args: object) -> dict[str, str]:
+    """Run a program that must succeed; return the ``name=value`` pairs of the one line it prints."""
+    done = start(ranks, str(PROGRAMS / f"{program}.py"), *map(str, args))
+    assert done.returncode == 0, done.stderr
+    assert len(done.stdout.splitlines()) == 1
+    return dict(re.findall(r"([\w/]+)=(\[.*?\]|\S+)", done.stdout))
+
+
+@pytest.mark.parametrize("kernel", KERNELS)
+@pytest.mark.parametrize(
+    ("grid", "n", "block"),
+    [
+        ("1x1", 300, 64),
+        ("1x1", 1, 64),
+        ("1x1", 2, 1),
+        ("1x2", 150, 32),
+        ("2x1", 97, 5),
+        ("2x2", 300, 64),
+        ("2x2", 7, 2),
+        ("1x3", 128, 32),
+        ("2x3", 131, 16),
+        ("1x5", 100, 64),
+        ("1x7", 61, 8),
+    ],
+)
+def test_kernel_agrees_with_scipy(kernel: str, grid: str, n: int, block: int) -> None:
+    """Both kernels agree with scipy to rounding, also if n is no multiple of the block or ranks idle."""
+    rows, columns = map(int, grid.split("x"))
+    line = run(rows * columns, kernel, "--n", n, "--block", block, "--grid", grid, "--check")
+    assert line["n"] == str(n)
+    assert line["grid"] == grid
+    assert float(line["residual"]) < 1e-13
+    assert float(line["seconds"]) >= 0
+
+
+@pytest.mark.parametrize(("ranks", "grid"), [(1, "1x1"), (4, "2x2"), (5, "1x5"), (6, "2x3")])
+def test_grid_is_as_square_as_it_can_be(ranks: int, grid: str) -> None:
+    """Without --grid the ranks form the most square grid with P ≤ Q."""
+    assert run(ranks, "cholesky", "--n", 20, "--block", 4)["grid"] == grid
+
+
+def test_pieces_of_the_matrix_fit_together() -> None:
+    """On a 2 × 3 grid the pieces make up the same matrix as on one rank, and transposing finds each entry."""
+    script = """
+import numpy as np
+from mpi4py import MPI
+from block_cyclic import BlockCyclic, ProcessGrid
+numbers = np.random.default_rng(5).uniform(-0.5, 0.5, 2 * 37)
+index = np.arange(37)
+for rows, columns in (2, 3), (3, 2), (1, 6):
+    layout = BlockCyclic(ProcessGrid(MPI.COMM_WORLD, rows, columns), 37, 4)
+    whole = layout.gather(layout.random_symmetric(5, diagonal=37))
+    if whole is not None:
+        assert np.array_equal(whole, numbers[index[:, None] + index] + 37 * np.eye(37))
+    for first in 0, 1, 17, 36, 37:
+        mine = layout.rows[layout.rows >= first]
+        found = layout.transpose(np.stack([mine, -mine], axis=1).astype(float), first)
+        wanted = layout.columns[layout.columns >= first]
+        assert np.array_equal(found, np.stack([wanted, -wanted], axis=1))
+print("good")
+"""
+    done = start(6, "-c", script)
+    assert done.stdout.count("good") == 6, done.stderr
+
+
+def test_only_the_first_columns() -> None:
+    """--columns stops early, counts only those operations, and leaves nothing to check."""
+    line = run(2, "tridiagonalisation", "--n", 100, "--block", 16, "--columns", 50)
+    speed = 4 / 3 * (100**3 - 50**3) / float(line["seconds"]) / 1e6
+    assert float(line["Mflop/s"]) == pytest.approx(speed, rel=0.05)
+    refused = start(1, str(PROGRAMS / "tridiagonalisation.py"), "--n", "9", "--columns", "5", "--check")
+    assert refused.returncode == 2
+    assert "--columns must be 1 to 9, and 9 to check, got 5" in refused.stderr
+
+
+@pytest.mark.parametrize(
+    ("args", "message"),
+    [
+        (["--grid", "2x2"], "--grid must have one process per rank (1), got 2x2"),
+        (["--grid", "four"], "--grid must be PxQ, for instance 2x3, got four"),
+        (["--n", "0"], "--n and --block must be at least 1, got 0 and 64"),
+    ],
+)
+def test_arguments_without_sense(args: list[str], message: str) -> None:
+    """Arguments that make no sense end a kernel with one line."""
+    done = start(1, str(PROGRAMS / "cholesky.py"), *args)
+    assert done.returncode == 1
+    assert done.stderr == message + "\n"
+
+
+def test_pingpong() -> None:
+    """The ping-pong plays on two ranks while a third watches, and needs two."""
+    line = run(3, "pingpong", "--repetitions", 5, "--bytes", 1000)
+    assert (line["bytes"], line["repetitions"]) == ("1000", "5")
+    assert "at least 2 ranks" in start(1, str(PROGRAMS / "pingpong.py")).stderr
+
+
+def test_jacobi_is_the_same_on_any_number_of_ranks() -> None:
+    """Three ranks with strips of unequal height find the temperatures that one finds."""
+    alone = run(1, "jacobi", "--n", 31, "--iterations", 105)
+    together = run(3, "jacobi", "--n", 31, "--iterations", 105)
+    assert together["iterations"] == alone["iterations"] == "105"
+    assert together["change"] == alone["change"]
+    assert float(together["mean"]) == pytest.approx(float(alone["mean"]), rel=1e-10)
+
+
+def test_jacobi_converges_to_the_mean_of_the_edges() -> None:
+    """By symmetry the four plates heated at one edge each add up to 1: the mean temperature is a quarter."""
+    line = run(2, "jacobi", "--n", 12, "--iterations", 5000, "--tolerance", 1e-12)
+    assert int(line["iterations"]) < 5000
+    assert float(line["mean"]) == pytest.approx(0.25, abs=1e-9)
+
+
+@pytest.mark.parametrize(("ranks", "n", "rows", "blocks"), [(3, 50, 7, 8), (4, 20, 10, 2)])
+def test_master_worker(ranks: int, n: int, rows: int, blocks: int) -> None:
+    """Every block is handed out once, also with a short last block or more workers than blocks."""
+    line = run(ranks, "master_worker", "--n", n, "--rows", rows, "--check")
+    assert float(line["residual"]) < 1e-12
+    assert sum(map(int, line["blocks"].strip("[]").split(","))) == blocks
