@@ -1,6 +1,23 @@
 """Traces: what a program did, as columns of ops. Records, stores, opens and checks them; simulates nothing."""
 
-from clue.trace.ops import ANY, COLLECTIVES, NO_REQUEST, PROC_NULL, ROOTED, TRACE_FORMAT, TRACE_VERSION, Flag, Op
+from typing import TYPE_CHECKING
+
+from clue.trace.ops import (
+    ANY,
+    COLLECTIVES,
+    NO_REQUEST,
+    PROC_NULL,
+    ROOTED,
+    TRACE_FORMAT,
+    TRACE_VERSION,
+    Flag,
+    Op,
+)
+
+if TYPE_CHECKING:
+    from clue.trace.builder import TraceBuilder
+    from clue.trace.head import Communicator, Head, RankHead
+    from clue.trace.store import Ops, Trace
 
 __all__ = [
     "ANY",
