@@ -26,11 +26,7 @@ _BANDWIDTH = (
     | {prefix + "bps": factor / 8 for prefix, factor in _DECIMAL.items()}
 )
 _SPEED = {prefix + flop + "/s": factor for prefix, factor in _DECIMAL.items() for flop in ("flop", "Flop", "FLOP")}
-_PER_BYTE = {
-    f"{time}/{size}": seconds / number
-    for time, seconds in _TIME.items()
-    for size, number in _SIZE.items()
-}
+_PER_BYTE = {f"{time}/{size}": seconds / number for time, seconds in _TIME.items() for size, number in _SIZE.items()}
 
 
 class Quantity(Enum):

@@ -57,7 +57,9 @@ def _add_simulate(commands: argparse._SubParsersAction[argparse.ArgumentParser])
     )
     command.add_argument("config", metavar="CONFIG.yaml", help="a file, or the name of a scenario shipped with clue")
     command.add_argument("--engine", choices=("reference", "fast"), default="reference")
-    command.add_argument("--full", action="store_true", help="use the scenario's full sizes instead of the reduced ones")
+    command.add_argument(
+        "--full", action="store_true", help="use the scenario's full sizes instead of the reduced ones"
+    )
     command.add_argument("--json", action="store_true", help="print one JSON document and nothing else")
     command.add_argument("--plots", metavar="DIR", help="draw pictures into this folder")
     command.set_defaults(run=_command("simulate"))

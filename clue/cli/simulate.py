@@ -12,7 +12,7 @@ from clue.cli.traces import trace_source
 from clue.config import SimulationConfig, load_config
 from clue.errors import UsageError
 from clue.kernel import simulate
-from clue.purchase import Ranking, Scenario, rank_options
+from clue.purchase import Ranking, Scenario, TraceSource, rank_options
 from clue.result import Result
 from clue.trace import Trace
 
@@ -81,9 +81,9 @@ def _simulate(config: SimulationConfig, arguments: argparse.Namespace) -> None:
     say([f"wrote {path}" for path in plots])
 
 
-def _trace(config: SimulationConfig, source) -> Trace:  # type: ignore[no-untyped-def] # noqa: ANN001
+def _trace(config: SimulationConfig, source: TraceSource) -> Trace:
     if config.ranks is not None:
-        trace: Trace = source(config.program, config.ranks)
+        trace = source(config.program, config.ranks)
         if trace.ranks != config.ranks:
             raise UsageError(f"{trace.name}: trace must have {config.ranks} ranks, got {trace.ranks}")
         return trace

@@ -40,12 +40,16 @@ def say(lines: Sequence[str], prefix: str = "") -> None:
         print(f"{prefix}{line}", file=sys.stderr)
 
 
+def _silent(what: str, done: int = 0, total: int = 0) -> None:
+    """Tell nobody."""
+
+
 @contextmanager
 def progress() -> Iterator[Report]:
     """Show what is going on, on standard error, if that is a terminal; otherwise stay silent."""
     console = Console(stderr=True)
     if not console.is_terminal:
-        yield lambda what, done=0, total=0: None
+        yield _silent
         return
     with console.status("") as status:
 

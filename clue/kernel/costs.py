@@ -43,7 +43,11 @@ class Costs:
     """
 
     def __init__(
-        self, machine: Machine, placement: Placement, regions: tuple[str, ...], host_speeds: Mapping[str, float]
+        self,
+        machine: Machine,
+        placement: Placement,
+        regions: tuple[str, ...],
+        host_speeds: Mapping[str, float],
     ) -> None:
         self.machine = machine
         self.placement = placement
@@ -93,10 +97,10 @@ class Costs:
     def _message(self, machine: Machine, source: int, dest: int, nbytes: int) -> MessageCost:
         nodes = self.placement.nodes
         here, there = nodes[source], nodes[dest]
-        types = machine.nodes[here].name, machine.nodes[there].name
+        sender, receiver = machine.nodes[here].name, machine.nodes[there].name
         same = here == there
-        link = machine.network.link(*types, same)
-        back = machine.network.link(*reversed(types), same)
+        link = machine.network.link(sender, receiver, same)
+        back = machine.network.link(receiver, sender, same)
         return MessageCost(
             send=link.send_delay(nbytes),
             transmission=link.transmission_delay(nbytes),

@@ -40,8 +40,8 @@ class Burst:
 class SharedNode:
     """A node whose processors are shared equally, at every instant, by all that is runnable on it.
 
-    Runnable are the bursts under way (where waiting ranks poll: all ranks that live) and the background load. With ``n`` of them on
-    ``p`` processors each proceeds at ``min(1, p/n)`` of a processor's speed, further reduced by the share that memory
+    Runnable are the bursts under way (where waiting ranks poll: all ranks that live) and the background load. With
+    ``n`` of them on ``p`` processors each proceeds at ``min(1, p/n)`` of a processor's speed, further reduced by the share that memory
     contention leaves when ``min(p, n)`` processors are busy, and divided by the performance factor.
     """
 
@@ -56,7 +56,7 @@ class SharedNode:
         self._type: NodeType | None = None
         self._factors: list[float] = []
         for time in costs.change_times:
-            env.at(time, -1).callbacks.append(self._refresh)  # type: ignore[union-attr]
+            env.at(time, -1).callbacks.append(self._refresh)
 
     def compute(self, rank: int, region: int, cpu: float) -> Generator[simpy.Event, object, None]:
         """Run a burst that begins now; ends at the virtual time when it is done."""
@@ -109,7 +109,7 @@ class SharedNode:
             burst.rate = share * kept / self._factors[burst.region]
         end = min(self._end(burst) for burst in self._bursts.values())
         self._next = self._env.at(end, -1)
-        self._next.callbacks.append(self._finish)  # type: ignore[union-attr]
+        self._next.callbacks.append(self._finish)
 
     def _end(self, burst: Burst) -> float:
         return self._updated + max(0.0, burst.left) / burst.rate

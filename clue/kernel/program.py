@@ -166,8 +166,7 @@ def _assemble(trace: Trace, ranks: Sequence[Ops]) -> dict[int, list[Collective]]
             by_context.setdefault(int(context), {})[rank] = (ops, mine)
     groups = {c.context: c.group for c in trace.head.communicators if c.remote is None}
     return {
-        context: _collectives_on(trace, context, groups[context], members)
-        for context, members in by_context.items()
+        context: _collectives_on(trace, context, groups[context], members) for context, members in by_context.items()
     }
 
 
@@ -196,6 +195,11 @@ def _collectives_on(
     for i, code in enumerate(codes[0].tolist()):
         if code == Op.ALLTOALLV:
             rows = [_entries(*members[rank], i) for rank in group]
+            if any(len(row) != len(group) for row in rows):
+                raise ReplayError(
+                    f"{trace.name}: alltoallv on communicator {context} must have a size for each of its "
+                    f"{len(group)} ranks, got {[len(row) for row in rows]}"
+                )
             built.append(Collective("alltoallv", len(group), tuple(n for row in rows for n in row)))
         else:
             built.append(_collective(code, int(roots[i]), sizes[i].tobytes()))

@@ -7,8 +7,9 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 
 from clue.errors import UsageError
+from clue.kernel.observation import Observation
 from clue.kernel.program import Program, compile_program
-from clue.kernel.reference import Observation, Simulation
+from clue.kernel.reference import Simulation
 from clue.machine import Machine, Placement
 from clue.result import SEGMENT, RankResult, Result, Timeline, Traffic
 from clue.trace import Trace

@@ -5,6 +5,7 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,8 +36,6 @@ class Curve:
     def through(cls, points: Sequence[tuple[float, float]]) -> Curve:
         """Return the curve through points (bytes, seconds), which must be sorted by strictly rising size."""
         sizes, times = zip(*points, strict=True)
-        slopes = [
-            (t1 - t0) / (m1 - m0) for (m0, t0), (m1, t1) in zip(points, points[1:], strict=False)
-        ]
+        slopes = [(t1 - t0) / (m1 - m0) for (m0, t0), (m1, t1) in pairwise(points)]
         slopes.append(slopes[-1] if slopes else 0.0)
         return cls(tuple(map(float, sizes)), tuple(map(float, times)), tuple(slopes))

@@ -64,7 +64,11 @@ class _Trial:
     warnings: tuple[str, ...] = ()
 
 
-def rank_options(scenario: Scenario, traces: TraceSource, progress: Progress = lambda *_: None) -> Ranking:
+def _silent(what: str, done: int, total: int) -> None:
+    """Tell nobody."""
+
+
+def rank_options(scenario: Scenario, traces: TraceSource, progress: Progress = _silent) -> Ranking:
     """Simulate all workloads on all affordable options and put these in order.
 
     Args:
@@ -111,9 +115,7 @@ def _is_affordable(option: Option, scenario: Scenario) -> bool:
     return option.price.amount <= scenario.budget.amount
 
 
-def _record_all(
-    scenario: Scenario, traces: TraceSource, progress: Progress
-) -> dict[tuple[Program, int], _Recorded]:
+def _record_all(scenario: Scenario, traces: TraceSource, progress: Progress) -> dict[tuple[Program, int], _Recorded]:
     wanted = {
         (kernel.program, ranks): f"{workload.name}, {kernel.name}: {ranks} ranks"
         for workload in scenario.workloads
@@ -167,9 +169,7 @@ def _best_outcome(
     return max(outcomes, key=lambda outcome: outcome.throughput)
 
 
-def _memory(
-    workload: Workload, ranks: int, recorded: dict[tuple[Program, int], _Recorded]
-) -> list[float]:
+def _memory(workload: Workload, ranks: int, recorded: dict[tuple[Program, int], _Recorded]) -> list[float]:
     """Return bytes needed by each rank: as stated, or the largest peak measured over the kernels."""
     if ranks in workload.memory:
         return [workload.memory[ranks]] * ranks
@@ -211,8 +211,9 @@ def _in_order(scenario: Scenario, trials: Sequence[_Trial]) -> Ranking:
         able = _with_points(scenario, able)
     scores = {trial.option.name: _score(scenario, trial) for trial in able}
     higher = scenario.criterion in _HIGHER_IS_BETTER
-    able.sort(key=lambda trial: (-scores[trial.option.name] if higher else scores[trial.option.name]))
-    entries, position = [], 0
+    able.sort(key=lambda trial: -scores[trial.option.name] if higher else scores[trial.option.name])
+    entries: list[Entry] = []
+    position = 0
     for place, trial in enumerate(able, start=1):
         score = scores[trial.option.name]
         # Options that cannot be told apart share a position.
@@ -251,7 +252,14 @@ def _entry(trial: _Trial, position: int | None, score: float | None) -> Entry:
     reason = trial.reason or ("" if trial.affordable else "costs more than the budget")
     option = trial.option
     return Entry(
-        option.name, option.machine.name, option.price, trial.affordable, position, score, reason, trial.workloads
+        option.name,
+        option.machine.name,
+        option.price,
+        trial.affordable,
+        position,
+        score,
+        reason,
+        trial.workloads,
     )
 
 
@@ -281,12 +289,8 @@ def _rate(outcome: WorkloadOutcome, kernel: int) -> float:
     return instances / outcome.kernels[kernel].makespan
 
 
-def _pointed(
-    outcome: WorkloadOutcome, option: str, table: dict[tuple[str, str], dict[str, float]]
-) -> WorkloadOutcome:
-    kernels = tuple(
-        replace(kernel, points=table[outcome.workload, kernel.name][option]) for kernel in outcome.kernels
-    )
+def _pointed(outcome: WorkloadOutcome, option: str, table: dict[tuple[str, str], dict[str, float]]) -> WorkloadOutcome:
+    kernels = tuple(replace(kernel, points=table[outcome.workload, kernel.name][option]) for kernel in outcome.kernels)
     return replace(outcome, kernels=kernels, points=sum(kernel.points or 0.0 for kernel in kernels))
 
 
@@ -294,12 +298,17 @@ def _score(scenario: Scenario, trial: _Trial) -> float:
     if scenario.criterion is Criterion.POINTS:
         return sum(outcome.points or 0.0 for outcome in trial.workloads)
     weights = _weights(scenario)
-    mean = {
-        Criterion.MAKESPAN: lambda outcome: outcome.makespan,
-        Criterion.THROUGHPUT: lambda outcome: outcome.throughput * _SECONDS_PER_HOUR,
-        Criterion.COST_PER_RUN: lambda outcome: _cost(scenario, trial.option, outcome),
-    }[scenario.criterion]
-    return sum(weights[o.workload] * mean(o) for o in trial.workloads) / len(trial.workloads)
+    figures = [weights[o.workload] * _figure(scenario, trial.option, o) for o in trial.workloads]
+    return sum(figures) / len(figures)
+
+
+def _figure(scenario: Scenario, option: Option, outcome: WorkloadOutcome) -> float:
+    """Return what one workload contributes to a score that is a mean."""
+    if scenario.criterion is Criterion.MAKESPAN:
+        return outcome.makespan
+    if scenario.criterion is Criterion.THROUGHPUT:
+        return outcome.throughput * _SECONDS_PER_HOUR
+    return _cost(scenario, option, outcome)
 
 
 def _cost(scenario: Scenario, option: Option, outcome: WorkloadOutcome) -> float:

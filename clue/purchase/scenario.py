@@ -10,7 +10,6 @@ from pathlib import Path
 from clue.machine import Machine
 from clue.units import Money
 
-
 #: Three years of use, all day: what the cost of a run is reckoned by where a scenario says nothing else.
 SERVICE_LIFE = 3 * 365 * 86400.0
 
@@ -61,7 +60,8 @@ class Workload:
     Attributes:
         name: Its name.
         kernels: Programs that run one after the other; most workloads have one.
-        instances: Independent copies to run (the paper's high-level parallelism); ``None``: as many as fill the machine.
+        instances: Independent copies to run (the paper's high-level parallelism); ``None``: as many as fill
+            the machine.
         ranks: Allowed ranks per instance (low-level parallelism).
         weight: Share of the whole score.
         memory: Bytes per rank, by ranks per instance, where stated; else the traces' measured peak counts.

@@ -38,9 +38,7 @@ class Misfit:
     reason: str
 
 
-def allowed_splits(
-    workload: Workload, machine: Machine, memory: Sequence[Sequence[float]]
-) -> Iterator[Split | Misfit]:
+def allowed_splits(workload: Workload, machine: Machine, memory: Sequence[Sequence[float]]) -> Iterator[Split | Misfit]:
     """Yield, for each allowed number of ranks, the split with the most instances side by side that fits.
 
     More instances side by side never wait longer for their turn, so fewer are considered only where processors or

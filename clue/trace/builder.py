@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 
@@ -60,7 +60,9 @@ class RankBuilder:
         """Add a nonblocking receive; returns its request."""
         return self._start(Op.IRECV, peer=source, tag=tag, comm=comm, flags=flags)
 
-    def sendrecv(self, dest: int, nbytes: int, source: int, sendtag: int = 0, recvtag: int = 0, comm: int = 0) -> None:
+    def sendrecv(  # noqa: PLR0917 - the order of MPI's own arguments
+        self, dest: int, nbytes: int, source: int, sendtag: int = 0, recvtag: int = 0, comm: int = 0
+    ) -> None:
         """Add a Sendrecv as the recorder does: a receive posted, a send started, and the wait for both."""
         receive = self.irecv(source, recvtag, comm)
         send = self.isend(dest, nbytes, sendtag, comm, flags=Flag.CONTINUED)
@@ -85,10 +87,10 @@ class RankBuilder:
         """Close the last burst."""
         self._end_burst()
 
-    def _start(self, op: Op, extras: Sequence[int] = (), **fields: int) -> int:
+    def _start(self, op: Op, *, extras: Sequence[int] = (), **fields: int) -> int:
         request = self._requests
         self._requests += 1
-        self.add(op, request=request, extras=extras, **fields)
+        self.add(op, extras=extras, call=None, request=request, **fields)
         return request
 
     def _end_burst(self) -> None:
@@ -111,7 +113,7 @@ class TraceBuilder:
     def __getitem__(self, rank: int) -> RankBuilder:
         return self._ranks[rank]
 
-    def __iter__(self):  # type: ignore[no-untyped-def] # noqa: ANN204
+    def __iter__(self) -> Iterator[RankBuilder]:
         return iter(self._ranks)
 
     def region(self, name: str) -> int:

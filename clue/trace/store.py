@@ -17,7 +17,9 @@ import zipfile
 import zlib
 from collections.abc import Iterator
 from dataclasses import dataclass, fields, replace
+from itertools import pairwise
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -81,9 +83,7 @@ class Trace:
         """Return one rank's ops as views."""
         rows = slice(self.head.offsets[rank], self.head.offsets[rank + 1])
         extras = slice(self.head.extra_offsets[rank], self.head.extra_offsets[rank + 1])
-        return Ops(
-            **{name: getattr(self.ops, name)[rows] for name, _, _ in COLUMNS}, extras=self.ops.extras[extras]
-        )
+        return Ops(**{name: getattr(self.ops, name)[rows] for name, _, _ in COLUMNS}, extras=self.ops.extras[extras])
 
     def flops(self) -> dict[str, tuple[float, float]]:
         """Return declared operations and recorded CPU seconds by region, summed over ranks, where declared."""
@@ -134,7 +134,7 @@ class Trace:
             raise TraceError(f"{path}: trace could not be written: {error.strerror or error}") from error
         return path
 
-    def _arrays(self) -> Iterator[tuple[str, npt.NDArray[np.int64]]]:
+    def _arrays(self) -> Iterator[tuple[str, npt.NDArray[Any]]]:
         for each in fields(self.ops):
             yield each.name, np.ascontiguousarray(getattr(self.ops, each.name))
 
@@ -163,11 +163,11 @@ def _remove(path: Path) -> None:
         path.unlink(missing_ok=True)
 
 
-def _checksum(array: npt.NDArray[np.int64]) -> int:
+def _checksum(array: npt.NDArray[Any]) -> int:
     return zlib.crc32(array.data) if array.size else 0
 
 
-def _read_folder(folder: Path) -> tuple[Head, dict[str, npt.NDArray[np.int64]]]:
+def _read_folder(folder: Path) -> tuple[Head, dict[str, npt.NDArray[Any]]]:
     head_file = folder / HEAD
     if not head_file.is_file():
         from clue.trace.pack import describe_incomplete  # noqa: PLC0415 - only for the message
@@ -186,7 +186,7 @@ def _read_folder(folder: Path) -> tuple[Head, dict[str, npt.NDArray[np.int64]]]:
     return head, arrays
 
 
-def _read_zip(file: Path) -> tuple[Head, dict[str, npt.NDArray[np.int64]]]:
+def _read_zip(file: Path) -> tuple[Head, dict[str, npt.NDArray[Any]]]:
     arrays = {}
     try:
         with zipfile.ZipFile(file) as archive:
@@ -198,10 +198,10 @@ def _read_zip(file: Path) -> tuple[Head, dict[str, npt.NDArray[np.int64]]]:
     return head, arrays
 
 
-def _checked(path: Path, head: Head, arrays: dict[str, npt.NDArray[np.int64]]) -> Trace:
+def _checked(path: Path, head: Head, arrays: dict[str, npt.NDArray[Any]]) -> Trace:
     ranks = len(head.rank_heads)
     for title, offsets in (("offsets", head.offsets), ("extra_offsets", head.extra_offsets)):
-        if len(offsets) != ranks + 1 or offsets[0] != 0 or any(a > b for a, b in zip(offsets, offsets[1:], strict=False)):
+        if len(offsets) != ranks + 1 or offsets[0] != 0 or any(a > b for a, b in pairwise(offsets)):
             raise TraceError(f"{path}/{HEAD}: {title} must rise from 0 with one more entry than ranks")
     types = {name: np.dtype(kind) for name, kind, _ in COLUMNS} | {"extras": np.dtype("<i8")}
     for name, kind in types.items():
@@ -233,9 +233,7 @@ def check_meaning(trace: Trace) -> None:
             row = int(np.argmin(good))
             rank = int(np.searchsorted(head.offsets, row, side="right")) - 1
             got = getattr(ops, column)[row]
-            raise TraceError(
-                f"{place}: {column} of rank {rank}, op {row - head.offsets[rank]} must {rule}, got {got}"
-            )
+            raise TraceError(f"{place}: {column} of rank {rank}, op {row - head.offsets[rank]} must {rule}, got {got}")
 
     require(np.isin(ops.op, [int(op) for op in Op]), "op", "be a known op code")
     require((ops.comm >= 0) & (ops.comm < len(head.communicators)), "comm", "be a communicator of the head")
@@ -251,7 +249,11 @@ def check_meaning(trace: Trace) -> None:
         "lie within the rank's extra column",
     )
     sizes = np.array([len(_peers(c)) for c in head.communicators] or [0])
-    require((ops.peer >= -2) & (ops.peer < sizes[ops.comm] if len(ops) else ops.peer >= -2), "peer", "be a rank of its communicator")
+    require(
+        (ops.peer >= -2) & (ops.peer < sizes[ops.comm] if len(ops) else ops.peer >= -2),
+        "peer",
+        "be a rank of its communicator",
+    )
 
 
 def _peers(communicator: Communicator) -> tuple[int, ...]:

@@ -81,7 +81,9 @@ def test_a_rank_ahead_of_the_clock_takes_its_turn() -> None:
 def test_more_communications_than_stated_are_told() -> None:
     """With a table up to 1 and two at once, the result warns that the last factor was used."""
     result = simulate(two_pairs(0.0).build(), machine(4, contention={1: 1.0}))
-    assert any("contention is stated up to 1 simultaneous communications, but there were 2" in w for w in result.warnings)
+    assert any(
+        "contention is stated up to 1 simultaneous communications, but there were 2" in w for w in result.warnings
+    )
 
 
 def test_a_machine_without_contention_says_so() -> None:

@@ -26,7 +26,11 @@ def test_deadlock_names_who_waits_for_what_and_when() -> None:
         simulate(trace.build(), machine(3))
     first, second = caught.value.blocked
     assert (first.rank, first.time, first.waits_for) == (0, 1.0, "recv from rank 1, tag 4, on communicator 0")
-    assert (second.rank, second.time, second.waits_for) == (1, 0.0, "send to rank 0, tag 5, on communicator 0")
+    assert (second.rank, second.time, second.waits_for) == (
+        1,
+        0.0,
+        "send to rank 0, tag 5, on communicator 0",
+    )
 
 
 def test_deadlock_by_rendezvous_depends_on_the_eager_limit() -> None:
@@ -151,7 +155,10 @@ def programs(draw: st.DrawFn) -> Trace:
             trace[source].send(dest, nbytes, tag, flags=mode)
             trace[dest].recv(source, tag)
         else:
-            sent, received = trace[source].isend(dest, nbytes, tag, flags=mode), trace[dest].irecv(source, tag)
+            sent, received = (
+                trace[source].isend(dest, nbytes, tag, flags=mode),
+                trace[dest].irecv(source, tag),
+            )
             trace[source].compute(draw(st.sampled_from([0.0, 0.2])))
             trace[source].wait(sent)
             trace[dest].wait(received)

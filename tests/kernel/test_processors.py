@@ -86,7 +86,9 @@ def test_polling_rank_keeps_its_share() -> None:
     trace[2].compute(2.0)
     trace[2].send(0, 0)
     end = 2.0 + 0.010 + 0.100 + RECEIVE
-    assert finishes(trace, machine(2, waiting=Waiting.POLL), [0, 0, 1])[1] == pytest.approx(end + 2.0 - end / 2, rel=1e-12)
+    assert finishes(trace, machine(2, waiting=Waiting.POLL), [0, 0, 1])[1] == pytest.approx(
+        end + 2.0 - end / 2, rel=1e-12
+    )
 
 
 def test_background_load_takes_its_share() -> None:

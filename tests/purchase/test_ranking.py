@@ -55,7 +55,7 @@ def test_best_split_is_chosen_and_idle_processors_told() -> None:
 
 
 def test_instances_run_side_by_side_as_far_as_processors_go_and_in_turns_beyond() -> None:
-    """Three instances on four nodes: 1 rank each side by side takes 12 s, 2 ranks in two turns as well, 4 in three 9 s."""
+    """Three instances on four nodes: 1 rank each takes 12 s, 2 ranks 12 s in two turns, 4 ranks 9 s in three."""
     job = workload(ranks=(1, 2, 4), instances=3)
     (entry,) = rank_options(scenario(option("four", 4), workloads=(job,)), traces).entries
     (outcome,) = entry.workloads
@@ -138,9 +138,7 @@ def test_memory_decides_what_is_feasible() -> None:
 def test_memory_limits_instances_side_by_side() -> None:
     """A dual node of 300 MB holds one instance of 240 MB at a time: two turns."""
     job = workload(ranks=(1,), instances=2)
-    (entry,) = rank_options(
-        scenario(option("dual", 1, processors=2, memory=300e6), workloads=(job,)), traces
-    ).entries
+    (entry,) = rank_options(scenario(option("dual", 1, processors=2, memory=300e6), workloads=(job,)), traces).entries
     assert (entry.workloads[0].side_by_side, entry.workloads[0].turns, entry.workloads[0].idle) == (1, 2, 1)
 
 
@@ -208,7 +206,5 @@ def test_ranks_may_share_processors_if_the_workload_says_so() -> None:
     """Two ranks per processor: four ranks of 3 s on two processors take 6 s, as long as two ranks of 6 s."""
     job = workload(ranks=(4,), ranks_per_processor=2)
     dual: Machine = machine(1, processors=2)
-    (entry,) = rank_options(
-        replace(scenario(workloads=(job,)), options=(Option("dual", dual),)), traces
-    ).entries
+    (entry,) = rank_options(replace(scenario(workloads=(job,)), options=(Option("dual", dual),)), traces).entries
     assert entry.workloads[0].makespan == pytest.approx(6.0)

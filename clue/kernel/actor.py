@@ -1,0 +1,199 @@
+"""Whoever sends and receives on a clock of its own: the meaning of messages and of collectives' rounds."""
+
+from __future__ import annotations
+
+from collections.abc import Generator
+from typing import TYPE_CHECKING, Any
+
+import simpy
+
+from clue.collectives import Round, Schedule
+from clue.kernel.matching import Channel, Message, Receive
+from clue.kernel.observation import Segment
+from clue.kernel.program import Row
+from clue.result import Activity
+from clue.trace import Flag
+
+if TYPE_CHECKING:
+    from clue.kernel.reference import Job
+
+#: What a blocking operation yields: events to wait for.
+Events = Generator[simpy.Event, Any, None]
+
+
+class Actor:
+    """Whoever sends and receives on a clock of its own: a rank, or a nonblocking collective in its background.
+
+    Attributes:
+        rank: Rank within the program.
+        number: Rank among all instances.
+        clock: Its virtual time, seconds.
+        communicate: Processor time spent on messages so far.
+    """
+
+    def __init__(self, job: Job, rank: int, number: int, clock: float) -> None:
+        self.job = job
+        self.simulation = job.simulation
+        self.env = job.simulation.env
+        self.costs = job.simulation.costs
+        self.mailboxes = job.mailboxes
+        self.ordered = job.simulation.network is not None
+        self.rank = rank
+        self.number = number
+        self.offset = number - rank
+        self.clock = clock
+        self.communicate = 0.0
+        self.region = 0
+        self.segments: list[Segment] | None = None
+        self.blocked_on: Row | None = None
+        self._turn = -1.0
+
+    # -- time ---------------------------------------------------------------------------------------------
+
+    def spend(self, activity: Activity, seconds: float) -> None:
+        """Spend processor time on a message."""
+        begin = self.clock
+        self.clock = begin + seconds
+        self.communicate += seconds
+        if self.segments is not None and seconds:
+            self.segments.append((self.number, activity, self.region, begin, self.clock))
+
+    def wait_until(self, time: float) -> None:
+        """Let time pass until then, if it has not come yet."""
+        if time > self.clock:
+            if self.segments is not None:
+                self.segments.append((self.number, Activity.WAIT, self.region, self.clock, time))
+            self.clock = time
+
+    def in_turn(self) -> Events:
+        """Wait until all that happens before this rank's clock has happened; ties go by rank."""
+        if self._turn != self.clock:
+            self._turn = self.clock
+            yield self.env.at(self.clock, self.number)
+
+    def until_known(self, holder: Message | Receive) -> Events:
+        """Block until the outcome of a message or receive is known."""
+        holder.waiter = self.env.event()
+        self._turn = -1.0
+        yield holder.waiter
+
+    # -- messages -----------------------------------------------------------------------------------------
+
+    def launch(self, channel: Channel, nbytes: int, flags: int = 0) -> Message:
+        """Begin to send at this actor's clock; an eager send is done when this returns."""
+        dest = channel[2]
+        cost = self.costs.message(self.number, self.offset + dest, nbytes, self.clock)
+        message = Message(self.number, self.offset + dest, nbytes, self.clock)
+        if (cost.eager or flags & Flag.BUFFERED) and not flags & Flag.SYNCHRONOUS:
+            factor = 1.0
+            if self.ordered and cost.between_nodes:
+                factor = self.simulation.network.begin(self.clock, cost)  # type: ignore[union-attr]
+            self.spend(Activity.SEND, factor * cost.send)
+            message.sent = self.clock
+            message.arrival = message.envelope = message.sent + factor * cost.transmission
+        else:
+            message.envelope = self.clock + cost.envelope
+            message.busy = cost.send
+        self._observe(message)
+        receive = self.mailboxes.deliver(channel, message)
+        if receive is not None:
+            self.simulation.meet(message, receive)
+        return message
+
+    def _observe(self, message: Message) -> None:
+        seen = self.simulation.observation
+        if seen.messages is not None and seen.nbytes is not None:
+            seen.messages[message.source, message.dest] += 1
+            seen.nbytes[message.source, message.dest] += message.nbytes
+
+    def finish_send(self, message: Message) -> Events:
+        """Block in a send until the message has gone."""
+        if message.sent is None:
+            yield from self.until_known(message)
+        assert message.sent is not None
+        if message.sent > self.clock:
+            self.wait_until(message.sent - message.busy)
+            self.spend(Activity.SEND, message.sent - self.clock)
+
+    def post(self, channel: Channel) -> Receive:
+        """Post a receive at this actor's clock."""
+        receive = Receive(self.clock)
+        receive.cost = self.costs.message(self.offset + channel[1], self.number, 0, self.clock).receive
+        message = self.mailboxes.post(channel, receive)
+        if message is not None:
+            self.simulation.meet(message, receive)
+        return receive
+
+    def finish_receive(self, receive: Receive) -> Events:
+        """Block in a receive until the message is there, then take it."""
+        if receive.end is None:
+            yield from self.until_known(receive)
+        assert receive.end is not None
+        self.wait_until(receive.end)
+        self.spend(Activity.RECEIVE, receive.cost)
+
+    # -- collectives --------------------------------------------------------------------------------------
+
+    def rounds(self, schedule: Schedule, context: int, serial: int, members: tuple[int, ...]) -> Events:
+        """Run one rank's part of a collective. Its messages travel in channels of their own."""
+        tag = ~serial
+        reduction = 0.0
+        for step in schedule:
+            if len(step.sends) + len(step.receives) == 1:
+                yield from self._single(step, context, tag, members)
+            else:
+                yield from self._exchange(step, context, tag, members)
+            if step.reduced:
+                reduction = reduction or self._reduction_delay()
+                self.spend(Activity.RECEIVE, step.reduced * reduction)
+
+    def _reduction_delay(self) -> float:
+        node = self.simulation.placement.nodes[self.number]
+        return self.costs.node_type(node, self.clock).reduction_delay
+
+    def _single(self, step: Round, context: int, tag: int, members: tuple[int, ...]) -> Events:
+        """Run a round of one message: a blocking send or receive."""
+        if step.receives:
+            yield from self.finish_receive(self.post((context, members[step.receives[0]], self.rank, tag)))
+            return
+        peer, nbytes = step.sends[0]
+        if self.ordered:
+            yield from self.in_turn()
+        message = self.launch((context, self.rank, members[peer], tag), nbytes)
+        if message.sent is None or message.sent > self.clock:
+            yield from self.finish_send(message)
+
+    def _exchange(self, step: Round, context: int, tag: int, members: tuple[int, ...]) -> Events:
+        """Run a round of several messages: nonblocking receives and sends, then the wait for all."""
+        pending: list[Message | Receive] = []
+        for peer in step.receives:
+            receive = self.post((context, members[peer], self.rank, tag))
+            self.spend(Activity.RECEIVE, receive.cost)
+            pending.append(receive)
+        for peer, nbytes in step.sends:
+            if self.ordered:
+                yield from self.in_turn()
+            message = self.launch((context, self.rank, members[peer], tag), nbytes)
+            if message.sent is None or message.sent > self.clock:
+                self.spend(Activity.SEND, message.busy)
+                pending.append(message)
+        for each in pending:
+            if each.end is None:
+                yield from self.until_known(each)
+            self.wait_until(each.end)  # type: ignore[arg-type]
+
+
+class Background(Actor):
+    """A nonblocking collective: it progresses beside its rank, costing it nothing until it is waited for."""
+
+    def __init__(self, rank: Actor) -> None:
+        super().__init__(rank.job, rank.rank, rank.number, rank.clock)
+        self.end: float | None = None
+        self.waiter: simpy.Event | None = None
+
+    def run(self, schedule: Schedule, context: int, serial: int, members: tuple[int, ...]) -> Events:
+        """Run the collective to its end."""
+        yield from self.rounds(schedule, context, serial, members)
+        self.end = self.clock
+        if self.waiter is not None:
+            self.waiter.succeed()

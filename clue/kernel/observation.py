@@ -1,0 +1,28 @@
+"""What a simulation collects on its way, if asked to."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+#: Rank, activity, region, begin, end.
+Segment = tuple[int, int, int, float, float]
+
+
+@dataclass(slots=True)
+class Observation:
+    """What a simulation collects beyond finish times, if asked to.
+
+    Attributes:
+        segments: Timeline entries (rank, activity, region, begin, end), or ``None`` if not wanted.
+        messages: Messages by sender and receiver, or ``None``.
+        nbytes: Bytes by sender and receiver, or ``None``.
+        most_simultaneous: Most communications under way at once, where contention is modelled.
+    """
+
+    segments: list[Segment] | None = None
+    messages: npt.NDArray[np.int64] | None = None
+    nbytes: npt.NDArray[np.int64] | None = None
+    most_simultaneous: int = 0

@@ -1,0 +1,298 @@
+"""A rank of the program: the meaning of every op of a trace."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+from clue.collectives import Collective, Schedule, lower, neighbor
+from clue.kernel.actor import Actor, Background, Events
+from clue.kernel.matching import Message, Receive
+from clue.kernel.program import Row
+from clue.result import Activity
+from clue.trace import COLLECTIVES, NO_REQUEST, Flag, Op
+
+if TYPE_CHECKING:
+    from clue.kernel.reference import Job
+
+
+class Rank(Actor):
+    """A rank of the program, replaying its ops.
+
+    Attributes:
+        compute: Computation time so far, seconds.
+        compute_by_region: The same by region index.
+        finished: Whether its program has ended.
+    """
+
+    def __init__(self, job: Job, rank: int, number: int) -> None:
+        super().__init__(job, rank, number, 0.0)
+        self.compute = 0.0
+        self.compute_by_region = [0.0] * len(job.program.regions)
+        self.finished = False
+        self.segments = job.simulation.observation.segments
+        self.node = job.simulation.placement.nodes[number]
+        self.processor = job.simulation.shared.get(self.node)
+        self.factors = self.costs.factors(job.simulation.machine.nodes[self.node])
+        self.requests: dict[int, Message | Receive | Background] = {}
+        self.serials: dict[int, int] = {}
+
+    # -- the program --------------------------------------------------------------------------------------
+
+    def run(self) -> Events:
+        """Replay all ops."""
+        yield from self._start()
+        handlers = _HANDLERS
+        private, factors, by_region = self.processor is None, self.factors, self.compute_by_region
+        for row in self.job.program.rows[self.rank]:
+            cpu = row.cpu
+            self.region = region = row.region
+            if cpu:
+                if private:
+                    seconds = cpu * factors[region]
+                    begin = self.clock
+                    self.clock = begin + seconds
+                    self.compute += seconds
+                    by_region[region] += seconds
+                    if self.segments is not None:
+                        self.segments.append((self.number, Activity.COMPUTE, region, begin, self.clock))
+                else:
+                    yield from self._shared_burst(cpu, region)
+            blocking = handlers[row.op](self, row)
+            if blocking is not None:
+                self.blocked_on = row
+                yield from blocking
+        yield from self._stop()
+
+    def _start(self) -> Events:
+        world = self.job.program.worlds[self.rank]
+        if world:
+            started = yield self.job.worlds[world]
+            node_type = self.costs.node_type(self.node, started)
+            self.wait_until(started + node_type.initialisation_delay)
+        if self.processor is not None:
+            yield from self.in_turn()
+            self.processor.begin()
+
+    def _stop(self) -> Events:
+        if self.processor is not None:
+            yield from self.in_turn()
+            self.processor.end()
+        self.finished = True
+
+    def _shared_burst(self, cpu: float, region: int) -> Events:
+        yield from self.in_turn()
+        begin = self.clock
+        yield from self.processor.compute(self.number, region, cpu)  # type: ignore[union-attr]
+        self.clock = self.env.now
+        self._turn = -1.0
+        self.compute += self.clock - begin
+        self.compute_by_region[region] += self.clock - begin
+        if self.segments is not None:
+            self.segments.append((self.number, Activity.COMPUTE, region, begin, self.clock))
+
+    # -- ops: each returns None when done, or what to wait for --------------------------------------------
+
+    def _nothing(self, row: Row) -> None:
+        """Do nothing: the op costs nothing in the model, or is not modelled (and reported as such)."""
+
+    def _send(self, row: Row) -> Events | None:
+        if row.peer < 0:
+            return None
+        if self.ordered:
+            return self._send_in_turn(row)
+        message = self.launch((row.context, self.rank, row.peer, row.tag), row.nbytes, row.flags)
+        return self._after_launch(row, message)
+
+    def _send_in_turn(self, row: Row) -> Events:
+        yield from self.in_turn()
+        message = self.launch((row.context, self.rank, row.peer, row.tag), row.nbytes, row.flags)
+        rest = self._after_launch(row, message)
+        if rest is not None:
+            yield from rest
+
+    def _after_launch(self, row: Row, message: Message) -> Events | None:
+        """Finish a blocking send, or keep a nonblocking one as a request once its call is paid for."""
+        eager = message.sent is not None and message.sent <= self.clock
+        if row.request == NO_REQUEST:
+            return None if eager else self.finish_send(message)
+        if not eager:
+            cost = self.costs.message(message.source, message.dest, message.nbytes, self.clock)
+            self.spend(Activity.SEND, cost.send)
+        self.requests[row.request] = message
+        return None
+
+    def _receive(self, row: Row) -> Events | None:
+        if row.peer < 0 or row.flags & Flag.CANCELLED:
+            return None
+        receive = self._post_row(row)
+        if row.request != NO_REQUEST:
+            self.spend(Activity.RECEIVE, receive.cost)
+            self.requests[row.request] = receive
+            return None
+        end = receive.end
+        if end is None:
+            return self.finish_receive(receive)
+        self.wait_until(end)
+        self.spend(Activity.RECEIVE, receive.cost)
+        return None
+
+    def _post_row(self, row: Row) -> Receive:
+        receive = self.post((row.context, row.peer, self.rank, row.tag))
+        self.job.wildcards.note(self.rank, row, receive)
+        return receive
+
+    def _wait(self, row: Row) -> Events | None:
+        names = row.entries or (row.request,)
+        latest = self.clock
+        for name in names:
+            pending = self.requests.get(name)
+            if pending is not None:
+                end = pending.end
+                if end is None:
+                    return self._wait_for_all(names)
+                latest = max(latest, end)
+        for name in names:
+            self.requests.pop(name, None)
+        self.wait_until(latest)
+        return None
+
+    def _wait_for_all(self, names: tuple[int, ...]) -> Events:
+        for name in names:
+            pending = self.requests.pop(name, None)
+            if pending is None:
+                continue
+            if pending.end is None:
+                yield from self.until_known(pending)  # type: ignore[arg-type]
+            self.wait_until(pending.end)  # type: ignore[arg-type]
+
+    def _poll(self, row: Row) -> None:
+        cost = (
+            self.costs.message(self.offset + row.peer, self.number, 0, self.clock).receive
+            if row.peer >= 0
+            else self.costs.poll_delay(self.number, self.clock)
+        )
+        self.spend(Activity.RECEIVE, cost)
+
+    def _probe(self, row: Row) -> Events | None:
+        return None if row.peer < 0 else self._await_envelope(row)
+
+    def _await_envelope(self, row: Row) -> Events:
+        channel = (row.context, row.peer, self.rank, row.tag)
+        message = self.mailboxes.peek(channel)
+        while message is None:
+            event = self.env.event()
+            self.mailboxes.await_message(channel, event)
+            self._turn = -1.0
+            yield event
+            message = self.mailboxes.peek(channel)
+        self.job.wildcards.note(self.rank, row, message)
+        self.wait_until(message.envelope)
+        self._poll(row)
+
+    def _matched_probe(self, row: Row) -> Events | None:
+        return None if row.peer < 0 else self._reserve(row)
+
+    def _reserve(self, row: Row) -> Events:
+        channel = (row.context, row.peer, self.rank, row.tag)
+        receive = Receive(None)
+        receive.cost = self.costs.message(self.offset + row.peer, self.number, 0, self.clock).receive
+        self.mailboxes.post(channel, receive)
+        self.job.wildcards.note(self.rank, row, receive)
+        if receive.message is None:
+            yield from self.until_known(receive)
+        assert receive.message is not None
+        self.wait_until(receive.message.envelope)
+        self.spend(Activity.RECEIVE, receive.cost)
+        self.requests[row.request] = receive
+
+    def _matched_receive(self, row: Row) -> Events | None:
+        receive = self.requests.get(row.request)
+        if not isinstance(receive, Receive) or receive.message is None:
+            return None
+        receive.posted = self.clock
+        if receive.message.arrival is None:
+            self.simulation.open_rendezvous(receive.message, receive)
+        if row.flags & Flag.NONBLOCKING:
+            self.spend(Activity.RECEIVE, receive.cost)
+            return None
+        del self.requests[row.request]
+        return self.finish_receive(receive)
+
+    def _pack(self, row: Row) -> None:
+        self.spend(Activity.SEND, row.nbytes * self.costs.node_type(self.node, self.clock).packing_delay)
+
+    def _collective(self, row: Row) -> Events | None:
+        serial = self.serials.get(row.context, 0)
+        self.serials[row.context] = serial + 1
+        collective = self.job.program.collectives[row.context][serial]
+        schedule = self._lowered(collective, row.members)
+        return self._run_schedule(row, schedule, serial)
+
+    def _lowered(self, collective: Collective, members: tuple[int, ...]) -> Schedule:
+        return lower(collective, members.index(self.rank), self.costs.algorithm(collective))
+
+    def _neighbor(self, row: Row) -> Events | None:
+        # Neighbourhood collectives have channels of their own: they count apart from the others.
+        context = ~row.context
+        serial = self.serials.get(context, 0)
+        self.serials[context] = serial + 1
+        return self._run_schedule(row._replace(context=context), neighbor(row.entries), serial)
+
+    def _run_schedule(self, row: Row, schedule: Schedule, serial: int) -> Events | None:
+        if not row.flags & Flag.NONBLOCKING:
+            return self.rounds(schedule, row.context, serial, row.members) if schedule else None
+        background = Background(self)
+        self.requests[row.request] = background
+        self.env.process(background.run(schedule, row.context, serial, row.members))
+        return None
+
+    def _spawn(self, row: Row) -> Events:
+        started = self.job.worlds.get(row.entries[0] if row.entries else -1)
+        if started is None:
+            return
+        if self.rank == row.peer:
+            self.spend(Activity.SEND, self.costs.node_type(self.node, self.clock).spawn_delay)
+            started.succeed(self.clock)
+        else:
+            self._turn = -1.0
+            time = yield started
+            self.wait_until(time)
+
+    # -- words --------------------------------------------------------------------------------------------
+
+    def waits_for(self) -> str:
+        """Say in words what this rank is blocked on."""
+        row = self.blocked_on
+        if row is None:
+            return "its start: the Spawn that begins its world is never reached"
+        op = Op(row.op)
+        name = op.name.replace("_", " ").lower()
+        if op in COLLECTIVES:
+            context = ~row.context if op is Op.NEIGHBOR else row.context
+            return f"{name} number {self.serials[context]} on communicator {row.context}"
+        if op is Op.WAIT:
+            pending = [each for each in row.entries or (row.request,) if each in self.requests]
+            return f"requests, {len(pending) + 1} of them open" if len(row.entries) > 1 else "a request"
+        partner = "to" if op in {Op.SEND, Op.ISEND} else "from"
+        return f"{name} {partner} rank {row.peer + self.offset}, tag {row.tag}, on communicator {row.context}"
+
+
+def _handlers() -> list[Callable[[Rank, Row], Events | None]]:
+    table: list[Callable[[Rank, Row], Events | None]] = [Rank._nothing] * (max(Op) + 1)
+    table[Op.SEND] = table[Op.ISEND] = Rank._send
+    table[Op.RECV] = table[Op.IRECV] = Rank._receive
+    table[Op.WAIT] = Rank._wait
+    table[Op.POLL] = Rank._poll
+    table[Op.PROBE] = Rank._probe
+    table[Op.MPROBE] = Rank._matched_probe
+    table[Op.MRECV] = Rank._matched_receive
+    table[Op.PACK] = Rank._pack
+    table[Op.SPAWN] = Rank._spawn
+    for op in COLLECTIVES:
+        table[op] = Rank._collective
+    table[Op.NEIGHBOR] = Rank._neighbor
+    return table
+
+
+_HANDLERS = _handlers()

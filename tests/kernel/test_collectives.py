@@ -1,0 +1,172 @@
+"""Collectives in the kernel against times added up by hand. The algorithms themselves: tests/collectives."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from clue.errors import ReplayError
+from clue.kernel import simulate
+from clue.machine import AlgorithmChoice, Machine
+from clue.trace import Op, TraceBuilder
+from tests.kernel.cases import RECEIVE, machine, sending, transmission
+
+#: What a message of 1 KB costs from the start of its send to the end of its blocking receive.
+HOP = sending(1) + transmission(1) + RECEIVE
+#: What an exchange of 1 KB costs: the receive is paid at once, then the send, then the partner's message arrives.
+SWAP = RECEIVE + sending(1) + transmission(1)
+
+
+def using(algorithms: dict[str, str], on: Machine) -> Machine:
+    """Return the machine with these algorithms at every size."""
+    choices = {name: AlgorithmChoice(((float("inf"), chosen),)) for name, chosen in algorithms.items()}
+    return replace(on, network=replace(on.network, collectives=choices))
+
+
+def everywhere(op: Op, ranks: int, nbytes: int = 1000, **fields: int) -> TraceBuilder:
+    """Return a program that is one collective on all ranks."""
+    trace = TraceBuilder(ranks)
+    for rank in trace:
+        rank.collective(op, nbytes, **fields)
+    return trace
+
+
+def finishes(trace: TraceBuilder, on: Machine) -> list[float]:
+    """Return finish times by rank."""
+    return [rank.finish for rank in simulate(trace.build(), on).ranks]
+
+
+def test_binomial_broadcast_on_four_ranks() -> None:
+    """The root sends to 2, then to 1; 2 sends on to 3: two hops deep."""
+    times = finishes(everywhere(Op.BCAST, 4), using({"bcast": "binomial"}, machine(4)))
+    s, rest = sending(1), transmission(1) + RECEIVE
+    assert times == pytest.approx([2 * s, 2 * s + rest, HOP + s, HOP + HOP], rel=1e-12)
+
+
+def test_linear_and_binomial_broadcast_differ() -> None:
+    """The algorithm is the machine's choice: sending to each in turn takes 7 sends and one transmission on 8 ranks."""
+    times = finishes(everywhere(Op.BCAST, 8), using({"bcast": "linear"}, machine(8)))
+    assert max(times) == pytest.approx(7 * sending(1) + transmission(1) + RECEIVE, rel=1e-12)
+    binomial = finishes(everywhere(Op.BCAST, 8), using({"bcast": "binomial"}, machine(8)))
+    assert max(binomial) == pytest.approx(3 * HOP, rel=1e-12)
+
+
+def test_recursive_doubling_allreduce_pays_for_its_reductions() -> None:
+    """log2(8) = 3 exchanges of 1 KB, each followed by 1000 B at 1 us/B."""
+    on = using({"allreduce": "recursive_doubling"}, machine(8, reduction_delay=1e-6))
+    times = finishes(everywhere(Op.ALLREDUCE, 8), on)
+    assert times == pytest.approx([3 * (SWAP + 0.001)] * 8, rel=1e-12)
+
+
+def test_collective_waits_for_the_last_rank() -> None:
+    """A barrier of two: the rank that comes at 5 s finds the other's message there; the other waits for it."""
+    late = TraceBuilder(2)
+    late[0].collective(Op.BARRIER)
+    late[1].compute(5.0)
+    late[1].collective(Op.BARRIER)
+    leaves = 5.0 + RECEIVE + sending(0)
+    assert finishes(late, machine()) == pytest.approx([leaves + transmission(0), leaves], rel=1e-12)
+
+
+def test_thresholds_choose_by_size() -> None:
+    """Up to 1000 B one algorithm, beyond another: here of different cost at the same size plus one."""
+    choice = AlgorithmChoice(((1000.0, "binomial"), (float("inf"), "linear")))
+    on = machine(8)
+    on = replace(on, network=replace(on.network, collectives={"bcast": choice}))
+    small, large = (max(finishes(everywhere(Op.BCAST, 8, nbytes), on)) for nbytes in (1000, 1001))
+    linear = 7 * sending(1.001) + transmission(1.001) + RECEIVE
+    assert (small, large) == (pytest.approx(3 * HOP), pytest.approx(linear))
+
+
+def test_root_counts_within_its_communicator() -> None:
+    """Rank 0 of a communicator of ranks (2, 0) broadcasts: that is rank 2 of the program."""
+    trace = TraceBuilder(3)
+    pair = trace.communicator((2, 0))
+    for rank in (0, 2):
+        trace[rank].collective(Op.BCAST, 1000, root=0, comm=pair)
+    assert finishes(trace, machine(3)) == pytest.approx([HOP, 0.0, sending(1)], rel=1e-12)
+
+
+def test_contributions_may_differ() -> None:
+    """A gather of 1 and 3 KB is gathered as irregular: the root receives each rank's own size."""
+    trace = TraceBuilder(3)
+    for rank, nbytes in enumerate((0, 1000, 3000)):
+        trace[rank].collective(Op.GATHER, nbytes)
+    result = simulate(trace.build(), machine(3), traffic=True)
+    assert result.traffic is not None
+    assert result.traffic.nbytes[:, 0].tolist() == [0, 1000, 3000]
+
+
+def test_nonblocking_collective_proceeds_beside_its_rank() -> None:
+    """Two seconds of computation hide an allreduce; waited for at once it takes what it takes."""
+    on = using({"allreduce": "recursive_doubling"}, machine(4))
+    hidden, plain = TraceBuilder(4), TraceBuilder(4)
+    for rank in range(4):
+        request = hidden[rank].icollective(Op.ALLREDUCE, 1000)
+        hidden[rank].compute(2.0)
+        hidden[rank].wait(request)
+        plain[rank].wait(plain[rank].icollective(Op.ALLREDUCE, 1000))
+    assert finishes(hidden, on) == [2.0] * 4
+    assert finishes(plain, on) == pytest.approx([2 * SWAP] * 4, rel=1e-12)
+
+
+def test_collectives_do_not_take_messages_of_the_program() -> None:
+    """A message of the same partner that waits to be received is not touched by a broadcast."""
+    trace = TraceBuilder(2)
+    trace[0].send(1, 0)
+    trace[0].collective(Op.BCAST, 1000)
+    trace[1].collective(Op.BCAST, 1000)
+    trace[1].recv(0)
+    times = finishes(trace, machine())
+    assert times[1] == pytest.approx(sending(0) + HOP + RECEIVE, rel=1e-12)
+
+
+def test_alltoallv_sends_what_each_pair_exchanges() -> None:
+    """The traffic is the matrix of sizes."""
+    sizes = [[0, 10, 20], [30, 0, 40], [50, 60, 0]]
+    trace = TraceBuilder(3)
+    for rank in range(3):
+        trace[rank].collective(Op.ALLTOALLV, extras=sizes[rank])
+    result = simulate(trace.build(), machine(3), traffic=True)
+    assert result.traffic is not None
+    assert result.traffic.nbytes.tolist() == sizes
+
+
+def test_neighbourhood_exchange_is_one_round() -> None:
+    """Each of two ranks on a ring of two sends 1 KB to the other: one exchange."""
+    trace = TraceBuilder(2)
+    for rank in range(2):
+        trace[rank].add(Op.NEIGHBOR, extras=(1, 1 - rank, 1000, 1, 1 - rank))
+    assert finishes(trace, machine()) == pytest.approx([SWAP] * 2, rel=1e-12)
+
+
+def test_communicator_constructor_costs_an_allreduce_of_8_bytes() -> None:
+    """Split and the like agree on a context first."""
+    on = using({"allreduce": "recursive_doubling"}, machine(4))
+    assert finishes(everywhere(Op.COMM, 4, 0), on) == finishes(everywhere(Op.ALLREDUCE, 4, 8), on)
+
+
+def test_wrong_number_of_sizes_in_an_alltoallv_is_an_error() -> None:
+    """A row of sizes for another number of ranks is no alltoallv."""
+    trace = TraceBuilder(2)
+    for rank in range(2):
+        trace[rank].collective(Op.ALLTOALLV, extras=(1, 2, 3))
+    with pytest.raises(ReplayError, match="alltoallv"):
+        simulate(trace.build(), machine())
+
+
+@pytest.mark.parametrize("ranks", [1, 2, 3, 5, 8])
+@pytest.mark.parametrize(
+    "op", [Op.BARRIER, Op.BCAST, Op.REDUCE, Op.ALLREDUCE, Op.SCAN, Op.EXSCAN, Op.GATHER, Op.GATHERV, Op.SCATTER,
+           Op.SCATTERV, Op.ALLGATHER, Op.ALLGATHERV, Op.ALLTOALL, Op.REDUCE_SCATTER],
+)  # fmt: skip
+@pytest.mark.parametrize("library", ["mpich", "openmpi"])
+@pytest.mark.parametrize("nbytes", [0, 100, 1_000_000])
+def test_every_collective_ends_with_the_default_algorithms(op: Op, ranks: int, library: str, nbytes: int) -> None:
+    """Eager or by rendezvous, nobody is left waiting; only a barrier moves messages where there is nothing to move."""
+    on = machine(ranks)
+    on = replace(on, network=replace(on.network, collective_library=library))
+    result = simulate(everywhere(op, ranks, nbytes).build(), on)
+    assert not any("never received" in warning for warning in result.warnings)
+    assert (result.makespan > 0) == (ranks > 1 and (nbytes > 0 or op is Op.BARRIER))
