@@ -109,6 +109,8 @@ def parse_money(text: object) -> Money:
     amount = float(match[1].replace("_", ""))
     if amount < 0:
         raise ValueError(f"must be an amount not below 0, got {text!r}")
+    if amount == float("inf"):
+        raise ValueError(f"must be finite, got {text!r}")
     return Money(amount, match[2])
 
 

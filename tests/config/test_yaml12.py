@@ -1,0 +1,122 @@
+"""YAML as YAML 1.2 means it, with the place of everything."""
+
+import math
+
+import pytest
+
+from clue.config.yaml12 import parse_yaml
+from tests.config.documents import faults_of
+
+
+def value(text: str) -> object:
+    """Return what ``a: TEXT`` gives for a."""
+    top = parse_yaml(f"a: {text}", "f.yaml").value
+    assert isinstance(top, dict)
+    return top["a"]
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("1e9", 1e9),
+        ("1.5E-3", 1.5e-3),
+        (".5", 0.5),
+        ("5.", 5.0),
+        ("010", 10),
+        ("0o10", 8),
+        ("0x1F", 31),
+        ("-7", -7),
+        ("+7", 7),
+        ("no", "no"),
+        ("yes", "yes"),
+        ("on", "on"),
+        ("off", "off"),
+        ("y", "y"),
+        ("true", True),
+        ("False", False),
+        ("12:30:45", "12:30:45"),
+        ("2000-10-13", "2000-10-13"),
+        ("1_000", "1_000"),
+        ("null", None),
+        ("~", None),
+        ("", None),
+        (".inf", math.inf),
+        ("-.INF", -math.inf),
+        ("'5'", "5"),
+        ("=", "="),
+        ("<<", "<<"),
+        ("!!str 5", "5"),
+        ("!!float 5", 5.0),
+    ],
+)
+def test_plain_scalars_follow_the_core_schema(text: str, expected: object) -> None:
+    """Numbers, truth values and nothing as in YAML 1.2; everything else is text."""
+    got = value(text)
+    assert got == expected
+    assert type(got) is type(expected)
+
+
+def test_nan_is_a_number() -> None:
+    """It is read as such, for the form to refuse it."""
+    got = value(".nan")
+    assert isinstance(got, float)
+    assert math.isnan(got)
+
+
+def test_keys_are_read_like_values() -> None:
+    """A table by number of processors has numbers as keys."""
+    assert value("{1: a, 0x2: b, no: c}") == {1: "a", 2: "b", "no": "c"}
+
+
+def test_every_value_knows_where_it_stands() -> None:
+    """Line and column from 1, of the value and of its key."""
+    document = parse_yaml("a:\n  - b: 5\n    c: [1, 2]\n", "f.yaml")
+    assert document.origins["a", 0, "b"].place() == "f.yaml:2:8"
+    assert document.origins["a", 0, "c"].place(of_key=True) == "f.yaml:3:5"
+    assert document.origins["a", 0, "c", 1].place() == "f.yaml:3:12"
+
+
+def test_anchors_and_aliases_give_the_same_value_twice() -> None:
+    """Plain YAML: what is written once may be named again."""
+    document = parse_yaml("a: &x {b: 1}\nc: *x\n", "f.yaml")
+    assert document.value == {"a": {"b": 1}, "c": {"b": 1}}
+
+
+@pytest.mark.parametrize(
+    ("text", "fault"),
+    [
+        ("", "f.yaml: file must hold a YAML mapping, got nothing"),
+        ("# only a comment\n", "f.yaml: file must hold a YAML mapping, got nothing"),
+        ("null", "f.yaml: file must hold a YAML mapping, got nothing"),
+        ("a: 1\nb: 2\na: 3\n", 'f.yaml:3:1: file must have each key once, got "a" again'),
+        ("x: {010: 1, 10: 2}", 'f.yaml:1:13: x must have each key once, got "10" again'),
+        ("a: [1, 2\nb: 3\n", "f.yaml:2:"),
+        ("a:\n\t- 1\n", "f.yaml:2:1: text must be YAML"),
+        ("a: 1\n---\nb: 2\n", "f.yaml:2:1: text must be YAML"),
+        ("a: *b\n", "f.yaml:1:4: text must be YAML"),
+        ("a: &x [*x]\n", "f.yaml:1:4: a[0] must not contain itself"),
+        ("a: !include b.yaml\n", "f.yaml:1:4: a must not have a tag, got !include"),
+        ("a: !!python/name:os.system x\n", "f.yaml:1:4: a must not have a tag"),
+        ("a: !!int x\n", "f.yaml:1:4: a must be what its tag"),
+        ("a: !!set {b}\n", "f.yaml:1:4: a must not have a tag"),
+        ("{[a]: 1}", "f.yaml:1:2: file must have plain keys"),
+        ("a: \x00", "f.yaml: file must be YAML text"),
+    ],
+)
+def test_what_is_not_plain_yaml_is_refused_with_its_place(text: str, fault: str) -> None:
+    """One line says where and what; nothing is built from tags, nothing is overwritten silently."""
+    assert faults_of(parse_yaml, text, "f.yaml")[0].startswith(fault)
+
+
+def test_a_file_that_is_nested_without_end_is_refused() -> None:
+    """Neither a crash nor a traceback, however deep the nesting."""
+    (fault,) = faults_of(parse_yaml, "[" * 20_000, "f.yaml")
+    assert fault.startswith("f.yaml")
+
+
+def test_aliases_that_multiply_are_stopped() -> None:
+    """Nine levels of nine aliases each would be 400 million values."""
+    lines = ["a0: &a0 [x, x, x, x, x, x, x, x, x]"]
+    lines += [f"a{i}: &a{i} [{', '.join([f'*a{i - 1}'] * 9)}]" for i in range(1, 9)]
+    (fault,) = faults_of(parse_yaml, "\n".join(lines), "f.yaml")
+    assert fault == "f.yaml: file must hold at most 200000 values, got more"

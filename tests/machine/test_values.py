@@ -1,0 +1,126 @@
+"""Machines as values: curves, contention, factors and placements, each by figures a reader can add up."""
+
+import math
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from clue.errors import UsageError
+from clue.machine import AlgorithmChoice, Contention, Curve, Link, Machine, Network, NodeType, Placement
+
+LINK = Link(Curve.line(1e-6), Curve.line(1e-6))
+OTHER = Link(Curve.line(2e-6), Curve.line(2e-6))
+
+
+def machine(*processors: int) -> Machine:
+    """Return a machine with one node for each number of processors."""
+    types = {n: NodeType(f"p{n}", processors=n) for n in processors}
+    return Machine("m", tuple(types[n] for n in processors), Network(LINK, LINK))
+
+
+def test_a_line_is_latency_plus_size_over_bandwidth() -> None:
+    """10 us and 1 GB/s: 1000 B take 11 us."""
+    assert Curve.line(10e-6, 1e-9)(1000) == pytest.approx(11e-6)
+
+
+def test_points_are_joined_by_straight_lines() -> None:
+    """Half way between two points, half way between their times; at a point, its own time."""
+    curve = Curve.through([(0, 40e-6), (1000, 50e-6), (1_000_000, 9e-3)])
+    assert curve(500) == pytest.approx(45e-6)
+    assert curve(1000) == 50e-6
+    assert curve(1_000_000) == 9e-3
+
+
+def test_a_curve_goes_on_with_its_last_slope() -> None:
+    """From 1 us at 1 KB to 3 us at 2 KB: 5 us at 3 KB."""
+    assert Curve.through([(1000, 1e-6), (2000, 3e-6)])(3000) == pytest.approx(5e-6)
+
+
+def test_a_curve_is_constant_below_its_first_point() -> None:
+    """Sizes below the first cost what the first costs; a single point is a constant."""
+    assert Curve.through([(1000, 1e-6), (2000, 3e-6)])(0) == 1e-6
+    assert Curve.through([(1000, 1e-6)])(5000) == 1e-6
+
+
+@given(
+    st.lists(
+        st.tuples(st.integers(0, 10**9), st.floats(0, 10)), min_size=1, max_size=8, unique_by=lambda point: point[0]
+    )
+)
+def test_a_curve_passes_through_all_its_points(points: list[tuple[int, float]]) -> None:
+    """Whatever the points, the curve meets each of them exactly."""
+    points.sort()
+    curve = Curve.through(points)
+    assert all(curve(size) == time for size, time in points)
+
+
+def test_contention_is_linear_between_entries_and_constant_beyond() -> None:
+    """1 → 1.0, 5 → 3.0: 3 communications cost 2.0 times as much, 100 cost 3.0 times."""
+    contention = Contention(((1, 1.0), (5, 3.0)))
+    assert [contention.factor(n) for n in (1, 3, 5, 100)] == [1.0, 2.0, 3.0, 3.0]
+    assert contention.measured_up_to == 5
+
+
+def test_an_algorithm_is_chosen_by_size() -> None:
+    """The limit itself still belongs to the smaller sizes."""
+    choice = AlgorithmChoice(((2000.0, "small"), (math.inf, "large")))
+    assert [choice.algorithm(n) for n in (0, 2000, 2001)] == ["small", "small", "large"]
+
+
+def test_a_factor_of_zero_leaves_the_time_as_recorded() -> None:
+    """The paper's "real" machine; a region's own factor comes before the general one."""
+    node = NodeType("n", performance_factor=0, performance_factors={"a": 2.0, "b": 0})
+    assert [node.factor(region) for region in ("", "a", "b")] == [1.0, 2.0, 1.0]
+
+
+def test_busy_processors_keep_a_share_of_their_speed() -> None:
+    """The entry of the largest number not above the busy ones counts; below the smallest nothing is lost."""
+    node = NodeType("n", processors=4, memory_contention={2: {"": 0.9, "a": 0.8}, 4: {"a": 0.5}})
+    assert [node.share_kept(busy, "a") for busy in (1, 2, 3, 4)] == [1.0, 0.8, 0.8, 0.5]
+    assert [node.share_kept(busy, "b") for busy in (1, 3, 4)] == [1.0, 0.9, 1.0]
+
+
+def test_a_link_is_found_by_types_and_node() -> None:
+    """Pairs hold between nodes, within within them, and the general links for all others."""
+    network = Network(LINK, LINK, pairs={("a", "b"): OTHER, ("b", "a"): OTHER}, within={"a": OTHER})
+    assert network.link("a", "b", same_node=False) is OTHER
+    assert network.link("a", "a", same_node=False) is LINK
+    assert network.link("a", "a", same_node=True) is OTHER
+    assert network.link("b", "b", same_node=True) is LINK
+
+
+def test_block_fills_node_after_node() -> None:
+    """Nodes of 2 and 1 processors take ranks 0, 1 and 2."""
+    assert Placement.block(machine(2, 1), 3).nodes == (0, 0, 1)
+    assert Placement.block(machine(2, 1), 5, per_processor=2).nodes == (0, 0, 0, 0, 1)
+
+
+def test_cyclic_deals_ranks_out_in_turn() -> None:
+    """A node that is full is passed over."""
+    assert Placement.cyclic(machine(2, 1, 2), 5).nodes == (0, 1, 2, 0, 2)
+
+
+def test_more_ranks_than_processors_are_refused() -> None:
+    """The message names the machine, the limit and the way out."""
+    with pytest.raises(UsageError, match=r"must be at most 3 on m \(2 nodes, 3 processors\), got 4"):
+        Placement.block(machine(2, 1), 4)
+
+
+@pytest.mark.parametrize(("nodes", "rule"), [((0,), "one node per rank"), ((0, 2), "must be from 0 to 1, got 2")])
+def test_a_listed_placement_names_a_node_for_each_rank(nodes: tuple[int, ...], rule: str) -> None:
+    """Neither a node too few nor one that is not there."""
+    assert Placement.listed(machine(1, 1), (1, 1), 2).nodes == (1, 1)
+    with pytest.raises(UsageError, match=rule):
+        Placement.listed(machine(1, 1), nodes, 2)
+
+
+@given(st.lists(st.integers(1, 4), min_size=1, max_size=5), st.integers(1, 3), st.data())
+def test_no_order_puts_more_on_a_node_than_it_takes(processors: list[int], each: int, data: st.DataObject) -> None:
+    """Block and cyclic placement fill the same room, each node at most processors × ranks per processor."""
+    where = machine(*processors)
+    ranks = data.draw(st.integers(1, sum(processors) * each))
+    for place in (Placement.block, Placement.cyclic):
+        nodes = place(where, ranks, each).nodes
+        assert len(nodes) == ranks
+        assert all(nodes.count(i) <= n * each for i, n in enumerate(processors))
