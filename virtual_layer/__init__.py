@@ -1,0 +1,15 @@
+"""The virtual layer: runs an unmodified mpi4py program and records what it does.
+
+A program needs nothing of it. One that wants to name its phases may say::
+
+    import virtual_layer
+
+    with virtual_layer.region("cholesky", flops=n**3 / 3):
+        ...
+
+which does nothing when the program is not being recorded.
+"""
+
+from virtual_layer.regions import region
+
+__all__ = ["region"]

@@ -1,0 +1,65 @@
+"""``python -m virtual_layer [-o TRACE] PROGRAM.py [ARGS…]``: run a program under the layer, one process per rank."""
+
+from __future__ import annotations
+
+import os
+import sys
+from pathlib import Path
+
+from clue.errors import ClueError, UsageError
+from virtual_layer import programs
+from virtual_layer.session import Assignment, Session
+
+_USAGE = "python -m virtual_layer [-o TRACE] PROGRAM.py | -m MODULE | -c CODE [ARGS…]"
+
+
+def main(words: list[str]) -> int:
+    """Run a program and record it; returns the exit status, unless the program exits by itself."""
+    try:
+        target, child, program = read_command_line(words)
+        changes = programs.settings(os.environ)
+        os.environ.update(changes)
+        session = Session(Assignment(target, _name(program), _arguments(program), changes, child))
+        programs.run(program, session)
+    except ClueError as error:
+        sys.stderr.write(f"virtual_layer: {error}\n")
+        return error.exit_status
+    if not session.began:
+        sys.stderr.write(f"virtual_layer: {_name(program)}: program must call MPI, got none: nothing was recorded\n")
+        return 1
+    return 0
+
+
+def read_command_line(words: list[str]) -> tuple[Path, Path | None, list[str]]:
+    """Return target, paper of a child, and the program with its arguments.
+
+    Raises:
+        UsageError: If there is no program.
+    """
+    target: Path | None = None
+    child: Path | None = None
+    while len(words) > 1 and words[0] in ("-o", "--child"):
+        if words[0] == "-o":
+            target = Path(words[1]).resolve()
+        else:
+            child = Path(words[1])
+        words = words[2:]
+    if not words or (words[0] in ("-c", "-m") and len(words) < 2):
+        raise UsageError(f"command line must name a program: {_USAGE}")
+    if words[0] not in ("-c", "-m") and not Path(words[0]).exists():
+        raise UsageError(f"{words[0]}: program must exist, got no such file")
+    if child is not None:
+        target = child.parent.parent
+    return target or Path(f"{Path(_name(words)).stem}.clue").resolve(), child, words
+
+
+def _name(words: list[str]) -> str:
+    return words[1] if words[0] == "-m" else "command" if words[0] == "-c" else words[0]
+
+
+def _arguments(words: list[str]) -> tuple[str, ...]:
+    return tuple(words[2:] if words[0] in ("-c", "-m") else words[1:])
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

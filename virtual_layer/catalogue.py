@@ -1,0 +1,296 @@
+"""The catalogue of MPI calls: every call of mpi4py that communicates, by type and name, and what it means.
+
+Calls that are not here are not seen: they are local queries and bookkeeping (Get_rank, Get_size, Status, Group,
+Info, Wtime, attributes, names, error handlers, making datatypes, Reduce_local, Alloc_mem), and what they cost is
+part of the burst around them. Nor are calls seen that C code makes without mpi4py.
+
+Only named and timed (``OTHER``): one-sided communication, files, sessions, partitioned messages, collectives on
+intercommunicators, connecting to other programs, fault tolerance, generalized requests.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from clue.trace.ops import Flag
+from virtual_layer.meaning import collectives as c
+from virtual_layer.meaning import completion as w
+from virtual_layer.meaning import making as k
+from virtual_layer.meaning import messages as m
+from virtual_layer.meaning import objects as o
+
+_SYNC, _BUFFERED, _READY, _PICKLED = (
+    int(flag) for flag in (Flag.SYNCHRONOUS, Flag.BUFFERED, Flag.READY, Flag.PICKLED)
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """A call of mpi4py.
+
+    Attributes:
+        type: The class in ``mpi4py.MPI`` that defines it; ``""`` for a function of the module.
+        name: Its name there.
+        describe: Writes its ops when it has returned.
+        prepare: Sees its arguments beforehand, and may change them.
+    """
+
+    type: str
+    name: str
+    describe: Any
+    prepare: Any = None
+
+
+def _calls(of: str, table: dict[str, Any]) -> tuple[Call, ...]:
+    return tuple(
+        Call(of, name, meaning[1], meaning[0]) if isinstance(meaning, tuple) else Call(of, name, meaning)
+        for names, meaning in table.items()
+        for name in names.split()
+    )
+
+
+_MESSAGES = _calls(
+    "Comm",
+    {
+        "Send": m.send(),
+        "Bsend": m.send(_BUFFERED),
+        "Ssend": m.send(_SYNC),
+        "Rsend": m.send(_READY),
+        "Isend": m.isend(),
+        "Ibsend": m.isend(_BUFFERED),
+        "Issend": m.isend(_SYNC),
+        "Irsend": m.isend(_READY),
+        "Recv": (m.RECV.ask, m.recv()),
+        "Irecv": m.irecv(),
+        "Sendrecv": (m.SENDRECV.ask, m.sendrecv(m.SENDRECV)),
+        "Sendrecv_replace": (m.REPLACE.ask, m.sendrecv(m.REPLACE)),
+        "Isendrecv": m.isendrecv(m.SENDRECV),
+        "Isendrecv_replace": m.isendrecv(m.REPLACE),
+        "Probe probe Iprobe iprobe": (m.PROBE.ask, m.probe(m.PROBE)),
+        "Mprobe mprobe Improbe improbe": (m.PROBE.ask, m.probe(m.PROBE, matched=True)),
+        "Send_init": m.send_init(),
+        "Bsend_init": m.send_init(_BUFFERED),
+        "Ssend_init": m.send_init(_SYNC),
+        "Rsend_init": m.send_init(_READY),
+        "Recv_init": m.recv_init,
+        "Psend_init Precv_init": lambda recorder, result, *_: m.persistent(recorder, result, None),
+        "send": (o.watch, o.send()),
+        "bsend": (o.watch, o.send(_BUFFERED)),
+        "ssend": (o.watch, o.send(_SYNC)),
+        "isend": (o.watch, o.isend()),
+        "ibsend": (o.watch, o.isend(_BUFFERED)),
+        "issend": (o.watch, o.isend(_SYNC)),
+        "recv": (o.watch_status(m.RECV), o.recv),
+        "irecv": m.irecv(_PICKLED),
+        "sendrecv": (o.watch_status(m.SENDRECV), o.sendrecv),
+        "Attach_buffer Detach_buffer Flush_buffer": k.local,
+        "Iflush_buffer": k.other,
+    },
+) + _calls(
+    "Message",
+    {
+        "Probe probe Iprobe iprobe": (m.CLASS_PROBE.ask, m.probe(m.CLASS_PROBE, matched=True, of_class=True)),
+        "Recv": m.mrecv(),
+        "recv": m.mrecv(_PICKLED),
+        "Irecv irecv": m.imrecv,
+    },
+)
+
+_REQUESTS = (
+    _calls(
+        "Request",
+        {
+            "Wait Test": (w.ask_one, w.wait),
+            "wait": (w.ask_one, w.wait_object),
+            "test": (w.ask_one, w.test_object),
+            "Waitany": (w.ask_any, w.wait_any()),
+            "waitany": (w.ask_any, w.wait_any(index=0)),
+            "Testany testany": (w.ask_any, w.wait_any(index=0, flag=1)),
+            "Waitall waitall": (w.ask_all, w.wait_all()),
+            "Testall": (w.ask_all, w.wait_all(found=bool)),
+            "testall": (w.ask_all, w.wait_all(found=lambda result: result[0])),
+            "Waitsome": (w.ask_all, w.wait_some(tuple_result=False, test=False)),
+            "waitsome": (w.ask_all, w.wait_some(tuple_result=True, test=False)),
+            "Testsome": (w.ask_all, w.wait_some(tuple_result=False, test=True)),
+            "testsome": (w.ask_all, w.wait_some(tuple_result=True, test=True)),
+            "Get_status get_status Get_status_any get_status_any Get_status_all get_status_all": w.peek,
+            "Get_status_some get_status_some": w.peek,
+            "Cancel cancel": (w.find, w.cancel),
+            "Free free": (w.find, w.free_request),
+        },
+    )
+    + _calls(
+        "Prequest",
+        {"Start": w.start, "Startall": w.start_all, "Pready Pready_range Pready_list Parrived": k.other},
+    )
+    + _calls("Grequest", {"Start Complete complete": k.other})
+)
+
+#: Collectives on buffers: each exists blocking, nonblocking (I…) and persistent (…_init).
+_ON_BUFFERS = {
+    "Barrier": c.barrier,
+    "Bcast": c.bcast,
+    "Gather": c.gather,
+    "Gatherv": c.gatherv,
+    "Scatter": c.scatter,
+    "Scatterv": c.scatterv,
+    "Allgather": c.allgather,
+    "Allgatherv": c.allgatherv,
+    "Alltoall": c.alltoall,
+    "Alltoallv": c.alltoallv,
+    "Alltoallw": c.alltoallw,
+    "Reduce": c.reduce,
+    "Allreduce": c.allreduce,
+    "Reduce_scatter_block": c.reduce_scatter_block,
+    "Reduce_scatter": c.reduce_scatter,
+}
+_ON_INTRACOMM = {"Scan": c.scan, "Exscan": c.exscan}
+_ON_TOPOLOGY = {
+    "Neighbor_allgather Neighbor_allgatherv": c.neighbor_allgather,
+    "Neighbor_alltoall": c.neighbor_alltoall,
+    "Neighbor_alltoallv": c.neighbor_alltoallv,
+    "Neighbor_alltoallw": c.neighbor_alltoallw,
+}
+
+
+def _collectives(of: str, readers: dict[str, c.Reader]) -> tuple[Call, ...]:
+    return tuple(
+        call
+        for names, read in readers.items()
+        for name in names.split()
+        for call in (
+            Call(of, name, c.reduce_scatter_counted if name == "Reduce_scatter" else c.blocking(read)),
+            Call(of, "I" + name[0].lower() + name[1:], c.nonblocking(read)),
+            Call(of, name + "_init", c.prepared(read)),
+        )
+    )
+
+
+_ON_OBJECTS = (
+    _calls(
+        "Comm",
+        {
+            "barrier": c.blocking(c.barrier),
+            "bcast": (o.watch, o.collective(o.bcast, 2)),
+            "gather": (o.watch, o.collective(o.gather, 2)),
+            "scatter": (o.watch, o.collective(o.scatter, 2)),
+            "allgather": (o.watch, o.collective(o.allgather)),
+            "alltoall": (o.watch, o.collective(o.alltoall)),
+            "reduce": (o.watch_reduction(2), o.reduction("reduce", 3)),
+            "allreduce": (o.watch_reduction(2), o.reduction("allreduce")),
+        },
+    )
+    + _calls(
+        "Intracomm",
+        {
+            "scan": (o.watch_reduction(2), o.reduction("scan")),
+            "exscan": (o.watch_reduction(2), o.reduction("exscan")),
+        },
+    )
+    + _calls(
+        "Topocomm",
+        {
+            "neighbor_allgather": (o.watch, o.neighbor(alltoall=False)),
+            "neighbor_alltoall": (o.watch, o.neighbor(alltoall=True)),
+        },
+    )
+)
+
+_CONSTRUCTORS = (
+    _calls("Comm", {name: k.constructor(name, same=True) for name in ("Clone", "Dup", "Dup_with_info")})
+    + _calls("Comm", {name: k.constructor(name) for name in ("Create", "Split", "Split_type")})
+    + _calls("Comm", {name: k.nonblocking_constructor(name) for name in ("Idup", "Idup_with_info")})
+    + _calls(
+        "Comm",
+        {
+            "Free free Disconnect": (k.forget, k.free),
+            "Abort": (k.abort, k.local),
+            "Join Revoke Get_failed Ack_failed Agree Iagree Shrink Ishrink": k.other,
+        },
+    )
+    + _calls(
+        "Intracomm",
+        {
+            name: k.constructor(name)
+            for name in ("Create_cart", "Create_graph", "Create_dist_graph", "Create_dist_graph_adjacent")
+        },
+    )
+    + _calls("Cartcomm", {"Sub": k.constructor("Sub")})
+    + _calls(
+        "Intracomm",
+        {
+            "Create_group": k.group_constructor("Create_group"),
+            "Create_from_group": k.other,
+            "Create_intercomm": k.bridge,
+            "Spawn": (k.prepare_spawn(multiple=False), k.spawn(5)),
+            "Spawn_multiple": (k.prepare_spawn(multiple=True), k.spawn(5)),
+            "Accept Connect": k.other,
+        },
+    )
+    + _calls("Intercomm", {"Create_from_groups": k.other, "Merge": k.merge})
+)
+
+_PACKING = _calls(
+    "Datatype",
+    {
+        "Pack": k.pack,
+        "Unpack": k.unpack,
+        "Pack_external": k.pack_external,
+        "Unpack_external": k.unpack_external,
+    },
+)
+
+_NAMED_ONLY = (
+    _calls(
+        "Win",
+        {
+            "Create Allocate Allocate_shared Create_dynamic Attach Detach Free free Put Get Accumulate "
+            "Get_accumulate Fetch_and_op Compare_and_swap Rput Rget Raccumulate Rget_accumulate Fence Start "
+            "Complete Post Wait Test Lock Unlock Lock_all Unlock_all Flush Flush_all Flush_local "
+            "Flush_local_all Sync": k.other,
+        },
+    )
+    + _calls(
+        "File",
+        {
+            "Open Close Delete Set_size Preallocate Get_size Set_view Read_at Read_at_all Write_at Write_at_all "
+            "Iread_at Iread_at_all Iwrite_at Iwrite_at_all Read Read_all Write Write_all Iread Iread_all Iwrite "
+            "Iwrite_all Seek Read_shared Write_shared Iread_shared Iwrite_shared Read_ordered Write_ordered "
+            "Seek_shared Get_position_shared Read_at_all_begin Read_at_all_end Write_at_all_begin "
+            "Write_at_all_end Read_all_begin Read_all_end Write_all_begin Write_all_end Read_ordered_begin "
+            "Read_ordered_end Write_ordered_begin Write_ordered_end Set_atomicity Sync": k.other,
+        },
+    )
+    + _calls(
+        "Session",
+        {"Init Finalize": k.other, "Attach_buffer Detach_buffer Flush_buffer": k.local, "Iflush_buffer": k.other},
+    )
+    + _calls(
+        "",
+        {
+            "Attach_buffer Detach_buffer Flush_buffer": k.local,
+            "Iflush_buffer Open_port Close_port Publish_name Unpublish_name Lookup_name": k.other,
+        },
+    )
+)
+
+CALLS: tuple[Call, ...] = (
+    # Entry 0 stands for no call: the burst at the end of a program or of a region.
+    (Call("", "", None),)
+    + _MESSAGES
+    + _REQUESTS
+    + _collectives("Comm", _ON_BUFFERS)
+    + _collectives("Intracomm", _ON_INTRACOMM)
+    + _collectives("Topocomm", _ON_TOPOLOGY)
+    + _ON_OBJECTS
+    + _CONSTRUCTORS
+    + _PACKING
+    + _NAMED_ONLY
+)
+
+
+def title(call: Call) -> str:
+    """Return a call's name as traces show it: ``Send``, ``Win.Put``."""
+    plain = call.type in ("", "Comm", "Intracomm", "Topocomm", "Cartcomm", "Intercomm", "Request", "Prequest")
+    return call.name if plain else f"{call.type}.{call.name}"

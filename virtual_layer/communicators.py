@@ -1,0 +1,195 @@
+"""Which communicator is which, on every rank alike, without asking the other ranks.
+
+A process is known by its world and its rank there. A communicator is known by a *key* that all its members derive
+alike: from the key of the communicator it was made of, the serial number of its making there, and its first
+member. So two communicators with equal groups are never confused, and both sides of an intercommunicator agree.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from hashlib import blake2b
+from typing import Any
+
+from clue.trace.ops import Flag
+
+#: A process: the key of its world and its rank there.
+Identity = tuple[str, int]
+
+
+def derive_key(*parts: object) -> str:
+    """Derive a key from whatever its holders have in common."""
+    return blake2b(repr(parts).encode(), digest_size=8).hexdigest()
+
+
+class Communicator:
+    """What a rank knows of one communicator.
+
+    Attributes:
+        index: Number within the rank's table.
+        key: The same on all members; ``None`` if the simulator cannot know the members (Connect, Join).
+        group: Its members in order; of an intercommunicator, the local ones.
+        remote: The remote members of an intercommunicator, else ``None``.
+        made: Number of communicators made of it so far by collective calls.
+        neighbors: Sources and destinations of its topology, once asked for.
+    """
+
+    __slots__ = ("flags", "group", "index", "key", "made", "name", "neighbors", "objects", "rank", "remote")
+
+    def __init__(
+        self, index: int, name: str, key: str | None, rank: int, group: Sequence[Identity],
+        remote: Sequence[Identity] | None,
+    ) -> None:  # fmt: skip
+        self.index = index
+        self.name = name
+        self.key = key
+        self.rank = rank
+        self.group = tuple(group)
+        self.remote = None if remote is None else tuple(remote)
+        self.flags = 0 if remote is None else int(Flag.INTER)
+        self.made = 0
+        self.neighbors: tuple[list[int], list[int]] | None = None
+        self.objects: Communicator | None = None
+
+    @property
+    def known(self) -> bool:
+        """Whether its members are known, so that its messages can be simulated."""
+        return self.key is not None
+
+    @property
+    def plain(self) -> bool:
+        """Whether collectives on it can be simulated: known and not an intercommunicator."""
+        return self.key is not None and self.remote is None
+
+
+class Communicators:
+    """The communicators of one rank, by their handles."""
+
+    def __init__(self, mpi: Any, world: str) -> None:
+        self._mpi = mpi
+        self._by_handle: dict[int, Communicator] = {}
+        self._serials: dict[tuple[object, ...], int] = {}
+        self.table: list[Communicator] = []
+        self.world_key = world
+        comm = mpi.COMM_WORLD
+        members = [(world, rank) for rank in range(comm.Get_size())]
+        self.world = self._add(comm, "WORLD", derive_key("world", world), members, None)
+        self.me: Identity = (world, self.world.rank)
+
+    def __getitem__(self, comm: Any) -> Communicator:
+        """Return what is known of a communicator; one never seen before is looked at now."""
+        known = self._by_handle.get(comm.handle)
+        return known if known is not None else self._adopt(comm)
+
+    def made_of(self, parent: Communicator, comm: Any, name: str, *, same: bool = False) -> Communicator | None:
+        """Register what a collective constructor on ``parent`` returned, null or not.
+
+        Args:
+            same: Whether it has the members of its parent, as after Dup.
+        """
+        serial = parent.made
+        parent.made += 1
+        if not comm:
+            return None
+        if not parent.known:
+            return self._add(comm, name, None, [], [] if comm.Is_inter() else None)
+        group, remote = (parent.group, parent.remote) if same else self._members(comm, parent)
+        leader = min(group[0], remote[0]) if remote else group[0]
+        return self._add(comm, name, derive_key(parent.key, serial, leader), group, remote)
+
+    def made_by_group(self, parent: Communicator, comm: Any, name: str, tag: object) -> Communicator | None:
+        """Register what a constructor that only the new members call returned, null or not."""
+        if not comm:
+            return None
+        if not parent.known:
+            return self._add(comm, name, None, [], None)
+        group, remote = self._members(comm, parent)
+        shared = (name, parent.key, tag, *sorted([tuple(group), tuple(remote or ())]))
+        return self._add(comm, name, derive_key(shared, self._serial(shared)), group, remote)
+
+    def bridge(self, parent: Communicator, comm: Any, peer: Communicator, tag: int) -> Communicator:
+        """Register what Create_intercomm returned: two groups that met over ``peer``, known to the leaders only."""
+        group = parent.group
+        remote = self._identify(comm.Get_remote_group(), [self.world, parent])
+        if not parent.known or remote is None:
+            return self._add(comm, "Create_intercomm", None, [], [])
+        shared = ("Create_intercomm", tag, *sorted([tuple(group), tuple(remote)]))
+        return self._add(comm, "Create_intercomm", derive_key(shared, self._serial(shared)), group, remote)
+
+    def join(
+        self, comm: Any, name: str, key: str | None, group: Sequence[Identity], remote: Sequence[Identity]
+    ) -> Communicator:
+        """Register an intercommunicator with another world."""
+        return self._add(comm, name, key, group, remote)
+
+    def forget(self, handle: int) -> None:
+        """Drop a freed communicator: its handle may return as another's."""
+        self._by_handle.pop(handle, None)
+
+    def for_objects(self, owner: Communicator) -> Communicator:
+        """Return the private duplicate over which mpi4py reduces pickled objects."""
+        if owner.objects is None:
+            key = derive_key(owner.key, "objects")
+            owner.objects = self._list("objects", key, owner.rank, owner.group, owner.remote)
+        return owner.objects
+
+    def _members(self, comm: Any, parent: Communicator) -> tuple[Sequence[Identity], Sequence[Identity] | None]:
+        group = self._identify(comm.Get_group(), [parent])
+        remote = self._identify(comm.Get_remote_group(), [parent]) if comm.Is_inter() else None
+        return group or [], remote
+
+    def _identify(self, group: Any, among: Sequence[Communicator]) -> list[Identity] | None:
+        """Find the members of an MPI group among those of known communicators."""
+        found: list[Identity | None] = [None] * group.Get_size()
+        for known in among:
+            for handle_group, identities in self._groups(known):
+                for position, rank in enumerate(group.Translate_ranks(None, handle_group)):
+                    if rank >= 0 and found[position] is None:
+                        found[position] = identities[rank]
+                handle_group.Free()
+            if None not in found:
+                break
+        group.Free()
+        return None if None in found else [each for each in found if each is not None]
+
+    def _groups(self, known: Communicator) -> list[tuple[Any, tuple[Identity, ...]]]:
+        comm = next(self._object(handle) for handle, each in self._by_handle.items() if each is known)
+        groups = [(comm.Get_group(), known.group)]
+        if known.remote is not None:
+            groups.append((comm.Get_remote_group(), known.remote))
+        return groups
+
+    def _object(self, handle: int) -> Any:
+        return self._mpi.Comm.fromhandle(handle)
+
+    def _adopt(self, comm: Any) -> Communicator:
+        """Register a communicator whose making was not seen: SELF, or one made by a library in C."""
+        if not comm:
+            return Communicator(0, "null", None, 0, [], None)
+        if comm == self._mpi.COMM_SELF:
+            return self._add(comm, "SELF", derive_key("self", self.me), [self.me], None)
+        group = self._identify(comm.Get_group(), [self.world])
+        remote = self._identify(comm.Get_remote_group(), [self.world]) if comm.Is_inter() else None
+        if group is None or (remote is None and comm.Is_inter()):
+            return self._add(comm, "unknown", None, [], [] if comm.Is_inter() else None)
+        shared = ("unknown", *sorted([tuple(group), tuple(remote or ())]))
+        return self._add(comm, "unknown", derive_key(shared, self._serial(shared)), group, remote)
+
+    def _serial(self, shared: tuple[object, ...]) -> int:
+        serial = self._serials.get(shared, 0)
+        self._serials[shared] = serial + 1
+        return serial
+
+    def _add(
+        self, comm: Any, name: str, key: str | None, group: Sequence[Identity], remote: Sequence[Identity] | None
+    ) -> Communicator:
+        known = self._list(name, key, comm.Get_rank(), group, remote)
+        self._by_handle[comm.handle] = known
+        return known
+
+    def _list(
+        self, name: str, key: str | None, rank: int, group: Sequence[Identity], remote: Sequence[Identity] | None
+    ) -> Communicator:
+        known = Communicator(len(self.table), name, key, rank, group, remote)
+        self.table.append(known)
+        return known

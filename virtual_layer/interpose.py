@@ -1,0 +1,100 @@
+"""Interposition: puts functions in the place of mpi4py's, in the method tables of its types.
+
+The types are immutable to Python, but their tables are dictionaries all the same. Changing those, instead of
+wrapping objects, catches every communicator, request, message, window and file however it was made, and leaves
+the program's objects what they are. Calls that C code makes directly are not seen.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import gc
+from collections.abc import Callable
+from functools import wraps
+from threading import get_ident
+from time import perf_counter_ns, thread_time_ns
+from typing import Any
+
+from virtual_layer.catalogue import CALLS, Call
+from virtual_layer.recorder import Recorder
+
+Function = Callable[..., Any]
+
+
+def method_table(of: type) -> dict[str, Any]:
+    """Return the dictionary behind a type's read-only view of it."""
+    (table,) = (each for each in gc.get_referents(of.__dict__) if isinstance(each, dict))
+    return table
+
+
+def replace(of: type, name: str, attribute: object) -> None:
+    """Replace an attribute of any type."""
+    method_table(of)[name] = attribute
+    ctypes.pythonapi.PyType_Modified(ctypes.py_object(of))
+
+
+def interpose(mpi: Any, recorder: Recorder) -> None:
+    """Record every call of the catalogue that this version of mpi4py has."""
+    for index, call in enumerate(CALLS):
+        if call.type == "":
+            original = getattr(mpi, call.name, None)
+            if original is not None:
+                setattr(mpi, call.name, recording(recorder, index, call, original))
+            continue
+        of = getattr(mpi, call.type, None)
+        attribute = None if of is None else of.__dict__.get(call.name)
+        if attribute is None:
+            continue
+        if isinstance(attribute, classmethod):
+            replace(of, call.name, classmethod(recording(recorder, index, call, attribute.__func__)))
+        else:
+            replace(of, call.name, recording(recorder, index, call, attribute))
+
+
+def recording(recorder: Recorder, index: int, call: Call, original: Function) -> Function:
+    """Wrap one function of mpi4py so that its calls are recorded.
+
+    Calls made within a call, by a callback for instance, belong to it and are not recorded themselves.
+    """
+    inside, last, lock = recorder.inside, recorder.last, recorder.lock
+    opened = recorder.pickles.opened
+    prepare, describe = call.prepare, call.describe
+
+    @wraps(original)
+    def recorded(*args: Any, **kwargs: Any) -> Any:
+        thread = get_ident()
+        if thread in inside or not recorder.on:
+            return original(*args, **kwargs)
+        cpu, begin = thread_time_ns(), perf_counter_ns()
+        inside.add(thread)
+        try:
+            memo = None
+            if prepare is not None:
+                args, kwargs, memo = prepare(recorder, args, kwargs)
+                begin = perf_counter_ns()
+            result = original(*args, **kwargs)
+            end = perf_counter_ns()
+            with lock:
+                recorder.open_call(index, thread, cpu, begin, end)
+                if recorder.on:
+                    try:
+                        describe(recorder, result, args, kwargs, memo)
+                    except Exception:
+                        recorder.misread()
+            return result
+        except BaseException:
+            _failed(recorder, index, thread, cpu, begin)
+            raise
+        finally:
+            inside.discard(thread)
+            opened.pop(thread, None)
+            last[thread] = thread_time_ns()
+
+    return recorded
+
+
+def _failed(recorder: Recorder, index: int, thread: int, cpu: int, begin: int) -> None:
+    with recorder.lock:
+        recorder.open_call(index, thread, cpu, begin, perf_counter_ns())
+        if recorder.on:
+            recorder.other()

@@ -1,0 +1,125 @@
+"""Reading the arguments of mpi4py's calls: by place or by name, and the sizes of buffers in all their forms."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+Arguments = tuple[Any, ...]
+Keywords = dict[str, Any]
+
+
+def argument(place: int, name: str, default: Any = None) -> Callable[[Arguments, Keywords], Any]:
+    """Return what reads the argument at a place (0 is ``self``) or of a name."""
+
+    def read(args: Arguments, kwargs: Keywords) -> Any:
+        return args[place] if len(args) > place else kwargs.get(name, default)
+
+    return read
+
+
+def put(args: Arguments, kwargs: Keywords, place: int, name: str, value: Any) -> tuple[Arguments, Keywords]:
+    """Return the arguments with one of them replaced."""
+    if len(args) > place:
+        return (*args[:place], value, *args[place + 1 :]), kwargs
+    return args, {**kwargs, name: value}
+
+
+def in_place(mpi: Any, buffer: Any) -> bool:
+    """Whether a buffer argument says IN_PLACE, as mpi4py understands it."""
+    return buffer is None or buffer is mpi.IN_PLACE
+
+
+def block_size(mpi: Any, message: Any, blocks: int = 1) -> int:
+    """Return the bytes of one block of a message in any of mpi4py's forms.
+
+    Args:
+        blocks: Number of blocks that a buffer without a count is divided into.
+    """
+    if type(message) is not list and type(message) is not tuple:
+        return _length(mpi, message) // blocks
+    buffer, count, displacement, kind = _parts(mpi, message)
+    if count is not None:
+        return int(count) * (kind.Get_size() if kind is not None else _item_size(mpi, buffer))
+    length = 0 if buffer is None else _length(mpi, buffer)
+    if kind is None:
+        return (length - int(displacement or 0) * _item_size(mpi, buffer)) // blocks
+    extent = kind.Get_extent()[1]
+    if extent <= 0:
+        return 0
+    return (length - int(displacement or 0) * extent) // extent // blocks * kind.Get_size()
+
+
+def block_sizes(mpi: Any, message: Any, blocks: int) -> list[int]:
+    """Return the bytes of each block of a vector message (Gatherv, Alltoallv and the like)."""
+    if type(message) is not list and type(message) is not tuple:
+        size = _item_size(mpi, message)
+        return _spread(_length(mpi, message) // size if size else 0, blocks, size)
+    buffer, counts, _, kind = _parts(mpi, message, vector=True)
+    size = kind.Get_size() if kind is not None else _item_size(mpi, buffer)
+    if counts is None:
+        extent = kind.Get_extent()[1] if kind is not None else size
+        return _spread(_length(mpi, buffer) // extent if extent and buffer is not None else 0, blocks, size)
+    if hasattr(counts, "__index__"):
+        return [int(counts) * size] * blocks
+    return [int(count) * size for count in counts]
+
+
+def typed_block_sizes(message: Sequence[Any], blocks: int) -> list[int]:
+    """Return the bytes of each block of a message with a datatype per block (Alltoallw)."""
+    kinds = message[-1]
+    counts: Any = None
+    if len(message) == 3:
+        counts = message[1][0]
+    elif len(message) == 4:
+        counts = message[1]
+    if counts is None:
+        counts = [1] * blocks
+    return [int(count) * kind.Get_size() if kind else 0 for count, kind in zip(counts, kinds, strict=False)]
+
+
+def _spread(items: int, blocks: int, size: int) -> list[int]:
+    # As mpi4py divides a buffer without counts: evenly, the first blocks taking one more.
+    return [(items // blocks + (items % blocks > block)) * size for block in range(blocks)]
+
+
+def _parts(mpi: Any, message: Sequence[Any], *, vector: bool = False) -> tuple[Any, Any, Any, Any]:
+    """Split a message list into buffer, count, displacement and datatype, absent ones as ``None``."""
+    buffer, count, displacement, kind = message[0], None, None, None
+    if len(message) == 2:
+        if isinstance(message[1], str | mpi.Datatype):
+            kind = message[1]
+        else:
+            count = message[1]
+    elif len(message) == 3:
+        count, kind = message[1], message[2]
+    elif len(message) == 4:
+        count, displacement, kind = message[1], message[2], message[3]
+    pair = isinstance(count, tuple) or (isinstance(count, list) and not vector)
+    if pair and len(message) < 4 and count is not None:
+        count, displacement = count
+    return buffer, count, displacement, mpi._typedict[kind] if isinstance(kind, str) else kind
+
+
+def _length(mpi: Any, buffer: Any) -> int:
+    length = getattr(buffer, "nbytes", None)
+    if type(length) is int:
+        return length
+    if buffer is None or buffer is mpi.BOTTOM:
+        return 0
+    try:
+        return memoryview(buffer).nbytes
+    except TypeError:  # arrays of other devices, through DLPack or the CUDA array interface
+        return int(mpi.buffer.frombuffer(buffer, True).nbytes)
+
+
+def _item_size(mpi: Any, buffer: Any) -> int:
+    size = getattr(buffer, "itemsize", None)
+    if type(size) is int:
+        return size
+    if buffer is None or buffer is mpi.BOTTOM:
+        return 0
+    try:
+        return memoryview(buffer).itemsize
+    except TypeError:
+        return int(mpi.buffer.frombuffer(buffer, True).itemsize)

@@ -1,0 +1,257 @@
+"""Collective calls on buffers: blocking, nonblocking, persistent; v- and w-; neighbourhood.
+
+Those on intercommunicators are not modelled.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from clue.trace.ops import NO_REQUEST, Flag, Op
+from virtual_layer.communicators import Communicator
+from virtual_layer.meaning.arguments import (
+    Arguments,
+    Keywords,
+    argument,
+    block_size,
+    block_sizes,
+    in_place,
+    typed_block_sizes,
+)
+from virtual_layer.meaning.messages import Describe, persistent, unmodelled
+from virtual_layer.recorder import Recorder
+from virtual_layer.requests import Pending
+
+#: What one rank says of a collective: op, root, size, list. Read from (recorder, communicator, arguments).
+Share = tuple[Op, int, int, "list[int]"]
+Reader = Callable[[Any, Communicator, Arguments, Keywords], Share]
+
+_SEND, _RECEIVE = argument(1, "sendbuf"), argument(2, "recvbuf")
+
+
+def barrier(_mpi: Any, _comm: Communicator, _args: Arguments, _kwargs: Keywords) -> Share:
+    """Read a barrier."""
+    return Op.BARRIER, 0, 0, []
+
+
+def bcast(mpi: Any, _comm: Communicator, args: Arguments, kwargs: Keywords) -> Share:
+    """Read a broadcast: its payload."""
+    return Op.BCAST, argument(2, "root", 0)(args, kwargs), block_size(mpi, argument(1, "buf")(args, kwargs)), []
+
+
+def gather(mpi: Any, comm: Communicator, args: Arguments, kwargs: Keywords) -> Share:
+    """Read a gather: this rank's contribution."""
+    return Op.GATHER, argument(3, "root", 0)(args, kwargs), _contribution(mpi, comm, args, kwargs), []
+
+
+def gatherv(mpi: Any, comm: Communicator, args: Arguments, kwargs: Keywords) -> Share:
+    """Read a gather of different sizes: this rank's contribution."""
+    return Op.GATHERV, argument(3, "root", 0)(args, kwargs), _contribution_v(mpi, comm, args, kwargs), []
+
+
+def scatter(mpi: Any, comm: Communicator, args: Arguments, kwargs: Keywords) -> Share:
+    """Read a scatter: the block this rank receives."""
+    received = _RECEIVE(args, kwargs)
+    if in_place(mpi, received):
+        size = block_size(mpi, _SEND(args, kwargs), len(comm.group))
+    else:
+        size = block_size(mpi, received)
+    return Op.SCATTER, argument(3, "root", 0)(args, kwargs), size, []
+
+
+def scatterv(mpi: Any, comm: Communicator, args: Arguments, kwargs: Keywords) -> Share:
+    """Read a scatter of different sizes: the block this rank receives."""
+    received = _RECEIVE(args, kwargs)
+    if in_place(mpi, received):
+        size = block_sizes(mpi, _SEND(args, kwargs), len(comm.group))[comm.rank]
+    else:
+        size = block_size(mpi, received)
+    return Op.SCATTERV, argument(3, "root", 0)(args, kwargs), size, []
+
+
+def allgather(mpi: Any, comm: Communicator, args: Arguments, kwargs: Keywords) -> Share:
+    """Read an allgather: this rank's contribution."""
+    return Op.ALLGATHER, 0, _contribution(mpi, comm, args, kwargs), []
+
+
+def allgatherv(mpi: Any, comm: Communicator, args: Arguments, kwargs: Keywords) -> Share:
+    """Read an allgather of different sizes: this rank's contribution."""
+    return Op.ALLGATHERV, 0, _contribution_v(mpi, comm, args, kwargs), []
+
+
+def alltoall(mpi: Any, comm: Communicator, args: Arguments, kwargs: Keywords) -> Share:
+    """Read an alltoall: the block to each rank."""
+    message = _whichever(mpi, args, kwargs)
+    return Op.ALLTOALL, 0, block_size(mpi, message, len(comm.group)), []
+
+
+def alltoallv(mpi: Any, comm: Communicator, args: Arguments, kwargs: Keywords) -> Share:
+    """Read an alltoall of different sizes: the sizes to all ranks."""
+    sizes = block_sizes(mpi, _whichever(mpi, args, kwargs), len(comm.group))
+    return Op.ALLTOALLV, 0, sum(sizes), sizes
+
+
+def alltoallw(mpi: Any, comm: Communicator, args: Arguments, kwargs: Keywords) -> Share:
+    """Read an alltoall of different sizes and types: the sizes to all ranks."""
+    sizes = typed_block_sizes(_whichever(mpi, args, kwargs), len(comm.group))
+    return Op.ALLTOALLV, 0, sum(sizes), sizes
+
+
+def reduce(mpi: Any, _comm: Communicator, args: Arguments, kwargs: Keywords) -> Share:
+    """Read a reduction to a root: one rank's vector."""
+    return Op.REDUCE, argument(4, "root", 0)(args, kwargs), block_size(mpi, _whichever(mpi, args, kwargs)), []
+
+
+def _vector(op: Op) -> Reader:
+    def read(mpi: Any, _comm: Communicator, args: Arguments, kwargs: Keywords) -> Share:
+        return op, 0, block_size(mpi, _whichever(mpi, args, kwargs)), []
+
+    return read
+
+
+allreduce, scan, exscan = _vector(Op.ALLREDUCE), _vector(Op.SCAN), _vector(Op.EXSCAN)
+
+
+def reduce_scatter_block(mpi: Any, comm: Communicator, args: Arguments, kwargs: Keywords) -> Share:
+    """Read a reduction scattered in equal blocks: the block this rank receives."""
+    blocks = len(comm.group) if in_place(mpi, _SEND(args, kwargs)) else 1
+    return Op.REDUCE_SCATTER, 0, block_size(mpi, _RECEIVE(args, kwargs), blocks), []
+
+
+def reduce_scatter(mpi: Any, comm: Communicator, args: Arguments, kwargs: Keywords) -> Share:
+    """Read a reduction scattered in blocks: the block this rank receives."""
+    received, counts = _RECEIVE(args, kwargs), argument(3, "recvcounts")(args, kwargs)
+    size = block_size(mpi, received)
+    if in_place(mpi, _SEND(args, kwargs)) and counts is not None:
+        size = size * int(counts[comm.rank]) // max(sum(map(int, counts)), 1)
+    return Op.REDUCE_SCATTER, 0, size, []
+
+
+def neighbor_allgather(mpi: Any, comm: Communicator, args: Arguments, kwargs: Keywords) -> Share:
+    """Read a neighbourhood allgather: the same contribution to every destination."""
+    sources, destinations = neighbors(comm, args[0])
+    size = block_size(mpi, _SEND(args, kwargs))
+    return neighborhood(sources, destinations, [size] * len(destinations))
+
+
+def neighbor_alltoall(mpi: Any, comm: Communicator, args: Arguments, kwargs: Keywords) -> Share:
+    """Read a neighbourhood alltoall: the block to each destination."""
+    sources, destinations = neighbors(comm, args[0])
+    size = block_size(mpi, _SEND(args, kwargs), max(len(destinations), 1))
+    return neighborhood(sources, destinations, [size] * len(destinations))
+
+
+def neighbor_alltoallv(mpi: Any, comm: Communicator, args: Arguments, kwargs: Keywords) -> Share:
+    """Read a neighbourhood alltoall of different sizes."""
+    sources, destinations = neighbors(comm, args[0])
+    sizes = block_sizes(mpi, _SEND(args, kwargs), len(destinations)) if destinations else []
+    return neighborhood(sources, destinations, sizes)
+
+
+def neighbor_alltoallw(_mpi: Any, comm: Communicator, args: Arguments, kwargs: Keywords) -> Share:
+    """Read a neighbourhood alltoall of different sizes and types."""
+    sources, destinations = neighbors(comm, args[0])
+    return neighborhood(sources, destinations, typed_block_sizes(_SEND(args, kwargs), len(destinations)))
+
+
+def neighborhood(sources: list[int], destinations: list[int], sizes: list[int]) -> Share:
+    """Put a neighbourhood collective together; null neighbours take no part."""
+    sends = [(dest, size) for dest, size in zip(destinations, sizes, strict=True) if dest >= 0]
+    sources = [source for source in sources if source >= 0]
+    listed = [len(sends), *(dest for dest, _ in sends), *(size for _, size in sends), len(sources), *sources]
+    return Op.NEIGHBOR, 0, sum(size for _, size in sends), listed
+
+
+def neighbors(comm: Communicator, handle: Any) -> tuple[list[int], list[int]]:
+    """Return sources and destinations of this rank in a topology."""
+    if comm.neighbors is None:
+        sources, destinations = handle.inoutedges
+        comm.neighbors = list(sources), list(destinations)
+    return comm.neighbors
+
+
+
+
+
+def blocking(read: Reader) -> Describe:
+    """Describe a blocking collective."""
+
+    def describe(recorder: Recorder, _result: Any, args: Arguments, kwargs: Keywords, _memo: Any) -> None:
+        comm = recorder.comms[args[0]]
+        if comm.plain:
+            emit(recorder, comm, read(recorder.mpi, comm, args, kwargs))
+        else:
+            recorder.other()
+
+    return describe
+
+
+def reduce_scatter_counted(recorder: Recorder, result: Any, args: Arguments, kwargs: Keywords, memo: Any) -> None:
+    """Describe Reduce_scatter: without counts, mpi4py gathers them first."""
+    comm = recorder.comms[args[0]]
+    counted = argument(3, "recvcounts")(args, kwargs) is None and not in_place(recorder.mpi, _SEND(args, kwargs))
+    if comm.plain and counted:
+        emit(recorder, comm, (Op.ALLGATHER, 0, 8, []))
+    blocking(reduce_scatter)(recorder, result, args, kwargs, memo)
+
+
+def nonblocking(read: Reader) -> Describe:
+    """Describe a nonblocking collective."""
+
+    def describe(recorder: Recorder, result: Any, args: Arguments, kwargs: Keywords, _memo: Any) -> None:
+        comm = recorder.comms[args[0]]
+        if not comm.plain:
+            return unmodelled(recorder, result)
+        serial = recorder.requests.serial()
+        emit(recorder, comm, read(recorder.mpi, comm, args, kwargs), int(Flag.NONBLOCKING), serial)
+        recorder.requests.add(result, Pending(result.handle, (serial,)))
+        return None
+
+    return describe
+
+
+def prepared(read: Reader) -> Describe:
+    """Describe the set-up of a persistent collective."""
+
+    def describe(recorder: Recorder, result: Any, args: Arguments, kwargs: Keywords, _memo: Any) -> None:
+        comm = recorder.comms[args[0]]
+        if not comm.plain:
+            return persistent(recorder, result, None)
+        share = read(recorder.mpi, comm, args, kwargs)
+
+        def start(pending: Pending) -> None:
+            serial = recorder.requests.serial()
+            pending.serials = (serial,)
+            emit(recorder, comm, share, int(Flag.NONBLOCKING | Flag.PERSISTENT), serial)
+
+        return persistent(recorder, result, start)
+
+    return describe
+
+
+def emit(
+    recorder: Recorder, comm: Communicator, share: Share, flags: int = 0, request: int = NO_REQUEST
+) -> None:
+    """Write a collective."""
+    op, root, nbytes, listed = share
+    recorder.emit(op, comm.index, root, 0, nbytes, flags, request, listed)
+
+
+def _whichever(mpi: Any, args: Arguments, kwargs: Keywords) -> Any:
+    sent = _SEND(args, kwargs)
+    return _RECEIVE(args, kwargs) if in_place(mpi, sent) else sent
+
+
+def _contribution(mpi: Any, comm: Communicator, args: Arguments, kwargs: Keywords) -> int:
+    sent = _SEND(args, kwargs)
+    if in_place(mpi, sent):
+        return block_size(mpi, _RECEIVE(args, kwargs), len(comm.group))
+    return block_size(mpi, sent)
+
+
+def _contribution_v(mpi: Any, comm: Communicator, args: Arguments, kwargs: Keywords) -> int:
+    sent = _SEND(args, kwargs)
+    if in_place(mpi, sent):
+        return block_sizes(mpi, _RECEIVE(args, kwargs), len(comm.group))[comm.rank]
+    return block_size(mpi, sent)

@@ -1,0 +1,196 @@
+"""Starting, waiting for, testing, cancelling and freeing requests."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from clue.trace.ops import Op
+from virtual_layer.meaning.arguments import Arguments, Keywords, argument, put
+from virtual_layer.meaning.messages import Describe
+from virtual_layer.recorder import Recorder
+from virtual_layer.requests import Pending
+
+_STATUS, _REQUESTS, _STATUSES = argument(1, "status"), argument(1, "requests"), argument(2, "statuses")
+_ANY_STATUS = argument(2, "status")
+#: A request object and what is known of it.
+Asked = list[tuple[Any, Pending | None]]
+
+
+def ask_one(recorder: Recorder, args: Arguments, kwargs: Keywords) -> tuple[Arguments, Keywords, Any]:
+    """Look a request up before its completion, and give the call a status where one is needed."""
+    pending = recorder.requests.find(args[0])
+    status = _STATUS(args, kwargs)
+    if status is None and pending is not None and pending.curious:
+        status = recorder.mpi.Status()
+        args, kwargs = put(args, kwargs, 1, "status", status)
+    return args, kwargs, (pending, status)
+
+
+def ask_any(recorder: Recorder, args: Arguments, kwargs: Keywords) -> tuple[Arguments, Keywords, Any]:
+    """Look requests up before one of them completes."""
+    args, kwargs, asked = _look_up(recorder, args, kwargs)
+    status = _ANY_STATUS(args, kwargs)
+    if status is None and _curious(asked):
+        status = recorder.mpi.Status()
+        args, kwargs = put(args, kwargs, 2, "status", status)
+    return args, kwargs, (asked, status)
+
+
+def ask_all(recorder: Recorder, args: Arguments, kwargs: Keywords) -> tuple[Arguments, Keywords, Any]:
+    """Look requests up before some or all of them complete; mpi4py fills an empty list of statuses."""
+    args, kwargs, asked = _look_up(recorder, args, kwargs)
+    statuses = _STATUSES(args, kwargs)
+    if statuses is None and _curious(asked):
+        statuses = []
+        args, kwargs = put(args, kwargs, 2, "statuses", statuses)
+    return args, kwargs, (asked, statuses)
+
+
+def _look_up(recorder: Recorder, args: Arguments, kwargs: Keywords) -> tuple[Arguments, Keywords, Asked]:
+    requests = _REQUESTS(args, kwargs)
+    try:
+        return args, kwargs, [(each, recorder.requests.find(each)) for each in requests]
+    except (TypeError, AttributeError):  # the call itself will say what is wrong
+        return args, kwargs, []
+
+
+def _curious(asked: Asked) -> bool:
+    return any(pending is not None and pending.curious for _, pending in asked)
+
+
+def wait(recorder: Recorder, result: Any, args: Arguments, _kwargs: Keywords, memo: Any) -> None:
+    """Describe Wait and Test of one request, by buffer or by object."""
+    pending, status = memo
+    found = result[0] if type(result) is tuple else result is not False
+    complete(recorder, [(args[0], pending, status)] if found else None)
+
+
+def test_object(recorder: Recorder, result: Any, args: Arguments, _kwargs: Keywords, memo: Any) -> None:
+    """Describe the lower-case test of one request, whose result is a flag and an object."""
+    complete(recorder, [(args[0], *memo)] if result[0] else None)
+
+
+def wait_object(recorder: Recorder, _result: Any, args: Arguments, _kwargs: Keywords, memo: Any) -> None:
+    """Describe the lower-case wait for one request, whose result is any object."""
+    complete(recorder, [(args[0], *memo)])
+
+
+def wait_any(index: int = -1, flag: int = -1) -> Describe:
+    """Describe Waitany and Testany.
+
+    Args:
+        index: Where the result holds the index of the completed request; -1 if it is the result.
+        flag: Where it holds whether one was found; -1 if one always is.
+    """
+
+    def describe(recorder: Recorder, result: Any, _args: Arguments, _kwargs: Keywords, memo: Any) -> None:
+        asked, status = memo
+        which = result if index < 0 else result[index]
+        if flag >= 0 and not result[flag]:
+            complete(recorder, None)
+        else:
+            chosen = [asked[which]] if 0 <= which < len(asked) else []
+            complete(recorder, [(*each, status) for each in chosen])
+
+    return describe
+
+
+def wait_all(*, found: Any = None) -> Describe:
+    """Describe Waitall and Testall; ``found`` reads from the result whether all are complete."""
+
+    def describe(recorder: Recorder, result: Any, _args: Arguments, _kwargs: Keywords, memo: Any) -> None:
+        asked, statuses = memo
+        if found is not None and not found(result):
+            complete(recorder, None)
+        else:
+            complete(recorder, [(*each, _status(statuses, i)) for i, each in enumerate(asked)])
+
+    return describe
+
+
+def wait_some(*, tuple_result: bool, test: bool) -> Describe:
+    """Describe Waitsome and Testsome."""
+
+    def describe(recorder: Recorder, result: Any, _args: Arguments, _kwargs: Keywords, memo: Any) -> None:
+        asked, statuses = memo
+        indices: Sequence[int] | None = result[0] if tuple_result else result
+        if test and indices is not None and not indices:
+            complete(recorder, None)
+        else:
+            complete(recorder, [(*asked[at], _status(statuses, i)) for i, at in enumerate(indices or ())])
+
+    return describe
+
+
+def _status(statuses: Sequence[Any] | None, at: int) -> Any:
+    return statuses[at] if statuses is not None and at < len(statuses) else None
+
+
+def complete(recorder: Recorder, done: Sequence[tuple[Any, Pending | None, Any]] | None) -> None:
+    """Write the wait for the requests that completed; ``None``: the test found nothing."""
+    if done is None:
+        recorder.emit(Op.POLL)
+        return
+    serials: list[int] = []
+    unmodelled = False
+    for request, pending, status in done:
+        if pending is None or not pending.active:
+            continue
+        serials.extend(pending.serials)
+        unmodelled = unmodelled or not pending.serials
+        if pending.curious:
+            recorder.complete(pending, status)
+        recorder.requests.forget(request, pending)
+    if len(serials) == 1:
+        recorder.emit(Op.WAIT, request=serials[0])
+    elif serials:
+        recorder.emit(Op.WAIT, extras=serials)
+    else:
+        recorder.emit(Op.OTHER if unmodelled else Op.LOCAL)
+
+
+def peek(recorder: Recorder, _result: Any, _args: Arguments, _kwargs: Keywords, _memo: Any) -> None:
+    """Describe a look at requests that completes none (Get_status)."""
+    recorder.emit(Op.POLL)
+
+
+def start(recorder: Recorder, _result: Any, args: Arguments, _kwargs: Keywords, _memo: Any) -> None:
+    """Describe the start of a persistent request."""
+    _start(recorder, [args[0]])
+
+
+def start_all(recorder: Recorder, _result: Any, args: Arguments, kwargs: Keywords, _memo: Any) -> None:
+    """Describe the start of several persistent requests."""
+    _start(recorder, _REQUESTS(args, kwargs))
+
+
+def _start(recorder: Recorder, requests: Sequence[Any]) -> None:
+    for request in requests:
+        pending = recorder.requests.find(request)
+        if pending is None or pending.start is None:
+            recorder.other()
+        else:
+            pending.active, pending.cancelled = True, False
+            pending.start(pending)
+
+
+def find(recorder: Recorder, args: Arguments, kwargs: Keywords) -> tuple[Arguments, Keywords, Any]:
+    """Look a request up before it is cancelled or freed."""
+    return args, kwargs, recorder.requests.find(args[0])
+
+
+def cancel(recorder: Recorder, _result: Any, _args: Arguments, _kwargs: Keywords, pending: Pending | None) -> None:
+    """Describe Cancel: whether it succeeded is seen at completion."""
+    recorder.emit(Op.LOCAL)
+    if pending is not None:
+        pending.cancelled = True
+
+
+def free_request(
+    recorder: Recorder, _result: Any, args: Arguments, _kwargs: Keywords, pending: Pending | None
+) -> None:
+    """Describe Free of a request: nobody waits for it any more."""
+    recorder.emit(Op.LOCAL)
+    if pending is not None:
+        recorder.requests.remove(args[0], pending)

@@ -1,0 +1,144 @@
+"""Making and freeing communicators, spawning, packing, and all that is only named and timed."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from clue.trace.ops import Flag, Op
+from virtual_layer import spawning
+from virtual_layer.meaning.arguments import Arguments, Keywords, argument
+from virtual_layer.meaning.messages import Describe, unmodelled
+from virtual_layer.recorder import Recorder
+from virtual_layer.requests import Pending
+
+
+def constructor(name: str, *, same: bool = False) -> Describe:
+    """Describe a collective constructor: every member of the parent agrees on the new one."""
+
+    def describe(recorder: Recorder, result: Any, args: Arguments, _kwargs: Keywords, _memo: Any) -> None:
+        parent = recorder.comms[args[0]]
+        recorder.comms.made_of(parent, result, name, same=same)
+        if parent.plain:
+            recorder.emit(Op.COMM, parent.index)
+        else:
+            recorder.other()
+
+    return describe
+
+
+def nonblocking_constructor(name: str) -> Describe:
+    """Describe a constructor that returns a communicator and a request."""
+
+    def describe(recorder: Recorder, result: Any, args: Arguments, _kwargs: Keywords, _memo: Any) -> None:
+        parent = recorder.comms[args[0]]
+        comm, request = result
+        recorder.comms.made_of(parent, comm, name, same=True)
+        if not parent.plain:
+            return unmodelled(recorder, request)
+        serial = recorder.requests.serial()
+        recorder.emit(Op.COMM, parent.index, flags=int(Flag.NONBLOCKING), request=serial)
+        recorder.requests.add(request, Pending(request.handle, (serial,)))
+        return None
+
+    return describe
+
+
+def group_constructor(name: str) -> Describe:
+    """Describe a constructor that only the new members call: timed, not modelled."""
+    tag_of = argument(2, "tag", 0)
+
+    def describe(recorder: Recorder, result: Any, args: Arguments, kwargs: Keywords, _memo: Any) -> None:
+        recorder.other()
+        recorder.comms.made_by_group(recorder.comms[args[0]], result, name, tag_of(args, kwargs))
+
+    return describe
+
+
+def merge(recorder: Recorder, result: Any, args: Arguments, _kwargs: Keywords, _memo: Any) -> None:
+    """Describe Merge: a collective over both sides of an intercommunicator, timed, not modelled."""
+    recorder.other()
+    recorder.comms.made_of(recorder.comms[args[0]], result, "Merge")
+
+
+def bridge(recorder: Recorder, result: Any, args: Arguments, kwargs: Keywords, _memo: Any) -> None:
+    """Describe Create_intercomm: a collective over two groups, timed, not modelled."""
+    recorder.other()
+    recorder.comms.bridge(recorder.comms[args[0]], result, argument(4, "tag", 0)(args, kwargs))
+
+
+def forget(recorder: Recorder, args: Arguments, kwargs: Keywords) -> tuple[Arguments, Keywords, int]:
+    """Note the handle of a communicator that is about to be freed."""
+    return args, kwargs, args[0].handle if args[0] else 0
+
+
+def free(recorder: Recorder, _result: Any, _args: Arguments, _kwargs: Keywords, handle: int) -> None:
+    """Describe Free and Disconnect."""
+    recorder.emit(Op.LOCAL)
+    recorder.comms.forget(handle)
+
+
+def pack(recorder: Recorder, result: Any, args: Arguments, kwargs: Keywords, _memo: Any) -> None:
+    """Describe Pack: the bytes by which the position moved."""
+    recorder.emit(Op.PACK, nbytes=max(int(result) - int(argument(3, "position", 0)(args, kwargs)), 0))
+
+
+def unpack(recorder: Recorder, result: Any, args: Arguments, kwargs: Keywords, _memo: Any) -> None:
+    """Describe Unpack."""
+    recorder.emit(Op.PACK, nbytes=max(int(result) - int(argument(2, "position", 0)(args, kwargs)), 0))
+
+
+def pack_external(recorder: Recorder, result: Any, args: Arguments, kwargs: Keywords, _memo: Any) -> None:
+    """Describe Pack_external."""
+    recorder.emit(Op.PACK, nbytes=max(int(result) - int(argument(4, "position", 0)(args, kwargs)), 0))
+
+
+def unpack_external(recorder: Recorder, result: Any, args: Arguments, kwargs: Keywords, _memo: Any) -> None:
+    """Describe Unpack_external."""
+    recorder.emit(Op.PACK, nbytes=max(int(result) - int(argument(3, "position", 0)(args, kwargs)), 0))
+
+
+def local(recorder: Recorder, _result: Any, _args: Arguments, _kwargs: Keywords, _memo: Any) -> None:
+    """Describe a call that costs nothing in the model."""
+    recorder.emit(Op.LOCAL)
+
+
+def other(recorder: Recorder, result: Any, _args: Arguments, _kwargs: Keywords, _memo: Any) -> None:
+    """Describe a call that the simulator does not model; a request of it is known as such."""
+    recorder.other()
+    if isinstance(result, recorder.mpi.Request):
+        recorder.requests.add(result, Pending(result.handle, ()))
+
+
+def abort(recorder: Recorder, args: Arguments, kwargs: Keywords) -> tuple[Arguments, Keywords, None]:
+    """Note that the program is about to abort: this call does not return."""
+    recorder.on_abort(f"called Abort({argument(1, 'errorcode', 0)(args, kwargs)})")
+    return args, kwargs, None
+
+
+def prepare_spawn(*, multiple: bool) -> Any:
+    """Let the children that are Python programs be recorded too."""
+
+    def prepare(recorder: Recorder, args: Arguments, kwargs: Keywords) -> tuple[Arguments, Keywords, Any]:
+        return spawning.announce(recorder, args, kwargs, multiple=multiple)
+
+    return prepare
+
+
+def spawn(root_place: int) -> Describe:
+    """Describe Spawn: modelled if the children are recorded."""
+    root = argument(root_place, "root", 0)
+
+    def describe(recorder: Recorder, result: Any, args: Arguments, kwargs: Keywords, world: str) -> None:
+        parent = recorder.comms[args[0]]
+        children = result.Get_remote_size()
+        if not spawning.announced(recorder, world):
+            recorder.other()
+            recorder.comms.join(result, "Spawn", None, [], [])
+            return
+        remote = [(world, rank) for rank in range(children)]
+        recorder.comms.join(result, "Spawn", world, parent.group, remote)
+        recorder.worlds.append(world)
+        at = len(recorder.worlds) - 1
+        recorder.emit(Op.SPAWN, parent.index, root(args, kwargs), 0, children, extras=[at])
+
+    return describe

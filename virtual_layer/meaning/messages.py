@@ -1,0 +1,302 @@
+"""Point-to-point messages: sends, receives, probes, matched probes, and the set-up of persistent ones."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from clue.trace.ops import ANY, Flag, Op
+from virtual_layer.communicators import Communicator
+from virtual_layer.meaning.arguments import Arguments, Keywords, argument, block_size, put
+from virtual_layer.recorder import Recorder
+from virtual_layer.requests import Pending
+
+Describe = Callable[[Recorder, Any, Arguments, Keywords, Any], None]
+Prepare = Callable[[Recorder, Arguments, Keywords], tuple[Arguments, Keywords, Any]]
+
+_DEST = argument(2, "dest")
+_TAG = argument(3, "tag", 0)
+_BUFFER = argument(1, "buf")
+
+
+def send(flags: int = 0) -> Describe:
+    """Describe a blocking send of a buffer."""
+
+    def describe(recorder: Recorder, _result: Any, args: Arguments, kwargs: Keywords, _memo: Any) -> None:
+        comm = recorder.comms[args[0]]
+        if comm.known:
+            peer = recorder.peer(_DEST(args, kwargs))
+            nbytes = block_size(recorder.mpi, _BUFFER(args, kwargs)) if peer >= 0 else 0
+            recorder.emit(Op.SEND, comm.index, peer, _TAG(args, kwargs), nbytes, flags | comm.flags)
+        else:
+            recorder.other()
+
+    return describe
+
+
+def isend(flags: int = 0) -> Describe:
+    """Describe a nonblocking send of a buffer."""
+
+    def describe(recorder: Recorder, result: Any, args: Arguments, kwargs: Keywords, _memo: Any) -> None:
+        comm = recorder.comms[args[0]]
+        peer = recorder.peer(_DEST(args, kwargs))
+        nbytes = block_size(recorder.mpi, _BUFFER(args, kwargs)) if peer >= 0 else 0
+        start_send(recorder, result, comm, peer, _TAG(args, kwargs), nbytes, flags)
+
+    return describe
+
+
+def start_send(
+    recorder: Recorder, request: Any, comm: Communicator, peer: int, tag: int, nbytes: int, flags: int
+) -> None:
+    """Write a nonblocking send and remember its request."""
+    if not comm.known:
+        return unmodelled(recorder, request)
+    serial = recorder.requests.serial()
+    row = recorder.emit(Op.ISEND, comm.index, peer, tag, nbytes, flags | comm.flags, serial)
+    recorder.requests.add(request, Pending(request.handle, (serial,), (row,), flags=flags | comm.flags))
+    return None
+
+
+def unmodelled(recorder: Recorder, request: Any) -> None:
+    """Write a nonblocking call that the simulator does not model, and remember its request."""
+    recorder.other()
+    recorder.requests.add(request, Pending(request.handle, ()))
+
+
+class Selection:
+    """Where a receive or probe names its source, tag and status, and how it asks for a status it lacks."""
+
+    def __init__(self, source: int = 2, names: tuple[str, str] = ("source", "tag"), gap: int = 1) -> None:
+        self.source = argument(source, names[0])
+        self.tag = argument(source + gap, names[1])
+        self.status_place = source + gap + 1
+        self.status = argument(self.status_place, "status")
+
+    def wanted(self, recorder: Recorder, args: Arguments, kwargs: Keywords) -> tuple[int, int, int]:
+        """Return source, tag and wildcard flags."""
+        source, tag = self.source(args, kwargs), self.tag(args, kwargs)
+        mpi, flags = recorder.mpi, 0
+        if source is None or source == mpi.ANY_SOURCE:
+            source, flags = ANY, int(Flag.ANY_SOURCE)
+        else:
+            source = recorder.peer(source)
+        if tag is None or tag == mpi.ANY_TAG:
+            tag, flags = ANY, flags | Flag.ANY_TAG
+        return source, tag, flags
+
+    def ask(self, recorder: Recorder, args: Arguments, kwargs: Keywords) -> tuple[Arguments, Keywords, Any]:
+        """Give a wildcard call a status if it has none; the memo is the status."""
+        status = self.status(args, kwargs)
+        if status is None and self.wanted(recorder, args, kwargs)[2]:
+            status = recorder.mpi.Status()
+            args, kwargs = put(args, kwargs, self.status_place, "status", status)
+        return args, kwargs, status
+
+    def matched(
+        self, recorder: Recorder, args: Arguments, kwargs: Keywords, status: Any
+    ) -> tuple[int, int, int]:
+        """Return source and tag as matched, and wildcard flags."""
+        source, tag, flags = self.wanted(recorder, args, kwargs)
+        if flags and status is not None:
+            source = recorder.peer(status.source) if source == ANY else source
+            tag = max(status.tag, 0) if tag == ANY else tag
+        return source, tag, flags
+
+
+RECV, PROBE, CLASS_PROBE = Selection(2), Selection(1), Selection(2)
+SENDRECV = Selection(5, ("source", "recvtag"))
+REPLACE = Selection(4, ("source", "recvtag"))
+
+
+def recv(flags: int = 0) -> Describe:
+    """Describe a blocking receive."""
+
+    def describe(recorder: Recorder, _result: Any, args: Arguments, kwargs: Keywords, status: Any) -> None:
+        comm = recorder.comms[args[0]]
+        if comm.known:
+            source, tag, wild = RECV.matched(recorder, args, kwargs, status)
+            recorder.emit(Op.RECV, comm.index, source, max(tag, 0), 0, wild | flags | comm.flags)
+        else:
+            recorder.other()
+
+    return describe
+
+
+def irecv(flags: int = 0) -> Describe:
+    """Describe a nonblocking receive."""
+
+    def describe(recorder: Recorder, result: Any, args: Arguments, kwargs: Keywords, _memo: Any) -> None:
+        source, tag, wild = RECV.wanted(recorder, args, kwargs)
+        start_recv(recorder, result, recorder.comms[args[0]], source, tag, wild | flags)
+
+    return describe
+
+
+def start_recv(
+    recorder: Recorder, request: Any, comm: Communicator, source: int, tag: int, flags: int, sent: tuple[int, ...] = ()
+) -> None:
+    """Write a nonblocking receive and remember its request.
+
+    Args:
+        sent: The serial of the send that shares the request, after Isendrecv.
+    """
+    if not comm.known:
+        return unmodelled(recorder, request)
+    flags |= comm.flags
+    serial = recorder.requests.serial()
+    row = recorder.emit(Op.IRECV, comm.index, source, tag, 0, flags, serial)
+    wildcard = row if flags & (Flag.ANY_SOURCE | Flag.ANY_TAG) else -1
+    recorder.requests.add(request, Pending(request.handle, (serial, *sent), (row,), wildcard, flags))
+    return None
+
+
+def sendrecv(select: Selection) -> Describe:
+    """Describe a Sendrecv: a receive posted, a send started, and the wait for both."""
+    dest, sendtag, buffer = argument(2, "dest"), argument(3, "sendtag", 0), argument(1, "sendbuf")
+    replaced = argument(1, "buf")
+
+    def describe(recorder: Recorder, _result: Any, args: Arguments, kwargs: Keywords, status: Any) -> None:
+        comm = recorder.comms[args[0]]
+        if not comm.known:
+            return recorder.other()
+        peer = recorder.peer(dest(args, kwargs))
+        message = (replaced if select is REPLACE else buffer)(args, kwargs)
+        nbytes = block_size(recorder.mpi, message) if peer >= 0 else 0
+        exchange(
+            recorder, comm, peer, sendtag(args, kwargs), nbytes, *select.matched(recorder, args, kwargs, status)
+        )
+        return None
+
+    return describe
+
+
+def exchange(
+    recorder: Recorder, comm: Communicator, dest: int, sendtag: int, nbytes: int, source: int, recvtag: int,
+    wild: int = 0, flags: int = 0,
+) -> None:  # fmt: skip
+    """Write a send and a receive that wait for each other."""
+    flags |= comm.flags
+    receive, sent = recorder.requests.serial(), recorder.requests.serial()
+    recorder.emit(Op.IRECV, comm.index, source, max(recvtag, 0), 0, wild | flags, receive)
+    recorder.emit(Op.ISEND, comm.index, dest, sendtag, nbytes, flags, sent)
+    recorder.emit(Op.WAIT, comm.index, extras=(receive, sent), flags=flags)
+
+
+def isendrecv(select: Selection) -> Describe:
+    """Describe an Isendrecv: two ops behind one request."""
+    dest, sendtag = argument(2, "dest"), argument(3, "sendtag", 0)
+    buffer, replaced = argument(1, "sendbuf"), argument(1, "buf")
+
+    def describe(recorder: Recorder, result: Any, args: Arguments, kwargs: Keywords, _memo: Any) -> None:
+        comm = recorder.comms[args[0]]
+        if not comm.known:
+            return unmodelled(recorder, result)
+        peer = recorder.peer(dest(args, kwargs))
+        message = (replaced if select is REPLACE else buffer)(args, kwargs)
+        nbytes = block_size(recorder.mpi, message) if peer >= 0 else 0
+        source, tag, wild = select.wanted(recorder, args, kwargs)
+        serial = recorder.requests.serial()
+        recorder.emit(Op.ISEND, comm.index, peer, sendtag(args, kwargs), nbytes, comm.flags, serial)
+        start_recv(recorder, result, comm, source, tag, wild, sent=(serial,))
+        return None
+
+    return describe
+
+
+def probe(select: Selection, *, matched: bool = False, of_class: bool = False) -> Describe:
+    """Describe a probe of any kind; one that finds nothing is a poll.
+
+    Args:
+        matched: Whether the message found is taken out of the queue (Mprobe).
+        of_class: Whether the communicator is the argument after the class.
+    """
+    owner = argument(1, "comm") if of_class else argument(0, "self")
+
+    def describe(recorder: Recorder, result: Any, args: Arguments, kwargs: Keywords, status: Any) -> None:
+        comm = recorder.comms[owner(args, kwargs)]
+        if not comm.known:
+            return recorder.other()
+        if result is None or result is False:
+            source, tag, wild = select.wanted(recorder, args, kwargs)
+            recorder.emit(Op.POLL, comm.index, source, tag, 0, wild | comm.flags)
+            return None
+        source, tag, wild = select.matched(recorder, args, kwargs, status)
+        serial = -1
+        if matched:
+            serial = recorder.requests.serial()
+            recorder.messages[id(result)] = serial
+        op = Op.MPROBE if matched else Op.PROBE
+        recorder.emit(op, comm.index, source, max(tag, 0), 0, wild | comm.flags, serial)
+        return None
+
+    return describe
+
+
+def mrecv(flags: int = 0) -> Describe:
+    """Describe the receive of a matched message."""
+
+    def describe(recorder: Recorder, _result: Any, args: Arguments, _kwargs: Keywords, _memo: Any) -> None:
+        serial = recorder.messages.pop(id(args[0]), None)
+        if serial is None:
+            recorder.emit(Op.LOCAL)  # of no process: nothing moves
+        else:
+            recorder.emit(Op.MRECV, flags=flags, request=serial)
+
+    return describe
+
+
+def imrecv(recorder: Recorder, result: Any, args: Arguments, _kwargs: Keywords, _memo: Any) -> None:
+    """Describe the nonblocking receive of a matched message: the matched probe posted it, the wait ends it."""
+    serial = recorder.messages.pop(id(args[0]), None)
+    recorder.emit(Op.LOCAL)
+    recorder.requests.add(result, Pending(result.handle, () if serial is None else (serial,)))
+
+
+def send_init(flags: int = 0) -> Describe:
+    """Describe the set-up of a persistent send."""
+
+    def describe(recorder: Recorder, result: Any, args: Arguments, kwargs: Keywords, _memo: Any) -> None:
+        comm = recorder.comms[args[0]]
+        peer, tag = recorder.peer(_DEST(args, kwargs)), _TAG(args, kwargs)
+        nbytes = block_size(recorder.mpi, _BUFFER(args, kwargs)) if peer >= 0 else 0
+
+        def start(pending: Pending) -> None:
+            serial = recorder.requests.serial()
+            all_flags = flags | comm.flags | Flag.PERSISTENT
+            row = recorder.emit(Op.ISEND, comm.index, peer, tag, nbytes, all_flags, serial)
+            pending.serials, pending.rows, pending.flags = (serial,), (row,), all_flags
+
+        persistent(recorder, result, start if comm.known else None)
+
+    return describe
+
+
+def recv_init(recorder: Recorder, result: Any, args: Arguments, kwargs: Keywords, _memo: Any) -> None:
+    """Describe the set-up of a persistent receive."""
+    comm = recorder.comms[args[0]]
+    source, tag, wild = RECV.wanted(recorder, args, kwargs)
+
+    def start(pending: Pending) -> None:
+        serial = recorder.requests.serial()
+        flags = wild | comm.flags | Flag.PERSISTENT
+        row = recorder.emit(Op.IRECV, comm.index, source, tag, 0, flags, serial)
+        pending.serials, pending.rows, pending.flags = (serial,), (row,), flags
+        pending.wildcard = row if wild else -1
+
+    persistent(recorder, result, start if comm.known else None)
+
+
+def persistent(recorder: Recorder, request: Any, start: Callable[[Pending], None] | None) -> None:
+    """Write the set-up of a persistent request; without ``start`` its starts are not modelled."""
+    recorder.emit(Op.LOCAL)
+    pending = recorder.requests.add(request, Pending(request.handle, ()))
+    pending.active = False
+    pending.start = start or _start_unmodelled(recorder)
+
+
+def _start_unmodelled(recorder: Recorder) -> Callable[[Pending], None]:
+    def start(_pending: Pending) -> None:
+        recorder.other()
+
+    return start

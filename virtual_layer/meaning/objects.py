@@ -1,0 +1,252 @@
+"""Lower-case calls: pickled objects, as the messages in which mpi4py really sends them.
+
+A broadcast sends a size and then the pickle; a gather gathers sizes and then pickles; a reduction is a binomial tree
+of messages over a private duplicate of the communicator, each a size and a pickle. (With ``mpi4py.rc.fast_reduce``
+off it is a gather, and a scatter after a scan.) Not recorded: the making of that duplicate at the first reduction.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from clue.trace.ops import Flag, Op
+from virtual_layer.communicators import Communicator
+from virtual_layer.meaning.arguments import Arguments, Keywords, argument, put
+from virtual_layer.meaning.collectives import Share, neighborhood, neighbors
+from virtual_layer.meaning.messages import SENDRECV, Describe, Selection, exchange, start_send
+from virtual_layer.pickles import Parcels
+from virtual_layer.recorder import Recorder
+
+#: Bytes of a size as mpi4py sends it ahead of a pickle (MPI_COUNT).
+SIZE = 8
+_PICKLED = int(Flag.PICKLED)
+_DEST, _TAG = argument(2, "dest"), argument(3, "tag", 0)
+
+
+def watch(recorder: Recorder, args: Arguments, kwargs: Keywords) -> tuple[Arguments, Keywords, Parcels]:
+    """Note the sizes of pickles during the call."""
+    return args, kwargs, recorder.pickles.begin()
+
+
+def watch_reduction(place: int, name: str = "op") -> Any:
+    """Note the sizes of pickles, and the time of the reduction itself."""
+    reduction = argument(place, name)
+
+    def prepare(recorder: Recorder, args: Arguments, kwargs: Keywords) -> tuple[Arguments, Keywords, Parcels]:
+        parcels = recorder.pickles.begin()
+        function = reduction(args, kwargs)
+        function = recorder.mpi.SUM if function is None else function
+        if callable(function):
+            args, kwargs = put(args, kwargs, place, name, recorder.pickles.timed(function))
+        return args, kwargs, parcels
+
+    return prepare
+
+
+def watch_status(select: Selection) -> Any:
+    """Note the sizes of pickles, and ask for a status."""
+
+    def prepare(recorder: Recorder, args: Arguments, kwargs: Keywords) -> tuple[Arguments, Keywords, Any]:
+        args, kwargs, status = select.ask(recorder, args, kwargs)
+        return args, kwargs, (recorder.pickles.begin(), status)
+
+    return prepare
+
+
+def send(flags: int = 0) -> Describe:
+    """Describe a blocking send of an object."""
+
+    def describe(recorder: Recorder, _result: Any, args: Arguments, kwargs: Keywords, parcels: Parcels) -> None:
+        comm = _sending(recorder, args, parcels)
+        if not comm.known:
+            return recorder.other()
+        peer = recorder.peer(_DEST(args, kwargs))
+        nbytes = sum(parcels.dumped)
+        recorder.emit(Op.SEND, comm.index, peer, _TAG(args, kwargs), nbytes, flags | _PICKLED | comm.flags)
+        return None
+
+    return describe
+
+
+def isend(flags: int = 0) -> Describe:
+    """Describe a nonblocking send of an object."""
+
+    def describe(recorder: Recorder, result: Any, args: Arguments, kwargs: Keywords, parcels: Parcels) -> None:
+        comm = _sending(recorder, args, parcels)
+        peer = recorder.peer(_DEST(args, kwargs))
+        start_send(recorder, result, comm, peer, _TAG(args, kwargs), sum(parcels.dumped), flags | _PICKLED)
+
+    return describe
+
+
+def recv(recorder: Recorder, _result: Any, args: Arguments, kwargs: Keywords, memo: Any) -> None:
+    """Describe a blocking receive of an object."""
+    parcels, status = memo
+    comm = recorder.comms[args[0]]
+    if not comm.known:
+        return recorder.other()
+    source, tag, wild = Selection(2).matched(recorder, args, kwargs, status)
+    recorder.emit(Op.RECV, comm.index, source, max(tag, 0), 0, wild | _PICKLED | comm.flags)
+    recorder.charge(parcels.spent, later=True)
+    return None
+
+
+def sendrecv(recorder: Recorder, _result: Any, args: Arguments, kwargs: Keywords, memo: Any) -> None:
+    """Describe a Sendrecv of objects."""
+    parcels, status = memo
+    comm = _sending(recorder, args, parcels)
+    if not comm.known:
+        return recorder.other()
+    peer, tag = recorder.peer(_DEST(args, kwargs)), argument(3, "sendtag", 0)(args, kwargs)
+    source, recvtag, wild = SENDRECV.matched(recorder, args, kwargs, status)
+    exchange(recorder, comm, peer, tag, sum(parcels.dumped), source, recvtag, wild, _PICKLED)
+    return None
+
+
+def _sending(recorder: Recorder, args: Arguments, parcels: Parcels) -> Communicator:
+    recorder.charge(parcels.spent)
+    return recorder.comms[args[0]]
+
+
+def bcast(parcels: Parcels, root: int) -> list[Share]:
+    """List what a broadcast of an object sends."""
+    payload = sum(parcels.dumped) or sum(parcels.loaded)
+    return [(Op.BCAST, root, SIZE, []), (Op.BCAST, root, payload, [])]
+
+
+def gather(parcels: Parcels, root: int) -> list[Share]:
+    """List what a gather of objects sends."""
+    return [(Op.GATHER, root, SIZE, []), (Op.GATHERV, root, sum(parcels.dumped), [])]
+
+
+def scatter(parcels: Parcels, root: int) -> list[Share]:
+    """List what a scatter of objects sends."""
+    return [(Op.SCATTER, root, SIZE, []), (Op.SCATTERV, root, sum(parcels.loaded), [])]
+
+
+def allgather(parcels: Parcels, _root: int) -> list[Share]:
+    """List what an allgather of objects sends."""
+    return [(Op.ALLGATHER, 0, SIZE, []), (Op.ALLGATHERV, 0, sum(parcels.dumped), [])]
+
+
+def alltoall(parcels: Parcels, _root: int) -> list[Share]:
+    """List what an alltoall of objects sends."""
+    return [(Op.ALLTOALL, 0, SIZE, []), (Op.ALLTOALLV, 0, sum(parcels.dumped), list(parcels.dumped))]
+
+
+def collective(shares: Any, root_place: int = -1) -> Describe:
+    """Describe a collective on objects by the collectives on sizes and bytes that it is made of."""
+    root = argument(root_place, "root", 0)
+
+    def describe(recorder: Recorder, _result: Any, args: Arguments, kwargs: Keywords, parcels: Parcels) -> None:
+        comm = _sending(recorder, args, parcels)
+        if not comm.plain:
+            return recorder.other()
+        _emit(recorder, comm, shares(parcels, root(args, kwargs) if root_place > 0 else 0))
+        return None
+
+    return describe
+
+
+def neighbor(*, alltoall: bool) -> Describe:
+    """Describe a neighbourhood collective on objects."""
+
+    def describe(recorder: Recorder, _result: Any, args: Arguments, _kwargs: Keywords, parcels: Parcels) -> None:
+        comm = _sending(recorder, args, parcels)
+        if not comm.plain:
+            return recorder.other()
+        sources, destinations = neighbors(comm, args[0])
+        sizes = parcels.dumped if alltoall else [sum(parcels.dumped)] * len(destinations)
+        heads = neighborhood(sources, destinations, [SIZE] * len(destinations))
+        _emit(recorder, comm, [heads, neighborhood(sources, destinations, sizes)])
+        return None
+
+    return describe
+
+
+def _emit(recorder: Recorder, comm: Communicator, shares: list[Share]) -> None:
+    for op, root, nbytes, listed in shares:
+        recorder.emit(op, comm.index, root, 0, nbytes, _PICKLED, extras=listed)
+
+
+class Tree:
+    """The messages of a reduction of objects, in mpi4py's order, with the sizes of this rank's pickles."""
+
+    def __init__(self, recorder: Recorder, owner: Communicator, parcels: Parcels) -> None:
+        self._recorder = recorder
+        self._owner = owner
+        self._comm = recorder.comms.for_objects(owner)
+        self._dumped = iter(parcels.dumped)
+        self._rank, self._size = owner.rank, len(owner.group)
+        next(self._dumped, None)  # every reduction begins with a copy of the object, by pickling it
+
+    def reduce(self, root: int) -> None:
+        """Reduce along a binomial tree to rank 0, which sends the result to the root."""
+        mask = 1
+        while mask < self._size:
+            if self._rank & mask:
+                self._send((self._rank & ~mask) % self._size)
+            elif self._rank | mask < self._size:
+                self._receive(self._rank | mask)
+            mask <<= 1
+        if root != 0 and self._rank == 0:
+            self._send(root)
+        elif root != 0 and self._rank == root:
+            self._receive(0)
+
+    def broadcast(self, loaded: list[int]) -> None:
+        """Broadcast the result of rank 0, which every rank has read last."""
+        _emit(self._recorder, self._comm, [(Op.BCAST, 0, SIZE, []), (Op.BCAST, 0, (loaded or [0])[-1], [])])
+
+    def scan(self) -> None:
+        """Exchange partial results along the dimensions of a hypercube."""
+        mask = 1
+        while mask < self._size:
+            partner = self._rank ^ mask
+            if partner < self._size:
+                for nbytes in (SIZE, next(self._dumped, 0)):
+                    exchange(self._recorder, self._comm, partner, 0, nbytes, partner, 0, 0, _PICKLED)
+            mask <<= 1
+
+    def _send(self, dest: int) -> None:
+        for nbytes in (SIZE, next(self._dumped, 0)):
+            self._recorder.emit(Op.SEND, self._comm.index, dest, 0, nbytes, _PICKLED)
+
+    def _receive(self, source: int) -> None:
+        for _ in range(2):
+            self._recorder.emit(Op.RECV, self._comm.index, source, 0, 0, _PICKLED)
+
+
+def reduction(kind: str, root_place: int = -1) -> Describe:
+    """Describe reduce, allreduce, scan or exscan of objects."""
+    root_of = argument(root_place, "root", 0)
+
+    def describe(recorder: Recorder, _result: Any, args: Arguments, kwargs: Keywords, parcels: Parcels) -> None:
+        comm = _sending(recorder, args, parcels)
+        if not comm.plain:
+            return recorder.other()
+        root = root_of(args, kwargs) if kind == "reduce" else 0
+        if not recorder.fast_reduce:
+            _emit(recorder, comm, _naive(kind, parcels, root))
+            return None
+        tree = Tree(recorder, comm, parcels)
+        if kind in ("scan", "exscan"):
+            tree.scan()
+        else:
+            tree.reduce(root)
+        if kind == "allreduce":
+            tree.broadcast(parcels.loaded)
+        if len(comm.group) == 1 and kind != "allreduce":
+            recorder.emit(Op.LOCAL)
+        return None
+
+    return describe
+
+
+def _naive(kind: str, parcels: Parcels, root: int) -> list[Share]:
+    if kind == "allreduce":
+        return allgather(parcels, 0)
+    mine = Parcels()
+    mine.dumped = parcels.dumped[:1]
+    mine.loaded = parcels.loaded[-1:]
+    return gather(mine, root) if kind == "reduce" else gather(mine, 0) + scatter(mine, 0)

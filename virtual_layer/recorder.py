@@ -1,0 +1,201 @@
+"""Recording: what one rank does becomes rows. Knows nothing of MPI calls; :mod:`virtual_layer.meaning` does.
+
+A burst is the CPU time of the calling thread between two calls. The recorder reads that clock when a call begins
+and when all its own work for the call is over, so neither MPI's time nor its own is in a burst.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from threading import RLock, get_ident
+from time import perf_counter_ns, thread_time_ns
+from typing import Any
+
+from clue.trace.ops import ANY, NO_REQUEST, PROC_NULL, Flag, Op
+from virtual_layer.communicators import Communicators
+from virtual_layer.pickles import Pickles
+from virtual_layer.requests import Pending, Requests
+from virtual_layer.rows import ExtraFile, RowFile
+
+#: Whether a call that cannot be read is an error: for tests of the layer itself.
+STRICT = "VIRTUAL_LAYER_STRICT" in os.environ
+
+
+def _settings(mpi: Any) -> Any:
+    return sys.modules[mpi.__name__.rpartition(".")[0]].rc
+
+
+class Recorder:
+    """The rows of one rank while it runs.
+
+    Attributes:
+        mpi: The module ``mpi4py.MPI``.
+        on: Whether calls are being recorded.
+        lost: Why recording stopped early, or ``""``.
+        comms: Its communicators.
+        requests: Its requests.
+        messages: Serial numbers of matched messages not yet received, by Python object.
+        pickles: Sizes of pickled objects.
+        worlds: Keys of the worlds it spawned, in order.
+        faults: Number of calls that could not be read and were recorded as not modelled.
+    """
+
+    def __init__(self, mpi: Any, stem: Path, world: str) -> None:
+        self.mpi = mpi
+        self.lost = ""
+        self.comms = Communicators(mpi, world)
+        self.requests = Requests()
+        self.messages: dict[int, int] = {}
+        self.pickles = Pickles(mpi)
+        self.worlds: list[str] = []
+        self.faults = 0
+        self.fast_reduce = bool(getattr(_settings(mpi), "fast_reduce", True))
+        self.spawn_folder = stem.parent
+        self.on_abort: Callable[[str], None] = lambda _why: None
+        self.regions: dict[str, int] = {"": 0}
+        self.flops: dict[int, float] = {}
+        self.lock = RLock()
+        self.inside: set[int] = set()
+        self.rows = RowFile(stem.with_suffix(".rows"))
+        self._extras = ExtraFile(stem.with_suffix(".extras"))
+        self._stack: list[int] = []
+        self._region = 0
+        self._null = mpi.PROC_NULL
+        self._owed: dict[int, int] = {}
+        self._stamp = (0, 0, 0, 0, 0)
+        self.origin = perf_counter_ns()
+        self.last: dict[int, int] = {get_ident(): thread_time_ns()}
+        self.on = True
+
+    def restart(self) -> None:
+        """Begin the first burst now."""
+        self.origin = perf_counter_ns()
+        self._stamp = (0, 0, 0, 0, 0)
+        self.last.clear()  # the wrappers hold this very dictionary
+        self.last[get_ident()] = thread_time_ns()
+
+    def seen(self) -> float:
+        """Return the CPU time of all threads that called MPI, seconds."""
+        return sum({**self.last, get_ident(): thread_time_ns()}.values()) * 1e-9
+
+    # Calls, from virtual_layer.interpose
+
+    def open_call(self, call: int, thread: int, cpu: int, begin: int, end: int) -> None:
+        """Say which call the next rows belong to and when it ran."""
+        burst = cpu - self.last.get(thread, cpu)
+        if thread in self._owed:
+            burst += self._owed.pop(thread)
+        self._stamp = (burst if burst > 0 else 0, begin - self.origin, end - begin, call, 0)
+
+    # Rows, from virtual_layer.meaning
+
+    def emit(
+        self, op: int, comm: int = 0, peer: int = 0, tag: int = 0, nbytes: int = 0, flags: int = 0,
+        request: int = NO_REQUEST, extras: Sequence[int] = (),
+    ) -> int:  # fmt: skip
+        """Write a row of the present call; returns its number."""
+        burst, begin, took, call, continued = self._stamp
+        extra = 0
+        try:
+            if extras:
+                extra = self._extras.append(list(extras))
+            row = self.rows.append(
+                burst, begin, took, nbytes, peer, tag, comm, request, extra, len(extras), call, self._region,
+                flags | continued, op,
+            )  # fmt: skip
+        except OSError as error:
+            self.stop(error.strerror or str(error))
+            return -1
+        self._stamp = (0, begin, 0, call, Flag.CONTINUED)
+        return row
+
+    def charge(self, nanoseconds: int, *, later: bool = False) -> None:
+        """Count CPU time spent within a call, pickling for instance, as computation before it or after it."""
+        if later:
+            thread = get_ident()
+            self._owed[thread] = self._owed.get(thread, 0) + nanoseconds
+        else:
+            self._stamp = (self._stamp[0] + nanoseconds, *self._stamp[1:])
+
+    def other(self) -> None:
+        """Write the present call as one that the simulator does not model."""
+        self.emit(Op.OTHER)
+
+    def misread(self) -> None:
+        """Never let a call that cannot be read disturb the program: it counts as not modelled."""
+        if STRICT:
+            raise
+        self.faults += 1
+        self.other()
+
+    def peer(self, rank: int) -> int:
+        """Translate a partner as MPI names it."""
+        return rank if rank >= 0 else PROC_NULL if rank == self._null else ANY
+
+    def complete(self, pending: Pending, status: Any) -> None:
+        """Complete the row of a receive with what it matched, once its request is complete."""
+        if status is None or self.lost:
+            return
+        if pending.cancelled and status.Is_cancelled():
+            for row in pending.rows:
+                self.rows.flag(row, pending.flags | Flag.CANCELLED)
+                self.rows.complete(row, PROC_NULL, 0)
+        elif pending.wildcard >= 0:
+            tag = status.tag
+            self.rows.complete(pending.wildcard, self.peer(status.source), tag if tag >= 0 else 0)
+
+    # Regions
+
+    def enter_region(self, name: str) -> None:
+        """Begin a region: the burst so far belongs to the one before."""
+        with self.lock:
+            self._end_burst("region")
+            self._stack.append(self._region)
+            self._region = self.regions.setdefault(name, len(self.regions))
+
+    def leave_region(self, flops: float) -> None:
+        """End the region."""
+        with self.lock:
+            self._end_burst("region")
+            if flops:
+                self.flops[self._region] = self.flops.get(self._region, 0.0) + flops
+            self._region = self._stack.pop() if self._stack else 0
+
+    def _end_burst(self, _why: str) -> None:
+        thread, cpu, now = get_ident(), thread_time_ns(), perf_counter_ns()
+        if not self.on:
+            return
+        self.open_call(0, thread, cpu, now, now)
+        if self._stamp[0]:
+            self.emit(Op.COMPUTE)
+        self.last[thread] = thread_time_ns()
+
+    # The end
+
+    def stop(self, why: str) -> None:
+        """Give up recording and let the program go on."""
+        if not self.lost:
+            self.lost = why
+            self.on = False
+            sys.stderr.write(f"virtual_layer: recording stops, the program goes on: {why}\n")
+
+    def close(self) -> None:
+        """Write the last burst and close the files."""
+        with self.lock:
+            self._end_burst("end")
+            self.on = False
+            if not self.lost:
+                self._give_up_unmatched()
+            try:
+                self._extras.close()
+            except OSError as error:
+                self.stop(error.strerror or str(error))
+            self.rows.close()
+
+    def _give_up_unmatched(self) -> None:
+        for pending in self.requests:
+            if pending.wildcard >= 0 and pending.active:
+                self.rows.flag(pending.wildcard, pending.flags | Flag.CANCELLED)

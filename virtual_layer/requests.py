@@ -1,0 +1,93 @@
+"""Requests and matched messages on their way, from the call that made them to the call that completes them.
+
+They are known by the Python object, not by the MPI handle: an MPI library may hand out one handle for many
+requests that are complete already.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+
+class Pending:
+    """A request on its way.
+
+    Attributes:
+        serials: Numbers of its ops within the rank: none if the simulator does not model it, two after Isendrecv.
+        rows: Its rows, those to be marked if it is cancelled.
+        wildcard: Row of the receive whose partner is not known yet, or -1.
+        flags: Flags of that row.
+        start: For a persistent request, what writes the rows of a start; returns the serials.
+        active: Whether a persistent request is started.
+    """
+
+    __slots__ = ("active", "cancelled", "flags", "handle", "rows", "serials", "start", "wildcard")
+
+    def __init__(
+        self, handle: int, serials: tuple[int, ...], rows: tuple[int, ...] = (), wildcard: int = -1, flags: int = 0
+    ) -> None:
+        self.handle = handle
+        self.serials = serials
+        self.rows = rows
+        self.wildcard = wildcard
+        self.flags = flags
+        self.cancelled = False
+        self.active = True
+        self.start: Callable[[Pending], None] | None = None
+
+    @property
+    def curious(self) -> bool:
+        """Whether its completion must be looked at: for what a receive matched, or whether it was cancelled."""
+        return self.wildcard >= 0 or self.cancelled
+
+
+class Requests:
+    """The pending requests of one rank."""
+
+    def __init__(self) -> None:
+        self._pending: dict[int, Pending] = {}
+        self._serials = 0
+
+    def serial(self) -> int:
+        """Return the next serial number."""
+        serial = self._serials
+        self._serials = serial + 1
+        return serial
+
+    def add(self, request: Any, pending: Pending) -> Pending:
+        """Remember a request object."""
+        self._pending[id(request)] = pending
+        return pending
+
+    def find(self, request: Any) -> Pending | None:
+        """Return what is known of a request object, or ``None`` if it is null or never seen."""
+        pending = self._pending.get(id(request))
+        handle = request.handle
+        if pending is not None and pending.handle == handle:
+            return pending
+        return self._find_copy(handle) if request else None
+
+    def forget(self, request: Any, pending: Pending) -> None:
+        """Drop a completed request; a persistent one rests until its next start."""
+        if pending.start is not None:
+            pending.active = False
+        else:
+            self.remove(request, pending)
+
+    def __iter__(self) -> Iterator[Pending]:
+        return iter(list(self._pending.values()))
+
+    def remove(self, request: Any, pending: Pending) -> None:
+        """Drop a request, persistent or not."""
+        if self._pending.get(id(request)) is pending:
+            del self._pending[id(request)]
+        else:
+            self._pending = {key: each for key, each in self._pending.items() if each is not pending}
+
+    def _find_copy(self, handle: int) -> Pending | None:
+        # Another object for the same request, e.g. MPI.Request(request): rare, so it may take a look at all.
+        for pending in self._pending.values():
+            if pending.handle == handle:
+                return pending
+        return None

@@ -1,0 +1,123 @@
+"""Rows on disk while a program is recorded: written in place, so that a killed rank keeps all it did.
+
+A file grows window by window; each window is allocated on disk before it is mapped, so that a full disk is an
+error at that moment (``OSError``) and never a signal later. A row never written reads as op code 0.
+"""
+
+from __future__ import annotations
+
+import mmap
+import os
+import struct
+from array import array
+from pathlib import Path
+
+from clue.trace.ops import COLUMNS, ROW
+
+#: Bytes mapped at a time: what recording adds to a rank's memory.
+WINDOW = 1 << 18
+_FORMAT = "<" + "".join(code for _, _, code in COLUMNS)
+
+
+def field_offset(name: str) -> int:
+    """Return where a field begins within a row."""
+    names = [column for column, _, _ in COLUMNS]
+    return struct.calcsize(_FORMAT[: names.index(name) + 1])
+
+
+_MATCHED = struct.Struct("<ii")
+_FLAGS = struct.Struct("<H")
+_PEER, _FLAGS_AT = field_offset("peer"), field_offset("flags")
+
+
+class RowFile:
+    """The rows of one rank, appended one by one."""
+
+    def __init__(self, path: Path) -> None:
+        self._descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_TRUNC, 0o644)
+        self._base = -WINDOW
+        self._at = WINDOW
+        self._window: mmap.mmap | None = None
+
+    @property
+    def count(self) -> int:
+        """Number of rows written."""
+        return (self._base + self._at) // ROW.size
+
+    def append(self, *fields: int) -> int:
+        """Write a row; returns its number.
+
+        Raises:
+            OSError: If the disk is full.
+        """
+        at = self._at
+        if at == WINDOW:
+            self._next_window()
+            at = 0
+        ROW.pack_into(self._window, at, *fields)  # type: ignore[arg-type]
+        self._at = at + ROW.size
+        return (self._base + at) // ROW.size
+
+    def complete(self, row: int, peer: int, tag: int) -> None:
+        """Fill in what a receive matched."""
+        self._write(row * ROW.size + _PEER, _MATCHED.pack(peer, tag))
+
+    def flag(self, row: int, flags: int) -> None:
+        """Replace a row's flags."""
+        self._write(row * ROW.size + _FLAGS_AT, _FLAGS.pack(flags))
+
+    def close(self) -> None:
+        """Cut the file to the rows written."""
+        rows = self.count
+        if self._window is not None:
+            self._window.close()
+            self._window = None
+        os.ftruncate(self._descriptor, rows * ROW.size)
+        os.close(self._descriptor)
+
+    def _next_window(self) -> None:
+        base = self._base + WINDOW
+        os.posix_fallocate(self._descriptor, base, WINDOW)
+        window = mmap.mmap(self._descriptor, WINDOW, offset=base)
+        if self._window is not None:
+            self._window.close()
+        self._window, self._base, self._at = window, base, 0
+
+    def _write(self, offset: int, data: bytes) -> None:
+        os.pwrite(self._descriptor, data, offset)
+
+
+class ExtraFile:
+    """Lists that do not fit a row, appended as 64-bit integers."""
+
+    def __init__(self, path: Path) -> None:
+        self._descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o644)
+        self._pending = array("q")
+        self._written = 0
+
+    def append(self, entries: list[int]) -> int:
+        """Add entries; returns where they begin.
+
+        Raises:
+            OSError: If the disk is full.
+        """
+        begin = self._written + len(self._pending)
+        self._pending.extend(entries)
+        if len(self._pending) >= 8192:
+            self.flush()
+        return begin
+
+    def flush(self) -> None:
+        """Write what is pending."""
+        data = memoryview(self._pending.tobytes())
+        self._written += len(self._pending)
+        del self._pending[:]
+        while data:
+            data = data[os.write(self._descriptor, data) :]
+
+    def close(self) -> None:
+        """Write what is pending and close."""
+        try:
+            self.flush()
+        finally:
+            os.close(self._descriptor)

@@ -1,0 +1,356 @@
+"""One rank's recording from MPI's initialisation to the end of the program, and the files it leaves.
+
+::
+
+    TRACE/parts/w0-r00003.rows      rows as they are written (virtual_layer.rows)
+                w0-r00003.extras    lists that do not fit a row
+                w0-r00003.json      written at the start: who this is; later, why it ended early
+                w0-r00003.end.json  written at the end: communicators, regions, memory, …
+                <world>.spawn.json  who the parents of a spawned world are
+
+Ranks wait for nobody at the end; rank 0 of the first world looks for the others' files and packs the trace.
+"""
+
+from __future__ import annotations
+
+import atexit
+import json
+import os
+import platform
+import resource
+import shutil
+import socket
+import sys
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from statistics import median
+from typing import Any
+
+from clue.errors import RecordError
+from virtual_layer import interpose, regions
+from virtual_layer.catalogue import CALLS, Call, title
+from virtual_layer.communicators import Communicator, Identity
+from virtual_layer.recorder import Recorder
+from virtual_layer.rows import RowFile
+from virtual_layer.spawning import announcement
+
+PARTS = "parts"
+FIRST_WORLD = "w0"
+#: Room for the reason of an early end, in place, so that it can be written on a full disk.
+_ROOM = 2048
+
+
+@dataclass(frozen=True, slots=True)
+class Assignment:
+    """What is to be recorded where.
+
+    Attributes:
+        target: Folder of the trace.
+        program: As the user named it.
+        arguments: Its arguments.
+        settings: Environment variables that the layer set.
+        child: Paper with the parents of a spawned world, or ``None``.
+    """
+
+    target: Path
+    program: str
+    arguments: tuple[str, ...]
+    settings: Mapping[str, str] = field(default_factory=dict)
+    child: Path | None = None
+
+
+class Session:
+    """A rank's recording."""
+
+    def __init__(self, assignment: Assignment) -> None:
+        self._assignment = assignment
+        self._folder = assignment.target / PARTS
+        self._recorder: Recorder | None = None
+        self._process = os.getpid()
+        self._fault = ""
+        self._began = time.perf_counter()
+        self._described = b""
+
+    @property
+    def began(self) -> bool:
+        """Whether the program initialised MPI."""
+        return self._recorder is not None
+
+    def watch(self, mpi: Any) -> None:
+        """Begin as soon as MPI is initialised: now, or when the program does it."""
+        if mpi.Is_initialized() and not mpi.Is_finalized():
+            self._begin(mpi)
+            return
+        for name in ("Init", "Init_thread"):
+            setattr(mpi, name, self._begin_after(mpi, getattr(mpi, name)))
+
+    def _begin_after(self, mpi: Any, initialise: Any) -> Any:
+        def initialised(*args: Any, **kwargs: Any) -> Any:
+            result = initialise(*args, **kwargs)
+            if self._recorder is None:
+                self._begin(mpi)
+            return result
+
+        return initialised
+
+    def _begin(self, mpi: Any) -> None:
+        world, parents = self._origin()
+        rank = mpi.COMM_WORLD.Get_rank()
+        self._prepare_folder(mpi, first=rank == 0 and self._assignment.child is None)
+        self._stem = self._folder / f"{world}-r{rank:05d}"
+        recorder = self._recorder = Recorder(mpi, self._stem, world)
+        recorder.on_abort = self.fail
+        self._introduce(recorder)
+        if self._assignment.child is not None:
+            recorder.comms.join(
+                mpi.Comm.Get_parent(), "Spawn", world, recorder.comms.world.group, [(w, r) for w, r in parents]
+            )
+        self._overhead = overhead(recorder, self._stem) if rank == 0 else 0.0
+        interpose.interpose(mpi, recorder)
+        self._follow_pickle(mpi, recorder)
+        regions.listen(recorder)
+        atexit.register(self.finish)
+        recorder.restart()
+
+    def _follow_pickle(self, mpi: Any, recorder: Recorder) -> None:
+        plain = mpi.Pickle.__init__
+
+        def set_up(pickle: Any, *args: Any, **kwargs: Any) -> None:
+            (recorder.pickles.watch if pickle is mpi.pickle else plain.__get__(pickle))(*args, **kwargs)
+
+        interpose.replace(mpi.Pickle, "__init__", set_up)
+
+    def _origin(self) -> tuple[str, list[Identity]]:
+        if self._assignment.child is None:
+            return FIRST_WORLD, []
+        paper = json.loads(self._assignment.child.read_text())
+        return paper["world"], paper["parents"]
+
+    def _prepare_folder(self, mpi: Any, *, first: bool) -> None:
+        """Empty the target once, and let all ranks know that it is ready or why it is not."""
+        fault = None
+        if first:
+            try:
+                clear_target(self._assignment.target)
+                self._folder.mkdir(parents=True)
+            except OSError as error:
+                fault = f"{self._assignment.target}: trace must be writable, got {error.strerror or error}"
+            except RecordError as error:
+                fault = str(error)
+        fault = mpi.COMM_WORLD.bcast(fault)
+        if fault is not None:
+            raise RecordError(fault)
+
+    def _introduce(self, recorder: Recorder) -> None:
+        mpi = recorder.mpi
+        facts = {
+            "world": recorder.comms.world_key,
+            "rank": recorder.comms.world.rank,
+            "size": len(recorder.comms.world.group),
+            "host": socket.gethostname(),
+            "process": os.getpid(),
+            "started": time.time_ns(),
+            "program": self._assignment.program,
+            "arguments": self._assignment.arguments,
+            "settings": dict(self._assignment.settings),
+            "mpi": mpi.Get_library_version().strip().rstrip("\0").splitlines()[0],
+            "python": platform.python_version(),
+            "processor": processor(),
+            "clock": "CPU time of the thread (CLOCK_THREAD_CPUTIME_ID)",
+            "calls": [title(call) for call in CALLS],
+            "fault": "",
+        }
+        self._described = json.dumps(facts).encode() + b" " * _ROOM
+        self._stem.with_suffix(".json").write_bytes(self._described)
+
+    def fail(self, why: str) -> None:
+        """Say in the trace why this rank did not end well; needs no room on the disk."""
+        if self._recorder is None or self._fault or os.getpid() != self._process:
+            return
+        self._fault = why
+        facts = json.loads(self._described)
+        facts["fault"] = why[: _ROOM // 8]
+        data = json.dumps(facts).encode().ljust(len(self._described))
+        descriptor = os.open(self._stem.with_suffix(".json"), os.O_WRONLY)
+        os.pwrite(descriptor, data, 0)
+        os.close(descriptor)
+
+    def finish(self) -> None:
+        """End the recording, and pack the trace if this is the first rank and all others ended."""
+        recorder = self._recorder
+        if recorder is None or os.getpid() != self._process:
+            return
+        regions.ignore(recorder)
+        wall = time.perf_counter() - self._began
+        recorder.close()
+        if recorder.lost:
+            self.fail(recorder.lost)
+        elif not self._fault:
+            self._conclude(recorder, wall)
+        if recorder.comms.me == (FIRST_WORLD, 0):
+            self._pack(recorder)
+
+    def _conclude(self, recorder: Recorder, wall: float) -> None:
+        groups: dict[tuple[Identity, ...], int] = {}
+        facts = {
+            "rows": recorder.rows.count,
+            "communicators": [_describe(each, recorder.comms.world_key, groups) for each in recorder.comms.table],
+            "groups": [_compact(group, recorder.comms.world_key) for group in groups],
+            "regions": list(recorder.regions),
+            "flops": {str(region): flops for region, flops in recorder.flops.items()},
+            "worlds": recorder.worlds,
+            "peak_memory": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024,
+            "cpu": time.process_time(),
+            "wall": wall,
+            "overhead": self._overhead,
+            "notes": self._notes(recorder),
+        }
+        final, draft = self._stem.with_suffix(".end.json"), self._stem.with_suffix(".end.draft")
+        try:
+            draft.write_text(json.dumps(facts))
+            draft.rename(final)
+        except OSError as error:
+            recorder.stop(error.strerror or str(error))
+            self.fail(recorder.lost)
+
+    def _notes(self, recorder: Recorder) -> list[str]:
+        notes = []
+        if recorder.faults:
+            notes.append(f"{recorder.faults} calls could not be read and count as not modelled")
+        whole = time.process_time()
+        apart = whole - recorder.seen()
+        if apart > 0.5 and apart > 0.1 * whole:
+            notes.append(
+                f"other threads than those that call MPI used {apart:.3g} s of CPU time, which no burst contains"
+            )
+        return notes
+
+    def _pack(self, recorder: Recorder) -> None:
+        from clue.trace import pack  # noqa: PLC0415 - needs numpy, which only this rank at its end does
+
+        try:
+            if self._fault or not _await(self._folder, recorder):
+                sys.stderr.write(f"virtual_layer: {pack.describe_incomplete(self._assignment.target)}\n")
+            else:
+                pack.pack(self._assignment.target)
+        except Exception as error:
+            sys.stderr.write(f"virtual_layer: {error}\n")
+
+
+def clear_target(target: Path) -> None:
+    """Remove an earlier trace at the target.
+
+    Raises:
+        RecordError: If something else is there.
+    """
+    if target.is_dir() and ((target / "head.json").exists() or (target / PARTS).exists() or not any(target.iterdir())):
+        shutil.rmtree(target)
+    elif target.exists():
+        raise RecordError(f"{target}: trace must be a new folder or replace a trace, got something else there")
+
+
+def overhead(recorder: Recorder, stem: Path) -> float:
+    """Measure what recording adds to a call, seconds: a call that does nothing, recorded and plain."""
+    rows, scratch = recorder.rows, stem.with_suffix(".calibration")
+    recorder.rows = RowFile(scratch)
+    nothing = Call("", "", lambda recorder, *_: recorder.emit(13))
+    recorded = interpose.recording(recorder, 0, nothing, _nothing)
+    differences = []
+    for _ in range(10):
+        begin = time.perf_counter()
+        for _ in range(100):
+            recorded()
+        middle = time.perf_counter()
+        for _ in range(100):
+            _nothing()
+        differences.append((middle - begin - (time.perf_counter() - middle)) / 100)
+    recorder.rows.close()
+    scratch.unlink()
+    recorder.rows = rows
+    return median(differences)
+
+
+def _nothing() -> None:
+    pass
+
+
+def processor() -> str:
+    """Return the name of this computer's processor."""
+    try:
+        for line in Path("/proc/cpuinfo").read_text().splitlines():
+            if line.startswith("model name"):
+                return line.split(":", 1)[1].strip()
+    except OSError:
+        pass
+    return platform.processor() or platform.machine()
+
+
+def _describe(each: Communicator, _world: str, groups: dict[tuple[Identity, ...], int]) -> list[object]:
+    def place(group: tuple[Identity, ...] | None) -> int | None:
+        return None if group is None else groups.setdefault(group, len(groups))
+
+    return [each.name, each.key, place(each.group), place(each.remote)]
+
+
+def _compact(group: tuple[Identity, ...], world: str) -> list[object]:
+    return [rank if of == world else [of, rank] for of, rank in group]
+
+
+def _await(folder: Path, recorder: Recorder) -> bool:
+    """Wait until every rank of every world has ended; returns whether all ended well."""
+    seen: dict[str, int] = {}
+    worlds = [recorder.comms.world_key]
+    missing = {f"{worlds[0]}-r{rank:05d}" for rank in range(len(recorder.comms.world.group))}
+    pause = 0.002
+    while missing:
+        for stem in sorted(missing):
+            end = folder / f"{stem}.end.json"
+            if end.exists():
+                missing.discard(stem)
+                for world in json.loads(end.read_text())["worlds"]:
+                    if world not in seen:
+                        seen[world] = 1
+                        missing |= _children(folder, world)
+            elif not _hopeful(folder / f"{stem}.json"):
+                return False
+        _progress(recorder.mpi)
+        time.sleep(pause)
+        pause = min(pause * 1.5, 0.1)
+    return True
+
+
+def _children(folder: Path, world: str) -> set[str]:
+    first = folder / f"{world}-r00000.json"
+    deadline = time.monotonic() + 60.0
+    while not first.exists():
+        if time.monotonic() > deadline or not announcement(folder, world).exists():
+            return set()
+        time.sleep(0.01)
+    return {f"{world}-r{rank:05d}" for rank in range(json.loads(first.read_text())["size"])}
+
+
+def _hopeful(introduction: Path) -> bool:
+    """Whether a rank that has not ended yet still may: not if it failed, or is known to be dead."""
+    try:
+        facts = json.loads(introduction.read_text())
+    except (OSError, ValueError):
+        return True
+    if facts["fault"]:
+        return False
+    if facts["host"] != socket.gethostname():
+        return True
+    try:
+        os.kill(facts["process"], 0)
+    except ProcessLookupError:
+        return introduction.with_suffix(".end.json").exists()
+    except PermissionError:
+        pass
+    return True
+
+
+def _progress(mpi: Any) -> None:
+    # Others may still need this process to move their messages.
+    if not mpi.Is_finalized():
+        mpi.COMM_WORLD.Iprobe()

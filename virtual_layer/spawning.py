@@ -1,0 +1,75 @@
+"""Recording the children of a program: Spawn is made to start Python programs through the virtual layer.
+
+A paper in the trace's folder, named after the children's world, tells them who their parents are. Its presence
+tells the other parents that the children are recorded.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from virtual_layer.communicators import derive_key
+from virtual_layer.meaning.arguments import Arguments, Keywords, argument, put
+from virtual_layer.recorder import Recorder
+
+_WITH_VALUE = {"-W", "-X"}
+
+
+def announcement(folder: Path, world: str) -> Path:
+    """Return where children of a world read about their parents."""
+    return folder / f"{world}.spawn.json"
+
+
+def announce(
+    recorder: Recorder, args: Arguments, kwargs: Keywords, *, multiple: bool
+) -> tuple[Arguments, Keywords, str]:
+    """Change the arguments of a Spawn so that its children are recorded; the memo is the key of their world."""
+    parent = recorder.comms[args[0]]
+    serial, parent.made = parent.made, parent.made + 1
+    world = derive_key("spawn", parent.key, serial)
+    root = argument(5, "root", 0)(args, kwargs)
+    if parent.plain and parent.rank == root:
+        paper = announcement(recorder.spawn_folder, world)
+        changed = _through_layer(args, kwargs, paper, multiple=multiple)
+        if changed is not None:
+            paper.write_text(json.dumps({"world": world, "parents": parent.group}))
+            return changed[0], changed[1], world
+    return args, kwargs, world
+
+
+def announced(recorder: Recorder, world: str) -> bool:
+    """Whether the children of a world are recorded."""
+    return announcement(recorder.spawn_folder, world).exists()
+
+
+def _through_layer(
+    args: Arguments, kwargs: Keywords, paper: Path, *, multiple: bool
+) -> tuple[Arguments, Keywords] | None:
+    command, arguments = argument(1, "command")(args, kwargs), argument(2, "args")(args, kwargs)
+    if not multiple:
+        changed = python_arguments(command, arguments, paper)
+        return None if changed is None else put(args, kwargs, 2, "args", changed)
+    each = [python_arguments(*pair, paper) for pair in zip(command, arguments or (), strict=False)]
+    if not each or None in each or len(each) != len(command):
+        return None
+    return put(args, kwargs, 2, "args", each)
+
+
+def python_arguments(command: Any, arguments: Any, paper: Path) -> list[str] | None:
+    """Return the arguments that run a Python program through the layer, or ``None`` if it is not one."""
+    name = os.fsdecode(command)
+    if name != sys.executable and not re.fullmatch(r"python[\d.]*", Path(name).name):
+        return None
+    words: Sequence[str] = [arguments] if isinstance(arguments, str) else list(arguments or ())
+    at = 0
+    while at < len(words) and words[at].startswith("-") and words[at] not in ("-c", "-m", "-"):
+        at += 2 if words[at] in _WITH_VALUE else 1
+    if at >= len(words) or words[at] == "-":
+        return None
+    return [*words[:at], "-m", "virtual_layer", "--child", str(paper), *words[at:]]
