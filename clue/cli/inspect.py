@@ -5,11 +5,14 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from clue import report
 from clue.cli.terminal import say, show, show_json
 from clue.config import SimulationConfig, load_any
 from clue.errors import UsageError
 from clue.machine import Machine
+from clue.report.document import machine_document, scenario_document, trace_document
+from clue.report.text.machine import machine_text
+from clue.report.text.scenario import scenario_text
+from clue.report.text.trace import trace_text
 from clue.trace import Trace
 
 _TRACE_SUFFIXES = {".clue", ".zip"}
@@ -21,7 +24,7 @@ def run(arguments: argparse.Namespace) -> int:
     if _is_trace(Path(subject)):
         _refuse_plots(arguments)
         trace = Trace.open(subject)
-        _show(arguments, report.trace_document(trace), report.trace_text(trace))
+        _show(arguments, trace_document(trace), trace_text(trace))
         return 0
     found = load_any(subject)
     if isinstance(found, Machine):
@@ -29,10 +32,25 @@ def run(arguments: argparse.Namespace) -> int:
         return 0
     _refuse_plots(arguments)
     if isinstance(found, SimulationConfig):
-        _show(arguments, report.simulation_document(found), report.simulation_text(found))
+        _show_simulation(found, arguments)
     else:
-        _show(arguments, report.scenario_document(found), report.scenario_text(found))
+        _show(arguments, scenario_document(found), scenario_text(found))
     return 0
+
+
+def _show_simulation(config: SimulationConfig, arguments: argparse.Namespace) -> None:
+    """Show the trace, if there is one already, and the machine."""
+    trace = Trace.open(config.program.trace) if config.program.trace and config.ranks is None else None
+    if arguments.json:
+        program = {"script": str(config.program.script or ""), "arguments": list(config.program.arguments)}
+        known = {"trace": trace_document(trace)} if trace else {"program": program, "ranks": config.ranks}
+        show_json({"simulation": config.name, **known, "machine": machine_document(config.machine)})
+        return
+    if trace is not None:
+        show(trace_text(trace))
+    else:
+        show(f"{config.program.script} on {config.ranks} ranks, to be recorded on first use")
+    show(machine_text(config.machine))
 
 
 def _is_trace(path: Path) -> bool:
@@ -52,8 +70,10 @@ def _show(arguments: argparse.Namespace, document: object, text: object) -> None
 
 
 def _show_machine(machine: Machine, arguments: argparse.Namespace) -> None:
-    _show(arguments, report.machine_document(machine), report.machine_text(machine))
+    _show(arguments, machine_document(machine), machine_text(machine))
     if arguments.plots is not None:
+        from clue.report.plots import plot_machine  # noqa: PLC0415 - matplotlib takes a second
+
         folder = Path(arguments.plots)
         folder.mkdir(parents=True, exist_ok=True)
-        say([f"wrote {report.plot_machine(machine, folder)}"])
+        say([f"wrote {plot_machine(machine, folder)}"])

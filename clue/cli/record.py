@@ -5,9 +5,10 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from clue import report
 from clue.cli.terminal import progress, say, show, show_json
 from clue.recording import record
+from clue.report.document import trace_document
+from clue.report.text.trace import trace_text
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -18,8 +19,8 @@ def run(arguments: argparse.Namespace) -> int:
         tell(f"recording {program.name} on {arguments.ranks} ranks")
         trace = record(program, arguments.arguments, arguments.ranks, target, mpiexec=arguments.mpiexec)
     if arguments.json:
-        show_json(report.trace_document(trace))
+        show_json(trace_document(trace))
     else:
-        show(report.trace_text(trace))
+        show(trace_text(trace))
     say([f"wrote {target}"])
     return 0

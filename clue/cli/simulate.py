@@ -6,13 +6,15 @@ import argparse
 from dataclasses import replace
 from pathlib import Path
 
-from clue import report
 from clue.cli.terminal import progress, say, show, show_json
 from clue.cli.traces import trace_source
 from clue.config import SimulationConfig, load_config
 from clue.errors import UsageError
 from clue.kernel import simulate
 from clue.purchase import Ranking, Scenario, TraceSource, rank_options
+from clue.report.document import ranking_document, result_document
+from clue.report.text.ranking import ranking_text
+from clue.report.text.result import result_text
 from clue.result import Result
 from clue.trace import Trace
 
@@ -35,9 +37,9 @@ def _compare(scenario: Scenario, arguments: argparse.Namespace) -> None:
         ranking = _without_fast_engine(ranking)
     if arguments.json:
         say(ranking.warnings, prefix="clue: warning: ")
-        show_json(report.ranking_document(ranking))
+        show_json(ranking_document(ranking))
     else:
-        show(report.ranking_text(ranking))
+        show(ranking_text(ranking))
     say([f"wrote {path}" for path in plots])
 
 
@@ -49,7 +51,9 @@ def _without_fast_engine(ranking: Ranking) -> Ranking:
 def _plot(ranking: Ranking, arguments: argparse.Namespace) -> list[Path]:
     if arguments.plots is None:
         return []
-    return report.plot_ranking(ranking, _folder(arguments))
+    from clue.report.plots import plot_ranking  # noqa: PLC0415 - matplotlib takes a second
+
+    return plot_ranking(ranking, _folder(arguments))
 
 
 def _folder(arguments: argparse.Namespace) -> Path:
@@ -76,9 +80,17 @@ def _simulate(config: SimulationConfig, arguments: argparse.Namespace) -> None:
             traffic=pictures,
         )
         title = f"{Path(trace.head.program).name} on {config.machine.name}"
-        plots = report.plot_result(result, _folder(arguments), title) if pictures else []
+        plots = _plot_result(result, title, arguments)
     _show(result, title, arguments)
     say([f"wrote {path}" for path in plots])
+
+
+def _plot_result(result: Result, title: str, arguments: argparse.Namespace) -> list[Path]:
+    if arguments.plots is None:
+        return []
+    from clue.report.plots import plot_result  # noqa: PLC0415 - matplotlib takes a second
+
+    return plot_result(result, _folder(arguments), title)
 
 
 def _trace(config: SimulationConfig, source: TraceSource) -> Trace:
@@ -95,6 +107,6 @@ def _trace(config: SimulationConfig, source: TraceSource) -> Trace:
 def _show(result: Result, title: str, arguments: argparse.Namespace) -> None:
     if arguments.json:
         say(result.warnings, prefix="clue: warning: ")
-        show_json(report.result_document(result))
+        show_json(result_document(result))
     else:
-        show(report.result_text(result, title))
+        show(result_text(result, title))

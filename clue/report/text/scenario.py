@@ -1,0 +1,47 @@
+"""A comparison as text, before anything is simulated: what has to run, what could be bought."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from clue.report.text.table import NONE, add_row, facts, heading, stack, table
+from clue.report.text.warnings import warnings_text
+
+if TYPE_CHECKING:
+    from rich.console import RenderableType
+    from rich.table import Table
+
+    from clue.purchase import Scenario, Workload
+
+
+def scenario_text(scenario: Scenario) -> RenderableType:
+    """Show a comparison: budget, criterion, workloads and options."""
+    return stack(
+        heading(scenario.name),
+        facts((("budget", str(scenario.budget or "")), ("criterion", scenario.criterion.value))),
+        _workloads(scenario),
+        _options(scenario),
+        warnings_text(scenario.notes, "Notes"),
+    )
+
+
+def _workloads(scenario: Scenario) -> Table:
+    shown = table("workload", "kernels", "instances", "ranks each", "weight", numbers=("weight",), title="Workloads")
+    for workload in scenario.workloads:
+        kernels = ", ".join(kernel.name for kernel in workload.kernels)
+        ranks = ", ".join(map(str, workload.ranks))
+        add_row(shown, workload.name, kernels, _instances(workload), ranks, f"{workload.weight:g}")
+    return shown
+
+
+def _instances(workload: Workload) -> str:
+    return "as many as fit" if workload.instances is None else str(workload.instances)
+
+
+def _options(scenario: Scenario) -> Table:
+    numbers = ("nodes", "processors", "price")
+    shown = table("option", "machine", *numbers, numbers=numbers, title="Options")
+    for option in scenario.options:
+        machine = option.machine
+        add_row(shown, option.name, machine.name, len(machine.nodes), machine.processors, option.price or NONE)
+    return shown
