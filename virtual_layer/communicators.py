@@ -107,8 +107,8 @@ class Communicators:
         shared = (name, parent.key, tag, *sorted([tuple(group), tuple(remote or ())]))
         return self._add(comm, name, derive_key(shared, self._serial(shared)), group, remote)
 
-    def bridge(self, parent: Communicator, comm: Any, peer: Communicator, tag: int) -> Communicator:
-        """Register what Create_intercomm returned: two groups that met over ``peer``, known to the leaders only."""
+    def bridge(self, parent: Communicator, comm: Any, tag: int) -> Communicator:
+        """Register what Create_intercomm returned: two groups whose leaders met."""
         group = parent.group
         remote = self._identify(comm.Get_remote_group(), [self.world, parent])
         if not parent.known or remote is None:

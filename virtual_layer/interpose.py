@@ -70,7 +70,11 @@ def recording(recorder: Recorder, index: int, call: Call, original: Function) ->
         try:
             memo = None
             if prepare is not None:
-                args, kwargs, memo = prepare(recorder, args, kwargs)
+                # A call that cannot be read is left as it is: if it is wrong, mpi4py will say so.
+                try:  # noqa: SIM105 - a context manager costs as much as the rest
+                    args, kwargs, memo = prepare(recorder, args, kwargs)
+                except Exception:
+                    pass
                 begin = perf_counter_ns()
             result = original(*args, **kwargs)
             end = perf_counter_ns()

@@ -40,6 +40,7 @@ class Recorder:
         messages: Serial numbers of matched messages not yet received, by Python object.
         pickles: Sizes of pickled objects.
         worlds: Keys of the worlds it spawned, in order.
+        floor: CPU time between two calls that follow each other at once, ns: reading the clock, not computation.
         faults: Number of calls that could not be read and were recorded as not modelled.
     """
 
@@ -52,6 +53,7 @@ class Recorder:
         self.pickles = Pickles(mpi)
         self.worlds: list[str] = []
         self.faults = 0
+        self.floor = 0
         self.fast_reduce = bool(getattr(_settings(mpi), "fast_reduce", True))
         self.spawn_folder = stem.parent
         self.on_abort: Callable[[str], None] = lambda _why: None
@@ -85,7 +87,7 @@ class Recorder:
 
     def open_call(self, call: int, thread: int, cpu: int, begin: int, end: int) -> None:
         """Say which call the next rows belong to and when it ran."""
-        burst = cpu - self.last.get(thread, cpu)
+        burst = cpu - self.last.get(thread, cpu) - self.floor
         if thread in self._owed:
             burst += self._owed.pop(thread)
         self._stamp = (burst if burst > 0 else 0, begin - self.origin, end - begin, call, 0)
@@ -111,6 +113,12 @@ class Recorder:
             return -1
         self._stamp = (0, begin, 0, call, Flag.CONTINUED)
         return row
+
+    def emit_burst(self) -> int:
+        """Write a row for a call without meaning; returns its burst, ns."""
+        burst = self._stamp[0]
+        self.emit(Op.LOCAL)
+        return burst
 
     def charge(self, nanoseconds: int, *, later: bool = False) -> None:
         """Count CPU time spent within a call, pickling for instance, as computation before it or after it."""

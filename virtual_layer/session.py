@@ -107,7 +107,7 @@ class Session:
             recorder.comms.join(
                 mpi.Comm.Get_parent(), "Spawn", world, recorder.comms.world.group, [(w, r) for w, r in parents]
             )
-        self._overhead = overhead(recorder, self._stem) if rank == 0 else 0.0
+        self._overhead = calibrate(recorder, self._stem)
         interpose.interpose(mpi, recorder)
         self._follow_pickle(mpi, recorder)
         regions.listen(recorder)
@@ -251,24 +251,26 @@ def clear_target(target: Path) -> None:
         raise RecordError(f"{target}: trace must be a new folder or replace a trace, got something else there")
 
 
-def overhead(recorder: Recorder, stem: Path) -> float:
-    """Measure what recording adds to a call, seconds: a call that does nothing, recorded and plain."""
+def calibrate(recorder: Recorder, stem: Path) -> float:
+    """Measure what recording adds to a call, seconds, and set the floor of a burst: by a call that does nothing."""
+    bursts: list[int] = []
+    nothing = Call("", "", lambda recorder, *_: bursts.append(recorder.emit_burst()))
     rows, scratch = recorder.rows, stem.with_suffix(".calibration")
     recorder.rows = RowFile(scratch)
-    nothing = Call("", "", lambda recorder, *_: recorder.emit(13))
     recorded = interpose.recording(recorder, 0, nothing, _nothing)
     differences = []
     for _ in range(10):
         begin = time.perf_counter()
-        for _ in range(100):
+        for _ in range(50):
             recorded()
         middle = time.perf_counter()
-        for _ in range(100):
+        for _ in range(50):
             _nothing()
-        differences.append((middle - begin - (time.perf_counter() - middle)) / 100)
+        differences.append((middle - begin - (time.perf_counter() - middle)) / 50)
     recorder.rows.close()
     scratch.unlink()
     recorder.rows = rows
+    recorder.floor = int(median(bursts))
     return median(differences)
 
 

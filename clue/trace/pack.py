@@ -131,10 +131,12 @@ def _last_op(rank: int, part: Part) -> str:
     rows = part.rows()
     if not len(rows):
         return f"rank {rank} before its first op"
-    row = rows[-1]
+    calls = np.flatnonzero(rows["op"] != Op.COMPUTE)
+    last = int(calls[-1]) if len(calls) else len(rows) - 1
+    row = rows[last]
     call = part.start["calls"][row["call"]] or "computation"
     seconds = (int(row["begin"]) + int(row["took"])) * 1e-9
-    return f"rank {rank} after op {len(rows) - 1} ({call}{_partner(row)} at {seconds:.6g} s)"
+    return f"rank {rank} after op {last} ({call}{_partner(row)} at {seconds:.6g} s)"
 
 
 def _partner(row: np.void) -> str:
