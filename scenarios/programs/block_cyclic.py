@@ -9,6 +9,7 @@ from __future__ import annotations
 import argparse
 import math
 import sys
+from collections.abc import Iterator
 
 import numpy as np
 import numpy.typing as npt
@@ -16,9 +17,9 @@ from mpi4py import MPI
 
 Matrix = npt.NDArray[np.float64]
 
-#: Rows updated at once by :meth:`BlockCyclic.subtract_product`: enough for a fast product, few enough that
-#: little of it falls above the diagonal.
-CHUNK = 256
+#: Blocks in the height of a strip: enough for fast products, few enough that little of a lower triangle cut into
+#: strips falls above the diagonal.
+STRIP = 4
 
 
 class ProcessGrid:
@@ -49,7 +50,6 @@ class BlockCyclic:
         columns: Global indices of the local columns, rising.
         rows_before: ``rows_before[i]`` local rows come before row i: the local index of the first from i on.
         columns_before: The same for columns.
-        row_blocks: The blocks of local rows, each as its first global index and the one after its last.
     """
 
     def __init__(self, grid: ProcessGrid, n: int, block: int) -> None:
@@ -61,7 +61,6 @@ class BlockCyclic:
         self.columns = np.flatnonzero(column_owners == grid.column)
         self.rows_before = _counts_before(self.rows, n)
         self.columns_before = _counts_before(self.columns, n)
-        self.row_blocks = [(i, min(i + block, n)) for i in range(grid.row * block, n, grid.rows * block)]
         # The local columns by the process row that holds the same index as a row: indices, and their counts.
         wanted = [self.columns[row_owners[self.columns] == row] for row in range(grid.rows)]
         self._column_places = [np.searchsorted(self.columns, indices) for indices in wanted]
@@ -75,6 +74,19 @@ class BlockCyclic:
     def column_owner(self, j: int) -> int:
         """Return the process column that holds column j."""
         return j // self.block % self.grid.columns
+
+    def strips(self, first: int) -> Iterator[tuple[slice, int, int]]:
+        """Cut rows and columns from index ``first`` on, on and below the diagonal, into strips of rows.
+
+        Gives the local rows of each strip that has some, and the number of local columns before the square that
+        it has on the diagonal, and before the end of that.
+        """
+        height = STRIP * self.block
+        for corner in range(first // height * height, self.n, height):
+            begin, end = max(corner, first), min(corner + height, self.n)
+            rows = slice(self.rows_before[begin], self.rows_before[end])
+            if rows.start < rows.stop:
+                yield rows, self.columns_before[begin], self.columns_before[end]
 
     def random_symmetric(self, seed: int, diagonal: float = 0.0) -> Matrix:
         """Return the local part of a random symmetric matrix, the same on every grid, without communication.
@@ -122,16 +134,12 @@ class BlockCyclic:
     def subtract_product(self, local: Matrix, left: Matrix, right: Matrix, first: int) -> None:
         """Subtract left · rightᵀ from rows and columns from index ``first`` on, on and below the diagonal.
 
-        ``left`` has one row per local row, ``right`` one per local column. Most of what lies above the
-        diagonal is skipped; nobody reads the rest.
+        ``left`` has one row per local row, ``right`` one per local column. The squares of the strips on the
+        diagonal are done in full, what lies above them not at all.
         """
         top, side = self.rows_before[first], self.columns_before[first]
-        for begin in range(top, len(self.rows), CHUNK):
-            end = min(begin + CHUNK, len(self.rows))
-            # As far as the diagonal block of the last row.
-            last_block = self.rows[end - 1] // self.block
-            until = self.columns_before[min((last_block + 1) * self.block, self.n)]
-            local[begin:end, side:until] -= left[begin - top : end - top] @ right[: until - side].T
+        for rows, _, until in self.strips(first):
+            local[rows, side:until] -= left[rows.start - top : rows.stop - top] @ right[: until - side].T
 
     def gather(self, local: Matrix) -> Matrix | None:
         """Return the whole matrix on rank 0, ``None`` elsewhere."""
@@ -156,9 +164,7 @@ def squarest(processes: int) -> tuple[int, int]:
 
 def argument_parser(description: str | None) -> argparse.ArgumentParser:
     """Return a parser with the arguments that all kernels take."""
-    parser = argparse.ArgumentParser(
-        description=description, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = argparse.ArgumentParser(description=description, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--n", type=int, default=1000, help="order of the matrix (default: %(default)s)")
     parser.add_argument("--block", type=int, default=64, help="order of a block (default: %(default)s)")
     parser.add_argument("--grid", metavar="PxQ", help="process grid (default: the most square with P <= Q)")

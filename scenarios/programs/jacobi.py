@@ -55,16 +55,10 @@ def heat(comm: MPI.Intracomm, n: int, iterations: int, tolerance: float) -> tupl
 
 def main() -> None:
     """Heat the plate and report its mean temperature."""
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
-    parser.add_argument(
-        "--n", type=int, default=500, help="inner points along each side (default: %(default)s)"
-    )
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--n", type=int, default=500, help="inner points along each side (default: %(default)s)")
     parser.add_argument("--iterations", type=int, default=500, help="at most so many (default: %(default)s)")
-    parser.add_argument(
-        "--tolerance", type=float, default=1e-6, help="stop at this change (default: %(default)s)"
-    )
+    parser.add_argument("--tolerance", type=float, default=1e-6, help="stop at this change (default: %(default)s)")
     args = parser.parse_args()
     comm = MPI.COMM_WORLD
     if args.n < comm.size:

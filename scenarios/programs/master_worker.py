@@ -53,9 +53,7 @@ def work(comm: MPI.Intracomm, right: np.ndarray, rows: int) -> None:
 
 def main() -> None:
     """Multiply two random matrices and report who did how many blocks."""
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--n", type=int, default=500, help="order of the matrices (default: %(default)s)")
     parser.add_argument("--rows", type=int, default=20, help="rows of a block (default: %(default)s)")
     parser.add_argument("--check", action="store_true", help="compare with numpy's product")

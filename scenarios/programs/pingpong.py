@@ -28,9 +28,7 @@ def play(comm: MPI.Intracomm, message: np.ndarray, repetitions: int) -> None:
 
 def main() -> None:
     """Play and report the time of one way."""
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--repetitions", type=int, default=1000, help="round trips (default: %(default)s)")
     parser.add_argument("--bytes", type=int, default=8, help="size of the message (default: %(default)s)")
     args = parser.parse_args()

@@ -63,7 +63,7 @@ class Tridiagonalisation:
             tau[:] = self.make_reflector(j, v)
         grid.along_row.Bcast(reflector, root=layout.column_owner(j))
         v_columns = layout.transpose(v, j + 1)
-        w = tau * self.multiply(j + 1, k, v, v_columns)
+        w = tau * self.multiply(j, k, v, v_columns)
         share = np.array(v @ w)
         grid.along_column.Allreduce(MPI.IN_PLACE, share)
         w -= 0.5 * tau * share * v
@@ -95,31 +95,30 @@ class Tridiagonalisation:
         v[:] = x
         return (beta - alpha) / beta if square > 0 else 0.0
 
-    def multiply(self, first: int, k: int, v: Matrix, v_columns: Matrix) -> Matrix:
-        """Return the local rows of (A - V·Wᵀ - W·Vᵀ)·v, rows and columns from index ``first`` on.
+    def multiply(self, j: int, k: int, v: Matrix, v_columns: Matrix) -> Matrix:
+        """Return the local rows of (A - V·Wᵀ - W·Vᵀ)·v, rows and columns behind index j.
 
-        A block below the diagonal serves also as its mirror image above it.
+        A strip left of its square on the diagonal is also its mirror image above. V and W, of k vectors
+        together, are seen to by the process column of column j alone.
         """
         layout, grid = self.layout, self.layout.grid
-        top, side = layout.rows_before[first], layout.columns_before[first]
+        top, side = layout.rows_before[j + 1], layout.columns_before[j + 1]
+        panel = self.at_rows[top:, : k if grid.column == layout.column_owner(j) else 0]
         product = np.zeros(len(v))
         # What falls to the local columns, and the products of the panel's vectors with v: one sum for both.
-        sums = np.zeros(len(v_columns) + k)
+        sums = np.zeros(len(v_columns) + panel.shape[1])
         mirrored, inner = sums[: len(v_columns)], sums[len(v_columns) :]
-        for begin, end in layout.row_blocks[top // layout.block :] if len(v) else []:
-            rows = slice(max(layout.rows_before[begin] - top, 0), layout.rows_before[end] - top)
-            left, right = layout.columns_before[begin] - side, layout.columns_before[end] - side
-            strip = self.local[top:][rows, side : side + right]
-            product[rows] = strip @ v_columns[:right]
-            if left > 0:
-                mirrored[:left] += strip[:, :left].T @ v[rows]
-        inner[:] = v @ self.at_rows[top:, :k]
+        for rows, square, end in layout.strips(j + 1):
+            strip, here = self.local[rows, side:end], slice(rows.start - top, rows.stop - top)
+            product[here] = strip @ v_columns[: end - side]
+            if square > side:
+                mirrored[: square - side] += strip[:, : square - side].T @ v[here]
+        inner[:] = v @ panel
         grid.along_column.Allreduce(MPI.IN_PLACE, sums)
         # Each sum along a column is added by one process of the row, and reaches the others in the next sum.
-        layout.add_transposed(mirrored, product, first)
-        if grid.column == 0:
-            exchanged = inner.reshape(-1, 2)[:, ::-1].ravel()
-            product -= self.at_rows[top:, :k] @ exchanged
+        layout.add_transposed(mirrored, product, j + 1)
+        exchanged = inner.reshape(-1, 2)[:, ::-1].ravel()
+        product -= panel @ exchanged
         grid.along_row.Allreduce(MPI.IN_PLACE, product)
         return product
 

@@ -1,0 +1,1 @@
+"""Tests of the kernel: the meaning of every op."""
