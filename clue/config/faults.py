@@ -10,6 +10,7 @@ Everything that is found is reported together, in the order of the file.
 from __future__ import annotations
 
 import difflib
+import re
 from collections.abc import Iterable, Mapping
 from typing import Any, TypeVar
 
@@ -43,6 +44,8 @@ _RULES = {
     "string_too_short": "must not be empty text",
     "literal_error": "must be {expected}",
 }
+
+_FORM_WORDS = {"<one>": "one value", "<list>": "a list", "<table>": "a mapping"}
 
 
 class Faults:
@@ -103,12 +106,11 @@ def _add(detail: ErrorDetails, form: type[Form], document: Document, faults: Fau
     if kind == "extra_forbidden":
         names = known_keys(form, path[:-1])
         where = format_path(document.nearest(path)[0].path[:-1]) or "file"
-        rule = (
-            f"must be a key of {where} ({', '.join(sorted(names))})"
-            if len(names) <= 8
-            else "must be a known key"
-        )
+        rule = f"must be a key of {where} ({', '.join(sorted(names))})" if len(names) <= 8 else "must be a known key"
         faults.add(document, path, f'{rule}, got "{path[-1]}"{did_you_mean(path[-1], names)}', of_key=True)
+    elif kind == "union_tag_invalid":
+        forms = [_FORM_WORDS.get(tag, tag) for tag in re.findall(r"<\w+>", detail["ctx"]["expected_tags"])]
+        faults.add(document, path, f"must be {' or '.join(forms)}, got {_got(detail)}", of_key=of_key)
     elif kind == "value_error":
         faults.add(document, path, str(detail["ctx"]["error"]), of_key=of_key)
     else:
@@ -131,12 +133,8 @@ def known_keys(form: type[Form], path: Path) -> set[str]:
     schema = form.model_json_schema()
     places = [schema]
     for step in path:
-        places = [
-            below for place in places for branch in _branches(place, schema) for below in _below(branch, step)
-        ]
-    return {
-        key for place in places for branch in _branches(place, schema) for key in branch.get("properties", ())
-    }
+        places = [below for place in places for branch in _branches(place, schema) for below in _below(branch, step)]
+    return {key for place in places for branch in _branches(place, schema) for key in branch.get("properties", ())}
 
 
 def _branches(place: Mapping[str, Any], schema: Mapping[str, Any]) -> Iterable[Mapping[str, Any]]:

@@ -129,9 +129,7 @@ def _node_type(name: str, form: NodeTypeForm) -> NodeType:
         performance_factor=factors.get(DEFAULT, 1.0),
         performance_factors={region: factor for region, factor in factors.items() if region != DEFAULT},
         speeds=dict(form.speed),
-        memory_contention={
-            busy: _shares(share) for busy, share in sorted(form.memory_contention_factor.items())
-        },
+        memory_contention={busy: _shares(share) for busy, share in sorted(form.memory_contention_factor.items())},
         background_load=form.background_load,
         price=form.price,
         initialisation_delay=form.initialisation_delay,
@@ -173,18 +171,14 @@ def _network(form: NetworkForm) -> Network:
 
 
 def _link(form: LinkForm) -> Link:
-    return Link(
-        _curve(form.send_delay), _curve(form.transmission_delay), form.receive_delay, form.eager_limit
-    )
+    return Link(_curve(form.send_delay), _curve(form.transmission_delay), form.receive_delay, form.eager_limit)
 
 
 def _varied(link: Link, form: PartialLinkForm) -> Link:
     return Link(
         send_delay=_curve(form.send_delay) if form.send_delay is not None else link.send_delay,
         transmission_delay=(
-            _curve(form.transmission_delay)
-            if form.transmission_delay is not None
-            else link.transmission_delay
+            _curve(form.transmission_delay) if form.transmission_delay is not None else link.transmission_delay
         ),
         receive_delay=form.receive_delay if form.receive_delay is not None else link.receive_delay,
         eager_limit=form.eager_limit if "eager_limit" in form.model_fields_set else link.eager_limit,
@@ -291,9 +285,7 @@ def check_currencies(document: Document, prices: Mapping[Path, Money], faults: F
 # --- changes during a run ---
 
 
-def _changes(
-    document: Document, form: MachineForm, faults: Faults, name: str
-) -> tuple[tuple[float, Machine], ...]:
+def _changes(document: Document, form: MachineForm, faults: Faults, name: str) -> tuple[tuple[float, Machine], ...]:
     now = document.without("changes")
     changes: list[tuple[float, Machine]] = []
     for i, change in enumerate(form.changes):
@@ -306,9 +298,7 @@ def _changes(
     return tuple(changes)
 
 
-def _check_change(
-    document: Document, path: Path, change: ChangeForm, form: MachineForm, faults: Faults
-) -> None:
+def _check_change(document: Document, path: Path, change: ChangeForm, form: MachineForm, faults: Faults) -> None:
     for name, keys in change.node_types.items():
         below: Path = (*path, "node_types", name)
         before = form.node_types.get(name)

@@ -38,9 +38,7 @@ def _text(quantity: Quantity, description: str, *examples: str) -> WithJsonSchem
         {
             "type": "string",
             "description": description,
-            "pattern": rf"^\s*\+?({number})\s*({units})\s*$"
-            if len(units) < 2000
-            else rf"^\s*\+?({number})\s*\S+\s*$",
+            "pattern": rf"^\s*\+?({number})\s*({units})\s*$" if len(units) < 2000 else rf"^\s*\+?({number})\s*\S+\s*$",
             "examples": list(examples),
         }
     )
@@ -63,9 +61,7 @@ Size = Annotated[
 Bandwidth = Annotated[
     float,
     BeforeValidator(_positive_bandwidth),
-    _text(
-        Quantity.BANDWIDTH, "A bandwidth with its unit, in bytes or bits per second.", "100 Mbit/s", "1 GB/s"
-    ),
+    _text(Quantity.BANDWIDTH, "A bandwidth with its unit, in bytes or bits per second.", "100 Mbit/s", "1 GB/s"),
 ]
 Speed = Annotated[
     float,

@@ -91,9 +91,7 @@ def _counted(machine: Document, reading: Reading, path: Path) -> Document:
             rule = f'must be the type of one group of nodes, got "{name}"{near}'
             reading.fault((*path, name), rule, of_key=True)
         else:
-            machine = machine.replaced(
-                ("nodes", types.index(name), "count"), reading.document.at(*path, name)
-            )
+            machine = machine.replaced(("nodes", types.index(name), "count"), reading.document.at(*path, name))
     return machine
 
 

@@ -11,8 +11,9 @@ from typing import Annotated, Any, Literal
 from pydantic import BeforeValidator, Discriminator, Field, Tag
 
 from clue.config.forms import Form, shape
-from clue.config.quantities import Price, Size
+from clue.config.quantities import Price, Size, Time
 from clue.config.schema import Notes, PositiveInt
+from clue.purchase.scenario import SERVICE_LIFE
 
 # --- programs and their placement ---
 
@@ -57,9 +58,7 @@ Order = Literal["block", "cyclic"]
 class OrderForm(Form):
     """Where ranks run: node after node, or dealt out to the nodes in turn."""
 
-    order: Order = Field(
-        "block", description="block: node after node; cyclic: dealt out to the nodes in turn."
-    )
+    order: Order = Field("block", description="block: node after node; cyclic: dealt out to the nodes in turn.")
     ranks_per_processor: PositiveInt = Field(1, description="How many ranks may share a processor.")
 
 
@@ -87,9 +86,7 @@ class SimulationForm(Form):
 
     name: str | None = Field(None, min_length=1, description="Its name; left out: that of the file.")
     program: RunForm = Field(description="What runs.")
-    machine: MachineSource = Field(
-        description="A path, the name of a shipped machine, or the machine itself."
-    )
+    machine: MachineSource = Field(description="A path, the name of a shipped machine, or the machine itself.")
     placement: RunPlacement = Field(
         "block",
         description="block, cyclic, one of them with ranks_per_processor, or a list of a node for each rank.",
@@ -106,9 +103,7 @@ class KernelForm(Form):
     """One of several programs of a workload, which run one after the other."""
 
     program: ProgramForm = Field(description="What runs.")
-    share: Weight = Field(
-        1.0, description="Its share of the workload's points, relative to those of the others."
-    )
+    share: Weight = Field(1.0, description="Its share of the workload's points, relative to those of the others.")
 
 
 def _is_fill(value: object) -> object:
@@ -131,14 +126,11 @@ class WorkloadForm(Form):
     kernels: Annotated[dict[str, KernelForm], Field(min_length=1)] | None = Field(
         None, description="Several programs, by name."
     )
-    instances: Instances = Field(
-        1, description="Independent copies to run; fill: as many as the machine takes."
-    )
+    instances: Instances = Field(1, description="Independent copies to run; fill: as many as the machine takes.")
     weight: Weight = Field(1.0, description="Share of the whole score.")
     ranks: (
         Annotated[
-            Annotated[PositiveInt, Tag("<one>")]
-            | Annotated[list[PositiveInt], Field(min_length=1), Tag("<list>")],
+            Annotated[PositiveInt, Tag("<one>")] | Annotated[list[PositiveInt], Field(min_length=1), Tag("<list>")],
             Discriminator(shape),
         ]
         | None
@@ -153,26 +145,20 @@ class WorkloadForm(Form):
         None,
         description="Memory of one rank, or by number of ranks; left out: the peak that the traces measured.",
     )
-    placement: WorkloadPlacement = Field(
-        "block", description="block, cyclic, or one with ranks_per_processor."
-    )
+    placement: WorkloadPlacement = Field("block", description="block, cyclic, or one with ranks_per_processor.")
 
 
 class OptionForm(Form):
     """A machine that could be bought."""
 
-    machine: MachineSource = Field(
-        description="A path, the name of a shipped machine, or the machine itself."
-    )
+    machine: MachineSource = Field(description="A path, the name of a shipped machine, or the machine itself.")
     nodes: (
         Annotated[
             Annotated[PositiveInt, Tag("<one>")] | Annotated[dict[str, PositiveInt], Tag("<table>")],
             Discriminator(shape),
         ]
         | None
-    ) = Field(
-        None, description="Number of nodes instead of the machine's; by node type if it has several groups."
-    )
+    ) = Field(None, description="Number of nodes instead of the machine's; by node type if it has several groups.")
     price: Price | None = Field(
         None, description="What it costs; left out: the machine's price, or the sum over its nodes."
     )
@@ -187,11 +173,12 @@ class ScenarioForm(Form):
     name: str | None = Field(None, min_length=1, description="Its name; left out: that of the file.")
     budget: Price | None = Field(None, description="What may be spent; left out: no limit.")
     workloads: Annotated[dict[str, WorkloadForm], Field(min_length=1)] = Field(description="What has to run.")
-    options: Annotated[dict[str, OptionForm], Field(min_length=1)] = Field(
-        description="What could be bought."
-    )
+    options: Annotated[dict[str, OptionForm], Field(min_length=1)] = Field(description="What could be bought.")
     criterion: Literal["points", "makespan", "throughput", "cost_per_run"] = Field(
         "points", description="What the ranking is by."
+    )
+    service_life: Time = Field(
+        SERVICE_LIFE, description="How long a purchase is used, for the cost of a run; left out: three years."
     )
     notes: Notes = Field(default=[], description="What a reader of the ranking should know.")
     full: dict[str, Any] | None = Field(

@@ -94,9 +94,7 @@ def _variant(document: Document, name: str, full: bool) -> Document:
     top = document.value
     overlay = top.get("full") if isinstance(top, dict) else None
     if full and not isinstance(overlay, dict):
-        raise UsageError(
-            f"{document.file or name}: full size must be described under 'full', got no such key"
-        )
+        raise UsageError(f"{document.file or name}: full size must be described under 'full', got no such key")
     return document.without("full").overlaid(document.at("full")) if full else document
 
 
@@ -113,9 +111,7 @@ def _simulation(reading: Reading, name: str, path: FilePath | None) -> Simulatio
     for i, node in enumerate(placement.nodes or ()):
         if node >= len(machine.nodes):
             reading.fault(("placement", i), f"must be a node from 0 to {len(machine.nodes) - 1}, got {node}")
-    return SimulationConfig(
-        form.name or name, program, machine, form.program.ranks, placement, form.instances, path
-    )
+    return SimulationConfig(form.name or name, program, machine, form.program.ranks, placement, form.instances, path)
 
 
 def _machine(reading: Reading) -> Machine | None:

@@ -30,7 +30,9 @@ def build_scenario(reading: Reading, name: str) -> Scenario | None:
     )
     _check_prices(reading, form, options)
     notes = (form.notes,) if isinstance(form.notes, str) else tuple(form.notes)
-    return Scenario(form.name or name, workloads, options, form.budget, Criterion(form.criterion), notes)
+    return Scenario(
+        form.name or name, workloads, options, form.budget, Criterion(form.criterion), notes, form.service_life
+    )
 
 
 def _machines(reading: Reading) -> Mapping[str, Machine]:
@@ -59,9 +61,7 @@ def _check_prices(reading: Reading, form: ScenarioForm, options: tuple[Option, .
 def _workload(reading: Reading, name: str, form: WorkloadForm) -> Workload:
     path: Path = ("workloads", name)
     order = (
-        form.placement
-        if isinstance(form.placement, OrderForm)
-        else OrderForm.model_validate({"order": form.placement})
+        form.placement if isinstance(form.placement, OrderForm) else OrderForm.model_validate({"order": form.placement})
     )
     ranks = _ranks(reading, path, form)
     return Workload(

@@ -31,13 +31,9 @@ Point = Annotated[tuple[Size, Time], Strict(False)]
 def _rising(points: list[tuple[float, float]]) -> list[tuple[float, float]]:
     for (before, _), (size, _) in pairwise(points):
         if size <= before:
-            raise ValueError(
-                f"must be sorted by strictly rising size, got {size:.15g} B after {before:.15g} B"
-            )
+            raise ValueError(f"must be sorted by strictly rising size, got {size:.15g} B after {before:.15g} B")
     if len(points) > 1 and points[-1][1] < points[-2][1]:
-        raise ValueError(
-            "must not fall over the last segment, whose slope goes on beyond it, got a falling one"
-        )
+        raise ValueError("must not fall over the last segment, whose slope goes on beyond it, got a falling one")
     return points
 
 
@@ -48,9 +44,7 @@ class PointsForm(Form):
 
 
 CurveForm = Annotated[
-    Annotated[Time, Tag("<one>")]
-    | Annotated[LineForm, Tag("<line>")]
-    | Annotated[PointsForm, Tag("<points>")],
+    Annotated[Time, Tag("<one>")] | Annotated[LineForm, Tag("<line>")] | Annotated[PointsForm, Tag("<points>")],
     Discriminator(curve_shape),
 ]
 
@@ -59,12 +53,8 @@ class LinkForm(Form):
     """How messages travel between two ranks."""
 
     send_delay: CurveForm = Field(description="Time for which the sender is blocked, by message size.")
-    transmission_delay: CurveForm = Field(
-        description="Further time until the message arrives, by message size."
-    )
-    receive_delay: Time = Field(
-        0.0, description="Time used in a receive or probe, whether it finds something or not."
-    )
+    transmission_delay: CurveForm = Field(description="Further time until the message arrives, by message size.")
+    receive_delay: Time = Field(0.0, description="Time used in a receive or probe, whether it finds something or not.")
     eager_limit: Size | None = Field(
         None, description="Largest message that is sent without waiting for its receive; left out: all are."
     )
@@ -76,17 +66,13 @@ class PartialLinkForm(Form):
     send_delay: CurveForm | None = Field(None, description="Time for which the sender is blocked.")
     transmission_delay: CurveForm | None = Field(None, description="Further time until the message arrives.")
     receive_delay: Time | None = Field(None, description="Time used in a receive or probe.")
-    eager_limit: Size | None = Field(
-        None, description="Largest message sent without waiting for its receive."
-    )
+    eager_limit: Size | None = Field(None, description="Largest message sent without waiting for its receive.")
 
 
 class BetweenForm(PartialLinkForm):
     """A link between different nodes of two types, in both directions."""
 
-    between: Annotated[list[str], Field(min_length=2, max_length=2)] = Field(
-        description="Names of two node types."
-    )
+    between: Annotated[list[str], Field(min_length=2, max_length=2)] = Field(description="Names of two node types.")
 
 
 class WithinForm(PartialLinkForm):
@@ -141,9 +127,7 @@ class NodeTypeForm(Form):
     )
     memory_contention_factor: dict[
         PositiveInt,
-        Annotated[
-            Annotated[Share, Tag("<one>")] | Annotated[dict[str, Share], Tag("<table>")], Discriminator(shape)
-        ],
+        Annotated[Annotated[Share, Tag("<one>")] | Annotated[dict[str, Share], Tag("<table>")], Discriminator(shape)],
     ] = Field(
         default={},
         description="Share of its speed that a processor keeps, by number of busy processors of its node: "
@@ -170,9 +154,7 @@ class NodeTypeForm(Form):
 class AlgorithmForm(Form):
     """One algorithm of a collective, up to a size."""
 
-    up_to: Size | None = Field(
-        None, description="Largest size for this algorithm; left out in the last entry only."
-    )
+    up_to: Size | None = Field(None, description="Largest size for this algorithm; left out in the last entry only.")
     algorithm: str = Field(description="Name of the algorithm.")
 
 
@@ -227,9 +209,7 @@ class NetworkForm(Form):
     pairs: Annotated[list[PairForm], AfterValidator(_each_pair_once)] = Field(
         default=[], description="Links that differ for two node types, or within nodes of one type."
     )
-    contention: (
-        Annotated[dict[PositiveInt, Annotated[float, Field(ge=1)]], AfterValidator(_from_one)] | None
-    ) = Field(
+    contention: Annotated[dict[PositiveInt, Annotated[float, Field(ge=1)]], AfterValidator(_from_one)] | None = Field(
         None,
         description="Factor on send and transmission delays by number of simultaneous communications "
         "between nodes; linear between entries, constant beyond the last.",
@@ -276,12 +256,8 @@ class MachineForm(Form):
     """A virtual cluster."""
 
     name: str | None = Field(None, min_length=1, description="Its name; left out: that of the file.")
-    nodes: Annotated[list[NodesForm], Field(min_length=1)] = Field(
-        description="Its nodes, in order of their index."
-    )
-    node_types: Annotated[dict[str, NodeTypeForm], Field(min_length=1)] = Field(
-        description="Kinds of nodes, by name."
-    )
+    nodes: Annotated[list[NodesForm], Field(min_length=1)] = Field(description="Its nodes, in order of their index.")
+    node_types: Annotated[dict[str, NodeTypeForm], Field(min_length=1)] = Field(description="Kinds of nodes, by name.")
     network: NetworkForm = Field(description="How the nodes talk.")
     changes: Annotated[list[ChangeForm], AfterValidator(_rising_times)] = Field(
         default=[], description="Parameters that change during a run, by rising virtual time."

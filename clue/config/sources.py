@@ -34,9 +34,7 @@ def locate(source: str | Path, kinds: tuple[str, ...], relative_to: Path | None 
         raise ValueError(f'must be a file that exists, got "{text}"')
     names = [name for kind in kinds for name in shipped(kind)]
     known = did_you_mean(text, names) or (f": shipped are {', '.join(names)}" if names else "")
-    raise ValueError(
-        f'must be a file or one of the {" or ".join(kinds)} shipped with clue, got "{text}"{known}'
-    )
+    raise ValueError(f'must be a file or one of the {" or ".join(kinds)} shipped with clue, got "{text}"{known}')
 
 
 def read_file(path: Path) -> Document:

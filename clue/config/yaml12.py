@@ -16,7 +16,8 @@ import yaml
 from clue.config.document import Document, Origin, Path, format_path
 from clue.errors import ConfigError
 
-_LIMIT = 200_000  # values in one file: far more than any machine needs, and a stop for aliases that multiply
+_LIMIT = 100_000  # values in one file: far more than any machine needs, and a stop for aliases that multiply
+_DEPTH = 100
 
 _Parser: type = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 
@@ -52,6 +53,7 @@ def parse_yaml(text: str, file: str) -> Document:
             is not of the core schema.
     """
     try:
+        _check_depth(text, file)
         top = yaml.compose(text, Loader=_Core)
         if top is None or (isinstance(top, yaml.ScalarNode) and top.tag == _TAG + "null"):
             raise ConfigError(f"{file}: file must hold a YAML mapping, got nothing")
@@ -62,11 +64,20 @@ def parse_yaml(text: str, file: str) -> Document:
     except yaml.YAMLError as error:
         problem = str(error).splitlines()[0]
         raise ConfigError(f"{file}: file must be YAML text, got {problem}") from None
-    except RecursionError:
-        raise ConfigError(f"{file}: file must not be nested so deeply, got too many levels") from None
     if reading.faults:
         raise ConfigError(reading.faults)
     return Document(value, reading.origins)
+
+
+def _check_depth(text: str, file: str) -> None:
+    # The fast parser of PyYAML composes by recursion without a guard: some 10,000 levels end the process.
+    depth = 0
+    for event in yaml.parse(text, Loader=_Core):
+        depth += isinstance(event, yaml.CollectionStartEvent) - isinstance(event, yaml.CollectionEndEvent)
+        if depth > _DEPTH:
+            mark = event.start_mark
+            place = f"{file}:{mark.line + 1}:{mark.column + 1}"
+            raise ConfigError(f"{place}: text must be nested at most {_DEPTH} levels deep, got more")
 
 
 def _marked(error: yaml.MarkedYAMLError, file: str) -> str:

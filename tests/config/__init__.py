@@ -1,0 +1,1 @@
+"""Tests of the configuration reader and of the shipped machines."""

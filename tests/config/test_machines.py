@@ -1,9 +1,45 @@
-"""Machines from YAML: every key of the form, what it becomes, and what the shipped ones hold."""
+"""Machines from YAML: every key of the form, what it becomes, and every way to get one wrong."""
+
+from collections.abc import Mapping
+from pathlib import Path
 
 import pytest
 
 from clue.config import load_machine
+from clue.config.machines import NO_WITHIN_NODE
+from clue.errors import ConfigError
+from clue.machine import Waiting
 from clue.units import Money
+from tests.config.documents import MACHINE, changed, faults_of, folder, positions
+
+
+def loaded(path: Path, text: str) -> object:
+    """Load a machine from its text."""
+    file = path / "m.yaml"
+    file.write_text(text)
+    return load_machine(file)
+
+
+def faults_in(path: Path, text: str) -> list[str]:
+    """Return the faults of a machine's text, less the name of its file."""
+    file = path / "m.yaml"
+    file.write_text(text)
+    return [fault.removeprefix(f"{file}:") for fault in faults_of(load_machine, file)]
+
+
+LINK: Mapping[str, object] = {"send_delay": "1 us", "transmission_delay": "1 us"}
+
+
+def mapping(**keys: object) -> dict[str, object]:
+    """Return a machine of two nodes as a mapping, with some keys set."""
+    return {
+        "nodes": [{"count": 2, "type": "a"}],
+        "node_types": {"a": {}},
+        "network": {"between_nodes": LINK},
+    } | keys
+
+
+# --- what a machine becomes ---
 
 
 def test_the_example_of_the_interface_becomes_a_machine() -> None:
@@ -15,3 +51,332 @@ def test_the_example_of_the_interface_becomes_a_machine() -> None:
     assert link.send_delay(1000) == pytest.approx(11e-6)
     assert link.transmission_delay(500) == pytest.approx(45e-6)
     assert link.eager_limit == 64_000
+
+
+def test_every_key_of_a_node_type_arrives() -> None:
+    """The parameters of section 3 of the paper, in SI units."""
+    node = {
+        "processors": 4,
+        "memory": "2 GiB",
+        "performance_factor": {"default": 0.5, "fft": 2},
+        "speed": {"cholesky": "500 Mflop/s"},
+        "memory_contention_factor": {4: 0.5, 2: {"fft": 0.8, "default": 0.9}},
+        "background_load": 0.25,
+        "price": "900 EUR",
+        "initialisation_delay": "1 ms",
+        "spawn_delay": "2 ms",
+        "packing_delay": "1 us/KB",
+        "reduction_delay": "0.8 ns/B",
+        "wait": "poll",
+        "source": "invented",
+    }
+    (first, _) = load_machine(mapping(node_types={"a": node})).nodes
+    assert (first.name, first.processors, first.memory) == ("a", 4, 2 * 2.0**30)
+    assert [first.factor(region) for region in ("", "fft")] == [0.5, 2.0]
+    assert first.speeds == {"cholesky": 5e8}
+    assert first.memory_contention == {2: {"fft": 0.8, "": 0.9}, 4: {"": 0.5}}
+    assert (first.background_load, first.price) == (0.25, Money(900, "EUR"))
+    assert (first.initialisation_delay, first.spawn_delay) == (1e-3, 2e-3)
+    assert (first.packing_delay, first.reduction_delay) == pytest.approx((1e-9, 0.8e-9))
+    assert (first.waiting, first.source) == (Waiting.POLL, "invented")
+
+
+def test_every_key_of_the_machine_arrives() -> None:
+    """Name, price, source, notes and reference processor."""
+    machine = load_machine(mapping(name="m", price="7 EUR", source="s", notes="n", reference_processor="p"))
+    assert (machine.name, machine.price, machine.source) == ("m", Money(7, "EUR"), "s")
+    assert (machine.notes, machine.reference_processor) == (("n",), "p")
+
+
+def test_a_pair_differs_in_both_directions_and_only_where_it_says() -> None:
+    """What a pair leaves out is that of the link it stands in for."""
+    network = {
+        "between_nodes": {**LINK, "receive_delay": "3 us", "eager_limit": "1 KB"},
+        "within_node": {**LINK, "eager_limit": "2 KB"},
+        "pairs": [
+            {"between": ["a", "b"], "transmission_delay": "7 us"},
+            {"within": "b", "send_delay": "5 us", "eager_limit": None},
+        ],
+    }
+    types = {"a": {}, "b": {}}
+    machine = load_machine(mapping(nodes=[{"type": "a"}, {"type": "b"}], node_types=types, network=network))
+    for names in (("a", "b"), ("b", "a")):
+        link = machine.network.link(*names, same_node=False)
+        assert (link.send_delay(0), link.transmission_delay(0), link.receive_delay) == (1e-6, 7e-6, 3e-6)
+        assert link.eager_limit == 1000
+    inside = machine.network.link("b", "b", same_node=True)
+    assert (inside.send_delay(0), inside.transmission_delay(0), inside.eager_limit) == (5e-6, 1e-6, None)
+    assert machine.network.link("a", "a", same_node=True).eager_limit == 2000
+
+
+def test_contention_is_sorted_by_number() -> None:
+    """The order in the file does not matter."""
+    machine = load_machine(mapping(network={"between_nodes": LINK, "contention": {4: 2.0, 1: 1}}))
+    assert machine.network.contention is not None
+    assert machine.network.contention.factors == ((1, 1.0), (4, 2.0))
+
+
+def test_collectives_have_a_library_and_algorithms_by_size() -> None:
+    """One algorithm for all sizes, or one up to each limit."""
+    collectives = {
+        "library": "openmpi",
+        "barrier": "dissemination",
+        "allreduce": [{"up_to": "2 KB", "algorithm": "recursive_doubling"}, {"algorithm": "ring"}],
+    }
+    network = load_machine(mapping(network={"between_nodes": LINK, "collectives": collectives})).network
+    assert network.collective_library == "openmpi"
+    assert network.collectives["barrier"].algorithm(10**9) == "dissemination"
+    assert [network.collectives["allreduce"].algorithm(n) for n in (2000, 2001)] == ["recursive_doubling", "ring"]
+
+
+def test_changes_are_laid_over_the_machine_as_it_is_at_their_time() -> None:
+    """The second change keeps what the first one changed; nodes stay the same."""
+    changes = [
+        {"at": "10 s", "node_types": {"a": {"background_load": 1}}},
+        {"at": "20 s", "network": {"between_nodes": {"receive_delay": "5 us"}}},
+    ]
+    machine = load_machine(mapping(changes=changes))
+    assert [at for at, _ in machine.changes] == [10.0, 20.0]
+    loads = [m.nodes[0].background_load for _, m in machine.changes]
+    delays = [m.network.between_nodes.receive_delay for _, m in machine.changes]
+    assert (machine.nodes[0].background_load, loads) == (0.0, [1.0, 1.0])
+    assert delays == [0.0, 5e-6]
+
+
+def test_the_price_of_the_whole_comes_before_the_sum_of_the_nodes() -> None:
+    """Two nodes of 900 EUR are 1800 EUR, unless the machine says otherwise; one without a price makes none."""
+    types = {"a": {"price": "900 EUR"}, "b": {}}
+    assert load_machine(mapping(node_types=types)).price == Money(1800, "EUR")
+    assert load_machine(mapping(node_types=types, price="1 EUR")).price == Money(1, "EUR")
+    assert load_machine(mapping(node_types=types, nodes=[{"type": "a"}, {"type": "b"}])).price is None
+
+
+def test_a_missing_link_within_a_node_is_that_between_nodes_and_said_so() -> None:
+    """With one processor per node it hardly matters and is not mentioned."""
+    plain, dual = load_machine(mapping()), load_machine(mapping(node_types={"a": {"processors": 2}}))
+    assert plain.network.within_node == plain.network.between_nodes == dual.network.within_node
+    assert (plain.notes, dual.notes) == ((), (NO_WITHIN_NODE,))
+
+
+def test_a_single_node_needs_no_link_between_nodes() -> None:
+    """A workstation has only the link within it."""
+    machine = load_machine(mapping(nodes=[{"type": "a"}], network={"within_node": LINK}))
+    assert machine.network.within_node.send_delay(0) == 1e-6
+
+
+def test_a_machine_without_a_name_has_that_of_its_file(tmp_path: Path) -> None:
+    """A file m.yaml is the machine m."""
+    file = tmp_path / "m.yaml"
+    file.write_text(changed(MACHINE, "name: pair\n", ""))
+    assert load_machine(file).name == "m"
+
+
+def test_a_path_is_relative_to_where_it_was_named(tmp_path: Path) -> None:
+    """Text and path alike."""
+    folder(tmp_path)
+    assert load_machine("pair.yaml", relative_to=tmp_path).name == "pair"
+    assert load_machine(Path("pair.yaml"), relative_to=tmp_path).name == "pair"
+
+
+# --- what is wrong with one ---
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "fault"),
+    [
+        ("count: 2", "count: 0", "3:13: nodes[0].count must be at least 1, got 0"),
+        ("count: 2", "count: -4", "3:13: nodes[0].count must be at least 1, got -4"),
+        ("count: 2", "count: 1e9", "3:13: nodes[0].count must be a whole number, got 1000000000.0"),
+        ("count: 2", "count: no", '3:13: nodes[0].count must be a whole number, got "no"'),
+        ("count: 2", "count: true", "3:13: nodes[0].count must be a whole number, got true"),
+        ("count: 2", "cuont: 2", '3:6: nodes[0].cuont must be a key of nodes[0] (count, type), got "cuont": did you'),
+        ("type: host", "typo: host", "3:5: nodes[0].type must be given, got nothing"),
+        ("type: host", "type: hots", '3:22: nodes[0].type must be one of the node_types, got "hots": did you mean "ho'),
+        ("processors: 1", "processors: 1.5", "5:22: node_types.host.processors must be a whole number, got 1.5"),
+        ("processors: 1", "procesors: 1", '5:10: node_types.host.procesors must be a known key, got "procesors": did'),
+        ("processors: 1", "wait: sleep", "5:16: node_types.host.wait must be 'yield' or 'poll', got \"sleep\""),
+        ("processors: 1", "performance_factor: -1", "5:30: node_types.host.performance_factor must be at least 0, got"),
+        ("processors: 1", "performance_factor: .nan", "5:30: node_types.host.performance_factor must be "),
+        ("processors: 1", "performance_factor: .inf", "5:30: node_types.host.performance_factor must be a finite"),
+        ("processors: 1", "performance_factor: {a: x}", "5:34: node_types.host.performance_factor.a must be a number"),
+        (
+            "processors: 1",
+            "performance_factor: [1]",
+            "5:30: node_types.host.performance_factor must be one value or a mapping, got a list",
+        ),
+        ("processors: 1", "background_load: -1", "5:27: node_types.host.background_load must be at least 0, got -1"),
+        (
+            "processors: 1",
+            "memory_contention_factor: {2: 0}",
+            "5:40: node_types.host.memory_contention_factor[2] must be above 0, got 0",
+        ),
+        (
+            "processors: 1",
+            "memory_contention_factor: {2: {a: 1.5}}",
+            "5:44: node_types.host.memory_contention_factor[2].a must be at most 1, got 1.5",
+        ),
+        ("processors: 1", "speed: {a: 0 flop/s}", "5:21: node_types.host.speed.a must be a speed above 0, got"),
+        ("1 GB}", "1}", '5:33: node_types.host.memory must be a size with a unit, got 1: did you mean "1 MB"?'),
+        ("1 GB}", "1 us}", "5:33: node_types.host.memory must be a size in a known unit"),
+        ("{processors: 1, memory: 1 GB}", "", "5:8: node_types.host must be a mapping, got nothing"),
+        ("1 us", "-1 us", "8:17: network.between_nodes.send_delay must be a time not below 0, got '-1 us'"),
+        ("1 us", "5", '8:17: network.between_nodes.send_delay must be a time with a unit, got 5: did you mean "5 us"?'),
+        ("1 us", "[1 us]", "8:17: network.between_nodes.send_delay must be a time with a unit such as"),
+        ("9 us", "1 MB", "9:35: network.between_nodes.transmission_delay.latency must be a time in a known unit"),
+        ("1 GB/s", "0 B/s", "9:52: network.between_nodes.transmission_delay.bandwidth must be a bandwidth above 0"),
+        ("bandwidth", "bandwith", "9:41: network.between_nodes.transmission_delay.bandwith must be a key of network."),
+        ("latency: 9 us, ", "", "9:25: network.between_nodes.transmission_delay.latency must be given, got nothing"),
+        (
+            "{latency: 9 us, bandwidth: 1 GB/s}",
+            "{points: [[1 KB, 1 us], [1 KB, 2 us]]}",
+            "9:34: network.between_nodes.transmission_delay.points must be sorted by strictly rising size, got 1000 B",
+        ),
+        (
+            "{latency: 9 us, bandwidth: 1 GB/s}",
+            "{points: [[1 KB, 2 us], [2 KB, 1 us]]}",
+            "9:34: network.between_nodes.transmission_delay.points must not fall over the last segment",
+        ),
+        (
+            "{latency: 9 us, bandwidth: 1 GB/s}",
+            "{points: []}",
+            "9:34: network.between_nodes.transmission_delay.points must have at least 1 entries, got an empty list",
+        ),
+        (
+            "{latency: 9 us, bandwidth: 1 GB/s}",
+            "{points: [[1 KB, 2 us, 3 us]]}",
+            "9:35: network.between_nodes.transmission_delay.points[0] must have at most 2 entries, got a list",
+        ),
+        (
+            "{latency: 9 us, bandwidth: 1 GB/s}",
+            "{points: [[1 KB]]}",
+            "9:35: network.between_nodes.transmission_delay.points[0][1] must be given, got nothing",
+        ),
+        ("    send_delay: 1 us\n", "", "8:5: network.between_nodes.send_delay must be given, got nothing"),
+        ("  between_nodes:", "  within_node:", "7:3: network.between_nodes must be given, got nothing"),
+        ("network:", "netwrok:", '6:1: netwrok must be a known key, got "netwrok": did you mean "network"?'),
+    ],
+)
+def test_a_fault_has_place_path_rule_and_value(tmp_path: Path, old: str, new: str, fault: str) -> None:
+    """One thing wrong, and the message points at it."""
+    assert any(found.startswith(fault) for found in faults_in(tmp_path, changed(MACHINE, old, new)))
+
+
+@pytest.mark.parametrize(
+    ("extra", "fault"),
+    [
+        ("price: 900", '10:8: price must be an amount with a currency such as "300000 ATS", got 900'),
+        ("price: -1 EUR", "10:8: price must be an amount not below 0"),
+        ("name: ''", '10:1: file must have each key once, got "name" again'),
+        ("notes: {a: 1}", "10:8: notes must be one value or a list, got a mapping"),
+        ("changes: [{at: 2 s}, {at: 1 s}]", "10:10: changes must be sorted by strictly rising time"),
+        ("changes: [{network: {}}]", "10:11: changes[0].at must be given, got nothing"),
+        (
+            "changes: [{at: 2 s, node_types: {host: {processors: 3}}}]",
+            "10:53: changes[0].node_types.host.processors must stay 1 during a run, got 3",
+        ),
+        (
+            "changes: [{at: 2 s, node_types: {hots: {wait: poll}}}]",
+            '10:34: changes[0].node_types.hots must be one of the node_types, got "hots": did you mean "host"?',
+        ),
+        (
+            "changes: [{at: 2 s, network: {between_nodes: {receive_delay: -1 us}}}]",
+            "10:62: changes[0].network.between_nodes.receive_delay must be a time not below 0",
+        ),
+        ("changes: [{at: 2 s, nodes: []}]", "10:21: changes[0].nodes must be a key of changes[0] (at, network, no"),
+    ],
+)
+def test_a_fault_at_the_top_is_found_too(tmp_path: Path, extra: str, fault: str) -> None:
+    """Prices, notes and changes."""
+    text = MACHINE + extra + "\n"
+    assert any(found.startswith(fault) for found in faults_in(tmp_path, text))
+
+
+@pytest.mark.parametrize(
+    ("extra", "fault"),
+    [
+        ("pairs: [{between: [host]}]", "network.pairs[0].between must have at least 2 entries, got a list"),
+        ("pairs: [{between: [host, hots]}]", 'network.pairs[0].between[1] must be one of the node_types, got "hots"'),
+        ("pairs: [{within: hots}]", 'network.pairs[0].within must be one of the node_types, got "hots"'),
+        ("pairs: [{within: host}, {within: host}]", "network.pairs must have each pair once, got host twice"),
+        ("pairs: [{send_delay: 1 us}]", "network.pairs[0].between must be given, got nothing"),
+        ("contention: {2: 1.5}", "network.contention must have an entry for 1 communication"),
+        ("contention: {1: 0.5}", "network.contention[1] must be at least 1, got 0.5"),
+        ("contention: {0: 1}", "network.contention[0] must be at least 1, got 0"),
+        ("contention: {x: 1}", 'network.contention.x must be a whole number, got "x"'),
+        ("collectives: {library: lam}", "network.collectives.library must be 'mpich' or 'openmpi', got \"lam\""),
+        ("collectives: {alreduce: ring}", 'network.collectives.alreduce must be a collective, got "alreduce": did you'),
+        ("collectives: {allreduce: rings}", "network.collectives.allreduce must be an algorithm of allreduce ("),
+        ("collectives: {allreduce: []}", "network.collectives.allreduce must have at least 1 entries"),
+        (
+            "collectives: {allreduce: [{up_to: 1 KB, algorithm: ring}]}",
+            "network.collectives.allreduce must end with an entry without up_to",
+        ),
+        (
+            "collectives: {allreduce: [{up_to: 2, algorithm: ring}, {algorithm: ring}]}",
+            "network.collectives.allreduce[0].up_to must be a size with a unit, got 2",
+        ),
+    ],
+)
+def test_a_fault_of_the_network_is_found(tmp_path: Path, extra: str, fault: str) -> None:
+    """Pairs, contention and collectives."""
+    found = faults_in(tmp_path, MACHINE + f"  {extra}\n")
+    assert any(f": {fault}" in line for line in found), found
+
+
+def test_all_faults_of_a_file_are_reported_at_once_and_in_order(tmp_path: Path) -> None:
+    """Seven things wrong, seven lines, from the top of the file to its end."""
+    text = """\
+nodes:
+  - {count: 0, type: host}
+  - {count: 1, type: hots, colour: red}
+node_types:
+  host: {memory: 256, price: 9}
+network:
+  between_nodes:
+    send_delay: -1 us
+    transmission_delay: {points: [[2 B, 1 us], [1 B, 1 us]]}
+"""
+    faults = faults_in(tmp_path, text)
+    found = [(2, 13), (3, 22), (3, 28), (5, 18), (5, 30), (8, 17), (9, 34)]
+    assert positions(tuple(f"m:{fault}" for fault in faults)) == found
+
+
+def test_currencies_of_node_prices_must_agree() -> None:
+    """A sum of euros and dollars would mean nothing."""
+    types = {"a": {"price": "1 EUR"}, "b": {"price": "1 USD"}}
+    (fault,) = faults_of(load_machine, mapping(node_types=types))
+    assert fault == "node_types.b.price must be in EUR as the other prices, got USD"
+
+
+def test_a_missing_file_is_said_to_be_missing(tmp_path: Path) -> None:
+    """By the path that the user gave."""
+    assert faults_of(load_machine, "none.yaml") == ('none.yaml: machine must be a file that exists, got "none.yaml"',)
+    assert faults_of(load_machine, tmp_path)[0].endswith(f'must be a file, got the folder "{tmp_path}"')
+
+
+def test_an_unknown_name_suggests_the_nearest_shipped_machine() -> None:
+    """Or lists them all, if none is near."""
+    (near,) = faults_of(load_machine, "kishimoro")
+    assert near.endswith('got "kishimoro": did you mean "kishimoto"?')
+    (far,) = faults_of(load_machine, "zzz")
+    assert "shipped are aws-parallel-cluster, " in far
+
+
+def test_a_file_that_is_no_mapping_is_refused(tmp_path: Path) -> None:
+    """A list, plain text, or bytes that are no text at all."""
+    file = tmp_path / "m.yaml"
+    for content, rule in (
+        (b"- 1\n", ":1:1: file must be a mapping, got a list"),
+        (b"hello\n", ':1:1: file must be a mapping, got "hello"'),
+        (b"\xff\xfe\xfa", ": file must be UTF-8 text, got other bytes at 0"),
+        (b"", ": file must hold a YAML mapping, got nothing"),
+    ):
+        file.write_bytes(content)
+        assert faults_of(load_machine, file) == (f"{file}{rule}",)
+
+
+def test_a_mapping_given_in_python_is_blamed_by_path_alone() -> None:
+    """There is no file to point at."""
+    assert faults_of(load_machine, mapping(nodes=[])) == ("nodes must have at least 1 entries, got an empty list",)
+    with pytest.raises(ConfigError, match="source must be a path, a name or a mapping, got 5"):
+        load_machine(5)  # type: ignore[arg-type]

@@ -1,0 +1,161 @@
+"""Machines drawn at random: as the mapping a user would write, and as the machine it should become."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+
+from hypothesis import strategies as st
+
+from clue.config.machines import NO_WITHIN_NODE
+from clue.machine import (
+    AlgorithmChoice,
+    Contention,
+    Curve,
+    Link,
+    Machine,
+    Network,
+    NodeType,
+    Waiting,
+)
+from clue.units import Money
+
+#: A part as written and as it should come out.
+Pair = tuple[object, object]
+
+NAMES = st.sampled_from(["a", "b", "c", "no", "1e9", "010", "12:30", "null", "x y"])
+REGIONS = st.sampled_from(["cholesky", "fft", "on", "5"])
+TEXTS = st.text(st.characters(codec="utf-8", exclude_categories=["Cc", "Cs"]), max_size=8)
+
+
+@st.composite
+def times(draw: st.DrawFn) -> tuple[str, float]:
+    """Draw a whole number of nanoseconds, written in some unit."""
+    nanoseconds = draw(st.integers(0, 10**9))
+    return f"{nanoseconds} ns", nanoseconds / 1e9
+
+
+@st.composite
+def sizes(draw: st.DrawFn) -> tuple[str, float]:
+    """Draw a size in bytes or binary kilobytes."""
+    number, (unit, factor) = draw(st.integers(0, 10**6)), draw(st.sampled_from([("B", 1), ("KiB", 1024)]))
+    return f"{number} {unit}", float(number * factor)
+
+
+@st.composite
+def curves(draw: st.DrawFn) -> tuple[object, Curve]:
+    """Draw a constant, a line or points."""
+    form = draw(st.sampled_from(["constant", "line", "points"]))
+    text, time = draw(times())
+    if form == "constant":
+        return text, Curve.line(time)
+    if form == "line":
+        bandwidth = draw(st.integers(1, 10**9))
+        return {"latency": text, "bandwidth": f"{bandwidth} B/s"}, Curve.line(time, 1 / bandwidth)
+    at = sorted(draw(st.sets(st.integers(0, 10**6), min_size=1, max_size=4)))
+    delays = sorted(draw(st.lists(times(), min_size=len(at), max_size=len(at))), key=lambda pair: pair[1])
+    written = [[f"{size} B", delay] for size, (delay, _) in zip(at, delays, strict=True)]
+    return {"points": written}, Curve.through([(size, d) for size, (_, d) in zip(at, delays, strict=True)])
+
+
+@st.composite
+def links(draw: st.DrawFn) -> tuple[Mapping[str, object], Link]:
+    """Draw a link, some of its keys left out."""
+    (send, send_curve), (transmission, curve) = draw(curves()), draw(curves())
+    written: dict[str, object] = {"send_delay": send, "transmission_delay": transmission}
+    receive = limit = None
+    if draw(st.booleans()):
+        written["receive_delay"], receive = draw(times())
+    if draw(st.booleans()):
+        written["eager_limit"], limit = draw(sizes())
+    return written, Link(send_curve, curve, receive or 0.0, limit)
+
+
+@st.composite
+def node_types(draw: st.DrawFn, name: str) -> tuple[Mapping[str, object], NodeType]:
+    """Draw a node type."""
+    processors = draw(st.integers(1, 8))
+    memory, memory_bytes = draw(sizes())
+    factor = draw(st.floats(0, 100))
+    factors = draw(st.dictionaries(REGIONS, st.floats(0, 100), max_size=2))
+    shares = draw(st.dictionaries(st.integers(1, 8), st.dictionaries(REGIONS, st.floats(0.1, 1), min_size=1)))
+    price = draw(st.integers(0, 10**6))
+    spawn, spawn_delay = draw(times())
+    source = draw(TEXTS)
+    waiting = draw(st.sampled_from(Waiting))
+    written = {
+        "processors": processors,
+        "memory": memory,
+        "performance_factor": factors | {"default": factor} if factors else factor,
+        "memory_contention_factor": shares,
+        "price": f"{price} EUR",
+        "spawn_delay": spawn,
+        "wait": waiting.value,
+        "source": source,
+    }
+    node = NodeType(
+        name=name,
+        processors=processors,
+        memory=memory_bytes,
+        performance_factor=factor,
+        performance_factors=factors,
+        memory_contention=shares,
+        price=Money(price, "EUR"),
+        spawn_delay=spawn_delay,
+        waiting=waiting,
+        source=source,
+    )
+    return written, node
+
+
+@st.composite
+def networks(draw: st.DrawFn, names: list[str]) -> tuple[Mapping[str, object], Network, bool]:
+    """Draw a network for these node types, and whether it says how ranks of one node talk."""
+    written_between, between = draw(links())
+    written: dict[str, object] = {"between_nodes": written_between}
+    within = between
+    has_within = draw(st.booleans())
+    if has_within:
+        written["within_node"], within = draw(links())
+    pairs: dict[tuple[str, str], Link] = {}
+    if draw(st.booleans()):
+        one, other = draw(st.sampled_from(names)), draw(st.sampled_from(names))
+        written_pair, link = draw(links())
+        full = {"receive_delay": "0 s", "eager_limit": None} | dict(written_pair)
+        written["pairs"] = [{"between": [one, other], **full}]
+        pairs = {(one, other): link, (other, one): link}
+    contention = None
+    if draw(st.booleans()):
+        table = draw(st.dictionaries(st.integers(2, 99), st.floats(1, 9), max_size=3)) | {1: 1.0}
+        written["contention"] = table
+        contention = Contention(tuple(sorted(table.items())))
+    collectives = {}
+    if draw(st.booleans()):
+        limit, size = draw(sizes())
+        entries = [{"up_to": limit, "algorithm": "ring"}, {"algorithm": "recursive_doubling"}]
+        written["collectives"] = {"library": "openmpi", "allreduce": entries}
+        collectives = {"allreduce": AlgorithmChoice(((size, "ring"), (math.inf, "recursive_doubling")))}
+    library = "openmpi" if collectives else "mpich"
+    return written, Network(between, within, pairs, {}, contention, collectives, library), has_within
+
+
+@st.composite
+def machines(draw: st.DrawFn) -> tuple[Mapping[str, object], Machine]:
+    """Draw a machine: as a mapping, and as the value it should become."""
+    names = draw(st.lists(NAMES, min_size=1, max_size=3, unique=True))
+    types = {name: draw(node_types(name)) for name in names}
+    groups = draw(st.lists(st.tuples(st.integers(1, 4), st.sampled_from(names)), min_size=1, max_size=4))
+    network_form, network, has_within = draw(networks(names))
+    title = draw(TEXTS.filter(bool))
+    notes = draw(st.lists(TEXTS, max_size=2))
+    written = {
+        "name": title,
+        "nodes": [{"count": count, "type": name} for count, name in groups],
+        "node_types": {name: form for name, (form, _) in types.items()},
+        "network": network_form,
+        "notes": notes,
+    }
+    nodes = tuple(types[name][1] for count, name in groups for _ in range(count))
+    said = () if has_within or all(node.processors == 1 for node in nodes) else (NO_WITHIN_NODE,)
+    price = Money(sum(node.price.amount for node in nodes if node.price is not None), "EUR")
+    return written, Machine(title, nodes, network, price=price, notes=(*notes, *said))

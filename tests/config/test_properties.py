@@ -1,0 +1,69 @@
+"""Properties of the reader: what is written comes out, and no input brings a traceback."""
+
+import contextlib
+from collections.abc import Mapping
+
+import yaml
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from clue.config import load_any, load_machine
+from clue.config.document import from_python
+from clue.config.machines import machine_from
+from clue.config.yaml12 import parse_yaml
+from clue.errors import ClueError
+from clue.machine import Machine
+from tests.config.documents import MACHINE, SCENARIO, SIMULATION
+from tests.config.strategies import machines
+
+
+class Dumper(yaml.SafeDumper):
+    """Writes YAML 1.2: every text in quotes, floats with all their digits."""
+
+
+def _quoted(dumper: yaml.SafeDumper, text: str) -> yaml.Node:
+    return dumper.represent_scalar("tag:yaml.org,2002:str", text, style='"')
+
+
+Dumper.add_representer(str, _quoted)
+
+
+@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@given(machines())
+def test_a_machine_is_the_same_from_yaml_and_from_python(drawn: tuple[Mapping[str, object], Machine]) -> None:
+    """Both ways give the machine that was drawn."""
+    written, machine = drawn
+    assert load_machine(written) == machine
+    text = yaml.dump(written, Dumper=Dumper, allow_unicode=True, width=10**6)
+    assert machine_from(parse_yaml(text, "drawn.yaml"), None) == machine
+
+
+JUNK = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=5) | st.just("1 us"),
+    lambda below: st.lists(below, max_size=3) | st.dictionaries(st.text(max_size=4) | st.integers(), below, max_size=3),
+    max_leaves=6,
+)
+
+
+@settings(max_examples=150, deadline=None)
+@given(st.data(), JUNK)
+def test_junk_in_any_place_is_refused_or_read_but_never_a_traceback(data: st.DataObject, junk: object) -> None:
+    """Whatever value stands wherever in a file, what comes out is a value of clue or an error with one line a fault."""
+    text = data.draw(st.sampled_from([MACHINE, SCENARIO, SIMULATION]))
+    document = parse_yaml(text, "f.yaml")
+    path = data.draw(st.sampled_from(sorted(document.origins, key=repr)))
+    spoilt = document.replaced(path, from_python(junk)).value
+    if isinstance(spoilt, dict):
+        with contextlib.suppress(ClueError):
+            load_any(spoilt)
+
+
+@settings(max_examples=100, deadline=None)
+@given(st.data())
+def test_a_file_cut_or_garbled_anywhere_is_no_traceback(data: st.DataObject) -> None:
+    """Any characters in place of any others."""
+    start = data.draw(st.integers(0, len(MACHINE)))
+    end = data.draw(st.integers(start, len(MACHINE)))
+    text = MACHINE[:start] + data.draw(st.text(max_size=6)) + MACHINE[end:]
+    with contextlib.suppress(ClueError):
+        machine_from(parse_yaml(text, "f.yaml"), None)

@@ -1,0 +1,217 @@
+"""Comparisons from YAML: every key, what refers to what, the full-size variant, and every way to get one wrong."""
+
+from pathlib import Path
+
+import pytest
+
+from clue.config import SimulationConfig, load_config
+from clue.errors import UsageError
+from clue.purchase.scenario import Criterion, Scenario
+from clue.units import Money
+from tests.config.documents import SCENARIO, changed, faults_of, folder
+
+
+def scenario(path: Path, text: str = SCENARIO, **options: bool) -> Scenario:
+    """Load a comparison from its text, in a folder with what it refers to."""
+    (folder(path) / "s.yaml").write_text(text)
+    loaded = load_config(path / "s.yaml", **options)
+    assert isinstance(loaded, Scenario)
+    return loaded
+
+
+def faults_in(path: Path, text: str) -> list[str]:
+    """Return the faults of a comparison's text, less the name of its file."""
+    (folder(path) / "s.yaml").write_text(text)
+    return [f.removeprefix(f"{path}/s.yaml:") for f in faults_of(load_config, path / "s.yaml")]
+
+
+def test_a_comparison_becomes_its_values(tmp_path: Path) -> None:
+    """Paths are relative to the file; what is left out has its default."""
+    loaded = scenario(tmp_path)
+    (workload,), (option,) = loaded.workloads, loaded.options
+    assert (loaded.name, loaded.budget, loaded.criterion) == ("s", Money(1000, "EUR"), Criterion.POINTS)
+    assert workload.kernels[0].program.script == tmp_path / "prog.py"
+    assert (workload.kernels[0].name, workload.kernels[0].share) == ("large", 1.0)
+    assert (workload.instances, workload.ranks, workload.weight) == (1, (2,), 1.0)
+    assert (option.name, option.machine.name, option.price) == ("A", "pair", Money(900, "EUR"))
+
+
+def test_every_key_of_a_workload_arrives(tmp_path: Path) -> None:
+    """Instances, ranks, weight, memory and placement."""
+    text = changed(
+        SCENARIO,
+        "    ranks: [2]\n",
+        "    ranks: [4, 2, 4]\n    instances: fill\n    weight: 0.25\n    memory: {4: 90 MB}\n"
+        "    placement: {order: cyclic, ranks_per_processor: 2}\n",
+    )
+    (workload,) = scenario(tmp_path, text).workloads
+    assert (workload.instances, workload.ranks, workload.weight) == (None, (4, 2), 0.25)
+    assert (workload.memory, workload.order, workload.ranks_per_processor) == ({4: 90e6}, "cyclic", 2)
+
+
+def test_one_size_of_memory_holds_for_all_numbers_of_ranks(tmp_path: Path) -> None:
+    """80 MB on 2 and on 4 ranks alike."""
+    text = changed(SCENARIO, "ranks: [2]", "ranks: [2, 4]\n    memory: 80 MB\n    placement: cyclic")
+    (workload,) = scenario(tmp_path, text).workloads
+    assert (workload.memory, workload.order) == ({2: 80e6, 4: 80e6}, "cyclic")
+
+
+def test_shares_of_kernels_are_made_to_add_up_to_one(tmp_path: Path) -> None:
+    """3 and 1 are three quarters and one; a share left out counts 1."""
+    kernels = "kernels: {a: {program: {script: prog.py}, share: 3}, b: {program: {trace: 'b-{ranks}.clue'}}}"
+    (workload,) = scenario(tmp_path, changed(SCENARIO, "program: {script: prog.py}", kernels)).workloads
+    assert [(k.name, k.share) for k in workload.kernels] == [("a", 0.75), ("b", 0.25)]
+    assert workload.kernels[1].program.trace == f"{tmp_path}/b-{{ranks}}.clue"
+
+
+def test_arguments_may_be_whole_numbers(tmp_path: Path) -> None:
+    """Numbers that come out as they were meant need no quotes."""
+    text = changed(SCENARIO, "{script: prog.py}", '{script: prog.py, args: [--n, 6000, "1e9"]}')
+    (workload,) = scenario(tmp_path, text).workloads
+    assert workload.kernels[0].program.arguments == ("--n", "6000", "1e9")
+
+
+def test_an_option_may_change_its_machine(tmp_path: Path) -> None:
+    """Another number of nodes, and any other key laid over the machine."""
+    option = "{machine: pair.yaml, nodes: 5, with: {node_types: {host: {processors: 2, price: 10 EUR}}}}"
+    (loaded,) = scenario(tmp_path, changed(SCENARIO, "{machine: pair.yaml, price: 900 EUR}", option)).options
+    assert (len(loaded.machine.nodes), loaded.machine.processors) == (5, 10)
+    assert loaded.price == Money(50, "EUR")
+
+
+def test_nodes_may_be_counted_by_type(tmp_path: Path) -> None:
+    """Where a machine has several groups of nodes."""
+    option = "{machine: kishimoto, nodes: {pentium-ii: 2}, price: 900 EUR}"
+    (loaded,) = scenario(tmp_path, changed(SCENARIO, "{machine: pair.yaml, price: 900 EUR}", option)).options
+    assert [node.name for node in loaded.machine.nodes] == ["athlon", "pentium-ii", "pentium-ii"]
+
+
+def test_the_price_of_the_whole_is_not_that_of_another_number_of_nodes(tmp_path: Path) -> None:
+    """A machine for 700 EUR as a whole has no known price with more nodes."""
+    folder(tmp_path)
+    (tmp_path / "priced.yaml").write_text((tmp_path / "pair.yaml").read_text() + "price: 700 EUR\n")
+    text = changed(SCENARIO, "pair.yaml, price: 900 EUR}", "priced.yaml}\n  B: {machine: priced.yaml, nodes: 3}")
+    same, more = scenario(tmp_path, text).options
+    assert (same.price, more.price) == (Money(700, "EUR"), None)
+
+
+def test_a_machine_may_stand_in_the_comparison_itself(tmp_path: Path) -> None:
+    """It is then named for its option, and blamed by its place there."""
+    inline = "{nodes: [{type: h}], node_types: {h: {}}, network: {within_node: {send_delay: 1 us, TRANS: 1 us}}}"
+    text = changed(SCENARIO, "pair.yaml", inline.replace("TRANS", "transmission_delay"))
+    assert scenario(tmp_path, text).options[0].machine.name == "A"
+    (unknown, missing, *_) = faults_in(tmp_path, changed(SCENARIO, "pair.yaml", inline.replace("TRANS", "trans")))
+    assert ": options.A.machine.network.within_node." in unknown
+    assert ": options.A.machine.network.within_node." in missing
+
+
+def test_the_full_size_is_laid_over_the_comparison(tmp_path: Path) -> None:
+    """Only what differs is written under full; without being asked for it has no effect."""
+    text = SCENARIO + "full:\n  workloads:\n    large: {ranks: [8, 9], program: {args: ['7']}}\n"
+    assert scenario(tmp_path, text).workloads[0].ranks == (2,)
+    (full,) = scenario(tmp_path, text, full=True).workloads
+    assert (full.ranks, full.kernels[0].program.arguments) == ((8, 9), ("7",))
+    assert full.kernels[0].program.script == tmp_path / "prog.py"
+
+
+def test_a_full_size_that_is_not_there_is_a_wrong_usage(tmp_path: Path) -> None:
+    """Of comparisons as of single simulations."""
+    folder(tmp_path)
+    for name in ("scenario.yaml", "simulation.yaml"):
+        with pytest.raises(UsageError, match="must be described under 'full', got no such key"):
+            load_config(tmp_path / name, full=True)
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "fault"),
+    [
+        ("1000 EUR", "1000", '1:9: budget must be an amount with a currency such as "300000 ATS", got 1000'),
+        ("900 EUR", "900 USD", "7:34: options.A.price must be in EUR as the other prices, got USD"),
+        ("pair.yaml", "pear.yaml", '7:16: options.A.machine must be a file that exists, got "pear.yaml"'),
+        ("pair.yaml", "wien97-chep", "7:16: options.A.machine must be a file or one of the machines shipped with clue"),
+        ("pair.yaml", "5", "7:16: options.A.machine must be text, got 5"),
+        ("machine: pair.yaml, ", "", "7:6: options.A.machine must be given, got nothing"),
+        ("pair.yaml", "pair.yaml, nodes: 0", "7:34: options.A.nodes must be at least 1, got 0"),
+        ("pair.yaml", "pair.yaml, nodes: {hots: 2}", "7:35: options.A.nodes.hots must be the type of one group"),
+        ("pair.yaml", "kishimoto, nodes: 2", "7:34: options.A.nodes must be counts by node type (athlon, pentium-ii)"),
+        ("pair.yaml", "pair.yaml, with: {nodes: []}", "7:41: options.A.with.nodes must have at least 1 entries"),
+        ("price: 900", "prise: 900", "7:27: options.A.prise must be a key of options.A (machine, nodes, price, with)"),
+        ("  A: {machine: pair.yaml, price: 900 EUR}\n", "  {}\n", "7:3: options must have at least 1 entries"),
+        ("prog.py}", "prag.py}", '4:23: workloads.large.program.script must be a file that exists, got "prag.py"'),
+        ("script: prog.py", "trace: a.clue", "4:22: workloads.large.program.trace must be a trace that exists"),
+        ("script: prog.py", "", "4:14: workloads.large.program must have a script or a trace, got neither"),
+        ("prog.py}", "prog.py, args: [1.5]}", "4:39: workloads.large.program.args[0] must be text or a whole number"),
+        ("    program: {script: prog.py}\n", "", "4:5: workloads.large must have either a program or kernels, got nei"),
+        ("ranks: [2]", "ranks: []", "5:12: workloads.large.ranks must have at least 1 entries, got an empty list"),
+        ("ranks: [2]", "ranks: [2, 0]", "5:16: workloads.large.ranks[1] must be at least 1, got 0"),
+        ("ranks: [2]", "weight: -1", "5:13: workloads.large.weight must be at least 0, got -1"),
+        ("ranks: [2]", "weight: .inf", "5:13: workloads.large.weight must be a finite number, got .inf"),
+        ("ranks: [2]", "weight: 0", "3:3: workloads must have weights that sum to more than 0, got 0"),
+        ("ranks: [2]", "instances: all", '5:16: workloads.large.instances must be a whole number or fill, got "all"'),
+        ("ranks: [2]", "instances: 0", "5:16: workloads.large.instances must be at least 1, got 0"),
+        ("ranks: [2]", "memory: 5", "5:13: workloads.large.memory must be a size with a unit, got 5"),
+        ("ranks: [2]", "placement: [0]", "5:16: workloads.large.placement must be one value or a mapping, got a list"),
+        ("ranks: [2]", "placement: blok", "5:16: workloads.large.placement must be 'block' or 'cyclic', got \"blok\""),
+        (
+            "program: {script: prog.py}\n    ranks: [2]",
+            "program: {trace: '{ranks}.clue'}",
+            "4:5: workloads.large.ranks must be given where there is only a trace, got nothing",
+        ),
+        (
+            "program: {script: prog.py}",
+            "kernels: {a: {program: {script: prog.py}, share: 0}}",
+            "4:14: workloads.large.kernels must have shares that sum to more than 0, got 0",
+        ),
+        ("budget: 1000 EUR", "criterion: price", "1:12: criterion must be 'points', 'makespan', 'throughput' or"),
+    ],
+)
+def test_a_fault_has_place_path_rule_and_value(tmp_path: Path, old: str, new: str, fault: str) -> None:
+    """One thing wrong, and the message points at it."""
+    found = faults_in(tmp_path, changed(SCENARIO, old, new))
+    assert any(line.startswith(fault) for line in found), found
+
+
+def test_faults_of_a_machine_are_reported_with_those_of_the_comparison(tmp_path: Path) -> None:
+    """Each with its own file, all at once."""
+    folder(tmp_path)
+    (tmp_path / "bad.yaml").write_text((tmp_path / "pair.yaml").read_text().replace("count: 2", "count: 0"))
+    text = changed(SCENARIO, "pair.yaml", "bad.yaml").replace("ranks: [2]", "ranks: [0]")
+    (tmp_path / "s.yaml").write_text(text)
+    assert faults_of(load_config, tmp_path / "s.yaml") == (
+        f"{tmp_path}/s.yaml:5:13: workloads.large.ranks[0] must be at least 1, got 0",
+        f"{tmp_path}/bad.yaml:3:13: nodes[0].count must be at least 1, got 0",
+    )
+
+
+def test_a_broken_machine_file_is_blamed_itself(tmp_path: Path) -> None:
+    """Text that is no YAML is reported at its own place."""
+    folder(tmp_path)
+    (tmp_path / "pair.yaml").write_text("a: [")
+    (fault,) = faults_of(load_config, tmp_path / "scenario.yaml")
+    assert fault.startswith(f"{tmp_path}/pair.yaml:")
+
+
+def test_a_file_of_no_known_kind_is_refused(tmp_path: Path) -> None:
+    """Neither a simulation nor a comparison; a machine is called by its name."""
+    (folder(tmp_path) / "x.yaml").write_text("programm: {}\n")
+    (fault,) = faults_of(load_config, tmp_path / "x.yaml")
+    assert fault == (
+        f"{tmp_path}/x.yaml:1:1: file must have program and machine, or workloads and options, "
+        'got programm: did you mean "program"?'
+    )
+    (fault,) = faults_of(load_config, tmp_path / "pair.yaml")
+    assert fault.endswith("file must be a simulation or a comparison, got a machine")
+
+
+def test_a_comparison_may_be_given_as_a_mapping(tmp_path: Path) -> None:
+    """Its paths are then relative to the folder given."""
+    folder(tmp_path)
+    loaded = load_config(
+        {
+            "workloads": {"w": {"program": {"script": Path("prog.py")}, "ranks": 2}},
+            "options": {"A": {"machine": "pair.yaml"}},
+        },
+        relative_to=tmp_path,
+    )
+    assert not isinstance(loaded, SimulationConfig)
+    assert loaded.workloads[0].kernels[0].program.script == tmp_path / "prog.py"

@@ -1,0 +1,111 @@
+"""The machines shipped with clue: every one loads, says where its figures come from, and agrees with them."""
+
+import csv
+from itertools import pairwise
+from pathlib import Path
+
+import pytest
+
+from clue.config import find, load_machine, shipped
+from clue.machine import Link
+
+MACHINES = sorted(shipped("machines"))
+EXTRACT = Path(__file__).with_name("osu_extract.csv")
+CLOUDS = ("aws-parallel-cluster", "azure-cyclecloud", "google-compute-engine", "google-gke")
+
+
+@pytest.mark.parametrize("name", MACHINES)
+def test_a_shipped_machine_loads_under_its_name_and_says_its_source(name: str) -> None:
+    """A larger message takes longer, on every link."""
+    machine = load_machine(name)
+    assert machine.name == name
+    assert machine.source
+    assert name == "two-hosts" or machine.notes
+    for node in machine.node_types():
+        for same in (False, True):
+            times = [one_way(machine.network.link(node, node, same), size) for size in (0, 1000, 64_000, 10**6)]
+            assert all(0 < less < more for less, more in pairwise(times))
+
+
+def test_a_shipped_file_is_found_by_name() -> None:
+    """Of any kind; there is no file of a name that is not shipped."""
+    assert find("two-hosts") == shipped("machines")["two-hosts"]
+    assert find("two-hosts", ("scenarios",)) is None
+    assert find("no-such-machine") is None
+
+
+@pytest.mark.parametrize(
+    ("name", "nodes", "memory", "processors"),
+    [
+        ("network", 6, 256e6, 2),
+        ("memory", 6, 1024e6, 2),
+        ("fine", 7, 128e6, 1),
+        ("coarse", 7, 1024e6, 1),
+        ("cheap", 10, 256e6, 2),
+        ("cheapest", 15, 128e6, 1),
+    ],
+)
+def test_the_machines_of_wien97_are_those_of_table_1(name: str, nodes: int, memory: float, processors: int) -> None:
+    """Nodes, memory and processors per node; speeds as in Table 2, the dual nodes' contention as in section 4.5."""
+    machine = load_machine(f"wien97-{name}")
+    node = machine.nodes[0]
+    assert (len(machine.nodes), node.memory, node.processors) == (nodes, memory, processors)
+    assert node.speeds["cholesky"] * 3 == pytest.approx(1552e6, rel=1e-4)
+    assert node.speeds["tridiagonalisation"] * 3 == pytest.approx(587e6, rel=1e-4)
+    assert node.share_kept(processors, "tridiagonalisation") == (0.77 if processors == 2 else 1.0)
+    assert node.share_kept(processors, "cholesky") == 1.0
+    fast = name in {"network", "fine"}
+    assert (one_way(machine.network.between_nodes, 10**6) < 0.02) == fast
+
+
+def test_kishimotos_athlon_is_about_four_times_a_pentium_ii() -> None:
+    """As the paper says, and as its speeds for HPL do."""
+    machine = load_machine("kishimoto")
+    athlon, pentium = machine.node_types()["athlon"], machine.node_types()["pentium-ii"]
+    assert (len(machine.nodes), machine.processors) == (5, 9)
+    assert pentium.factor("") / athlon.factor("") == pytest.approx(4, rel=0.1)
+    assert athlon.speeds["hpl"] / pentium.speeds["hpl"] == pytest.approx(4, rel=0.1)
+
+
+def test_links_between_different_nodes_of_pempis_het_follow_the_slower_card() -> None:
+    """Gigabit Ethernet only among the intel nodes."""
+    network = load_machine("pempis-het").network
+    times = {(a, b): one_way(network.link(a, b, False), 10**6) for a in NODES for b in NODES}
+    assert times.pop(("intel", "intel")) < 0.012
+    assert set(times.values()) == {one_way(network.between_nodes, 10**6)}
+
+
+NODES = ("intel", "bio", "taurus")
+
+
+def one_way(link: Link, size: int) -> float:
+    """Return the time from the start of a send to the end of its receive."""
+    return link.send_delay(size) + link.transmission_delay(size) + link.receive_delay
+
+
+def measured(benchmark: str, environment: str) -> dict[int, float]:
+    """Return the medians of a benchmark by message size, in its own unit."""
+    lines = [line for line in EXTRACT.read_text().splitlines() if not line.startswith("#")]
+    rows = [r for r in csv.DictReader(lines) if (r["benchmark"], r["environment"]) == (benchmark, environment)]
+    return {int(row["size"]): float(row["median"]) for row in rows}
+
+
+@pytest.mark.parametrize("name", CLOUDS)
+def test_the_clouds_take_the_measured_time_one_way(name: str) -> None:
+    """Within 5 % of osu_latency at every size from 0 B to 4 MiB."""
+    link = load_machine(name).network.between_nodes
+    latencies = measured("osu_latency", name)
+    assert len(latencies) == 24
+    for size, latency in latencies.items():
+        assert one_way(link, size) == pytest.approx(latency * 1e-6, rel=0.05), size
+
+
+@pytest.mark.parametrize("name", CLOUDS)
+def test_the_clouds_stream_at_the_measured_bandwidth(name: str) -> None:
+    """Within 5 % of osu_bw, where a stream was not slower than single messages."""
+    link = load_machine(name).network.between_nodes
+    latencies = measured("osu_latency", name)
+    for size, bandwidth in measured("osu_bw", name).items():
+        gap = size / (bandwidth * 1e6)
+        at_most = latencies[size] * 1e-6 - link.receive_delay
+        assert link.send_delay(size) == pytest.approx(min(gap, at_most), rel=0.05), size
