@@ -76,7 +76,7 @@ def _check_depth(text: str, file: str) -> None:
         depth += isinstance(event, yaml.CollectionStartEvent) - isinstance(event, yaml.CollectionEndEvent)
         if depth > _DEPTH:
             mark = event.start_mark
-            place = f"{file}:{mark.line + 1}:{mark.column + 1}"
+            place = f"{file}:{mark.line + 1}:{mark.column + 1}" if mark else file
             raise ConfigError(f"{place}: text must be nested at most {_DEPTH} levels deep, got more")
 
 
