@@ -1,0 +1,314 @@
+"""JSON documents: what ``--json`` prints. Plain dictionaries, lists, text and finite numbers; no files.
+
+The keys of :func:`result_document` and :func:`ranking_document` are an interface: keys may be added, none
+removed. Times are in seconds of virtual time, sizes in bytes. A figure that is not known or not finite is
+``null``.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from clue.machine import Curve, Link, Machine, NodeType
+    from clue.purchase import Entry, Kernel, KernelOutcome, Ranking, Scenario, WorkloadOutcome
+    from clue.result import Result
+    from clue.trace import Trace
+    from clue.units import Money
+
+Document = dict[str, object]
+
+
+def result_document(result: Result) -> Document:
+    """Describe a simulation: makespan, engine, warnings, and the figures of every rank."""
+    document: Document = {
+        "makespan": result.makespan,
+        "engine": result.engine,
+        "warnings": list(result.warnings),
+        "ranks": [
+            {
+                "rank": each.rank,
+                "node": each.node,
+                "finish": each.finish,
+                "compute": each.compute,
+                "communicate": each.communicate,
+                "wait": each.wait,
+            }
+            for each in result.ranks
+        ],
+        "compute_by_region": dict(result.compute_by_region),
+        "unmodelled": [{"call": each.call, "count": each.count, "seconds": each.seconds} for each in result.unmodelled],
+        "instances": result.instances,
+        "ops": result.ops,
+    }
+    if result.traffic is not None:
+        document["traffic"] = {
+            "messages": int(result.traffic.messages.sum()),
+            "nbytes": int(result.traffic.nbytes.sum()),
+        }
+    return _plain(document)
+
+
+def ranking_document(ranking: Ranking) -> Document:
+    """Describe a ranking: options by position, then those that have none, with the reason."""
+    return _plain(
+        {
+            "scenario": ranking.scenario,
+            "criterion": ranking.criterion.value,
+            "unit": ranking.unit,
+            "higher_is_better": ranking.higher_is_better,
+            "budget": _money(ranking.budget),
+            "ranking": [_entry(each) for each in sorted(ranking.entries, key=_place)],
+            "warnings": list(ranking.warnings),
+        }
+    )
+
+
+def _place(entry: Entry) -> tuple[bool, bool, int]:
+    """Order by position; after the last, those that cannot run, then those over the budget."""
+    return entry.position is None, not entry.affordable, entry.position or 0
+
+
+def _entry(entry: Entry) -> Document:
+    document: Document = {} if entry.position is None else {"position": entry.position}
+    document |= {
+        "option": entry.option,
+        "machine": entry.machine,
+        "price": _money(entry.price),
+        "affordable": entry.affordable,
+        "score": entry.score,
+        "workloads": {each.workload: _workload(each) for each in entry.workloads},
+    }
+    if entry.reason:
+        document["reason"] = entry.reason
+    return document
+
+
+def _workload(outcome: WorkloadOutcome) -> Document:
+    return {
+        "makespan": outcome.makespan,
+        # The paper's high-level parallelism: what runs at a time, not all there is to run.
+        "instances": outcome.side_by_side,
+        "ranks": outcome.ranks,
+        "points": outcome.points,
+        "side_by_side": outcome.side_by_side,
+        "turns": outcome.turns,
+        "idle": outcome.idle,
+        "throughput": outcome.throughput,
+        "kernels": {each.name: _kernel(each) for each in outcome.kernels},
+    }
+
+
+def _kernel(outcome: KernelOutcome) -> Document:
+    return {
+        "makespan": outcome.makespan,
+        "points": outcome.points,
+        "turn": outcome.result.makespan,
+        "ops": outcome.result.ops,
+        "compute_by_region": dict(outcome.result.compute_by_region),
+    }
+
+
+def scenario_document(scenario: Scenario) -> Document:
+    """Describe a comparison before anything is simulated: what has to run, what could be bought."""
+    return _plain(
+        {
+            "scenario": scenario.name,
+            "criterion": scenario.criterion.value,
+            "budget": _money(scenario.budget),
+            "workloads": {
+                each.name: {
+                    "kernels": {kernel.name: _program(kernel) for kernel in each.kernels},
+                    "instances": each.instances,
+                    "ranks": list(each.ranks),
+                    "weight": each.weight,
+                    "memory": {str(ranks): nbytes for ranks, nbytes in each.memory.items()},
+                    "order": each.order,
+                    "ranks_per_processor": each.ranks_per_processor,
+                }
+                for each in scenario.workloads
+            },
+            "options": {
+                each.name: {
+                    "machine": each.machine.name,
+                    "nodes": len(each.machine.nodes),
+                    "processors": each.machine.processors,
+                    "price": _money(each.price),
+                }
+                for each in scenario.options
+            },
+            "notes": list(scenario.notes),
+        }
+    )
+
+
+def _program(kernel: Kernel) -> Document:
+    program = kernel.program
+    return {
+        "script": None if program.script is None else str(program.script),
+        "args": list(program.arguments),
+        "trace": program.trace,
+        "share": kernel.share,
+    }
+
+
+def trace_document(trace: Trace) -> Document:
+    """Describe a trace: program, computer, calls, regions, communicators and ranks, as recorded."""
+    from clue.report.profile import (  # noqa: PLC0415 - numpy
+        profile_calls,
+        profile_communicators,
+        profile_regions,
+        rank_spans,
+    )
+
+    head, calls = trace.head, profile_calls(trace)
+    return _plain(
+        {
+            "trace": trace.name,
+            "program": head.program,
+            "arguments": list(head.arguments),
+            "recorded": head.recorded,
+            "processor": head.processor,
+            "mpi": head.mpi,
+            "python": head.python,
+            "clock": head.clock,
+            "settings": dict(head.settings),
+            "overhead": head.overhead,
+            "ops": len(trace.ops),
+            "ranks": [
+                {
+                    "rank": rank,
+                    "host": each.host,
+                    "world": each.world,
+                    "ops": ops,
+                    "compute": compute,
+                    "in_calls": in_calls,
+                    "cpu": each.cpu,
+                    "wall": each.wall,
+                    "peak_memory": each.peak_memory,
+                }
+                for rank, (each, (ops, compute, in_calls)) in enumerate(
+                    zip(head.rank_heads, rank_spans(trace), strict=True)
+                )
+            ],
+            "calls": [
+                {
+                    "call": each.call,
+                    "count": each.count,
+                    "nbytes": each.nbytes,
+                    "seconds": each.seconds,
+                    "modelled": each.modelled,
+                }
+                for each in calls
+            ],
+            "regions": [
+                {
+                    "region": each.region,
+                    "bursts": each.bursts,
+                    "seconds": each.seconds,
+                    "flops": each.flops or None,
+                }
+                for each in profile_regions(trace)
+            ],
+            "communicators": [
+                {"name": each.name, "size": each.size, "remote": each.remote, "ops": each.ops}
+                for each in profile_communicators(trace)
+            ],
+            "unmodelled": [
+                {"call": each.call, "count": each.count, "seconds": each.seconds} for each in calls if not each.modelled
+            ],
+            "notes": list(head.notes),
+        }
+    )
+
+
+def machine_document(machine: Machine) -> Document:
+    """Describe a machine: nodes, network, contention, changes, price and notes."""
+    network = machine.network
+    names = [node.name for node in machine.nodes]
+    return _plain(
+        {
+            "machine": machine.name,
+            "nodes": len(machine.nodes),
+            "processors": machine.processors,
+            "price": _money(machine.price),
+            "source": machine.source,
+            "notes": list(machine.notes),
+            "reference_processor": machine.reference_processor or None,
+            "node_types": {
+                name: {"count": names.count(name), **_node_type(node)} for name, node in machine.node_types().items()
+            },
+            "network": {
+                "between_nodes": _link(network.between_nodes),
+                "within_node": _link(network.within_node),
+                "pairs": [{"between": list(pair), **_link(link)} for pair, link in network.pairs.items()],
+                "within": {name: _link(link) for name, link in network.within.items()},
+                "contention": None if network.contention is None else [list(e) for e in network.contention.factors],
+                "collectives": {
+                    name: [{"up_to": up_to, "algorithm": algorithm} for up_to, algorithm in choice.thresholds]
+                    for name, choice in network.collectives.items()
+                },
+                "collective_library": network.collective_library,
+            },
+            "changes": [{"at": time, "machine": machine_document(changed)} for time, changed in machine.changes],
+        }
+    )
+
+
+def _node_type(node: NodeType) -> Document:
+    return {
+        "processors": node.processors,
+        "memory": node.memory,
+        "price": _money(node.price),
+        "performance_factor": node.performance_factor,
+        "performance_factors": dict(node.performance_factors),
+        "speeds": dict(node.speeds),
+        "memory_contention": {str(busy): dict(shares) for busy, shares in node.memory_contention.items()},
+        "background_load": node.background_load,
+        "initialisation_delay": node.initialisation_delay,
+        "spawn_delay": node.spawn_delay,
+        "packing_delay": node.packing_delay,
+        "reduction_delay": node.reduction_delay,
+        "waiting": node.waiting.value,
+        "source": node.source,
+    }
+
+
+def _link(link: Link) -> Document:
+    return {
+        "send_delay": _curve(link.send_delay),
+        "transmission_delay": _curve(link.transmission_delay),
+        "receive_delay": link.receive_delay,
+        "eager_limit": link.eager_limit,
+    }
+
+
+def _curve(curve: Curve) -> list[Document]:
+    return [
+        {"nbytes": nbytes, "time": time, "per_byte": slope}
+        for nbytes, time, slope in zip(curve.sizes, curve.times, curve.slopes, strict=True)
+    ]
+
+
+def _money(money: Money | None) -> Document | None:
+    if money is None:
+        return None
+    amount = float(money.amount)
+    return {"amount": int(amount) if amount.is_integer() else amount, "currency": money.currency}
+
+
+def _plain(document: Mapping[str, object]) -> Document:
+    """Replace what JSON cannot hold: numbers that are not finite become ``null``."""
+    return {key: _plain_value(value) for key, value in document.items()}
+
+
+def _plain_value(value: object) -> object:
+    if isinstance(value, Mapping):
+        return _plain(value)
+    if isinstance(value, list):
+        return [_plain_value(each) for each in value]
+    if isinstance(value, float) and not math.isfinite(value):
+        return None
+    return value

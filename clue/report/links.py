@@ -1,0 +1,27 @@
+"""The distinct links of a machine by name, for tables and pictures."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from clue.machine import Link, Machine
+
+
+def named_links(machine: Machine) -> Iterator[tuple[str, Link]]:
+    """Yield every link once: between nodes, within a node, then the exceptions by node types.
+
+    A pair whose two directions are alike is one link, ``"a – b"``; otherwise each is its own, ``"a → b"``.
+    """
+    network = machine.network
+    yield "between nodes", network.between_nodes
+    yield "within a node", network.within_node
+    for (sender, receiver), link in network.pairs.items():
+        back = network.pairs.get((receiver, sender))
+        if back != link:
+            yield f"{sender} → {receiver}", link
+        elif sender <= receiver:
+            yield f"{sender} – {receiver}", link
+    for name, link in network.within.items():
+        yield f"within {name}", link

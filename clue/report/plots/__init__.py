@@ -1,0 +1,89 @@
+"""Pictures as PNG files with fixed names, one module per picture; matplotlib is loaded when one is drawn.
+
+Figures are drawn without pyplot, so nothing here depends on a display or on global state. Every function that
+draws takes the folder to write to, makes it if need be, and returns the paths of what it wrote.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from clue.machine import Machine
+    from clue.purchase import Ranking
+    from clue.report.plots.scaling import Series
+    from clue.result import Result
+
+__all__ = ["plot_machine", "plot_performance", "plot_ranking", "plot_result", "plot_speedup"]
+
+
+def plot_result(result: Result, folder: Path, title: str) -> list[Path]:
+    """Draw a simulation: ``timeline.png`` if it has a timeline, ``communication.png`` if it has its traffic.
+
+    Raises:
+        ClueError: If a file cannot be written.
+    """
+    from clue.report.plots.communication import draw_communication  # noqa: PLC0415 - matplotlib
+    from clue.report.plots.style import save  # noqa: PLC0415
+    from clue.report.plots.timeline import draw_timeline  # noqa: PLC0415
+
+    written = []
+    if result.timeline is not None:
+        written.append(save(draw_timeline(result, title), folder, "timeline.png"))
+    if result.traffic is not None:
+        written.append(save(draw_communication(result.traffic, title), folder, "communication.png"))
+    return written
+
+
+def plot_ranking(ranking: Ranking, folder: Path) -> list[Path]:
+    """Draw a ranking: ``ranking.png`` with score and price, ``breakdown.png`` with the parts of makespans.
+
+    Raises:
+        ClueError: If a file cannot be written.
+    """
+    from clue.report.plots.breakdown import draw_breakdown  # noqa: PLC0415 - matplotlib
+    from clue.report.plots.ranking import draw_ranking  # noqa: PLC0415
+    from clue.report.plots.style import save  # noqa: PLC0415
+
+    written = [save(draw_ranking(ranking), folder, "ranking.png")]
+    if any(entry.workloads for entry in ranking.entries):
+        written.append(save(draw_breakdown(ranking), folder, "breakdown.png"))
+    return written
+
+
+def plot_machine(machine: Machine, folder: Path) -> Path:
+    """Draw the delay curves of a machine: ``delays.png``.
+
+    Raises:
+        ClueError: If the file cannot be written.
+    """
+    from clue.report.plots.delays import draw_delays  # noqa: PLC0415 - matplotlib
+    from clue.report.plots.style import save  # noqa: PLC0415
+
+    return save(draw_delays(machine), folder, "delays.png")
+
+
+def plot_speedup(series: Sequence[Series], folder: Path, title: str) -> Path:
+    """Draw speed-up over processors from makespans: ``speedup.png``.
+
+    Raises:
+        ClueError: If the file cannot be written.
+    """
+    from clue.report.plots.scaling import draw_speedup  # noqa: PLC0415 - matplotlib
+    from clue.report.plots.style import save  # noqa: PLC0415
+
+    return save(draw_speedup(series, title), folder, "speedup.png")
+
+
+def plot_performance(series: Sequence[Series], folder: Path, title: str) -> Path:
+    """Draw performance over processors from flop/s: ``performance.png``.
+
+    Raises:
+        ClueError: If the file cannot be written.
+    """
+    from clue.report.plots.scaling import draw_performance  # noqa: PLC0415 - matplotlib
+    from clue.report.plots.style import save  # noqa: PLC0415
+
+    return save(draw_performance(series, title), folder, "performance.png")

@@ -1,0 +1,105 @@
+"""The delay curves of a machine over message size, one panel per link."""
+
+from __future__ import annotations
+
+from itertools import islice
+
+import numpy as np
+import numpy.typing as npt
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
+from matplotlib.ticker import FuncFormatter, LogLocator
+
+from clue.machine import Link, Machine
+from clue.report.links import named_links
+from clue.report.plots import style
+from clue.units import format_size, format_time
+
+#: Panels at most, and the sizes shown unless the curves go further.
+MOST_PANELS = 12
+_LEAST, _MOST = 1.0, 4e6
+_CURVES = (
+    ("send delay (the sender is blocked)", style.SEND, (0, (5, 2))),
+    ("transmission delay", style.RECEIVE, (0, (5, 2, 1, 2))),
+    ("total with the receive delay", style.COMPUTE, None),
+)
+
+
+def draw_delays(machine: Machine) -> Figure:
+    """Draw send, transmission and total delay of every link, both axes logarithmic, eager limits marked."""
+    links = list(named_links(machine))
+    shown = list(islice(links, MOST_PANELS))
+    columns = min(len(shown), 2 if len(shown) <= 4 else 3)
+    lines = -(-len(shown) // columns)
+    more = f" (the first {MOST_PANELS} of {len(links)} links)" if len(shown) < len(links) else ""
+    drawn = style.figure(min(5.2 * columns, 13.5), 1.1 + 3.6 * lines, f"{machine.name}: delays of a message{more}")
+    grid = drawn.subplots(lines, columns, squeeze=False, sharex=True, sharey=True).ravel()
+    sizes = message_sizes([link for _, link in shown])
+    for axes, (name, link) in zip(grid, shown, strict=False):
+        _draw_link(axes, name, link, sizes)
+    for unused in grid[len(shown) :]:
+        unused.set_axis_off()
+    style.legend_below(
+        drawn,
+        [Line2D([], [], color=colour, linestyle=line, linewidth=2) for _, colour, line in _CURVES],
+        [label for label, _, _ in _CURVES],
+    )
+    return drawn
+
+
+def message_sizes(links: list[Link]) -> npt.NDArray[np.float64]:
+    """Return sizes in bytes from 1 B to 4 MB or the last point of any curve, all points included."""
+    corners = {size for link in links for curve in (link.send_delay, link.transmission_delay) for size in curve.sizes}
+    most = max(_MOST, *corners)
+    spread = np.geomspace(_LEAST, most, 400)
+    return np.unique(np.concatenate((spread, [size for size in corners if size >= _LEAST])))
+
+
+def delays(link: Link, sizes: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
+    """Return send, transmission and total delay in seconds, shape (3, sizes)."""
+    send = np.array([link.send_delay(size) for size in sizes])
+    travel = np.array([link.transmission_delay(size) for size in sizes])
+    return np.stack((send, travel, send + travel + link.receive_delay))
+
+
+def _draw_link(axes: Axes, name: str, link: Link, sizes: npt.NDArray[np.float64]) -> None:
+    for (_, colour, line), times in zip(_CURVES, delays(link, sizes), strict=True):
+        # A delay of 0 has no place on a logarithmic axis.
+        axes.plot(sizes, np.where(times > 0, times, np.nan), color=colour, linestyle=line, linewidth=2)
+    axes.set_xscale("log")
+    axes.set_yscale("log")
+    style.finish_axes(axes, "message size", "delay", style.wrap(name, 40), grid="both")
+    axes.xaxis.set_major_locator(LogLocator(base=10, numticks=16))
+    axes.xaxis.set_major_formatter(FuncFormatter(style.size_label))
+    axes.yaxis.set_major_formatter(FuncFormatter(lambda time, _: format_time(time)))
+    axes.minorticks_off()
+    axes.tick_params(labelbottom=True, labelleft=True)
+    _mark_eager_limit(axes, link)
+
+
+def _mark_eager_limit(axes: Axes, link: Link) -> None:
+    limit = link.eager_limit
+    if limit is None or limit < _LEAST:
+        axes.text(
+            0.02,
+            0.97,
+            "every message is eager" if limit is None else "no message is eager",
+            transform=axes.transAxes,
+            va="top",
+            fontsize=8.5,
+            color=style.INK,
+        )
+        return
+    axes.axvline(limit, color=style.INK, linewidth=1, linestyle=":")
+    axes.annotate(
+        f"eager up to\n{format_size(limit)}",
+        (limit, 0.03),
+        (-4, 0),
+        xycoords=axes.get_xaxis_transform(),
+        textcoords="offset points",
+        ha="right",
+        va="bottom",
+        fontsize=8.5,
+        color=style.INK,
+    )

@@ -1,0 +1,127 @@
+"""Sums over a trace: what its calls, regions and communicators did when recorded."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from clue.trace import Flag, Op, Trace
+
+_SILENT = (Op.COMPUTE, Op.WAIT, Op.PACK, Op.LOCAL, Op.OTHER, Op.MRECV)
+
+
+@dataclass(frozen=True, slots=True)
+class CallProfile:
+    """All calls of one name.
+
+    Attributes:
+        call: Its name in MPI.
+        count: How often it was made, over all ranks.
+        nbytes: Bytes handed to it: of a send its message, of a collective what :mod:`clue.trace.ops` defines.
+        seconds: Wall time inside it when recorded, summed over ranks.
+        modelled: Whether the simulator models it.
+    """
+
+    call: str
+    count: int
+    nbytes: int
+    seconds: float
+    modelled: bool
+
+
+@dataclass(frozen=True, slots=True)
+class RegionProfile:
+    """One region of the program.
+
+    Attributes:
+        region: Its name; ``""`` is outside any region.
+        bursts: Number of computation bursts in it.
+        seconds: CPU time of its bursts, summed over ranks.
+        flops: Floating-point operations the program declared there, summed over ranks; 0 if it declared none.
+    """
+
+    region: str
+    bursts: int
+    seconds: float
+    flops: float
+
+
+@dataclass(frozen=True, slots=True)
+class CommunicatorProfile:
+    """One communicator of the program.
+
+    Attributes:
+        name: How it came to be.
+        size: Ranks in its (local) group.
+        remote: Ranks in the remote group of an intercommunicator, else ``None``.
+        ops: Messages and collectives on it, as recorded ops over all ranks.
+    """
+
+    name: str
+    size: int
+    remote: int | None
+    ops: int
+
+
+def profile_calls(trace: Trace) -> tuple[CallProfile, ...]:
+    """Sum a trace up by call, the longest first; an op that continues a call counts with that call."""
+    ops = trace.ops
+    first = (ops.flags & Flag.CONTINUED) == 0
+    call = ops.call[np.maximum.accumulate(np.where(first, np.arange(len(ops)), 0))] if len(ops) else ops.call
+    made, kinds = ops.op != Op.COMPUTE, len(trace.head.calls)
+    count = np.bincount(call[first & made], minlength=kinds)
+    nbytes = np.bincount(call[made], weights=_payload(trace)[made], minlength=kinds)
+    seconds = np.bincount(call[made], weights=ops.took[made], minlength=kinds) * 1e-9
+    left_out = np.bincount(call[ops.op == Op.OTHER], minlength=kinds) > 0
+    profiles = [
+        CallProfile(name, int(count[i]), int(nbytes[i]), float(seconds[i]), not left_out[i])
+        for i, name in enumerate(trace.head.calls)
+        if count[i]
+    ]
+    return tuple(sorted(profiles, key=lambda each: (-each.seconds, -each.count, each.call)))
+
+
+def _payload(trace: Trace) -> npt.NDArray[np.int64]:
+    """Return the bytes of each op, those listed in the extra column included."""
+    ops, sums = trace.ops, np.concatenate(([0], np.cumsum(trace.ops.extras)))
+    rows = np.diff(trace.head.offsets)
+    start = ops.extra + np.repeat(np.array(trace.head.extra_offsets[:-1], np.int64), rows)
+    nbytes = np.where(ops.op == Op.SPAWN, 0, ops.nbytes)
+    listed = np.flatnonzero((ops.op == Op.ALLTOALLV) & (ops.count > 0))
+    nbytes[listed] = sums[start[listed] + ops.count[listed]] - sums[start[listed]]
+    neighbours = np.flatnonzero((ops.op == Op.NEIGHBOR) & (ops.count > 0))
+    begin, out = start[neighbours], ops.extras[start[neighbours]]
+    nbytes[neighbours] = sums[begin + 1 + 2 * out] - sums[begin + 1 + out]
+    return nbytes
+
+
+def profile_regions(trace: Trace) -> tuple[RegionProfile, ...]:
+    """Sum a trace's computation up by region, in the order of first use."""
+    ops, kinds, flops = trace.ops, len(trace.head.regions), trace.flops()
+    seconds = np.bincount(ops.region, weights=ops.cpu, minlength=kinds) * 1e-9
+    bursts = np.bincount(ops.region[ops.cpu > 0], minlength=kinds)
+    return tuple(
+        RegionProfile(name, int(bursts[i]), float(seconds[i]), flops.get(name, (0.0, 0.0))[0])
+        for i, name in enumerate(trace.head.regions)
+        if bursts[i] or name in flops
+    )
+
+
+def profile_communicators(trace: Trace) -> tuple[CommunicatorProfile, ...]:
+    """Count the ops on each communicator, in the order of the head."""
+    talking = ~np.isin(trace.ops.op, _SILENT)
+    used = np.bincount(trace.ops.comm[talking], minlength=len(trace.head.communicators))
+    return tuple(
+        CommunicatorProfile(each.name, len(each.group), None if each.remote is None else len(each.remote), int(used[i]))
+        for i, each in enumerate(trace.head.communicators)
+    )
+
+
+def rank_spans(trace: Trace) -> Iterator[tuple[int, float, float]]:
+    """Yield each rank's ops, seconds of computation, and seconds inside calls, as recorded."""
+    for rank in range(trace.ranks):
+        ops = trace.rank(rank)
+        yield len(ops), float(ops.cpu.sum()) * 1e-9, float(ops.took.sum()) * 1e-9

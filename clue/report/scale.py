@@ -1,0 +1,44 @@
+"""Units that suit a whole axis or column: one unit for all its figures, so that they can be compared."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import floor, log10
+
+
+@dataclass(frozen=True, slots=True)
+class Scale:
+    """A unit of time for many figures.
+
+    Attributes:
+        unit: Its name.
+        length: Its length in seconds.
+        decimals: Decimals that show five digits of the longest time.
+    """
+
+    unit: str
+    length: float
+    decimals: int
+
+    def format(self, seconds: float) -> str:
+        """Format a time without its unit."""
+        return f"{seconds / self.length:,.{self.decimals}f}"
+
+
+def time_scale(longest: float) -> Scale:
+    """Return the scale for times up to ``longest`` seconds."""
+    unit, length = next(
+        (unit, length)
+        for limit, unit, length in (
+            (0.0, "s", 1.0),
+            (1e-6, "ns", 1e-9),
+            (1e-3, "us", 1e-6),
+            (1.0, "ms", 1e-3),
+            (600.0, "s", 1.0),
+            (36000.0, "min", 60.0),
+            (float("inf"), "h", 3600.0),
+        )
+        if longest < limit or longest <= 0 or limit == float("inf")
+    )
+    digits = floor(log10(longest / length)) if longest > 0 else 0
+    return Scale(unit, length, min(max(4 - digits, 0), 6))

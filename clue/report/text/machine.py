@@ -1,0 +1,130 @@
+"""A machine as text: its nodes, how messages travel, and where the figures come from."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from clue.report.links import named_links
+from clue.report.text.table import NONE, add_row, bullets, facts, heading, stack, table
+from clue.report.text.warnings import warnings_text
+from clue.units import format_size, format_time
+
+if TYPE_CHECKING:
+    from rich.console import RenderableType
+    from rich.table import Table
+
+    from clue.machine import Machine, NodeType
+
+#: Message sizes at which delays are shown.
+SIZES = (0, 1_000, 64_000, 1_000_000)
+
+
+def machine_text(machine: Machine) -> RenderableType:
+    """Show a machine: its nodes, delays at a few sizes, contention, changes and notes."""
+    special = list(_special(machine))
+    return stack(
+        heading(machine.name),
+        _summary(machine),
+        _nodes(machine),
+        bullets(special) if special else None,
+        _delays(machine),
+        _network(machine),
+        bullets(_changes(machine)) if machine.changes else None,
+        warnings_text(machine.notes, "Notes"),
+    )
+
+
+def _summary(machine: Machine) -> Table:
+    return facts(
+        (
+            ("nodes", str(len(machine.nodes))),
+            ("processors", str(machine.processors)),
+            ("price", str(machine.price or "")),
+            ("factors relative to", machine.reference_processor),
+            ("source", " ".join(machine.source.split())),
+        )
+    )
+
+
+def _nodes(machine: Machine) -> Table:
+    numbers = ("nodes", "processors", "memory", "price")
+    shown = table("node type", *numbers, "performance factor", numbers=numbers, title="Nodes")
+    names = [node.name for node in machine.nodes]
+    for name, node in machine.node_types().items():
+        memory = NONE if node.memory is None else format_size(node.memory)
+        add_row(shown, name, names.count(name), node.processors, memory, node.price or NONE, _factor(node))
+    return shown
+
+
+def _factor(node: NodeType) -> str:
+    factors = [f"{node.performance_factor:g}" if node.performance_factor else "0 (as recorded)"]
+    factors += [f"{region or '(no region)'}: {factor:g}" for region, factor in node.performance_factors.items()]
+    return ", ".join(factors)
+
+
+def _special(machine: Machine) -> Iterator[str]:
+    """Yield what only some node types have, in words."""
+    for name, node in machine.node_types().items():
+        for region, speed in node.speeds.items():
+            yield f"{name}: {region or 'no region'} runs at {speed / 1e6:,.4g} Mflop/s"
+        for busy, shares in node.memory_contention.items():
+            kept = ", ".join(f"{share:g}{f' in {region}' if region else ''}" for region, share in shares.items())
+            yield f"{name}: with {busy} busy processors each keeps {kept} of its speed"
+        if node.background_load:
+            yield f"{name}: background load of {node.background_load:g} processes"
+        for what in ("initialisation_delay", "spawn_delay"):
+            if getattr(node, what):
+                yield f"{name}: {what.replace('_', ' ')} {format_time(getattr(node, what))}"
+        for what in ("packing_delay", "reduction_delay"):
+            if getattr(node, what):
+                yield f"{name}: {what.replace('_', ' ')} {format_time(getattr(node, what))} per byte"
+        if node.waiting.value == "poll":
+            yield f"{name}: a waiting rank keeps its processor"
+
+
+def _delays(machine: Machine) -> Table:
+    numbers = tuple(map(format_size, SIZES))
+    shown = table("link", "delay", *numbers, numbers=numbers, title="Delays by message size")
+    for name, link in named_links(machine):
+        limit = f"eager up to {format_size(link.eager_limit)}" if link.eager_limit is not None else "always eager"
+        send = [link.send_delay(size) for size in SIZES]
+        travel = [link.transmission_delay(size) for size in SIZES]
+        whole = [s + t + link.receive_delay for s, t in zip(send, travel, strict=True)]
+        add_row(shown, name, "send", *map(format_time, send))
+        add_row(shown, f"  {limit}", "transmission", *map(format_time, travel))
+        add_row(shown, "", "receive", *([format_time(link.receive_delay)] * len(SIZES)))
+        add_row(shown, "", "total", *map(format_time, whole), end_section=True)
+    return shown
+
+
+def _network(machine: Machine) -> Table:
+    network = machine.network
+    factors = network.contention.factors if network.contention is not None else ()
+    return facts(
+        (
+            (
+                "contention",
+                ", ".join(f"{n}: ×{factor:g}" for n, factor in factors)
+                or "not stated: messages do not slow each other",
+            ),
+            ("collectives", _collectives(machine)),
+        )
+    )
+
+
+def _collectives(machine: Machine) -> str:
+    chosen = (
+        f"{name}: " + ", ".join(_choice(up_to, algorithm) for up_to, algorithm in choice.thresholds)
+        for name, choice in machine.network.collectives.items()
+    )
+    return "; ".join((f"as {machine.network.collective_library} chooses", *chosen))
+
+
+def _choice(up_to: float, algorithm: str) -> str:
+    return algorithm if up_to == float("inf") else f"{algorithm} up to {format_size(up_to)}"
+
+
+def _changes(machine: Machine) -> Iterator[str]:
+    for time, _ in machine.changes:
+        yield f"parameters change at {format_time(time)} of virtual time"

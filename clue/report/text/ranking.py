@@ -1,0 +1,90 @@
+"""A ranking as text: who comes first, with what score, and how each workload ran."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from clue.report.text.table import NONE, add_row, bullets, heading, stack, table, words
+from clue.report.text.warnings import warnings_text
+from clue.units import format_time
+
+if TYPE_CHECKING:
+    from rich.console import RenderableType
+    from rich.table import Table
+
+    from clue.purchase import Entry, Ranking, WorkloadOutcome
+
+
+def ranking_text(ranking: Ranking) -> RenderableType:
+    """Show the options by position with their workloads, then those without a position and why, then warnings."""
+    placed = sorted((e for e in ranking.entries if e.position is not None), key=lambda each: each.position or 0)
+    others = [each for each in ranking.entries if each.position is None]
+    return stack(
+        heading(_title(ranking)),
+        _placed(ranking, placed) if placed else words("No option can be ranked."),
+        _not_placed(others) if others else None,
+        warnings_text(ranking.warnings),
+    )
+
+
+def _title(ranking: Ranking) -> str:
+    better = "higher" if ranking.higher_is_better else "lower"
+    budget = f"; budget {ranking.budget}" if ranking.budget is not None else ""
+    criterion = ranking.criterion.value.replace("_", " ")
+    return f"{ranking.scenario}: ranked by {criterion} ({better} is better){budget}"
+
+
+def format_split(outcome: WorkloadOutcome) -> str:
+    """Format a split: ``"3 × 6 (2 idle)"`` is 3 instances at a time of 6 ranks each, 2 processors idle."""
+    idle = f" ({outcome.idle} idle)" if outcome.idle else ""
+    turns = f" in {outcome.turns} turns" if outcome.turns > 1 else ""
+    return f"{outcome.side_by_side} × {outcome.ranks}{idle}{turns}"
+
+
+def format_score(score: float | None, unit: str) -> str:
+    """Format a score in its unit; a time gets the unit that suits it."""
+    if score is None:
+        return NONE
+    if unit == "s":
+        return format_time(score)
+    return f"{score:.1f}" if unit == "points" else f"{score:.4g} {unit}"
+
+
+def _placed(ranking: Ranking, entries: list[Entry]) -> Table:
+    points = any(each.points is not None for entry in entries for each in entry.workloads)
+    numbers = ("#", "price", "score", "makespan", "points")
+    columns = ("#", "option", "price", "score", "workload", "instances × ranks", "makespan")
+    shown = table(*columns, *(("points",) if points else ()), numbers=numbers)
+    # Only the option's name may be broken: lines of the workload's columns belong together.
+    for column in shown.columns[4:]:
+        column.no_wrap, column.overflow = True, "ellipsis"
+    for entry in entries:
+        option = (str(entry.position), entry.option, str(entry.price or NONE), format_score(entry.score, ranking.unit))
+        lines = list(zip(*_workload_lines(entry), strict=True)) or [()] * 4
+        add_row(shown, *option, *map("\n".join, lines[: 4 if points else 3]), end_section=True)
+    return shown
+
+
+def _workload_lines(entry: Entry) -> Iterator[tuple[str, str, str, str]]:
+    """Yield workload, split, makespan and points; of several kernels, a line for each too."""
+    for outcome in entry.workloads:
+        yield outcome.workload, format_split(outcome), format_time(outcome.makespan), _points(outcome.points)
+        if len(outcome.kernels) > 1:
+            for kernel in outcome.kernels:
+                yield f"  {kernel.name}", "", format_time(kernel.makespan), _points(kernel.points)
+
+
+def _points(points: float | None) -> str:
+    return NONE if points is None else f"{points:.1f}"
+
+
+def _not_placed(entries: list[Entry]) -> RenderableType:
+    reasons = (
+        f"{each.option}{f' ({each.price})' if each.price else ''}: "
+        f"{each.reason or ('over the budget' if not each.affordable else 'cannot run the workloads')}"
+        for each in sorted(entries, key=lambda each: not each.affordable)
+    )
+    from rich.console import Group  # noqa: PLC0415 - loaded when needed
+
+    return Group(heading("Not ranked"), bullets(reasons))

@@ -1,0 +1,123 @@
+"""A trace as text: what the program did when it was recorded, and what the simulator does not model."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from clue.report.text.table import NONE, add_row, facts, heading, stack, table
+from clue.report.text.warnings import warnings_text
+from clue.units import format_size, format_time
+
+if TYPE_CHECKING:
+    from rich.console import RenderableType
+    from rich.table import Table
+
+    from clue.report.profile import CallProfile
+    from clue.trace import Trace
+
+#: With more communicators or ranks than this the tables are cut, and say so.
+MOST_ROWS = 32
+
+
+def trace_text(trace: Trace) -> RenderableType:
+    """Show a trace: its making, calls, regions, communicators, ranks, and the calls that are not modelled."""
+    from clue.report.profile import profile_calls  # noqa: PLC0415 - numpy
+
+    calls = profile_calls(trace)
+    return stack(
+        heading(trace.name),
+        _making(trace),
+        _calls(calls),
+        _unmodelled(calls),
+        _regions(trace),
+        _communicators(trace),
+        _ranks(trace),
+        warnings_text(trace.head.notes, "Notes"),
+    )
+
+
+def _making(trace: Trace) -> Table:
+    head = trace.head
+    hosts = list(dict.fromkeys(each.host for each in head.rank_heads if each.host))
+    return facts(
+        (
+            ("program", " ".join((head.program, *head.arguments))),
+            ("ranks", str(trace.ranks)),
+            ("ops", f"{len(trace.ops):,}"),
+            ("recorded", head.recorded),
+            ("host", ", ".join(hosts[:4]) + (f" and {len(hosts) - 4} more" if len(hosts) > 4 else "")),
+            ("processor", head.processor),
+            ("MPI", " ".join(head.mpi.split())[:100]),
+            ("Python", head.python),
+            ("clock", head.clock),
+            ("settings", ", ".join(f"{name}={value}" for name, value in head.settings.items())),
+            ("overhead", f"{format_time(head.overhead)} a call" if head.overhead else ""),
+        )
+    )
+
+
+def _calls(calls: tuple[CallProfile, ...]) -> Table | None:
+    if not calls:
+        return None
+    numbers = ("count", "bytes", "time inside")
+    shown = table("call", *numbers, "", title="MPI calls of all ranks, as recorded", numbers=numbers)
+    for each in calls:
+        size = format_size(each.nbytes) if each.nbytes else ""
+        add_row(
+            shown,
+            each.call,
+            f"{each.count:,}",
+            size,
+            format_time(each.seconds),
+            "" if each.modelled else "not modelled",
+        )
+    return shown
+
+
+def _unmodelled(calls: tuple[CallProfile, ...]) -> RenderableType | None:
+    left_out = [each for each in calls if not each.modelled]
+    return warnings_text(
+        [
+            f"{each.call}: {each.count:,} call{'s' * (each.count != 1)} that took {format_time(each.seconds)}"
+            for each in left_out
+        ],
+        "Not modelled: a simulation leaves these calls out",
+    )
+
+
+def _regions(trace: Trace) -> Table:
+    from clue.report.profile import profile_regions  # noqa: PLC0415 - numpy
+
+    numbers = ("bursts", "CPU time", "operations", "speed")
+    shown = table("region", *numbers, title="Computation of all ranks, as recorded", numbers=numbers)
+    for each in profile_regions(trace):
+        speed = f"{each.flops / each.seconds / 1e6:,.0f} Mflop/s" if each.flops and each.seconds else NONE
+        flops = f"{each.flops:.4g}" if each.flops else NONE
+        add_row(shown, each.region or "(no region)", f"{each.bursts:,}", format_time(each.seconds), flops, speed)
+    return shown
+
+
+def _communicators(trace: Trace) -> Table:
+    from clue.report.profile import profile_communicators  # noqa: PLC0415 - numpy
+
+    profiles = profile_communicators(trace)
+    more = f" (the first {MOST_ROWS} of {len(profiles)})" if len(profiles) > MOST_ROWS else ""
+    shown = table("communicator", "ranks", "ops", title=f"Communicators{more}", numbers=("ranks", "ops"))
+    for each in profiles[:MOST_ROWS]:
+        size = f"{each.size}" if each.remote is None else f"{each.size} + {each.remote}"
+        add_row(shown, each.name, size, f"{each.ops:,}")
+    return shown
+
+
+def _ranks(trace: Trace) -> Table:
+    from clue.report.profile import rank_spans  # noqa: PLC0415 - numpy
+
+    more = f" (the first {MOST_ROWS} of {trace.ranks})" if trace.ranks > MOST_ROWS else ""
+    numbers = ("rank", "ops", "CPU time", "in MPI", "peak memory")
+    shown = table(*numbers, "host", title=f"Ranks{more}", numbers=numbers)
+    for rank, (head, (ops, compute, inside)) in enumerate(zip(trace.head.rank_heads, rank_spans(trace), strict=True)):
+        if rank == MOST_ROWS:
+            break
+        memory = format_size(head.peak_memory) if head.peak_memory else NONE
+        add_row(shown, rank, f"{ops:,}", format_time(compute), format_time(inside), memory, head.host)
+    return shown

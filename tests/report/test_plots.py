@@ -1,0 +1,293 @@
+"""The pictures: that they are drawn, and that what they show is what they were given."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from itertools import pairwise
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from matplotlib.figure import Figure
+
+from clue.errors import ClueError, UsageError
+from clue.report.plots import plot_machine, plot_performance, plot_ranking, plot_result, plot_speedup, style
+from clue.report.plots.breakdown import draw_breakdown, mean_parts, split_panels
+from clue.report.plots.communication import MOST_CELLS, draw_communication, pool
+from clue.report.plots.delays import MOST_PANELS, delays, draw_delays, message_sizes
+from clue.report.plots.ranking import draw_ranking, ordered, score_parts
+from clue.report.plots.scaling import Series, draw_performance, draw_speedup, speedups
+from clue.report.plots.timeline import COLUMNS, MOST_ROWS, cover, draw_timeline, paint, split_layers
+from clue.result import SEGMENT, Activity, Result, Timeline, Traffic
+from tests.report.cases import by_makespan, machine, many_ranks, ranking, result, timeline, workload
+
+SCALING = (
+    Series("Fast Ethernet", ((1, 8.0), (2, 5.0), (4, 2.5))),
+    Series("SCI", ((2, 4.0), (4, 2.0))),
+)
+
+
+def is_picture(path: Path) -> bool:
+    """Tell whether a file is a PNG of more than a blank page."""
+    return path.read_bytes().startswith(b"\x89PNG") and path.stat().st_size > 8000
+
+
+def texts(drawn: Figure) -> list[str]:
+    """Return all texts of a figure's axes and legends."""
+    drawn.canvas.draw()
+    return [text.get_text() for text in drawn.findobj(match=lambda artist: hasattr(artist, "get_text"))]
+
+
+def test_result_is_drawn_with_fixed_names(tmp_path: Path) -> None:
+    """A result with timeline and traffic gives two pictures in a folder that need not exist."""
+    written = plot_result(result(), tmp_path / "new" / "plots", "a title")
+    assert [path.name for path in written] == ["timeline.png", "communication.png"]
+    assert all(map(is_picture, written))
+    assert sorted(path.name for path in written[0].parent.iterdir()) == ["communication.png", "timeline.png"]
+
+
+def test_what_was_not_kept_is_not_drawn(tmp_path: Path) -> None:
+    """A result without timeline and traffic gives no picture."""
+    assert plot_result(replace(result(), timeline=None, traffic=None), tmp_path, "a title") == []
+
+
+def test_ranking_machine_and_scaling_are_drawn_with_fixed_names(tmp_path: Path) -> None:
+    """The other pictures have their names too."""
+    written = [
+        *plot_ranking(ranking(), tmp_path),
+        plot_machine(machine(), tmp_path),
+        plot_speedup(SCALING, tmp_path, "Cholesky"),
+        plot_performance(SCALING, tmp_path, "Cholesky"),
+    ]
+    names = ["ranking.png", "breakdown.png", "delays.png", "speedup.png", "performance.png"]
+    assert [path.name for path in written] == names
+    assert all(map(is_picture, written))
+
+
+def test_a_ranking_that_simulated_nothing_has_no_breakdown(tmp_path: Path) -> None:
+    """Where no option has a position, only the ranking is drawn."""
+    nothing = replace(ranking(), entries=ranking().entries[:1])
+    assert [path.name for path in plot_ranking(nothing, tmp_path)] == ["ranking.png"]
+
+
+def test_a_folder_that_cannot_be_made_is_an_error(tmp_path: Path) -> None:
+    """A file in the way of the folder is told in one line."""
+    (tmp_path / "file").write_text("")
+    with pytest.raises(UsageError, match="folder for plots must be one that can be made"):
+        plot_machine(machine(), tmp_path / "file" / "plots")
+
+
+def test_nothing_half_written_stays(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A full disk leaves neither a picture nor a part of one, and what was there before."""
+    (tmp_path / "delays.png").write_text("before")
+
+    def fail(_drawn: Figure, path: Path, **_options: object) -> None:
+        path.write_text("half")
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(Figure, "savefig", fail)
+    with pytest.raises(ClueError, match=r"delays\.png: picture could not be written: No space left"):
+        plot_machine(machine(), tmp_path)
+    assert [path.read_text() for path in tmp_path.iterdir()] == ["before"]
+
+
+def test_timeline_sorts_segments_by_colour() -> None:
+    """Regions come first, the longest ahead, then sending, receiving and waiting."""
+    layers = split_layers(timeline())
+    labels = [(layer.label, len(layer.segments)) for layer in layers]
+    assert labels == [
+        ("compute (no region)", 1), ("compute: solve", 1), ("send", 1), ("receive", 0), ("wait", 2)
+    ]  # fmt: skip
+
+
+def test_more_regions_than_colours_share_one() -> None:
+    """With ten regions, the shortest share a colour, and no segment is lost."""
+    segments = np.array([(0, Activity.COMPUTE, r, r, r + 1.0 + r / 100) for r in range(10)], SEGMENT)
+    layers = split_layers(Timeline(segments, tuple(f"r{i}" for i in range(10))))
+    assert layers[5].label == "5 more regions"
+    assert len({layer.colour for layer in layers}) == len(layers)
+    assert sum(len(layer.segments) for layer in layers) == 10
+
+
+def test_timeline_paints_what_happened() -> None:
+    """A quarter of rank 0's row is sending; rank 1 has finished in the last quarter, which stays white."""
+    image = paint(split_layers(timeline()), 2, 4.0)
+    quarter = COLUMNS // 4
+    sending = np.array([0xEE, 0x77, 0x33]) / 255
+    np.testing.assert_allclose(image[0, 2 * quarter : 3 * quarter], np.tile(sending, (quarter, 1)))
+    np.testing.assert_allclose(image[1, 3 * quarter :], 1.0)
+
+
+def test_a_cell_gets_the_mean_colour() -> None:
+    """A cell that is half computing in blue is half way between blue and white."""
+    segments = np.array([(0, Activity.COMPUTE, 0, 0.0, 0.5)], SEGMENT)
+    image = paint(split_layers(Timeline(segments, ("",))), 1, float(COLUMNS))
+    blue = np.array([0x44, 0x77, 0xAA]) / 255
+    np.testing.assert_allclose(image[0, 0], (1 + blue) / 2)
+
+
+@given(
+    cuts=st.lists(st.floats(0, 1), min_size=1, max_size=30, unique=True),
+    ranks=st.integers(1, 4),
+    makespan=st.floats(1e-6, 1e6),
+)
+def test_no_time_is_lost_between_cells(cuts: list[float], ranks: int, makespan: float) -> None:
+    """The shares of a row add up to the time that its segments take, wherever these are cut."""
+    edges = np.array([0.0, *sorted(cuts)]) * makespan
+    pieces = [(r, 0, 0, b, e) for r in range(ranks) for b, e in pairwise(edges)]
+    share = cover(np.array(pieces, SEGMENT), ranks, makespan, ranks)
+    np.testing.assert_allclose(share.sum(axis=1) * makespan / COLUMNS, edges[-1], rtol=1e-9, atol=1e-9 * makespan)
+
+
+def test_very_many_ranks_share_rows() -> None:
+    """Two thousand ranks that compute all the time fill every row."""
+    ranks = 2000
+    segments = np.array([(r, Activity.COMPUTE, 0, 0.0, 1.0) for r in range(ranks)], SEGMENT)
+    np.testing.assert_allclose(cover(segments, ranks, 1.0, MOST_ROWS), 1.0)
+
+
+@pytest.mark.parametrize("ranks", [1, 2, 12, 200])
+def test_timeline_and_matrix_of_any_size(ranks: int) -> None:
+    """Pictures of few and of many ranks are drawn without a warning, within a page."""
+    many = many_ranks(ranks)
+    assert many.traffic is not None
+    for drawn in (draw_timeline(many, "a title"), draw_communication(many.traffic, "a title")):
+        drawn.canvas.draw()
+        assert max(drawn.get_size_inches()) <= 12
+
+
+def test_a_program_that_takes_no_time_is_drawn() -> None:
+    """Neither a makespan of 0 nor the absence of messages is a fault."""
+    ranks = tuple(replace(rank, finish=0.0, compute=0.0, communicate=0.0, wait=0.0) for rank in result().ranks)
+    nothing = Result(0.0, "reference", ranks, timeline=Timeline(np.zeros(0, SEGMENT), ("",)))
+    draw_timeline(nothing, "nothing").canvas.draw()
+    draw_communication(Traffic(np.zeros((2, 2), np.int64), np.zeros((2, 2), np.int64)), "nothing").canvas.draw()
+
+
+def test_communication_matrix_shows_the_bytes() -> None:
+    """The picture's data are the bytes, sender by row, with the whole in the title."""
+    nbytes = np.array([[0, 1000, 0], [20, 0, 300], [0, 0, 0]])
+    drawn = draw_communication(Traffic(np.sign(nbytes), nbytes), "a title")
+    matrix = drawn.axes[0].images[0].get_array()
+    assert matrix is not None
+    np.testing.assert_array_equal(np.ma.filled(matrix, 0), nbytes)
+    assert {"3 ranks, 1.32 KB in 3 messages", "1 KB", "20 B", "300 B"} <= set(texts(drawn))
+
+
+def test_communication_totals_are_the_sums() -> None:
+    """The bars at the edges are what each rank received and sent."""
+    nbytes = np.array([[0, 1000], [20, 0]])
+    drawn = draw_communication(Traffic(np.sign(nbytes), nbytes), "a title")
+    received, sent = drawn.axes[1], drawn.axes[2]
+    assert [bar.get_height() for bar in received.patches] == [20, 1000]
+    assert [bar.get_width() for bar in sent.patches] == [1000, 20]
+
+
+def test_pooling_keeps_all_bytes() -> None:
+    """More ranks than cells are added up, none is lost."""
+    nbytes = np.arange(1300 * 1300).reshape(1300, 1300)
+    pooled = pool(nbytes)
+    assert max(pooled.shape) <= MOST_CELLS
+    assert pooled.sum() == nbytes.sum()
+    assert pool(nbytes[:5, :5]).tolist() == nbytes[:5, :5].tolist()
+
+
+def test_parts_of_a_makespan_add_up() -> None:
+    """Two turns of 4 s: the mean rank computes 1.5 s and communicates 0.5 s a turn, and waits for the rest."""
+    assert mean_parts(workload("large").kernels[0]) == (3.0, 1.0, 4.0)
+
+
+def test_stacked_bars_add_up_to_the_makespan() -> None:
+    """In the picture the three parts of each bar are as long as its makespan."""
+    drawn = draw_breakdown(ranking())
+    for axes in drawn.axes[:3]:
+        widths = np.array([bar.get_width() for bar in axes.patches]).reshape(3, 2)
+        np.testing.assert_allclose(widths.sum(axis=0), 8.0)
+
+
+def test_breakdown_has_a_panel_for_each_kernel() -> None:
+    """A workload of several kernels has a panel for each; bars are in the order of the ranking."""
+    panels = list(split_panels(ranking()))
+    assert [name for name, _ in panels] == ["small", "large: cholesky", "large: reduce"]
+    assert all([bar.option for bar in bars] == ["Cheap", "Fine"] for _, bars in panels)
+
+
+def test_ranking_picture_is_in_order_and_tells_reasons() -> None:
+    """Options stand by position; those without one come last with the reason."""
+    assert [each.option for each in ordered(ranking())] == ["Cheap", "Fine", "Small", "Gold"]
+    shown = texts(draw_ranking(ranking()))
+    wanted = {"1.  Cheap", "2.  Fine", "195.0", "83.0", "large: a rank needs 900 MB", "costs more than the budget"}
+    assert wanted <= set(shown)
+    assert {"295,000 ATS", "no price stated", "price, and the budget of 300,000 ATS (dashed)"} <= set(shown)
+
+
+def test_scores_are_split_by_workload_where_points_add_up() -> None:
+    """Bars are stacked by workload only if that says the truth about the score."""
+    parts = score_parts(ranking(), ordered(ranking()))
+    assert parts == {"small": [48.75, 20.75, 0.0, 0.0], "large": [146.25, 62.25, 0.0, 0.0]}
+    assert score_parts(by_makespan(), ordered(by_makespan())) == {"": [8.0, 9.0]}
+
+
+def test_names_are_not_mathematics() -> None:
+    """Dollar signs in names are drawn as such."""
+    shown = texts(draw_ranking(by_makespan()))
+    assert any("a $trange $ second" in text for text in shown)
+    draw_breakdown(by_makespan()).canvas.draw()
+
+
+def test_delays_are_those_of_the_curves() -> None:
+    """Send, transmission and their sum with the receive delay, at a size read off the machine by hand."""
+    link = machine().network.between_nodes
+    np.testing.assert_allclose(delays(link, np.array([1000.0]))[:, 0], [11e-6, 50e-6, 66e-6])
+
+
+def test_delay_sizes_include_the_points_of_the_curves() -> None:
+    """No corner of a curve falls between two sizes."""
+    sizes = message_sizes([machine().network.between_nodes])
+    assert {1.0, 1000.0, 1_000_000.0} <= set(sizes.tolist())
+    assert (np.diff(sizes) > 0).all()
+
+
+def test_delays_have_a_panel_for_each_link_and_mark_the_eager_limit() -> None:
+    """Five links: between and within nodes, a pair, a type with itself, and within that type."""
+    drawn = draw_delays(machine())
+    titles = [axes.get_title(loc="left") for axes in drawn.axes]
+    assert titles[:5] == ["between nodes", "within a node", "big – pc", "big – big", "within big"]
+    assert "eager up to\n64 KB" in texts(drawn)
+
+
+def test_delays_of_very_many_pairs_are_cut() -> None:
+    """The first links are drawn, and the title says how many there are."""
+    link = machine().network.within_node
+    within = {f"type {i}": link for i in range(20)}
+    drawn = draw_delays(replace(machine(), network=replace(machine().network, pairs={}, within=within)))
+    assert len(drawn.axes) == MOST_PANELS
+    assert any(text.endswith("(the first 12 of 22 links)") for text in texts(drawn))
+
+
+def test_speedup_counts_from_the_fewest_processors() -> None:
+    """Speed-up is against one processor, or against the fewest measured, taken as ideal."""
+    assert speedups(SCALING[0]) == [(1, 1.0), (2, 1.6), (4, 3.2)]
+    assert speedups(SCALING[1]) == [(2, 2.0), (4, 4.0)]
+
+
+def test_speedup_has_an_ideal_line_and_one_per_machine() -> None:
+    """The legend names the ideal line and every machine."""
+    drawn = draw_speedup(SCALING, "Cholesky")
+    assert {"ideal", "Fast Ethernet", "SCI"} <= set(texts(drawn))
+    np.testing.assert_array_equal(drawn.axes[0].lines[1].get_ydata(), [1.0, 1.6, 3.2])
+
+
+@pytest.mark.parametrize(("speed", "unit"), [(5e9, "Mflop/s"), (5e10, "Gflop/s")])
+def test_performance_is_in_a_fitting_unit(speed: float, unit: str) -> None:
+    """The paper's speeds are in Mflop/s, those of today in Gflop/s."""
+    assert f"performance ({unit})" in texts(draw_performance([Series("a", ((1, speed),))], "Cholesky"))
+
+
+def test_long_names_are_broken_and_cut() -> None:
+    """A name takes three lines at most; what is cut shows that it is."""
+    assert style.wrap("one two three", 4) == "one\ntwo\nthre…"
+    assert style.wrap("short") == "short"
+    assert style.wrap("") == ""

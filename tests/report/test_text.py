@@ -1,0 +1,186 @@
+"""The tables for the terminal: what they must hold, at 100 columns and without a terminal."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from dataclasses import replace
+from io import StringIO
+
+import pytest
+from rich.console import Console, RenderableType
+
+from clue.machine import Machine
+from clue.purchase import Kernel, Option, Program, Scenario, Workload
+from clue.report.text import machine_text, ranking_text, result_text, scenario_text, trace_text, warnings_text
+from clue.result import Result
+from tests.report.cases import BUDGET, by_makespan, machine, many_ranks, ranking, result, trace
+
+
+def rendered(text: RenderableType | None, width: int = 100) -> str:
+    """Return the text as a file would get it, lines without their trailing blanks."""
+    file = StringIO()
+    Console(file=file, width=width).print(text)
+    return "\n".join(line.rstrip() for line in file.getvalue().splitlines())
+
+
+def row(text: str, begin: str) -> str:
+    """Return the first line that begins so, with single blanks."""
+    return next(line for line in map(" ".join, map(str.split, text.splitlines())) if f"{line} ".startswith(f"{begin} "))
+
+
+def test_result_shows_every_rank_in_one_unit() -> None:
+    """Each rank has node, finish, its three parts, and the share of computing."""
+    text = rendered(result_text(result(), "pingpong"))
+    assert text.startswith("pingpong")
+    assert row(text, "makespan") == "makespan 4 s"
+    assert "finish (s)" in text
+    assert row(text, "0 0") == "0 0 4.0000 2.0000 1.0000 1.0000 50.0%"
+    assert row(text, "1 1") == "1 1 3.0000 1.0000 0.0000 2.0000 33.3%"
+
+
+def test_result_shows_regions_messages_and_warnings() -> None:
+    """Regions, traffic and warnings have their places."""
+    text = rendered(result_text(result()))
+    assert row(text, "solve") == "solve 1 s 33.3%"
+    assert row(text, "messages") == "messages 5 (4 KB)"
+    assert text.endswith("Warnings\n- pair: no contention is stated")
+
+
+def test_many_ranks_are_summed_up() -> None:
+    """Beyond 32 ranks there are least, mean and most, and those that finish last."""
+    text = rendered(result_text(many_ranks(100)))
+    assert row(text, "least").startswith("least 1.00 1.00 ")
+    assert row(text, "mean").startswith("mean 50.50 50.50 ")
+    assert row(text, "most").startswith("most 100.00 100.00 ")
+    assert row(text, "99 99").startswith("99 99 100.00 ")
+    assert "\n  91" not in text
+    assert len(text.splitlines()) < 30
+
+
+def test_exactly_32_ranks_are_listed() -> None:
+    """The table is cut only where it would hold more than 32 ranks."""
+    assert row(rendered(result_text(many_ranks(32))), "0 0")
+
+
+def test_an_empty_result_is_no_fault() -> None:
+    """A program that does nothing has a makespan of 0 s."""
+    text = rendered(result_text(Result(0.0, "reference", result().ranks[:0])))
+    assert row(text, "makespan") == "makespan 0 s"
+
+
+def test_ranking_shows_position_price_score_split_makespan_and_points() -> None:
+    """An option's line holds all that it is judged by, and its workloads and kernels follow."""
+    text = rendered(ranking_text(ranking()))
+    assert "ranked by points (higher is better); budget 300,000 ATS" in text
+    first = "1 Cheap 295,000 ATS 195.0 small 3 × 6 (2 idle) in 2 turns 8 s 48.8"
+    assert row(text, "1 Cheap") == first
+    assert row(text, "large") == "large 3 × 6 (2 idle) in 2 turns 16 s 146.2"
+    assert row(text, "cholesky") == "cholesky 8 s 73.1"
+    assert text.index("Cheap") < text.index("Fine")
+
+
+def test_ranking_says_why_options_have_no_position() -> None:
+    """Options that cannot run or be paid stand below the table with their reason."""
+    text = rendered(ranking_text(ranking()))
+    assert "Not ranked\n- Small: large: a rank needs 900 MB\n- Gold (500,000 ATS): costs more than the budget" in text
+    assert text.endswith("Warnings\n- Cheap: curve from published values")
+
+
+def test_ranking_without_any_position_says_so() -> None:
+    """Where nothing can be ranked there is no empty table."""
+    nothing = replace(ranking(), entries=ranking().entries[:1])
+    assert "No option can be ranked." in rendered(ranking_text(nothing))
+
+
+def test_names_are_not_markup() -> None:
+    """What looks like rich's markup is printed as it is."""
+    assert "[red]first[/red]" in rendered(ranking_text(by_makespan()))
+
+
+def test_other_criteria_have_no_points() -> None:
+    """A ranking by makespan has no column of points, and scores with their unit."""
+    text = rendered(ranking_text(by_makespan()))
+    assert "points" not in text
+    assert row(text, "1 [red]first[/red]").startswith("1 [red]first[/red] – 8 s ")
+
+
+@pytest.mark.parametrize("width", [60, 80, 100])
+def test_no_line_is_wider_than_asked(width: int) -> None:
+    """Tables shrink to the width there is."""
+    for text in (ranking_text(ranking()), ranking_text(by_makespan()), machine_text(machine()), trace_text(trace())):
+        assert max(map(len, rendered(text, width).splitlines())) <= width
+
+
+def test_trace_shows_calls_and_what_is_not_modelled() -> None:
+    """Calls have count, bytes and time; those that a simulation leaves out are told again."""
+    text = rendered(trace_text(trace()))
+    assert row(text, "Sendrecv") == "Sendrecv 2 1 KB 12 ms"
+    assert row(text, "Win.Put 1") == "Win.Put 1 500 ms not modelled"
+    assert "Not modelled: a simulation leaves these calls out\n- Win.Put: 1 call that took 500 ms" in text
+
+
+def test_trace_shows_regions_communicators_and_memory() -> None:
+    """Regions have their speed, communicators their size, ranks their memory."""
+    text = rendered(trace_text(trace()))
+    assert row(text, "solve") == "solve 1 1.5 s 3e+09 2,000 Mflop/s"
+    assert row(text, "Split") == "Split 2 0"
+    assert row(text, "0 5") == "0 5 1.5 s 6 ms 100 MB"
+
+
+def test_machine_shows_nodes_delays_contention_and_source() -> None:
+    """A machine's table holds what its description says, and what a message of a few sizes takes."""
+    text = rendered(machine_text(machine()))
+    assert row(text, "pc") == "pc 2 2 256 MB 20,000 ATS 1"
+    assert "0 (as recorded)" in text
+    assert row(text, "between nodes send").endswith("send 10 us 11 us 74 us 1.01 ms")
+    assert row(text, "total") == "total 55 us 66 us 693.4 us 10.01 ms"
+    assert "eager up to 64 KB" in text
+    assert row(text, "contention") == "contention 1: ×1, 4: ×1.5"
+    assert "parameters change at 10 s of virtual time" in text
+    assert row(text, "source") == "source by hand"
+    assert text.endswith("Notes\n- made up for a test")
+
+
+def test_both_directions_of_a_pair_are_one_link() -> None:
+    """A pair whose directions are alike is shown once."""
+    text = rendered(machine_text(machine()))
+    assert text.count("big – pc") == 1
+    assert "→" not in text
+
+
+def test_machine_without_contention_says_what_that_means() -> None:
+    """The absence of a table is a statement too."""
+    plain = Machine("plain", machine().nodes, replace(machine().network, contention=None))
+    assert "not stated: messages do not slow each other" in rendered(machine_text(plain))
+
+
+def test_scenario_shows_workloads_and_options() -> None:
+    """A comparison that was not simulated shows what has to run and what could be bought."""
+    work = Workload("large", (Kernel("all", Program(trace="t")),), instances=None, ranks=(4, 6))
+    scenario = Scenario("which", (work,), (Option("Mixed", machine(), BUDGET),), budget=BUDGET)
+    text = rendered(scenario_text(scenario))
+    assert row(text, "large") == "large all as many as fit 4, 6 1"
+    assert row(text, "Mixed") == "Mixed mixed 3 6 300,000 ATS"
+
+
+def test_warnings_are_told_once() -> None:
+    """The same warning of several simulations is one line; no warnings are no block."""
+    assert rendered(warnings_text(["a: b", "a: b", "c: d"])) == "Warnings\n- a: b\n- c: d"
+    assert warnings_text([]) is None
+
+
+def test_colour_is_for_terminals_that_want_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A file gets no escape codes, nor does a terminal under NO_COLOR get a colour."""
+    assert "\x1b" not in rendered(result_text(result()))
+    monkeypatch.setenv("NO_COLOR", "1")
+    file = StringIO()
+    Console(file=file, width=100, force_terminal=True).print(result_text(result()))
+    assert "\x1b[33" not in file.getvalue()
+
+
+def test_packages_are_light_until_used() -> None:
+    """Importing tables and documents loads neither rich nor numpy, so that the command starts at once."""
+    heavy = "{'rich', 'numpy', 'matplotlib'} & set(sys.modules)"
+    script = f"import sys, clue.report.text, clue.report.document, clue.report.plots; sys.exit(bool({heavy}))"
+    assert subprocess.run([sys.executable, "-c", script], check=False).returncode == 0
