@@ -1,9 +1,16 @@
 """Comparing what a budget can buy: workloads on options, best splits, points, an order."""
 
-from clue.purchase.outcome import Entry, KernelOutcome, Ranking, WorkloadOutcome
-from clue.purchase.points import award_points
-from clue.purchase.ranking import Progress, TraceSource, rank_options
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING
+
 from clue.purchase.scenario import Criterion, Kernel, Option, Program, Scenario, Workload
+
+if TYPE_CHECKING:
+    from clue.purchase.outcome import Entry, KernelOutcome, Ranking, WorkloadOutcome
+    from clue.purchase.points import award_points
+    from clue.purchase.ranking import Progress, TraceSource, rank_options
 
 __all__ = [
     "Criterion",
@@ -21,3 +28,21 @@ __all__ = [
     "award_points",
     "rank_options",
 ]
+
+# Reading a scenario needs its values only; the ranking brings the kernel along, and with it simpy and numpy.
+_HOME = {
+    "Entry": "outcome",
+    "KernelOutcome": "outcome",
+    "Ranking": "outcome",
+    "WorkloadOutcome": "outcome",
+    "award_points": "points",
+    "Progress": "ranking",
+    "TraceSource": "ranking",
+    "rank_options": "ranking",
+}
+
+
+def __getattr__(name: str) -> object:
+    if name not in _HOME:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(importlib.import_module(f"clue.purchase.{_HOME[name]}"), name)
