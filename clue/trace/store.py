@@ -181,7 +181,7 @@ def _read_folder(folder: Path) -> tuple[Head, dict[str, npt.NDArray[Any]]]:
             # An empty file cannot be mapped.
             empty = head.offsets[-1] == 0 if name != "extras" else head.extra_offsets[-1] == 0
             arrays[name] = np.load(file, mmap_mode=None if empty else "r", allow_pickle=False)
-        except (OSError, ValueError, EOFError) as error:
+        except Exception as error:  # numpy evaluates a file's header: damaged bytes there can raise anything
             raise TraceError(f"{file}: column must be a readable numpy file, got {error}") from None
     return head, arrays
 
@@ -193,7 +193,9 @@ def _read_zip(file: Path) -> tuple[Head, dict[str, npt.NDArray[Any]]]:
             head = Head.from_json(archive.read(HEAD).decode(), f"{file}/{HEAD}")
             for name in (*(column for column, _, _ in COLUMNS), "extras"):
                 arrays[name] = np.load(io.BytesIO(archive.read(f"{name}.npy")), allow_pickle=False)
-    except (KeyError, OSError, ValueError, EOFError, zipfile.BadZipFile, zlib.error) as error:
+    except TraceError:
+        raise
+    except Exception as error:  # damaged bytes can raise anything: see above
         raise TraceError(f"{file}: archive must hold a whole trace, got {error}") from None
     return head, arrays
 

@@ -1,0 +1,153 @@
+"""The trace store: what is saved is what is opened, and nothing damaged is opened."""
+
+from __future__ import annotations
+
+import errno
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from clue.errors import TraceError
+from clue.trace import ROOTED, Head, Op, Trace, TraceBuilder
+from clue.trace.ops import COLUMNS, ROW
+
+
+def example() -> TraceBuilder:
+    """Return a trace with every kind of field in it."""
+    trace = TraceBuilder(3, program="example.py")
+    trace[0].compute(1.5, "solve")
+    trace[0].send(1, 100, tag=7)
+    trace[1].wait(trace[1].irecv(0, tag=7), trace[1].isend(2, 5))
+    trace[2].recv(1)
+    for rank in trace:
+        rank.collective(Op.ALLTOALLV, extras=(1, 2, 3))
+    trace.declare(0, region="solve", flops=3e9, peak_memory=1000)
+    return trace
+
+
+def columns(trace: Trace) -> list[list[int]]:
+    """Return all columns as lists."""
+    names = (*(name for name, _, _ in COLUMNS), "extras")
+    return [getattr(trace.ops, name).tolist() for name in names]
+
+
+def test_a_row_takes_64_bytes() -> None:
+    """At most 64 bytes an op before compression, as recorded and as stored."""
+    assert ROW.size == 64
+    assert sum(np.dtype(kind).itemsize for _, kind, _ in COLUMNS) <= 64
+
+
+@pytest.mark.parametrize("name", ["x.clue", "x.clue.zip"])
+def test_what_is_saved_is_what_is_opened(name: str, tmp_path: Path) -> None:
+    """Folder or compressed file: the same columns, the same head but for its checksums."""
+    built = example().build()
+    opened = Trace.open(built.save(tmp_path / name))
+    assert columns(opened) == columns(built)
+    assert opened.head.rank_heads == built.head.rank_heads
+    assert opened.head.communicators == built.head.communicators
+    assert opened.flops() == {"solve": (3e9, 1.5)}
+
+
+def test_columns_of_a_folder_are_mapped_not_read(tmp_path: Path) -> None:
+    """A long trace does not fill the memory."""
+    opened = Trace.open(example().build().save(tmp_path / "x.clue"))
+    assert isinstance(opened.ops.cpu, np.memmap)
+
+
+def test_saving_replaces_what_was_there(tmp_path: Path) -> None:
+    """All or nothing: no old column stays behind."""
+    path = tmp_path / "x.clue"
+    example().build().save(path)
+    (path / "old.npy").write_text("old")
+    TraceBuilder(1).build().save(path)
+    assert Trace.open(path).ranks == 1
+    assert not (path / "old.npy").exists()
+
+
+def test_a_full_disk_is_told_and_leaves_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The error of the system, with the path; no half-written trace."""
+
+    def full(*_: object, **__: object) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(np, "save", full)
+    with pytest.raises(TraceError, match="x.clue: trace could not be written: No space left on device"):
+        example().build().save(tmp_path / "x.clue")
+    assert list(tmp_path.iterdir()) == []
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.data())
+def test_any_damage_to_a_column_is_noticed(tmp_path_factory: pytest.TempPathFactory, data: st.DataObject) -> None:
+    """Flip any byte of any column, or cut it anywhere: opening is refused with the column's name."""
+    path = example().build().save(tmp_path_factory.mktemp("damage") / "x.clue")
+    column = data.draw(st.sampled_from(sorted(path.glob("*.npy"))))
+    content = bytearray(column.read_bytes())
+    at = data.draw(st.integers(0, len(content) - 1))
+    if data.draw(st.booleans()):
+        content[at] ^= data.draw(st.integers(1, 255))
+    else:
+        del content[at:]
+    column.write_bytes(content)
+    try:
+        opened = Trace.open(path)
+    except TraceError as error:
+        assert column.name in str(error)
+    else:
+        # Spaces that pad the header of a numpy file carry no meaning.
+        assert columns(opened) == columns(example().build())
+
+
+@pytest.mark.parametrize(
+    ("column", "value", "rule"),
+    [
+        ("op", 0, "op of rank 0, op 0 must be a known op code, got 0"),
+        ("comm", 9, "comm of rank 0, op 0 must be a communicator of the head"),
+        ("peer", 3, "peer of rank 0, op 0 must be a rank of its communicator"),
+        ("nbytes", -1, "nbytes of rank 0, op 0 must not be negative"),
+        ("region", 9, "region of rank 0, op 0 must be a region of the head"),
+    ],
+)
+def test_fields_without_meaning_are_refused(column: str, value: int, rule: str, tmp_path: Path) -> None:
+    """A consistent file with a senseless row is no trace either; the rank and op are named."""
+    built = example().build()
+    getattr(built.ops, column)[0] = value
+    built.save(tmp_path / "x.clue")
+    with pytest.raises(TraceError, match=rule):
+        Trace.open(tmp_path / "x.clue")
+
+
+@pytest.mark.parametrize(
+    ("head", "rule"),
+    [
+        ("not JSON", "head must be JSON"),
+        ('{"format": "other"}', 'format must be "clue-trace"'),
+        ('{"format": "clue-trace", "version": 2}', "version must be 1, got 2"),
+        ('{"format": "clue-trace", "version": 1}', "head must have all fields"),
+        ("[1]", "this is not a trace of clue"),
+    ],
+)
+def test_senseless_heads_are_refused(head: str, rule: str) -> None:
+    """Each with the rule that it breaks."""
+    with pytest.raises(TraceError, match=rule):
+        Head.from_json(head, "head.json")
+
+
+@pytest.mark.parametrize("make", ["nothing", "file", "empty folder"])
+def test_what_is_no_trace_is_told(make: str, tmp_path: Path) -> None:
+    """Nothing there, some other file, some other folder."""
+    path = tmp_path / "x.clue"
+    if make == "file":
+        path.write_text("hello")
+    elif make == "empty folder":
+        path.mkdir()
+    with pytest.raises(TraceError, match=r"x\.clue"):
+        Trace.open(path)
+
+
+def test_rooted_collectives_are_collectives() -> None:
+    """The set of ops with a root names those of the standard."""
+    assert {op.name for op in ROOTED} == {"BCAST", "REDUCE", "GATHER", "GATHERV", "SCATTER", "SCATTERV"}
