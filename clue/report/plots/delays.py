@@ -30,7 +30,7 @@ def draw_delays(machine: Machine) -> Figure:
     """Draw send, transmission and total delay of every link, both axes logarithmic, eager limits marked."""
     links = list(named_links(machine))
     shown = list(islice(links, MOST_PANELS))
-    columns = min(len(shown), 2 if len(shown) <= 4 else 3)
+    columns = 2 if len(shown) in (2, 4) else min(len(shown), 3)
     lines = -(-len(shown) // columns)
     more = f" (the first {MOST_PANELS} of {len(links)} links)" if len(shown) < len(links) else ""
     drawn = style.figure(min(5.2 * columns, 13.5), 1.1 + 3.6 * lines, f"{machine.name}: delays of a message{more}")
@@ -49,8 +49,9 @@ def draw_delays(machine: Machine) -> Figure:
 
 
 def message_sizes(links: list[Link]) -> npt.NDArray[np.float64]:
-    """Return sizes in bytes from 1 B to 4 MB or the last point of any curve, all points included."""
-    corners = {size for link in links for curve in (link.send_delay, link.transmission_delay) for size in curve.sizes}
+    """Return sizes in bytes from 1 B to 4 MB or the last point or eager limit, all of these included."""
+    curves = [curve for link in links for curve in (link.send_delay, link.transmission_delay)]
+    corners = {size for curve in curves for size in curve.sizes} | {link.eager_limit or 0.0 for link in links}
     most = max(_MOST, *corners)
     spread = np.geomspace(_LEAST, most, 400)
     return np.unique(np.concatenate((spread, [size for size in corners if size >= _LEAST])))
@@ -72,6 +73,7 @@ def _draw_link(axes: Axes, name: str, link: Link, sizes: npt.NDArray[np.float64]
     style.finish_axes(axes, "message size", "delay", style.wrap(name, 40), grid="both")
     axes.xaxis.set_major_locator(LogLocator(base=10, numticks=16))
     axes.xaxis.set_major_formatter(FuncFormatter(style.size_label))
+    axes.yaxis.set_major_locator(LogLocator(base=10, numticks=12))
     axes.yaxis.set_major_formatter(FuncFormatter(lambda time, _: format_time(time)))
     axes.minorticks_off()
     axes.tick_params(labelbottom=True, labelleft=True)
@@ -79,27 +81,21 @@ def _draw_link(axes: Axes, name: str, link: Link, sizes: npt.NDArray[np.float64]
 
 
 def _mark_eager_limit(axes: Axes, link: Link) -> None:
+    """Mark the limit, and say what it is in the upper left, where delays that rise with the size leave room."""
     limit = link.eager_limit
-    if limit is None or limit < _LEAST:
-        axes.text(
-            0.02,
-            0.97,
-            "every message is eager" if limit is None else "no message is eager",
-            transform=axes.transAxes,
-            va="top",
-            fontsize=8.5,
-            color=style.INK,
-        )
-        return
-    axes.axvline(limit, color=style.INK, linewidth=1, linestyle=":")
+    text = "every message is eager" if limit is None else "no message is eager"
+    right = limit is not None and limit >= 100
+    if limit is not None and limit >= _LEAST:
+        axes.axvline(limit, color=style.INK, linewidth=1, linestyle=":")
+        text = f"eager up to\n{format_size(limit)}"
     axes.annotate(
-        f"eager up to\n{format_size(limit)}",
-        (limit, 0.03),
-        (-4, 0),
+        text,
+        (limit if right and limit is not None else _LEAST, 0.98),
+        (-4 if right else 4, 0),
         xycoords=axes.get_xaxis_transform(),
         textcoords="offset points",
-        ha="right",
-        va="bottom",
+        ha="right" if right else "left",
+        va="top",
         fontsize=8.5,
         color=style.INK,
     )

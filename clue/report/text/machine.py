@@ -70,7 +70,7 @@ def _special(machine: Machine) -> Iterator[str]:
             yield f"{name}: {region or 'no region'} runs at {speed / 1e6:,.4g} Mflop/s"
         for busy, shares in node.memory_contention.items():
             kept = ", ".join(f"{share:g}{f' in {region}' if region else ''}" for region, share in shares.items())
-            yield f"{name}: with {busy} busy processors each keeps {kept} of its speed"
+            yield f"{name}: share of its speed that each of {busy} busy processors keeps: {kept}"
         if node.background_load:
             yield f"{name}: background load of {node.background_load:g} processes"
         for what in ("initialisation_delay", "spawn_delay"):
