@@ -1,4 +1,4 @@
-"""The form every collective algorithm takes: per rank, a sequence of rounds of sends, receives and reductions."""
+"""The form every collective algorithm takes: per rank, rounds of sends, receives and reductions."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ class Round:
 
     Attributes:
         sends: ``(peer, nbytes)`` in order; the rank is blocked for each one's send delay in turn.
-        receives: Peers to receive one message each from, in this order; the sender knows the size. Messages between
-            two ranks within one collective match in order.
+        receives: Peers to receive one message each from, in this order; the sender knows the size. Messages
+            between two ranks within one collective match in order.
         reduced: Bytes combined after the receives, at the machine's time per byte.
     """
 
@@ -33,8 +33,8 @@ class Collective:
         name: ``"bcast"``, ``"allreduce"``, … (see :data:`clue.collectives.COLLECTIVE_NAMES`).
         size: Ranks in the communicator.
         root: Its root, where it has one.
-        sizes: Bytes by rank as :mod:`clue.trace.ops` defines ``nbytes``: all equal for the regular collectives, one
-            block per rank for the v-variants; for alltoallv ``size·size`` entries, row by sender.
+        sizes: Bytes by rank as :mod:`clue.trace.ops` defines ``nbytes``: all equal for the regular ones,
+            one block per rank for the v-variants; for alltoallv ``size·size`` entries, row by sender.
     """
 
     name: str

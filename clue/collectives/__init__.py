@@ -1,0 +1,24 @@
+"""Collectives lowered to point-to-point: which messages and reductions each rank makes, and in which order.
+
+Pure functions on sizes; nothing here knows machines or time. ``lower(collective, rank, algorithm)`` gives the
+rounds of one rank, ``default_choice`` the algorithm that MPICH or Open MPI would take.
+In formulas of cost α is a message's latency, β and γ the times per byte sent and combined, n bytes, p ranks.
+"""
+
+from clue.collectives.catalogue import ALGORITHMS, COLLECTIVE_NAMES, NAMES_BY_OP, Algorithm, lower, neighbor
+from clue.collectives.defaults import LIBRARIES, default_choice
+from clue.collectives.schedule import Collective, Round, Schedule
+
+__all__ = [
+    "ALGORITHMS",
+    "COLLECTIVE_NAMES",
+    "LIBRARIES",
+    "NAMES_BY_OP",
+    "Algorithm",
+    "Collective",
+    "Round",
+    "Schedule",
+    "default_choice",
+    "lower",
+    "neighbor",
+]

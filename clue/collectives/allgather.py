@@ -1,0 +1,88 @@
+"""Gathers to all ranks, regular or not: ``sizes`` holds each rank's contribution; n is their sum."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from itertools import chain
+
+from clue.collectives import bcast
+from clue.collectives.blocks import Circle
+from clue.collectives.gather_scatter import gather_linear
+from clue.collectives.rounds import exchange, exchange_data
+from clue.collectives.schedule import Collective, Schedule
+from clue.collectives.trees import doublings, is_power_of_two
+
+
+def recursive_doubling(collective: Collective, rank: int) -> Schedule:
+    """Exchange all that is known with the rank that differs in bit k: log2 p α + (p - 1)/p nβ.
+
+    Only for powers of two; else Bruck's algorithm, as MPICH and Open MPI select.
+    Source: Thakur, Rabenseifner, Gropp 2005, section 4.1, doi:10.1177/1094342005051521.
+    """
+    if not is_power_of_two(collective.size):
+        return bruck(collective, rank)
+    blocks = Circle(collective.sizes)
+    return tuple(exchange(rank ^ bit, blocks.span(rank & -bit, bit), rank ^ bit) for bit in doublings(collective.size))
+
+
+def bruck(collective: Collective, rank: int) -> Schedule:
+    """Send all that is known to the rank 2^k before: ⌈log2 p⌉ α + (p - 1)/p nβ for any p. Short messages.
+
+    Source: Bruck and others 1997, doi:10.1109/71.642949; Thakur, Rabenseifner, Gropp 2005, section 4.1.
+    """
+    size = collective.size
+    blocks = Circle(collective.sizes)
+    return tuple(
+        exchange((rank - step) % size, blocks.span(rank, min(step, size - step)), (rank + step) % size)
+        for step in doublings(size)
+    )
+
+
+def ring(collective: Collective, rank: int) -> Schedule:
+    """Pass blocks around the ring of ranks: (p - 1) α + (p - 1)/p nβ. Long messages.
+
+    Empty blocks are not sent.
+    Source: Thakur, Rabenseifner, Gropp 2005, section 4.1, doi:10.1177/1094342005051521.
+    """
+    size, blocks = collective.size, collective.sizes
+    left, right = (rank - 1) % size, (rank + 1) % size
+    steps = (
+        exchange_data(right, blocks[(rank - step) % size], left, blocks[(rank - step - 1) % size])
+        for step in range(size - 1)
+    )
+    return tuple(chain.from_iterable(steps))
+
+
+def neighbor_exchange(collective: Collective, rank: int) -> Schedule:
+    """Exchange with the left and the right neighbour in turn, two blocks each time: p/2 rounds. Open MPI.
+
+    Only for even p; else the ring, as Open MPI does. Source: Chen, Zhang, Zhang, Yuan 2005, Performance
+    evaluation of allgather algorithms on terascale Linux cluster with fast Ethernet (HPC Asia).
+    """
+    size = collective.size
+    if size % 2:
+        return ring(collective, rank)
+    blocks = Circle(collective.sizes)
+    towards = 1 if rank % 2 == 0 else -1
+    first, second = (rank + towards) % size, (rank - towards) % size
+    rounds = [exchange(first, blocks.span(rank), first)]
+    for step in range(1, size // 2):
+        partner = second if step % 2 else first
+        rounds.append(exchange(partner, blocks.span(_newest_pair(rank, step), 2), partner))
+    return tuple(rounds)
+
+
+def _newest_pair(rank: int, step: int) -> int:
+    """Return the first block of the pair that a rank learnt last before a step of the neighbour exchange."""
+    # Pairs come in from both sides in turn, each time from one pair further away; even ranks begin with those
+    # on the left.
+    away = step // 2 * 2
+    own = rank - rank % 2
+    return own - away if (rank + step) % 2 == 0 else own + away
+
+
+def gather_bcast(collective: Collective, rank: int) -> Schedule:
+    """Gather at rank 0, a message from each, then broadcast by a binomial tree (Open MPI's linear)."""
+    gathered = gather_linear(replace(collective, root=0), rank)
+    total = (sum(collective.sizes),) * collective.size
+    return gathered + bcast.binomial(Collective("bcast", collective.size, total), rank)

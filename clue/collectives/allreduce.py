@@ -1,0 +1,82 @@
+"""Reductions to all ranks: ``sizes`` holds one rank's vector, the same for every rank."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+
+from clue.collectives import bcast, reduce
+from clue.collectives.blocks import Circle, even_blocks
+from clue.collectives.rounds import exchange, receive, send
+from clue.collectives.schedule import Collective, Schedule
+from clue.collectives.trees import Fold, doublings, halvings
+
+
+def recursive_doubling(collective: Collective, rank: int) -> Schedule:
+    """Exchange whole vectors with the rank that differs in bit k: log2 p (α + nβ + nγ). Short messages.
+
+    Source: Thakur, Rabenseifner, Gropp 2005, section 4.5, doi:10.1177/1094342005051521.
+    """
+    nbytes = collective.sizes[rank]
+
+    def doubled(fold: Fold, number: int) -> Schedule:
+        partners = (fold.rank(number ^ bit) for bit in doublings(fold.core))
+        return tuple(exchange(partner, nbytes, partner, nbytes) for partner in partners)
+
+    return _within_core(collective, rank, doubled)
+
+
+def reduce_scatter_allgather(collective: Collective, rank: int) -> Schedule:
+    """Combine by recursive halving, then gather by recursive doubling (Rabenseifner). Long messages.
+
+    Costs 2 log2 p α + 2 (p - 1)/p nβ + (p - 1)/p nγ for powers of two.
+    Source: Rabenseifner 2004, doi:10.1007/978-3-540-24685-5_1; Thakur, Rabenseifner, Gropp 2005, section 4.5.
+    """
+
+    def halved_and_doubled(fold: Fold, number: int) -> Schedule:
+        blocks = Circle(even_blocks(collective.sizes[rank], fold.core))
+        steps = [
+            (fold.rank(step.partner), blocks.between(step.kept), blocks.between(step.given))
+            for step in halvings(number, fold.core, doublings(fold.core))
+        ]
+        halved = tuple(exchange(partner, given, partner, kept) for partner, kept, given in steps)
+        return halved + tuple(exchange(partner, kept, partner) for partner, kept, _ in reversed(steps))
+
+    return _within_core(collective, rank, halved_and_doubled)
+
+
+def _within_core(collective: Collective, rank: int, among: Callable[[Fold, int], Schedule]) -> Schedule:
+    """Run an algorithm for powers of two on any number of ranks: some even ranks let odd ones act."""
+    fold = Fold(collective.size)
+    nbytes = collective.sizes[rank]
+    partner = fold.partner(rank)
+    if partner is None:
+        return among(fold, fold.number(rank))
+    if fold.stands_by(rank):
+        return (send(partner, nbytes), receive(partner))
+    return (receive(partner, nbytes), *among(fold, fold.number(rank)), send(partner, nbytes))
+
+
+def ring(collective: Collective, rank: int) -> Schedule:
+    """Combine blocks around a ring, then pass the results around.
+
+    Costs 2 (p - 1) α + 2 (p - 1)/p nβ + (p - 1)/p nγ. Vectors of fewer bytes than ranks go by
+    recursive doubling, as in Open MPI (which counts elements).
+    Source: Patarasuk, Yuan 2009, doi:10.1016/j.jpdc.2008.09.002.
+    """
+    size, nbytes = collective.size, collective.sizes[rank]
+    if nbytes < size:
+        return recursive_doubling(collective, rank)
+    blocks = Circle(even_blocks(nbytes, size))
+    left, right = (rank - 1) % size, (rank + 1) % size
+    combined = (
+        exchange(right, blocks.span(rank - step), left, blocks.span(rank - step - 1)) for step in range(size - 1)
+    )
+    passed = (exchange(right, blocks.span(rank + 1 - step), left) for step in range(size - 1))
+    return (*combined, *passed)
+
+
+def reduce_bcast(collective: Collective, rank: int) -> Schedule:
+    """Reduce to rank 0, then broadcast from it, both by binomial trees (Open MPI's nonoverlapping)."""
+    rooted = replace(collective, root=0)
+    return reduce.binomial(rooted, rank) + bcast.binomial(rooted, rank)

@@ -1,0 +1,91 @@
+"""Total exchanges, regular or not.
+
+For alltoall ``sizes`` holds the block to each rank, the same everywhere; for alltoallv ``size·size`` blocks,
+row by sender. A rank's block to itself is a local copy and costs nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from itertools import chain
+
+from clue.collectives.rounds import at_once, exchange, exchange_data
+from clue.collectives.schedule import Collective, Schedule
+from clue.collectives.trees import doublings, is_power_of_two
+
+#: Sends and receives that MPICH posts at a time (the default of MPIR_CVAR_ALLTOALL_THROTTLE).
+THROTTLE = 32
+
+
+def _block(collective: Collective, sender: int, receiver: int) -> int:
+    if collective.name == "alltoallv":
+        return collective.sizes[sender * collective.size + receiver]
+    return collective.sizes[sender]
+
+
+def bruck(collective: Collective, rank: int) -> Schedule:
+    """Send on, in round k, all blocks whose way has bit k: ⌈log2 p⌉ α + n/2 log2 p β. MPICH, blocks to 256 B.
+
+    Regular exchanges only; n = p blocks. Source: Bruck and others 1997, doi:10.1109/71.642949.
+    """
+    size, block = collective.size, collective.sizes[rank]
+    return tuple(
+        exchange((rank + bit) % size, block * _ways_with(bit, size), (rank - bit) % size) for bit in doublings(size)
+    )
+
+
+def _ways_with(bit: int, size: int) -> int:
+    """Return how many of the numbers 0 … size - 1 have this bit set."""
+    whole, rest = divmod(size, 2 * bit)
+    return whole * bit + max(0, rest - bit)
+
+
+def linear(collective: Collective, rank: int) -> Schedule:
+    """Start all receives and all sends at once, and wait for all (Open MPI). Empty blocks are not sent."""
+    others = [(rank + step) % collective.size for step in range(1, collective.size)]
+    return _posted(collective, rank, others, others)
+
+
+def scattered(collective: Collective, rank: int) -> Schedule:
+    """Start receives and sends 32 at a time (MPICH: medium blocks, and always for alltoallv).
+
+    In each batch a rank receives from those after it and sends to those before it. Empty blocks are not sent.
+    """
+    size = collective.size
+    batches = (range(max(start, 1), min(start + THROTTLE, size)) for start in range(0, size, THROTTLE))
+    rounds = (
+        _posted(
+            collective,
+            rank,
+            [(rank - step) % size for step in batch],
+            [(rank + step) % size for step in batch],
+        )
+        for batch in batches
+    )
+    return tuple(chain.from_iterable(rounds))
+
+
+def _posted(collective: Collective, rank: int, dests: Iterable[int], sources: Iterable[int]) -> Schedule:
+    """Return the round that posts all these at once; none if no data moves."""
+    messages = ((dest, _block(collective, rank, dest)) for dest in dests)
+    sends = tuple(message for message in messages if message[1])
+    receives = tuple(source for source in sources if _block(collective, source, rank))
+    return (at_once(sends, receives),) if sends or receives else ()
+
+
+def pairwise(collective: Collective, rank: int) -> Schedule:
+    """Exchange with one partner after the other: (p - 1) (α + n/p β). Long blocks. Empty blocks are not sent.
+
+    Partners differ in the bits of the round's number if p is a power of two; else rank + k and rank - k.
+    Source: Thakur, Rabenseifner, Gropp 2005, section 4.2, doi:10.1177/1094342005051521.
+    """
+    size = collective.size
+    if is_power_of_two(size):
+        partners = [(rank ^ step, rank ^ step) for step in range(1, size)]
+    else:
+        partners = [((rank + step) % size, (rank - step) % size) for step in range(1, size)]
+    rounds = (
+        exchange_data(dest, _block(collective, rank, dest), source, _block(collective, source, rank))
+        for dest, source in partners
+    )
+    return tuple(chain.from_iterable(rounds))

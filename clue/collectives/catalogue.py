@@ -1,0 +1,147 @@
+"""All algorithms by collective and name, and the one way to get a rank's schedule from them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from functools import lru_cache
+
+from clue.collectives import allgather, allreduce, alltoall, barrier, bcast, reduce, reduce_scatter, scan
+from clue.collectives import gather_scatter as gs
+from clue.collectives.rounds import at_once
+from clue.collectives.schedule import Collective, Schedule
+from clue.errors import UsageError
+from clue.trace.ops import PROC_NULL, Op
+
+#: A pure function from a collective and one rank of it to that rank's rounds.
+Algorithm = Callable[[Collective, int], Schedule]
+
+_GATHERS: Mapping[str, Algorithm] = {"binomial": gs.gather_binomial, "linear": gs.gather_linear}
+_SCATTERS: Mapping[str, Algorithm] = {"binomial": gs.scatter_binomial, "linear": gs.scatter_linear}
+_ALLGATHERS: Mapping[str, Algorithm] = {
+    "recursive_doubling": allgather.recursive_doubling,
+    "bruck": allgather.bruck,
+    "ring": allgather.ring,
+    "neighbor_exchange": allgather.neighbor_exchange,
+    "gather_bcast": allgather.gather_bcast,
+}
+
+#: Algorithms by the name of the collective and their own.
+ALGORITHMS: Mapping[str, Mapping[str, Algorithm]] = {
+    "barrier": {
+        "dissemination": barrier.dissemination,
+        "recursive_doubling": barrier.recursive_doubling,
+        "binomial": barrier.binomial,
+        "double_ring": barrier.double_ring,
+        "linear": barrier.linear,
+    },
+    "bcast": {
+        "binomial": bcast.binomial,
+        "scatter_recursive_doubling_allgather": bcast.scatter_recursive_doubling_allgather,
+        "scatter_ring_allgather": bcast.scatter_ring_allgather,
+        "knomial": bcast.knomial,
+        "binary": bcast.binary,
+        "chain": bcast.chain,
+        "pipeline": bcast.pipeline,
+        "linear": bcast.linear,
+    },
+    "reduce": {
+        "binomial": reduce.binomial,
+        "reduce_scatter_gather": reduce.reduce_scatter_gather,
+        "binary": reduce.binary,
+        "chain": reduce.chain,
+        "pipeline": reduce.pipeline,
+        "linear": reduce.linear,
+    },
+    "allreduce": {
+        "recursive_doubling": allreduce.recursive_doubling,
+        "reduce_scatter_allgather": allreduce.reduce_scatter_allgather,
+        "ring": allreduce.ring,
+        "reduce_bcast": allreduce.reduce_bcast,
+    },
+    "scan": {"recursive_doubling": scan.recursive_doubling, "linear": scan.linear},
+    "exscan": {"recursive_doubling": scan.exclusive_recursive_doubling, "linear": scan.exclusive_linear},
+    "gather": _GATHERS,
+    "gatherv": _GATHERS,
+    "scatter": _SCATTERS,
+    "scatterv": _SCATTERS,
+    "allgather": _ALLGATHERS,
+    "allgatherv": _ALLGATHERS,
+    "alltoall": {
+        "bruck": alltoall.bruck,
+        "linear": alltoall.linear,
+        "scattered": alltoall.scattered,
+        "pairwise": alltoall.pairwise,
+    },
+    "alltoallv": {
+        "linear": alltoall.linear,
+        "scattered": alltoall.scattered,
+        "pairwise": alltoall.pairwise,
+    },
+    "reduce_scatter": {
+        "recursive_halving": reduce_scatter.recursive_halving,
+        "pairwise": reduce_scatter.pairwise,
+        "ring": reduce_scatter.ring,
+        "reduce_scatterv": reduce_scatter.reduce_scatterv,
+    },
+}
+
+#: Name of each op's collective. A communicator constructor is costed as a small allreduce; neighbourhood
+#: collectives have no name, as there is no choice: see :func:`neighbor`.
+NAMES_BY_OP: Mapping[Op, str] = {
+    **{Op[name.upper()]: name for name in ALGORITHMS},
+    Op.COMM: "allreduce",
+}
+COLLECTIVE_NAMES: tuple[str, ...] = tuple(ALGORITHMS)
+
+#: Schedules kept. A program repeats the same few collectives; each takes one entry per rank.
+_KEPT = 1 << 15
+
+
+def lower(collective: Collective, rank: int, algorithm: str) -> Schedule:
+    """Return the rounds of one rank. Repeated calls are cheap.
+
+    Collectives that move no data return no rounds, as the libraries leave at once; except barriers.
+
+    Args:
+        collective: What is to be done.
+        rank: The rank, within the communicator.
+        algorithm: Its name in :data:`ALGORITHMS`.
+
+    Raises:
+        UsageError: If the collective has no such algorithm.
+    """
+    if collective.name == "alltoallv":
+        # Looking up size·size figures would take longer than writing a schedule of size messages.
+        return _lowered(collective, rank, algorithm)
+    return _remembered(collective, rank, algorithm)
+
+
+def _lowered(collective: Collective, rank: int, algorithm: str) -> Schedule:
+    known = ALGORITHMS.get(collective.name)
+    if known is None:
+        raise UsageError(f"collectives: name must be one of {', '.join(ALGORITHMS)}, got {collective.name!r}")
+    if algorithm not in known:
+        raise UsageError(
+            f"collectives: algorithm of {collective.name} must be one of {', '.join(known)}, got {algorithm!r}"
+        )
+    if collective.size == 1 or (collective.name != "barrier" and not any(collective.sizes)):
+        return ()
+    return known[algorithm](collective, rank)
+
+
+_remembered = lru_cache(maxsize=_KEPT)(_lowered)
+
+
+def neighbor(entries: Sequence[int]) -> Schedule:
+    """Return the rounds of one rank's neighbourhood collective: everything at once, as both libraries do it.
+
+    Args:
+        entries: ``n_out, dests…, sizes…, n_in, sources…`` as :mod:`clue.trace.ops` defines them. Null
+            neighbours of a Cartesian grid are passed over.
+    """
+    outgoing = entries[0]
+    dests, sizes = entries[1 : 1 + outgoing], entries[1 + outgoing : 1 + 2 * outgoing]
+    sources = entries[2 + 2 * outgoing : 2 + 2 * outgoing + entries[1 + 2 * outgoing]]
+    sends = tuple((dest, nbytes) for dest, nbytes in zip(dests, sizes, strict=True) if dest != PROC_NULL)
+    receives = tuple(source for source in sources if source != PROC_NULL)
+    return (at_once(sends, receives),) if sends or receives else ()

@@ -1,0 +1,156 @@
+"""Who talks to whom: trees over the ranks of a communicator, and powers of two. No sizes here."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+
+def doublings(size: int) -> list[int]:
+    """Return 1, 2, 4, …: the powers of two below ``size``."""
+    return [1 << k for k in range((size - 1).bit_length())]
+
+
+def core_size(size: int) -> int:
+    """Return the largest power of two not above ``size``."""
+    return 1 << (size.bit_length() - 1)
+
+
+def is_power_of_two(size: int) -> bool:
+    """Tell whether ``size`` is a power of two."""
+    return size & (size - 1) == 0
+
+
+@dataclass(frozen=True, slots=True)
+class Node:
+    """One rank's place in a tree.
+
+    Attributes:
+        parent: Its parent; ``None`` for the root.
+        children: Its children, in the order in which a broadcast serves them.
+    """
+
+    parent: int | None
+    children: tuple[int, ...]
+
+
+def _placed(root: int, size: int, parent: int | None, children: Sequence[int]) -> Node:
+    """Return the node with this parent and these children, counted from the root; cut beyond the size."""
+    return Node(
+        None if parent is None else (parent + root) % size,
+        tuple((child + root) % size for child in children if child < size),
+    )
+
+
+def knomial(rank: int, root: int, size: int, radix: int) -> Node:
+    """Return a rank's place in the k-nomial tree: the biggest subtrees first.
+
+    Counted from the root, a rank's parent is found by clearing its lowest nonzero digit in base ``radix``.
+    """
+    place = (rank - root) % size
+    stride = 1
+    while stride < size and place % (stride * radix) == 0:
+        stride *= radix
+    parent = place - place % (stride * radix) if place else None
+    children: list[int] = []
+    while stride > 1:
+        stride //= radix
+        children += [place + stride * digit for digit in range(1, radix)]
+    return _placed(root, size, parent, children)
+
+
+def binomial(rank: int, root: int, size: int) -> Node:
+    """Return a rank's place in the binomial tree: the biggest subtrees first."""
+    return knomial(rank, root, size, 2)
+
+
+def binomial_extent(rank: int, root: int, size: int) -> int:
+    """Return how many ranks a rank's binomial subtree has: it and those that follow it in the circle."""
+    place = (rank - root) % size
+    return min(place & -place, size - place) if place else size
+
+
+def binary(rank: int, root: int, size: int) -> Node:
+    """Return a rank's place in the complete binary tree that Open MPI builds, filled level by level.
+
+    Level l begins at place 2^l - 1; the children of a place stand 2^l and 2·2^l places further on.
+    """
+    place = (rank - root) % size
+    width = core_size(place + 1)
+    parent = width // 2 - 1 + (place - width + 1) % (width // 2) if place else None
+    return _placed(root, size, parent, (place + width, place + 2 * width))
+
+
+def chain(rank: int, root: int, size: int) -> Node:
+    """Return a rank's place in the chain that starts at the root and goes up."""
+    place = (rank - root) % size
+    return _placed(root, size, place - 1 if place else None, (place + 1,))
+
+
+@dataclass(frozen=True, slots=True)
+class Fold:
+    """How MPICH brings any number of ranks down to a power of two, the *core*.
+
+    The first ranks pair up, (0, 1), (2, 3), …: one of each pair hands its data to the other and stands by.
+
+    Attributes:
+        size: Ranks in the communicator.
+        keeper: Which of a pair goes on: 1 the odd one (allreduce, reduce_scatter), 0 the even one (reduce).
+    """
+
+    size: int
+    keeper: int = 1
+
+    @property
+    def core(self) -> int:
+        """Ranks that go on, a power of two."""
+        return core_size(self.size)
+
+    @property
+    def pairs(self) -> int:
+        """Pairs folded into one rank each."""
+        return self.size - self.core
+
+    def partner(self, rank: int) -> int | None:
+        """Return the other one of a folded pair; ``None`` if the rank is in no pair."""
+        return rank ^ 1 if rank < 2 * self.pairs else None
+
+    def stands_by(self, rank: int) -> bool:
+        """Tell whether the rank hands over its data and stands by."""
+        return rank < 2 * self.pairs and rank % 2 != self.keeper
+
+    def number(self, rank: int) -> int:
+        """Return the number within the core of a rank, or of the one that stands for it."""
+        return rank // 2 if rank < 2 * self.pairs else rank - self.pairs
+
+    def rank(self, number: int) -> int:
+        """Return the rank of a number within the core."""
+        return 2 * number + self.keeper if number < self.pairs else number + self.pairs
+
+
+@dataclass(frozen=True, slots=True)
+class Halving:
+    """One step of recursive halving: a range of blocks is split with a partner.
+
+    Attributes:
+        partner: The partner's number in the core.
+        bit: The bit in which the two numbers differ.
+        kept: First block kept, and the first beyond.
+        given: First block given away, and the first beyond.
+    """
+
+    partner: int
+    bit: int
+    kept: tuple[int, int]
+    given: tuple[int, int]
+
+
+def halvings(number: int, core: int, bits: Sequence[int]) -> Iterator[Halving]:
+    """Yield the steps by which a number of the core comes down from all blocks to one, a bit at a time."""
+    low, high = 0, core
+    for bit in bits:
+        middle = (low + high) // 2
+        lower, upper = (low, middle), (middle, high)
+        kept, given = (upper, lower) if number & bit else (lower, upper)
+        yield Halving(number ^ bit, bit, kept, given)
+        low, high = kept

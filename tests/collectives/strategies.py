@@ -1,0 +1,37 @@
+"""Collectives to test with: every name, 1 to 33 ranks, any root, equal or uneven sizes."""
+
+from __future__ import annotations
+
+from hypothesis import strategies as st
+
+from clue.collectives import ALGORITHMS, Collective
+
+#: Every algorithm there is: a new one is tested without a word here.
+EVERY = [(name, algorithm) for name, algorithms in ALGORITHMS.items() for algorithm in algorithms]
+
+#: Collectives whose ranks may contribute different amounts.
+UNEVEN = {"gatherv", "scatterv", "allgatherv", "alltoallv", "reduce_scatter"}
+
+SIZES = range(1, 34)
+
+_BYTES = st.one_of(st.integers(1, 5000), st.sampled_from([1, 64, 131072, 131073, 300_000]))
+
+
+@st.composite
+def collectives(draw: st.DrawFn, name: str) -> Collective:
+    """Draw a collective of this name that moves at least a byte (barriers: none)."""
+    size = draw(st.integers(SIZES[0], SIZES[-1]))
+    root = draw(st.integers(0, size - 1))
+    if name in UNEVEN:
+        blocks = st.one_of(st.just(0), st.integers(0, 3000))
+        count = size * size if name == "alltoallv" else size
+        # A few drawn values, repeated with a stride: long lists would make examples slow to draw.
+        pattern = draw(st.lists(blocks, min_size=1, max_size=17).filter(any))
+        return Collective(name, size, tuple(pattern[i % len(pattern)] for i in range(count)), root)
+    nbytes = 0 if name == "barrier" else draw(_BYTES)
+    return Collective(name, size, (nbytes,) * size, root)
+
+
+def regular(name: str, size: int, nbytes: int, root: int = 0) -> Collective:
+    """Return a collective whose sizes are all equal."""
+    return Collective(name, size, (nbytes,) * (size * size if name == "alltoallv" else size), root)

@@ -1,0 +1,115 @@
+"""Trees, folds, halvings and blocks: the arithmetic under the algorithms."""
+
+from collections.abc import Callable
+from functools import partial
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from clue.collectives.blocks import MOST_SEGMENTS, SEGMENT, Circle, even_blocks, full_blocks, segments
+from clue.collectives.trees import (
+    Fold,
+    Node,
+    binary,
+    binomial,
+    binomial_extent,
+    chain,
+    core_size,
+    doublings,
+    halvings,
+    is_power_of_two,
+    knomial,
+)
+
+TREES = {"binomial": binomial, "4-nomial": partial(knomial, radix=4), "binary": binary, "chain": chain}
+sizes = st.integers(1, 70)
+
+
+@pytest.mark.parametrize("tree", TREES.values(), ids=TREES)
+@given(size=sizes, data=st.data())
+def test_trees_reach_everyone_once(tree: Callable[[int, int, int], Node], size: int, data: st.DataObject) -> None:
+    """From the root down, every rank is reached once, and each child names its parent."""
+    root = data.draw(st.integers(0, size - 1))
+    reached, level = [root], [root]
+    assert tree(root, root, size).parent is None
+    while level:
+        for rank in level:
+            assert all(tree(child, root, size).parent == rank for child in tree(rank, root, size).children)
+        level = [child for rank in level for child in tree(rank, root, size).children]
+        reached += level
+    assert sorted(reached) == list(range(size))
+
+
+def test_binomial_tree_of_eight_by_hand() -> None:
+    """Rank 0 serves 4, 2, 1; rank 4 serves 6, 5; rank 6 serves 7."""
+    assert [binomial(rank, 0, 8).children for rank in (0, 4, 6, 7)] == [(4, 2, 1), (6, 5), (7,), ()]
+    assert [binomial(rank, 0, 8).parent for rank in (4, 6, 7, 3)] == [0, 4, 6, 2]
+
+
+def test_binary_tree_of_seven_by_hand() -> None:
+    """The tree that Open MPI builds: 0 has 1 and 2, 1 has 3 and 5, 2 has 4 and 6."""
+    assert [binary(rank, 0, 7).children for rank in range(4)] == [(1, 2), (3, 5), (4, 6), ()]
+
+
+@given(size=sizes, data=st.data())
+def test_binomial_extents_count_subtrees(size: int, data: st.DataObject) -> None:
+    """A rank's subtree is itself and its children's subtrees."""
+    root = data.draw(st.integers(0, size - 1))
+    for rank in range(size):
+        below = sum(binomial_extent(child, root, size) for child in binomial(rank, root, size).children)
+        assert binomial_extent(rank, root, size) == 1 + below
+
+
+@given(size=sizes, keeper=st.sampled_from([0, 1]))
+def test_folds_leave_a_power_of_two(size: int, keeper: int) -> None:
+    """Those who do not stand by are numbered 0, 1, … up to a power of two, and the numbers lead back to them."""
+    fold = Fold(size, keeper)
+    active = [rank for rank in range(size) if not fold.stands_by(rank)]
+    assert is_power_of_two(fold.core)
+    assert [fold.number(rank) for rank in active] == list(range(fold.core))
+    assert [fold.rank(number) for number in range(fold.core)] == active
+    assert len(active) == core_size(size) <= size < 2 * core_size(size)
+
+
+@pytest.mark.parametrize("core", [1, 2, 4, 8, 16])
+@pytest.mark.parametrize("backwards", [False, True])
+def test_halvings_agree_between_partners(core: int, backwards: bool) -> None:
+    """Partners give what the other keeps; in the end each number has one block, all different."""
+    bits = doublings(core)[::-1] if backwards else doublings(core)
+    steps = [list(halvings(number, core, bits)) for number in range(core)]
+    for number in range(core):
+        for i, step in enumerate(steps[number]):
+            assert steps[step.partner][i].partner == number
+            assert steps[step.partner][i].kept == step.given
+    if core > 1:
+        assert {steps[number][-1].kept for number in range(core)} == {(i, i + 1) for i in range(core)}
+    if backwards:
+        assert all(own[-1].kept[0] == number for number, own in enumerate(steps) if own)
+
+
+@given(nbytes=st.integers(0, 10**10), count=st.integers(1, 100))
+def test_blocks_add_up(nbytes: int, count: int) -> None:
+    """However a message is cut, its blocks add up to it and none is longer than the rounded-up share."""
+    for cut in (full_blocks, even_blocks):
+        blocks = cut(nbytes, count)
+        assert (len(blocks), sum(blocks)) == (count, nbytes)
+        assert 0 <= min(blocks) <= max(blocks) == -(-nbytes // count)
+
+
+@given(nbytes=st.integers(0, 10**10))
+def test_segments_are_few_and_full(nbytes: int) -> None:
+    """A pipeline has at most 1,024 segments, of 128 KiB unless the message is too long for that."""
+    cut = segments(nbytes)
+    assert sum(cut) == nbytes
+    assert 1 <= len(cut) <= MOST_SEGMENTS
+    assert nbytes > MOST_SEGMENTS * SEGMENT or max(cut) <= SEGMENT
+
+
+@given(blocks=st.lists(st.integers(0, 100), min_size=1, max_size=20), data=st.data())
+def test_circles_add_neighbours(blocks: list[int], data: st.DataObject) -> None:
+    """A span is the sum of its blocks, around the end too."""
+    start = data.draw(st.integers(-50, 50))
+    count = data.draw(st.integers(0, len(blocks)))
+    expected = sum(blocks[(start + i) % len(blocks)] for i in range(count))
+    assert Circle(blocks).span(start, count) == expected
