@@ -22,7 +22,7 @@ import shutil
 import socket
 import sys
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from statistics import median
@@ -258,15 +258,7 @@ def calibrate(recorder: Recorder, stem: Path) -> float:
     rows, scratch = recorder.rows, stem.with_suffix(".calibration")
     recorder.rows = RowFile(scratch)
     recorded = interpose.recording(recorder, 0, nothing, _nothing)
-    differences = []
-    for _ in range(10):
-        begin = time.perf_counter()
-        for _ in range(50):
-            recorded()
-        middle = time.perf_counter()
-        for _ in range(50):
-            _nothing()
-        differences.append((middle - begin - (time.perf_counter() - middle)) / 50)
+    differences = [_processor_time(recorded) - _processor_time(_nothing) for _ in range(10)]
     recorder.rows.close()
     scratch.unlink()
     recorder.rows = rows
@@ -276,6 +268,13 @@ def calibrate(recorder: Recorder, stem: Path) -> float:
 
 def _nothing() -> None:
     pass
+
+
+def _processor_time(function: Callable[[], object], times: int = 50) -> float:
+    begin = time.thread_time()
+    for _ in range(times):
+        function()
+    return (time.thread_time() - begin) / times
 
 
 def processor() -> str:

@@ -1,0 +1,117 @@
+"""Fetching mpi4py's test suite and running it, plain or under the layer, with any number of ranks."""
+
+from __future__ import annotations
+
+import hashlib
+import importlib.metadata
+import json
+import os
+import re
+import subprocess
+import sys
+import tarfile
+import urllib.request
+from dataclasses import dataclass
+from pathlib import Path
+
+from clue.recording import cache_folder, find_mpiexec
+from virtual_layer.programs import settings
+
+#: A test that did not pass, as unittest names it at the end: ``FAIL: testSend (test_p2p_buf.TestP2PBufSelf...)``.
+_FAULT = re.compile(r"^(?:ERROR|FAIL): (.+)$", re.MULTILINE)
+_COUNT = re.compile(r"^Ran (\d+) tests? in ([\d.]+)s$", re.MULTILINE)
+_SKIPPED = re.compile(r"skipped=(\d+)")
+
+
+class Unreachable(Exception):
+    """The sources of mpi4py cannot be fetched here."""
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What a run of the suite came to.
+
+    Attributes:
+        ranks: Number of MPI processes.
+        tests: Tests run on rank 0.
+        skipped: Tests skipped on rank 0.
+        faults: Tests that failed on any rank.
+        seconds: Time of the tests.
+        ended: Whether every rank came to its end.
+        output: All that was printed.
+    """
+
+    ranks: int
+    tests: int
+    skipped: int
+    faults: frozenset[str]
+    seconds: float
+    ended: bool
+    output: str
+
+
+def fetch() -> Path:
+    """Return the folder of mpi4py's tests, of the version installed, fetched from PyPI once.
+
+    Raises:
+        Unreachable: If it is neither in the cache nor to be had.
+    """
+    version = importlib.metadata.version("mpi4py")
+    folder = cache_folder().parent / "conformance"
+    tests = folder / f"mpi4py-{version}" / "test"
+    if not (tests / "main.py").exists():
+        folder.mkdir(parents=True, exist_ok=True)
+        archive = _download(version, folder)
+        with tarfile.open(archive) as sources:
+            wanted = [each for each in sources.getmembers() if each.name.split("/")[1:2] in (["test"], ["demo"])]
+            sources.extractall(folder, wanted, **({"filter": "data"} if hasattr(tarfile, "data_filter") else {}))
+    return tests
+
+
+def _download(version: str, folder: Path) -> Path:
+    """Fetch the source archive, whose checksum the package index states."""
+    try:
+        with urllib.request.urlopen(f"https://pypi.org/pypi/mpi4py/{version}/json", timeout=30) as answer:
+            listed = json.load(answer)["urls"]
+        (source,) = (each for each in listed if each["packagetype"] == "sdist")
+        with urllib.request.urlopen(source["url"], timeout=120) as answer:
+            data = answer.read()
+    except (OSError, ValueError) as error:
+        raise Unreachable(f"the sources of mpi4py {version} cannot be fetched: {error}") from error
+    if hashlib.sha256(data).hexdigest() != source["digests"]["sha256"]:
+        raise Unreachable(f"the sources of mpi4py {version} arrived damaged")
+    archive = folder / source["filename"]
+    archive.write_bytes(data)
+    return archive
+
+
+def run(ranks: int, *, target: Path | None = None, include: str = "", timeout: float = 1800.0) -> Outcome:
+    """Run the suite; under the layer if a target for the trace is given.
+
+    Args:
+        include: Regular expression that modules must match.
+    """
+    layer = [] if target is None else ["-m", "virtual_layer", "-o", str(target)]
+    command = [find_mpiexec(), "-n", str(ranks), sys.executable, *layer, "main.py"]
+    root = str(Path(__file__).resolve().parents[2])
+    environment = {**os.environ, **settings(os.environ), "PYTHONPATH": root, "VIRTUAL_LAYER_STRICT": "1"}
+    finished = subprocess.run(
+        [*command, *(["-i", include] if include else [])],
+        cwd=fetch(), env=environment, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+        text=True, errors="replace", timeout=timeout, check=False,
+    )  # fmt: skip
+    return _outcome(ranks, finished.stdout)
+
+
+def _outcome(ranks: int, output: str) -> Outcome:
+    counts = _COUNT.findall(output)
+    skipped = _SKIPPED.findall(output)
+    return Outcome(
+        ranks=ranks,
+        tests=max((int(tests) for tests, _ in counts), default=0),
+        skipped=max(map(int, skipped), default=0),
+        faults=frozenset(_FAULT.findall(output)),
+        seconds=max((float(seconds) for _, seconds in counts), default=0.0),
+        ended=len(counts) == ranks,
+        output=output,
+    )

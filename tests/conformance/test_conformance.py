@@ -1,0 +1,23 @@
+"""A representative part of mpi4py's suite, plain and under the layer; RESULTS.md has the whole of it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.conformance import suite
+
+PART = r"test_(p2p_buf|p2p_obj_matched|cco_nb_vec|cco_ngh_buf|request|pack|comm_inter|cco_obj|pickle|grequest)$"
+
+
+@pytest.mark.parametrize("ranks", [1, 2])
+def test_layer_adds_no_failure(ranks: int, tmp_path: Path) -> None:
+    """The layer adds no failure to mpi4py's own tests and loses none of them."""
+    try:
+        plain = suite.run(ranks, include=PART)
+    except suite.Unreachable as reason:
+        pytest.skip(str(reason))
+    layer = suite.run(ranks, target=tmp_path / "suite.clue", include=PART)
+    assert layer.faults <= plain.faults
+    assert (layer.tests, layer.skipped, layer.ended) == (plain.tests, plain.skipped, True)

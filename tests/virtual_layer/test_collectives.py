@@ -1,0 +1,225 @@
+"""Collective calls on buffers and on objects, as rows."""
+
+from __future__ import annotations
+
+import pytest
+
+from clue.trace import Flag, Op, Trace
+from tests.virtual_layer.rows import calls, named
+
+RANKS = 3
+
+
+@pytest.fixture(scope="module")
+def buffers(recorded) -> Trace:
+    """A program with every blocking collective on buffers of 8 B elements."""
+    return recorded(
+        """
+        one, all_ = np.ones(2), np.zeros(2 * size)
+        counts = [rank_ + 1 for rank_ in range(size)]
+        mine, ragged = np.ones(rank + 1), np.zeros(sum(counts))
+        comm.Barrier()
+        comm.Bcast([all_, 5, MPI.DOUBLE], root=1)
+        comm.Gather(one, all_, root=2)
+        comm.Gather(MPI.IN_PLACE if rank == 0 else one, all_, 0)
+        comm.Gatherv(mine, [ragged, counts], 1)
+        comm.Scatter(all_, one)
+        comm.Scatterv([ragged, counts], mine, root=0)
+        comm.Allgather(one, all_)
+        comm.Allgather(MPI.IN_PLACE, all_)
+        comm.Allgatherv(mine, [ragged, counts])
+        comm.Allgatherv(MPI.IN_PLACE, [ragged, counts])
+        comm.Alltoall(all_, np.zeros(2 * size))
+        comm.Alltoallv([np.zeros(size * (rank + 1)), [rank + 1] * size], [ragged, counts])
+        types = [MPI.DOUBLE] * size
+        comm.Alltoallw([all_, [2] * size, [16 * i for i in range(size)], types],
+                       [np.zeros(2 * size), [2] * size, [16 * i for i in range(size)], types])
+        comm.Reduce(one, one.copy(), MPI.MAX, 1)
+        comm.Allreduce(MPI.IN_PLACE, one)
+        comm.Scan(one, one.copy())
+        comm.Exscan(one, one.copy())
+        comm.Reduce_scatter_block(all_, one)
+        comm.Reduce_scatter(ragged, mine, counts)
+        comm.Reduce_scatter(ragged, mine)
+        """,
+        RANKS,
+    )
+
+
+EXPECTED = [
+    ("Barrier", Op.BARRIER, 0, [0, 0, 0]),
+    ("Bcast", Op.BCAST, 1, [40, 40, 40]),
+    ("Gather", Op.GATHER, 2, [16, 16, 16]),
+    ("Gather", Op.GATHER, 0, [16, 16, 16]),
+    ("Gatherv", Op.GATHERV, 1, [8, 16, 24]),
+    ("Scatter", Op.SCATTER, 0, [16, 16, 16]),
+    ("Scatterv", Op.SCATTERV, 0, [8, 16, 24]),
+    ("Allgather", Op.ALLGATHER, 0, [16, 16, 16]),
+    ("Allgather", Op.ALLGATHER, 0, [16, 16, 16]),
+    ("Allgatherv", Op.ALLGATHERV, 0, [8, 16, 24]),
+    ("Allgatherv", Op.ALLGATHERV, 0, [8, 16, 24]),
+    ("Alltoall", Op.ALLTOALL, 0, [16, 16, 16]),
+    ("Alltoallv", Op.ALLTOALLV, 0, [24, 48, 72]),
+    ("Alltoallw", Op.ALLTOALLV, 0, [48, 48, 48]),
+    ("Reduce", Op.REDUCE, 1, [16, 16, 16]),
+    ("Allreduce", Op.ALLREDUCE, 0, [16, 16, 16]),
+    ("Scan", Op.SCAN, 0, [16, 16, 16]),
+    ("Exscan", Op.EXSCAN, 0, [16, 16, 16]),
+    ("Reduce_scatter_block", Op.REDUCE_SCATTER, 0, [16, 16, 16]),
+    ("Reduce_scatter", Op.REDUCE_SCATTER, 0, [8, 16, 24]),
+    ("Reduce_scatter", Op.ALLGATHER, 0, [8, 8, 8]),
+    ("Reduce_scatter", Op.REDUCE_SCATTER, 0, [8, 16, 24]),
+]
+
+
+def test_every_collective_has_its_root_and_size(buffers: Trace) -> None:
+    """Sizes are those of the model's definitions, in place or not, with counts or without."""
+    by_rank = [calls(buffers, rank) for rank in range(RANKS)]
+    assert [(row.call, row.op, row.peer) for row in by_rank[0]] == [each[:3] for each in EXPECTED]
+    assert [[rows[i].nbytes for rows in by_rank] for i in range(len(EXPECTED))] == [each[3] for each in EXPECTED]
+
+
+def test_alltoallv_lists_the_sizes_to_each_rank(buffers: Trace) -> None:
+    """The sizes that differ by partner stand in the extras."""
+    assert [named(buffers, rank, "Alltoallv")[0].extras for rank in range(RANKS)] == [(8,) * 3, (16,) * 3, (24,) * 3]
+    assert named(buffers, 0, "Alltoallw")[0].extras == (16, 16, 16)
+
+
+@pytest.fixture(scope="module")
+def others(recorded) -> Trace:
+    """A program with nonblocking, persistent and neighbourhood collectives, on three ranks."""
+    return recorded(
+        """
+        one = np.ones(2)
+        MPI.Request.Waitall([comm.Ibarrier(), comm.Ibcast(one, 1), comm.Iallreduce(one, one.copy())])
+        persistent = comm.Allgather_init(one, np.zeros(2 * size))
+        for _ in range(2):
+            persistent.Start()
+            persistent.Wait()
+        persistent.Free()
+        line = comm.Create_cart([size], [False])
+        line.Neighbor_allgather(one, np.zeros(4))
+        line.Ineighbor_alltoall(np.zeros(4), np.zeros(4)).Wait()
+        graph = comm.Create_dist_graph_adjacent([(rank - 1) % size], [(rank + 1) % size])
+        graph.Neighbor_alltoallv([one, [2]], [one.copy(), [2]])
+        graph.Neighbor_alltoallw([one, [1], [0], [MPI.DOUBLE]], [one.copy(), [1], [0], [MPI.DOUBLE]])
+        half = comm.Split(rank > 0, 0)
+        bridge = half.Create_intercomm(0, comm, 1 if rank == 0 else 0)
+        bridge.Barrier()
+        bridge.Ibarrier().Wait()
+        """,
+        RANKS,
+    )
+
+
+def test_nonblocking_collectives_have_requests(others: Trace) -> None:
+    """A nonblocking collective is an op with a request, waited for like any other."""
+    started = [row for row in calls(others, 0) if row.flags == Flag.NONBLOCKING and row.op is not Op.NEIGHBOR]
+    assert [row.op for row in started] == [Op.BARRIER, Op.BCAST, Op.ALLREDUCE]
+    assert named(others, 0, "Waitall")[0].extras == tuple(row.request for row in started)
+
+
+def test_persistent_collectives_start_anew(others: Trace) -> None:
+    """Each start of a persistent collective is a nonblocking one."""
+    starts = named(others, 0, "Start")
+    assert [(row.op, row.nbytes, row.flags) for row in starts] == [
+        (Op.ALLGATHER, 16, Flag.NONBLOCKING | Flag.PERSISTENT)
+    ] * 2
+
+
+def test_neighbourhoods_list_their_edges(others: Trace) -> None:
+    """Neighbours come as destinations with sizes, then sources; null neighbours are left out."""
+    assert named(others, 0, "Neighbor_allgather")[0].extras == (1, 1, 16, 1, 1)
+    assert named(others, 1, "Neighbor_allgather")[0].extras == (2, 0, 2, 16, 16, 2, 0, 2)
+    assert named(others, 1, "Ineighbor_alltoall")[0].extras == (2, 0, 2, 16, 16, 2, 0, 2)
+    assert named(others, 2, "Neighbor_alltoallv")[0].extras == (1, 0, 16, 1, 1)
+    assert named(others, 2, "Neighbor_alltoallw")[0].extras == (1, 0, 8, 1, 1)
+
+
+def test_collectives_between_groups_are_not_modelled(others: Trace) -> None:
+    """Collectives on an intercommunicator are named and timed, their waits too."""
+    assert [row.op for row in calls(others, 0)[-3:]] == [Op.OTHER, Op.OTHER, Op.OTHER]
+    assert [row.call for row in calls(others, 0)[-3:]] == ["Barrier", "Ibarrier", "Wait"]
+
+
+@pytest.fixture(scope="module")
+def objects(recorded) -> Trace:
+    """A program with every lower-case call; a pickled ``bytes(n)`` of protocol 5 has n + 16 to n + 23 bytes."""
+    return recorded(
+        """
+        import pickle
+        thing = bytes(1000)
+        assert len(MPI.pickle.dumps(thing)) == len(pickle.dumps(thing, 5)) == 1018
+        if rank == 0:
+            comm.send(thing, dest=1, tag=4)
+            comm.ssend(thing, 1)
+            comm.isend(thing, 1, 5).wait()
+            comm.send(thing, MPI.PROC_NULL)
+        elif rank == 1:
+            assert comm.recv(source=0, tag=4) == thing
+            comm.recv()
+            assert comm.irecv(source=0, tag=5).wait() == thing
+        comm.barrier()
+        comm.bcast(thing if rank == 1 else None, root=1)
+        comm.gather(thing, 2)
+        comm.scatter([bytes(1000 * i) for i in range(size)] if rank == 0 else None)
+        comm.allgather(thing)
+        comm.alltoall([thing] * size)
+        assert comm.reduce([rank], root=2) == ([0, 1, 2] if rank == 2 else None)
+        assert comm.allreduce(rank) == 3
+        assert comm.allreduce(rank, op=MPI.MAX) == 2
+        assert comm.scan(rank) == sum(range(rank + 1))
+        comm.exscan(rank, op=lambda a, b: a + b)
+        comm.sendrecv(thing, (rank + 1) % size, 6, source=(rank - 1) % size, recvtag=6)
+        """,
+        RANKS,
+    )
+
+
+def test_objects_travel_with_the_size_of_their_pickle(objects: Trace) -> None:
+    """A lower-case send has the bytes of the pickle; an object sent to nobody is not pickled at all."""
+    assert [(row.op, row.nbytes, row.flags) for row in calls(objects, 0)[:5] if row.op is not Op.WAIT] == [
+        (Op.SEND, 1018, Flag.PICKLED),
+        (Op.SEND, 1018, Flag.PICKLED | Flag.SYNCHRONOUS),
+        (Op.ISEND, 1018, Flag.PICKLED),
+        (Op.SEND, 0, Flag.PICKLED),
+    ]
+    assert [row.peer for row in named(objects, 1, "recv")] == [0, 0]
+
+
+def _sizes(trace: Trace, name: str) -> list[list[tuple[Op, int]]]:
+    return [[(row.op, row.nbytes) for row in named(trace, rank, name)] for rank in range(RANKS)]
+
+
+def test_collectives_on_objects_send_sizes_ahead(objects: Trace) -> None:
+    """mpi4py sends how large the pickles are, 8 B each, and then the pickles."""
+    assert _sizes(objects, "bcast") == [[(Op.BCAST, 8), (Op.BCAST, 1018)]] * 3
+    assert _sizes(objects, "gather") == [[(Op.GATHER, 8), (Op.GATHERV, 1018)]] * 3
+    received = [rows[1][1] for rows in _sizes(objects, "scatter")]
+    assert [rows[0] for rows in _sizes(objects, "scatter")] == [(Op.SCATTER, 8)] * 3
+    assert (received[0] < 50, received[1], received[2]) == (True, 1018, 2018)
+    assert _sizes(objects, "allgather") == [[(Op.ALLGATHER, 8), (Op.ALLGATHERV, 1018)]] * 3
+    assert named(objects, 0, "alltoall")[1].extras == (1018,) * 3
+    assert named(objects, 0, "bcast")[1].flags == Flag.CONTINUED | Flag.PICKLED
+
+
+def test_reductions_of_objects_are_a_tree_of_messages(objects: Trace) -> None:
+    """Reduce runs along a binomial tree to rank 0 and on to the root, each message a size and a pickle."""
+    steps = [[(row.op, row.peer) for row in named(objects, rank, "reduce")[::2]] for rank in range(RANKS)]
+    assert steps[0] == [(Op.RECV, 1), (Op.RECV, 2), (Op.SEND, 2)]
+    assert steps[1] == [(Op.SEND, 0)]
+    assert steps[2] == [(Op.SEND, 0), (Op.RECV, 0)]
+    sizes = [row.nbytes for row in named(objects, 0, "reduce") if row.op is Op.SEND]
+    assert sizes[0] == 8
+    assert 0 < sizes[1] < 100
+    communicators = {row.comm for row in named(objects, 0, "reduce")}
+    assert [objects.head.communicators[comm].name for comm in communicators] == ["objects"]
+
+
+def test_allreduce_of_objects_ends_in_a_broadcast(objects: Trace) -> None:
+    """Allreduce adds a broadcast of the result to every rank."""
+    for rank in range(RANKS):
+        last = named(objects, rank, "allreduce")[-2:]
+        assert [(row.op, row.nbytes > 0) for row in last] == [(Op.BCAST, True)] * 2
+    exchanges = [row.peer for row in named(objects, 0, "scan") if row.op is Op.ISEND]
+    assert exchanges == [1, 1, 2, 2]

@@ -1,0 +1,177 @@
+"""Communicators of all kinds: who is in them, and that no two are confused."""
+
+from __future__ import annotations
+
+import pytest
+
+from clue.trace import Communicator, Op, Trace
+from tests.virtual_layer.rows import calls, named
+
+RANKS = 3
+
+
+@pytest.fixture(scope="module")
+def made(recorded) -> Trace:
+    """A program that makes communicators in every way, and sends to the next rank on each."""
+    return recorded(
+        """
+        def shift(comm, tag):
+            if comm != MPI.COMM_NULL:
+                after, before = (comm.rank + 1) % comm.size, (comm.rank - 1) % comm.size
+                comm.Sendrecv(eight, after, tag, room, before, tag)
+
+        first, second = comm.Dup(), comm.Dup()
+        shift(second, 1)
+        shift(first, 2)
+        third, request = comm.Idup()
+        request.Wait()
+        shift(third, 3)
+        shift(comm.Split(rank % 2, -rank), 4)
+        shift(comm.Split(0 if rank else MPI.UNDEFINED), 5)
+        shift(comm.Split_type(MPI.COMM_TYPE_SHARED), 6)
+        group = comm.Get_group()
+        shift(comm.Create(group.Incl([2, 0])), 7)
+        cart = comm.Create_cart([3, 1], [True, False])
+        shift(cart, 8)
+        shift(cart.Sub([False, True]), 9)
+        shift(comm.Create_graph([1, 2, 3], [1, 2, 0]), 10)
+        if rank < 2:
+            shift(comm.Create_group(group.Incl([1, 0]), 33), 11)
+        shift(MPI.COMM_SELF, 12)
+        half = comm.Split(rank > 0)
+        bridge = half.Create_intercomm(0, comm, 1 if rank == 0 else 0, 44)
+        bridge.Send(eight, 0, 13) if rank == 0 else None
+        bridge.Recv(room, 0, 13) if rank == 1 else None
+        twin = bridge.Dup()
+        twin.Isend(eight, 0, 14).Wait() if rank == 1 else None
+        twin.Recv(room, MPI.ANY_SOURCE, 14) if rank == 0 else None
+        merged = bridge.Merge(high=rank == 0)
+        shift(merged, 15)
+        freed = comm.Dup()
+        freed.Free()
+        again = comm.Dup()
+        shift(again, 16)
+        copy = MPI.Intracomm(again)
+        shift(copy, 17)
+        """,
+        RANKS,
+    )
+
+
+def _sent(trace: Trace, rank: int, tag: int) -> Communicator:
+    (row,) = [row for row in calls(trace, rank) if row.op in (Op.ISEND, Op.SEND) and row.tag == tag]
+    return trace.head.communicators[row.comm]
+
+
+def _contexts(trace: Trace, tag: int) -> set[int]:
+    return {_sent(trace, rank, tag).context for rank in range(RANKS)}
+
+
+@pytest.mark.parametrize(
+    ("tag", "name", "group"),
+    [
+        (1, "Dup", (0, 1, 2)),
+        (2, "Dup", (0, 1, 2)),
+        (3, "Idup", (0, 1, 2)),
+        (6, "Split_type", (0, 1, 2)),
+        (8, "Create_cart", (0, 1, 2)),
+        (10, "Create_graph", (0, 1, 2)),
+        (15, "Merge", (1, 2, 0)),
+        (16, "Dup", (0, 1, 2)),
+        (17, "Dup", (0, 1, 2)),
+    ],
+)
+def test_whole_communicators_have_one_context(made: Trace, tag: int, name: str, group: tuple[int, ...]) -> None:
+    """All members say the same of a communicator, in its own order of ranks."""
+    assert {_sent(made, rank, tag) for rank in range(RANKS)} == {_sent(made, 0, tag)}
+    assert (_sent(made, 0, tag).name, _sent(made, 0, tag).group) == (name, group)
+
+
+def test_no_two_communicators_share_a_context(made: Trace) -> None:
+    """Duplicates with the same members, alive together or one after the other, are told apart."""
+    contexts = [_sent(made, 0, tag).context for tag in (1, 2, 3, 6, 8, 10, 16)]
+    assert len(set(contexts)) == len(contexts)
+    assert _contexts(made, 16) == _contexts(made, 17)
+
+
+def test_parts_of_a_communicator(made: Trace) -> None:
+    """Parts that the same call made have different contexts, and the order that keys and groups ask for."""
+    assert [_sent(made, rank, 4).group for rank in range(RANKS)] == [(2, 0), (1,), (2, 0)]
+    assert _sent(made, 0, 4).context == _sent(made, 2, 4).context != _sent(made, 1, 4).context
+    assert {_sent(made, rank, 5).group for rank in (1, 2)} == {(1, 2)}
+    assert {_sent(made, rank, 7).group for rank in (0, 2)} == {(2, 0)}
+    assert [_sent(made, rank, 9).group for rank in range(RANKS)] == [(0,), (1,), (2,)]
+    assert len(_contexts(made, 9)) == 3
+    assert {_sent(made, rank, 11).group for rank in (0, 1)} == {(1, 0)}
+    assert [_sent(made, rank, 12).group for rank in range(RANKS)] == [(0,), (1,), (2,)]
+    assert len(_contexts(made, 12)) == 3
+
+
+def test_both_sides_of_an_intercommunicator(made: Trace) -> None:
+    """Each side sees its own group first; the context is one, and another for the duplicate."""
+    here, there = _sent(made, 0, 13), _sent(made, 1, 14)
+    assert (here.group, here.remote) == ((0,), (1, 2))
+    assert (there.group, there.remote) == ((1, 2), (0,))
+    assert here.context != there.context
+    received = [row for row in calls(made, 0) if row.op is Op.RECV and row.tag == 14]
+    assert made.head.communicators[received[0].comm].context == there.context
+    assert received[0].peer == 0
+
+
+def test_constructors_are_ops_of_their_parent(made: Trace) -> None:
+    """A collective constructor is a COMM on its parent; one among a few, or between groups, is only named."""
+    assert [row.op for row in named(made, 1, "Split")] == [Op.COMM] * 3
+    assert made.head.communicators[named(made, 1, "Sub")[0].comm].name == "Create_cart"
+    assert [named(made, 0, name)[0].op for name in ("Create_group", "Create_intercomm", "Merge")] == [Op.OTHER] * 3
+    assert [row.op for row in named(made, 0, "Free")] == [Op.LOCAL]
+
+
+@pytest.fixture(scope="module")
+def family(recorded) -> Trace:
+    """Two parents spawn two children each of which talks to its parents."""
+    return recorded(
+        """
+        import pathlib, sys, textwrap
+        child = pathlib.Path(__file__).with_name("child.py")
+        text = textwrap.dedent('''
+            from mpi4py import MPI
+            parent = MPI.Comm.Get_parent()
+            rank = MPI.COMM_WORLD.rank
+            parent.send(rank, 0, 7) if rank == 1 else None
+            MPI.COMM_WORLD.Barrier()
+            whole = parent.Merge(high=True)
+            assert whole.allgather(whole.rank) == [0, 1, 2, 3]
+            parent.Disconnect()
+        ''')
+        if rank == 1:
+            child.write_text(text)
+        children = comm.Spawn(sys.executable, [str(child)], maxprocs=2, root=1)
+        if rank == 0:
+            assert children.recv(source=MPI.ANY_SOURCE) == 1
+        whole = children.Merge(high=False)
+        assert whole.allgather(whole.rank) == [0, 1, 2, 3]
+        children.Disconnect()
+        """,
+        2,
+    )
+
+
+def test_spawned_children_are_ranks_of_the_trace(family: Trace) -> None:
+    """Children come after their parents, with a world of their own."""
+    assert [head.world for head in family.head.rank_heads] == [0, 0, 1, 1]
+    for rank in (0, 1):
+        (spawn,) = named(family, rank, "Spawn")
+        assert (spawn.op, spawn.peer, spawn.nbytes, spawn.extras) == (Op.SPAWN, 1, 2, (1,))
+
+
+def test_parents_and_children_talk(family: Trace) -> None:
+    """Messages between the generations match in one context."""
+    (sent,), (received,) = named(family, 3, "send"), named(family, 0, "recv")
+    near, far = family.head.communicators[sent.comm], family.head.communicators[received.comm]
+    assert (near.group, near.remote) == ((2, 3), (0, 1))
+    assert (far.group, far.remote) == ((0, 1), (2, 3))
+    assert near.context == far.context
+    assert received.peer == 1
+    merged = [family.head.communicators[named(family, rank, "allgather")[0].comm] for rank in range(4)]
+    assert len(set(merged)) == 1
+    assert merged[0].group == (0, 1, 2, 3)

@@ -1,0 +1,204 @@
+"""Point-to-point calls and their completion, as rows."""
+
+from __future__ import annotations
+
+import pytest
+
+from clue.trace import PROC_NULL, Flag, Op, Trace
+from tests.virtual_layer.rows import Row, calls, named
+
+WILD = Flag.ANY_SOURCE | Flag.ANY_TAG
+
+
+@pytest.fixture(scope="module")
+def blocking(recorded) -> Trace:
+    """A program with every blocking call."""
+    return recorded("""
+        status = MPI.Status()
+        if rank == 0:
+            comm.Send([eight, 4, MPI.DOUBLE], dest=1, tag=1)
+            comm.Ssend(eight, 1, 2)
+            MPI.Attach_buffer(bytearray(4096))
+            comm.Bsend([eight, MPI.DOUBLE], 1, 3)
+            MPI.Detach_buffer()
+            comm.Barrier()
+            comm.Rsend(bytearray(100), 1, 4)
+            comm.Send([eight, (2, 3), "d"], 1, 5)
+            comm.Send(eight, MPI.PROC_NULL, 6)
+        else:
+            comm.Recv(room, 0, 1)
+            comm.Recv(room, source=0, tag=MPI.ANY_TAG, status=status)
+            assert status.tag == 2
+            comm.Recv(room)
+            ready = comm.Irecv(bytearray(100), 0, 4)
+            comm.Barrier()
+            ready.Wait()
+            comm.Probe(MPI.ANY_SOURCE, 5)
+            while not comm.Iprobe(tag=5):
+                pass
+            comm.Mprobe(status=status).Recv(room)
+            comm.Recv(room, MPI.PROC_NULL)
+            assert not comm.Iprobe(0, 99)
+            assert comm.Improbe(MPI.ANY_SOURCE, 99) is None
+        comm.Sendrecv([eight, 1, MPI.DOUBLE], other, 7, room, MPI.ANY_SOURCE, 7)
+        comm.Sendrecv_replace(room, dest=other, sendtag=8, source=other, recvtag=8)
+        """)
+
+
+def _shape(row: Row) -> tuple[Op, int, int, int, Flag]:
+    return row.op, row.peer, row.tag, row.nbytes, row.flags
+
+
+def test_blocking_sends_keep_mode_partner_and_size(blocking: Trace) -> None:
+    """Each send has its partner, tag, bytes and mode; a send to nobody moves nothing."""
+    assert [_shape(row) for row in calls(blocking, 0)[:9]] == [
+        (Op.SEND, 1, 1, 32, Flag(0)),
+        (Op.SEND, 1, 2, 64, Flag.SYNCHRONOUS),
+        (Op.LOCAL, 0, 0, 0, Flag(0)),
+        (Op.SEND, 1, 3, 64, Flag.BUFFERED),
+        (Op.LOCAL, 0, 0, 0, Flag(0)),
+        (Op.BARRIER, 0, 0, 0, Flag(0)),
+        (Op.SEND, 1, 4, 100, Flag.READY),
+        (Op.SEND, 1, 5, 16, Flag(0)),
+        (Op.SEND, PROC_NULL, 6, 0, Flag(0)),
+    ]
+
+
+def test_blocking_receives_carry_what_they_matched(blocking: Trace) -> None:
+    """Wildcards are flagged and resolved, with or without a status of the program."""
+    assert [_shape(row) for row in calls(blocking, 1)[:3]] == [
+        (Op.RECV, 0, 1, 0, Flag(0)),
+        (Op.RECV, 0, 2, 0, Flag.ANY_TAG),
+        (Op.RECV, 0, 3, 0, WILD),
+    ]
+    (nobody,) = [row for row in calls(blocking, 1) if row.op is Op.RECV and row.peer == PROC_NULL]
+    assert nobody.flags & Flag.ANY_TAG
+
+
+def test_probes_say_what_they_found(blocking: Trace) -> None:
+    """A probe that finds a message is a PROBE, one that finds nothing a POLL; a matched probe posts the receive."""
+    assert _shape(named(blocking, 1, "Probe")[0]) == (Op.PROBE, 0, 5, 0, Flag.ANY_SOURCE)
+    iprobes = named(blocking, 1, "Iprobe")
+    assert _shape(iprobes[-2]) == (Op.PROBE, 0, 5, 0, Flag.ANY_SOURCE)
+    assert _shape(iprobes[-1]) == (Op.POLL, 0, 99, 0, Flag(0))
+    (matched,), (received,) = named(blocking, 1, "Mprobe"), named(blocking, 1, "Message.Recv")
+    assert _shape(matched) == (Op.MPROBE, 0, 5, 0, WILD)
+    assert (received.op, received.request) == (Op.MRECV, matched.request)
+    assert named(blocking, 1, "Improbe")[0].op is Op.POLL
+
+
+def test_sendrecv_is_a_receive_a_send_and_a_wait(blocking: Trace) -> None:
+    """Sendrecv posts the receive first, starts the send and waits for both: one call, one burst."""
+    receive, send, wait = named(blocking, 0, "Sendrecv")
+    assert _shape(receive) == (Op.IRECV, 1, 7, 0, Flag.ANY_SOURCE)
+    assert _shape(send) == (Op.ISEND, 1, 7, 8, Flag.CONTINUED)
+    assert (wait.op, set(wait.extras)) == (Op.WAIT, {receive.request, send.request})
+    assert (send.cpu, wait.cpu, wait.flags) == (0.0, 0.0, Flag.CONTINUED)
+    assert [row.op for row in named(blocking, 1, "Sendrecv_replace")] == [Op.IRECV, Op.ISEND, Op.WAIT]
+
+
+@pytest.fixture(scope="module")
+def nonblocking(recorded) -> Trace:
+    """A program with every nonblocking and persistent call."""
+    return recorded("""
+        if rank == 0:
+            MPI.Attach_buffer(bytearray(4096))
+            MPI.Request.Waitall([comm.Isend(eight, 1, 1), comm.Issend(eight, 1, 2), comm.Ibsend(eight, 1, 3)])
+            MPI.Detach_buffer()
+            comm.Barrier()
+            persistent = comm.Send_init(eight, 1, 5)
+            for _ in range(2):
+                persistent.Start()
+                persistent.Wait()
+            MPI.Prequest.Startall([persistent])
+            MPI.Request.Waitall([persistent])
+            persistent.Free()
+            comm.Irsend(eight, 1, 6).Wait()
+            comm.Isend(eight, 1, 7).Free()
+            comm.Send(eight, 1, 8)
+        else:
+            requests = [comm.Irecv(np.zeros(8), tag=tag) for tag in (1, 2, 3)]
+            requests.append(MPI.REQUEST_NULL)
+            while any(requests):
+                MPI.Request.Waitsome(requests)
+            ready = comm.Irecv(np.zeros(8), 0, 6)
+            comm.Barrier()
+            persistent = comm.Recv_init(room, MPI.ANY_SOURCE, 5)
+            for _ in range(3):
+                persistent.Start()
+                while not persistent.Test():
+                    pass
+            persistent.Free()
+            MPI.Request.Waitany([ready])
+            status = MPI.Status()
+            MPI.Request(comm.Irecv(room, tag=7)).Wait(status)
+            message = comm.Mprobe(tag=8)
+            assert not message.Irecv(room).Wait(status) is None
+            never = comm.Irecv(room, tag=99)
+            assert not MPI.Request.Testall([never])
+            assert MPI.Request.Testany([never])[0] == MPI.UNDEFINED
+            assert MPI.Request.Testsome([never]) == []
+            never.Cancel()
+            never.Wait()
+        both = comm.Isendrecv(eight, other, 10, room, other, 10)
+        both.Wait()
+        """)
+
+
+def test_nonblocking_receives_are_completed_by_what_they_matched(nonblocking: Trace) -> None:
+    """A receive from anyone, posted before it is known from whom, has its source once it is complete."""
+    receives = named(nonblocking, 1, "Irecv")
+    assert [_shape(row)[:4] for row in receives[:3]] == [(Op.IRECV, 0, tag, 0) for tag in (1, 2, 3)]
+    assert all(row.flags == Flag.ANY_SOURCE for row in receives[:3])
+
+
+def test_waits_name_the_requests_completed(nonblocking: Trace) -> None:
+    """Every request is completed by exactly one wait; a test that finds nothing is a poll."""
+    for rank in (0, 1):
+        done = [
+            serial
+            for row in calls(nonblocking, rank)
+            if row.op is Op.WAIT
+            for serial in (row.extras or (row.request,))
+        ]
+        assert len(done) == len(set(done))
+        made = {row.request for row in calls(nonblocking, rank) if row.op in (Op.ISEND, Op.IRECV, Op.MPROBE)}
+        freed = {row.request for row in calls(nonblocking, rank) if row.op is Op.ISEND and row.tag == 7}
+        assert set(done) == made - freed
+    polls = [row.call for row in calls(nonblocking, 1) if row.op is Op.POLL and row.call != "Test"]
+    assert polls == ["Testall", "Testany", "Testsome"]
+
+
+def test_modes_of_nonblocking_sends(nonblocking: Trace) -> None:
+    """Isend, Issend, Ibsend and Irsend keep their modes."""
+    modes = {row.call: row.flags for row in calls(nonblocking, 0) if row.op is Op.ISEND}
+    assert modes == {
+        "Isend": Flag(0),
+        "Issend": Flag.SYNCHRONOUS,
+        "Ibsend": Flag.BUFFERED,
+        "Irsend": Flag.READY,
+        "Start": Flag.PERSISTENT,
+        "Startall": Flag.PERSISTENT,
+        "Isendrecv": Flag(0),
+    }
+
+
+def test_persistent_requests_start_anew(nonblocking: Trace) -> None:
+    """The set-up is local; every start is a send or receive with a request of its own."""
+    assert [row.op for row in named(nonblocking, 0, "Send_init")] == [Op.LOCAL]
+    starts = named(nonblocking, 1, "Start")
+    assert [_shape(row) for row in starts] == [(Op.IRECV, 0, 5, 0, Flag.ANY_SOURCE | Flag.PERSISTENT)] * 3
+    assert len({row.request for row in starts}) == 3
+
+
+def test_cancelled_receive_is_flagged(nonblocking: Trace) -> None:
+    """A receive that was cancelled says so and is waited for by nobody else."""
+    (cancelled,) = [row for row in named(nonblocking, 1, "Irecv") if row.flags & Flag.CANCELLED]
+    assert (cancelled.peer, cancelled.flags) == (PROC_NULL, Flag.CANCELLED | Flag.ANY_SOURCE)
+
+
+def test_one_request_may_stand_for_two_ops(nonblocking: Trace) -> None:
+    """Isendrecv starts a send and a receive that end in one wait."""
+    send, receive = named(nonblocking, 0, "Isendrecv")
+    assert (send.op, receive.op) == (Op.ISEND, Op.IRECV)
+    assert set(calls(nonblocking, 0)[-1].extras) == {send.request, receive.request}
