@@ -1,1 +1,1 @@
-"""Tests of the kernel: the meaning of every op."""
+"""The shipped scenarios and their programs."""
