@@ -36,6 +36,7 @@ class Rank(Actor):
         self.factors = self.costs.factors(job.simulation.machine.nodes[self.node])
         self.requests: dict[int, Message | Receive | Background] = {}
         self.serials: dict[int, int] = {}
+        self.positions: dict[int, int] = {}
 
     # -- the program --------------------------------------------------------------------------------------
 
@@ -226,11 +227,14 @@ class Rank(Actor):
         serial = self.serials.get(row.context, 0)
         self.serials[row.context] = serial + 1
         collective = self.job.program.collectives[row.context][serial]
-        schedule = self._lowered(collective, row.members)
+        schedule = self._lowered(collective, row)
         return self._run_schedule(row, schedule, serial)
 
-    def _lowered(self, collective: Collective, members: tuple[int, ...]) -> Schedule:
-        return lower(collective, members.index(self.rank), self.costs.algorithm(collective))
+    def _lowered(self, collective: Collective, row: Row) -> Schedule:
+        position = self.positions.get(row.context)
+        if position is None:
+            position = self.positions[row.context] = row.members.index(self.rank)
+        return lower(collective, position, self.costs.algorithm(collective))
 
     def _neighbor(self, row: Row) -> Events | None:
         # Neighbourhood collectives have channels of their own: they count apart from the others.
