@@ -1,6 +1,7 @@
 """The simulation: a trace, a machine and a placement go in, a result comes out."""
 
+from clue.kernel.bounds import computation_bound
 from clue.kernel.program import Program, compile_program
 from clue.kernel.simulate import ENGINES, simulate
 
-__all__ = ["ENGINES", "Program", "compile_program", "simulate"]
+__all__ = ["ENGINES", "Program", "compile_program", "computation_bound", "simulate"]

@@ -17,6 +17,8 @@ from clue.trace import Flag
 if TYPE_CHECKING:
     from clue.kernel.reference import Job
 
+# Plain integers: an operation on an IntFlag costs more than all the rest of a send.
+_BUFFERED, _SYNCHRONOUS = int(Flag.BUFFERED), int(Flag.SYNCHRONOUS)
 #: What a blocking operation yields: events to wait for.
 Events = Generator[simpy.Event, Any, None]
 
@@ -37,6 +39,7 @@ class Actor:
         self.env = job.simulation.env
         self.costs = job.simulation.costs
         self.mailboxes = job.mailboxes
+        self.observed = job.simulation.observation.messages is not None
         self.ordered = job.simulation.network is not None
         self.rank = rank
         self.number = number
@@ -84,7 +87,7 @@ class Actor:
         dest = channel[2]
         cost = self.costs.message(self.number, self.offset + dest, nbytes, self.clock)
         message = Message(self.number, self.offset + dest, nbytes, self.clock)
-        if (cost.eager or flags & Flag.BUFFERED) and not flags & Flag.SYNCHRONOUS:
+        if (cost.eager or flags & _BUFFERED) and not flags & _SYNCHRONOUS:
             factor = 1.0
             if self.ordered and cost.between_nodes:
                 factor = self.simulation.network.begin(self.clock, cost)  # type: ignore[union-attr]
@@ -94,7 +97,8 @@ class Actor:
         else:
             message.envelope = self.clock + cost.envelope
             message.busy = cost.send
-        self._observe(message)
+        if self.observed:
+            self._observe(message)
         receive = self.mailboxes.deliver(channel, message)
         if receive is not None:
             self.simulation.meet(message, receive)
@@ -102,9 +106,9 @@ class Actor:
 
     def _observe(self, message: Message) -> None:
         seen = self.simulation.observation
-        if seen.messages is not None and seen.nbytes is not None:
-            seen.messages[message.source, message.dest] += 1
-            seen.nbytes[message.source, message.dest] += message.nbytes
+        assert seen.messages is not None and seen.nbytes is not None
+        seen.messages[message.source, message.dest] += 1
+        seen.nbytes[message.source, message.dest] += message.nbytes
 
     def finish_send(self, message: Message) -> Events:
         """Block in a send until the message has gone."""

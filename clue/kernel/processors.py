@@ -41,8 +41,8 @@ class SharedNode:
     """A node whose processors are shared equally, at every instant, by all that is runnable on it.
 
     Runnable are the bursts under way (where waiting ranks poll: all ranks that live) and the background load. With
-    ``n`` of them on ``p`` processors each proceeds at ``min(1, p/n)`` of a processor's speed, further reduced by the share that memory
-    contention leaves when ``min(p, n)`` processors are busy, and divided by the performance factor.
+    ``n`` of them on ``p`` processors each proceeds at ``min(1, p/n)`` of a processor's speed, further reduced by the
+    share that memory contention leaves when ``min(p, n)`` processors are busy, and divided by the performance factor.
     """
 
     def __init__(self, env: VirtualTime, index: int, costs: Costs) -> None:

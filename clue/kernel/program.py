@@ -42,6 +42,7 @@ class Row(NamedTuple):
 #: Ops with the sizes of a regular collective that become irregular ones when ranks contribute differently.
 _IRREGULAR = {Op.GATHER: "gatherv", Op.SCATTER: "scatterv", Op.ALLGATHER: "allgatherv"}
 _UNIFORM = {Op.BARRIER, Op.BCAST, Op.REDUCE, Op.ALLREDUCE, Op.SCAN, Op.EXSCAN, Op.ALLTOALL, Op.COMM}
+_ANY_SOURCE = int(Flag.ANY_SOURCE)
 #: What the constructor of a communicator is costed as: an agreement on a context, an allreduce of 8 B.
 _CONSTRUCTOR_BYTES = 8
 
@@ -56,6 +57,7 @@ class Program:
         collectives: By context, the collectives on it in order; every member takes part in every one.
         worlds: World of each rank: 0, or that of a spawned one.
         regions: Region names.
+        cpu_by_region: CPU seconds of each rank in each region, shape (ranks, regions).
         host_speeds: flop/s at which the recording host ran each region whose program declares its operations.
         unmodelled: Calls that are left out.
         failed_polls: Number of Test and probe calls that found nothing.
@@ -68,6 +70,7 @@ class Program:
     collectives: Mapping[int, Sequence[Collective]]
     worlds: tuple[int, ...]
     regions: tuple[str, ...]
+    cpu_by_region: tuple[tuple[float, ...], ...]
     host_speeds: Mapping[str, float]
     unmodelled: tuple[Unmodelled, ...]
     failed_polls: int
@@ -98,12 +101,17 @@ def compile_program(trace: Trace) -> Program:
         collectives=_assemble(trace, ranks),
         worlds=tuple(head.world for head in trace.head.rank_heads),
         regions=trace.head.regions,
+        cpu_by_region=tuple(_cpu_by_region(ops, len(trace.head.regions)) for ops in ranks),
         host_speeds={region: flops / cpu for region, (flops, cpu) in trace.flops().items() if cpu > 0},
         unmodelled=_unmodelled(trace),
         failed_polls=int((trace.ops.op == Op.POLL).sum()),
         processor=trace.head.processor,
         notes=tuple(trace.head.notes),
     )
+
+
+def _cpu_by_region(ops: Ops, regions: int) -> tuple[float, ...]:
+    return tuple((np.bincount(ops.region, weights=ops.cpu, minlength=regions) / 1e9).tolist())
 
 
 def _decode(trace: Trace, ops: Ops) -> list[Row]:
@@ -229,4 +237,4 @@ def _collective(code: int, root: int, packed_sizes: bytes) -> Collective:
 
 def is_wild(row: Row) -> bool:
     """Tell whether a receive named no source, so that the order of arrivals decides what it matches."""
-    return bool(row.flags & Flag.ANY_SOURCE) and row.peer != PROC_NULL
+    return bool(row.flags & _ANY_SOURCE) and row.peer != PROC_NULL

@@ -15,6 +15,9 @@ from clue.trace import COLLECTIVES, NO_REQUEST, Flag, Op
 if TYPE_CHECKING:
     from clue.kernel.reference import Job
 
+# Plain integers, as in clue.kernel.actor.
+_CANCELLED, _NONBLOCKING = int(Flag.CANCELLED), int(Flag.NONBLOCKING)
+
 
 class Rank(Actor):
     """A rank of the program, replaying its ops.
@@ -124,7 +127,7 @@ class Rank(Actor):
         return None
 
     def _receive(self, row: Row) -> Events | None:
-        if row.peer < 0 or row.flags & Flag.CANCELLED:
+        if row.peer < 0 or row.flags & _CANCELLED:
             return None
         receive = self._post_row(row)
         if row.request != NO_REQUEST:
@@ -214,7 +217,7 @@ class Rank(Actor):
         receive.posted = self.clock
         if receive.message.arrival is None:
             self.simulation.open_rendezvous(receive.message, receive)
-        if row.flags & Flag.NONBLOCKING:
+        if row.flags & _NONBLOCKING:
             self.spend(Activity.RECEIVE, receive.cost)
             return None
         del self.requests[row.request]
@@ -244,7 +247,7 @@ class Rank(Actor):
         return self._run_schedule(row._replace(context=context), neighbor(row.entries), serial)
 
     def _run_schedule(self, row: Row, schedule: Schedule, serial: int) -> Events | None:
-        if not row.flags & Flag.NONBLOCKING:
+        if not row.flags & _NONBLOCKING:
             return self.rounds(schedule, row.context, serial, row.members) if schedule else None
         background = Background(self)
         self.requests[row.request] = background

@@ -17,12 +17,13 @@ normalised to a mean of 1, so that two equally weighted workloads give at most 1
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 from clue.errors import UsageError
 from clue.kernel import Program as Compiled
-from clue.kernel import compile_program, simulate
+from clue.kernel import compile_program, computation_bound, simulate
 from clue.machine import Machine
 from clue.purchase.outcome import Entry, KernelOutcome, Ranking, WorkloadOutcome
 from clue.purchase.points import FULL_POINTS, award_points
@@ -157,16 +158,35 @@ def _best_outcome(
 ) -> WorkloadOutcome | str:
     """Return the outcome of the fastest allowed split, or why there is none."""
     needs = [_memory(workload, ranks, recorded) for ranks in workload.ranks]
-    outcomes, misfits = [], []
-    for split in allowed_splits(workload, option.machine, needs):
+    possible = list(allowed_splits(workload, option.machine, needs))
+    splits = [split for split in possible if isinstance(split, Split)]
+    if not splits:
+        return "; ".join(dict.fromkeys(misfit.reason for misfit in possible if isinstance(misfit, Misfit)))
+    limits = {split: _throughput_limit(option.machine, workload, split, recorded) for split in splits}
+    best: WorkloadOutcome | None = None
+    # The most promising first: what cannot beat the best so far need not be simulated, and the result is the same.
+    for split in sorted(splits, key=lambda split: -limits[split]):
         count(f"{option.name}: {workload.name} on {split.ranks} ranks")
-        if isinstance(split, Misfit):
-            misfits.append(split.reason)
-        else:
-            outcomes.append(_run(option.machine, workload, split, recorded))
-    if not outcomes:
-        return "; ".join(dict.fromkeys(misfits))
-    return max(outcomes, key=lambda outcome: outcome.throughput)
+        if best is None or limits[split] > best.throughput:
+            outcome = _run(option.machine, workload, split, recorded)
+            best = outcome if best is None or outcome.throughput > best.throughput else best
+    assert best is not None
+    return best
+
+
+def _instances(workload: Workload, split: Split) -> int:
+    return split.side_by_side if workload.instances is None else workload.instances
+
+
+def _throughput_limit(
+    machine: Machine, workload: Workload, split: Split, recorded: dict[tuple[Program, int], _Recorded]
+) -> float:
+    """Return instances per second that a split cannot exceed: computation alone, without any message."""
+    least = sum(
+        computation_bound(recorded[kernel.program, split.ranks].program, machine, split.placement)
+        for kernel in workload.kernels
+    )
+    return _instances(workload, split) / (least * split.turns) if least else math.inf
 
 
 def _memory(workload: Workload, ranks: int, recorded: dict[tuple[Program, int], _Recorded]) -> list[float]:
@@ -191,11 +211,10 @@ def _run(
             raise UsageError(f"{workload.name}: {kernel.name} must take time on {machine.name}, its makespan is 0")
         kernels.append(KernelOutcome(kernel.name, result.makespan * split.turns, None, result))
     makespan = sum(kernel.makespan for kernel in kernels)
-    instances = split.side_by_side if workload.instances is None else workload.instances
     return WorkloadOutcome(
         workload=workload.name,
         makespan=makespan,
-        throughput=instances / makespan,
+        throughput=_instances(workload, split) / makespan,
         side_by_side=split.side_by_side,
         ranks=split.ranks,
         turns=split.turns,

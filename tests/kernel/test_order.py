@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from clue.errors import DeadlockError, ReplayError, UsageError
-from clue.kernel import simulate
+from clue.kernel import compile_program, computation_bound, simulate
 from clue.kernel.virtual_time import VirtualTime
 from clue.machine import Machine, Placement
 from clue.result import Activity
@@ -217,6 +217,28 @@ def test_a_network_without_contention_is_a_lower_bound(trace: Trace) -> None:
     free = simulate(trace, machine(5), list(range(trace.ranks)))
     contended = simulate(trace, machine(5, contention={1: 1.0, 2: 3.0}), list(range(trace.ranks)))
     assert contended.makespan >= free.makespan - 1e-12
+
+
+@settings(max_examples=100, deadline=None)
+@given(programs(), machines())
+def test_computation_alone_is_a_lower_bound(trace: Trace, case: tuple[Machine, list[int]]) -> None:
+    """Whatever else happens, the rank that computes longest takes that long."""
+    on, nodes = case
+    placement = Placement(tuple(nodes[: trace.ranks]))
+    program = compile_program(trace)
+    assert computation_bound(program, on, placement) <= simulate(program, on, placement).makespan
+
+
+def test_computation_bound_by_hand() -> None:
+    """Rank 1 computes 2 s and 1 s in a region of factor 3: 5 s, whatever rank 0 does in 4 s."""
+    trace = TraceBuilder(2)
+    trace[0].compute(4.0)
+    trace[1].compute(2.0)
+    trace[1].compute(1.0, "solve")
+    on = machine(2, performance_factors={"solve": 3.0})
+    bound = computation_bound(compile_program(trace.build()), on, Placement((0, 1)))
+    assert bound == pytest.approx(5.0, rel=1e-8)
+    assert bound <= 5.0
 
 
 @settings(max_examples=60, deadline=None)
