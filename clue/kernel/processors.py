@@ -20,21 +20,21 @@ class Burst:
     """A computation burst in progress.
 
     Attributes:
-        rank: Whose it is.
         region: Index of its region.
-        left: CPU seconds still to do, as recorded.
+        left: CPU seconds still to do at ``updated``, as recorded.
+        updated: When its rate last changed, seconds.
         rate: Recorded CPU seconds done per second of virtual time, at present.
-        done: Happens when nothing is left.
+        alarm: Happens when nothing is left.
     """
 
-    __slots__ = ("done", "left", "rank", "rate", "region")
+    __slots__ = ("alarm", "left", "rate", "region", "updated")
 
-    def __init__(self, rank: int, region: int, left: float, done: simpy.Event) -> None:
-        self.rank = rank
+    def __init__(self, region: int, left: float, alarm: simpy.Event, rate: float) -> None:
         self.region = region
         self.left = left
-        self.rate = 0.0
-        self.done = done
+        self.alarm = alarm
+        self.updated = alarm.env.now
+        self.rate = rate
 
 
 class SharedNode:
@@ -51,75 +51,70 @@ class SharedNode:
         self._costs = costs
         self._bursts: dict[int, Burst] = {}
         self._alive = 0
-        self._updated = 0.0
-        self._next: simpy.Event | None = None
-        self._type: NodeType | None = None
-        self._factors: list[float] = []
+        self._type = costs.node_type(index, 0.0)
+        self._known_rates: dict[int, list[float]] = {}
+        self._rates = self._rates_now()
         for time in costs.change_times:
-            env.at(time, -1).callbacks.append(self._refresh)
+            env.at(time, -1).callbacks.append(self._change_parameters)
 
     def compute(self, rank: int, region: int, cpu: float) -> Generator[simpy.Event, object, None]:
         """Run a burst that begins now; ends at the virtual time when it is done."""
-        burst = Burst(rank, region, cpu, self._env.event())
-        self._advance()
-        self._bursts[rank] = burst
-        self._reschedule()
-        yield burst.done
+        self._bursts[rank] = burst = Burst(region, cpu, self._env.event(), 0.0)
+        self._rates = self._rates_now()
+        for other in self._bursts.values():
+            self._set_rate(other)
+        yield burst.alarm
+        del self._bursts[rank]
+        self._share_anew()
 
     def begin(self) -> None:
         """Let one more rank live on this node from now on."""
-        self._change_alive(1)
+        self._alive += 1
+        self._share_anew()
 
     def end(self) -> None:
         """Let one rank less live on this node from now on."""
-        self._change_alive(-1)
+        self._alive -= 1
+        self._share_anew()
 
-    def _change_alive(self, ranks: int) -> None:
-        self._advance()
-        self._alive += ranks
-        self._reschedule()
+    def _change_parameters(self, _: simpy.Event) -> None:
+        self._type = self._costs.node_type(self._index, self._env.now)
+        self._known_rates = {}
+        self._share_anew()
 
-    def _refresh(self, _: simpy.Event) -> None:
-        self._advance()
-        self._reschedule()
-
-    def _advance(self) -> None:
-        """Account for what was done since the last change."""
-        elapsed = self._env.now - self._updated
-        self._updated = self._env.now
-        if elapsed:
+    def _share_anew(self) -> None:
+        """Let every burst proceed at the rate that is now its own."""
+        rates = self._rates_now()
+        if rates is not self._rates:
+            self._rates = rates
             for burst in self._bursts.values():
-                burst.left -= elapsed * burst.rate
+                self._set_rate(burst)
 
-    def _reschedule(self) -> None:
-        """Set every burst's rate and the time of the first to end."""
-        self._next = None
-        if not self._bursts:
+    def _set_rate(self, burst: Burst) -> None:
+        """Account for what was done at the old rate, and move the alarm to when the rest is done at the new one."""
+        now, rate = self._env.now, self._rates[burst.region]
+        if rate == burst.rate:
             return
-        node = self._costs.node_type(self._index, self._env.now)
-        if node is not self._type:
-            self._type, self._factors = node, self._costs.factors(node)
+        burst.left = max(0.0, burst.left - (now - burst.updated) * burst.rate)
+        burst.updated, burst.rate = now, rate
+        overtaken = burst.alarm
+        burst.alarm = self._env.at(now + burst.left / rate, -1)
+        burst.alarm.callbacks, overtaken.callbacks = overtaken.callbacks, []
+
+    def _rates_now(self) -> list[float]:
+        """Return the rate of a burst by region index, given all that is runnable."""
         # A rank that polls is runnable from its first op to its last, whatever it does in between.
-        ranks = self._alive if node.waiting is Waiting.POLL else len(self._bursts)
+        ranks = self._alive if self._type.waiting is Waiting.POLL else len(self._bursts)
+        rates = self._known_rates.get(ranks)
+        if rates is None:
+            rates = self._known_rates[ranks] = self._rates_of(self._type, ranks)
+        return rates
+
+    def _rates_of(self, node: NodeType, ranks: int) -> list[float]:
         runnable = ranks + node.background_load
-        share = min(1.0, node.processors / runnable)
+        share = min(1.0, node.processors / runnable) if runnable else 1.0
         busy = min(node.processors, math.ceil(runnable))
-        for burst in self._bursts.values():
-            kept = node.share_kept(busy, self._costs.regions[burst.region])
-            burst.rate = share * kept / self._factors[burst.region]
-        end = min(self._end(burst) for burst in self._bursts.values())
-        self._next = self._env.at(end, -1)
-        self._next.callbacks.append(self._finish)
-
-    def _end(self, burst: Burst) -> float:
-        return self._updated + max(0.0, burst.left) / burst.rate
-
-    def _finish(self, event: simpy.Event) -> None:
-        """End the bursts that are done; an event overtaken by a later change does nothing."""
-        if event is not self._next:
-            return
-        done = sorted(rank for rank, burst in self._bursts.items() if self._end(burst) <= self._env.now)
-        self._advance()
-        for rank in done:
-            self._bursts.pop(rank).done.succeed()
-        self._reschedule()
+        return [
+            share * node.share_kept(busy, region) / factor
+            for region, factor in zip(self._costs.regions, self._costs.factors(node), strict=True)
+        ]
