@@ -20,6 +20,7 @@ from pathlib import Path
 
 from clue.errors import RecordError, TraceError, UsageError
 from clue.trace import TRACE_VERSION, Trace
+from virtual_layer.__main__ import NO_MPI
 
 #: Told of what happens, in words; never of the program's own output.
 Progress = Callable[[str], None]
@@ -193,14 +194,12 @@ def _identity(target: Path) -> tuple[int, int] | None:
 
 
 def _never_recorded(launch: Launch, status: int | None) -> str:
-    if status == 0:
-        return f"{launch.program}: program must call MPI, got no call on any of {launch.ranks} ranks"
+    rule = f"{launch.program}: program must initialise MPI (import mpi4py.MPI)"
+    if status in (0, NO_MPI):
+        return f"{rule}, got none on any of {launch.ranks} ranks"
     if status is None:
-        return f"{launch.program}: program must initialise MPI, got none before it ran out of time"
-    return (
-        f"{launch.program}: program must initialise MPI (import mpi4py.MPI) and end well, "
-        f"got exit status {status} without an MPI call: nothing was recorded"
-    )
+        return f"{rule}, got none before it ran out of time"
+    return f"{rule} and end well, got exit status {status} before that: nothing was recorded"
 
 
 def cache_folder() -> Path:

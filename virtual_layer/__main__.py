@@ -10,6 +10,8 @@ from clue.errors import ClueError, UsageError
 from virtual_layer import programs
 from virtual_layer.session import Assignment, Session
 
+#: Exit status of a program that ended well without ever initialising MPI.
+NO_MPI = 71
 _USAGE = "python -m virtual_layer [-o TRACE] PROGRAM.py | -m MODULE | -c CODE [ARGS…]"
 
 
@@ -25,8 +27,8 @@ def main(words: list[str]) -> int:
         sys.stderr.write(f"virtual_layer: {error}\n")
         return error.exit_status
     if not session.began:
-        sys.stderr.write(f"virtual_layer: {_name(program)}: program must call MPI, got none: nothing was recorded\n")
-        return 1
+        sys.stderr.write(f"virtual_layer: {_name(program)}: program must initialise MPI, got none: nothing recorded\n")
+        return NO_MPI
     return 0
 
 

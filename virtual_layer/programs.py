@@ -71,7 +71,7 @@ def run(words: Sequence[str], session: Session) -> None:
         _start(list(words))
     except SystemExit as exit_:
         if exit_.code not in (None, 0):
-            session.fail(f"exit status {exit_.code if isinstance(exit_.code, int) else 1}")
+            session.fail(f"exit status {int(exit_.code) if isinstance(exit_.code, int) else 1}")
         raise
     except BaseException as error:
         session.fail(f"{type(error).__name__}: {error}")

@@ -221,7 +221,7 @@ class Session:
             notes.append(f"{recorder.faults} calls could not be read and count as not modelled")
         whole = time.process_time()
         apart = whole - recorder.seen()
-        if apart > 0.5 and apart > 0.1 * whole:
+        if apart > 0.2 and apart > 0.1 * whole:
             notes.append(
                 f"other threads than those that call MPI used {apart:.3g} s of CPU time, which no burst contains"
             )

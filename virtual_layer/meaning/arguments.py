@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from operator import index
 from typing import Any
 
 Arguments = tuple[Any, ...]
@@ -60,9 +61,10 @@ def block_sizes(mpi: Any, message: Any, blocks: int) -> list[int]:
     if counts is None:
         extent = kind.Get_extent()[1] if kind is not None else size
         return _spread(_length(mpi, buffer) // extent if extent and buffer is not None else 0, blocks, size)
-    if hasattr(counts, "__index__"):
-        return [int(counts) * size] * blocks
-    return [int(count) * size for count in counts]
+    try:
+        return [index(counts) * size] * blocks
+    except TypeError:
+        return [int(count) * size for count in counts]
 
 
 def typed_block_sizes(message: Sequence[Any], blocks: int) -> list[int]:

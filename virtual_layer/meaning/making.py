@@ -71,10 +71,11 @@ def forget(recorder: Recorder, args: Arguments, kwargs: Keywords) -> tuple[Argum
     return args, kwargs, args[0].handle if args[0] else 0
 
 
-def free(recorder: Recorder, _result: Any, _args: Arguments, _kwargs: Keywords, handle: int) -> None:
-    """Describe Free and Disconnect."""
+def free(recorder: Recorder, _result: Any, args: Arguments, _kwargs: Keywords, handle: int) -> None:
+    """Describe Free and Disconnect; the lower-case free leaves predefined communicators alone."""
     recorder.emit(Op.LOCAL)
-    recorder.comms.forget(handle)
+    if not args[0]:
+        recorder.comms.forget(handle)
 
 
 def pack(recorder: Recorder, result: Any, args: Arguments, kwargs: Keywords, _memo: Any) -> None:

@@ -1,0 +1,167 @@
+"""Packing parts into a trace, and saying what is wrong with those that cannot be packed."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from clue.errors import TraceError
+from clue.trace import NO_REQUEST, Op, Trace
+from clue.trace.ops import COLUMNS, ROW
+from clue.trace.pack import describe_incomplete, pack
+
+CALLS = ["", "Send", "Recv", "Barrier", "Spawn"]
+
+
+def row(op: Op, call: str, **fields: int) -> bytes:
+    """Encode a row as a recorder would."""
+    values = {"request": NO_REQUEST, **fields, "op": int(op), "call": CALLS.index(call)}
+    return ROW.pack(*(values.get(name, 0) for name, _, _ in COLUMNS))
+
+
+def leave(
+    folder: Path,
+    rank: int,
+    rows: list[bytes],
+    *,
+    size: int = 2,
+    world: str = "w0",
+    started: int = 0,
+    ended: bool = True,
+    fault: str = "",
+    extras: list[int] | None = None,
+    **changes: Any,
+) -> Path:
+    """Leave the parts of one rank; returns the path of its rows."""
+    parts = folder / "parts"
+    parts.mkdir(parents=True, exist_ok=True)
+    stem = parts / f"{world}-r{rank:05d}"
+    start = {
+        "world": world, "rank": rank, "size": size, "host": "here", "process": 1, "started": started,
+        "program": "p.py", "arguments": ["3"], "settings": {}, "mpi": "MPI", "python": "3", "processor": "p",
+        "clock": "c", "calls": CALLS, "fault": fault,
+    }  # fmt: skip
+    end = {
+        "rows": len(rows), "communicators": [["WORLD", f"key of {world}", 0, None]], "groups": [list(range(size))],
+        "regions": ["", f"region {rank}"], "flops": {}, "worlds": [], "peak_memory": 1, "cpu": 1.0, "wall": 1.0,
+        "overhead": 1e-6, "notes": [],
+    }  # fmt: skip
+    stem.with_suffix(".json").write_text(json.dumps(start))
+    if ended:
+        stem.with_suffix(".end.json").write_text(json.dumps({**end, **changes}))
+    stem.with_suffix(".rows").write_bytes(b"".join(rows))
+    stem.with_suffix(".extras").write_bytes(b"".join(each.to_bytes(8, "little") for each in extras or []))
+    return stem.with_suffix(".rows")
+
+
+SEND = row(Op.SEND, "Send", peer=1, tag=3, nbytes=8, begin=1_000_000_000, took=250_000_000)
+RECV = row(Op.RECV, "Recv", peer=0, tag=3, region=1)
+
+
+def test_packing_translates_to_the_numbers_of_the_whole(tmp_path: Path) -> None:
+    """Names of calls and regions become one table; the parts are gone; the trace opens."""
+    leave(tmp_path, 0, [SEND])
+    leave(tmp_path, 1, [RECV, row(Op.BARRIER, "Barrier")])
+    pack(tmp_path)
+    trace = Trace.open(tmp_path)
+    assert trace.head.offsets == (0, 1, 3)
+    assert [trace.head.calls[call] for call in trace.ops.call] == ["Send", "Recv", "Barrier"]
+    assert trace.head.regions[trace.rank(1).region[0]] == "region 1"
+    assert (trace.head.program, trace.head.arguments) == ("p.py", ("3",))
+    assert not (tmp_path / "parts").exists()
+
+
+def test_ranks_without_ops_pack(tmp_path: Path) -> None:
+    """A program that only initialises MPI has a trace without ops."""
+    leave(tmp_path, 0, [], size=1)
+    pack(tmp_path)
+    assert len(Trace.open(tmp_path).ops) == 0
+
+
+def test_spawned_worlds_come_in_the_order_they_started(tmp_path: Path) -> None:
+    """Ranks of the first world come first, then later worlds by their start, whatever their keys."""
+    spawns = [row(Op.SPAWN, "Spawn", nbytes=1, count=1, extra=at) for at in (0, 1)]
+    leave(tmp_path, 0, spawns, size=1, started=50, worlds=["zz", "aa"], extras=[0, 1])
+    leave(tmp_path, 0, [], size=1, world="aa", started=90)
+    leave(tmp_path, 0, [], size=1, world="zz", started=70)
+    pack(tmp_path)
+    trace = Trace.open(tmp_path)
+    assert [head.world for head in trace.head.rank_heads] == [0, 1, 2]
+    assert trace.ops.extras.tolist() == [1, 2]
+
+
+def test_disagreement_about_a_communicator_is_an_error(tmp_path: Path) -> None:
+    """Members that say different things of one communicator cannot be simulated."""
+    leave(tmp_path, 0, [SEND])
+    leave(tmp_path, 1, [RECV], groups=[[1, 0]])
+    with pytest.raises(TraceError, match="members of communicator WORLD must be the same on all ranks"):
+        pack(tmp_path)
+
+
+def test_incomplete_names_the_last_op_of_each_rank(tmp_path: Path) -> None:
+    """A rank that died is described by its last call, not by the computation after it."""
+    leave(tmp_path, 0, [SEND, row(Op.COMPUTE, "")], ended=False)
+    leave(tmp_path, 1, [], ended=False)
+    with pytest.raises(TraceError) as failure:
+        Trace.open(tmp_path)
+    assert str(failure.value) == (
+        f"{tmp_path}: trace must be complete, got one that ends early: "
+        "rank 0 after op 0 (Send to 1, tag 3 at 1.25 s); rank 1 before its first op"
+    )
+
+
+def test_rows_never_written_do_not_count(tmp_path: Path) -> None:
+    """The unused end of a window that a killed rank leaves is not taken for ops."""
+    leave(tmp_path, 0, [SEND, bytes(ROW.size * 100)], ended=False, size=1)
+    assert "rank 0 after op 0 (Send" in describe_incomplete(tmp_path)
+
+
+def test_reason_of_an_early_end_is_told(tmp_path: Path) -> None:
+    """A rank that knew why it ended says it, and refuses to be packed."""
+    leave(tmp_path, 0, [SEND], fault="No space left on device")
+    leave(tmp_path, 1, [RECV])
+    with pytest.raises(TraceError, match=r"ends early \(rank 0: No space left on device\)"):
+        pack(tmp_path)
+
+
+def test_many_ranks_are_summed_up(tmp_path: Path) -> None:
+    """A message names a few ranks and counts the others."""
+    for rank in range(20):
+        leave(tmp_path, rank, [], ended=False, size=20)
+    assert describe_incomplete(tmp_path).endswith("; and 12 more ranks")
+
+
+def test_folder_of_something_else(tmp_path: Path) -> None:
+    """A folder that never was a trace is called that."""
+    assert "this is not a trace of clue" in describe_incomplete(tmp_path)
+    with pytest.raises(TraceError, match="not a trace of clue"):
+        Trace.open(tmp_path)
+
+
+def test_ended_but_not_packed(tmp_path: Path) -> None:
+    """Ranks that all ended well without being packed are packed later."""
+    leave(tmp_path, 0, [SEND])
+    leave(tmp_path, 1, [RECV])
+    assert "was not packed" in describe_incomplete(tmp_path)
+    pack(tmp_path)
+    assert Trace.open(tmp_path).ranks == 2
+
+
+@pytest.mark.parametrize("damage", ["cut", "flip"])
+def test_damaged_columns_are_found(tmp_path: Path, damage: str) -> None:
+    """A column cut short or changed afterwards is an error that names its file."""
+    leave(tmp_path, 0, [SEND] * 50)
+    leave(tmp_path, 1, [RECV] * 50)
+    pack(tmp_path)
+    file = tmp_path / "nbytes.npy"
+    data = bytearray(file.read_bytes())
+    if damage == "flip":
+        data[-1] ^= 1
+    else:
+        del data[-8:]
+    file.write_bytes(data)
+    with pytest.raises(TraceError, match="nbytes.npy"):
+        Trace.open(tmp_path)

@@ -1,0 +1,194 @@
+"""Computation between calls: CPU time, regions, threads, memory, and what the head says of the recording."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+
+import pytest
+
+import virtual_layer
+from clue.trace import Op, Trace
+from tests.virtual_layer.rows import calls, named, rows
+
+
+@pytest.fixture(scope="module")
+def working(recorded) -> Trace:
+    """A program that computes, sleeps, names its phases and fills memory."""
+    return recorded("""
+        import time, virtual_layer
+        def compute(seconds):
+            end = time.thread_time() + seconds
+            while time.thread_time() < end:
+                pass
+        comm.Barrier()
+        compute(0.2)
+        comm.Barrier()
+        time.sleep(0.3)
+        comm.Barrier()
+        with virtual_layer.region("outer", flops=1e9):
+            compute(0.05)
+            comm.Barrier()
+            with virtual_layer.region("inner"):
+                compute(0.1)
+            compute(0.05)
+        with virtual_layer.region("outer", flops=2e9):
+            pass
+        comm.send(list(range(300000)), 1) if rank == 0 else comm.recv()
+        if rank == 1:
+            big = np.ones(16_000_000)
+        comm.Barrier()
+        compute(0.1)
+        """)
+
+
+def test_burst_is_cpu_time(working: Trace) -> None:
+    """A burst holds what was computed, not what was slept."""
+    barriers = named(working, 0, "Barrier")
+    assert barriers[1].cpu == pytest.approx(0.2, abs=0.02)
+    assert barriers[2].cpu < 0.02
+
+
+def test_regions_divide_bursts(working: Trace) -> None:
+    """The innermost region counts; entering or leaving one ends a burst."""
+    inside = [row for row in rows(working, 0) if row.region and row.cpu > 0.01]
+    assert [(row.op, row.region) for row in inside[:3]] == [
+        (Op.BARRIER, "outer"),
+        (Op.COMPUTE, "inner"),
+        (Op.COMPUTE, "outer"),
+    ]
+    assert [row.cpu for row in inside[:3]] == pytest.approx([0.05, 0.1, 0.05], abs=0.02)
+
+
+def test_declared_operations_add_up(working: Trace) -> None:
+    """The operations that the program declares are summed by region and rank."""
+    outer = working.head.regions.index("outer")
+    assert [dict(head.flops) for head in working.head.rank_heads] == [{outer: 3e9}] * 2
+
+
+def test_last_burst_and_pickling_count(working: Trace) -> None:
+    """Computation after the last call is kept, and pickling is computation of the sender and the receiver."""
+    assert rows(working, 0)[-1].op is Op.COMPUTE
+    assert rows(working, 0)[-1].cpu == pytest.approx(0.1, abs=0.02)
+    assert named(working, 0, "send")[0].cpu > 0.001
+    after = calls(working, 1).index(named(working, 1, "recv")[0]) + 1
+    assert calls(working, 1)[after].cpu > 0.001
+
+
+def test_head_describes_the_recording(working: Trace) -> None:
+    """The head names MPI, processor, clock, settings and overhead; memory is each rank's own."""
+    head = working.head
+    assert "MPI" in head.mpi or "MPICH" in head.mpi
+    assert head.python.startswith("3.")
+    assert "CPU" in head.clock
+    assert head.settings.get("OMP_NUM_THREADS", os.environ.get("OMP_NUM_THREADS")) is not None
+    assert 0 < head.overhead < 1e-3
+    assert head.recorded.startswith("20")
+    first, second = head.rank_heads
+    assert second.peak_memory - first.peak_memory == pytest.approx(128e6, rel=0.2)
+    assert first.wall > 0.8 * first.cpu
+
+
+def test_other_threads_are_told(recorded) -> None:
+    """Work of threads that do not call MPI is in no burst; the trace says so."""
+    trace = recorded(
+        """
+        import hashlib, threading
+        def work():
+            for _ in range(150):
+                hashlib.sha256(bytes(10_000_000)).digest()
+        thread = threading.Thread(target=work)
+        thread.start()
+        thread.join()
+        comm.Barrier()
+        """,
+        1,
+    )
+    assert any("threads" in note for note in trace.head.notes)
+
+
+def test_region_without_recording_does_nothing() -> None:
+    """A program that names its phases runs unrecorded too, and the layer brings nothing heavy along."""
+    with virtual_layer.region("phase", flops=1.0), virtual_layer.region("inner"):
+        pass
+    text = "import sys, virtual_layer; print('numpy' in sys.modules, 'mpi4py' in sys.modules)"
+    answer = subprocess.run(
+        [sys.executable, "-c", text],
+        capture_output=True, text=True, check=True, env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)},
+    )  # fmt: skip
+    assert answer.stdout.split() == ["False", "False"]
+
+
+def test_calls_from_several_threads(recorded) -> None:
+    """Calls of all threads are recorded, one after the other as they end."""
+    trace = recorded("""
+        import threading
+        def talk(tag):
+            for _ in range(50):
+                comm.Sendrecv(np.ones(8), other, tag, np.zeros(8), other, tag)
+        threads = [threading.Thread(target=talk, args=(tag,)) for tag in (1, 2)]
+        [thread.start() for thread in threads]
+        [thread.join() for thread in threads]
+        """)
+    for rank in (0, 1):
+        sent = [row.tag for row in calls(trace, rank) if row.op is Op.ISEND]
+        assert (sent.count(1), sent.count(2)) == (50, 50)
+
+
+def test_callbacks_belong_to_the_call(recorded) -> None:
+    """MPI called within MPI, by an operation of the program's own, is part of the outer call."""
+    trace = recorded("""
+        def add(left, right, datatype):
+            MPI.COMM_SELF.Iprobe()
+            np.frombuffer(right, "d")[:] += np.frombuffer(left, "d")
+        comm.Allreduce(eight, room, MPI.Op.Create(add, commute=True))
+        assert room[0] == 2
+        comm.Barrier()
+        """)
+    assert [row.call for row in calls(trace, 0)] == ["Allreduce", "Barrier"]
+
+
+def test_late_initialisation(recorded) -> None:
+    """A program that initialises MPI itself is recorded from there."""
+    trace = recorded(
+        """
+        import mpi4py
+        mpi4py.rc.initialize = False
+        from mpi4py import MPI
+        assert not MPI.Is_initialized()
+        MPI.Init_thread()
+        MPI.COMM_WORLD.Barrier()
+        MPI.Finalize()
+        """,
+        preamble="",
+    )
+    assert [row.call for row in calls(trace, 1)] == ["Barrier"]
+
+
+def test_what_is_not_modelled_is_named(recorded) -> None:
+    """One-sided communication and files are named and timed, and packing has its bytes."""
+    trace = recorded("""
+        import os, tempfile
+        window = MPI.Win.Create(room, comm=comm)
+        window.Fence()
+        window.Put(eight, other)
+        window.Rget(np.zeros(8), other).Wait() if False else None
+        window.Fence()
+        window.Free()
+        name = comm.bcast(os.path.join(tempfile.gettempdir(), f"clue-test-{os.getpid()}"))
+        file = MPI.File.Open(comm, name, MPI.MODE_CREATE | MPI.MODE_RDWR | MPI.MODE_DELETE_ON_CLOSE)
+        file.Write_at_all(64 * rank, eight)
+        file.Iread_at(0, room).Wait()
+        file.Close()
+        packed = bytearray(100)
+        at = MPI.DOUBLE.Pack(eight, packed, 0, comm)
+        MPI.DOUBLE.Unpack(packed, 0, room, comm)
+        """)
+    named_only = [row.call for row in calls(trace, 0) if row.op is Op.OTHER]
+    assert named_only == [
+        "Win.Create", "Win.Fence", "Win.Put", "Win.Fence", "Win.Free",
+        "File.Open", "File.Write_at_all", "File.Iread_at", "Wait", "File.Close",
+    ]  # fmt: skip
+    assert all(row.took > 0 for row in calls(trace, 0) if row.op is Op.OTHER)
+    assert [row.nbytes for row in calls(trace, 0) if row.op is Op.PACK] == [64, 64]

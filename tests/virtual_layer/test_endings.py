@@ -1,0 +1,184 @@
+"""Programs that do not end well: what is said, and what stays."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from clue.errors import RecordError, TraceError, UsageError
+from clue.recording import cached_trace, find_mpiexec, record
+from clue.trace import Op, Trace
+
+Write = Callable[..., Path]
+
+
+def _fails(program: Path, tmp_path: Path, ranks: int = 2) -> str:
+    with pytest.raises(RecordError) as failure:
+        record(program, [], ranks, tmp_path / "x.clue", timeout=60)
+    return str(failure.value)
+
+
+def test_crash_names_rank_reason_and_last_ops(program: Write, tmp_path: Path) -> None:
+    """A script that raises leaves a trace that says who raised what, and where every rank was."""
+    crashing = program("comm.Barrier()\nif rank == 1:\n    1 / 0\ncomm.recv(source=1, tag=3)\n")
+    message = _fails(crashing, tmp_path)
+    assert "rank 1: ZeroDivisionError: division by zero" in message
+    assert "rank 1 after op 0 (Barrier at " in message
+    assert "rank 0 after op 0 (Barrier at " in message
+    with pytest.raises(TraceError, match="x.clue: trace must be complete, got one that ends early"):
+        Trace.open(tmp_path / "x.clue")
+
+
+def test_killed_rank_keeps_what_it_did(program: Write, tmp_path: Path) -> None:
+    """A rank killed outright keeps its rows up to the last call."""
+    killed = program("""
+        import os, signal
+        comm.Sendrecv(eight, other, 1, room, other, 1)
+        if rank == 1:
+            comm.Send(eight, 0, 5)
+            os.kill(os.getpid(), signal.SIGKILL)
+        comm.Recv(room, 1, 5)
+        comm.Recv(room, 1, 6)
+        """)
+    message = _fails(killed, tmp_path)
+    assert "rank 1 after op 3 (Send to 0, tag 5 at " in message
+    assert "rank 0 after op " in message
+
+
+def test_exit_status_is_told(program: Write, tmp_path: Path) -> None:
+    """A program that exits with a status is not a complete trace."""
+    assert "rank 0: exit status 3" in _fails(program("import sys\ncomm.Barrier()\nsys.exit(3)\n"), tmp_path, 1)
+
+
+def test_abort_is_told(program: Write, tmp_path: Path) -> None:
+    """So is one that calls Abort."""
+    assert "rank 0: called Abort(9)" in _fails(program("comm.Barrier()\ncomm.Abort(9)\n"), tmp_path, 1)
+
+
+def test_exit_status_zero_is_an_end(program: Write, tmp_path: Path) -> None:
+    """``sys.exit(0)`` ends a program well; so do exit handlers that call MPI, which are recorded."""
+    text = "import atexit, sys\natexit.register(comm.Barrier)\ncomm.Barrier()\nsys.exit(0)\n"
+    trace = record(program(text), [], 2, tmp_path / "x.clue", timeout=60)
+    assert [int((trace.rank(rank).op == Op.BARRIER).sum()) for rank in (0, 1)] == [2, 2]
+
+
+def test_program_without_mpi(program: Write, tmp_path: Path) -> None:
+    """A script that never initialises MPI is an error, and nothing is written."""
+    message = _fails(program("print('hello')\n", preamble=""), tmp_path)
+    assert message.endswith("program must initialise MPI (import mpi4py.MPI), got none on any of 2 ranks")
+    assert not (tmp_path / "x.clue").exists()
+
+
+def test_program_that_dies_before_mpi(program: Write, tmp_path: Path) -> None:
+    """A script with a mistake before MPI is imported says so."""
+    assert "got exit status 1 " in _fails(program("import no_such_module\n", preamble=""), tmp_path, 1)
+    assert not (tmp_path / "x.clue").exists()
+
+
+def test_time_limit_stops_the_program(program: Write, tmp_path: Path) -> None:
+    """A program that does not end in time is stopped with all its ranks."""
+    endless = program("import os, pathlib\npathlib.Path(__file__).with_suffix(f'.{rank}').write_text(str(os.getpid()))"
+                      "\ncomm.recv(source=other)\n")  # fmt: skip
+    with pytest.raises(RecordError, match="must end within 5 s"):
+        record(endless, [], 2, tmp_path / "x.clue", timeout=5)
+    for rank in (0, 1):
+        with pytest.raises(ProcessLookupError):
+            os.kill(int(endless.with_suffix(f".{rank}").read_text()), 0)
+
+
+FULL = """
+import errno, os
+whole = os.posix_fallocate
+def full(descriptor, offset, length):
+    if offset:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+    whole(descriptor, offset, length)
+os.posix_fallocate = full
+"""
+
+
+def test_full_disk_lets_the_program_finish(program: Write, tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    """On a full disk recording stops with a clear message; the program goes on; the trace says it is incomplete."""
+    filling = program(FULL + "for _ in range(5000):\n    comm.Iprobe()\ncomm.Barrier()\nprint('the program ended')\n")
+    message = _fails(filling, tmp_path)
+    assert "rank 0: No space left on device" in message
+    said = capfd.readouterr().err
+    assert "virtual_layer: recording stops, the program goes on: No space left on device" in said
+    assert said.count("the program ended") == 2
+
+
+def test_missing_program(tmp_path: Path) -> None:
+    """A program that does not exist, or no ranks, is bad usage."""
+    with pytest.raises(UsageError, match="nowhere.py: program must exist, got no such file"):
+        record(tmp_path / "nowhere.py", [], 2, tmp_path / "x.clue")
+    script = tmp_path / "here.py"
+    script.write_text("")
+    with pytest.raises(UsageError, match="ranks must be an integer > 0, got 0"):
+        record(script, [], 0, tmp_path / "x.clue")
+    with pytest.raises(RecordError, match="no-such-mpiexec: mpiexec must be a command"):
+        record(script, [], 1, tmp_path / "x.clue", mpiexec="no-such-mpiexec")
+
+
+def test_target_must_not_hold_anything_else(program: Write, tmp_path: Path) -> None:
+    """A folder with other things in it is never overwritten, by the command or inside a job script."""
+    (tmp_path / "x.clue").mkdir()
+    precious = tmp_path / "x.clue" / "thesis.tex"
+    precious.write_text("years")
+    with pytest.raises(UsageError, match="x.clue: trace must be a new folder"):
+        record(program("comm.Barrier()"), [], 1, tmp_path / "x.clue")
+    command = [find_mpiexec(), "-n", "2", sys.executable, "-m", "virtual_layer", "-o", str(tmp_path / "x.clue")]
+    ran = subprocess.run(
+        [*command, str(tmp_path / "program.py")],
+        capture_output=True, text=True, check=False, env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)},
+    )  # fmt: skip
+    assert ran.returncode != 0
+    assert "x.clue: trace must be a new folder or replace a trace" in ran.stderr
+    assert "Traceback" not in ran.stderr
+    assert precious.read_text() == "years"
+
+
+def test_job_script_form(program: Write, tmp_path: Path) -> None:
+    """``mpiexec -n 2 python -m virtual_layer prog.py`` writes prog.clue where it runs, arguments and all."""
+    script = program("import sys\nassert sys.argv[1:] == ['-n', '7'], sys.argv\ncomm.Barrier()\n")
+    ran = subprocess.run(
+        [find_mpiexec(), "-n", "2", sys.executable, "-m", "virtual_layer", script.name, "-n", "7"],
+        cwd=tmp_path, check=False, env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)},
+    )  # fmt: skip
+    assert ran.returncode == 0
+    trace = Trace.open(tmp_path / "program.clue")
+    assert (trace.head.program, trace.head.arguments, trace.ranks) == ("program.py", ("-n", "7"), 2)
+    assert not (tmp_path / "program.clue" / "parts").exists()
+
+
+def test_recording_again_replaces(program: Write, tmp_path: Path) -> None:
+    """A trace is replaced by the next recording; a failed one does not leave the old one behind."""
+    for ranks in (1, 2):
+        assert record(program("comm.Barrier()"), [], ranks, tmp_path / "x.clue").ranks == ranks
+    _fails(program("comm.Barrier()\n1 / 0\n"), tmp_path, 1)
+    with pytest.raises(TraceError):
+        Trace.open(tmp_path / "x.clue")
+
+
+def test_cache_knows_program_arguments_and_ranks(program: Write, tmp_path: Path) -> None:
+    """A cached trace is used until the script, a file beside it, the arguments or the ranks change."""
+    script, cache = program("comm.Barrier()"), tmp_path / "cache"
+    told: list[str] = []
+
+    def ask(*arguments: str, ranks: int = 1) -> Path | None:
+        return cached_trace(script, arguments, ranks, cache, progress=told.append).path
+
+    first = ask()
+    assert ask() == first
+    assert len(told) == 1
+    assert len({first, ask("1"), ask(ranks=2)}) == 3
+    script.write_text(script.read_text() + "\ncomm.Barrier()\n")
+    changed = ask()
+    assert changed != first
+    (tmp_path / "beside.py").write_text("")
+    assert ask() != changed
+    assert len(told) == 5

@@ -1,0 +1,88 @@
+"""Rows on disk: windows, patches, and what a full disk does."""
+
+from __future__ import annotations
+
+import errno
+import os
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from clue.trace.ops import ROW, Flag, Op
+from virtual_layer.rows import WINDOW, ExtraFile, RowFile, field_offset
+
+PER_WINDOW = WINDOW // ROW.size
+
+
+def _append(rows: RowFile, number: int) -> int:
+    return rows.append(number, 0, 0, 0, -2, -2, 0, -1, 0, 0, 0, 0, 0, Op.IRECV)
+
+
+def test_rows_cross_windows_and_are_cut_at_the_end(tmp_path: Path) -> None:
+    """Rows follow each other without gaps, whatever window they lie in."""
+    rows = RowFile(tmp_path / "rows")
+    assert [_append(rows, number) for number in range(2 * PER_WINDOW + 3)] == list(range(2 * PER_WINDOW + 3))
+    rows.close()
+    table = np.fromfile(tmp_path / "rows", dtype="<i8").reshape(-1, 8)
+    assert table[:, 0].tolist() == list(range(2 * PER_WINDOW + 3))
+
+
+def test_rows_are_completed_in_any_window(tmp_path: Path) -> None:
+    """A receive is completed long after its row was written, or at once."""
+    rows = RowFile(tmp_path / "rows")
+    for number in range(PER_WINDOW + 2):
+        _append(rows, number)
+    for row in (0, PER_WINDOW, PER_WINDOW + 1):
+        rows.complete(row, 5, row % 1000)
+        rows.flag(row, Flag.CANCELLED)
+    rows.close()
+    data = (tmp_path / "rows").read_bytes()
+    for row in range(PER_WINDOW + 2):
+        at = ROW.unpack_from(data, row * ROW.size)
+        expected = (5, row % 1000) if row in (0, PER_WINDOW, PER_WINDOW + 1) else (-2, -2)
+        assert (at[0], at[4:6]) == (row, expected)
+        assert at[12] == (Flag.CANCELLED if expected[0] == 5 else 0)
+
+
+def test_rows_survive_without_being_closed(tmp_path: Path) -> None:
+    """Rows are in the file as soon as they are written: a killed rank keeps them."""
+    rows = RowFile(tmp_path / "rows")
+    _append(rows, 7)
+    data = (tmp_path / "rows").read_bytes()
+    assert ROW.unpack_from(data, 0)[0] == 7
+    assert ROW.unpack_from(data, ROW.size)[-1] == 0
+
+
+def test_full_disk_is_an_error_and_no_signal(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A window that the disk has no room for is refused before it is mapped; what was written stays."""
+    rows = RowFile(tmp_path / "rows")
+    for number in range(PER_WINDOW):
+        _append(rows, number)
+
+    def full(*_: int) -> None:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    monkeypatch.setattr(os, "posix_fallocate", full)
+    with pytest.raises(OSError, match="No space left"):
+        _append(rows, 0)
+    rows.close()
+    assert (tmp_path / "rows").stat().st_size == WINDOW
+
+
+def test_field_offsets_are_those_of_a_row() -> None:
+    """Fields patched later lie where the row has them."""
+    numbers = list(range(1, 15))
+    row = ROW.pack(*numbers)
+    assert row[field_offset("peer")] == 5
+    assert row[field_offset("tag")] == 6
+    assert row[field_offset("flags")] == 13
+    assert row[field_offset("op")] == 14
+
+
+def test_extras_are_numbered_across_flushes(tmp_path: Path) -> None:
+    """Lists are found where their rows say, whether flushed in between or not."""
+    extras = ExtraFile(tmp_path / "extras")
+    assert [extras.append([number] * 3000) for number in range(4)] == [0, 3000, 6000, 9000]
+    extras.close()
+    assert np.fromfile(tmp_path / "extras", dtype="<i8")[[0, 3000, 9000, 11999]].tolist() == [0, 1, 3, 3]
