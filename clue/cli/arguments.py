@@ -62,6 +62,12 @@ def _add_simulate(commands: argparse._SubParsersAction[argparse.ArgumentParser])
     )
     command.add_argument("--json", action="store_true", help="print one JSON document and nothing else")
     command.add_argument("--plots", metavar="DIR", help="draw pictures into this folder")
+    command.add_argument(
+        "--workers",
+        type=_positive,
+        metavar="N",
+        help="processes that simulate options at the same time (default: one per core)",
+    )
     command.set_defaults(run=_command("simulate"))
 
 

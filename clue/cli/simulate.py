@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import os
 from dataclasses import replace
 from pathlib import Path
 
@@ -31,7 +32,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 def _compare(scenario: Scenario, arguments: argparse.Namespace) -> None:
     with progress() as tell:
-        ranking = rank_options(scenario, trace_source(tell), tell)
+        ranking = rank_options(scenario, trace_source(tell), tell, workers=arguments.workers or os.cpu_count() or 1)
         plots = _plot(ranking, arguments)
     if arguments.engine == "fast":
         ranking = _without_fast_engine(ranking)

@@ -41,6 +41,8 @@ class Actor:
         self.mailboxes = job.mailboxes
         self.observed = job.simulation.observation.messages is not None
         self.ordered = job.simulation.network is not None
+        self.nodes = job.simulation.placement.nodes
+        self.node = self.nodes[number]
         self.rank = rank
         self.number = number
         self.offset = number - rank
@@ -73,6 +75,10 @@ class Actor:
         if self._turn != self.clock:
             self._turn = self.clock
             yield self.env.at(self.clock, self.number)
+
+    def takes_turns_with(self, dest: int) -> bool:
+        """Tell whether the order in which messages to a rank start matters: if they cross a network that slows them."""
+        return self.ordered and self.nodes[self.offset + dest] != self.node
 
     def until_known(self, holder: Message | Receive) -> Events:
         """Block until the outcome of a message or receive is known."""
@@ -152,8 +158,7 @@ class Actor:
                 self.spend(Activity.RECEIVE, step.reduced * reduction)
 
     def _reduction_delay(self) -> float:
-        node = self.simulation.placement.nodes[self.number]
-        return self.costs.node_type(node, self.clock).reduction_delay
+        return self.costs.node_type(self.node, self.clock).reduction_delay
 
     def _single(self, step: Round, context: int, tag: int, members: tuple[int, ...]) -> Events:
         """Run a round of one message: a blocking send or receive."""
@@ -161,7 +166,7 @@ class Actor:
             yield from self.finish_receive(self.post((context, members[step.receives[0]], self.rank, tag)))
             return
         peer, nbytes = step.sends[0]
-        if self.ordered:
+        if self.takes_turns_with(members[peer]):
             yield from self.in_turn()
         message = self.launch((context, self.rank, members[peer], tag), nbytes)
         if message.sent is None or message.sent > self.clock:
@@ -175,7 +180,7 @@ class Actor:
             self.spend(Activity.RECEIVE, receive.cost)
             pending.append(receive)
         for peer, nbytes in step.sends:
-            if self.ordered:
+            if self.takes_turns_with(members[peer]):
                 yield from self.in_turn()
             message = self.launch((context, self.rank, members[peer], tag), nbytes)
             if message.sent is None or message.sent > self.clock:

@@ -34,7 +34,6 @@ class Rank(Actor):
         self.compute_by_region = [0.0] * len(job.program.regions)
         self.finished = False
         self.segments = job.simulation.observation.segments
-        self.node = job.simulation.placement.nodes[number]
         self.processor = job.simulation.shared.get(self.node)
         self.factors = self.costs.factors(job.simulation.machine.nodes[self.node])
         self.requests: dict[int, Message | Receive | Background] = {}
@@ -103,7 +102,7 @@ class Rank(Actor):
     def _send(self, row: Row) -> Events | None:
         if row.peer < 0:
             return None
-        if self.ordered:
+        if self.takes_turns_with(row.peer):
             return self._send_in_turn(row)
         message = self.launch((row.context, self.rank, row.peer, row.tag), row.nbytes, row.flags)
         return self._after_launch(row, message)

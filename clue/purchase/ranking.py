@@ -17,9 +17,12 @@ normalised to a mean of 1, so that two equally weighted workloads give at most 1
 
 from __future__ import annotations
 
+import itertools
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import ProcessPoolExecutor, as_completed
 from dataclasses import dataclass, replace
+from multiprocessing import get_context
 
 from clue.errors import UsageError
 from clue.kernel import Program as Compiled
@@ -37,6 +40,8 @@ TraceSource = Callable[[Program, int], Trace]
 Progress = Callable[[str, int, int], None]
 
 _SECONDS_PER_HOUR = 3600.0
+#: Below so many ops to replay, starting a process takes longer than it saves.
+_OPS_WORTH_A_PROCESS = 500_000
 _UNITS = {
     Criterion.POINTS: "points",
     Criterion.MAKESPAN: "s",
@@ -54,6 +59,10 @@ class _Recorded:
     memory: tuple[float, ...]
 
 
+#: Programs ready to replay, by program and number of ranks.
+_Library = Mapping[tuple[Program, int], _Recorded]
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class _Trial:
     """One option's outcomes, or why it has none."""
@@ -69,13 +78,15 @@ def _silent(what: str, done: int, total: int) -> None:
     """Tell nobody."""
 
 
-def rank_options(scenario: Scenario, traces: TraceSource, progress: Progress = _silent) -> Ranking:
+def rank_options(scenario: Scenario, traces: TraceSource, progress: Progress = _silent, *, workers: int = 1) -> Ranking:
     """Simulate all workloads on all affordable options and put these in order.
 
     Args:
         scenario: What is compared.
         traces: Where traces come from.
         progress: Told about each simulation.
+        workers: Processes that simulate options at the same time, where there is enough to do; the figures do not
+            depend on it.
 
     Raises:
         UsageError: If no option is affordable, or prices and budget are in different currencies.
@@ -89,20 +100,43 @@ def rank_options(scenario: Scenario, traces: TraceSource, progress: Progress = _
             f"{scenario.name}: budget must afford at least one option, got {scenario.budget}: "
             f"the cheapest costs {cheapest:,.0f}"
         )
-    recorded = _record_all(scenario, traces, progress)
-    total = sum(affordable) * sum(len(w.kernels) * len(w.ranks) for w in scenario.workloads)
-    done = 0
+    candidates = [option for option, can in zip(scenario.options, affordable, strict=True) if can]
+    recorded = _record_all(scenario, candidates, traces, progress)
+    work = len(candidates) * sum(each.program.ops for each in recorded.values())
+    if workers > 1 and len(candidates) > 1 and work > _OPS_WORTH_A_PROCESS:
+        found = _try_side_by_side(candidates, scenario, recorded, progress, workers)
+    else:
+        found = _try_in_turn(candidates, scenario, recorded, progress)
+    trials = [found.get(option.name) or _Trial(option, affordable=False) for option in scenario.options]
+    return _in_order(scenario, trials)
+
+
+def _try_in_turn(
+    options: Sequence[Option], scenario: Scenario, recorded: _Library, progress: Progress
+) -> dict[str, _Trial]:
+    total = len(options) * sum(len(workload.ranks) for workload in scenario.workloads)
+    done = itertools.count()
 
     def count(what: str) -> None:
-        nonlocal done
-        progress(what, done, total)
-        done += 1
+        progress(what, next(done), total)
 
-    trials = [
-        _try_option(option, scenario, recorded, count) if can else _Trial(option, affordable=False)
-        for option, can in zip(scenario.options, affordable, strict=True)
-    ]
-    return _in_order(scenario, trials)
+    return {option.name: _try_option(option, scenario, recorded, count) for option in options}
+
+
+def _try_side_by_side(
+    options: Sequence[Option], scenario: Scenario, recorded: _Library, progress: Progress, workers: int
+) -> dict[str, _Trial]:
+    # Fresh processes, not forked ones: whoever calls may have threads (a progress display has).
+    processes = ProcessPoolExecutor(min(workers, len(options)), get_context("spawn"))
+    with processes as executor:
+        pending = [executor.submit(_try_option, option, scenario, recorded) for option in options]
+        try:
+            for i, _ in enumerate(as_completed(pending)):
+                progress(f"{len(options)} options on {workers} processes", i, len(options))
+            return {trial.option.name: trial for trial in (each.result() for each in pending)}
+        except BaseException:
+            executor.shutdown(wait=False, cancel_futures=True)
+            raise
 
 
 def _is_affordable(option: Option, scenario: Scenario) -> bool:
@@ -116,12 +150,15 @@ def _is_affordable(option: Option, scenario: Scenario) -> bool:
     return option.price.amount <= scenario.budget.amount
 
 
-def _record_all(scenario: Scenario, traces: TraceSource, progress: Progress) -> dict[tuple[Program, int], _Recorded]:
+def _record_all(scenario: Scenario, options: Sequence[Option], traces: TraceSource, progress: Progress) -> _Library:
+    """Get the traces that any option has processors for."""
+    processors = max(option.machine.processors for option in options)
     wanted = {
         (kernel.program, ranks): f"{workload.name}, {kernel.name}: {ranks} ranks"
         for workload in scenario.workloads
         for kernel in workload.kernels
         for ranks in workload.ranks
+        if ranks <= processors * workload.ranks_per_processor
     }
     recorded = {}
     for i, ((program, ranks), what) in enumerate(wanted.items()):
@@ -137,8 +174,8 @@ def _record_all(scenario: Scenario, traces: TraceSource, progress: Progress) -> 
 def _try_option(
     option: Option,
     scenario: Scenario,
-    recorded: dict[tuple[Program, int], _Recorded],
-    count: Callable[[str], None],
+    recorded: _Library,
+    count: Callable[[str], None] = lambda _: None,
 ) -> _Trial:
     outcomes, warnings = [], []
     for workload in scenario.workloads:
@@ -153,7 +190,7 @@ def _try_option(
 def _best_outcome(
     option: Option,
     workload: Workload,
-    recorded: dict[tuple[Program, int], _Recorded],
+    recorded: _Library,
     count: Callable[[str], None],
 ) -> WorkloadOutcome | str:
     """Return the outcome of the fastest allowed split, or why there is none."""
@@ -178,9 +215,7 @@ def _instances(workload: Workload, split: Split) -> int:
     return split.side_by_side if workload.instances is None else workload.instances
 
 
-def _throughput_limit(
-    machine: Machine, workload: Workload, split: Split, recorded: dict[tuple[Program, int], _Recorded]
-) -> float:
+def _throughput_limit(machine: Machine, workload: Workload, split: Split, recorded: _Library) -> float:
     """Return instances per second that a split cannot exceed: computation alone, without any message."""
     least = sum(
         computation_bound(recorded[kernel.program, split.ranks].program, machine, split.placement)
@@ -189,11 +224,13 @@ def _throughput_limit(
     return _instances(workload, split) / (least * split.turns) if least else math.inf
 
 
-def _memory(workload: Workload, ranks: int, recorded: dict[tuple[Program, int], _Recorded]) -> list[float]:
+def _memory(workload: Workload, ranks: int, recorded: _Library) -> list[float]:
     """Return bytes needed by each rank: as stated, or the largest peak measured over the kernels."""
     if ranks in workload.memory:
         return [workload.memory[ranks]] * ranks
-    peaks = [recorded[kernel.program, ranks].memory for kernel in workload.kernels]
+    peaks = [
+        recorded[kernel.program, ranks].memory for kernel in workload.kernels if (kernel.program, ranks) in recorded
+    ]
     return [max(of_rank) for of_rank in zip(*peaks, strict=True)]
 
 
@@ -201,7 +238,7 @@ def _run(
     machine: Machine,
     workload: Workload,
     split: Split,
-    recorded: dict[tuple[Program, int], _Recorded],
+    recorded: _Library,
 ) -> WorkloadOutcome:
     kernels = []
     for kernel in workload.kernels:
