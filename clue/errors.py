@@ -90,3 +90,6 @@ class DeadlockError(ReplayError):
         if len(self.blocked) > len(shown):
             shown.append(f"and {len(self.blocked) - len(shown)} more ranks")
         super().__init__("the simulated program deadlocks: " + "; ".join(shown))
+
+    def __reduce__(self) -> tuple[type[DeadlockError], tuple[tuple[Blocked, ...]]]:
+        return DeadlockError, (self.blocked,)  # so that it can come from another process

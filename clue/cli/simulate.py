@@ -32,7 +32,13 @@ def run(arguments: argparse.Namespace) -> int:
 
 def _compare(scenario: Scenario, arguments: argparse.Namespace) -> None:
     with progress() as tell:
-        ranking = rank_options(scenario, trace_source(tell), tell, workers=arguments.workers or os.cpu_count() or 1)
+        ranking = rank_options(
+            scenario,
+            trace_source(tell),
+            tell,
+            workers=arguments.workers or os.cpu_count() or 1,
+            thorough=arguments.plots is not None,
+        )
         plots = _plot(ranking, arguments)
     if arguments.engine == "fast":
         ranking = _without_fast_engine(ranking)

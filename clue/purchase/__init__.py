@@ -10,7 +10,8 @@ from clue.purchase.scenario import Criterion, Kernel, Option, Program, Scenario,
 if TYPE_CHECKING:
     from clue.purchase.outcome import Entry, KernelOutcome, Ranking, WorkloadOutcome
     from clue.purchase.points import award_points
-    from clue.purchase.ranking import Progress, TraceSource, rank_options
+    from clue.purchase.ranking import rank_options
+    from clue.purchase.trials import Progress, TraceSource
 
 __all__ = [
     "Criterion",
@@ -36,8 +37,8 @@ _HOME = {
     "Ranking": "outcome",
     "WorkloadOutcome": "outcome",
     "award_points": "points",
-    "Progress": "ranking",
-    "TraceSource": "ranking",
+    "Progress": "trials",
+    "TraceSource": "trials",
     "rank_options": "ranking",
 }
 

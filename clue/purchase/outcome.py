@@ -67,6 +67,7 @@ class Entry:
         score: The criterion's figure, or ``None`` without a position.
         reason: Why it has no position; empty otherwise.
         workloads: Outcomes in the scenario's order; empty for what was not simulated.
+        tried: Outcomes of all splits that were simulated, by workload and rising ranks per instance.
     """
 
     option: str
@@ -77,6 +78,7 @@ class Entry:
     score: float | None
     reason: str
     workloads: tuple[WorkloadOutcome, ...]
+    tried: tuple[WorkloadOutcome, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, eq=False)

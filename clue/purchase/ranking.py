@@ -17,31 +17,16 @@ normalised to a mean of 1, so that two equally weighted workloads give at most 1
 
 from __future__ import annotations
 
-import itertools
-import math
-from collections.abc import Callable, Mapping, Sequence
-from concurrent.futures import ProcessPoolExecutor, as_completed
-from dataclasses import dataclass, replace
-from multiprocessing import get_context
+from collections.abc import Sequence
+from dataclasses import replace
 
 from clue.errors import UsageError
-from clue.kernel import Program as Compiled
-from clue.kernel import compile_program, computation_bound, simulate
-from clue.machine import Machine
-from clue.purchase.outcome import Entry, KernelOutcome, Ranking, WorkloadOutcome
+from clue.purchase.outcome import Entry, Ranking, WorkloadOutcome
 from clue.purchase.points import FULL_POINTS, award_points
-from clue.purchase.scenario import Criterion, Option, Program, Scenario, Workload
-from clue.purchase.splits import Misfit, Split, allowed_splits
-from clue.trace import Trace
-
-#: Gives the trace of a program at a number of ranks; recording it, if need be, is the caller's business.
-TraceSource = Callable[[Program, int], Trace]
-#: Is told what is being simulated, how many simulations are done, and how many there are (at most).
-Progress = Callable[[str, int, int], None]
+from clue.purchase.scenario import Criterion, Option, Scenario
+from clue.purchase.trials import Progress, TraceSource, Trial, try_options
 
 _SECONDS_PER_HOUR = 3600.0
-#: Below so many ops to replay, starting a process takes longer than it saves.
-_OPS_WORTH_A_PROCESS = 500_000
 _UNITS = {
     Criterion.POINTS: "points",
     Criterion.MAKESPAN: "s",
@@ -51,34 +36,13 @@ _UNITS = {
 _HIGHER_IS_BETTER = {Criterion.POINTS, Criterion.THROUGHPUT}
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class _Recorded:
-    """A program ready to replay at one number of ranks."""
-
-    program: Compiled
-    memory: tuple[float, ...]
-
-
-#: Programs ready to replay, by program and number of ranks.
-_Library = Mapping[tuple[Program, int], _Recorded]
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class _Trial:
-    """One option's outcomes, or why it has none."""
-
-    option: Option
-    affordable: bool
-    reason: str = ""
-    workloads: tuple[WorkloadOutcome, ...] = ()
-    warnings: tuple[str, ...] = ()
-
-
 def _silent(what: str, done: int, total: int) -> None:
     """Tell nobody."""
 
 
-def rank_options(scenario: Scenario, traces: TraceSource, progress: Progress = _silent, *, workers: int = 1) -> Ranking:
+def rank_options(
+    scenario: Scenario, traces: TraceSource, progress: Progress = _silent, *, workers: int = 1, thorough: bool = False
+) -> Ranking:
     """Simulate all workloads on all affordable options and put these in order.
 
     Args:
@@ -87,6 +51,7 @@ def rank_options(scenario: Scenario, traces: TraceSource, progress: Progress = _
         progress: Told about each simulation.
         workers: Processes that simulate options at the same time, where there is enough to do; the figures do not
             depend on it.
+        thorough: Whether to simulate splits, too, that computation alone rules out; they show how a program scales.
 
     Raises:
         UsageError: If no option is affordable, or prices and budget are in different currencies.
@@ -101,42 +66,9 @@ def rank_options(scenario: Scenario, traces: TraceSource, progress: Progress = _
             f"the cheapest costs {cheapest:,.0f}"
         )
     candidates = [option for option, can in zip(scenario.options, affordable, strict=True) if can]
-    recorded = _record_all(scenario, candidates, traces, progress)
-    work = len(candidates) * sum(each.program.ops for each in recorded.values())
-    if workers > 1 and len(candidates) > 1 and work > _OPS_WORTH_A_PROCESS:
-        found = _try_side_by_side(candidates, scenario, recorded, progress, workers)
-    else:
-        found = _try_in_turn(candidates, scenario, recorded, progress)
-    trials = [found.get(option.name) or _Trial(option, affordable=False) for option in scenario.options]
+    found = try_options(candidates, scenario, traces, progress, workers=workers, thorough=thorough)
+    trials = [found.get(option.name) or Trial(option, affordable=False) for option in scenario.options]
     return _in_order(scenario, trials)
-
-
-def _try_in_turn(
-    options: Sequence[Option], scenario: Scenario, recorded: _Library, progress: Progress
-) -> dict[str, _Trial]:
-    total = len(options) * sum(len(workload.ranks) for workload in scenario.workloads)
-    done = itertools.count()
-
-    def count(what: str) -> None:
-        progress(what, next(done), total)
-
-    return {option.name: _try_option(option, scenario, recorded, count) for option in options}
-
-
-def _try_side_by_side(
-    options: Sequence[Option], scenario: Scenario, recorded: _Library, progress: Progress, workers: int
-) -> dict[str, _Trial]:
-    # Fresh processes, not forked ones: whoever calls may have threads (a progress display has).
-    processes = ProcessPoolExecutor(min(workers, len(options)), get_context("spawn"))
-    with processes as executor:
-        pending = [executor.submit(_try_option, option, scenario, recorded) for option in options]
-        try:
-            for i, _ in enumerate(as_completed(pending)):
-                progress(f"{len(options)} options on {workers} processes", i, len(options))
-            return {trial.option.name: trial for trial in (each.result() for each in pending)}
-        except BaseException:
-            executor.shutdown(wait=False, cancel_futures=True)
-            raise
 
 
 def _is_affordable(option: Option, scenario: Scenario) -> bool:
@@ -150,118 +82,7 @@ def _is_affordable(option: Option, scenario: Scenario) -> bool:
     return option.price.amount <= scenario.budget.amount
 
 
-def _record_all(scenario: Scenario, options: Sequence[Option], traces: TraceSource, progress: Progress) -> _Library:
-    """Get the traces that any option has processors for."""
-    processors = max(option.machine.processors for option in options)
-    wanted = {
-        (kernel.program, ranks): f"{workload.name}, {kernel.name}: {ranks} ranks"
-        for workload in scenario.workloads
-        for kernel in workload.kernels
-        for ranks in workload.ranks
-        if ranks <= processors * workload.ranks_per_processor
-    }
-    recorded = {}
-    for i, ((program, ranks), what) in enumerate(wanted.items()):
-        progress(f"reading {what}", i, len(wanted))
-        trace = traces(program, ranks)
-        if trace.ranks != ranks:
-            raise UsageError(f"{trace.name}: trace must have {ranks} ranks, got {trace.ranks}")
-        memory = tuple(float(head.peak_memory) for head in trace.head.rank_heads)
-        recorded[program, ranks] = _Recorded(compile_program(trace), memory)
-    return recorded
-
-
-def _try_option(
-    option: Option,
-    scenario: Scenario,
-    recorded: _Library,
-    count: Callable[[str], None] = lambda _: None,
-) -> _Trial:
-    outcomes, warnings = [], []
-    for workload in scenario.workloads:
-        outcome = _best_outcome(option, workload, recorded, count)
-        if isinstance(outcome, str):
-            return _Trial(option, affordable=True, reason=f"{workload.name}: {outcome}")
-        outcomes.append(outcome)
-        warnings += [w for kernel in outcome.kernels for w in kernel.result.warnings]
-    return _Trial(option, affordable=True, workloads=tuple(outcomes), warnings=tuple(warnings))
-
-
-def _best_outcome(
-    option: Option,
-    workload: Workload,
-    recorded: _Library,
-    count: Callable[[str], None],
-) -> WorkloadOutcome | str:
-    """Return the outcome of the fastest allowed split, or why there is none."""
-    needs = [_memory(workload, ranks, recorded) for ranks in workload.ranks]
-    possible = list(allowed_splits(workload, option.machine, needs))
-    splits = [split for split in possible if isinstance(split, Split)]
-    if not splits:
-        return "; ".join(dict.fromkeys(misfit.reason for misfit in possible if isinstance(misfit, Misfit)))
-    limits = {split: _throughput_limit(option.machine, workload, split, recorded) for split in splits}
-    best: WorkloadOutcome | None = None
-    # The most promising first: what cannot beat the best so far need not be simulated, and the result is the same.
-    for split in sorted(splits, key=lambda split: -limits[split]):
-        count(f"{option.name}: {workload.name} on {split.ranks} ranks")
-        if best is None or limits[split] > best.throughput:
-            outcome = _run(option.machine, workload, split, recorded)
-            best = outcome if best is None or outcome.throughput > best.throughput else best
-    assert best is not None
-    return best
-
-
-def _instances(workload: Workload, split: Split) -> int:
-    return split.side_by_side if workload.instances is None else workload.instances
-
-
-def _throughput_limit(machine: Machine, workload: Workload, split: Split, recorded: _Library) -> float:
-    """Return instances per second that a split cannot exceed: computation alone, without any message."""
-    least = sum(
-        computation_bound(recorded[kernel.program, split.ranks].program, machine, split.placement)
-        for kernel in workload.kernels
-    )
-    return _instances(workload, split) / (least * split.turns) if least else math.inf
-
-
-def _memory(workload: Workload, ranks: int, recorded: _Library) -> list[float]:
-    """Return bytes needed by each rank: as stated, or the largest peak measured over the kernels."""
-    if ranks in workload.memory:
-        return [workload.memory[ranks]] * ranks
-    peaks = [
-        recorded[kernel.program, ranks].memory for kernel in workload.kernels if (kernel.program, ranks) in recorded
-    ]
-    return [max(of_rank) for of_rank in zip(*peaks, strict=True)]
-
-
-def _run(
-    machine: Machine,
-    workload: Workload,
-    split: Split,
-    recorded: _Library,
-) -> WorkloadOutcome:
-    kernels = []
-    for kernel in workload.kernels:
-        program = recorded[kernel.program, split.ranks].program
-        result = simulate(program, machine, split.placement, instances=split.side_by_side)
-        if result.makespan == 0:
-            raise UsageError(f"{workload.name}: {kernel.name} must take time on {machine.name}, its makespan is 0")
-        kernels.append(KernelOutcome(kernel.name, result.makespan * split.turns, None, result))
-    makespan = sum(kernel.makespan for kernel in kernels)
-    return WorkloadOutcome(
-        workload=workload.name,
-        makespan=makespan,
-        throughput=_instances(workload, split) / makespan,
-        side_by_side=split.side_by_side,
-        ranks=split.ranks,
-        turns=split.turns,
-        idle=split.idle,
-        points=None,
-        kernels=tuple(kernels),
-    )
-
-
-def _in_order(scenario: Scenario, trials: Sequence[_Trial]) -> Ranking:
+def _in_order(scenario: Scenario, trials: Sequence[Trial]) -> Ranking:
     able = [trial for trial in trials if trial.workloads]
     if scenario.criterion is Criterion.POINTS:
         able = _with_points(scenario, able)
@@ -295,7 +116,7 @@ def _currency(scenario: Scenario) -> str:
     return next((option.price.currency for option in scenario.options if option.price), "")
 
 
-def _warnings(scenario: Scenario, trials: Sequence[_Trial]) -> tuple[str, ...]:
+def _warnings(scenario: Scenario, trials: Sequence[Trial]) -> tuple[str, ...]:
     unpriced = [option.name for option in scenario.options if option.price is None]
     found = list(scenario.notes)
     if scenario.budget is not None and unpriced:
@@ -304,18 +125,19 @@ def _warnings(scenario: Scenario, trials: Sequence[_Trial]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(found))
 
 
-def _entry(trial: _Trial, position: int | None, score: float | None) -> Entry:
+def _entry(trial: Trial, position: int | None, score: float | None) -> Entry:
     reason = trial.reason or ("" if trial.affordable else "costs more than the budget")
     option = trial.option
     return Entry(
-        option.name,
-        option.machine.name,
-        option.price,
-        trial.affordable,
-        position,
-        score,
-        reason,
-        trial.workloads,
+        option=option.name,
+        machine=option.machine.name,
+        price=option.price,
+        affordable=trial.affordable,
+        position=position,
+        score=score,
+        reason=reason,
+        workloads=trial.workloads,
+        tried=trial.tried,
     )
 
 
@@ -325,7 +147,7 @@ def _weights(scenario: Scenario) -> dict[str, float]:
     return {w.name: w.weight * len(scenario.workloads) / total for w in scenario.workloads}
 
 
-def _with_points(scenario: Scenario, trials: Sequence[_Trial]) -> list[_Trial]:
+def _with_points(scenario: Scenario, trials: Sequence[Trial]) -> list[Trial]:
     weights = _weights(scenario)
     table: dict[tuple[str, str], dict[str, float]] = {}
     for w, workload in enumerate(scenario.workloads):
@@ -350,7 +172,7 @@ def _pointed(outcome: WorkloadOutcome, option: str, table: dict[tuple[str, str],
     return replace(outcome, kernels=kernels, points=sum(kernel.points or 0.0 for kernel in kernels))
 
 
-def _score(scenario: Scenario, trial: _Trial) -> float:
+def _score(scenario: Scenario, trial: Trial) -> float:
     if scenario.criterion is Criterion.POINTS:
         return sum(outcome.points or 0.0 for outcome in trial.workloads)
     weights = _weights(scenario)

@@ -10,7 +10,8 @@ import yaml
 
 from clue.purchase import award_points
 
-TABLES: dict[str, Any] = yaml.safe_load((Path(__file__).parent / "wien97_tables.yaml").read_text())
+PAPER = Path(__file__).parents[2] / "scenarios" / "reference" / "wien97-paper.yaml"
+TABLES: dict[str, Any] = yaml.safe_load(PAPER.read_text())
 PRINTED = {row["name"]: row for row in TABLES["points"]}
 
 

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from clue.errors import UsageError
+from clue.errors import DeadlockError, UsageError
 from clue.machine import Machine
 from clue.purchase import Criterion, Kernel, Option, Program, Scenario, Workload, rank_options
 from clue.trace import Trace, TraceBuilder
@@ -208,3 +208,48 @@ def test_ranks_may_share_processors_if_the_workload_says_so() -> None:
     dual: Machine = machine(1, processors=2)
     (entry,) = rank_options(replace(scenario(workloads=(job,)), options=(Option("dual", dual),)), traces).entries
     assert entry.workloads[0].makespan == pytest.approx(6.0)
+
+
+def test_processes_do_not_change_the_figures(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Options simulated in two other processes come back with the same scores, in the same order."""
+    compared = scenario(option("one", 1), option("four", 4), option("two", 2))
+    alone = rank_options(compared, traces)
+    monkeypatch.setattr("clue.purchase.trials._OPS_WORTH_A_PROCESS", 0)
+    spread = rank_options(compared, traces, workers=2)
+    assert [(e.option, e.score) for e in spread.entries] == [(e.option, e.score) for e in alone.entries]
+
+
+def test_deadlock_in_another_process_is_still_a_deadlock(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Who waits for what survives the way between processes."""
+
+    def stuck(_: Program, ranks: int) -> Trace:
+        trace = TraceBuilder(ranks)
+        trace[0].recv(0)
+        return trace.build()
+
+    monkeypatch.setattr("clue.purchase.trials._OPS_WORTH_A_PROCESS", 0)
+    compared = scenario(option("a", 1), option("b", 1), workloads=(workload(),))
+    with pytest.raises(DeadlockError) as caught:
+        rank_options(compared, stuck, workers=2)
+    assert caught.value.blocked[0].waits_for == "recv from rank 0, tag 0, on communicator 0"
+
+
+def test_splits_that_cannot_win_are_skipped_unless_asked_for() -> None:
+    """On four nodes 4 ranks take 3 s, which fewer cannot beat; a thorough ranking shows how the job scales."""
+    compared = scenario(option("four", 4))
+    (entry,) = rank_options(compared, traces).entries
+    assert [outcome.ranks for outcome in entry.tried] == [4]
+    (entry,) = rank_options(compared, traces, thorough=True).entries
+    assert [(o.ranks, pytest.approx(o.makespan)) for o in entry.tried] == [(1, 12.0), (2, 6.0), (4, 3.0)]
+
+
+def test_programs_are_not_recorded_at_ranks_that_no_option_has_processors_for() -> None:
+    """With two nodes at most, nobody asks for a trace of four ranks."""
+    asked: list[int] = []
+
+    def asking(program: Program, ranks: int) -> Trace:
+        asked.append(ranks)
+        return traces(program, ranks)
+
+    rank_options(scenario(option("one", 1), option("two", 2)), asking)
+    assert asked == [1, 2]

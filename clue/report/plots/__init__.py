@@ -38,19 +38,30 @@ def plot_result(result: Result, folder: Path, title: str) -> list[Path]:
 
 
 def plot_ranking(ranking: Ranking, folder: Path) -> list[Path]:
-    """Draw a ranking: ``ranking.png`` with score and price, ``breakdown.png`` with the parts of makespans.
+    """Draw a ranking: score and price, the parts of makespans, and how each workload scales.
+
+    The files are ``ranking.png``, ``breakdown.png``, and ``speedup-WORKLOAD.png`` for each workload that was tried at
+    several numbers of ranks.
 
     Raises:
         ClueError: If a file cannot be written.
     """
     from clue.report.plots.breakdown import draw_breakdown  # noqa: PLC0415 - matplotlib
     from clue.report.plots.ranking import draw_ranking  # noqa: PLC0415
+    from clue.report.plots.scaling import draw_speedup, scaling_of  # noqa: PLC0415
     from clue.report.plots.style import save  # noqa: PLC0415
 
     written = [save(draw_ranking(ranking), folder, "ranking.png")]
     if any(entry.workloads for entry in ranking.entries):
         written.append(save(draw_breakdown(ranking), folder, "breakdown.png"))
+    for workload, series in scaling_of(ranking).items():
+        title = f"{ranking.scenario}: {workload}, one instance"
+        written.append(save(draw_speedup(series, title), folder, f"speedup-{_file_name(workload)}.png"))
     return written
+
+
+def _file_name(text: str) -> str:
+    return "".join(c if c.isalnum() or c in "-_." else "-" for c in text)
 
 
 def plot_machine(machine: Machine, folder: Path) -> Path:

@@ -9,6 +9,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter, MaxNLocator
 
+from clue.purchase import Ranking
 from clue.report.plots import style
 
 
@@ -24,6 +25,19 @@ class Series:
 
     name: str
     points: tuple[tuple[int, float], ...]
+
+
+def scaling_of(ranking: Ranking) -> dict[str, list[Series]]:
+    """Return by workload, for each option, the time of one turn over ranks per instance, where several were tried."""
+    found: dict[str, list[Series]] = {}
+    for entry in ranking.entries:
+        points: dict[str, list[tuple[int, float]]] = {}
+        for outcome in entry.tried:
+            points.setdefault(outcome.workload, []).append((outcome.ranks, outcome.makespan / outcome.turns))
+        for workload, line in points.items():
+            if len(line) > 1:
+                found.setdefault(workload, []).append(Series(entry.option, tuple(line)))
+    return found
 
 
 def speedups(series: Series) -> list[tuple[int, float]]:
