@@ -71,6 +71,9 @@ def record(
     The program's own output goes to standard error.
 
     Args:
+        program: Path of the script.
+        arguments: Its arguments.
+        ranks: Number of MPI processes.
         target: Folder of the trace; an earlier trace there is replaced.
         mpiexec: Command that starts MPI programs, with options; found by itself if not given.
         timeout: Seconds after which the program is stopped, or ``None``.

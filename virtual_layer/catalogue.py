@@ -10,6 +10,7 @@ intercommunicators, connecting to other programs, fault tolerance, generalized r
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -154,7 +155,7 @@ _ON_TOPOLOGY = {
 }
 
 
-def _collectives(of: str, readers: dict[str, c.Reader]) -> tuple[Call, ...]:
+def _collectives(of: str, readers: Mapping[str, c.Reader]) -> tuple[Call, ...]:
     return tuple(
         call
         for names, read in readers.items()
@@ -277,16 +278,16 @@ _NAMED_ONLY = (
 
 CALLS: tuple[Call, ...] = (
     # Entry 0 stands for no call: the burst at the end of a program or of a region.
-    (Call("", "", None),)
-    + _MESSAGES
-    + _REQUESTS
-    + _collectives("Comm", _ON_BUFFERS)
-    + _collectives("Intracomm", _ON_INTRACOMM)
-    + _collectives("Topocomm", _ON_TOPOLOGY)
-    + _ON_OBJECTS
-    + _CONSTRUCTORS
-    + _PACKING
-    + _NAMED_ONLY
+    Call("", "", None),
+    *_MESSAGES,
+    *_REQUESTS,
+    *_collectives("Comm", _ON_BUFFERS),
+    *_collectives("Intracomm", _ON_INTRACOMM),
+    *_collectives("Topocomm", _ON_TOPOLOGY),
+    *_ON_OBJECTS,
+    *_CONSTRUCTORS,
+    *_PACKING,
+    *_NAMED_ONLY,
 )
 
 

@@ -36,7 +36,7 @@ class Communicator:
 
     __slots__ = ("flags", "group", "index", "key", "made", "name", "neighbors", "objects", "rank", "remote")
 
-    def __init__(
+    def __init__(  # noqa: PLR0917 - six fields of one thing
         self, index: int, name: str, key: str | None, rank: int, group: Sequence[Identity],
         remote: Sequence[Identity] | None,
     ) -> None:  # fmt: skip
@@ -71,6 +71,7 @@ class Communicators:
         self._serials: dict[tuple[object, ...], int] = {}
         self.table: list[Communicator] = []
         self.world_key = world
+        self._lasting = {mpi.COMM_WORLD.handle, mpi.COMM_SELF.handle}
         comm = mpi.COMM_WORLD
         members = [(world, rank) for rank in range(comm.Get_size())]
         self.world = self._add(comm, "WORLD", derive_key("world", world), members, None)
@@ -84,8 +85,7 @@ class Communicators:
     def made_of(self, parent: Communicator, comm: Any, name: str, *, same: bool = False) -> Communicator | None:
         """Register what a collective constructor on ``parent`` returned, null or not.
 
-        Args:
-            same: Whether it has the members of its parent, as after Dup.
+        With ``same`` it has the members of its parent, as after Dup.
         """
         serial = parent.made
         parent.made += 1
@@ -123,8 +123,9 @@ class Communicators:
         return self._add(comm, name, key, group, remote)
 
     def forget(self, handle: int) -> None:
-        """Drop a freed communicator: its handle may return as another's."""
-        self._by_handle.pop(handle, None)
+        """Drop a freed communicator, whose handle may return as another's; WORLD and SELF cannot be freed."""
+        if handle not in self._lasting:
+            self._by_handle.pop(handle, None)
 
     def for_objects(self, owner: Communicator) -> Communicator:
         """Return the private duplicate over which mpi4py reduces pickled objects."""

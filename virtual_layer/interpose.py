@@ -43,7 +43,7 @@ def interpose(mpi: Any, recorder: Recorder) -> None:
             continue
         of = getattr(mpi, call.type, None)
         attribute = None if of is None else of.__dict__.get(call.name)
-        if attribute is None:
+        if of is None or attribute is None:
             continue
         if isinstance(attribute, classmethod):
             replace(of, call.name, classmethod(recording(recorder, index, call, attribute.__func__)))
@@ -83,8 +83,8 @@ def recording(recorder: Recorder, index: int, call: Call, original: Function) ->
                 if recorder.on:
                     try:
                         describe(recorder, result, args, kwargs, memo)
-                    except Exception:
-                        recorder.misread()
+                    except Exception as error:
+                        recorder.misread(error)
             return result
         except BaseException:
             _failed(recorder, index, thread, cpu, begin)

@@ -94,7 +94,7 @@ class Recorder:
 
     # Rows, from virtual_layer.meaning
 
-    def emit(
+    def emit(  # noqa: PLR0917 - the fields of a row; by place, because names cost time here
         self, op: int, comm: int = 0, peer: int = 0, tag: int = 0, nbytes: int = 0, flags: int = 0,
         request: int = NO_REQUEST, extras: Sequence[int] = (),
     ) -> int:  # fmt: skip
@@ -132,10 +132,10 @@ class Recorder:
         """Write the present call as one that the simulator does not model."""
         self.emit(Op.OTHER)
 
-    def misread(self) -> None:
+    def misread(self, error: Exception) -> None:
         """Never let a call that cannot be read disturb the program: it counts as not modelled."""
         if STRICT:
-            raise
+            raise error
         self.faults += 1
         self.other()
 

@@ -55,8 +55,10 @@ def _through_layer(
     if not multiple:
         changed = python_arguments(command, arguments, paper)
         return None if changed is None else put(args, kwargs, 2, "args", changed)
-    each = [python_arguments(*pair, paper) for pair in zip(command, arguments or (), strict=False)]
-    if not each or None in each or len(each) != len(command):
+    if arguments is None or len(arguments) != len(command):
+        return None
+    each = [python_arguments(*pair, paper) for pair in zip(command, arguments, strict=True)]
+    if None in each:
         return None
     return put(args, kwargs, 2, "args", each)
 

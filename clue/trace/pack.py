@@ -8,6 +8,7 @@ communicators, and writes the head last.
 from __future__ import annotations
 
 import datetime
+import itertools
 import json
 import shutil
 import zlib
@@ -74,7 +75,7 @@ def pack(folder: Path) -> None:
     if not parts or any(part.end is None or part.start["fault"] for part in parts):
         raise TraceError(describe_incomplete(folder))
     try:
-        _write(folder, parts)
+        _Whole(folder, parts).write()
     except OSError as error:
         for column in folder.glob("*.npy"):
             column.unlink(missing_ok=True)
@@ -171,10 +172,10 @@ class _Agreement:
 
     def translate(self, rank: int, part: Part, used: npt.NDArray[np.bool_]) -> npt.NDArray[np.int32]:
         """Return the trace's index of each of a rank's communicators; unused ones are left out."""
-        assert part.end is not None
-        groups = part.end["groups"]
-        indices = np.zeros(max(len(part.end["communicators"]), 1), dtype=np.int32)
-        for at, (name, key, group, remote) in enumerate(part.end["communicators"]):
+        end = _ended(part)
+        groups = end["groups"]
+        indices = np.zeros(max(len(end["communicators"]), 1), dtype=np.int32)
+        for at, (name, key, group, remote) in enumerate(end["communicators"]):
             if key is not None and at < len(used) and used[at]:
                 local = self._members(part, groups[group])
                 far = None if remote is None else self._members(part, groups[remote])
@@ -185,11 +186,9 @@ class _Agreement:
         world = part.start["world"]
         return tuple(self._ranks[(world, each) if isinstance(each, int) else tuple(each)] for each in group)
 
-    def _place(
-        self, rank: int, name: str, key: str, local: tuple[int, ...], far: tuple[int, ...] | None
-    ) -> int:
+    def _place(self, rank: int, name: str, key: str, local: tuple[int, ...], far: tuple[int, ...] | None) -> int:
         known = self._sides.setdefault(key, (local, far))
-        if (local, far) != known and (far, local) != known:
+        if known not in {(local, far), (far, local)}:
             raise TraceError(
                 f"{self._folder}: members of communicator {name} must be the same on all ranks, "
                 f"got {_some(local)} on rank {rank} and {_some(known[0])} on another"
@@ -206,69 +205,88 @@ def _some(group: tuple[int, ...]) -> str:
     return f"({', '.join(map(str, group[:6]))}{', …' if len(group) > 6 else ''})"
 
 
-def _write(folder: Path, parts: Sequence[Part]) -> None:
-    rows = [part.file(".rows").stat().st_size // ROW.size for part in parts]
-    entries = [part.file(".extras").stat().st_size // 8 for part in parts]
-    offsets, extra_offsets = _offsets(rows), _offsets(entries)
-    columns = {
-        name: _column(folder, name, kind, offsets[-1])
-        for name, kind in [(name, kind) for name, kind, _ in COLUMNS] + [("extras", "<i8")]
-        if name != "extras"
-    }
-    columns["extras"] = _column(folder, "extras", "<i8", extra_offsets[-1])
-    calls, regions, agreement = _Names(), _Names(""), _Agreement(folder, parts)
-    agreement.translate(0, parts[0], np.array([True]))
-    worlds = {key: at for at, key in enumerate(dict.fromkeys(part.start["world"] for part in parts))}
-    for rank, part in enumerate(parts):
-        here = slice(offsets[rank], offsets[rank + 1])
-        there = slice(extra_offsets[rank], extra_offsets[rank + 1])
-        _translate(rank, part, calls, regions, agreement, worlds, columns, here, there)
-    head = _head(parts, offsets, extra_offsets, calls, regions, agreement, worlds)
-    for array in columns.values():
-        if isinstance(array, np.memmap):
-            array.flush()
-    checksums = {name: zlib.crc32(array.data) if array.size else 0 for name, array in columns.items()}
-    draft = folder / f".{HEAD}"
-    draft.write_text(_with_checksums(head, checksums).to_json())
-    draft.rename(folder / HEAD)
+class _Whole:
+    """The trace being put together: its numbering, and its columns on disk."""
+
+    def __init__(self, folder: Path, parts: Sequence[Part]) -> None:
+        self._folder = folder
+        self._parts = parts
+        self._calls, self._regions = _Names(), _Names("")
+        self._agreement = _Agreement(folder, parts)
+        self._agreement.translate(0, parts[0], np.array([True]))
+        self._worlds = {key: at for at, key in enumerate(dict.fromkeys(part.start["world"] for part in parts))}
+        self._offsets = _offsets(part.file(".rows").stat().st_size // ROW.size for part in parts)
+        self._extra_offsets = _offsets(part.file(".extras").stat().st_size // 8 for part in parts)
+        lengths = {name: self._offsets[-1] for name, _, _ in COLUMNS} | {"extras": self._extra_offsets[-1]}
+        kinds = {name: kind for name, kind, _ in COLUMNS} | {"extras": "<i8"}
+        self._columns = {name: _column(folder, name, kinds[name], length) for name, length in lengths.items()}
+
+    def write(self) -> None:
+        """Write the columns, and last of all the head."""
+        for rank, part in enumerate(self._parts):
+            self._translate(rank, part)
+        for array in self._columns.values():
+            if isinstance(array, np.memmap):
+                array.flush()
+        draft = self._folder / f".{HEAD}"
+        draft.write_text(self._head().to_json())
+        draft.rename(self._folder / HEAD)
+
+    def _translate(self, rank: int, part: Part) -> None:
+        end = _ended(part)
+        rows, extras = part.rows(), part.extras()
+        begin, stop = self._offsets[rank : rank + 2]
+        if len(rows) != stop - begin:
+            raise TraceError(f"{part.file('.rows')}: rows must all be written, got {len(rows)} of {stop - begin}")
+        for at in rows["extra"][rows["op"] == Op.SPAWN]:
+            extras[at] = self._worlds.get(end["worlds"][extras[at]], 0)
+        used = np.bincount(rows["comm"], minlength=1) > 0
+        translated = {
+            "call": _used_names(self._calls, part.start["calls"], rows["call"]),
+            "region": self._regions.translate(end["regions"])[rows["region"]],
+            "comm": self._agreement.translate(rank, part, used)[rows["comm"]],
+        }
+        for name, _, _ in COLUMNS:
+            self._columns[name][begin:stop] = translated.get(name, rows[name])
+        self._columns["extras"][slice(*self._extra_offsets[rank : rank + 2])] = extras
+
+    def _head(self) -> Head:
+        first, ends = self._parts[0].start, [_ended(part) for part in self._parts]
+        notes = [f"rank {rank}: {note}" for rank, end in enumerate(ends) for note in end["notes"]]
+        recorded = datetime.datetime.fromtimestamp(first["started"] * 1e-9, datetime.timezone.utc)
+        return Head(
+            program=first["program"],
+            arguments=tuple(first["arguments"]),
+            rank_heads=tuple(_rank_head(part, self._worlds, self._regions) for part in self._parts),
+            offsets=self._offsets,
+            extra_offsets=self._extra_offsets,
+            calls=tuple(self._calls.index),
+            regions=tuple(self._regions.index),
+            communicators=tuple(self._agreement.listed),
+            processor=first["processor"],
+            mpi=first["mpi"],
+            python=first["python"],
+            clock=first["clock"],
+            settings=first["settings"],
+            overhead=ends[0]["overhead"],
+            recorded=recorded.isoformat(timespec="seconds"),
+            notes=tuple(notes[:_NAMED] + ([f"and {len(notes) - _NAMED} more such"] if len(notes) > _NAMED else [])),
+            checksums={name: zlib.crc32(array.data) if array.size else 0 for name, array in self._columns.items()},
+        )
 
 
-def _with_checksums(head: Head, checksums: dict[str, int]) -> Head:
-    from dataclasses import replace  # noqa: PLC0415
-
-    return replace(head, checksums=checksums)
+def _ended(part: Part) -> dict[str, Any]:
+    assert part.end is not None, "packing begins when all ranks have ended"
+    return part.end
 
 
 def _column(folder: Path, name: str, kind: str, length: int) -> npt.NDArray[Any]:
     file = folder / f"{name}.npy"
-    if length == 0:
+    if length == 0:  # an empty file cannot be mapped
         empty = np.zeros(0, dtype=kind)
         np.save(file, empty)
         return empty
     return np.lib.format.open_memmap(file, mode="w+", dtype=np.dtype(kind), shape=(length,))
-
-
-def _translate(
-    rank: int, part: Part, calls: _Names, regions: _Names, agreement: _Agreement, worlds: dict[str, int],
-    columns: dict[str, npt.NDArray[Any]], here: slice, there: slice,
-) -> None:  # fmt: skip
-    assert part.end is not None
-    rows, extras = part.rows(), part.extras()
-    if len(rows) != here.stop - here.start:
-        raise TraceError(f"{part.file('.rows')}: rows must all be written, got {len(rows)} of {here.stop - here.start}")
-    spawns = rows["op"] == Op.SPAWN
-    for at in rows["extra"][spawns]:
-        extras[at] = worlds.get(part.end["worlds"][extras[at]], 0)
-    used = np.bincount(rows["comm"], minlength=1) > 0
-    translated = {
-        "call": _used_names(calls, part.start["calls"], rows["call"]),
-        "region": regions.translate(part.end["regions"])[rows["region"]],
-        "comm": agreement.translate(rank, part, used)[rows["comm"]],
-    }
-    for name, column in columns.items():
-        if name != "extras":
-            column[here] = translated.get(name, rows[name])
-    columns["extras"][there] = extras
 
 
 def _used_names(names: _Names, titles: Sequence[str], column: npt.NDArray[np.uint16]) -> npt.NDArray[np.uint16]:
@@ -278,41 +296,12 @@ def _used_names(names: _Names, titles: Sequence[str], column: npt.NDArray[np.uin
     return table[column]
 
 
-def _offsets(lengths: Sequence[int]) -> tuple[int, ...]:
-    return (0, *(int(n) for n in np.cumsum(lengths)))
-
-
-def _head(
-    parts: Sequence[Part], offsets: tuple[int, ...], extra_offsets: tuple[int, ...], calls: _Names, regions: _Names,
-    agreement: _Agreement, worlds: dict[str, int],
-) -> Head:  # fmt: skip
-    first = parts[0].start
-    ends = [part.end or {} for part in parts]
-    notes = [f"rank {rank}: {note}" for rank, end in enumerate(ends) for note in end["notes"]]
-    return Head(
-        program=first["program"],
-        arguments=tuple(first["arguments"]),
-        rank_heads=tuple(_rank_head(part, worlds, regions) for part in parts),
-        offsets=offsets,
-        extra_offsets=extra_offsets,
-        calls=tuple(calls.index),
-        regions=tuple(regions.index),
-        communicators=tuple(agreement.listed),
-        processor=first["processor"],
-        mpi=first["mpi"],
-        python=first["python"],
-        clock=first["clock"],
-        settings=first["settings"],
-        overhead=ends[0]["overhead"],
-        recorded=datetime.datetime.fromtimestamp(first["started"] * 1e-9, datetime.timezone.utc).isoformat(
-            timespec="seconds"
-        ),
-        notes=tuple(notes[:_NAMED] + ([f"and {len(notes) - _NAMED} more such"] if len(notes) > _NAMED else [])),
-    )
+def _offsets(lengths: Iterable[int]) -> tuple[int, ...]:
+    return (0, *itertools.accumulate(lengths))
 
 
 def _rank_head(part: Part, worlds: dict[str, int], regions: _Names) -> RankHead:
-    end = part.end or {}
+    end = _ended(part)
     names = end["regions"]
     return RankHead(
         host=part.start["host"],

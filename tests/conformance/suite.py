@@ -23,7 +23,7 @@ _COUNT = re.compile(r"^Ran (\d+) tests? in ([\d.]+)s$", re.MULTILINE)
 _SKIPPED = re.compile(r"skipped=(\d+)")
 
 
-class Unreachable(Exception):
+class UnreachableError(Exception):
     """The sources of mpi4py cannot be fetched here."""
 
 
@@ -54,7 +54,7 @@ def fetch() -> Path:
     """Return the folder of mpi4py's tests, of the version installed, fetched from PyPI once.
 
     Raises:
-        Unreachable: If it is neither in the cache nor to be had.
+        UnreachableError: If it is neither in the cache nor to be had.
     """
     version = importlib.metadata.version("mpi4py")
     folder = cache_folder().parent / "conformance"
@@ -77,9 +77,9 @@ def _download(version: str, folder: Path) -> Path:
         with urllib.request.urlopen(source["url"], timeout=120) as answer:
             data = answer.read()
     except (OSError, ValueError) as error:
-        raise Unreachable(f"the sources of mpi4py {version} cannot be fetched: {error}") from error
+        raise UnreachableError(f"the sources of mpi4py {version} cannot be fetched: {error}") from error
     if hashlib.sha256(data).hexdigest() != source["digests"]["sha256"]:
-        raise Unreachable(f"the sources of mpi4py {version} arrived damaged")
+        raise UnreachableError(f"the sources of mpi4py {version} arrived damaged")
     archive = folder / source["filename"]
     archive.write_bytes(data)
     return archive
@@ -89,7 +89,10 @@ def run(ranks: int, *, target: Path | None = None, include: str = "", timeout: f
     """Run the suite; under the layer if a target for the trace is given.
 
     Args:
+        ranks: Number of MPI processes.
+        target: Folder of the trace.
         include: Regular expression that modules must match.
+        timeout: Seconds after which the run is given up.
     """
     layer = [] if target is None else ["-m", "virtual_layer", "-o", str(target)]
     command = [find_mpiexec(), "-n", str(ranks), sys.executable, *layer, "main.py"]

@@ -16,7 +16,7 @@ def test_layer_adds_no_failure(ranks: int, tmp_path: Path) -> None:
     """The layer adds no failure to mpi4py's own tests and loses none of them."""
     try:
         plain = suite.run(ranks, include=PART)
-    except suite.Unreachable as reason:
+    except suite.UnreachableError as reason:
         pytest.skip(str(reason))
     layer = suite.run(ranks, target=tmp_path / "suite.clue", include=PART)
     assert layer.faults <= plain.faults

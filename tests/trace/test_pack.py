@@ -163,5 +163,5 @@ def test_damaged_columns_are_found(tmp_path: Path, damage: str) -> None:
     else:
         del data[-8:]
     file.write_bytes(data)
-    with pytest.raises(TraceError, match="nbytes.npy"):
+    with pytest.raises(TraceError, match=r"nbytes\.npy"):
         Trace.open(tmp_path)

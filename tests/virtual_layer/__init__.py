@@ -1,0 +1,1 @@
+"""Tests of the virtual layer: small programs, recorded."""

@@ -30,7 +30,7 @@ def test_crash_names_rank_reason_and_last_ops(program: Write, tmp_path: Path) ->
     assert "rank 1: ZeroDivisionError: division by zero" in message
     assert "rank 1 after op 0 (Barrier at " in message
     assert "rank 0 after op 0 (Barrier at " in message
-    with pytest.raises(TraceError, match="x.clue: trace must be complete, got one that ends early"):
+    with pytest.raises(TraceError, match=r"x\.clue: trace must be complete, got one that ends early"):
         Trace.open(tmp_path / "x.clue")
 
 
@@ -114,7 +114,7 @@ def test_full_disk_lets_the_program_finish(program: Write, tmp_path: Path, capfd
 
 def test_missing_program(tmp_path: Path) -> None:
     """A program that does not exist, or no ranks, is bad usage."""
-    with pytest.raises(UsageError, match="nowhere.py: program must exist, got no such file"):
+    with pytest.raises(UsageError, match=r"nowhere\.py: program must exist, got no such file"):
         record(tmp_path / "nowhere.py", [], 2, tmp_path / "x.clue")
     script = tmp_path / "here.py"
     script.write_text("")
@@ -129,7 +129,7 @@ def test_target_must_not_hold_anything_else(program: Write, tmp_path: Path) -> N
     (tmp_path / "x.clue").mkdir()
     precious = tmp_path / "x.clue" / "thesis.tex"
     precious.write_text("years")
-    with pytest.raises(UsageError, match="x.clue: trace must be a new folder"):
+    with pytest.raises(UsageError, match=r"x\.clue: trace must be a new folder"):
         record(program("comm.Barrier()"), [], 1, tmp_path / "x.clue")
     command = [find_mpiexec(), "-n", "2", sys.executable, "-m", "virtual_layer", "-o", str(tmp_path / "x.clue")]
     ran = subprocess.run(

@@ -34,21 +34,20 @@ def in_place(mpi: Any, buffer: Any) -> bool:
 def block_size(mpi: Any, message: Any, blocks: int = 1) -> int:
     """Return the bytes of one block of a message in any of mpi4py's forms.
 
-    Args:
-        blocks: Number of blocks that a buffer without a count is divided into.
+    A buffer without a count is divided into so many blocks.
     """
     if type(message) is not list and type(message) is not tuple:
         return _length(mpi, message) // blocks
     buffer, count, displacement, kind = _parts(mpi, message)
     if count is not None:
-        return int(count) * (kind.Get_size() if kind is not None else _item_size(mpi, buffer))
+        return int(count) * int(kind.Get_size() if kind is not None else _item_size(mpi, buffer))
     length = 0 if buffer is None else _length(mpi, buffer)
     if kind is None:
         return (length - int(displacement or 0) * _item_size(mpi, buffer)) // blocks
-    extent = kind.Get_extent()[1]
+    extent = int(kind.Get_extent()[1])
     if extent <= 0:
         return 0
-    return (length - int(displacement or 0) * extent) // extent // blocks * kind.Get_size()
+    return (length - int(displacement or 0) * extent) // extent // blocks * int(kind.Get_size())
 
 
 def block_sizes(mpi: Any, message: Any, blocks: int) -> list[int]:
@@ -106,7 +105,7 @@ def _parts(mpi: Any, message: Sequence[Any], *, vector: bool = False) -> tuple[A
 def _length(mpi: Any, buffer: Any) -> int:
     length = getattr(buffer, "nbytes", None)
     if type(length) is int:
-        return length
+        return int(length)
     if buffer is None or buffer is mpi.BOTTOM:
         return 0
     try:
@@ -118,7 +117,7 @@ def _length(mpi: Any, buffer: Any) -> int:
 def _item_size(mpi: Any, buffer: Any) -> int:
     size = getattr(buffer, "itemsize", None)
     if type(size) is int:
-        return size
+        return int(size)
     if buffer is None or buffer is mpi.BOTTOM:
         return 0
     try:

@@ -66,7 +66,7 @@ def bridge(recorder: Recorder, result: Any, args: Arguments, kwargs: Keywords, _
     recorder.comms.bridge(recorder.comms[args[0]], result, argument(4, "tag", 0)(args, kwargs))
 
 
-def forget(recorder: Recorder, args: Arguments, kwargs: Keywords) -> tuple[Arguments, Keywords, int]:
+def forget(_recorder: Recorder, args: Arguments, kwargs: Keywords) -> tuple[Arguments, Keywords, int]:
     """Note the handle of a communicator that is about to be freed."""
     return args, kwargs, args[0].handle if args[0] else 0
 

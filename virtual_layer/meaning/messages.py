@@ -46,7 +46,7 @@ def isend(flags: int = 0) -> Describe:
     return describe
 
 
-def start_send(
+def start_send(  # noqa: PLR0917 - the fields of a row
     recorder: Recorder, request: Any, comm: Communicator, peer: int, tag: int, nbytes: int, flags: int
 ) -> None:
     """Write a nonblocking send and remember its request."""
@@ -133,13 +133,12 @@ def irecv(flags: int = 0) -> Describe:
     return describe
 
 
-def start_recv(
+def start_recv(  # noqa: PLR0917 - the fields of a row
     recorder: Recorder, request: Any, comm: Communicator, source: int, tag: int, flags: int, sent: tuple[int, ...] = ()
 ) -> None:
     """Write a nonblocking receive and remember its request.
 
-    Args:
-        sent: The serial of the send that shares the request, after Isendrecv.
+    After Isendrecv the request is shared by the send whose serial is ``sent``.
     """
     if not comm.known:
         return unmodelled(recorder, request)
@@ -173,7 +172,7 @@ def sendrecv(select: Selection) -> Describe:
     return describe
 
 
-def exchange(
+def exchange(  # noqa: PLR0917 - the fields of a row
     recorder: Recorder, comm: Communicator, dest: int, sendtag: int, nbytes: int, source: int, recvtag: int,
     wild: int = 0, flags: int = 0,
 ) -> None:  # fmt: skip
@@ -209,9 +208,8 @@ def isendrecv(select: Selection) -> Describe:
 def probe(select: Selection, *, matched: bool = False, of_class: bool = False) -> Describe:
     """Describe a probe of any kind; one that finds nothing is a poll.
 
-    Args:
-        matched: Whether the message found is taken out of the queue (Mprobe).
-        of_class: Whether the communicator is the argument after the class.
+    A ``matched`` one takes the message out of the queue (Mprobe); one ``of_class`` (Message.Probe) has the
+    communicator as its first argument.
     """
     owner = argument(1, "comm") if of_class else argument(0, "self")
 
