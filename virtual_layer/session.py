@@ -219,6 +219,10 @@ class Session:
         notes = []
         if recorder.faults:
             notes.append(f"{recorder.faults} calls could not be read and count as not modelled")
+        if len(recorder.last) > 1:
+            notes.append(
+                f"{len(recorder.last)} threads called MPI: their calls are replayed one after the other, as they ended"
+            )
         whole = time.process_time()
         apart = whole - recorder.seen()
         if apart > 0.2 and apart > 0.1 * whole:

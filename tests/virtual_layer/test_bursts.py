@@ -134,6 +134,7 @@ def test_calls_from_several_threads(recorded) -> None:
     for rank in (0, 1):
         sent = [row.tag for row in calls(trace, rank) if row.op is Op.ISEND]
         assert (sent.count(1), sent.count(2)) == (50, 50)
+    assert any("threads called MPI" in note for note in trace.head.notes)
 
 
 def test_callbacks_belong_to_the_call(recorded) -> None:

@@ -7,7 +7,7 @@ from typing import Any
 
 from clue.trace.ops import Op
 from virtual_layer.meaning.arguments import Arguments, Keywords, argument, put
-from virtual_layer.meaning.messages import Describe
+from virtual_layer.meaning.messages import Describe, Prepare
 from virtual_layer.recorder import Recorder
 from virtual_layer.requests import Pending
 
@@ -47,6 +47,20 @@ def ask_all(recorder: Recorder, args: Arguments, kwargs: Keywords) -> tuple[Argu
     return args, kwargs, (asked, statuses)
 
 
+def unpickling(ask: Prepare, describe: Describe) -> tuple[Prepare, Describe]:
+    """Let a completion that returns objects count the time of unpickling them as computation after it."""
+
+    def prepare(recorder: Recorder, args: Arguments, kwargs: Keywords) -> tuple[Arguments, Keywords, Any]:
+        args, kwargs, memo = ask(recorder, args, kwargs)
+        return args, kwargs, (memo, recorder.pickles.begin())
+
+    def describe_and_charge(recorder: Recorder, result: Any, args: Arguments, kwargs: Keywords, memo: Any) -> None:
+        describe(recorder, result, args, kwargs, memo[0])
+        recorder.charge(memo[1].spent, later=True)
+
+    return prepare, describe_and_charge
+
+
 def _look_up(recorder: Recorder, args: Arguments, kwargs: Keywords) -> tuple[Arguments, Keywords, Asked]:
     requests = _REQUESTS(args, kwargs)
     try:
@@ -60,10 +74,8 @@ def _curious(asked: Asked) -> bool:
 
 
 def wait(recorder: Recorder, result: Any, args: Arguments, _kwargs: Keywords, memo: Any) -> None:
-    """Describe Wait and Test of one request, by buffer or by object."""
-    pending, status = memo
-    found = result[0] if type(result) is tuple else result is not False
-    complete(recorder, [(args[0], pending, status)] if found else None)
+    """Describe Wait and Test of one request."""
+    complete(recorder, [(args[0], *memo)] if result is not False else None)
 
 
 def test_object(recorder: Recorder, result: Any, args: Arguments, _kwargs: Keywords, memo: Any) -> None:

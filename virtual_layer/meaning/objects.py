@@ -13,7 +13,8 @@ from clue.trace.ops import Flag, Op
 from virtual_layer.communicators import Communicator
 from virtual_layer.meaning.arguments import Arguments, Keywords, argument, put
 from virtual_layer.meaning.collectives import Share, neighborhood, neighbors
-from virtual_layer.meaning.messages import SENDRECV, Describe, Selection, exchange, start_send
+from virtual_layer.meaning.messages import RECV, SENDRECV, Describe, Selection, exchange, start_send
+from virtual_layer.meaning.messages import mrecv as matched
 from virtual_layer.pickles import Parcels
 from virtual_layer.recorder import Recorder
 
@@ -85,7 +86,7 @@ def recv(recorder: Recorder, _result: Any, args: Arguments, kwargs: Keywords, me
     comm = recorder.comms[args[0]]
     if not comm.known:
         return recorder.other()
-    source, tag, wild = Selection(2).matched(recorder, args, kwargs, status)
+    source, tag, wild = RECV.matched(recorder, args, kwargs, status)
     recorder.emit(Op.RECV, comm.index, source, max(tag, 0), 0, wild | _PICKLED | comm.flags)
     recorder.charge(parcels.spent, later=True)
     return None
@@ -101,6 +102,12 @@ def sendrecv(recorder: Recorder, _result: Any, args: Arguments, kwargs: Keywords
     source, recvtag, wild = SENDRECV.matched(recorder, args, kwargs, status)
     exchange(recorder, comm, peer, tag, sum(parcels.dumped), source, recvtag, wild, _PICKLED)
     return None
+
+
+def mrecv(recorder: Recorder, result: Any, args: Arguments, kwargs: Keywords, parcels: Parcels) -> None:
+    """Describe the receive of a matched message as an object."""
+    matched(_PICKLED)(recorder, result, args, kwargs, None)
+    recorder.charge(parcels.spent, later=True)
 
 
 def _sending(recorder: Recorder, args: Arguments, parcels: Parcels) -> Communicator:
