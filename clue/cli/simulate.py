@@ -12,6 +12,7 @@ from clue.cli.traces import trace_source
 from clue.config import SimulationConfig, load_config
 from clue.errors import UsageError
 from clue.kernel import simulate
+from clue.machine import Machine
 from clue.purchase import Ranking, Scenario, TraceSource, rank_options
 from clue.report.document import ranking_document, result_document
 from clue.report.text.ranking import ranking_text
@@ -87,17 +88,18 @@ def _simulate(config: SimulationConfig, arguments: argparse.Namespace) -> None:
             traffic=pictures,
         )
         title = f"{Path(trace.head.program).name} on {config.machine.name}"
-        plots = _plot_result(result, title, arguments)
+        plots = _plot_result(result, config.machine, title, arguments)
     _show(result, title, arguments)
     say([f"wrote {path}" for path in plots])
 
 
-def _plot_result(result: Result, title: str, arguments: argparse.Namespace) -> list[Path]:
+def _plot_result(result: Result, machine: Machine, title: str, arguments: argparse.Namespace) -> list[Path]:
     if arguments.plots is None:
         return []
-    from clue.report.plots import plot_result  # noqa: PLC0415 - matplotlib takes a second
+    from clue.report.plots import plot_machine, plot_result  # noqa: PLC0415 - matplotlib takes a second
 
-    return plot_result(result, _folder(arguments), title)
+    folder = _folder(arguments)
+    return [*plot_result(result, folder, title), plot_machine(machine, folder)]
 
 
 def _trace(config: SimulationConfig, source: TraceSource) -> Trace:

@@ -77,7 +77,7 @@ def test_simulate_prints_a_table_and_draws(folder: Path, capsys: pytest.CaptureF
     status, out, err = run(capsys, "simulate", "run.yaml", "--plots", "new/plots")
     assert status == 0
     assert "makespan" in out and "500.1 ms" in out
-    assert {path.name for path in Path("new/plots").iterdir()} == {"timeline.png", "communication.png"}
+    assert {path.name for path in Path("new/plots").iterdir()} == {"timeline.png", "communication.png", "delays.png"}
     assert "timeline.png" in err
 
 
