@@ -68,8 +68,8 @@ _MESSAGES = _calls(
         "Sendrecv_replace": (m.REPLACE.ask, m.sendrecv(m.REPLACE)),
         "Isendrecv": m.isendrecv(m.SENDRECV),
         "Isendrecv_replace": m.isendrecv(m.REPLACE),
-        "Probe probe Iprobe iprobe": (m.PROBE.ask, m.probe(m.PROBE)),
-        "Mprobe mprobe Improbe improbe": (m.PROBE.ask, m.probe(m.PROBE, matched=True)),
+        "Probe probe Iprobe iprobe": (m.PROBE.ask, m.probe()),
+        "Mprobe mprobe Improbe improbe": (m.PROBE.ask, m.probe(takes=True)),
         "Send_init": m.send_init(),
         "Bsend_init": m.send_init(_BUFFERED),
         "Ssend_init": m.send_init(_SYNC),
@@ -91,7 +91,7 @@ _MESSAGES = _calls(
 ) + _calls(
     "Message",
     {
-        "Probe probe Iprobe iprobe": (m.CLASS_PROBE.ask, m.probe(m.CLASS_PROBE, matched=True, of_class=True)),
+        "Probe probe Iprobe iprobe": (m.CLASS_PROBE.ask, m.probe(takes=True, of_class=True)),
         "Recv": m.mrecv(),
         "recv": (o.watch, o.mrecv),
         "Irecv irecv": m.imrecv,

@@ -30,11 +30,15 @@ class Communicator:
         key: The same on all members; ``None`` if the simulator cannot know the members (Connect, Join).
         group: Its members in order; of an intercommunicator, the local ones.
         remote: The remote members of an intercommunicator, else ``None``.
+        known: Whether its members are known, so that its messages can be simulated.
+        plain: Whether collectives on it can be: known and not an intercommunicator.
         made: Number of communicators made of it so far by collective calls.
         neighbors: Sources and destinations of its topology, once asked for.
     """
 
-    __slots__ = ("flags", "group", "index", "key", "made", "name", "neighbors", "objects", "rank", "remote")
+    __slots__ = (
+        "flags", "group", "index", "key", "known", "made", "name", "neighbors", "objects", "plain", "rank", "remote",
+    )  # fmt: skip
 
     def __init__(  # noqa: PLR0917 - six fields of one thing
         self, index: int, name: str, key: str | None, rank: int, group: Sequence[Identity],
@@ -50,24 +54,16 @@ class Communicator:
         self.made = 0
         self.neighbors: tuple[list[int], list[int]] | None = None
         self.objects: Communicator | None = None
-
-    @property
-    def known(self) -> bool:
-        """Whether its members are known, so that its messages can be simulated."""
-        return self.key is not None
-
-    @property
-    def plain(self) -> bool:
-        """Whether collectives on it can be simulated: known and not an intercommunicator."""
-        return self.key is not None and self.remote is None
+        self.known = key is not None
+        self.plain = self.known and remote is None
 
 
-class Communicators:
-    """The communicators of one rank, by their handles."""
+class Communicators(dict[int, Communicator]):
+    """The communicators of one rank, by their handles; one never seen before is looked at when asked for."""
 
     def __init__(self, mpi: Any, world: str) -> None:
+        super().__init__()
         self._mpi = mpi
-        self._by_handle: dict[int, Communicator] = {}
         self._serials: dict[tuple[object, ...], int] = {}
         self.table: list[Communicator] = []
         self.world_key = world
@@ -77,10 +73,9 @@ class Communicators:
         self.world = self._add(comm, "WORLD", derive_key("world", world), members, None)
         self.me: Identity = (world, self.world.rank)
 
-    def __getitem__(self, comm: Any) -> Communicator:
-        """Return what is known of a communicator; one never seen before is looked at now."""
-        known = self._by_handle.get(comm.handle)
-        return known if known is not None else self._adopt(comm)
+    def __missing__(self, handle: int) -> Communicator:
+        """Look at a communicator whose making was not seen: SELF, or one made by a library in C."""
+        return self._adopt(self._mpi.Comm.fromhandle(handle))
 
     def made_of(self, parent: Communicator, comm: Any, name: str, *, same: bool = False) -> Communicator | None:
         """Register what a collective constructor on ``parent`` returned, null or not.
@@ -125,7 +120,7 @@ class Communicators:
     def forget(self, handle: int) -> None:
         """Drop a freed communicator, whose handle may return as another's; WORLD and SELF cannot be freed."""
         if handle not in self._lasting:
-            self._by_handle.pop(handle, None)
+            self.pop(handle, None)
 
     def for_objects(self, owner: Communicator) -> Communicator:
         """Return the private duplicate over which mpi4py reduces pickled objects."""
@@ -154,17 +149,13 @@ class Communicators:
         return None if None in found else [each for each in found if each is not None]
 
     def _groups(self, known: Communicator) -> list[tuple[Any, tuple[Identity, ...]]]:
-        comm = next(self._object(handle) for handle, each in self._by_handle.items() if each is known)
+        comm = next(self._mpi.Comm.fromhandle(handle) for handle, each in self.items() if each is known)
         groups = [(comm.Get_group(), known.group)]
         if known.remote is not None:
             groups.append((comm.Get_remote_group(), known.remote))
         return groups
 
-    def _object(self, handle: int) -> Any:
-        return self._mpi.Comm.fromhandle(handle)
-
     def _adopt(self, comm: Any) -> Communicator:
-        """Register a communicator whose making was not seen: SELF, or one made by a library in C."""
         if not comm:
             return Communicator(0, "null", None, 0, [], None)
         if comm == self._mpi.COMM_SELF:
@@ -185,7 +176,7 @@ class Communicators:
         self, comm: Any, name: str, key: str | None, group: Sequence[Identity], remote: Sequence[Identity] | None
     ) -> Communicator:
         known = self._list(name, key, comm.Get_rank(), group, remote)
-        self._by_handle[comm.handle] = known
+        self[comm.handle] = known
         return known
 
     def _list(

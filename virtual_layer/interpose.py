@@ -91,7 +91,8 @@ def recording(recorder: Recorder, index: int, call: Call, original: Function) ->
             raise
         finally:
             inside.discard(thread)
-            opened.pop(thread, None)
+            if prepare is not None:
+                opened.pop(thread, None)
             last[thread] = thread_time_ns()
 
     return recorded

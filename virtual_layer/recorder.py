@@ -20,6 +20,7 @@ from virtual_layer.pickles import Pickles
 from virtual_layer.requests import Pending, Requests
 from virtual_layer.rows import ExtraFile, RowFile
 
+_CONTINUED = int(Flag.CONTINUED)
 #: Whether a call that cannot be read is an error: for tests of the layer itself.
 STRICT = "VIRTUAL_LAYER_STRICT" in os.environ
 
@@ -65,7 +66,7 @@ class Recorder:
         self._extras = ExtraFile(stem.with_suffix(".extras"))
         self._stack: list[int] = []
         self._region = 0
-        self._null = mpi.PROC_NULL
+        self._null, self.any_source, self.any_tag = mpi.PROC_NULL, mpi.ANY_SOURCE, mpi.ANY_TAG
         self._owed: dict[int, int] = {}
         self._stamp = (0, 0, 0, 0, 0)
         self.origin = perf_counter_ns()
@@ -111,7 +112,7 @@ class Recorder:
         except OSError as error:
             self.stop(error.strerror or str(error))
             return -1
-        self._stamp = (0, begin, 0, call, Flag.CONTINUED)
+        self._stamp = (0, begin, 0, call, _CONTINUED)
         return row
 
     def emit_burst(self) -> int:

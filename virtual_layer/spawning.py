@@ -30,7 +30,7 @@ def announce(
     recorder: Recorder, args: Arguments, kwargs: Keywords, *, multiple: bool
 ) -> tuple[Arguments, Keywords, str]:
     """Change the arguments of a Spawn so that its children are recorded; the memo is the key of their world."""
-    parent = recorder.comms[args[0]]
+    parent = recorder.comms[args[0].handle]
     serial, parent.made = parent.made, parent.made + 1
     world = derive_key("spawn", parent.key, serial)
     root = argument(5, "root", 0)(args, kwargs)

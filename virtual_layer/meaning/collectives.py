@@ -27,6 +27,7 @@ from virtual_layer.requests import Pending
 Share = tuple[Op, int, int, "list[int]"]
 Reader = Callable[[Any, Communicator, Arguments, Keywords], Share]
 
+_NONBLOCKING, _STARTED = int(Flag.NONBLOCKING), int(Flag.NONBLOCKING | Flag.PERSISTENT)
 _SEND, _RECEIVE = argument(1, "sendbuf"), argument(2, "recvbuf")
 
 
@@ -178,7 +179,7 @@ def blocking(read: Reader) -> Describe:
     """Describe a blocking collective."""
 
     def describe(recorder: Recorder, _result: Any, args: Arguments, kwargs: Keywords, _memo: Any) -> None:
-        comm = recorder.comms[args[0]]
+        comm = recorder.comms[args[0].handle]
         if comm.plain:
             emit(recorder, comm, read(recorder.mpi, comm, args, kwargs))
         else:
@@ -189,7 +190,7 @@ def blocking(read: Reader) -> Describe:
 
 def reduce_scatter_counted(recorder: Recorder, result: Any, args: Arguments, kwargs: Keywords, memo: Any) -> None:
     """Describe Reduce_scatter: without counts, mpi4py gathers them first."""
-    comm = recorder.comms[args[0]]
+    comm = recorder.comms[args[0].handle]
     counted = argument(3, "recvcounts")(args, kwargs) is None and not in_place(recorder.mpi, _SEND(args, kwargs))
     if comm.plain and counted:
         emit(recorder, comm, (Op.ALLGATHER, 0, 8, []))
@@ -200,11 +201,11 @@ def nonblocking(read: Reader) -> Describe:
     """Describe a nonblocking collective."""
 
     def describe(recorder: Recorder, result: Any, args: Arguments, kwargs: Keywords, _memo: Any) -> None:
-        comm = recorder.comms[args[0]]
+        comm = recorder.comms[args[0].handle]
         if not comm.plain:
             return unmodelled(recorder, result)
         serial = recorder.requests.serial()
-        emit(recorder, comm, read(recorder.mpi, comm, args, kwargs), int(Flag.NONBLOCKING), serial)
+        emit(recorder, comm, read(recorder.mpi, comm, args, kwargs), _NONBLOCKING, serial)
         recorder.requests.add(result, Pending(result.handle, (serial,)))
         return None
 
@@ -215,7 +216,7 @@ def prepared(read: Reader) -> Describe:
     """Describe the set-up of a persistent collective."""
 
     def describe(recorder: Recorder, result: Any, args: Arguments, kwargs: Keywords, _memo: Any) -> None:
-        comm = recorder.comms[args[0]]
+        comm = recorder.comms[args[0].handle]
         if not comm.plain:
             return persistent(recorder, result, None)
         share = read(recorder.mpi, comm, args, kwargs)
@@ -223,7 +224,7 @@ def prepared(read: Reader) -> Describe:
         def start(pending: Pending) -> None:
             serial = recorder.requests.serial()
             pending.serials = (serial,)
-            emit(recorder, comm, share, int(Flag.NONBLOCKING | Flag.PERSISTENT), serial)
+            emit(recorder, comm, share, _STARTED, serial)
 
         return persistent(recorder, result, start)
 

@@ -16,7 +16,7 @@ def constructor(name: str, *, same: bool = False) -> Describe:
     """Describe a collective constructor: every member of the parent agrees on the new one."""
 
     def describe(recorder: Recorder, result: Any, args: Arguments, _kwargs: Keywords, _memo: Any) -> None:
-        parent = recorder.comms[args[0]]
+        parent = recorder.comms[args[0].handle]
         recorder.comms.made_of(parent, result, name, same=same)
         if parent.plain:
             recorder.emit(Op.COMM, parent.index)
@@ -30,7 +30,7 @@ def nonblocking_constructor(name: str) -> Describe:
     """Describe a constructor that returns a communicator and a request."""
 
     def describe(recorder: Recorder, result: Any, args: Arguments, _kwargs: Keywords, _memo: Any) -> None:
-        parent = recorder.comms[args[0]]
+        parent = recorder.comms[args[0].handle]
         comm, request = result
         recorder.comms.made_of(parent, comm, name, same=True)
         if not parent.plain:
@@ -49,7 +49,7 @@ def group_constructor(name: str) -> Describe:
 
     def describe(recorder: Recorder, result: Any, args: Arguments, kwargs: Keywords, _memo: Any) -> None:
         recorder.other()
-        recorder.comms.made_by_group(recorder.comms[args[0]], result, name, tag_of(args, kwargs))
+        recorder.comms.made_by_group(recorder.comms[args[0].handle], result, name, tag_of(args, kwargs))
 
     return describe
 
@@ -57,13 +57,13 @@ def group_constructor(name: str) -> Describe:
 def merge(recorder: Recorder, result: Any, args: Arguments, _kwargs: Keywords, _memo: Any) -> None:
     """Describe Merge: a collective over both sides of an intercommunicator, timed, not modelled."""
     recorder.other()
-    recorder.comms.made_of(recorder.comms[args[0]], result, "Merge")
+    recorder.comms.made_of(recorder.comms[args[0].handle], result, "Merge")
 
 
 def bridge(recorder: Recorder, result: Any, args: Arguments, kwargs: Keywords, _memo: Any) -> None:
     """Describe Create_intercomm: a collective over two groups, timed, not modelled."""
     recorder.other()
-    recorder.comms.bridge(recorder.comms[args[0]], result, argument(4, "tag", 0)(args, kwargs))
+    recorder.comms.bridge(recorder.comms[args[0].handle], result, argument(4, "tag", 0)(args, kwargs))
 
 
 def forget(_recorder: Recorder, args: Arguments, kwargs: Keywords) -> tuple[Arguments, Keywords, int]:
@@ -130,7 +130,7 @@ def spawn(root_place: int) -> Describe:
     root = argument(root_place, "root", 0)
 
     def describe(recorder: Recorder, result: Any, args: Arguments, kwargs: Keywords, world: str) -> None:
-        parent = recorder.comms[args[0]]
+        parent = recorder.comms[args[0].handle]
         children = result.Get_remote_size()
         if not spawning.announced(recorder, world):
             recorder.other()

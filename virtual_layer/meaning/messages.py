@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from clue.trace.ops import ANY, Flag, Op
+from clue.trace.ops import ANY, NO_REQUEST, Flag, Op
 from virtual_layer.communicators import Communicator
 from virtual_layer.meaning.arguments import Arguments, Keywords, argument, block_size, put
 from virtual_layer.recorder import Recorder
@@ -16,6 +16,9 @@ Prepare = Callable[[Recorder, Arguments, Keywords], tuple[Arguments, Keywords, A
 
 _DEST = argument(2, "dest")
 _TAG = argument(3, "tag", 0)
+# Plain integers: arithmetic with flags as an enum would cost as much as all the rest of a call.
+_ANY_SOURCE, _ANY_TAG, _PERSISTENT = int(Flag.ANY_SOURCE), int(Flag.ANY_TAG), int(Flag.PERSISTENT)
+_WILD = _ANY_SOURCE | _ANY_TAG
 _BUFFER = argument(1, "buf")
 
 
@@ -23,7 +26,7 @@ def send(flags: int = 0) -> Describe:
     """Describe a blocking send of a buffer."""
 
     def describe(recorder: Recorder, _result: Any, args: Arguments, kwargs: Keywords, _memo: Any) -> None:
-        comm = recorder.comms[args[0]]
+        comm = recorder.comms[args[0].handle]
         if comm.known:
             peer = recorder.peer(_DEST(args, kwargs))
             nbytes = block_size(recorder.mpi, _BUFFER(args, kwargs)) if peer >= 0 else 0
@@ -38,7 +41,7 @@ def isend(flags: int = 0) -> Describe:
     """Describe a nonblocking send of a buffer."""
 
     def describe(recorder: Recorder, result: Any, args: Arguments, kwargs: Keywords, _memo: Any) -> None:
-        comm = recorder.comms[args[0]]
+        comm = recorder.comms[args[0].handle]
         peer = recorder.peer(_DEST(args, kwargs))
         nbytes = block_size(recorder.mpi, _BUFFER(args, kwargs)) if peer >= 0 else 0
         start_send(recorder, result, comm, peer, _TAG(args, kwargs), nbytes, flags)
@@ -76,32 +79,37 @@ class Selection:
     def wanted(self, recorder: Recorder, args: Arguments, kwargs: Keywords) -> tuple[int, int, int]:
         """Return source, tag and wildcard flags."""
         source, tag = self.source(args, kwargs), self.tag(args, kwargs)
-        mpi, flags = recorder.mpi, 0
-        if source is None or source == mpi.ANY_SOURCE:
-            source, flags = ANY, int(Flag.ANY_SOURCE)
+        flags = 0
+        if source is None or source == recorder.any_source:
+            source, flags = ANY, _ANY_SOURCE
         else:
             source = recorder.peer(source)
-        if tag is None or tag == mpi.ANY_TAG:
-            tag, flags = ANY, flags | Flag.ANY_TAG
+        if tag is None or tag == recorder.any_tag:
+            tag, flags = ANY, flags | _ANY_TAG
         return source, tag, flags
 
     def ask(self, recorder: Recorder, args: Arguments, kwargs: Keywords) -> tuple[Arguments, Keywords, Any]:
-        """Give a wildcard call a status if it has none; the memo is the status."""
-        status = self.status(args, kwargs)
-        if status is None and self.wanted(recorder, args, kwargs)[2]:
-            status = recorder.mpi.Status()
-            args, kwargs = put(args, kwargs, self.status_place, "status", status)
-        return args, kwargs, status
+        """Give a wildcard call a status if it has none; the memo is what it wants and the status."""
+        wanted = self.wanted(recorder, args, kwargs)
+        status = None
+        if wanted[2]:
+            status = self.status(args, kwargs)
+            if status is None:
+                status = recorder.mpi.Status()
+                args, kwargs = put(args, kwargs, self.status_place, "status", status)
+        return args, kwargs, (*wanted, status)
 
-    def matched(
-        self, recorder: Recorder, args: Arguments, kwargs: Keywords, status: Any
-    ) -> tuple[int, int, int]:
-        """Return source and tag as matched, and wildcard flags."""
-        source, tag, flags = self.wanted(recorder, args, kwargs)
-        if flags and status is not None:
-            source = recorder.peer(status.source) if source == ANY else source
-            tag = max(status.tag, 0) if tag == ANY else tag
-        return source, tag, flags
+
+Wanted = tuple[int, int, int, Any]
+
+
+def matched(recorder: Recorder, wanted: Wanted) -> tuple[int, int, int]:
+    """Return source and tag as matched, and wildcard flags."""
+    source, tag, flags, status = wanted
+    if flags:
+        source = recorder.peer(status.source) if source == ANY else source
+        tag = max(status.tag, 0) if tag == ANY else tag
+    return source, tag, flags
 
 
 RECV, PROBE, CLASS_PROBE = Selection(2), Selection(1), Selection(2)
@@ -112,11 +120,11 @@ REPLACE = Selection(4, ("source", "recvtag"))
 def recv(flags: int = 0) -> Describe:
     """Describe a blocking receive."""
 
-    def describe(recorder: Recorder, _result: Any, args: Arguments, kwargs: Keywords, status: Any) -> None:
-        comm = recorder.comms[args[0]]
+    def describe(recorder: Recorder, _result: Any, args: Arguments, _kwargs: Keywords, wanted: Wanted) -> None:
+        comm = recorder.comms[args[0].handle]
         if comm.known:
-            source, tag, wild = RECV.matched(recorder, args, kwargs, status)
-            recorder.emit(Op.RECV, comm.index, source, max(tag, 0), 0, wild | flags | comm.flags)
+            source, tag, wild = matched(recorder, wanted)
+            recorder.emit(Op.RECV, comm.index, source, tag, 0, wild | flags | comm.flags)
         else:
             recorder.other()
 
@@ -128,7 +136,7 @@ def irecv(flags: int = 0) -> Describe:
 
     def describe(recorder: Recorder, result: Any, args: Arguments, kwargs: Keywords, _memo: Any) -> None:
         source, tag, wild = RECV.wanted(recorder, args, kwargs)
-        start_recv(recorder, result, recorder.comms[args[0]], source, tag, wild | flags)
+        start_recv(recorder, result, recorder.comms[args[0].handle], source, tag, wild | flags)
 
     return describe
 
@@ -147,7 +155,7 @@ def start_recv(  # noqa: PLR0917 - the fields of a row
     row = recorder.emit(Op.IRECV, comm.index, source, tag, 0, flags, serial)
     # MPICH does not say what an Isendrecv received: its wildcards stay open.
     told = not sent or recorder.mpi.get_vendor()[0] == "Open MPI"
-    wildcard = row if told and flags & (Flag.ANY_SOURCE | Flag.ANY_TAG) else -1
+    wildcard = row if told and flags & _WILD else -1
     recorder.requests.add(request, Pending(request.handle, (serial, *sent), (row,), wildcard, flags))
     return None
 
@@ -157,16 +165,14 @@ def sendrecv(select: Selection) -> Describe:
     dest, sendtag, buffer = argument(2, "dest"), argument(3, "sendtag", 0), argument(1, "sendbuf")
     replaced = argument(1, "buf")
 
-    def describe(recorder: Recorder, _result: Any, args: Arguments, kwargs: Keywords, status: Any) -> None:
-        comm = recorder.comms[args[0]]
+    def describe(recorder: Recorder, _result: Any, args: Arguments, kwargs: Keywords, wanted: Wanted) -> None:
+        comm = recorder.comms[args[0].handle]
         if not comm.known:
             return recorder.other()
         peer = recorder.peer(dest(args, kwargs))
         message = (replaced if select is REPLACE else buffer)(args, kwargs)
         nbytes = block_size(recorder.mpi, message) if peer >= 0 else 0
-        exchange(
-            recorder, comm, peer, sendtag(args, kwargs), nbytes, *select.matched(recorder, args, kwargs, status)
-        )
+        exchange(recorder, comm, peer, sendtag(args, kwargs), nbytes, *matched(recorder, wanted))
         return None
 
     return describe
@@ -190,7 +196,7 @@ def isendrecv(select: Selection) -> Describe:
     buffer, replaced = argument(1, "sendbuf"), argument(1, "buf")
 
     def describe(recorder: Recorder, result: Any, args: Arguments, kwargs: Keywords, _memo: Any) -> None:
-        comm = recorder.comms[args[0]]
+        comm = recorder.comms[args[0].handle]
         if not comm.known:
             return unmodelled(recorder, result)
         peer = recorder.peer(dest(args, kwargs))
@@ -205,29 +211,28 @@ def isendrecv(select: Selection) -> Describe:
     return describe
 
 
-def probe(select: Selection, *, matched: bool = False, of_class: bool = False) -> Describe:
+def probe(*, takes: bool = False, of_class: bool = False) -> Describe:
     """Describe a probe of any kind; one that finds nothing is a poll.
 
-    A ``matched`` one takes the message out of the queue (Mprobe); one ``of_class`` (Message.Probe) has the
-    communicator as its first argument.
+    One that ``takes`` the message out of the queue is a matched probe (Mprobe); one ``of_class`` (Message.Probe) has
+    the communicator as its first argument.
     """
     owner = argument(1, "comm") if of_class else argument(0, "self")
 
-    def describe(recorder: Recorder, result: Any, args: Arguments, kwargs: Keywords, status: Any) -> None:
-        comm = recorder.comms[owner(args, kwargs)]
+    def describe(recorder: Recorder, result: Any, args: Arguments, kwargs: Keywords, wanted: Wanted) -> None:
+        comm = recorder.comms[owner(args, kwargs).handle]
         if not comm.known:
             return recorder.other()
         if result is None or result is False:
-            source, tag, wild = select.wanted(recorder, args, kwargs)
+            source, tag, wild, _ = wanted
             recorder.emit(Op.POLL, comm.index, source, tag, 0, wild | comm.flags)
             return None
-        source, tag, wild = select.matched(recorder, args, kwargs, status)
-        serial = -1
-        if matched:
+        source, tag, wild = matched(recorder, wanted)
+        serial = NO_REQUEST
+        if takes:
             serial = recorder.requests.serial()
             recorder.messages[id(result)] = serial
-        op = Op.MPROBE if matched else Op.PROBE
-        recorder.emit(op, comm.index, source, max(tag, 0), 0, wild | comm.flags, serial)
+        recorder.emit(Op.MPROBE if takes else Op.PROBE, comm.index, source, tag, 0, wild | comm.flags, serial)
         return None
 
     return describe
@@ -257,13 +262,13 @@ def send_init(flags: int = 0) -> Describe:
     """Describe the set-up of a persistent send."""
 
     def describe(recorder: Recorder, result: Any, args: Arguments, kwargs: Keywords, _memo: Any) -> None:
-        comm = recorder.comms[args[0]]
+        comm = recorder.comms[args[0].handle]
         peer, tag = recorder.peer(_DEST(args, kwargs)), _TAG(args, kwargs)
         nbytes = block_size(recorder.mpi, _BUFFER(args, kwargs)) if peer >= 0 else 0
 
         def start(pending: Pending) -> None:
             serial = recorder.requests.serial()
-            all_flags = flags | comm.flags | Flag.PERSISTENT
+            all_flags = flags | comm.flags | _PERSISTENT
             row = recorder.emit(Op.ISEND, comm.index, peer, tag, nbytes, all_flags, serial)
             pending.serials, pending.rows, pending.flags = (serial,), (row,), all_flags
 
@@ -274,12 +279,12 @@ def send_init(flags: int = 0) -> Describe:
 
 def recv_init(recorder: Recorder, result: Any, args: Arguments, kwargs: Keywords, _memo: Any) -> None:
     """Describe the set-up of a persistent receive."""
-    comm = recorder.comms[args[0]]
+    comm = recorder.comms[args[0].handle]
     source, tag, wild = RECV.wanted(recorder, args, kwargs)
 
     def start(pending: Pending) -> None:
         serial = recorder.requests.serial()
-        flags = wild | comm.flags | Flag.PERSISTENT
+        flags = wild | comm.flags | _PERSISTENT
         row = recorder.emit(Op.IRECV, comm.index, source, tag, 0, flags, serial)
         pending.serials, pending.rows, pending.flags = (serial,), (row,), flags
         pending.wildcard = row if wild else -1

@@ -13,8 +13,8 @@ from clue.trace.ops import Flag, Op
 from virtual_layer.communicators import Communicator
 from virtual_layer.meaning.arguments import Arguments, Keywords, argument, put
 from virtual_layer.meaning.collectives import Share, neighborhood, neighbors
-from virtual_layer.meaning.messages import RECV, SENDRECV, Describe, Selection, exchange, start_send
-from virtual_layer.meaning.messages import mrecv as matched
+from virtual_layer.meaning.messages import Describe, Selection, exchange, matched, start_send
+from virtual_layer.meaning.messages import mrecv as receive_message
 from virtual_layer.pickles import Parcels
 from virtual_layer.recorder import Recorder
 
@@ -48,8 +48,8 @@ def watch_status(select: Selection) -> Any:
     """Note the sizes of pickles, and ask for a status."""
 
     def prepare(recorder: Recorder, args: Arguments, kwargs: Keywords) -> tuple[Arguments, Keywords, Any]:
-        args, kwargs, status = select.ask(recorder, args, kwargs)
-        return args, kwargs, (recorder.pickles.begin(), status)
+        args, kwargs, wanted = select.ask(recorder, args, kwargs)
+        return args, kwargs, (recorder.pickles.begin(), wanted)
 
     return prepare
 
@@ -80,39 +80,39 @@ def isend(flags: int = 0) -> Describe:
     return describe
 
 
-def recv(recorder: Recorder, _result: Any, args: Arguments, kwargs: Keywords, memo: Any) -> None:
+def recv(recorder: Recorder, _result: Any, args: Arguments, _kwargs: Keywords, memo: Any) -> None:
     """Describe a blocking receive of an object."""
-    parcels, status = memo
-    comm = recorder.comms[args[0]]
+    parcels, wanted = memo
+    comm = recorder.comms[args[0].handle]
     if not comm.known:
         return recorder.other()
-    source, tag, wild = RECV.matched(recorder, args, kwargs, status)
-    recorder.emit(Op.RECV, comm.index, source, max(tag, 0), 0, wild | _PICKLED | comm.flags)
+    source, tag, wild = matched(recorder, wanted)
+    recorder.emit(Op.RECV, comm.index, source, tag, 0, wild | _PICKLED | comm.flags)
     recorder.charge(parcels.spent, later=True)
     return None
 
 
 def sendrecv(recorder: Recorder, _result: Any, args: Arguments, kwargs: Keywords, memo: Any) -> None:
     """Describe a Sendrecv of objects."""
-    parcels, status = memo
+    parcels, wanted = memo
     comm = _sending(recorder, args, parcels)
     if not comm.known:
         return recorder.other()
     peer, tag = recorder.peer(_DEST(args, kwargs)), argument(3, "sendtag", 0)(args, kwargs)
-    source, recvtag, wild = SENDRECV.matched(recorder, args, kwargs, status)
+    source, recvtag, wild = matched(recorder, wanted)
     exchange(recorder, comm, peer, tag, sum(parcels.dumped), source, recvtag, wild, _PICKLED)
     return None
 
 
 def mrecv(recorder: Recorder, result: Any, args: Arguments, kwargs: Keywords, parcels: Parcels) -> None:
     """Describe the receive of a matched message as an object."""
-    matched(_PICKLED)(recorder, result, args, kwargs, None)
+    receive_message(_PICKLED)(recorder, result, args, kwargs, None)
     recorder.charge(parcels.spent, later=True)
 
 
 def _sending(recorder: Recorder, args: Arguments, parcels: Parcels) -> Communicator:
     recorder.charge(parcels.spent)
-    return recorder.comms[args[0]]
+    return recorder.comms[args[0].handle]
 
 
 def bcast(parcels: Parcels, root: int) -> list[Share]:
