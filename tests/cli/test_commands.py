@@ -15,6 +15,8 @@ import clue
 from clue.cli import main
 from clue.trace import Op, Trace, TraceBuilder
 
+pytestmark = pytest.mark.usefixtures("folder")
+
 MACHINE = """\
 name: pair
 nodes: [{count: 2, type: host}]
@@ -60,7 +62,7 @@ def run(capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[int, str, 
     return status, captured.out, captured.err
 
 
-def test_simulate_prints_one_json_document(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_simulate_prints_one_json_document(capsys: pytest.CaptureFixture[str]) -> None:
     """The keys of the interface, and the makespan added up by hand: 0.5 s and two messages of 11 + 40 + 5 us."""
     status, out, _ = run(capsys, "simulate", "run.yaml", "--json")
     document = json.loads(out)
@@ -72,7 +74,7 @@ def test_simulate_prints_one_json_document(folder: Path, capsys: pytest.CaptureF
     assert first["compute"] + first["communicate"] + first["wait"] == pytest.approx(first["finish"], rel=1e-12)
 
 
-def test_simulate_prints_a_table_and_draws(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_simulate_prints_a_table_and_draws(capsys: pytest.CaptureFixture[str]) -> None:
     """Text for people, and pictures in the folder asked for."""
     status, out, err = run(capsys, "simulate", "run.yaml", "--plots", "new/plots")
     assert status == 0
@@ -81,7 +83,7 @@ def test_simulate_prints_a_table_and_draws(folder: Path, capsys: pytest.CaptureF
     assert "timeline.png" in err
 
 
-def test_comparison_ranks_what_the_budget_covers(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_comparison_ranks_what_the_budget_covers(capsys: pytest.CaptureFixture[str]) -> None:
     """Four nodes of 900 EUR are over the budget of 2000 EUR: listed last, without a position."""
     status, out, _ = run(capsys, "simulate", "which.yaml", "--json")
     document = json.loads(out)
@@ -94,7 +96,7 @@ def test_comparison_ranks_what_the_budget_covers(folder: Path, capsys: pytest.Ca
     assert (four["option"], four["affordable"], "position" in four) == ("four", False, False)
 
 
-def test_comparison_prints_a_table(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_comparison_prints_a_table(capsys: pytest.CaptureFixture[str]) -> None:
     """Options by position, with the reason of those that have none."""
     status, out, _ = run(capsys, "simulate", "which.yaml")
     assert status == 0
@@ -102,7 +104,7 @@ def test_comparison_prints_a_table(folder: Path, capsys: pytest.CaptureFixture[s
     assert "costs more than the budget" in out
 
 
-def test_fast_engine_is_accepted_and_says_who_computed(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_fast_engine_is_accepted_and_says_who_computed(capsys: pytest.CaptureFixture[str]) -> None:
     """The reference stands in, and the document says so."""
     _, out, _ = run(capsys, "simulate", "run.yaml", "--engine", "fast", "--json")
     document = json.loads(out)
@@ -111,7 +113,7 @@ def test_fast_engine_is_accepted_and_says_who_computed(folder: Path, capsys: pyt
 
 
 @pytest.mark.parametrize("subject", ["pingpong.clue", "pair.yaml", "run.yaml", "which.yaml", "kishimoto", "wien97"])
-def test_inspect_shows_anything(subject: str, folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_inspect_shows_anything(subject: str, capsys: pytest.CaptureFixture[str]) -> None:
     """Traces, machines, simulations, comparisons; as text and as JSON."""
     assert run(capsys, "inspect", subject)[0] == 0
     status, out, _ = run(capsys, "inspect", subject, "--json")
@@ -119,7 +121,7 @@ def test_inspect_shows_anything(subject: str, folder: Path, capsys: pytest.Captu
     assert isinstance(json.loads(out), dict)
 
 
-def test_inspect_says_which_calls_are_not_modelled(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_inspect_says_which_calls_are_not_modelled(capsys: pytest.CaptureFixture[str]) -> None:
     """By name, number and time."""
     trace = TraceBuilder(1)
     trace[0].add(Op.OTHER, call="Win.Put", took=250_000_000)
@@ -128,7 +130,7 @@ def test_inspect_says_which_calls_are_not_modelled(folder: Path, capsys: pytest.
     assert "Win.Put" in out and "250 ms" in out
 
 
-def test_convert_there_and_back(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_convert_there_and_back(capsys: pytest.CaptureFixture[str]) -> None:
     """A folder, a compressed file, a folder again: the same trace."""
     assert run(capsys, "convert", "pingpong.clue", "small.clue.zip")[0] == 0
     assert run(capsys, "convert", "small.clue.zip", "again.clue")[0] == 0
@@ -152,7 +154,7 @@ def deadlock() -> None:
     trace.build().save("pingpong.clue")
 
 
-def test_deadlock_has_an_exit_status_of_its_own(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_deadlock_has_an_exit_status_of_its_own(capsys: pytest.CaptureFixture[str]) -> None:
     """3, with who waits for what."""
     deadlock()
     status, out, err = run(capsys, "simulate", "run.yaml", "--json")
@@ -227,9 +229,7 @@ BAD = {
 
 
 @pytest.mark.parametrize("case", BAD, ids=str)
-def test_bad_input_is_a_short_message_with_exit_status_2(
-    case: str, folder: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_bad_input_is_a_short_message_with_exit_status_2(case: str, capsys: pytest.CaptureFixture[str]) -> None:
     """Place, rule and value in a line; nothing on standard output, never a traceback."""
     arguments, spoil, told = BAD[case]
     spoil()
@@ -255,9 +255,7 @@ CRASHES = "from mpi4py import MPI\nMPI.COMM_WORLD.Barrier()\nraise RuntimeError(
 @pytest.mark.parametrize(
     ("script", "told"), [(CRASHES, "exit"), ("print('no MPI here')\n", "MPI")], ids=["crashes", "never calls MPI"]
 )
-def test_program_that_cannot_be_recorded(
-    script: str, told: str, folder: Path, capfd: pytest.CaptureFixture[str]
-) -> None:
+def test_program_that_cannot_be_recorded(script: str, told: str, capfd: pytest.CaptureFixture[str]) -> None:
     """Exit status 1 and a message; what a crashed program left behind is refused by simulate with its last ops."""
     Path("prog.py").write_text(script)
     assert main(("record", "-n", "1", "prog.py")) == 1
@@ -269,7 +267,7 @@ def test_program_that_cannot_be_recorded(
         assert "prog.clue: trace must be complete" in capfd.readouterr().err
 
 
-def test_script_is_recorded_on_first_use_and_cached(folder: Path, capfd: pytest.CaptureFixture[str]) -> None:
+def test_script_is_recorded_on_first_use_and_cached(capfd: pytest.CaptureFixture[str]) -> None:
     """The second simulation finds the recording: both print the same makespan, which fresh bursts would not."""
     Path("prog.py").write_text("from mpi4py import MPI\nsum(range(10000))\nMPI.COMM_WORLD.Barrier()\n")
     Path("run.yaml").write_text("program: {script: prog.py, ranks: 2}\nmachine: pair.yaml\n")
@@ -292,7 +290,7 @@ def test_help_loads_nothing_heavy() -> None:
     assert done.returncode == 0, done.stderr
 
 
-def test_output_to_a_closed_pipe_is_no_error(folder: Path) -> None:
+def test_output_to_a_closed_pipe_is_no_error() -> None:
     """``clue … | head`` ends quietly."""
     command = f"{sys.executable} -m clue schema machine | head -n 1"
     environment = os.environ | {"PYTHONPATH": str(Path(clue.__file__).parent.parent)}
