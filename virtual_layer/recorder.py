@@ -14,12 +14,13 @@ from threading import RLock, get_ident
 from time import perf_counter_ns, thread_time_ns
 from typing import Any
 
-from clue.trace.ops import ANY, NO_REQUEST, PROC_NULL, Flag, Op
+from clue.trace.ops import ANY, NO_REQUEST, PROC_NULL, ROW, Flag, Op
 from virtual_layer.communicators import Communicators
 from virtual_layer.pickles import Pickles
 from virtual_layer.requests import Pending, Requests
-from virtual_layer.rows import ExtraFile, RowFile
+from virtual_layer.rows import WINDOW, ExtraFile, RowFile
 
+_PACK = ROW.pack_into
 _CONTINUED = int(Flag.CONTINUED)
 #: Whether a call that cannot be read is an error: for tests of the layer itself.
 STRICT = "VIRTUAL_LAYER_STRICT" in os.environ
@@ -101,19 +102,23 @@ class Recorder:
     ) -> int:  # fmt: skip
         """Write a row of the present call; returns its number."""
         burst, begin, took, call, continued = self._stamp
-        extra = 0
+        rows, extra = self.rows, 0
         try:
             if extras:
-                extra = self._extras.append(list(extras))
-            row = self.rows.append(
-                burst, begin, took, nbytes, peer, tag, comm, request, extra, len(extras), call, self._region,
-                flags | continued, op,
-            )  # fmt: skip
+                extra = self._extras.append(extras)
+            if rows.at == WINDOW:
+                rows.advance()
         except OSError as error:
             self.stop(error.strerror or str(error))
             return -1
+        at = rows.at
+        _PACK(
+            rows.window, at, burst, begin, took, nbytes, peer, tag, comm, request, extra, len(extras), call,
+            self._region, flags | continued, op,
+        )  # fmt: skip
+        rows.at = at + ROW.size
         self._stamp = (0, begin, 0, call, _CONTINUED)
-        return row
+        return (rows.base + at) // ROW.size
 
     def emit_burst(self) -> int:
         """Write a row for a call without meaning; returns its burst, ns."""

@@ -10,7 +10,9 @@ import mmap
 import os
 import struct
 from array import array
+from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 from clue.trace.ops import COLUMNS, ROW
 
@@ -31,18 +33,29 @@ _PEER, _FLAGS_AT = field_offset("peer"), field_offset("flags")
 
 
 class RowFile:
-    """The rows of one rank, appended one by one."""
+    """The rows of one rank, appended one by one.
+
+    Whoever writes in a hurry packs a row into ``window`` at ``at`` and calls :meth:`advance` when that is full;
+    everybody else calls :meth:`append`.
+
+    Attributes:
+        window: The part of the file that is mapped.
+        at: Where in it the next row goes.
+        base: Where in the file it begins.
+    """
+
+    __slots__ = ("_descriptor", "at", "base", "window")
 
     def __init__(self, path: Path) -> None:
         self._descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_TRUNC, 0o644)
-        self._base = -WINDOW
-        self._at = WINDOW
-        self._window: mmap.mmap | None = None
+        self.base = -WINDOW
+        self.at = WINDOW
+        self.window: Any = None
 
     @property
     def count(self) -> int:
         """Number of rows written."""
-        return (self._base + self._at) // ROW.size
+        return (self.base + self.at) // ROW.size
 
     def append(self, *fields: int) -> int:
         """Write a row; returns its number.
@@ -50,13 +63,24 @@ class RowFile:
         Raises:
             OSError: If the disk is full.
         """
-        at = self._at
-        if at == WINDOW:
-            self._next_window()
-            at = 0
-        ROW.pack_into(self._window, at, *fields)  # type: ignore[arg-type]
-        self._at = at + ROW.size
-        return (self._base + at) // ROW.size
+        if self.at == WINDOW:
+            self.advance()
+        ROW.pack_into(self.window, self.at, *fields)
+        self.at += ROW.size
+        return self.count - 1
+
+    def advance(self) -> None:
+        """Map the next window.
+
+        Raises:
+            OSError: If the disk is full.
+        """
+        base = self.base + WINDOW
+        os.posix_fallocate(self._descriptor, base, WINDOW)
+        window = mmap.mmap(self._descriptor, WINDOW, offset=base)
+        if self.window is not None:
+            self.window.close()
+        self.window, self.base, self.at = window, base, 0
 
     def complete(self, row: int, peer: int, tag: int) -> None:
         """Fill in what a receive matched."""
@@ -69,19 +93,11 @@ class RowFile:
     def close(self) -> None:
         """Cut the file to the rows written."""
         rows = self.count
-        if self._window is not None:
-            self._window.close()
-            self._window = None
+        if self.window is not None:
+            self.window.close()
+            self.window = None
         os.ftruncate(self._descriptor, rows * ROW.size)
         os.close(self._descriptor)
-
-    def _next_window(self) -> None:
-        base = self._base + WINDOW
-        os.posix_fallocate(self._descriptor, base, WINDOW)
-        window = mmap.mmap(self._descriptor, WINDOW, offset=base)
-        if self._window is not None:
-            self._window.close()
-        self._window, self._base, self._at = window, base, 0
 
     def _write(self, offset: int, data: bytes) -> None:
         os.pwrite(self._descriptor, data, offset)
@@ -95,7 +111,7 @@ class ExtraFile:
         self._pending = array("q")
         self._written = 0
 
-    def append(self, entries: list[int]) -> int:
+    def append(self, entries: Sequence[int]) -> int:
         """Add entries; returns where they begin.
 
         Raises:
