@@ -19,6 +19,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+#: Exit status with which the virtual layer tells whoever started it that the program never called MPI.
+NEVER_CALLED_MPI = 71
+
 
 class ClueError(Exception):
     """Any error that clue reports without a traceback."""

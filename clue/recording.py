@@ -18,9 +18,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from clue.errors import RecordError, TraceError, UsageError
+from clue.errors import NEVER_CALLED_MPI, RecordError, TraceError, UsageError
 from clue.trace import TRACE_VERSION, Trace
-from virtual_layer.__main__ import NO_MPI
 
 #: Told of what happens, in words; never of the program's own output.
 Progress = Callable[[str], None]
@@ -134,8 +133,10 @@ def _open_mpi_options(mpiexec: str) -> list[str]:
 
 def _run(command: Sequence[str], timeout: float | None) -> int | None:
     """Run a command with its output on standard error; returns its status, or ``None`` if it ran out of time."""
+    # A program may read what is piped into it; a terminal cannot be read from another session.
+    stdin = subprocess.DEVNULL if sys.__stdin__ is None or sys.__stdin__.closed or sys.__stdin__.isatty() else None
     process = subprocess.Popen(
-        command, stdin=subprocess.DEVNULL, stdout=_standard_error(), env=_environment(), start_new_session=True
+        command, stdin=stdin, stdout=_standard_error(), env=_environment(), start_new_session=True
     )
     try:
         return process.wait(timeout)
@@ -198,7 +199,7 @@ def _identity(target: Path) -> tuple[int, int] | None:
 
 def _never_recorded(launch: Launch, status: int | None) -> str:
     rule = f"{launch.program}: program must initialise MPI (import mpi4py.MPI)"
-    if status in (0, NO_MPI):
+    if status in (0, NEVER_CALLED_MPI):
         return f"{rule}, got none on any of {launch.ranks} ranks"
     if status is None:
         return f"{rule}, got none before it ran out of time"

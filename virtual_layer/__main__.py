@@ -6,12 +6,10 @@ import os
 import sys
 from pathlib import Path
 
-from clue.errors import ClueError, UsageError
+from clue.errors import NEVER_CALLED_MPI, ClueError, UsageError
 from virtual_layer import programs
 from virtual_layer.session import Assignment, Session
 
-#: Exit status of a program that ended well without ever initialising MPI.
-NO_MPI = 71
 _USAGE = "python -m virtual_layer [-o TRACE] PROGRAM.py | -m MODULE | -c CODE [ARGS…]"
 
 
@@ -28,7 +26,7 @@ def main(words: list[str]) -> int:
         return error.exit_status
     if not session.began:
         sys.stderr.write(f"virtual_layer: {_name(program)}: program must initialise MPI, got none: nothing recorded\n")
-        return NO_MPI
+        return NEVER_CALLED_MPI
     return 0
 
 
