@@ -1,0 +1,76 @@
+"""Every shipped scenario against its expected output: a prediction that changes must be noticed, and told.
+
+The expected figures are no truth, only what was predicted last time; truths are in the tests of each rule.
+"""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from clue.config import shipped
+
+EXPECTED = Path(__file__).parents[2] / "scenarios" / "expected"
+NAMES = sorted(name for name in shipped("scenarios") if (EXPECTED / f"{name}.json").exists())
+TOLERANCE = 1e-9
+
+
+def differences(expected: object, got: object, place: str = "") -> Iterator[str]:
+    """Yield each place where two JSON values differ, numbers by more than the tolerance."""
+    if isinstance(expected, dict) and isinstance(got, dict) and expected.keys() == got.keys():
+        for key in expected:
+            yield from differences(expected[key], got[key], f"{place}.{key}" if place else key)
+    elif isinstance(expected, list) and isinstance(got, list) and len(expected) == len(got):
+        for i, (one, other) in enumerate(zip(expected, got, strict=True)):
+            yield from differences(one, other, f"{place}[{i}]")
+    elif isinstance(expected, float) and isinstance(got, int | float):
+        if got != pytest.approx(expected, rel=TOLERANCE, abs=0):
+            yield f"{place} must be {expected!r}, got {got!r}"
+    elif expected != got:
+        yield f"{place} must be {expected!r}, got {got!r}"
+
+
+def simulate(name: str) -> dict[str, object]:
+    """Return what ``clue simulate NAME --json`` prints, without the warnings: their words may change."""
+    command = [sys.executable, "-m", "clue", "simulate", name, "--json"]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    document: dict[str, object] = json.loads(done.stdout)
+    del document["warnings"]
+    return document
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_shipped_scenario_predicts_what_it_did(name: str) -> None:
+    """To 1e-9; scenarios/expected/README.md says how to renew what is expected."""
+    expected = json.loads((EXPECTED / f"{name}.json").read_text())
+    expected.pop("warnings")
+    found = list(differences(expected, simulate(name)))
+    renew = f"clue simulate {name} --json > scenarios/expected/{name}.json"
+    if found:
+        pytest.fail(
+            f"{name}: {found[0]} ({len(found)} differences); if this is meant, renew it by `{renew}` "
+            "and enter it in CHANGELOG.md with before and after",
+            pytrace=False,
+        )
+
+
+def test_whatever_is_expected_is_shipped() -> None:
+    """No expected output is left behind without its scenario, and some scenarios have one."""
+    assert {file.stem for file in EXPECTED.glob("*.json")} == set(NAMES) >= {"pingpong", "wien97"}
+
+
+def test_a_difference_is_told_with_its_place() -> None:
+    """Beyond the tolerance, in a name, and where something is missing; within it, nothing."""
+    expected = {"ranking": [{"option": "Cheap", "score": 100.0}]}
+    assert list(differences(expected, {"ranking": [{"option": "Cheap", "score": 100.0 + 1e-8}]})) == []
+    assert list(differences(expected, {"ranking": [{"option": "Cheap", "score": 100.0 + 1e-6}]})) == [
+        "ranking[0].score must be 100.0, got 100.000001"
+    ]
+    assert len(list(differences(expected, {"ranking": [{"option": "Fine", "score": 99}]}))) == 2
+    assert len(list(differences(expected, {"ranking": []}))) == 1
