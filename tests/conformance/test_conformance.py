@@ -8,7 +8,11 @@ import pytest
 
 from tests.conformance import suite
 
-PART = r"test_(p2p_buf|p2p_obj_matched|cco_nb_vec|cco_ngh_buf|request|pack|comm_inter|cco_obj|pickle|grequest)$"
+_MODULES = (
+    "p2p_buf p2p_buf_matched p2p_obj_matched cco_nb_vec cco_pr_buf cco_obj cco_obj_inter request comm_inter pickle "
+    "grequest msgspec"
+)
+PART = rf"test_({'|'.join(_MODULES.split())})\.py$"
 
 
 @pytest.mark.parametrize("ranks", [1, 2])
@@ -19,5 +23,6 @@ def test_layer_adds_no_failure(ranks: int, tmp_path: Path) -> None:
     except suite.UnreachableError as reason:
         pytest.skip(str(reason))
     layer = suite.run(ranks, target=tmp_path / "suite.clue", include=PART)
+    assert plain.tests > 300
     assert layer.faults <= plain.faults
     assert (layer.tests, layer.skipped, layer.ended) == (plain.tests, plain.skipped, True)
