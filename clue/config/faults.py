@@ -122,9 +122,12 @@ def _got(detail: ErrorDetails) -> str:
     return "nothing" if detail["type"] == "missing" else format_value(detail["input"])
 
 
-def did_you_mean(name: object, known: Iterable[str]) -> str:
-    """Return the end of a message that names the nearest known name, or all of a few, or nothing."""
-    near = difflib.get_close_matches(str(name), list(known), n=1, cutoff=0.5)
+def did_you_mean(name: object, known: Iterable[object]) -> str:
+    """Return the end of a message that names the nearest known name, or nothing.
+
+    Names come from the file itself too, where a key may be a number.
+    """
+    near = difflib.get_close_matches(str(name), list(map(str, known)), n=1, cutoff=0.5)
     return f': did you mean "{near[0]}"?' if near else ""
 
 

@@ -380,3 +380,9 @@ def test_a_mapping_given_in_python_is_blamed_by_path_alone() -> None:
     assert faults_of(load_machine, mapping(nodes=[])) == ("nodes must have at least 1 entries, got an empty list",)
     with pytest.raises(ConfigError, match="source must be a path, a name or a mapping, got 5"):
         load_machine(5)  # type: ignore[arg-type]
+
+
+def test_a_node_type_named_by_a_number_is_a_fault_not_a_crash() -> None:
+    """A key of the file may be anything; the message about an unknown type compares with it all the same."""
+    with pytest.raises(ConfigError, match="nodes"):
+        load_machine({"nodes": [{"type": "host"}], "node_types": {0: None}, "network": {}})
