@@ -1,7 +1,7 @@
 """The WIEN 97 case study beside the tables of the CLUE paper: prints, as Markdown, every figure of scenarios/wien97.md.
 
     python -m benchmarks.wien97                             reduced sizes, shipped traces: some minutes
-    python -m benchmarks.wien97 --full --sensitivity        the paper's sizes; records what is not cached
+    python -m benchmarks.wien97 --full                      the paper's sizes; records what is not cached
     python -m benchmarks.wien97 --ranking wien97.json       Table 3 from `clue simulate wien97 --json`
 
 Pictures go to scenarios/figures, or wherever ``--figures`` says. Nothing here is compared with anything: that is
@@ -86,6 +86,10 @@ class Split:
         return found
 
 
+#: Returns the flop/s of splits.
+Simulate = Callable[[Sequence[Split]], Sequence[Mapping[str, float]]]
+
+
 def _ignore(what: str, done: int = 0, total: int = 0) -> None:
     """Tell nobody."""
 
@@ -164,16 +168,30 @@ def _speed_cells(split: Split, speeds: Mapping[str, float]) -> Iterator[str]:
         yield from (f"{ours:.0f}", f"{printed}", f"{ours / printed:.2f}")
 
 
-def sensitivity(columns: Mapping[str, Sequence[tuple[Split, Mapping[str, float]]]]) -> str:
-    """Return Table 2 under each assumption, in Mflop/s."""
-    first = next(iter(columns.values()))
-    head = ["configuration", "instances × ranks", *(f"{kernel}: {name}" for kernel in KERNELS for name in columns)]
-    rows = [
-        [split.row["name"], f"{split.row['high_level']} × {split.row['low_level']}"]
-        + [f"{found[i][1][kernel] / 1e6:.0f}" for kernel in KERNELS for found in columns.values()]
-        for i, (split, _) in enumerate(first)
+def other_assumptions(wanted: Sequence[Split], simulate: Simulate) -> str:
+    """Return Cholesky without contention, and the tridiagonalisation where waiting ranks sleep instead of polling."""
+    cholesky = [replace(split, programs={"cholesky": split.programs["cholesky"]}) for split in wanted]
+    polled = [
+        replace(split, programs={"tridiagonalisation": split.programs["tridiagonalisation"]})
+        for split in wanted
+        if split.machine.nodes[0].waiting is Waiting.POLL and split.machine.nodes[0].processors > 1
     ]
-    return table(head, rows)
+    rows = _changed_rows(cholesky, without_contention, "no contention", simulate)
+    rows += _changed_rows(polled, sleeping, "waiting ranks sleep", simulate)
+    return table(["configuration", "split", "kernel", "changed", "as shipped", "changed to", "paper"], rows)
+
+
+def _changed_rows(
+    wanted: Sequence[Split], change: Callable[[Machine], Machine], what: str, simulate: Simulate
+) -> list[list[str]]:
+    before, after = simulate(wanted), simulate([replace(split, machine=change(split.machine)) for split in wanted])
+    return [
+        [split.row["name"], f"{split.row['high_level']} × {split.row['low_level']}", kernel, what]
+        + [f"{speeds[kernel] / 1e6:.0f}" for speeds in (old, new)]
+        + [str(split.row[KERNELS[kernel][0]])]
+        for split, old, new in zip(wanted, before, after, strict=True)
+        for kernel in split.programs
+    ]
 
 
 def table_3(ranking: Document, alone: Document, paper: Document) -> str:
@@ -212,10 +230,14 @@ def _setup_share(outcome: Document, kernel: str) -> float:
 
 
 def performance_table(series: Sequence[Series]) -> str:
-    """Return Mflop/s by number of processors."""
+    """Return Mflop/s by number of processors, of all and of each."""
     columns = [dict(each.points) for each in series]
-    rows = [[f"{p} ({grid(p)})", *(f"{column[p] / 1e6:.0f}" for column in columns)] for p in columns[0]]
-    return table(["processors (grid)", *(each.name for each in series)], rows)
+    rows = [
+        [str(p), grid(p), *(f"{share:.0f}" for column in columns for share in (column[p] / 1e6, column[p] / p / 1e6))]
+        for p in columns[0]
+    ]
+    head = ["processors", "grid", *(name for each in series for name in (each.name, "per processor"))]
+    return table(head, rows)
 
 
 def grid(processes: int) -> str:
@@ -267,17 +289,14 @@ def compare(scenario: Scenario, arguments: argparse.Namespace, write: Callable[[
     alone = ranking_document(rank(scenario_alone(scenario), traces, arguments.workers))
     write("### Table 3: points\n\n" + table_3(ranking, alone, paper))
     write("### Making the matrix: its share of the makespan, in per cent\n\n" + setup_table(ranking))
+    wanted = splits(scenario, paper)
     with ProcessPoolExecutor(arguments.workers, get_context("spawn")) as processes:
 
-        def simulate(change: Callable[[Machine], Machine]) -> list[tuple[Split, dict[str, float]]]:
-            wanted = [replace(split, machine=change(split.machine)) for split in splits(scenario, paper)]
-            return list(zip(wanted, processes.map(_speeds, wanted), strict=True))
+        def simulate(wanted: Sequence[Split]) -> list[dict[str, float]]:
+            return list(processes.map(_speeds, wanted))
 
-        found = simulate(lambda machine: machine)
-        write("### Table 2: Mflop/s, kernels alone\n\n" + table_2(found))
-        if arguments.sensitivity:
-            variants = {"no contention": simulate(without_contention), "waiting sleeps": simulate(sleeping)}
-            write("### Table 2 under other assumptions\n\n" + sensitivity({"as shipped": found, **variants}))
+        write("### Table 2: Mflop/s, kernels alone\n\n" + table_2(list(zip(wanted, simulate(wanted), strict=True))))
+        write("### Other assumptions: Mflop/s, kernels alone\n\n" + other_assumptions(wanted, simulate))
 
 
 def scale(figures: Path, write: Callable[[str], None]) -> None:
@@ -298,7 +317,6 @@ def main(argv: Sequence[str] | None = None) -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--full", action="store_true", help="the paper's sizes; records what is not cached")
     parser.add_argument("--ranking", type=Path, metavar="FILE", help="output of `clue simulate wien97 [--full] --json`")
-    parser.add_argument("--sensitivity", action="store_true", help="Table 2 under other assumptions, too")
     parser.add_argument("--figures", type=Path, metavar="DIR", default=SCENARIOS / "figures", help="for pictures")
     parser.add_argument("--workers", type=int, default=os.cpu_count() or 1, help="processes (default: %(default)s)")
     arguments = parser.parse_args(argv)
