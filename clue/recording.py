@@ -97,7 +97,8 @@ def record(
     try:
         trace = Trace.open(target)
     except TraceError as error:
-        raise RecordError(f"{program}: program must end well, got exit status {status}: {error}") from None
+        ending = f"{program}: program must end well, got exit status {status}: " if status else ""
+        raise RecordError(f"{ending}{error}") from None
     if status != 0:
         raise RecordError(f"{program}: program must end well, got exit status {status} after all ranks had ended")
     return trace

@@ -68,6 +68,7 @@ class Session:
         self._assignment = assignment
         self._folder = assignment.target / PARTS
         self._recorder: Recorder | None = None
+        self._made = False
         self._process = os.getpid()
         self._fault = ""
         self._began = time.perf_counter()
@@ -96,23 +97,45 @@ class Session:
         return initialised
 
     def _begin(self, mpi: Any) -> None:
-        world, parents = self._origin()
-        rank = mpi.COMM_WORLD.Get_rank()
-        self._prepare_folder(mpi, first=rank == 0 and self._assignment.child is None)
-        self._stem = self._folder / f"{world}-r{rank:05d}"
-        recorder = self._recorder = Recorder(mpi, self._stem, world)
+        if self._assignment.child is None:
+            self._together(mpi, self._make_folder)
+        self._together(mpi, self._introduce)
+        recorder = self._recorder = Recorder(mpi, self._stem, self._world)
         recorder.on_abort = self.fail
-        self._introduce(recorder)
         if self._assignment.child is not None:
-            recorder.comms.join(
-                mpi.Comm.Get_parent(), "Spawn", world, recorder.comms.world.group, [(w, r) for w, r in parents]
-            )
+            parents = [(world, rank) for world, rank in self._parents]
+            group = recorder.comms.world.group
+            recorder.comms.join(mpi.Comm.Get_parent(), "Spawn", self._world, group, parents)
         self._overhead = calibrate(recorder, self._stem)
         interpose.interpose(mpi, recorder)
         self._follow_pickle(mpi, recorder)
         regions.listen(recorder)
         atexit.register(self.finish)
         recorder.restart()
+
+    def _together(self, mpi: Any, step: Callable[[Any], None]) -> None:
+        """Take a step on all ranks, or fail on all of them if one cannot."""
+        fault = None
+        try:
+            step(mpi)
+        except OSError as error:
+            fault = f"{self._assignment.target}: trace must be writable, got {error.strerror or error}"
+        except RecordError as error:
+            fault = str(error)
+        faults = [each for each in mpi.COMM_WORLD.allgather(fault) if each is not None]
+        if faults:
+            self._unmake_folder()
+            raise RecordError(faults[0])
+
+    def _make_folder(self, mpi: Any) -> None:
+        if mpi.COMM_WORLD.Get_rank() == 0:
+            clear_target(self._assignment.target)
+            self._folder.mkdir(parents=True)
+            self._made = True
+
+    def _unmake_folder(self) -> None:
+        if self._made:  # and never a folder that was refused
+            shutil.rmtree(self._assignment.target, ignore_errors=True)
 
     def _follow_pickle(self, mpi: Any, recorder: Recorder) -> None:
         plain = mpi.Pickle.__init__
@@ -122,33 +145,14 @@ class Session:
 
         interpose.replace(mpi.Pickle, "__init__", set_up)
 
-    def _origin(self) -> tuple[str, list[Identity]]:
-        if self._assignment.child is None:
-            return FIRST_WORLD, []
-        paper = json.loads(self._assignment.child.read_text())
-        return paper["world"], paper["parents"]
-
-    def _prepare_folder(self, mpi: Any, *, first: bool) -> None:
-        """Empty the target once, and let all ranks know that it is ready or why it is not."""
-        fault = None
-        if first:
-            try:
-                clear_target(self._assignment.target)
-                self._folder.mkdir(parents=True)
-            except OSError as error:
-                fault = f"{self._assignment.target}: trace must be writable, got {error.strerror or error}"
-            except RecordError as error:
-                fault = str(error)
-        fault = mpi.COMM_WORLD.bcast(fault)
-        if fault is not None:
-            raise RecordError(fault)
-
-    def _introduce(self, recorder: Recorder) -> None:
-        mpi = recorder.mpi
+    def _introduce(self, mpi: Any) -> None:
+        self._world, self._parents = self._origin()
+        world = mpi.COMM_WORLD
+        self._stem = self._folder / f"{self._world}-r{world.Get_rank():05d}"
         facts = {
-            "world": recorder.comms.world_key,
-            "rank": recorder.comms.world.rank,
-            "size": len(recorder.comms.world.group),
+            "world": self._world,
+            "rank": world.Get_rank(),
+            "size": world.Get_size(),
             "host": socket.gethostname(),
             "process": os.getpid(),
             "started": time.time_ns(),
@@ -164,6 +168,12 @@ class Session:
         }
         self._described = json.dumps(facts).encode() + b" " * _ROOM
         self._stem.with_suffix(".json").write_bytes(self._described)
+
+    def _origin(self) -> tuple[str, list[Identity]]:
+        if self._assignment.child is None:
+            return FIRST_WORLD, []
+        paper = json.loads(self._assignment.child.read_text())
+        return paper["world"], paper["parents"]
 
     def fail(self, why: str) -> None:
         """Say in the trace why this rank did not end well; needs no room on the disk."""

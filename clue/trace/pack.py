@@ -56,6 +56,8 @@ class Part:
 
     def rows(self) -> npt.NDArray[np.void]:
         """Return its rows, those never written left out."""
+        if not self.file(".rows").exists():
+            return np.zeros(0, dtype=_LAYOUT)
         rows = np.fromfile(self.file(".rows"), dtype=_LAYOUT)
         written = rows["op"] != 0
         return rows if written.all() else rows[: int(np.argmin(written))]

@@ -112,6 +112,22 @@ def test_full_disk_lets_the_program_finish(program: Write, tmp_path: Path, capfd
     assert said.count("the program ended") == 2
 
 
+def test_disk_without_any_room_stops_all_ranks(program: Write, tmp_path: Path) -> None:
+    """If one rank cannot even begin its files, none starts the program."""
+    text = """
+import errno, os, pathlib
+write = pathlib.Path.write_bytes
+def full(path, data):
+    if path.name.endswith("r00001.json"):
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+    return write(path, data)
+pathlib.Path.write_bytes = full
+"""
+    message = _fails(program("print('started')", preamble=text + "from mpi4py import MPI\n"), tmp_path)
+    assert "got exit status 1 before that: nothing was recorded" in message
+    assert not (tmp_path / "x.clue").exists()
+
+
 def test_missing_program(tmp_path: Path) -> None:
     """A program that does not exist, or no ranks, is bad usage."""
     with pytest.raises(UsageError, match=r"nowhere\.py: program must exist, got no such file"):
