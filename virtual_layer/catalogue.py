@@ -21,9 +21,7 @@ from virtual_layer.meaning import making as k
 from virtual_layer.meaning import messages as m
 from virtual_layer.meaning import objects as o
 
-_SYNC, _BUFFERED, _READY, _PICKLED = (
-    int(flag) for flag in (Flag.SYNCHRONOUS, Flag.BUFFERED, Flag.READY, Flag.PICKLED)
-)
+_SYNC, _BUFFERED, _READY, _PICKLED = (int(flag) for flag in (Flag.SYNCHRONOUS, Flag.BUFFERED, Flag.READY, Flag.PICKLED))
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,7 +18,14 @@ from clue.report.plots.breakdown import draw_breakdown, mean_parts, split_panels
 from clue.report.plots.communication import MOST_CELLS, draw_communication, pool
 from clue.report.plots.delays import MOST_PANELS, delays, draw_delays, message_sizes
 from clue.report.plots.ranking import draw_ranking, ordered, score_parts
-from clue.report.plots.scaling import Series, draw_performance, draw_speedup, speedups
+from clue.report.plots.scaling import (
+    Series,
+    draw_common_speedup,
+    draw_performance,
+    draw_speedup,
+    slowest_start,
+    speedups,
+)
 from clue.report.plots.timeline import COLUMNS, MOST_ROWS, cover, draw_timeline, paint, split_layers
 from clue.result import SEGMENT, Activity, Result, Timeline, Traffic
 from tests.report.cases import by_makespan, machine, many_ranks, ranking, result, timeline, workload
@@ -291,3 +298,13 @@ def test_long_names_are_broken_and_cut() -> None:
     assert style.wrap("one two three", 4) == "one\ntwo\nthre…"
     assert style.wrap("short") == "short"
     assert style.wrap("") == ""
+
+
+def test_speedup_of_a_ranking_is_over_one_start_for_all() -> None:
+    """Among the series that start at the fewest processors, the slowest there is what all are measured against."""
+    slow, fast, late = Series("slow", ((1, 8.0), (2, 4.0))), Series("fast", ((1, 4.0),)), Series("late", ((4, 9.0),))
+    assert slowest_start([late, fast, slow]) is slow
+    (axes,) = draw_common_speedup([slow, fast, late], "").axes
+    lines = {line.get_label(): list(line.get_ydata()) for line in axes.get_lines()}
+    assert (lines["slow"], lines["fast"], lines["late"]) == ([1.0, 2.0], [2.0], [8 / 9])
+    assert "of slow" in axes.get_ylabel()

@@ -74,7 +74,7 @@ def test_a_full_disk_is_told_and_leaves_nothing(tmp_path: Path, monkeypatch: pyt
         raise OSError(errno.ENOSPC, "No space left on device")
 
     monkeypatch.setattr(np, "save", full)
-    with pytest.raises(TraceError, match="x.clue: trace could not be written: No space left on device"):
+    with pytest.raises(TraceError, match=r"x\.clue: trace could not be written: No space left on device"):
         example().build().save(tmp_path / "x.clue")
     assert list(tmp_path.iterdir()) == []
 

@@ -156,10 +156,7 @@ def test_waits_name_the_requests_completed(nonblocking: Trace) -> None:
     """Every request is completed by exactly one wait; a test that finds nothing is a poll."""
     for rank in (0, 1):
         done = [
-            serial
-            for row in calls(nonblocking, rank)
-            if row.op is Op.WAIT
-            for serial in (row.extras or (row.request,))
+            serial for row in calls(nonblocking, rank) if row.op is Op.WAIT for serial in (row.extras or (row.request,))
         ]
         assert len(done) == len(set(done))
         made = {row.request for row in calls(nonblocking, rank) if row.op in (Op.ISEND, Op.IRECV, Op.MPROBE)}

@@ -172,9 +172,6 @@ def neighbors(comm: Communicator, handle: Any) -> tuple[list[int], list[int]]:
     return comm.neighbors
 
 
-
-
-
 def blocking(read: Reader) -> Describe:
     """Describe a blocking collective."""
 
@@ -231,9 +228,7 @@ def prepared(read: Reader) -> Describe:
     return describe
 
 
-def emit(
-    recorder: Recorder, comm: Communicator, share: Share, flags: int = 0, request: int = NO_REQUEST
-) -> None:
+def emit(recorder: Recorder, comm: Communicator, share: Share, flags: int = 0, request: int = NO_REQUEST) -> None:
     """Write a collective."""
     op, root, nbytes, listed = share
     recorder.emit(op, comm.index, root, 0, nbytes, flags, request, listed)

@@ -199,9 +199,7 @@ def cancel(recorder: Recorder, _result: Any, _args: Arguments, _kwargs: Keywords
         pending.cancelled = True
 
 
-def free_request(
-    recorder: Recorder, _result: Any, args: Arguments, _kwargs: Keywords, pending: Pending | None
-) -> None:
+def free_request(recorder: Recorder, _result: Any, args: Arguments, _kwargs: Keywords, pending: Pending | None) -> None:
     """Describe Free of a request: nobody waits for it any more."""
     recorder.emit(Op.LOCAL)
     if pending is not None:

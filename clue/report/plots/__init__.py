@@ -48,7 +48,7 @@ def plot_ranking(ranking: Ranking, folder: Path) -> list[Path]:
     """
     from clue.report.plots.breakdown import draw_breakdown  # noqa: PLC0415 - matplotlib
     from clue.report.plots.ranking import draw_ranking  # noqa: PLC0415
-    from clue.report.plots.scaling import draw_speedup, scaling_of  # noqa: PLC0415
+    from clue.report.plots.scaling import draw_common_speedup, scaling_of  # noqa: PLC0415
     from clue.report.plots.style import save  # noqa: PLC0415
 
     written = [save(draw_ranking(ranking), folder, "ranking.png")]
@@ -56,7 +56,7 @@ def plot_ranking(ranking: Ranking, folder: Path) -> list[Path]:
         written.append(save(draw_breakdown(ranking), folder, "breakdown.png"))
     for workload, series in scaling_of(ranking).items():
         title = f"{ranking.scenario}: {workload}, one instance"
-        written.append(save(draw_speedup(series, title), folder, f"speedup-{_file_name(workload)}.png"))
+        written.append(save(draw_common_speedup(series, title), folder, f"speedup-{_file_name(workload)}.png"))
     return written
 
 

@@ -46,15 +46,35 @@ def speedups(series: Series) -> list[tuple[int, float]]:
     return [(processors, fewest * longest / makespan) for processors, makespan in series.points]
 
 
+def slowest_start(series: Sequence[Series]) -> Series:
+    """Return the series to measure all against: among those that start at the fewest processors, the slowest there."""
+    return max(series, key=lambda each: (-each.points[0][0], each.points[0][1]))
+
+
 def draw_speedup(series: Sequence[Series], title: str) -> Figure:
-    """Draw speed-up from makespans, with the ideal line."""
+    """Draw speed-up from makespans, with the ideal line, each machine over itself."""
+    fewest = {each.points[0][0] for each in series}
+    against = "one processor" if fewest == {1} else "the fewest processors measured, taken as ideal"
+    return _draw_speedups(series, [speedups(each) for each in series], f"speed-up over {against}", title)
+
+
+def draw_common_speedup(series: Sequence[Series], title: str) -> Figure:
+    """Draw speed-up from makespans over the same start for all, so that a faster machine stands higher."""
+    start = slowest_start(series)
+    fewest, longest = start.points[0]
+    lines = [[(n, fewest * longest / makespan) for n, makespan in each.points] for each in series]
+    on = "one processor" if fewest == 1 else f"{fewest} processors, taken as ideal,"
+    return _draw_speedups(series, lines, f"speed-up over {on} of {style.wrap(start.name)}", title)
+
+
+def _draw_speedups(
+    series: Sequence[Series], lines: Sequence[Sequence[tuple[int, float]]], label: str, title: str
+) -> Figure:
     drawn, axes = _start(title)
     most = max(processors for each in series for processors, _ in each.points)
     axes.plot([1, most], [1, most], color=style.INK, linewidth=1, linestyle=(0, (4, 3)), label="ideal")
-    _draw_lines(axes, series, [speedups(each) for each in series])
-    fewest = {each.points[0][0] for each in series}
-    against = "one processor" if fewest == {1} else "the fewest processors measured, taken as ideal"
-    style.finish_axes(axes, "processors", f"speed-up over {against}", grid="both")
+    _draw_lines(axes, series, lines)
+    style.finish_axes(axes, "processors", label, grid="both")
     return _finish(drawn, axes)
 
 
