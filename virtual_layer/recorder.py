@@ -63,6 +63,7 @@ class Recorder:
         self.flops: dict[int, float] = {}
         self.lock = RLock()
         self.inside: set[int] = set()
+        self.new_status = mpi.Status
         self.rows = RowFile(stem.with_suffix(".rows"))
         self._extras = ExtraFile(stem.with_suffix(".extras"))
         self._stack: list[int] = []

@@ -18,11 +18,15 @@ class Pending:
         rows: Its rows, those to be marked if it is cancelled.
         wildcard: Row of the receive whose partner is not known yet, or -1.
         flags: Flags of that row.
+        curious: Whether its completion must be looked at: for what it matched, or whether it was cancelled.
         start: For a persistent request, what writes the rows of a start; returns the serials.
         active: Whether a persistent request is started.
     """
 
-    __slots__ = ("active", "cancelled", "flags", "handle", "rows", "serials", "start", "wildcard")
+    # Class attributes, because most requests never change them and every one of them costs time to make.
+    cancelled = False
+    active = True
+    start: Callable[[Pending], None] | None = None
 
     def __init__(
         self, handle: int, serials: tuple[int, ...], rows: tuple[int, ...] = (), wildcard: int = -1, flags: int = 0
@@ -32,14 +36,7 @@ class Pending:
         self.rows = rows
         self.wildcard = wildcard
         self.flags = flags
-        self.cancelled = False
-        self.active = True
-        self.start: Callable[[Pending], None] | None = None
-
-    @property
-    def curious(self) -> bool:
-        """Whether its completion must be looked at: for what a receive matched, or whether it was cancelled."""
-        return self.wildcard >= 0 or self.cancelled
+        self.curious = wildcard >= 0
 
 
 class Requests:
@@ -63,16 +60,15 @@ class Requests:
     def find(self, request: Any) -> Pending | None:
         """Return what is known of a request object, or ``None`` if it is null or never seen."""
         pending = self._pending.get(id(request))
-        handle = request.handle
-        if pending is not None and pending.handle == handle:
+        if pending is not None and pending.handle == request.handle:
             return pending
-        return self._find_copy(handle) if request else None
+        return self._find_copy(request.handle) if request else None
 
     def forget(self, request: Any, pending: Pending) -> None:
         """Drop a completed request; a persistent one rests until its next start."""
         if pending.start is not None:
             pending.active = False
-        else:
+        elif self._pending.pop(id(request), None) is not pending:
             self.remove(request, pending)
 
     def __iter__(self) -> Iterator[Pending]:

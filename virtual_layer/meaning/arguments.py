@@ -103,6 +103,8 @@ def _parts(mpi: Any, message: Sequence[Any], *, vector: bool = False) -> tuple[A
 
 
 def _length(mpi: Any, buffer: Any) -> int:
+    if type(buffer) is bytearray or type(buffer) is bytes:
+        return len(buffer)
     length = getattr(buffer, "nbytes", None)
     if type(length) is int:
         return int(length)

@@ -22,26 +22,26 @@ def ask_one(recorder: Recorder, args: Arguments, kwargs: Keywords) -> tuple[Argu
     pending = recorder.requests.find(args[0])
     status = _STATUS(args, kwargs)
     if status is None and pending is not None and pending.curious:
-        status = recorder.mpi.Status()
+        status = recorder.new_status()
         args, kwargs = put(args, kwargs, 1, "status", status)
     return args, kwargs, (pending, status)
 
 
 def ask_any(recorder: Recorder, args: Arguments, kwargs: Keywords) -> tuple[Arguments, Keywords, Any]:
     """Look requests up before one of them completes."""
-    args, kwargs, asked = _look_up(recorder, args, kwargs)
+    asked, curious = _look_up(recorder, args, kwargs)
     status = _ANY_STATUS(args, kwargs)
-    if status is None and _curious(asked):
-        status = recorder.mpi.Status()
+    if status is None and curious:
+        status = recorder.new_status()
         args, kwargs = put(args, kwargs, 2, "status", status)
     return args, kwargs, (asked, status)
 
 
 def ask_all(recorder: Recorder, args: Arguments, kwargs: Keywords) -> tuple[Arguments, Keywords, Any]:
     """Look requests up before some or all of them complete; mpi4py fills an empty list of statuses."""
-    args, kwargs, asked = _look_up(recorder, args, kwargs)
+    asked, curious = _look_up(recorder, args, kwargs)
     statuses = _STATUSES(args, kwargs)
-    if statuses is None and _curious(asked):
+    if statuses is None and curious:
         statuses = []
         args, kwargs = put(args, kwargs, 2, "statuses", statuses)
     return args, kwargs, (asked, statuses)
@@ -61,16 +61,17 @@ def unpickling(ask: Prepare, describe: Describe) -> tuple[Prepare, Describe]:
     return prepare, describe_and_charge
 
 
-def _look_up(recorder: Recorder, args: Arguments, kwargs: Keywords) -> tuple[Arguments, Keywords, Asked]:
-    requests = _REQUESTS(args, kwargs)
-    try:
-        return args, kwargs, [(each, recorder.requests.find(each)) for each in requests]
-    except (TypeError, AttributeError):  # the call itself will say what is wrong
-        return args, kwargs, []
-
-
-def _curious(asked: Asked) -> bool:
-    return any(pending is not None and pending.curious for _, pending in asked)
+def _look_up(recorder: Recorder, args: Arguments, kwargs: Keywords) -> tuple[Asked, bool]:
+    """Return the requests with what is known of them, and whether any completion must be looked at."""
+    find = recorder.requests.find
+    asked: Asked = []
+    curious = False
+    for request in _REQUESTS(args, kwargs):
+        pending = find(request)
+        asked.append((request, pending))
+        if pending is not None and pending.curious:
+            curious = True
+    return asked, curious
 
 
 def wait(recorder: Recorder, result: Any, args: Arguments, _kwargs: Keywords, memo: Any) -> None:
@@ -183,7 +184,7 @@ def _start(recorder: Recorder, requests: Sequence[Any]) -> None:
         if pending is None or pending.start is None:
             recorder.other()
         else:
-            pending.active, pending.cancelled = True, False
+            pending.active, pending.cancelled, pending.curious = True, False, False
             pending.start(pending)
 
 
@@ -196,7 +197,7 @@ def cancel(recorder: Recorder, _result: Any, _args: Arguments, _kwargs: Keywords
     """Describe Cancel: whether it succeeded is seen at completion."""
     recorder.emit(Op.LOCAL)
     if pending is not None:
-        pending.cancelled = True
+        pending.cancelled = pending.curious = True
 
 
 def free_request(recorder: Recorder, _result: Any, args: Arguments, _kwargs: Keywords, pending: Pending | None) -> None:

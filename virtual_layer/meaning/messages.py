@@ -95,7 +95,7 @@ class Selection:
         if wanted[2]:
             status = self.status(args, kwargs)
             if status is None:
-                status = recorder.mpi.Status()
+                status = recorder.new_status()
                 args, kwargs = put(args, kwargs, self.status_place, "status", status)
         return args, kwargs, (*wanted, status)
 
@@ -287,7 +287,7 @@ def recv_init(recorder: Recorder, result: Any, args: Arguments, kwargs: Keywords
         flags = wild | comm.flags | _PERSISTENT
         row = recorder.emit(Op.IRECV, comm.index, source, tag, 0, flags, serial)
         pending.serials, pending.rows, pending.flags = (serial,), (row,), flags
-        pending.wildcard = row if wild else -1
+        pending.wildcard, pending.curious = (row, True) if wild else (-1, False)
 
     persistent(recorder, result, start if comm.known else None)
 
