@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
+import signal
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor, as_completed
 from concurrent.futures.process import BrokenProcessPool
@@ -107,7 +108,13 @@ def _try_side_by_side(
     options: Sequence[Option], attempt: Callable[..., Trial], progress: Progress, workers: int
 ) -> dict[str, Trial]:
     # Fresh processes, not forked ones: whoever calls may have threads (a progress display has).
-    with ProcessPoolExecutor(min(workers, len(options)), get_context("spawn")) as executor:
+    # Ctrl-C ends them at once and without a word; what there is to say is said here.
+    with ProcessPoolExecutor(
+        min(workers, len(options)),
+        get_context("spawn"),
+        initializer=signal.signal,
+        initargs=(signal.SIGINT, signal.SIG_DFL),
+    ) as executor:
         try:
             pending = [executor.submit(attempt, option) for option in options]
             for i, _ in enumerate(as_completed(pending)):
