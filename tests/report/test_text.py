@@ -14,6 +14,7 @@ from clue.machine import Machine
 from clue.purchase import Kernel, Option, Program, Scenario, Workload
 from clue.report.text import machine_text, ranking_text, result_text, scenario_text, trace_text, warnings_text
 from clue.result import Result
+from clue.trace import TraceBuilder
 from tests.report.cases import BUDGET, by_makespan, machine, many_ranks, ranking, result, trace
 
 
@@ -184,3 +185,15 @@ def test_packages_are_light_until_used() -> None:
     heavy = "{'rich', 'numpy', 'matplotlib'} & set(sys.modules)"
     script = f"import sys, clue.report.text, clue.report.document, clue.report.plots; sys.exit(bool({heavy}))"
     assert subprocess.run([sys.executable, "-c", script], check=False).returncode == 0
+
+
+def test_trace_tells_what_recording_cost() -> None:
+    """Two ops at 5 us on a rank of 1 ms are 1 % of its run time; the rank with one op has less."""
+    builder = TraceBuilder(2)
+    builder[0].send(1, 8)
+    builder[0].send(1, 8)
+    builder[1].recv(0)
+    built = builder.build()
+    heads = tuple(replace(each, wall=1e-3) for each in built.head.rank_heads)
+    costly = replace(built, head=replace(built.head, overhead=5e-6, rank_heads=heads))
+    assert "5 us a call, at most 1.00% of the run time" in rendered(trace_text(costly))

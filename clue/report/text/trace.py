@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import TYPE_CHECKING
 
 from clue.report.text.table import NONE, add_row, facts, heading, stack, table
@@ -51,9 +52,20 @@ def _making(trace: Trace) -> Table:
             ("Python", head.python),
             ("clock", head.clock),
             ("settings", ", ".join(f"{name}={value}" for name, value in head.settings.items())),
-            ("overhead", f"{format_time(head.overhead)} a call" if head.overhead else ""),
+            ("overhead", _overhead(trace)),
         )
     )
+
+
+def _overhead(trace: Trace) -> str:
+    """Say what recording cost: measured per call, and from that the largest share of a rank's time."""
+    head = trace.head
+    if not head.overhead:
+        return ""
+    walls = [each.wall for each in head.rank_heads]
+    ops = [after - before for before, after in pairwise(head.offsets)]
+    share = max((n * head.overhead / wall for n, wall in zip(ops, walls, strict=True) if wall > 0), default=0.0)
+    return f"{format_time(head.overhead)} a call, at most {share:.2%} of the run time"
 
 
 def _calls(calls: tuple[CallProfile, ...]) -> Table | None:
