@@ -16,7 +16,7 @@ import numpy.typing as npt
 from clue.collectives import Collective
 from clue.errors import ReplayError
 from clue.result import Unmodelled
-from clue.trace import COLLECTIVES, PROC_NULL, Flag, Op, Ops, Trace
+from clue.trace import ANY, COLLECTIVES, PROC_NULL, Flag, Op, Ops, Trace
 
 
 class Row(NamedTuple):
@@ -42,7 +42,7 @@ class Row(NamedTuple):
 #: Ops with the sizes of a regular collective that become irregular ones when ranks contribute differently.
 _IRREGULAR = {Op.GATHER: "gatherv", Op.SCATTER: "scatterv", Op.ALLGATHER: "allgatherv"}
 _UNIFORM = {Op.BARRIER, Op.BCAST, Op.REDUCE, Op.ALLREDUCE, Op.SCAN, Op.EXSCAN, Op.ALLTOALL, Op.COMM}
-_ANY_SOURCE = int(Flag.ANY_SOURCE)
+_ANY_SOURCE, _CANCELLED = int(Flag.ANY_SOURCE), int(Flag.CANCELLED)
 #: What the constructor of a communicator is costed as: an agreement on a context, an allreduce of 8 B.
 _CONSTRUCTOR_BYTES = 8
 
@@ -60,6 +60,7 @@ class Program:
         cpu_by_region: CPU seconds of each rank in each region, shape (ranks, regions).
         host_speeds: flop/s at which the recording host ran each region whose program declares its operations.
         unmodelled: Calls that are left out.
+        unresolved: Number of receives and probes that do not say what they matched; they are left out.
         failed_polls: Number of Test and probe calls that found nothing.
         processor: The recording host's processor.
         notes: What the recorder says about the trace.
@@ -73,6 +74,7 @@ class Program:
     cpu_by_region: tuple[tuple[float, ...], ...]
     host_speeds: Mapping[str, float]
     unmodelled: tuple[Unmodelled, ...]
+    unresolved: int
     failed_polls: int
     processor: str
     notes: tuple[str, ...]
@@ -104,6 +106,7 @@ def compile_program(trace: Trace) -> Program:
         cpu_by_region=tuple(_cpu_by_region(ops, len(trace.head.regions)) for ops in ranks),
         host_speeds={region: flops / cpu for region, (flops, cpu) in trace.flops().items() if cpu > 0},
         unmodelled=_unmodelled(trace),
+        unresolved=int(_unresolved(trace.ops).sum()),
         failed_polls=int((trace.ops.op == Op.POLL).sum()),
         processor=trace.head.processor,
         notes=tuple(trace.head.notes),
@@ -141,6 +144,15 @@ def _decode(trace: Trace, ops: Ops) -> list[Row]:
     return list(map(Row._make, zip(*columns, strict=True)))
 
 
+def _unresolved(ops: Ops) -> npt.NDArray[np.bool_]:
+    """Find receives and probes whose source or tag the recorder could not learn (the MPI library did not tell)."""
+    receives: npt.NDArray[np.bool_] = np.isin(ops.op, [Op.RECV, Op.IRECV, Op.PROBE, Op.MPROBE]) & (
+        ops.flags & _CANCELLED == 0
+    )
+    unknown: npt.NDArray[np.bool_] = (ops.peer == ANY) | ((ops.tag == ANY) & (ops.peer != PROC_NULL))
+    return receives & unknown
+
+
 def _translate(trace: Trace, ops: Ops) -> npt.NDArray[np.int64]:
     """Turn ranks within communicators into ranks of the trace."""
     reach = [c.group if c.remote is None else c.remote for c in trace.head.communicators]
@@ -150,7 +162,7 @@ def _translate(trace: Trace, ops: Ops) -> npt.NDArray[np.int64]:
     if not len(peers):
         return peers
     at = np.minimum(starts[ops.comm] + np.maximum(peers, 0), len(table) - 1)
-    return np.where(peers < 0, peers, table[at])
+    return np.where(_unresolved(ops), PROC_NULL, np.where(peers < 0, peers, table[at]))
 
 
 def _unmodelled(trace: Trace) -> tuple[Unmodelled, ...]:

@@ -124,6 +124,11 @@ def _warnings(simulation: Simulation, program: Program, engine: str) -> Iterator
             f"{program.name}: {each.call} is not modelled: {each.count} calls that took "
             f"{format_time(each.seconds)} when recorded are left out"
         )
+    if program.unresolved:
+        yield (
+            f"{program.name}: {program.unresolved} receives or probes do not say what they matched "
+            "(the MPI library did not tell); they are left out"
+        )
     if program.failed_polls:
         yield (
             f"{program.name}: {program.failed_polls} Test or probe calls found nothing when recorded; "

@@ -6,7 +6,7 @@ import pytest
 
 from clue.kernel import simulate
 from clue.machine import Curve, Link, Machine, Network, NodeType
-from clue.trace import PROC_NULL, Flag, Op, TraceBuilder
+from clue.trace import ANY, PROC_NULL, Flag, Op, TraceBuilder
 from tests.kernel.cases import ANSWER, LINK, LOCAL_LINK, RECEIVE, SEND, machine, sending, transmission
 
 
@@ -306,3 +306,14 @@ def test_unmodelled_calls_are_named_counted_and_timed() -> None:
     (left_out,) = result.unmodelled
     assert (left_out.call, left_out.count, left_out.seconds) == ("Win.Put", 2, pytest.approx(0.75))
     assert any("Win.Put is not modelled" in warning for warning in result.warnings)
+
+
+def test_receive_that_does_not_say_what_it_matched_is_left_out_and_told() -> None:
+    """Some libraries give no status for a wildcard Isendrecv: the result warns of the receive and of its message."""
+    trace = TraceBuilder(2)
+    trace[0].send(1, 0)
+    trace[1].wait(trace[1].irecv(ANY, tag=ANY, flags=Flag.ANY_SOURCE | Flag.ANY_TAG))
+    result = simulate(trace.build(), machine())
+    assert result.ranks[1].finish == 0.0
+    assert any("1 receives or probes do not say what they matched" in warning for warning in result.warnings)
+    assert any("1 messages were sent and never received" in warning for warning in result.warnings)
