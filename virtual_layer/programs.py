@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import importlib.util
-import os
 import runpy
 import sys
 from collections.abc import Callable, Mapping, Sequence
@@ -98,8 +97,3 @@ def _abort_at_exit() -> None:
     mpi = sys.modules.get("mpi4py.MPI")
     if mpi is not None and hasattr(mpi, "_set_abort_status"):
         mpi._set_abort_status(1)
-
-
-def environment_with(changes: Mapping[str, str]) -> dict[str, str]:
-    """Return this process's environment with changes."""
-    return {**os.environ, **changes}

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from clue.cli.terminal import say, show, show_json
+from clue.cli.terminal import plots_folder, say, show, show_json
 from clue.config import SimulationConfig, load_any
 from clue.errors import UsageError
 from clue.machine import Machine
@@ -74,6 +74,4 @@ def _show_machine(machine: Machine, arguments: argparse.Namespace) -> None:
     if arguments.plots is not None:
         from clue.report.plots import plot_machine  # noqa: PLC0415 - matplotlib takes a second
 
-        folder = Path(arguments.plots)
-        folder.mkdir(parents=True, exist_ok=True)
-        say([f"wrote {plot_machine(machine, folder)}"])
+        say([f"wrote {plot_machine(machine, plots_folder(arguments.plots))}"])

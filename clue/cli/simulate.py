@@ -7,11 +7,11 @@ import os
 from dataclasses import replace
 from pathlib import Path
 
-from clue.cli.terminal import progress, say, show, show_json
+from clue.cli.terminal import plots_folder, progress, say, show, show_json
 from clue.cli.traces import trace_source
 from clue.config import SimulationConfig, load_config
 from clue.errors import UsageError
-from clue.kernel import simulate
+from clue.kernel import NO_FAST_ENGINE, simulate
 from clue.machine import Machine
 from clue.purchase import Ranking, Scenario, TraceSource, rank_options
 from clue.report.document import ranking_document, result_document
@@ -42,7 +42,7 @@ def _compare(scenario: Scenario, arguments: argparse.Namespace) -> None:
         )
         plots = _plot(ranking, arguments)
     if arguments.engine == "fast":
-        ranking = _without_fast_engine(ranking)
+        ranking = replace(ranking, warnings=(NO_FAST_ENGINE, *ranking.warnings))
     if arguments.json:
         say(ranking.warnings, prefix="clue: warning: ")
         show_json(ranking_document(ranking))
@@ -51,25 +51,12 @@ def _compare(scenario: Scenario, arguments: argparse.Namespace) -> None:
     say([f"wrote {path}" for path in plots])
 
 
-def _without_fast_engine(ranking: Ranking) -> Ranking:
-    told = "engine: there is no fast engine yet; the reference engine computed this"
-    return replace(ranking, warnings=(told, *ranking.warnings))
-
-
 def _plot(ranking: Ranking, arguments: argparse.Namespace) -> list[Path]:
     if arguments.plots is None:
         return []
     from clue.report.plots import plot_ranking  # noqa: PLC0415 - matplotlib takes a second
 
-    return plot_ranking(ranking, _folder(arguments))
-
-
-def _folder(arguments: argparse.Namespace) -> Path:
-    folder = Path(arguments.plots)
-    if folder.exists() and not folder.is_dir():
-        raise UsageError(f"{folder}: plots must go to a folder, got a file")
-    folder.mkdir(parents=True, exist_ok=True)
-    return folder
+    return plot_ranking(ranking, plots_folder(arguments.plots))
 
 
 def _simulate(config: SimulationConfig, arguments: argparse.Namespace) -> None:
@@ -98,7 +85,7 @@ def _plot_result(result: Result, machine: Machine, title: str, arguments: argpar
         return []
     from clue.report.plots import plot_machine, plot_result  # noqa: PLC0415 - matplotlib takes a second
 
-    folder = _folder(arguments)
+    folder = plots_folder(arguments.plots)
     return [*plot_result(result, folder, title), plot_machine(machine, folder)]
 
 

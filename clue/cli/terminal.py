@@ -1,4 +1,4 @@
-"""What goes to the terminal: results to standard output, progress and warnings to standard error."""
+"""Where output goes: results to standard output, progress and warnings to standard error, pictures to a folder."""
 
 from __future__ import annotations
 
@@ -6,9 +6,12 @@ import json
 import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Protocol
 
 from rich.console import Console, RenderableType
+
+from clue.errors import UsageError
 
 #: Tables keep this width where there is no terminal to measure.
 _WIDTH_WITHOUT_TERMINAL = 120
@@ -38,6 +41,19 @@ def say(lines: Sequence[str], prefix: str = "") -> None:
     """Print lines to standard error."""
     for line in lines:
         print(f"{prefix}{line}", file=sys.stderr)
+
+
+def plots_folder(name: str) -> Path:
+    """Return the folder that pictures go to, made if need be.
+
+    Raises:
+        UsageError: If there is a file of that name.
+    """
+    folder = Path(name)
+    if folder.exists() and not folder.is_dir():
+        raise UsageError(f"{folder}: plots must go to a folder, got a file")
+    folder.mkdir(parents=True, exist_ok=True)
+    return folder
 
 
 def _silent(what: str, done: int = 0, total: int = 0) -> None:

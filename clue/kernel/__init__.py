@@ -2,6 +2,6 @@
 
 from clue.kernel.bounds import computation_bound
 from clue.kernel.program import Program, compile_program
-from clue.kernel.simulate import ENGINES, simulate
+from clue.kernel.simulate import ENGINES, NO_FAST_ENGINE, simulate
 
-__all__ = ["ENGINES", "Program", "compile_program", "computation_bound", "simulate"]
+__all__ = ["ENGINES", "NO_FAST_ENGINE", "Program", "compile_program", "computation_bound", "simulate"]

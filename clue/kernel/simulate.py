@@ -16,6 +16,8 @@ from clue.trace import Trace
 from clue.units import format_time
 
 ENGINES = ("reference", "fast")
+#: The warning of a result that was asked of the fast engine.
+NO_FAST_ENGINE = "engine: there is no fast engine yet; the reference engine computed this"
 
 
 def simulate(
@@ -116,7 +118,7 @@ def _warnings(simulation: Simulation, program: Program, engine: str) -> Iterator
     """Say what a reader must know beside the figures."""
     machine = simulation.machine
     if engine == "fast":
-        yield "engine: there is no fast engine yet; the reference engine computed this"
+        yield NO_FAST_ENGINE
     yield from (f"{machine.name}: {note}" for note in machine.notes)
     yield from (f"{program.name}: {note}" for note in program.notes)
     for each in program.unmodelled:
