@@ -28,7 +28,7 @@ from clue.config.schema import (
     WithinForm,
 )
 from clue.config.sources import Source, read_source
-from clue.machine import AlgorithmChoice, Contention, Curve, Link, Machine, Network, NodeType, Waiting
+from clue.machine import AlgorithmChoice, Curve, FactorTable, Link, Machine, Network, NodeType, Waiting
 from clue.units import Money
 
 #: What stands for any other region, or any other key, in a table of the file.
@@ -164,7 +164,7 @@ def _network(form: NetworkForm) -> Network:
         within_node=within,
         pairs=pairs,
         within={pair.within: _varied(within, pair) for pair in form.pairs if isinstance(pair, WithinForm)},
-        contention=Contention(tuple(form.contention.items())) if form.contention else None,
+        contention=FactorTable(tuple(form.contention.items())) if form.contention else None,
         collectives={name: _algorithms(choice) for name, choice in form.collectives.choices.items()},
         collective_library=form.collectives.library,
     )

@@ -3,5 +3,15 @@
 from clue.kernel.bounds import computation_bound
 from clue.kernel.program import Program, compile_program
 from clue.kernel.simulate import ENGINES, NO_FAST_ENGINE, simulate
+from clue.kernel.sweep import Candidate, contention_free
 
-__all__ = ["ENGINES", "NO_FAST_ENGINE", "Program", "compile_program", "computation_bound", "simulate"]
+__all__ = [
+    "ENGINES",
+    "NO_FAST_ENGINE",
+    "Candidate",
+    "Program",
+    "compile_program",
+    "computation_bound",
+    "contention_free",
+    "simulate",
+]

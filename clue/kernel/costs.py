@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from typing import NamedTuple
 
 from clue.collectives import Collective, default_choice
-from clue.machine import Link, Machine, NodeType, Placement
+from clue.machine import FactorTable, Link, Machine, NodeType, Placement
 
 
 class MessageCost(NamedTuple):
@@ -114,7 +114,7 @@ class Costs:
     def contention(self, time: float, simultaneous: int) -> float:
         """Return the factor for so many communications under way at a time."""
         contention = self._epochs[self.epoch(time)].network.contention
-        return 1.0 if contention is None else contention.factor(simultaneous)
+        return contention.factor(simultaneous) if isinstance(contention, FactorTable) else 1.0
 
     def poll_delay(self, rank: int, time: float) -> float:
         """Return the time of a receive or probe call that names no partner."""

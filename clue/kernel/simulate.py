@@ -10,12 +10,12 @@ from clue.errors import UsageError
 from clue.kernel.observation import Observation
 from clue.kernel.program import Program, compile_program
 from clue.kernel.reference import Simulation
-from clue.machine import Machine, Placement
+from clue.machine import FactorTable, Machine, Placement
 from clue.result import SEGMENT, RankResult, Result, Timeline, Traffic
 from clue.trace import Trace
 from clue.units import format_time
 
-ENGINES = ("reference", "fast")
+ENGINES = ("auto", "reference", "fast")
 #: The warning of a result that was asked of the fast engine.
 NO_FAST_ENGINE = "engine: there is no fast engine yet; the reference engine computed this"
 
@@ -179,7 +179,7 @@ def _contention_warnings(simulation: Simulation) -> Iterator[str]:
             yield f"{machine.name}: no contention is stated, so simultaneous messages do not slow each other"
         return
     tables = [m.network.contention for m in (machine, *(changed for _, changed in machine.changes))]
-    stated = min(table.measured_up_to for table in tables if table is not None)
+    stated = min(table.measured_up_to for table in tables if isinstance(table, FactorTable))
     most = simulation.observation.most_simultaneous
     if most > stated:
         yield (

@@ -1,9 +1,9 @@
 """Virtual machines: what a cluster that exists only on paper is made of."""
 
+from clue.machine.contention import Contention, FactorTable, Flows, Ports
 from clue.machine.curve import Curve
 from clue.machine.machine import (
     AlgorithmChoice,
-    Contention,
     Link,
     Machine,
     Network,
@@ -11,15 +11,21 @@ from clue.machine.machine import (
     Placement,
     Waiting,
 )
+from clue.machine.topology import Switch, Topology
 
 __all__ = [
     "AlgorithmChoice",
     "Contention",
     "Curve",
+    "FactorTable",
+    "Flows",
     "Link",
     "Machine",
     "Network",
     "NodeType",
     "Placement",
+    "Ports",
+    "Switch",
+    "Topology",
     "Waiting",
 ]

@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from enum import Enum
 
 from clue.errors import UsageError
+from clue.machine.contention import Contention
 from clue.machine.curve import Curve
 from clue.units import Money
 
@@ -93,31 +94,6 @@ class Link:
 
 
 @dataclass(frozen=True, slots=True)
-class Contention:
-    """The paper's contention model (section 4.2): communication times grow with simultaneous communications.
-
-    Attributes:
-        factors: ``(n, factor)`` by rising n, the first n being 1. Linear between entries, constant beyond the last.
-    """
-
-    factors: tuple[tuple[int, float], ...]
-
-    def factor(self, simultaneous: int) -> float:
-        """Return the factor for so many communications under way, the new one included."""
-        low_n, low = self.factors[0]
-        for n, factor in self.factors:
-            if simultaneous < n:
-                return low + (factor - low) * (simultaneous - low_n) / (n - low_n)
-            low_n, low = n, factor
-        return low
-
-    @property
-    def measured_up_to(self) -> int:
-        """The largest number of simultaneous communications in the table."""
-        return self.factors[-1][0]
-
-
-@dataclass(frozen=True, slots=True)
 class AlgorithmChoice:
     """The algorithms of one collective by message size.
 
@@ -143,7 +119,7 @@ class Network:
         within_node: Link between ranks of one node.
         pairs: Links between different nodes of two types that differ from ``between_nodes``; keyed by both orders.
         within: Links within a node of one type that differ from ``within_node``.
-        contention: The contention table over communications between nodes, or ``None``.
+        contention: How communications between nodes slow each other down; ``None``: not at all.
         collectives: Chosen algorithms by collective name (``"allreduce"``); others follow ``collective_library``.
         collective_library: Whose default choices apply: ``"mpich"`` or ``"openmpi"``.
     """

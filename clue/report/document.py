@@ -11,8 +11,10 @@ import math
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
+from clue.machine import FactorTable
+
 if TYPE_CHECKING:
-    from clue.machine import Curve, Link, Machine, NodeType
+    from clue.machine import Curve, FactorTable, Link, Machine, NodeType
     from clue.purchase import Entry, Kernel, KernelOutcome, Ranking, Scenario, WorkloadOutcome
     from clue.result import Result
     from clue.trace import Trace
@@ -245,7 +247,9 @@ def machine_document(machine: Machine) -> Document:
                 "within_node": _link(network.within_node),
                 "pairs": [{"between": list(pair), **_link(link)} for pair, link in network.pairs.items()],
                 "within": {name: _link(link) for name, link in network.within.items()},
-                "contention": None if network.contention is None else [list(e) for e in network.contention.factors],
+                "contention": [list(e) for e in network.contention.factors]
+                if isinstance(network.contention, FactorTable)
+                else None,
                 "collectives": {
                     name: [{"up_to": up_to, "algorithm": algorithm} for up_to, algorithm in choice.thresholds]
                     for name, choice in network.collectives.items()

@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 from clue.config.machines import NO_WITHIN_NODE
 from clue.machine import (
     AlgorithmChoice,
-    Contention,
     Curve,
+    FactorTable,
     Link,
     Machine,
     Network,
@@ -128,7 +128,7 @@ def networks(draw: st.DrawFn, names: list[str]) -> tuple[Mapping[str, object], N
     if draw(st.booleans()):
         table = draw(st.dictionaries(st.integers(2, 99), st.floats(1, 9), max_size=3)) | {1: 1.0}
         written["contention"] = table
-        contention = Contention(tuple(sorted(table.items())))
+        contention = FactorTable(tuple(sorted(table.items())))
     collectives = {}
     if draw(st.booleans()):
         limit, size = draw(sizes())

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from clue.kernel import simulate
-from clue.machine import Contention
+from clue.machine import FactorTable
 from clue.trace import TraceBuilder
 from tests.kernel.cases import ANSWER, RECEIVE, SEND, TRANSMIT, machine, sending, transmission
 
@@ -14,7 +14,7 @@ FACTORS = {1: 1.0, 2: 1.5, 4: 2.5}
 
 def test_table_is_linear_between_entries_and_constant_beyond() -> None:
     """Factors of 1, 2, 3, 4 and 9 simultaneous communications."""
-    contention = Contention(tuple(FACTORS.items()))
+    contention = FactorTable(tuple(FACTORS.items()))
     assert [contention.factor(n) for n in (1, 2, 3, 4, 9)] == [1.0, 1.5, 2.0, 2.5, 2.5]
 
 

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from clue.errors import UsageError
-from clue.machine import AlgorithmChoice, Contention, Curve, Link, Machine, Network, NodeType, Placement
+from clue.machine import AlgorithmChoice, Curve, FactorTable, Link, Machine, Network, NodeType, Placement
 
 LINK = Link(Curve.line(1e-6), Curve.line(1e-6))
 OTHER = Link(Curve.line(2e-6), Curve.line(2e-6))
@@ -57,7 +57,7 @@ def test_a_curve_passes_through_all_its_points(points: list[tuple[int, float]]) 
 
 def test_contention_is_linear_between_entries_and_constant_beyond() -> None:
     """1 → 1.0, 5 → 3.0: 3 communications cost 2.0 times as much, 100 cost 3.0 times."""
-    contention = Contention(((1, 1.0), (5, 3.0)))
+    contention = FactorTable(((1, 1.0), (5, 3.0)))
     assert [contention.factor(n) for n in (1, 3, 5, 100)] == [1.0, 2.0, 3.0, 3.0]
     assert contention.measured_up_to == 5
 

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from clue.machine import Contention, Curve, Link, Machine, Network, NodeType
+from clue.machine import Curve, FactorTable, Link, Machine, Network, NodeType
 from clue.purchase import Criterion, Entry, KernelOutcome, Ranking, WorkloadOutcome
 from clue.result import SEGMENT, Activity, RankResult, Result, Timeline, Traffic, Unmodelled
 from clue.trace import Op, Trace, TraceBuilder
@@ -112,7 +112,7 @@ def machine() -> Machine:
     pc = NodeType("pc", processors=2, memory=256e6, price=Money(20_000, "ATS"))
     big = replace(pc, name="big", performance_factor=0.0, memory_contention={2: {"": 0.8}}, background_load=0.5)
     pairs = {("pc", "big"): zero, ("big", "pc"): zero, ("big", "big"): line}
-    contention = Contention(((1, 1.0), (4, 1.5)))
+    contention = FactorTable(((1, 1.0), (4, 1.5)))
     return Machine(
         name="mixed",
         nodes=(pc, pc, big),

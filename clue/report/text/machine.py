@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
+from clue.machine import FactorTable
 from clue.report.links import named_links
 from clue.report.text.table import NONE, add_row, bullets, facts, heading, stack, table
 from clue.report.text.warnings import warnings_text
@@ -100,7 +101,7 @@ def _delays(machine: Machine) -> Table:
 
 def _network(machine: Machine) -> Table:
     network = machine.network
-    factors = network.contention.factors if network.contention is not None else ()
+    factors = network.contention.factors if isinstance(network.contention, FactorTable) else ()
     return facts(
         (
             (
