@@ -11,7 +11,6 @@ from clue.machine.machine import (
     Placement,
     Waiting,
 )
-from clue.machine.topology import Switch, Topology
 
 __all__ = [
     "AlgorithmChoice",
@@ -25,7 +24,5 @@ __all__ = [
     "NodeType",
     "Placement",
     "Ports",
-    "Switch",
-    "Topology",
     "Waiting",
 ]

@@ -12,9 +12,13 @@ Messages within a node take part in none of them.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from clue.machine.curve import Curve
-from clue.machine.topology import Topology
+
+if TYPE_CHECKING:
+    # It needs numpy, which those who only look at machines do not load.
+    from clue.machine.topology import Topology
 
 
 @dataclass(frozen=True, slots=True)

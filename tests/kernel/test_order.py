@@ -117,7 +117,7 @@ def test_events_of_one_time_go_by_rank_then_serial_number() -> None:
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ({"engine": "warp"}, "engine must be one of reference, fast, got 'warp'"),
+        ({"engine": "warp"}, "engine must be one of auto, reference, fast, got 'warp'"),
         ({"instances": 0}, "instances must be at least 1, got 0"),
         ({"placement": "random"}, "placement must be block, cyclic or a list of nodes, got 'random'"),
         ({"placement": [0]}, "list must name one node per rank"),
