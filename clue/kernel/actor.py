@@ -9,8 +9,10 @@ import simpy
 
 from clue.collectives import Round, Schedule
 from clue.kernel.matching import Channel, Message, Receive
+from clue.kernel.network import UnsharedNetwork
 from clue.kernel.observation import Segment
 from clue.kernel.program import Row
+from clue.kernel.virtual_time import action
 from clue.result import Activity
 from clue.trace import Flag
 
@@ -19,6 +21,8 @@ if TYPE_CHECKING:
 
 # Plain integers: an operation on an IntFlag costs more than all the rest of a send.
 _BUFFERED, _SYNCHRONOUS = int(Flag.BUFFERED), int(Flag.SYNCHRONOUS)
+#: Within a node messages do not delay each other.
+UNSHARED = UnsharedNetwork()
 #: What a blocking operation yields: events to wait for.
 Events = Generator[simpy.Event, Any, None]
 
@@ -29,22 +33,26 @@ class Actor:
     Attributes:
         rank: Rank within the program.
         number: Rank among all instances.
+        place: 0 for the rank itself, i for its i-th nonblocking collective.
         clock: Its virtual time, seconds.
         communicate: Processor time spent on messages so far.
     """
 
-    def __init__(self, job: Job, rank: int, number: int, clock: float) -> None:
+    def __init__(self, job: Job, rank: int, number: int, place: int, clock: float) -> None:
         self.job = job
         self.simulation = job.simulation
         self.env = job.simulation.env
         self.costs = job.simulation.costs
         self.mailboxes = job.mailboxes
         self.observed = job.simulation.observation.messages is not None
-        self.ordered = job.simulation.network is not None
+        self.network = job.simulation.network
+        self.ordered = self.network.takes_turns
         self.nodes = job.simulation.placement.nodes
         self.node = self.nodes[number]
         self.rank = rank
         self.number = number
+        self.place = place
+        self.launched = 0
         self.offset = number - rank
         self.clock = clock
         self.communicate = 0.0
@@ -74,7 +82,7 @@ class Actor:
         """Wait until all that happens before this rank's clock has happened; ties go by rank."""
         if self._turn != self.clock:
             self._turn = self.clock
-            yield self.env.at(self.clock, self.number)
+            yield self.env.at(self.clock, action(self.number, self.place))
 
     def takes_turns_with(self, dest: int) -> bool:
         """Tell whether the order in which messages to a rank start matters: if they cross a network that slows them."""
@@ -90,16 +98,16 @@ class Actor:
 
     def launch(self, channel: Channel, nbytes: int, flags: int = 0) -> Message:
         """Begin to send at this actor's clock; an eager send is done when this returns."""
-        dest = channel[2]
-        cost = self.costs.message(self.number, self.offset + dest, nbytes, self.clock)
-        message = Message(self.number, self.offset + dest, nbytes, self.clock)
+        dest = self.offset + channel[2]
+        cost = self.costs.message(self.number, dest, nbytes, self.clock)
+        self.launched += 1
+        message = Message(self.number, dest, nbytes, self.clock, action(self.number, self.place, self.launched))
         if (cost.eager or flags & _BUFFERED) and not flags & _SYNCHRONOUS:
-            factor = 1.0
-            if self.ordered and cost.between_nodes:
-                factor = self.simulation.network.begin(self.clock, cost)  # type: ignore[union-attr]
-            self.spend(Activity.SEND, factor * cost.send)
+            network = self.network if cost.between_nodes else UNSHARED
+            network.begin(message, self.clock, cost)
+            self.spend(Activity.SEND, message.busy)
             message.sent = self.clock
-            message.arrival = message.envelope = message.sent + factor * cost.transmission
+            message.envelope = message.arrival
         else:
             message.envelope = self.clock + cost.envelope
             message.busy = cost.send
@@ -195,8 +203,8 @@ class Actor:
 class Background(Actor):
     """A nonblocking collective: it progresses beside its rank, costing it nothing until it is waited for."""
 
-    def __init__(self, rank: Actor) -> None:
-        super().__init__(rank.job, rank.rank, rank.number, rank.clock)
+    def __init__(self, rank: Actor, place: int) -> None:
+        super().__init__(rank.job, rank.rank, rank.number, place, rank.clock)
         self.end: float | None = None
         self.waiter: simpy.Event | None = None
 

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import math
 from bisect import bisect_right
 from collections.abc import Mapping
 from typing import NamedTuple
 
+import numpy as np
+
 from clue.collectives import Collective, default_choice
-from clue.machine import FactorTable, Link, Machine, NodeType, Placement
+from clue.machine import Contention, FactorTable, Flows, Link, Machine, NodeType, Placement, Ports
 
 
 class MessageCost(NamedTuple):
@@ -21,6 +24,7 @@ class MessageCost(NamedTuple):
         answer: Travel time of the receiver's answer to a rendezvous: an empty message the other way.
         envelope: Travel time of an empty message this way: when a probe can see a rendezvous.
         between_nodes: Whether it crosses the network.
+        occupation: How long it keeps a port, or its links at its own full rate, where these are shared.
     """
 
     send: float
@@ -30,6 +34,7 @@ class MessageCost(NamedTuple):
     answer: float
     envelope: float
     between_nodes: bool
+    occupation: float
 
 
 class Costs:
@@ -57,6 +62,7 @@ class Costs:
         self._epochs = [machine, *(changed for _, changed in machine.changes)]
         self._messages: list[dict[tuple[int, int, int], MessageCost]] = [{} for _ in self._epochs]
         self._algorithms: dict[tuple[str, int, int], str] = {}
+        self._routes: dict[tuple[int, int], tuple[int, ...]] = {}
 
     @property
     def change_times(self) -> list[float]:
@@ -84,6 +90,31 @@ class Costs:
             for region in self.regions
         ]
 
+    def rates(self, node: NodeType, ranks: int) -> list[float]:
+        """Return how fast a burst proceeds on a node, by region index: recorded CPU seconds per second of virtual time.
+
+        Args:
+            node: The node's type as it is at the time.
+            ranks: How many ranks are runnable there, beside the background load.
+        """
+        runnable = ranks + node.background_load
+        share = min(1.0, node.processors / runnable) if runnable else 1.0
+        busy = min(node.processors, math.ceil(runnable))
+        return [
+            share * node.share_kept(busy, region) / factor
+            for region, factor in zip(self.regions, self.factors(node), strict=True)
+        ]
+
+    def route(self, source: int, dest: int) -> tuple[int, ...]:
+        """Return the links of the topology from one node to another, where contention is by flows."""
+        known = self._routes.get((source, dest))
+        if known is None:
+            contention, nodes = self.machine.network.contention, len(self.machine.nodes)
+            assert isinstance(contention, Flows)
+            (row,) = contention.topology.routes(nodes, np.array([source]), np.array([dest])).tolist()
+            known = self._routes[source, dest] = tuple(link for link in row if link >= 0)
+        return known
+
     def message(self, source: int, dest: int, nbytes: int, time: float) -> MessageCost:
         """Return the delays of a message that starts at a time."""
         epoch = bisect_right(self._times, time) if self._times else 0
@@ -109,6 +140,7 @@ class Costs:
             answer=_empty_message(back),
             envelope=_empty_message(link),
             between_nodes=not same,
+            occupation=occupation(machine.network.contention, link, nbytes),
         )
 
     def contention(self, time: float, simultaneous: int) -> float:
@@ -137,6 +169,14 @@ class Costs:
                 else default_choice(network.collective_library, collective.name, nbytes, collective.size)
             )
         return name
+
+
+def occupation(contention: Contention | None, link: Link, nbytes: int) -> float:
+    """Return how long a message keeps what it shares: as stated, or the part of its delays that grows with its size."""
+    if isinstance(contention, Ports) and contention.busy is not None:
+        return contention.busy(nbytes)
+    send, transmission = link.send_delay, link.transmission_delay
+    return max(send(nbytes) - send(0), transmission(nbytes) - transmission(0), 0.0)
 
 
 def _empty_message(link: Link) -> float:

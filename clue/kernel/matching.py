@@ -22,24 +22,43 @@ class Message:
         dest: Receiving rank.
         nbytes: Size.
         ready: When the send call began, seconds.
-        envelope: When a probe can see it.
+        order: Place of what happens to it among events of one time.
+        envelope: When a probe can see it, or ``None`` while that is open.
+        leaves: When its data start, seconds, once that is known.
+        busy: How long the sender is blocked from then on.
         sent: When the sender is free of it, or ``None`` while a rendezvous is open.
-        arrival: When it has arrived, or ``None`` while a rendezvous is open.
-        busy: How long the sender is blocked once the data go, where it has not been paid yet.
-        waiter: Event of a sender blocked until ``sent`` is known.
+        arrival: When it has arrived, or ``None`` while that is open.
+        receive: What matched it.
+        waiter: Event of a sender blocked until ``sent`` is known, or of a probe until ``envelope`` is.
     """
 
-    __slots__ = ("arrival", "busy", "dest", "envelope", "nbytes", "ready", "sent", "source", "waiter")
+    __slots__ = (
+        "arrival",
+        "busy",
+        "dest",
+        "envelope",
+        "leaves",
+        "nbytes",
+        "order",
+        "ready",
+        "receive",
+        "sent",
+        "source",
+        "waiter",
+    )
 
-    def __init__(self, source: int, dest: int, nbytes: int, ready: float) -> None:
+    def __init__(self, source: int, dest: int, nbytes: int, ready: float, order: int) -> None:
         self.source = source
         self.dest = dest
         self.nbytes = nbytes
         self.ready = ready
-        self.envelope = ready
+        self.order = order
+        self.leaves = ready
         self.busy = 0.0
+        self.envelope: float | None = None
         self.sent: float | None = None
         self.arrival: float | None = None
+        self.receive: Receive | None = None
         self.waiter: simpy.Event | None = None
 
     @property
@@ -71,6 +90,10 @@ class Receive:
         """When the message has arrived, or ``None`` while that is open."""
         return None if self.message is None else self.message.arrival
 
+    def match(self, message: Message) -> None:
+        """Let this receive take a message."""
+        self.message, message.receive = message, self
+
 
 class Mailboxes:
     """The queues of one program: unexpected messages and posted receives, by channel; at most one holds anything."""
@@ -87,7 +110,7 @@ class Mailboxes:
             receive = posted.popleft()
             if not posted:
                 del self._posted[channel]
-            receive.message = message
+            receive.match(message)
             return receive
         queue = self._unexpected.get(channel)
         if queue is None:
@@ -106,7 +129,7 @@ class Mailboxes:
             message = queue.popleft()
             if not queue:
                 del self._unexpected[channel]
-            receive.message = message
+            receive.match(message)
             return message
         self._posted.setdefault(channel, deque()).append(receive)
         return None

@@ -1,27 +1,193 @@
-"""The network where messages slow each other down."""
+"""The network between nodes: how messages under way delay each other. One class for each model of contention.
+
+Each has ``begin``, called when the data of a message start: it sets when the sender is free of them (``message.leaves +
+message.busy``), and when they arrive, at once or, where later messages may still matter, by ``simulation.arrived``.
+"""
 
 from __future__ import annotations
 
+from functools import partial
 from heapq import heappop, heappush
+from typing import TYPE_CHECKING, Protocol
 
-from clue.kernel.costs import Costs, MessageCost
-from clue.kernel.observation import Observation
+import simpy
+
+from clue.kernel.costs import MessageCost
+from clue.kernel.matching import Message
+from clue.kernel.virtual_time import RATES_SETTLE
+from clue.machine import FactorTable, Flows, Ports
+
+if TYPE_CHECKING:
+    from clue.kernel.reference import Simulation
 
 
-class SharedNetwork:
+class Network(Protocol):
+    """What carries messages between nodes.
+
+    Attributes:
+        takes_turns: Whether ``begin`` must be called in the order of virtual time.
+    """
+
+    takes_turns: bool
+
+    def begin(self, message: Message, start: float, cost: MessageCost) -> None:
+        """Let the data of a message start."""
+
+
+class UnsharedNetwork:
+    """Messages do not delay each other; so it is within a node always."""
+
+    takes_turns = False
+
+    def begin(self, message: Message, start: float, cost: MessageCost) -> None:
+        """Let the data of a message start."""
+        message.leaves, message.busy = start, cost.send
+        message.arrival = (start + cost.send) + cost.transmission
+
+
+class FactorNetwork:
     """The paper's contention: communications between nodes slow each other by a factor of their number."""
 
-    def __init__(self, costs: Costs, observation: Observation) -> None:
-        self._costs = costs
-        self._observation = observation
+    takes_turns = True
+
+    def __init__(self, simulation: Simulation) -> None:
+        self._costs = simulation.costs
+        self._observation = simulation.observation
         self._ends: list[float] = []
 
-    def begin(self, time: float, cost: MessageCost) -> float:
-        """Start a communication; returns its factor. Times must not decrease from call to call."""
-        while self._ends and self._ends[0] <= time:
+    def begin(self, message: Message, start: float, cost: MessageCost) -> None:
+        """Let the data of a message start, slowed by what is under way."""
+        while self._ends and self._ends[0] <= start:
             heappop(self._ends)
         simultaneous = len(self._ends) + 1
-        factor = self._costs.contention(time, simultaneous)
-        heappush(self._ends, time + factor * (cost.send + cost.transmission))
+        factor = self._costs.contention(start, simultaneous)
+        heappush(self._ends, start + factor * (cost.send + cost.transmission))
         self._observation.most_simultaneous = max(self._observation.most_simultaneous, simultaneous)
-        return factor
+        message.leaves, message.busy = start, factor * cost.send
+        message.arrival = (start + message.busy) + factor * cost.transmission
+
+
+class PortsNetwork:
+    """Each node's send and receive port serve messages in turn, in the order in which they get there."""
+
+    takes_turns = True
+
+    def __init__(self, simulation: Simulation) -> None:
+        self._simulation = simulation
+        self._nodes = simulation.placement.nodes
+        self._send_free = [0.0] * len(simulation.machine.nodes)
+        self._receive_free = [0.0] * len(simulation.machine.nodes)
+
+    def begin(self, message: Message, start: float, cost: MessageCost) -> None:
+        """Let the data of a message start, as soon as the send port is free."""
+        node = self._nodes[message.source]
+        message.leaves, message.busy = max(start, self._send_free[node]), cost.send
+        self._send_free[node] = message.leaves + cost.occupation
+        travel = cost.send + cost.transmission
+        through = min(cost.occupation, travel)
+        head = message.leaves + (travel - through)
+        self._simulation.at(head, message.order, lambda: self._receive(message, head, cost.occupation, through))
+
+    def _receive(self, message: Message, head: float, occupation: float, through: float) -> None:
+        """Let a message that has reached its receive port in, as soon as that is free."""
+        node = self._nodes[message.dest]
+        begin = max(head, self._receive_free[node])
+        self._receive_free[node] = begin + occupation
+        self._simulation.arrived(message, begin + through)
+
+
+class _Flow:
+    """A message on the links of a topology.
+
+    Attributes:
+        message: It.
+        left: Bytes still to come through at ``updated``.
+        updated: When its rate last changed, seconds.
+        rate: Bytes per second.
+        end: The event of its end, as far as is known.
+    """
+
+    __slots__ = ("end", "left", "message", "rate", "updated")
+
+    def __init__(self, message: Message, now: float) -> None:
+        self.message = message
+        self.left = float(message.nbytes)
+        self.updated = now
+        self.rate = 0.0
+        self.end: simpy.Event | None = None
+
+
+class FlowsNetwork:
+    """Messages share the links of a topology max-min fairly; rates are settled once all that happens at a time has."""
+
+    takes_turns = False
+
+    def __init__(self, simulation: Simulation, topology_capacities: list[float]) -> None:
+        self._simulation = simulation
+        self._nodes = simulation.placement.nodes
+        from clue.kernel.sharing import FairSharing  # noqa: PLC0415
+
+        self._sharing = FairSharing(topology_capacities)
+        self._flows: list[_Flow | None] = []
+        self._free: list[int] = []
+        self._unsettled = False
+
+    def begin(self, message: Message, start: float, cost: MessageCost) -> None:
+        """Let the data of a message start; its bytes enter the links once the fixed part of its travel is over."""
+        message.leaves, message.busy = start, cost.send
+        if not message.nbytes:
+            message.arrival = (start + cost.send) + cost.transmission
+            return
+        limit = message.nbytes / cost.occupation if cost.occupation else float("inf")
+        enters = start + ((cost.send + cost.transmission) - cost.occupation)
+        self._simulation.at(enters, message.order, lambda: self._enter(message, limit))
+
+    def _enter(self, message: Message, limit: float) -> None:
+        flow = _Flow(message, self._simulation.env.now)
+        if self._free:
+            number = self._free.pop()
+            self._flows[number] = flow
+        else:
+            number = len(self._flows)
+            self._flows.append(flow)
+        route = self._simulation.costs.route(self._nodes[message.source], self._nodes[message.dest])
+        self._sharing.add(number, route, limit)
+        self._settle_later()
+
+    def _leave(self, number: int, flow: _Flow) -> None:
+        self._sharing.remove(number)
+        self._flows[number] = None
+        self._free.append(number)
+        self._simulation.arrived(flow.message, self._simulation.env.now)
+        self._settle_later()
+
+    def _settle_later(self) -> None:
+        if not self._unsettled:
+            self._unsettled = True
+            self._simulation.at(self._simulation.env.now, RATES_SETTLE, self._settle)
+
+    def _settle(self) -> None:
+        """Let every flow whose share has changed proceed at its new rate."""
+        self._unsettled = False
+        now = self._simulation.env.now
+        for number, rate in self._sharing.settle():
+            flow = self._flows[number]
+            assert flow is not None
+            flow.left = max(0.0, flow.left - (now - flow.updated) * flow.rate)
+            flow.updated, flow.rate = now, rate
+            if flow.end is not None:
+                flow.end.callbacks = []
+            leave = partial(self._leave, number, flow)
+            flow.end = self._simulation.at(now + flow.left / rate, flow.message.order, leave)
+
+
+def network_of(simulation: Simulation) -> Network:
+    """Return the network between the nodes of a simulation's machine."""
+    machine = simulation.machine
+    stated = [each.network.contention for each in (machine, *(changed for _, changed in machine.changes))]
+    contention = stated[0]
+    if isinstance(contention, Ports):
+        return PortsNetwork(simulation)
+    if isinstance(contention, Flows):
+        return FlowsNetwork(simulation, contention.topology.capacities(len(machine.nodes)).tolist())
+    return FactorNetwork(simulation) if any(isinstance(each, FactorTable) for each in stated) else UnsharedNetwork()

@@ -6,20 +6,20 @@ when its parameters change over time; elsewhere a burst is a plain multiplicatio
 
 from __future__ import annotations
 
-import math
 from collections.abc import Generator
 
 import simpy
 
 from clue.kernel.costs import Costs
-from clue.kernel.virtual_time import VirtualTime
-from clue.machine import NodeType, Waiting
+from clue.kernel.virtual_time import PARAMETERS_CHANGE, VirtualTime, burst_end
+from clue.machine import Waiting
 
 
 class Burst:
     """A computation burst in progress.
 
     Attributes:
+        order: Place of its end among events of one time.
         region: Index of its region.
         left: CPU seconds still to do at ``updated``, as recorded.
         updated: When its rate last changed, seconds.
@@ -27,14 +27,15 @@ class Burst:
         alarm: Happens when nothing is left.
     """
 
-    __slots__ = ("alarm", "left", "rate", "region", "updated")
+    __slots__ = ("alarm", "left", "order", "rate", "region", "updated")
 
-    def __init__(self, region: int, left: float, alarm: simpy.Event, rate: float) -> None:
+    def __init__(self, order: int, region: int, left: float, alarm: simpy.Event) -> None:
+        self.order = order
         self.region = region
         self.left = left
         self.alarm = alarm
         self.updated = alarm.env.now
-        self.rate = rate
+        self.rate = 0.0
 
 
 class SharedNode:
@@ -55,11 +56,11 @@ class SharedNode:
         self._known_rates: dict[int, list[float]] = {}
         self._rates = self._rates_now()
         for time in costs.change_times:
-            env.at(time, -1).callbacks.append(self._change_parameters)
+            env.at(time, PARAMETERS_CHANGE).callbacks.append(self._change_parameters)
 
     def compute(self, rank: int, region: int, cpu: float) -> Generator[simpy.Event, object, None]:
         """Run a burst that begins now; ends at the virtual time when it is done."""
-        self._bursts[rank] = burst = Burst(region, cpu, self._env.event(), 0.0)
+        self._bursts[rank] = burst = Burst(burst_end(rank), region, cpu, self._env.event())
         self._rates = self._rates_now()
         for other in self._bursts.values():
             self._set_rate(other)
@@ -98,7 +99,7 @@ class SharedNode:
         burst.left = max(0.0, burst.left - (now - burst.updated) * burst.rate)
         burst.updated, burst.rate = now, rate
         overtaken = burst.alarm
-        burst.alarm = self._env.at(now + burst.left / rate, -1)
+        burst.alarm = self._env.at(now + burst.left / rate, burst.order)
         burst.alarm.callbacks, overtaken.callbacks = overtaken.callbacks, []
 
     def _rates_now(self) -> list[float]:
@@ -107,14 +108,5 @@ class SharedNode:
         ranks = self._alive if self._type.waiting is Waiting.POLL else len(self._bursts)
         rates = self._known_rates.get(ranks)
         if rates is None:
-            rates = self._known_rates[ranks] = self._rates_of(self._type, ranks)
+            rates = self._known_rates[ranks] = self._costs.rates(self._type, ranks)
         return rates
-
-    def _rates_of(self, node: NodeType, ranks: int) -> list[float]:
-        runnable = ranks + node.background_load
-        share = min(1.0, node.processors / runnable) if runnable else 1.0
-        busy = min(node.processors, math.ceil(runnable))
-        return [
-            share * node.share_kept(busy, region) / factor
-            for region, factor in zip(self._costs.regions, self._costs.factors(node), strict=True)
-        ]

@@ -1,14 +1,16 @@
-"""A trace made ready to replay: rows as plain tuples, partners as ranks of the trace, collectives assembled.
+"""A trace made ready to replay: partners as ranks of the trace, collectives assembled, rows decoded where wanted.
 
 Nothing here depends on a machine, so one program serves any number of simulations.
 """
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
-from typing import NamedTuple
+from functools import cached_property, lru_cache
+from itertools import pairwise
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -47,13 +49,18 @@ _ANY_SOURCE, _CANCELLED = int(Flag.ANY_SOURCE), int(Flag.CANCELLED)
 _CONSTRUCTOR_BYTES = 8
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, eq=False)
 class Program:
     """A trace ready to replay.
 
     Attributes:
         name: For messages.
-        rows: Decoded ops by rank.
+        columns: Ops of all ranks, as in the trace.
+        peers: Partner of each op as a rank of the trace (``PROC_NULL`` and ``ANY`` stay), shape (ops,).
+        offsets: Row at which each rank begins, with the total at the end: ranks + 1 entries.
+        extra_offsets: The same for the extra column.
+        groups: Members of each communicator, as ranks of the trace.
+        contexts: Context of each communicator.
         collectives: By context, the collectives on it in order; every member takes part in every one.
         worlds: World of each rank: 0, or that of a spawned one.
         regions: Region names.
@@ -67,7 +74,12 @@ class Program:
     """
 
     name: str
-    rows: tuple[list[Row], ...]
+    columns: Ops
+    peers: npt.NDArray[np.int32]
+    offsets: tuple[int, ...]
+    extra_offsets: tuple[int, ...]
+    groups: tuple[tuple[int, ...], ...]
+    contexts: tuple[int, ...]
     collectives: Mapping[int, Sequence[Collective]]
     worlds: tuple[int, ...]
     regions: tuple[str, ...]
@@ -82,12 +94,50 @@ class Program:
     @property
     def ranks(self) -> int:
         """Number of ranks."""
-        return len(self.rows)
+        return len(self.worlds)
 
     @property
     def ops(self) -> int:
         """Number of ops of all ranks."""
-        return sum(map(len, self.rows))
+        return self.offsets[-1]
+
+    @cached_property
+    def rows(self) -> tuple[list[Row], ...]:
+        """Decoded ops by rank, for the reference engine: made on first use, ten times as large as the columns."""
+        return tuple(self._decode(*span) for span in zip(pairwise(self.offsets), self.extra_offsets, strict=False))
+
+    def __getstate__(self) -> dict[str, Any]:
+        # Another process decodes rows anew, if it needs them.
+        return {name: value for name, value in self.__dict__.items() if name != "rows"}
+
+    def row(self, index: int) -> Row:
+        """Return one decoded op, by its row among all ranks' ops."""
+        rank = bisect_right(self.offsets, index) - 1
+        return self._decode((index, index + 1), self.extra_offsets[rank])[0]
+
+    def _decode(self, span: tuple[int, int], first_extra: int) -> list[Row]:
+        """Decode a span of rows of one rank, whose entries in the extra column begin at ``first_extra``."""
+        ops, rows = self.columns, slice(*span)
+        starts, counts = (ops.extra[rows] + np.int64(first_extra)).tolist(), ops.count[rows].tolist()
+        entries = [
+            tuple(ops.extras[start : start + count].tolist()) if count else ()
+            for start, count in zip(starts, counts, strict=True)
+        ]
+        comms = ops.comm[rows].tolist()
+        columns = (
+            ops.op[rows].tolist(),
+            (ops.cpu[rows] / 1e9).tolist(),
+            ops.region[rows].tolist(),
+            self.peers[rows].tolist(),
+            ops.tag[rows].tolist(),
+            [self.contexts[comm] for comm in comms],
+            ops.nbytes[rows].tolist(),
+            ops.request[rows].tolist(),
+            ops.flags[rows].tolist(),
+            [self.groups[comm] for comm in comms],
+            entries,
+        )
+        return list(map(Row._make, zip(*columns, strict=True)))
 
 
 def compile_program(trace: Trace) -> Program:
@@ -99,7 +149,12 @@ def compile_program(trace: Trace) -> Program:
     ranks = [trace.rank(rank) for rank in range(trace.ranks)]
     return Program(
         name=trace.name,
-        rows=tuple(_decode(trace, ops) for ops in ranks),
+        columns=trace.ops,
+        peers=_translate(trace),
+        offsets=trace.head.offsets,
+        extra_offsets=trace.head.extra_offsets,
+        groups=tuple(c.group for c in trace.head.communicators) or ((),),
+        contexts=tuple(c.context for c in trace.head.communicators) or (0,),
         collectives=_assemble(trace, ranks),
         worlds=tuple(head.world for head in trace.head.rank_heads),
         regions=trace.head.regions,
@@ -117,33 +172,6 @@ def _cpu_by_region(ops: Ops, regions: int) -> tuple[float, ...]:
     return tuple((np.bincount(ops.region, weights=ops.cpu, minlength=regions) / 1e9).tolist())
 
 
-def _decode(trace: Trace, ops: Ops) -> list[Row]:
-    communicators = trace.head.communicators
-    peers = _translate(trace, ops)
-    contexts = np.array([c.context for c in communicators] or [0])[ops.comm]
-    extras = ops.extras.tolist()
-    entries = [
-        tuple(extras[start : start + count]) if count else ()
-        for start, count in zip(ops.extra.tolist(), ops.count.tolist(), strict=True)
-    ]
-    groups = [c.group for c in communicators]
-    members = [groups[comm] for comm in ops.comm.tolist()]
-    columns = (
-        ops.op.tolist(),
-        (ops.cpu / 1e9).tolist(),
-        ops.region.tolist(),
-        peers.tolist(),
-        ops.tag.tolist(),
-        contexts.tolist(),
-        ops.nbytes.tolist(),
-        ops.request.tolist(),
-        ops.flags.tolist(),
-        members,
-        entries,
-    )
-    return list(map(Row._make, zip(*columns, strict=True)))
-
-
 def _unresolved(ops: Ops) -> npt.NDArray[np.bool_]:
     """Find receives and probes whose source or tag the recorder could not learn (the MPI library did not tell)."""
     receives: npt.NDArray[np.bool_] = np.isin(ops.op, [Op.RECV, Op.IRECV, Op.PROBE, Op.MPROBE]) & (
@@ -153,16 +181,16 @@ def _unresolved(ops: Ops) -> npt.NDArray[np.bool_]:
     return receives & unknown
 
 
-def _translate(trace: Trace, ops: Ops) -> npt.NDArray[np.int64]:
+def _translate(trace: Trace) -> npt.NDArray[np.int32]:
     """Turn ranks within communicators into ranks of the trace."""
+    ops = trace.ops
     reach = [c.group if c.remote is None else c.remote for c in trace.head.communicators]
-    starts = np.cumsum([0, *map(len, reach)])[:-1]
-    table = np.array([rank for group in reach for rank in group] or [0])
-    peers = ops.peer.astype(np.int64)
-    if not len(peers):
-        return peers
-    at = np.minimum(starts[ops.comm] + np.maximum(peers, 0), len(table) - 1)
-    return np.where(_unresolved(ops), PROC_NULL, np.where(peers < 0, peers, table[at]))
+    starts = np.cumsum([0, *map(len, reach)])[:-1].astype(np.int32)
+    table = np.array([rank for group in reach for rank in group] or [0], dtype=np.int32)
+    if not len(ops):
+        return np.zeros(0, np.int32)
+    at = np.minimum(starts[ops.comm] + np.maximum(ops.peer, 0), len(table) - 1)
+    return np.where(_unresolved(ops), np.int32(PROC_NULL), np.where(ops.peer < 0, ops.peer, table[at]))
 
 
 def _unmodelled(trace: Trace) -> tuple[Unmodelled, ...]:
@@ -250,3 +278,10 @@ def _collective(code: int, root: int, packed_sizes: bytes) -> Collective:
 def is_wild(row: Row) -> bool:
     """Tell whether a receive named no source, so that the order of arrivals decides what it matches."""
     return bool(row.flags & _ANY_SOURCE) and row.peer != PROC_NULL
+
+
+def ranks_with_wildcards(program: Program) -> list[int]:
+    """Return the ranks that made receives or probes which named no source."""
+    wild = (program.columns.flags & _ANY_SOURCE != 0) & (program.peers != PROC_NULL)
+    ranks: list[int] = np.unique(np.searchsorted(program.offsets, np.flatnonzero(wild), side="right") - 1).tolist()
+    return ranks

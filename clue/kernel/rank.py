@@ -29,7 +29,7 @@ class Rank(Actor):
     """
 
     def __init__(self, job: Job, rank: int, number: int) -> None:
-        super().__init__(job, rank, number, 0.0)
+        super().__init__(job, rank, number, 0, 0.0)
         self.compute = 0.0
         self.compute_by_region = [0.0] * len(job.program.regions)
         self.finished = False
@@ -39,6 +39,7 @@ class Rank(Actor):
         self.requests: dict[int, Message | Receive | Background] = {}
         self.serials: dict[int, int] = {}
         self.positions: dict[int, int] = {}
+        self.backgrounds = 0
 
     # -- the program --------------------------------------------------------------------------------------
 
@@ -190,8 +191,15 @@ class Rank(Actor):
             yield event
             message = self.mailboxes.peek(channel)
         self.job.wildcards.note(self.rank, row, message)
-        self.wait_until(message.envelope)
+        yield from self._until_seen(message)
         self._poll(row)
+
+    def _until_seen(self, message: Message) -> Events:
+        """Block in a probe until a message that has been sent can be seen here."""
+        if message.envelope is None:
+            yield from self.until_known(message)
+        assert message.envelope is not None
+        self.wait_until(message.envelope)
 
     def _matched_probe(self, row: Row) -> Events | None:
         return None if row.peer < 0 else self._reserve(row)
@@ -205,7 +213,7 @@ class Rank(Actor):
         if receive.message is None:
             yield from self.until_known(receive)
         assert receive.message is not None
-        self.wait_until(receive.message.envelope)
+        yield from self._until_seen(receive.message)
         self.spend(Activity.RECEIVE, receive.cost)
         self.requests[row.request] = receive
 
@@ -214,7 +222,7 @@ class Rank(Actor):
         if not isinstance(receive, Receive) or receive.message is None:
             return None
         receive.posted = self.clock
-        if receive.message.arrival is None:
+        if receive.message.sent is None:
             self.simulation.open_rendezvous(receive.message, receive)
         if row.flags & _NONBLOCKING:
             self.spend(Activity.RECEIVE, receive.cost)
@@ -248,7 +256,8 @@ class Rank(Actor):
     def _run_schedule(self, row: Row, schedule: Schedule, serial: int) -> Events | None:
         if not row.flags & _NONBLOCKING:
             return self.rounds(schedule, row.context, serial, row.members) if schedule else None
-        background = Background(self)
+        self.backgrounds += 1
+        background = Background(self, self.backgrounds)
         self.requests[row.request] = background
         self.env.process(background.run(schedule, row.context, serial, row.members))
         return None

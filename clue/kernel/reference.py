@@ -12,12 +12,15 @@ node that is shared.
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import simpy
 
 from clue.errors import Blocked, DeadlockError
+from clue.kernel.actor import UNSHARED
 from clue.kernel.costs import Costs
 from clue.kernel.matching import Mailboxes, Message, Receive
-from clue.kernel.network import SharedNetwork
+from clue.kernel.network import network_of
 from clue.kernel.observation import Observation
 from clue.kernel.processors import SharedNode
 from clue.kernel.program import Program
@@ -51,8 +54,7 @@ class Simulation:
         self.placement = placement
         self.costs = Costs(machine, placement, program.regions, program.host_speeds)
         self.observation = observation
-        contended = any(m.network.contention for m in (machine, *(m for _, m in machine.changes)))
-        self.network = SharedNetwork(self.costs, observation) if contended else None
+        self.network = network_of(self)
         self.shared = self._shared_nodes()
         self.jobs = [Job(self, program, i * program.ranks) for i in range(instances)]
 
@@ -81,13 +83,18 @@ class Simulation:
         if blocked:
             raise DeadlockError(blocked)
 
+    def at(self, time: float, order: int, happens: Callable[[], None]) -> simpy.Event:
+        """Let something happen at a time, in its place among events of that time."""
+        event = self.env.at(time, order)
+        event.callbacks = [lambda _: happens()]
+        return event
+
     def meet(self, message: Message, receive: Receive) -> None:
         """Go on with a message that has met its receive."""
-        if receive.posted is None:  # a matched probe: the data follow at the receive
-            _wake(receive)
-        elif message.arrival is None:
+        if receive.posted is not None and message.sent is None:
             self.open_rendezvous(message, receive)
-        else:
+        elif receive.posted is None or message.arrival is not None:
+            # After a matched probe the data of a rendezvous follow at the receive.
             _wake(receive)
 
     def open_rendezvous(self, message: Message, receive: Receive) -> None:
@@ -95,25 +102,32 @@ class Simulation:
         assert receive.posted is not None
         cost = self.costs.message(message.source, message.dest, message.nbytes, message.ready)
         start = max(message.ready, receive.posted) + cost.answer
-        if self.network is None or not cost.between_nodes:
-            self._transfer(message, receive, start)
-            return
-        turn = self.env.at(start, message.source)
-        assert turn.callbacks is not None
-        turn.callbacks.append(lambda _: self._transfer(message, receive, start))
+        if self.network.takes_turns and cost.between_nodes:
+            self.at(start, message.order, lambda: self._transfer(message, start))
+        else:
+            self._transfer(message, start)
 
-    def _transfer(self, message: Message, receive: Receive, start: float) -> None:
+    def _transfer(self, message: Message, start: float) -> None:
+        """Let the data of a rendezvous go."""
         cost = self.costs.message(message.source, message.dest, message.nbytes, start)
-        factor = self.network.begin(start, cost) if self.network is not None and cost.between_nodes else 1.0
-        message.busy = factor * cost.send
-        message.sent = start + message.busy
-        message.arrival = message.sent + factor * cost.transmission
+        network = self.network if cost.between_nodes else UNSHARED
+        network.begin(message, start, cost)
+        message.sent = message.leaves + message.busy
         _wake(message)
-        _wake(receive)
+        if message.arrival is not None:
+            _wake(message.receive)
+
+    def arrived(self, message: Message, time: float) -> None:
+        """Note that a message arrives at a time which nothing can change any more."""
+        message.arrival = time
+        if message.envelope is None:
+            message.envelope = time
+            _wake(message)
+        _wake(message.receive)
 
 
-def _wake(holder: Message | Receive) -> None:
-    if holder.waiter is not None:
+def _wake(holder: Message | Receive | None) -> None:
+    if holder is not None and holder.waiter is not None:
         holder.waiter.succeed()
         holder.waiter = None
 

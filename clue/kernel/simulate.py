@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 
 from clue.errors import UsageError
+from clue.kernel.network import FactorNetwork
 from clue.kernel.observation import Observation
 from clue.kernel.program import Program, compile_program
 from clue.kernel.reference import Simulation
@@ -174,8 +175,8 @@ def _wildcard_warnings(simulation: Simulation, program: Program) -> Iterator[str
 
 def _contention_warnings(simulation: Simulation) -> Iterator[str]:
     machine, nodes = simulation.machine, set(simulation.placement.nodes)
-    if simulation.network is None:
-        if len(nodes) > 2:
+    if not isinstance(simulation.network, FactorNetwork):
+        if machine.network.contention is None and len(nodes) > 2:
             yield f"{machine.name}: no contention is stated, so simultaneous messages do not slow each other"
         return
     tables = [m.network.contention for m in (machine, *(changed for _, changed in machine.changes))]

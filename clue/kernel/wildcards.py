@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from clue.kernel.matching import Message, Receive
-from clue.kernel.program import Program, Row, is_wild
+from clue.kernel.program import Program, Row, is_wild, ranks_with_wildcards
 from clue.trace import Flag
 
 
@@ -17,7 +17,7 @@ class WildcardLog:
 
     def __init__(self, program: Program) -> None:
         self._received: dict[int, list[tuple[Row, Receive | Message]]] = {
-            rank: [] for rank, rows in enumerate(program.rows) if any(is_wild(row) for row in rows)
+            rank: [] for rank in ranks_with_wildcards(program)
         }
 
     def note(self, rank: int, row: Row, found: Receive | Message) -> None:
@@ -38,7 +38,7 @@ def _count_rank(received: list[tuple[Row, Receive | Message]]) -> tuple[int, int
     otherwise = wild = 0
     for row, found in reversed(received):
         message = found.message if isinstance(found, Receive) else found
-        if message is None:
+        if message is None or message.envelope is None:
             continue
         arrival = message.envelope
         if is_wild(row):
