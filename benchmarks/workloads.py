@@ -42,12 +42,14 @@ class Workload:
     Attributes:
         name: What it is called in tables.
         trace: What it does.
-        messages: Point-to-point messages it sends, collectives lowered as MPICH does.
+        messages: Point-to-point messages it sends, collectives lowered.
+        library: Whose choice of algorithms lowers them.
     """
 
     name: str
     trace: Trace
     messages: int
+    library: str = "mpich"
 
     @property
     def ops(self) -> int:
@@ -110,7 +112,7 @@ def halo(ranks: int, messages: int = 1_000_000, nbytes: int = 8192, bursts: Burs
     _fill_bursts(columns, np.tile(burst_at, periods), bursts)
     _number_requests(columns, requests=8)
     extras = np.broadcast_to(np.arange(8 * _PERIOD * periods), (ranks, 8 * _PERIOD * periods))
-    return Workload(f"W1 halo P={ranks}", _trace("halo", columns, extras), per_period * periods)
+    return Workload(f"W1 halo {_size(nbytes)}, P={ranks}", _trace("halo", columns, extras), per_period * periods)
 
 
 def large(ranks: int = 16384, ops: int = 50_000_000) -> Workload:
@@ -131,8 +133,8 @@ def ring(ranks: int, messages: int = 1_000_000, nbytes: int = 1024, bursts: Burs
     }
     turns = max(1, messages // ranks)
     columns = _repeated(_joined(ranks, [turn]), turns)
-    _fill_bursts(columns, columns["op"][0] == Op.SEND, bursts)
-    return Workload(f"W2 ring P={ranks}", _trace("ring", columns), turns * ranks)
+    _fill_bursts(columns, columns["op"] == Op.SEND, bursts)
+    return Workload(f"W2 ring {_size(nbytes)}, P={ranks}", _trace("ring", columns), turns * ranks)
 
 
 def pipeline(ranks: int, messages: int = 1_000_000, nbytes: int = 1024, bursts: Bursts = _JITTERED) -> Workload:
@@ -145,46 +147,54 @@ def pipeline(ranks: int, messages: int = 1_000_000, nbytes: int = 1024, bursts: 
     }
     items = max(1, messages // (ranks - 1))
     columns = _repeated(_joined(ranks, [item]), items)
-    _fill_bursts(columns, columns["op"][0] == Op.SEND, bursts)
-    return Workload(f"W2 pipeline P={ranks}", _trace("pipeline", columns), items * (ranks - 1))
+    _fill_bursts(columns, columns["op"] == Op.SEND, bursts)
+    return Workload(f"W2 pipeline {_size(nbytes)}, P={ranks}", _trace("pipeline", columns), items * (ranks - 1))
 
 
-def alltoall(ranks: int, messages: int = 1_000_000, nbytes: int = 1024, bursts: Bursts = _JITTERED) -> Workload:
-    """Make W3: bursts and alltoalls of blocks of so many bytes."""
-    return _collectives("W3", Op.ALLTOALL, ranks, messages=messages, nbytes=nbytes, bursts=bursts)
+def alltoall(
+    ranks: int, messages: int = 1_000_000, nbytes: int = 1024, bursts: Bursts = _JITTERED, *, library: str = "mpich"
+) -> Workload:
+    """Make W3: bursts and alltoalls of blocks of so many bytes (MPICH starts 32 at a time, Open MPI all at once)."""
+    return _collectives("W3", Op.ALLTOALL, ranks, library, messages=messages, nbytes=nbytes, bursts=bursts)
 
 
 def allreduce(ranks: int, messages: int = 1_000_000, nbytes: int = 8, bursts: Bursts = _JITTERED) -> Workload:
     """Make W4: bursts and allreduces of so many bytes."""
-    return _collectives("W4", Op.ALLREDUCE, ranks, messages=messages, nbytes=nbytes, bursts=bursts)
+    return _collectives("W4", Op.ALLREDUCE, ranks, "mpich", messages=messages, nbytes=nbytes, bursts=bursts)
 
 
-def _collectives(title: str, op: Op, ranks: int, *, messages: int, nbytes: int, bursts: Bursts) -> Workload:
-    each = _messages_of(op, nbytes, ranks)
+def _collectives(
+    title: str, op: Op, ranks: int, library: str, *, messages: int, nbytes: int, bursts: Bursts
+) -> Workload:
+    each = _messages_of(op, nbytes, ranks, library)
     calls = max(1, round(messages / each))
     columns = _repeated(_joined(ranks, [{"op": np.array([op]), "nbytes": np.array([nbytes])}]), calls)
     _fill_bursts(columns, np.ones(calls, np.bool_), bursts)
     name = op.name.lower()
-    return Workload(f"{title} {name} {nbytes} B P={ranks}", _trace(name, columns), each * calls)
+    algorithm = default_choice(library, name, nbytes, ranks)
+    title = f"{title} {name} {_size(nbytes)}, {algorithm.replace('_', ' ')}, P={ranks}"
+    return Workload(title, _trace(name, columns), each * calls, library)
 
 
-def _messages_of(op: Op, nbytes: int, ranks: int) -> int:
-    """Count the messages of one collective as MPICH would make it."""
+def _messages_of(op: Op, nbytes: int, ranks: int, library: str = "mpich") -> int:
+    """Count the messages of one collective as a library would make it."""
     name = op.name.lower()
     collective = Collective(name, ranks, (nbytes,) * ranks)
     # Not by `lower`, which remembers schedules: its look-up compares all sizes, ranks times.
-    algorithm = ALGORITHMS[name][default_choice("mpich", name, nbytes, ranks)]
+    algorithm = ALGORITHMS[name][default_choice(library, name, nbytes, ranks)]
     return sum(len(each.sends) for rank in range(ranks) for each in algorithm(collective, rank))
 
 
-def count_messages(trace: Trace) -> int:
-    """Count the messages of any trace whose collectives are regular, on the world, and lowered as MPICH does."""
+def count_messages(trace: Trace, library: str = "mpich") -> int:
+    """Count the messages of any trace whose collectives are regular, and on the world."""
     ops = trace.ops
     sends = np.isin(ops.op, [Op.SEND, Op.ISEND]) & (ops.peer != PROC_NULL)
     first = trace.rank(0)
     calls = Counter((op, size) for op, size in zip(first.op.tolist(), first.nbytes.tolist(), strict=True))
     return int(sends.sum()) + sum(
-        times * _messages_of(Op(op), size, trace.ranks) for (op, size), times in calls.items() if op in COLLECTIVES
+        times * _messages_of(Op(op), size, trace.ranks, library)
+        for (op, size), times in calls.items()
+        if op in COLLECTIVES
     )
 
 
@@ -210,10 +220,11 @@ def _repeated(columns: Columns, times: int) -> Columns:
 
 
 def _fill_bursts(columns: Columns, at: npt.NDArray[np.bool_], bursts: Bursts) -> None:
-    """Put a burst before the ops of every rank that are marked."""
+    """Put a burst before marked ops: of every rank, shape (ops,), or of each, shape (ranks, ops)."""
     shape = columns["op"].shape
+    marked = np.broadcast_to(at, shape)
     columns["cpu"] = np.zeros(shape, np.int64)
-    columns["cpu"][:, at] = bursts.nanoseconds((shape[0], int(at.sum())))
+    columns["cpu"][marked] = bursts.nanoseconds((int(marked.sum()),))
 
 
 def _number_requests(columns: Columns, requests: int) -> None:
@@ -271,6 +282,14 @@ def _moves_something(columns: Columns) -> npt.NDArray[np.bool_] | None:
 def _zeros(lengths: npt.NDArray[np.int64], kind: str) -> npt.NDArray[Any]:
     # Pages of zeros that nobody writes take no memory.
     return np.zeros(int(lengths.sum()), kind)
+
+
+def _size(nbytes: int) -> str:
+    """Write a size in the binary units that the workloads' sizes are round in."""
+    for unit, size in (("MiB", 1 << 20), ("KiB", 1 << 10)):
+        if nbytes >= size and nbytes % size == 0:
+            return f"{nbytes // size} {unit}"
+    return f"{nbytes} B"
 
 
 def _calls() -> tuple[str, ...]:
