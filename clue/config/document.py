@@ -85,7 +85,8 @@ class Document:
         """Return this document with another laid over it.
 
         Mappings merge key by key; anything else (text, numbers, lists) is replaced; a key given as ``null``
-        is taken out. A curve by points replaces one by line, and the other way round.
+        is taken out. A curve by points replaces one by line, and the other way round; so does contention of one
+        model, or on one topology, that of another.
         """
         origins = dict(self.origins)
         value = _overlay(self.value, overlay, (), origins)
@@ -108,7 +109,7 @@ def _put(value: object, path: Path, item: object) -> object:
 
 
 def _overlay(base: object, overlay: Document, path: Path, origins: dict[Path, Origin]) -> object:
-    if not _mergeable(base, overlay.value):
+    if not _mergeable(base, overlay.value, path):
         _replace_origins(path, overlay, origins)
         return overlay.value
     assert isinstance(base, dict) and isinstance(overlay.value, dict)
@@ -125,9 +126,19 @@ def _overlay(base: object, overlay: Document, path: Path, origins: dict[Path, Or
     return merged
 
 
-def _mergeable(base: object, overlay: object) -> bool:
-    both = isinstance(base, dict) and isinstance(overlay, dict)
-    return both and ("points" in base) == ("points" in overlay)  # type: ignore[operator]
+def _mergeable(base: object, overlay: object, path: Path) -> bool:
+    """Tell whether two values are mappings of the same form."""
+    if not isinstance(base, dict) or not isinstance(overlay, dict):
+        return False
+    if path[-1:] == ("contention",):
+        return _words(base) == _words(overlay)
+    if path[-2:] == ("contention", "flows"):
+        return overlay.get("topology", base.get("topology")) == base.get("topology")
+    return ("points" in base) == ("points" in overlay)
+
+
+def _words(table: dict[object, object]) -> set[object]:
+    return {key for key in table if isinstance(key, str)}
 
 
 def _replace_origins(path: Path, part: Document, origins: dict[Path, Origin]) -> None:

@@ -45,7 +45,7 @@ _RULES = {
     "literal_error": "must be {expected}",
 }
 
-_FORM_WORDS = {"<one>": "one value", "<list>": "a list", "<table>": "a mapping"}
+_FORM_WORDS = {"<one>": "one value", "<list>": "a list", "<table>": "a mapping", "<model>": "a mapping"}
 
 
 class Faults:
@@ -110,7 +110,7 @@ def _add(detail: ErrorDetails, form: type[Form], document: Document, faults: Fau
         faults.add(document, path, f'{rule}, got "{path[-1]}"{did_you_mean(path[-1], names)}', of_key=True)
     elif kind == "union_tag_invalid":
         forms = [_FORM_WORDS.get(tag, tag) for tag in re.findall(r"<\w+>", detail["ctx"]["expected_tags"])]
-        faults.add(document, path, f"must be {' or '.join(forms)}, got {_got(detail)}", of_key=of_key)
+        faults.add(document, path, f"must be {' or '.join(dict.fromkeys(forms))}, got {_got(detail)}", of_key=of_key)
     elif kind == "value_error":
         faults.add(document, path, str(detail["ctx"]["error"]), of_key=of_key)
     else:

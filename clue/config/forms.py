@@ -7,7 +7,13 @@ from collections.abc import Mapping
 from pydantic import BaseModel, ConfigDict
 
 #: Names of alternative forms in pydantic's locations; they are no part of a path in the file.
-FORMS = frozenset({"<one>", "<table>", "<list>", "<line>", "<points>", "<between>", "<within>", "<fill>"})
+FORMS = frozenset(
+    f"<{name}>"
+    for name in (
+        *("one", "table", "list", "line", "points", "between", "within", "fill", "model"),
+        *("switch", "switches", "fat_tree", "torus", "dragonfly"),
+    )
+)
 
 
 class Form(BaseModel):

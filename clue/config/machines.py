@@ -11,24 +11,22 @@ import math
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path as FilePath
 
+from clue.config.contention import build_contention, build_curve, check_contention, check_kept, loggops_link
 from clue.config.document import Document, Path, children, format_value
 from clue.config.faults import Faults, did_you_mean, validated
 from clue.config.schema import (
     AlgorithmForm,
     BetweenForm,
     ChangeForm,
-    CurveForm,
-    LineForm,
     LinkForm,
     MachineForm,
     NetworkForm,
     NodeTypeForm,
     PartialLinkForm,
-    PointsForm,
     WithinForm,
 )
 from clue.config.sources import Source, read_source
-from clue.machine import AlgorithmChoice, Curve, FactorTable, Link, Machine, Network, NodeType, Waiting
+from clue.machine import AlgorithmChoice, Link, Machine, Network, NodeType, Waiting
 from clue.units import Money
 
 #: What stands for any other region, or any other key, in a table of the file.
@@ -79,6 +77,9 @@ def build_machine(document: Document, faults: Faults, name: str = "machine") -> 
         ("node_types", key, "price"): t.price for key, t in form.node_types.items() if t.price is not None
     }
     check_currencies(document, prices, faults)
+    check_contention(document, form.network, sum(group.count for group in form.nodes), faults)
+    if faults:
+        return None
     changes = _changes(document, form, faults, name)
     return None if faults else _machine(form, name, changes)
 
@@ -150,10 +151,10 @@ def _shares(share: float | dict[str, float]) -> Mapping[str, float]:
 
 
 def _network(form: NetworkForm) -> Network:
-    between_form = form.between_nodes or form.within_node
-    within_form = form.within_node or form.between_nodes
-    assert between_form is not None and within_form is not None
-    between, within = _link(between_form), _link(within_form)
+    own = _link(form.within_node) if form.within_node is not None else None
+    between = _between_nodes(form) or own
+    within = own or between
+    assert between is not None and within is not None
     pairs: dict[tuple[str, str], Link] = {}
     for pair in form.pairs:
         if isinstance(pair, BetweenForm):
@@ -164,33 +165,33 @@ def _network(form: NetworkForm) -> Network:
         within_node=within,
         pairs=pairs,
         within={pair.within: _varied(within, pair) for pair in form.pairs if isinstance(pair, WithinForm)},
-        contention=FactorTable(tuple(form.contention.items())) if form.contention else None,
+        contention=build_contention(form),
         collectives={name: _algorithms(choice) for name, choice in form.collectives.choices.items()},
         collective_library=form.collectives.library,
     )
 
 
+def _between_nodes(form: NetworkForm) -> Link | None:
+    if form.loggops is not None:
+        return loggops_link(form.loggops)
+    return _link(form.between_nodes) if form.between_nodes is not None else None
+
+
 def _link(form: LinkForm) -> Link:
-    return Link(_curve(form.send_delay), _curve(form.transmission_delay), form.receive_delay, form.eager_limit)
+    return Link(
+        build_curve(form.send_delay), build_curve(form.transmission_delay), form.receive_delay, form.eager_limit
+    )
 
 
 def _varied(link: Link, form: PartialLinkForm) -> Link:
     return Link(
-        send_delay=_curve(form.send_delay) if form.send_delay is not None else link.send_delay,
+        send_delay=build_curve(form.send_delay) if form.send_delay is not None else link.send_delay,
         transmission_delay=(
-            _curve(form.transmission_delay) if form.transmission_delay is not None else link.transmission_delay
+            build_curve(form.transmission_delay) if form.transmission_delay is not None else link.transmission_delay
         ),
         receive_delay=form.receive_delay if form.receive_delay is not None else link.receive_delay,
         eager_limit=form.eager_limit if "eager_limit" in form.model_fields_set else link.eager_limit,
     )
-
-
-def _curve(form: CurveForm) -> Curve:
-    if isinstance(form, PointsForm):
-        return Curve.through(form.points)
-    if isinstance(form, LineForm):
-        return Curve.line(form.latency, 1 / form.bandwidth if form.bandwidth is not None else 0.0)
-    return Curve.line(form)
 
 
 def _algorithms(choice: str | list[AlgorithmForm]) -> AlgorithmChoice:
@@ -236,8 +237,16 @@ def _check_network_given(
 ) -> None:
     groups = [group for _, group in children(top.get("nodes")) if isinstance(group, dict)]
     alone = len(groups) == 1 and groups[0].get("count", 1) == 1
-    if network.get("between_nodes") is None and not (alone and network.get("within_node") is not None):
+    between, loggops = network.get("between_nodes"), network.get("loggops")
+    if between is None and loggops is None and not (alone and network.get("within_node") is not None):
         faults.add(document, ("network", "between_nodes"), "must be given, got nothing")
+    if loggops is None:
+        return
+    path: Path = ("network", "loggops")
+    if between is not None:
+        faults.add(document, path, "must stand instead of between_nodes, got both", of_key=True)
+    if network.get("pairs"):
+        faults.add(document, path, "must hold for all nodes, got pairs that differ", of_key=True)
 
 
 def _check_collectives(document: Document, collectives: object, faults: Faults) -> None:
@@ -287,6 +296,7 @@ def check_currencies(document: Document, prices: Mapping[Path, Money], faults: F
 
 def _changes(document: Document, form: MachineForm, faults: Faults, name: str) -> tuple[tuple[float, Machine], ...]:
     now = document.without("changes")
+    contention = build_contention(form.network)
     changes: list[tuple[float, Machine]] = []
     for i, change in enumerate(form.changes):
         _check_change(document, ("changes", i), change, form, faults)
@@ -294,7 +304,11 @@ def _changes(document: Document, form: MachineForm, faults: Faults, name: str) -
         changed = validated(MachineForm, now, faults)
         _check_names(now, faults)
         if changed is not None and not faults:
-            changes.append((change.at, _machine(changed, name)))
+            check_contention(now, changed.network, 0, faults)
+        if changed is not None and not faults:
+            machine = _machine(changed, name)
+            check_kept(document, ("changes", i), contention, machine.network.contention, faults)
+            changes.append((change.at, machine))
     return tuple(changes)
 
 

@@ -12,7 +12,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
 from math import prod
-from typing import TypeAlias
+from typing import ClassVar, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -25,7 +25,13 @@ Bandwidths: TypeAlias = npt.NDArray[np.float64]
 
 
 class Topology(ABC):
-    """The links of a network of nodes."""
+    """The links of a network of nodes.
+
+    Attributes:
+        kind: Its name in a machine file.
+    """
+
+    kind: ClassVar[str]
 
     @property
     def room(self) -> int | None:
@@ -84,6 +90,8 @@ class Switch(Topology):
         bandwidth: Of each link, bytes per second.
     """
 
+    kind: ClassVar[str] = "switch"
+
     bandwidth: float
 
     def links(self, nodes: int) -> int:  # noqa: D102 - see Topology
@@ -113,6 +121,8 @@ class Switches(Topology):
         oversubscription: Bandwidth of a switch's nodes together over that of its uplink; 1: the uplink never
             limits.
     """
+
+    kind: ClassVar[str] = "switches"
 
     per_switch: int
     bandwidth: float
@@ -168,6 +178,8 @@ class FatTree(Topology):
         cables: Cables between a child and each parent, by level from the bottom.
         bandwidths: Of each cable each way, by level from the bottom, bytes per second.
     """
+
+    kind: ClassVar[str] = "fat_tree"
 
     down: tuple[int, ...]
     up: tuple[int, ...]
@@ -242,6 +254,8 @@ class Torus(Topology):
         bandwidth: Of each link, bytes per second.
     """
 
+    kind: ClassVar[str] = "torus"
+
     dimensions: tuple[int, ...]
     bandwidth: float
 
@@ -307,6 +321,8 @@ class Dragonfly(Topology):
         local_bandwidth: Of a link between routers of one group.
         global_bandwidth: Of a link between groups.
     """
+
+    kind: ClassVar[str] = "dragonfly"
 
     groups: int
     routers: int

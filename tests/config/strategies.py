@@ -10,14 +10,18 @@ from hypothesis import strategies as st
 from clue.config.machines import NO_WITHIN_NODE
 from clue.machine import (
     AlgorithmChoice,
+    Contention,
     Curve,
     FactorTable,
+    Flows,
     Link,
     Machine,
     Network,
     NodeType,
+    Ports,
     Waiting,
 )
+from clue.machine.topology import FatTree, Switch
 from clue.units import Money
 
 #: A part as written and as it should come out.
@@ -109,6 +113,27 @@ def node_types(draw: st.DrawFn, name: str) -> tuple[Mapping[str, object], NodeTy
 
 
 @st.composite
+def contentions(draw: st.DrawFn) -> tuple[object, Contention | None]:
+    """Draw a model of contention that has room for any of these machines."""
+    form = draw(st.sampled_from(["none", "ports", "table", "factor", "busy", "switch", "fat_tree"]))
+    if form == "none":
+        return "none", None
+    if form == "ports":
+        return "ports", Ports()
+    if form == "busy":
+        written, curve = draw(curves())
+        return {"ports": {"busy": written}}, Ports(curve)
+    if form in {"table", "factor"}:
+        table = draw(st.dictionaries(st.integers(2, 99), st.floats(1, 9), max_size=3)) | {1: 1.0}
+        return table if form == "table" else {"factor": table}, FactorTable(tuple(sorted(table.items())))
+    rate = draw(st.integers(1, 10**9))
+    flows: dict[str, object] = {"topology": form, "bandwidth": f"{rate} B/s"}
+    if form == "switch":
+        return {"flows": flows}, Flows(Switch(rate))
+    return {"flows": flows | {"down": [4, 4], "up": [1, 2]}}, Flows(FatTree((4, 4), (1, 2), (1, 1), (rate, rate)))
+
+
+@st.composite
 def networks(draw: st.DrawFn, names: list[str]) -> tuple[Mapping[str, object], Network, bool]:
     """Draw a network for these node types, and whether it says how ranks of one node talk."""
     written_between, between = draw(links())
@@ -124,11 +149,9 @@ def networks(draw: st.DrawFn, names: list[str]) -> tuple[Mapping[str, object], N
         full = {"receive_delay": "0 s", "eager_limit": None} | dict(written_pair)
         written["pairs"] = [{"between": [one, other], **full}]
         pairs = {(one, other): link, (other, one): link}
-    contention = None
+    contention: Contention | None = Ports()
     if draw(st.booleans()):
-        table = draw(st.dictionaries(st.integers(2, 99), st.floats(1, 9), max_size=3)) | {1: 1.0}
-        written["contention"] = table
-        contention = FactorTable(tuple(sorted(table.items())))
+        written["contention"], contention = draw(contentions())
     collectives = {}
     if draw(st.booleans()):
         limit, size = draw(sizes())

@@ -10,7 +10,8 @@ from io import StringIO
 import pytest
 from rich.console import Console, RenderableType
 
-from clue.machine import Machine
+from clue.machine import Contention, Curve, Flows, Machine, Ports
+from clue.machine.topology import Dragonfly, FatTree, Switch, Switches, Torus
 from clue.purchase import Kernel, Option, Program, Scenario, Workload
 from clue.report.text import machine_text, ranking_text, result_text, scenario_text, trace_text, warnings_text
 from clue.result import Result
@@ -137,7 +138,8 @@ def test_machine_shows_nodes_delays_contention_and_source() -> None:
     assert row(text, "between nodes send").endswith("send 10 us 11 us 74 us 1.01 ms")
     assert row(text, "total") == "total 55 us 66 us 693.4 us 10.01 ms"
     assert "eager up to 64 KB" in text
-    assert row(text, "contention") == "contention 1: ×1, 4: ×1.5"
+    expected = "contention factor on both delays by simultaneous messages: 1: ×1, 4: ×1.5"
+    assert row(text, "contention") == expected
     assert "parameters change at 10 s of virtual time" in text
     assert row(text, "source") == "source by hand"
     assert text.endswith("Notes\n- made up for a test")
@@ -150,10 +152,43 @@ def test_both_directions_of_a_pair_are_one_link() -> None:
     assert "→" not in text
 
 
-def test_machine_without_contention_says_what_that_means() -> None:
-    """The absence of a table is a statement too."""
-    plain = Machine("plain", machine().nodes, replace(machine().network, contention=None))
-    assert "not stated: messages do not slow each other" in rendered(machine_text(plain))
+@pytest.mark.parametrize(
+    ("contention", "words"),
+    [
+        (None, "none: messages do not slow each other, however many there are"),
+        (
+            Ports(),
+            "ports: each node sends one message after the other, and receives so; a message keeps a port for the",
+        ),
+        (Ports(Curve.line(1e-6, 1e-9)), "a port for 0 B: 1 us, 1 KB: 2 us, 64 KB: 65 us, 1 MB: 1.001 ms"),
+        (Flows(Switch(1e9)), "one switch, 1 GB/s a node; 6 links, bisection 1 GB/s each way"),
+        (
+            Flows(Switches(2, 1e9, 2.0)),
+            "switches of 2 nodes, 1 GB/s a node, uplinks of 1 GB/s (2:1); 10 links, bisection 1 GB/s each way",
+        ),
+        (
+            Flows(FatTree((2, 4), (1, 2), (1, 1), (1e9, 2e9))),
+            "fat tree 2;2,4;1,2;1,1 (levels;down;up;links), 1 GB/s, 2 GB/s a link; 8 places, 32 links, "
+            "bisection 4 GB/s each way",
+        ),
+        (Flows(Torus((2, 2), 1e9)), "torus 2 × 2, 1 GB/s a link; 4 places, 8 links, bisection 2 GB/s each way"),
+        (
+            Flows(Dragonfly(2, 2, 1, 1e9, 2e9, 3e9)),
+            "dragonfly of 2 groups × 2 routers × 1 nodes, 1 GB/s a node, 2 GB/s within a group, 3 GB/s between groups; "
+            "4 places, 14 links, bisection 2 GB/s each way",
+        ),
+    ],
+)
+def test_machine_says_how_messages_slow_each_other_down(contention: Contention | None, words: str) -> None:
+    """Every model in words, a topology with its links and bisection; the absence of contention is a statement too."""
+    given = Machine("m", machine().nodes, replace(machine().network, contention=contention))
+    assert words in " ".join(rendered(machine_text(given)).split())
+
+
+def test_a_machine_of_one_node_says_nothing_of_contention() -> None:
+    """There is nobody to contend with."""
+    alone = Machine("m", machine().nodes[:1], replace(machine().network, contention=Ports()))
+    assert "contention" not in rendered(machine_text(alone))
 
 
 def test_scenario_shows_workloads_and_options() -> None:

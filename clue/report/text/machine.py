@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from clue.machine import FactorTable
+from clue.machine import FactorTable, Flows, Ports
 from clue.report.links import named_links
 from clue.report.text.table import NONE, add_row, bullets, facts, heading, stack, table
 from clue.report.text.warnings import warnings_text
@@ -15,7 +15,8 @@ if TYPE_CHECKING:
     from rich.console import RenderableType
     from rich.table import Table
 
-    from clue.machine import Machine, NodeType
+    from clue.machine import Contention, Machine, NodeType
+    from clue.machine.topology import Topology
 
 #: Message sizes at which delays are shown.
 SIZES = (0, 1_000, 64_000, 1_000_000)
@@ -100,18 +101,68 @@ def _delays(machine: Machine) -> Table:
 
 
 def _network(machine: Machine) -> Table:
-    network = machine.network
-    factors = network.contention.factors if isinstance(network.contention, FactorTable) else ()
     return facts(
         (
-            (
-                "contention",
-                ", ".join(f"{n}: ×{factor:g}" for n, factor in factors)
-                or "not stated: messages do not slow each other",
-            ),
+            ("contention", _contention(machine.network.contention, len(machine.nodes))),
             ("collectives", _collectives(machine)),
         )
     )
+
+
+def _contention(contention: Contention | None, nodes: int) -> str:
+    """Say in words how messages between nodes slow each other down."""
+    if nodes == 1:
+        return ""
+    if isinstance(contention, FactorTable):
+        factors = ", ".join(f"{n}: ×{factor:g}" for n, factor in contention.factors)
+        return f"factor on both delays by simultaneous messages: {factors}"
+    if isinstance(contention, Flows):
+        return f"flows: messages share links max-min fairly; {_topology(contention.topology, nodes)}"
+    if isinstance(contention, Ports):
+        return (
+            f"ports: each node sends one message after the other, and receives so; a message keeps {_busy(contention)}"
+        )
+    return "none: messages do not slow each other, however many there are"
+
+
+def _busy(ports: Ports) -> str:
+    if ports.busy is None:
+        return "a port for the part of its delays that grows with its size"
+    times = ", ".join(f"{format_size(size)}: {format_time(ports.busy(size))}" for size in SIZES)
+    return f"a port for {times}"
+
+
+def _topology(topology: Topology, nodes: int) -> str:
+    room = "" if topology.room is None else f"{topology.room} places, "
+    links = f"{topology.links(nodes)} links, bisection {_rate(topology.bisection(nodes))} each way"
+    return f"{_shape(topology)}; {room}{links}"
+
+
+def _shape(topology: Topology) -> str:
+    """Describe a topology by its parameters."""
+    from clue.machine.topology import Dragonfly, FatTree, Switch, Switches, Torus  # noqa: PLC0415 - numpy
+
+    match topology:
+        case Switch(bandwidth):
+            return f"one switch, {_rate(bandwidth)} a node"
+        case Switches(per_switch, bandwidth, oversubscription):
+            uplinks = f"uplinks of {_rate(topology.uplink)} ({oversubscription:g}:1)"
+            return f"switches of {per_switch} nodes, {_rate(bandwidth)} a node, {uplinks}"
+        case FatTree(down, up, cables, bandwidths):
+            numbers = ";".join(",".join(map(str, each)) for each in (down, up, cables))
+            rates = ", ".join(map(_rate, dict.fromkeys(bandwidths)))
+            return f"fat tree {len(down)};{numbers} (levels;down;up;links), {rates} a link"
+        case Torus(dimensions, bandwidth):
+            return f"torus {' × '.join(map(str, dimensions))}, {_rate(bandwidth)} a link"
+        case Dragonfly(groups, routers, per_router):
+            node, local, between = topology.node_bandwidth, topology.local_bandwidth, topology.global_bandwidth
+            links = f"{_rate(node)} a node, {_rate(local)} within a group, {_rate(between)} between groups"
+            return f"dragonfly of {groups} groups × {routers} routers × {per_router} nodes, {links}"
+    return topology.kind
+
+
+def _rate(bandwidth: float) -> str:
+    return f"{format_size(bandwidth)}/s"
 
 
 def _collectives(machine: Machine) -> str:
