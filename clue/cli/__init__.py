@@ -6,12 +6,10 @@ import sys
 from collections.abc import Sequence
 
 from clue.cli.arguments import parse_arguments
+from clue.cli.status import INTERRUPTED
 from clue.errors import ClueError
 
 __all__ = ["main"]
-
-#: What shells report for a program ended by Ctrl-C.
-_INTERRUPTED = 130
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -25,7 +23,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         return error.exit_status
     except KeyboardInterrupt:
         print("clue: interrupted", file=sys.stderr)
-        return _INTERRUPTED
+        return INTERRUPTED
     except BrokenPipeError:
         # The reader of our output has gone (`clue … | head`): nothing is wrong, and there is nobody to tell.
         sys.stderr.close()

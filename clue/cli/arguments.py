@@ -56,7 +56,12 @@ def _add_simulate(commands: argparse._SubParsersAction[argparse.ArgumentParser])
         "Programs given as scripts are recorded on first use and cached.",
     )
     command.add_argument("config", metavar="CONFIG.yaml", help="a file, or the name of a scenario shipped with clue")
-    command.add_argument("--engine", choices=("reference", "fast"), default="reference")
+    command.add_argument(
+        "--engine",
+        choices=("auto", "reference", "fast"),
+        default="auto",
+        help="which engine simulates; all give the same figures (default: auto, whichever is done first)",
+    )
     command.add_argument(
         "--full", action="store_true", help="use the scenario's full sizes instead of the reduced ones"
     )
@@ -67,6 +72,20 @@ def _add_simulate(commands: argparse._SubParsersAction[argparse.ArgumentParser])
         type=_positive,
         metavar="N",
         help="processes that simulate options at the same time (default: one per core)",
+    )
+    command.add_argument(
+        "--top",
+        type=_positive,
+        metavar="K",
+        help="rank the first K options exactly, and only prove that the others come later "
+        "(default: all of up to 100 options, else 20)",
+    )
+    command.add_argument(
+        "--executor",
+        default="processes",
+        metavar="processes|mpi|dask://HOST:PORT",
+        help="who simulates: processes here; the MPI processes of mpiexec -n N python -m mpi4py.futures -m clue "
+        "simulate …; or the workers of a Dask scheduler (default: processes)",
     )
     command.set_defaults(run=_command("simulate"))
 

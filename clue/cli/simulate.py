@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import argparse
 import os
-from dataclasses import replace
 from pathlib import Path
 
+from clue.cli.status import INTERRUPTED
 from clue.cli.terminal import plots_folder, progress, say, show, show_json
 from clue.cli.traces import trace_source
 from clue.config import SimulationConfig, load_config
 from clue.errors import UsageError
-from clue.kernel import NO_FAST_ENGINE, simulate
+from clue.kernel import simulate
 from clue.machine import Machine
 from clue.purchase import Ranking, Scenario, TraceSource, rank_options
 from clue.report.document import ranking_document, result_document
@@ -25,30 +25,31 @@ def run(arguments: argparse.Namespace) -> int:
     """Simulate what the configuration describes, and show it."""
     config = load_config(arguments.config, full=arguments.full)
     if isinstance(config, Scenario):
-        _compare(config, arguments)
-    else:
-        _simulate(config, arguments)
+        return _compare(config, arguments)
+    _simulate(config, arguments)
     return 0
 
 
-def _compare(scenario: Scenario, arguments: argparse.Namespace) -> None:
+def _compare(scenario: Scenario, arguments: argparse.Namespace) -> int:
     with progress() as tell:
         ranking = rank_options(
             scenario,
             trace_source(tell),
             tell,
+            engine=arguments.engine,
+            top=arguments.top,
+            executor=arguments.executor,
             workers=arguments.workers or os.cpu_count() or 1,
             thorough=arguments.plots is not None,
         )
         plots = _plot(ranking, arguments)
-    if arguments.engine == "fast":
-        ranking = replace(ranking, warnings=(NO_FAST_ENGINE, *ranking.warnings))
     if arguments.json:
         say(ranking.warnings, prefix="clue: warning: ")
         show_json(ranking_document(ranking))
     else:
         show(ranking_text(ranking))
     say([f"wrote {path}" for path in plots])
+    return INTERRUPTED if ranking.interrupted else 0
 
 
 def _plot(ranking: Ranking, arguments: argparse.Namespace) -> list[Path]:

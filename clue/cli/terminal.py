@@ -10,6 +10,8 @@ from pathlib import Path
 from typing import Protocol
 
 from rich.console import Console, RenderableType
+from rich.markup import escape
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, SpinnerColumn, TextColumn, TimeRemainingColumn
 
 from clue.errors import UsageError
 
@@ -67,9 +69,28 @@ def progress() -> Iterator[Report]:
     if not console.is_terminal:
         yield _silent
         return
-    with console.status("") as status:
+    with _display(console) as shown:
+        task = shown.add_task("", total=None)
+        totals = -1
 
         def report(what: str, done: int = 0, total: int = 0) -> None:
-            status.update(f"[{done + 1}/{total}] {what}" if total else what, spinner="line")
+            nonlocal task, totals
+            # Another total is another piece of work, whose time left has nothing to do with that of the last.
+            if total != totals:
+                shown.remove_task(task)
+                task, totals = shown.add_task("", total=total or None), total
+            shown.update(task, description=escape(what), completed=done)
 
         yield report
+
+
+def _display(console: Console) -> Progress:
+    return Progress(
+        SpinnerColumn("line"),
+        TextColumn("{task.description}"),
+        BarColumn(20),
+        MofNCompleteColumn(),
+        TimeRemainingColumn(elapsed_when_finished=True),
+        console=console,
+        transient=True,
+    )

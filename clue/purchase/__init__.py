@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING
 from clue.purchase.scenario import Criterion, Kernel, Option, Program, Scenario, Workload
 
 if TYPE_CHECKING:
-    from clue.purchase.outcome import Entry, KernelOutcome, Ranking, WorkloadOutcome
+    from clue.purchase.library import Progress, TraceSource
+    from clue.purchase.outcome import Entry, KernelOutcome, Ranking, Summary, WorkloadOutcome
     from clue.purchase.points import award_points
     from clue.purchase.ranking import rank_options
-    from clue.purchase.trials import Progress, TraceSource
 
 __all__ = [
     "Criterion",
@@ -23,6 +23,7 @@ __all__ = [
     "Progress",
     "Ranking",
     "Scenario",
+    "Summary",
     "TraceSource",
     "Workload",
     "WorkloadOutcome",
@@ -36,9 +37,10 @@ _HOME = {
     "KernelOutcome": "outcome",
     "Ranking": "outcome",
     "WorkloadOutcome": "outcome",
+    "Summary": "outcome",
     "award_points": "points",
-    "Progress": "trials",
-    "TraceSource": "trials",
+    "Progress": "library",
+    "TraceSource": "library",
     "rank_options": "ranking",
 }
 

@@ -2,11 +2,49 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from clue.purchase.scenario import Criterion
 from clue.result import Result
 from clue.units import Money
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Summary:
+    """What a ranking keeps of a simulation: thousands of them must fit in memory, and travel between processes.
+
+    Attributes:
+        makespan: Virtual time from 0 to the last finish, seconds.
+        engine: Which engine computed it.
+        ops: How many ops were replayed.
+        compute: Mean over ranks of the time spent computing, seconds.
+        communicate: Mean over ranks of the time spent on messages, seconds.
+        compute_by_region: Seconds of computation, summed over ranks, by region name.
+        warnings: What a reader must know beside the figures.
+    """
+
+    makespan: float
+    engine: str
+    ops: int
+    compute: float
+    communicate: float
+    compute_by_region: Mapping[str, float]
+    warnings: tuple[str, ...] = ()
+
+    @classmethod
+    def of(cls, result: Result) -> Summary:
+        """Return what is kept of a result."""
+        ranks = max(len(result.ranks), 1)
+        return cls(
+            makespan=result.makespan,
+            engine=result.engine,
+            ops=result.ops,
+            compute=sum(rank.compute for rank in result.ranks) / ranks,
+            communicate=sum(rank.communicate for rank in result.ranks) / ranks,
+            compute_by_region=dict(result.compute_by_region),
+            warnings=result.warnings,
+        )
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -17,13 +55,13 @@ class KernelOutcome:
         name: The kernel.
         makespan: Seconds until all instances are done, turn after turn.
         points: Points it earned, if the criterion counts points.
-        result: The simulation of one turn.
+        summary: The simulation of one turn; ``None`` in an interrupted ranking where a bound gave the makespan.
     """
 
     name: str
     makespan: float
     points: float | None
-    result: Result
+    summary: Summary | None
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -62,12 +100,13 @@ class Entry:
         machine: Its machine's name.
         price: Its price, if stated.
         affordable: Whether the budget covers it.
-        position: Place in the ranking from 1, or ``None`` for an option that is not affordable or cannot run the
-            workloads.
+        position: Place in the ranking from 1, or ``None`` for an option that is not affordable, cannot run the
+            workloads, or is not among the first that were asked for.
         score: The criterion's figure, or ``None`` without a position.
         reason: Why it has no position; empty otherwise.
-        workloads: Outcomes in the scenario's order; empty for what was not simulated.
+        workloads: Outcomes in the scenario's order; empty for what has no position.
         tried: Outcomes of all splits that were simulated, by workload and rising ranks per instance.
+        bound: Of an option that is not among the first: what its score cannot be better than.
     """
 
     option: str
@@ -79,6 +118,7 @@ class Entry:
     reason: str
     workloads: tuple[WorkloadOutcome, ...]
     tried: tuple[WorkloadOutcome, ...] = ()
+    bound: float | None = None
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -93,6 +133,12 @@ class Ranking:
         budget: What may be spent.
         entries: By position; options without one come last.
         warnings: What a reader must know beside the figures, each once.
+        first: How many positions were asked for; ``None``: all.
+        left_out: Generated options that cost more than the budget; they are not among the entries.
+        simulations: How many simulations it took.
+        interrupted: Whether it was interrupted: then positions up to ``certain`` hold, the others among those
+            options that were simulated.
+        certain: How many positions hold whatever the options that were not simulated would give.
     """
 
     scenario: str
@@ -102,3 +148,8 @@ class Ranking:
     budget: Money | None
     entries: tuple[Entry, ...]
     warnings: tuple[str, ...]
+    first: int | None = None
+    left_out: int = 0
+    simulations: int = 0
+    interrupted: bool = False
+    certain: int = 0

@@ -1,39 +1,26 @@
 """The ranking: every workload on every affordable option in its best split, scored by one criterion.
 
-Criteria, and how scores are read:
-
-===============  ================================================================================  ===========
-criterion        score                                                                             better
-===============  ================================================================================  ===========
-points           sum over workloads of 100 · performance / best performance (CLUE paper, Table 3)  higher
-makespan         weighted mean over workloads of the time until all instances are done, s          lower
-throughput       weighted mean over workloads of instances finished per hour                       higher
-cost_per_run     weighted mean over workloads of price · time per instance / service life          lower
-===============  ================================================================================  ===========
-
-Performance is instances finished per second; a workload's points are shared out to its kernels. Weights are
-normalised to a mean of 1, so that two equally weighted workloads give at most 100 points each, as in the paper.
+How scores are read stands in :mod:`clue.purchase.scores`; what is simulated for them in :mod:`clue.purchase.search`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import replace
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field, replace
 
 from clue.errors import UsageError
-from clue.purchase.outcome import Entry, Ranking, WorkloadOutcome
-from clue.purchase.points import FULL_POINTS, award_points
+from clue.purchase.executors import PROCESSES, Crew, check_executor
+from clue.purchase.library import Progress, TraceSource, record_all
+from clue.purchase.outcome import Entry, KernelOutcome, Ranking, WorkloadOutcome
+from clue.purchase.runs import Attempt, Choice, Run, attempts_on
 from clue.purchase.scenario import Criterion, Option, Scenario
-from clue.purchase.trials import Progress, TraceSource, Trial, try_options
+from clue.purchase.scores import Scores
+from clue.purchase.search import Search
 
-_SECONDS_PER_HOUR = 3600.0
-_UNITS = {
-    Criterion.POINTS: "points",
-    Criterion.MAKESPAN: "s",
-    Criterion.THROUGHPUT: "runs/h",
-    Criterion.COST_PER_RUN: "per run",
-}
-_HIGHER_IS_BETTER = {Criterion.POINTS, Criterion.THROUGHPUT}
+#: Of more options than this only so many of the first are looked for where nothing else is asked for.
+ALL_UP_TO, FIRST_OF_MANY = 100, 20
+#: So many names stand in a warning.
+_NAMES = 3
 
 
 def _silent(what: str, done: int, total: int) -> None:
@@ -41,34 +28,64 @@ def _silent(what: str, done: int, total: int) -> None:
 
 
 def rank_options(
-    scenario: Scenario, traces: TraceSource, progress: Progress = _silent, *, workers: int = 1, thorough: bool = False
+    scenario: Scenario,
+    traces: TraceSource,
+    progress: Progress = _silent,
+    *,
+    engine: str = "auto",
+    top: int | None = None,
+    executor: str = PROCESSES,
+    workers: int = 1,
+    thorough: bool = False,
 ) -> Ranking:
-    """Simulate all workloads on all affordable options and put these in order.
+    """Simulate workloads on the affordable options as far as their order needs it, and put these in order.
+
+    Ctrl-C while it simulates ends it with what is known by then (``Ranking.interrupted``).
 
     Args:
         scenario: What is compared.
         traces: Where traces come from.
-        progress: Told about each simulation.
-        workers: Processes that simulate options at the same time, where there is enough to do; the figures do not
-            depend on it.
-        thorough: Whether to simulate splits, too, that computation alone rules out; they show how a program scales.
+        progress: Told about what is done.
+        engine: Which engine of the kernel simulates.
+        top: How many positions are wanted; ``None``: all of up to 100 options, else 20. The others are not simulated
+            further than it takes to prove that they are not among the first.
+        executor: Who simulates: ``"processes"``, ``"mpi"`` or ``"dask://HOST:PORT"``; the figures do not depend on it.
+        workers: Number of processes, which are started where there is enough to do.
+        thorough: Whether to simulate the splits, too, that cannot be the best; they show how a program scales.
 
     Raises:
-        UsageError: If no option is affordable, or prices and budget are in different currencies.
+        UsageError: If no option is affordable, prices and budget are in different currencies, or the executor cannot
+            be used.
         TraceError: If a trace is unusable.
         ReplayError: If a simulation cannot go on.
     """
-    affordable = [_is_affordable(option, scenario) for option in scenario.options]
-    if not any(affordable):
+    check_executor(executor)
+    candidates = _candidates(scenario)
+    scores = Scores(scenario, candidates)
+    library = record_all(scenario, candidates, traces, progress)
+    attempts = attempts_on(candidates, scenario, library, progress)
+    able = [attempt for attempt in attempts if attempt.cells]
+    if top is None:
+        top = len(able) if len(candidates) <= ALL_UP_TO else FIRST_OF_MANY
+    with Crew(library, engine, executor, workers) as crew:
+        search = Search(able, scores, top, crew, progress)
+        try:
+            search.run(thorough=thorough)
+        except KeyboardInterrupt:
+            search.interrupt()
+    return _Report(scenario, scores, search, attempts).ranking()
+
+
+def _candidates(scenario: Scenario) -> list[Option]:
+    """Return the options that the budget covers."""
+    candidates = [option for option in scenario.options if _is_affordable(option, scenario)]
+    if not candidates:
         cheapest = min((o.price.amount for o in scenario.options if o.price is not None), default=0.0)
         raise UsageError(
             f"{scenario.name}: budget must afford at least one option, got {scenario.budget}: "
             f"the cheapest costs {cheapest:,.0f}"
         )
-    candidates = [option for option, can in zip(scenario.options, affordable, strict=True) if can]
-    found = try_options(candidates, scenario, traces, progress, workers=workers, thorough=thorough)
-    trials = [found.get(option.name) or Trial(option, affordable=False) for option in scenario.options]
-    return _in_order(scenario, trials)
+    return candidates
 
 
 def _is_affordable(option: Option, scenario: Scenario) -> bool:
@@ -82,114 +99,143 @@ def _is_affordable(option: Option, scenario: Scenario) -> bool:
     return option.price.amount <= scenario.budget.amount
 
 
-def _in_order(scenario: Scenario, trials: Sequence[Trial]) -> Ranking:
-    able = [trial for trial in trials if trial.workloads]
-    if scenario.criterion is Criterion.POINTS:
-        able = _with_points(scenario, able)
-    scores = {trial.option.name: _score(scenario, trial) for trial in able}
-    higher = scenario.criterion in _HIGHER_IS_BETTER
-    able.sort(key=lambda trial: -scores[trial.option.name] if higher else scores[trial.option.name])
-    entries: list[Entry] = []
-    position = 0
-    for place, trial in enumerate(able, start=1):
-        score = scores[trial.option.name]
-        # Options that cannot be told apart share a position.
-        if not entries or entries[-1].score != score:
-            position = place
-        entries.append(_entry(trial, position, score))
-    rest = sorted((t for t in trials if not t.workloads), key=lambda trial: not trial.affordable)
-    entries += [_entry(trial, None, None) for trial in rest]
-    currency = scenario.budget.currency if scenario.budget else _currency(scenario)
-    unit = _UNITS[scenario.criterion]
-    return Ranking(
-        scenario=scenario.name,
-        criterion=scenario.criterion,
-        unit=f"{currency} {unit}".strip() if scenario.criterion is Criterion.COST_PER_RUN else unit,
-        higher_is_better=higher,
-        budget=scenario.budget,
-        entries=tuple(entries),
-        warnings=_warnings(scenario, trials),
-    )
+@dataclass(frozen=True, slots=True, eq=False)
+class _Report:
+    """Turns what a search found into a ranking."""
+
+    scenario: Scenario
+    scores: Scores
+    search: Search
+    attempts: Sequence[Attempt]
+    warnings: list[str] = field(default_factory=list)
+
+    def ranking(self) -> Ranking:
+        listed = self.search.listed()
+        entries = [*self._placed(listed), *self._others({attempt.option.name for attempt in listed})]
+        return Ranking(
+            scenario=self.scenario.name,
+            criterion=self.scenario.criterion,
+            unit=self.scores.unit,
+            higher_is_better=self.scores.higher_is_better,
+            budget=self.scenario.budget,
+            entries=tuple(entries),
+            warnings=self._warnings(listed),
+            first=self.search.first if self.search.first < len(self.search.attempts) else None,
+            left_out=self.scenario.left_out,
+            simulations=self.search.simulations,
+            interrupted=self.search.interrupted,
+            certain=self.search.certain(),
+        )
+
+    def _placed(self, listed: Sequence[Attempt]) -> Iterator[Entry]:
+        position, before = 0, None
+        for place, attempt in enumerate(listed, start=1):
+            score = self.scores.score(attempt)
+            # Options that cannot be told apart share a position.
+            position = position if score == before else place
+            before = score
+            yield replace(
+                _entry(attempt.option, ""),
+                position=position,
+                score=score,
+                workloads=tuple(self._counted(attempt)),
+                tried=tuple(self._tried(attempt)),
+            )
+
+    def _others(self, listed: set[str]) -> Iterator[Entry]:
+        """Yield the options without a position: not among the first, cannot run the workloads, over the budget."""
+        tried = {attempt.option.name: attempt for attempt in self.attempts if attempt.option.name not in listed}
+        able = sorted((self.scores.key(attempt), attempt) for attempt in tried.values() if attempt.cells)
+        why = "not simulated" if self.search.interrupted else f"not among the first {self.search.first}"
+        for _, attempt in able:
+            yield replace(_entry(attempt.option, why), bound=self.scores.score(attempt))
+        for attempt in tried.values():
+            if not attempt.cells:
+                yield _entry(attempt.option, attempt.reason)
+        for option in self.scenario.options:
+            if option.name not in tried and option.name not in listed:
+                yield replace(_entry(option, "costs more than the budget"), affordable=False)
+
+    def _counted(self, attempt: Attempt) -> Iterator[WorkloadOutcome]:
+        """Yield the outcome that counts of each workload."""
+        for w, cell in enumerate(attempt.cells):
+            points = self.scores.points(attempt, w) if self.scenario.criterion is Criterion.POINTS else None
+            yield self._outcome(w, cell.possible[0], points)
+
+    def _tried(self, attempt: Attempt) -> Iterator[WorkloadOutcome]:
+        for w, cell in enumerate(attempt.cells):
+            for choice in sorted(cell.choices, key=lambda choice: choice.split.ranks):
+                if choice.run.summaries is not None:
+                    yield self._outcome(w, choice, None)
+
+    def _outcome(self, w: int, choice: Choice, points: Sequence[float] | None) -> WorkloadOutcome:
+        workload, split = self.scenario.workloads[w], choice.split
+        summaries = choice.run.summaries or (None,) * len(workload.kernels)
+        of_kernels = points or (None,) * len(workload.kernels)
+        return WorkloadOutcome(
+            workload=workload.name,
+            makespan=choice.makespan,
+            throughput=choice.throughput,
+            side_by_side=split.side_by_side,
+            ranks=split.ranks,
+            turns=split.turns,
+            idle=split.idle,
+            points=None if points is None else sum(points),
+            kernels=tuple(
+                KernelOutcome(kernel.name, seconds * split.turns, of_kernel, summary)
+                for kernel, seconds, of_kernel, summary in zip(
+                    workload.kernels, choice.run.seconds, of_kernels, summaries, strict=True
+                )
+            ),
+        )
+
+    # --- what a reader must know ---
+
+    def _warnings(self, listed: Sequence[Attempt]) -> tuple[str, ...]:
+        unpriced = [option.name for option in self.scenario.options if option.price is None]
+        found = list(self.scenario.notes)
+        if self.scenario.budget is not None and unpriced:
+            found.append(f"{_named(unpriced)}: no price is stated, so the budget is taken to cover it")
+        return tuple(dict.fromkeys([*found, *_of_machines(listed)]))
 
 
-def _currency(scenario: Scenario) -> str:
-    return next((option.price.currency for option in scenario.options if option.price), "")
-
-
-def _warnings(scenario: Scenario, trials: Sequence[Trial]) -> tuple[str, ...]:
-    unpriced = [option.name for option in scenario.options if option.price is None]
-    found = list(scenario.notes)
-    if scenario.budget is not None and unpriced:
-        found.append(f"{', '.join(unpriced)}: no price is stated, so the budget is taken to cover it")
-    found += [warning for trial in trials for warning in trial.warnings]
-    return tuple(dict.fromkeys(found))
-
-
-def _entry(trial: Trial, position: int | None, score: float | None) -> Entry:
-    reason = trial.reason or ("" if trial.affordable else "costs more than the budget")
-    option = trial.option
+def _entry(option: Option, reason: str) -> Entry:
     return Entry(
         option=option.name,
         machine=option.machine.name,
         price=option.price,
-        affordable=trial.affordable,
-        position=position,
-        score=score,
+        affordable=True,
+        position=None,
+        score=None,
         reason=reason,
-        workloads=trial.workloads,
-        tried=trial.tried,
+        workloads=(),
     )
 
 
-def _weights(scenario: Scenario) -> dict[str, float]:
-    """Return weights by workload, with a mean of 1."""
-    total = sum(workload.weight for workload in scenario.workloads)
-    return {w.name: w.weight * len(scenario.workloads) / total for w in scenario.workloads}
+def _of_machines(listed: Sequence[Attempt]) -> Iterator[str]:
+    """Yield the warnings of simulations; what is said of several machines is said once, with their names."""
+    named: dict[str, dict[str, None]] = {}
+    for attempt in listed:
+        name = attempt.option.machine.name
+        for cell in attempt.cells:
+            for warning in _warnings_of(cell.possible[0].run):
+                # A run is shared by machines that are alike in what it uses: each is meant.
+                about, _, text = warning.partition(": ")
+                about = name if about == cell.possible[0].run.job.machine.name else about
+                named.setdefault(text, {})[about] = None
+    for text, names in named.items():
+        if len(names) > _NAMES:
+            yield f"{_named(list(names))}: {text}"
+        else:
+            yield from (f"{name}: {text}" for name in names)
 
 
-def _with_points(scenario: Scenario, trials: Sequence[Trial]) -> list[Trial]:
-    weights = _weights(scenario)
-    table: dict[tuple[str, str], dict[str, float]] = {}
-    for w, workload in enumerate(scenario.workloads):
-        for k, kernel in enumerate(workload.kernels):
-            rates = {t.option.name: _rate(t.workloads[w], k) for t in trials}
-            most = FULL_POINTS * weights[workload.name] * kernel.share
-            table[workload.name, kernel.name] = award_points(rates, most)
-    return [
-        replace(trial, workloads=tuple(_pointed(outcome, trial.option.name, table) for outcome in trial.workloads))
-        for trial in trials
-    ]
+def _warnings_of(run: Run) -> Iterator[str]:
+    for summary in run.summaries or ():
+        yield from summary.warnings
 
 
-def _rate(outcome: WorkloadOutcome, kernel: int) -> float:
-    """Return instances of one kernel finished per second."""
-    instances = outcome.throughput * outcome.makespan
-    return instances / outcome.kernels[kernel].makespan
-
-
-def _pointed(outcome: WorkloadOutcome, option: str, table: dict[tuple[str, str], dict[str, float]]) -> WorkloadOutcome:
-    kernels = tuple(replace(kernel, points=table[outcome.workload, kernel.name][option]) for kernel in outcome.kernels)
-    return replace(outcome, kernels=kernels, points=sum(kernel.points or 0.0 for kernel in kernels))
-
-
-def _score(scenario: Scenario, trial: Trial) -> float:
-    if scenario.criterion is Criterion.POINTS:
-        return sum(outcome.points or 0.0 for outcome in trial.workloads)
-    weights = _weights(scenario)
-    figures = [weights[o.workload] * _figure(scenario, trial.option, o) for o in trial.workloads]
-    return sum(figures) / len(figures)
-
-
-def _figure(scenario: Scenario, option: Option, outcome: WorkloadOutcome) -> float:
-    """Return what one workload contributes to a score that is a mean."""
-    if scenario.criterion is Criterion.MAKESPAN:
-        return outcome.makespan
-    if scenario.criterion is Criterion.THROUGHPUT:
-        return outcome.throughput * _SECONDS_PER_HOUR
-    return _cost(scenario, option, outcome)
-
-
-def _cost(scenario: Scenario, option: Option, outcome: WorkloadOutcome) -> float:
-    if option.price is None:
-        raise UsageError(f"{scenario.name}: price of {option.name} must be stated for the criterion cost_per_run")
-    return option.price.amount / (outcome.throughput * scenario.service_life)
+def _named(names: Sequence[str]) -> str:
+    """Join names, the first few of many."""
+    more = len(names) - _NAMES
+    return ", ".join(names) if more <= 1 else f"{', '.join(names[:_NAMES])} and {more} more"

@@ -106,6 +106,7 @@ class Scenario:
         criterion: What counts.
         notes: What a reader of the ranking should know.
         service_life: Seconds over which a purchase is used, for the cost of a run.
+        left_out: How many generated options are not among these because the budget does not cover them.
     """
 
     name: str
@@ -115,3 +116,4 @@ class Scenario:
     criterion: Criterion = Criterion.POINTS
     notes: tuple[str, ...] = ()
     service_life: float = SERVICE_LIFE
+    left_out: int = 0

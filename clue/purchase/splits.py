@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
@@ -42,7 +43,7 @@ def allowed_splits(workload: Workload, machine: Machine, memory: Sequence[Sequen
     """Yield, for each allowed number of ranks, the split with the most instances side by side that fits.
 
     More instances side by side never wait longer for their turn, so fewer are considered only where processors or
-    memory demand it.
+    memory demand it. Both orders of placement give the first ranks the same nodes however many there are.
 
     Args:
         workload: What is to run.
@@ -61,20 +62,24 @@ def allowed_splits(workload: Workload, machine: Machine, memory: Sequence[Sequen
 
 
 def _largest_fit(workload: Workload, machine: Machine, ranks: int, most: int, needs: Sequence[float]) -> Split | Misfit:
-    reason = ""
-    for side_by_side in range(most, 0, -1):
-        placement = _place(workload, machine, side_by_side * ranks)
-        reason = _memory_fault(machine, placement, [*needs] * side_by_side)
-        if not reason:
-            used = len(placement.nodes)
-            return Split(
-                side_by_side=side_by_side,
-                ranks=ranks,
-                turns=1 if workload.instances is None else -(-workload.instances // side_by_side),
-                placement=placement,
-                idle=max(0, machine.processors - -(-used // workload.ranks_per_processor)),
-            )
-    return Misfit(ranks, reason)
+    places = _place(workload, machine, most * ranks).nodes
+
+    def fault(side_by_side: int) -> str:
+        return _memory_fault(machine, places[: side_by_side * ranks], [*needs] * side_by_side)
+
+    fits = most
+    if fault(most):
+        # What another instance needs comes on top, so that bisection finds how many fit.
+        fits = bisect_left(range(1, most), True, key=lambda n: bool(fault(n)))
+    if fits == 0:
+        return Misfit(ranks, fault(1))
+    return Split(
+        side_by_side=fits,
+        ranks=ranks,
+        turns=1 if workload.instances is None else -(-workload.instances // fits),
+        placement=Placement(places[: fits * ranks]),
+        idle=max(0, machine.processors - -(-fits * ranks // workload.ranks_per_processor)),
+    )
 
 
 def _place(workload: Workload, machine: Machine, ranks: int) -> Placement:
@@ -84,15 +89,15 @@ def _place(workload: Workload, machine: Machine, ranks: int) -> Placement:
     return place(machine, ranks, workload.ranks_per_processor)
 
 
-def _memory_fault(machine: Machine, placement: Placement, needs: Sequence[float]) -> str:
+def _memory_fault(machine: Machine, places: Sequence[int], needs: Sequence[float]) -> str:
     """Say which node has too little memory for its ranks, or nothing."""
     needed = [0.0] * len(machine.nodes)
-    for node, size in zip(placement.nodes, needs, strict=True):
+    for node, size in zip(places, needs, strict=True):
         needed[node] += size
     for node, size in enumerate(needed):
         memory = machine.nodes[node].memory
         if memory is not None and size > memory:
-            count = placement.nodes.count(node)
+            count = places.count(node)
             return (
                 f"{count} rank{'s' * (count > 1)} on a node need {format_size(size)} of memory, "
                 f"a {machine.nodes[node].name} has {format_size(memory)}"

@@ -63,6 +63,11 @@ def ranking_document(ranking: Ranking) -> Document:
             "higher_is_better": ranking.higher_is_better,
             "budget": _money(ranking.budget),
             "ranking": [_entry(each) for each in sorted(ranking.entries, key=_place)],
+            # Where only so many positions were asked for; the others come without one, with what bounds their score.
+            "first": ranking.first,
+            "left_out": ranking.left_out,
+            "interrupted": ranking.interrupted,
+            "certain": ranking.certain,
             "warnings": list(ranking.warnings),
         }
     )
@@ -85,6 +90,8 @@ def _entry(entry: Entry) -> Document:
     }
     if entry.reason:
         document["reason"] = entry.reason
+    if entry.bound is not None:
+        document["bound"] = entry.bound
     return document
 
 
@@ -104,12 +111,13 @@ def _workload(outcome: WorkloadOutcome) -> Document:
 
 
 def _kernel(outcome: KernelOutcome) -> Document:
+    summary = outcome.summary
     return {
         "makespan": outcome.makespan,
         "points": outcome.points,
-        "turn": outcome.result.makespan,
-        "ops": outcome.result.ops,
-        "compute_by_region": dict(outcome.result.compute_by_region),
+        "turn": None if summary is None else summary.makespan,
+        "ops": None if summary is None else summary.ops,
+        "compute_by_region": {} if summary is None else dict(summary.compute_by_region),
     }
 
 

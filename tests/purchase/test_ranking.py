@@ -41,6 +41,12 @@ def scenario(*options: Option, workloads: tuple[Workload, ...] = (), **fields: o
     return Scenario("by hand", workloads or default, options, **fields)  # type: ignore[arg-type]
 
 
+def at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let processes be started however little there is to do."""
+    monkeypatch.setattr("clue.purchase.executors._ALONE", 0)
+    monkeypatch.setattr("clue.purchase.executors._WORTH_PROCESSES", 0)
+
+
 def order(ranking_of: Scenario) -> list[tuple[str, int | None]]:
     """Return options and positions as listed."""
     return [(entry.option, entry.position) for entry in rank_options(ranking_of, traces).entries]
@@ -196,10 +202,16 @@ def test_trace_of_another_size_is_refused() -> None:
 
 
 def test_progress_counts_up() -> None:
-    """Every simulation is announced, in order, with the total."""
-    seen: list[tuple[int, int]] = []
-    rank_options(scenario(option("a", 4)), traces, lambda _, done, total: seen.append((done, total)))
-    assert seen == [(0, 3), (1, 3), (2, 3)] * 2
+    """Reading traces, then placing and bounding, then options compared: each rises towards its total."""
+    seen: dict[str, list[tuple[int, int]]] = {}
+    rank_options(
+        scenario(*(option(name, 4) for name in "abc")),
+        traces,
+        lambda what, done, total: seen.setdefault(what.split()[-1].rstrip(":"), []).append((done, total)),
+    )
+    assert seen.pop("compared")[-1] == (3, 3)
+    assert all(done < total for steps in seen.values() for done, total in steps)
+    assert all(steps == sorted(steps) for steps in seen.values())
 
 
 def test_ranks_may_share_processors_if_the_workload_says_so() -> None:
@@ -214,7 +226,7 @@ def test_processes_do_not_change_the_figures(monkeypatch: pytest.MonkeyPatch) ->
     """Options simulated in two other processes come back with the same scores, in the same order."""
     compared = scenario(option("one", 1), option("four", 4), option("two", 2))
     alone = rank_options(compared, traces)
-    monkeypatch.setattr("clue.purchase.trials._OPS_WORTH_A_PROCESS", 0)
+    at_once(monkeypatch)
     spread = rank_options(compared, traces, workers=2)
     assert [(e.option, e.score) for e in spread.entries] == [(e.option, e.score) for e in alone.entries]
 
@@ -227,7 +239,7 @@ def test_deadlock_in_another_process_is_still_a_deadlock(monkeypatch: pytest.Mon
         trace[0].recv(0)
         return trace.build()
 
-    monkeypatch.setattr("clue.purchase.trials._OPS_WORTH_A_PROCESS", 0)
+    at_once(monkeypatch)
     compared = scenario(option("a", 1), option("b", 1), workloads=(workload(),))
     with pytest.raises(DeadlockError) as caught:
         rank_options(compared, stuck, workers=2)

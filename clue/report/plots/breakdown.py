@@ -83,12 +83,11 @@ def mean_parts(outcome: KernelOutcome) -> tuple[float, float, float]:
     The time that a rank has finished before the last one counts as waiting. Turns are alike, so each part grows
     with the kernel's makespan.
     """
-    ranks, turn = outcome.result.ranks, outcome.result.makespan
-    if not ranks or turn <= 0:
+    summary = outcome.summary
+    if summary is None or summary.makespan <= 0:
         return 0.0, 0.0, outcome.makespan
-    scale = outcome.makespan / turn / len(ranks)
-    compute = sum(each.compute for each in ranks) * scale
-    communicate = sum(each.communicate for each in ranks) * scale
+    scale = outcome.makespan / summary.makespan
+    compute, communicate = summary.compute * scale, summary.communicate * scale
     return compute, communicate, max(0.0, outcome.makespan - compute - communicate)
 
 

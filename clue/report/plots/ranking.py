@@ -32,8 +32,12 @@ def draw_ranking(ranking: Ranking) -> Figure:
 
 
 def ordered(ranking: Ranking) -> list[Entry]:
-    """Return the entries by position; those without one come last, the unaffordable ones at the very end."""
-    return sorted(ranking.entries, key=lambda e: (e.position is None, not e.affordable, e.position or 0))
+    """Return the entries by position; those without one come last, the unaffordable ones at the very end.
+
+    Options that are not among the first asked for are left out.
+    """
+    shown = [each for each in ranking.entries if each.bound is None]
+    return sorted(shown, key=lambda e: (e.position is None, not e.affordable, e.position or 0))
 
 
 def _label(entry: Entry) -> str:

@@ -15,17 +15,48 @@ if TYPE_CHECKING:
 
     from clue.purchase import Entry, Ranking, WorkloadOutcome
 
+#: So many options that cannot be ranked are named, with the reason.
+_LISTED = 20
+
 
 def ranking_text(ranking: Ranking) -> RenderableType:
     """Show the options by position with their workloads, then those without a position and why, then warnings."""
     placed = sorted((e for e in ranking.entries if e.position is not None), key=lambda each: each.position or 0)
-    others = [each for each in ranking.entries if each.position is None]
+    others = [each for each in ranking.entries if each.position is None and each.bound is None]
     return stack(
         heading(_title(ranking)),
         _placed(ranking, placed) if placed else words("No option can be ranked."),
+        _interruption(ranking) if ranking.interrupted else None,
+        _later(ranking),
         _not_placed(others) if others else None,
         warnings_text(ranking.warnings),
     )
+
+
+def _interruption(ranking: Ranking) -> RenderableType:
+    placed = sum(each.position is not None for each in ranking.entries)
+    missing = sum(each.bound is not None for each in ranking.entries)
+    certain = f"positions 1 to {ranking.certain} are certain" if ranking.certain else "no position is certain"
+    return words(
+        f"Interrupted: {placed:,} options are simulated, {missing:,} are not; {certain}"
+        f"{', the others may move down' if ranking.certain < placed else ''}.",
+        "bold",
+    )
+
+
+def _later(ranking: Ranking) -> RenderableType | None:
+    """Count what is not listed: options that come later, and generated ones that the budget does not cover."""
+    bounds = [each.bound for each in ranking.entries if each.bound is not None]
+    told = []
+    if bounds and not ranking.interrupted:
+        best = max(bounds) if ranking.higher_is_better else min(bounds)
+        told.append(
+            f"{len(bounds):,} options come after the first {ranking.first}: "
+            f"none of them can score better than {format_score(best, ranking.unit)}."
+        )
+    if ranking.left_out:
+        told.append(f"{ranking.left_out:,} generated options cost more than the budget and are left out.")
+    return bullets(told) if told else None
 
 
 def _title(ranking: Ranking) -> str:
@@ -83,8 +114,10 @@ def _not_placed(entries: list[Entry]) -> RenderableType:
     reasons = (
         f"{each.option}{f' ({each.price})' if each.price else ''}: "
         f"{each.reason or ('over the budget' if not each.affordable else 'cannot run the workloads')}"
-        for each in sorted(entries, key=lambda each: not each.affordable)
+        for each in sorted(entries, key=lambda each: not each.affordable)[:_LISTED]
     )
+    more = len(entries) - _LISTED
     from rich.console import Group  # noqa: PLC0415 - loaded when needed
 
-    return Group(heading("Not ranked"), bullets(reasons))
+    listed = bullets((*reasons, f"and {more:,} more") if more > 0 else reasons)
+    return Group(heading("Not ranked"), listed)

@@ -1,0 +1,73 @@
+"""The programs of a comparison, ready to replay at every number of ranks that an option has processors for."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+
+from clue.errors import UsageError
+from clue.kernel import Program as Compiled
+from clue.kernel import compile_program
+from clue.purchase.scenario import Option, Program, Scenario, Workload
+from clue.trace import Trace
+
+#: Gives the trace of a program at a number of ranks; recording it, if need be, is the caller's business.
+TraceSource = Callable[[Program, int], Trace]
+#: Is told what is being done, how much of it is done, and how much there is.
+Progress = Callable[[str, int, int], None]
+
+#: A program at a number of ranks.
+Key = tuple[Program, int]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Recorded:
+    """A program ready to replay at one number of ranks.
+
+    Attributes:
+        program: What to replay.
+        memory: Peak memory of each rank when recorded, bytes.
+    """
+
+    program: Compiled
+    memory: tuple[float, ...]
+
+
+Library = Mapping[Key, Recorded]
+
+
+def record_all(scenario: Scenario, options: Sequence[Option], traces: TraceSource, progress: Progress) -> Library:
+    """Get the traces that any option has processors for.
+
+    Raises:
+        UsageError: If a trace is for another number of ranks.
+        TraceError: If a trace is unusable.
+    """
+    processors = max(option.machine.processors for option in options)
+    wanted = {
+        (kernel.program, ranks): f"{workload.name}, {kernel.name}: {ranks} ranks"
+        for workload in scenario.workloads
+        for kernel in workload.kernels
+        for ranks in workload.ranks
+        if ranks <= processors * workload.ranks_per_processor
+    }
+    library = {}
+    for i, ((program, ranks), what) in enumerate(wanted.items()):
+        progress(f"reading {what}", i, len(wanted))
+        library[program, ranks] = _recorded(traces(program, ranks), ranks)
+    return library
+
+
+def _recorded(trace: Trace, ranks: int) -> Recorded:
+    if trace.ranks != ranks:
+        raise UsageError(f"{trace.name}: trace must have {ranks} ranks, got {trace.ranks}")
+    memory = tuple(float(head.peak_memory) for head in trace.head.rank_heads)
+    return Recorded(compile_program(trace), memory)
+
+
+def memory_needed(workload: Workload, ranks: int, library: Library) -> list[float]:
+    """Return bytes needed by each rank: as stated, or the largest peak measured over the kernels."""
+    if ranks in workload.memory:
+        return [workload.memory[ranks]] * ranks
+    peaks = [library[k.program, ranks].memory for k in workload.kernels if (k.program, ranks) in library]
+    return [max(of_rank) for of_rank in zip(*peaks, strict=True)]

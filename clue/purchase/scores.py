@@ -1,0 +1,107 @@
+"""Scores by a criterion, of what is known and of what is only bounded.
+
+Criteria, and how scores are read:
+
+===============  ================================================================================  ===========
+criterion        score                                                                             better
+===============  ================================================================================  ===========
+points           sum over workloads of 100 · performance / best performance (CLUE paper, Table 3)  higher
+makespan         weighted mean over workloads of the time until all instances are done, s          lower
+throughput       weighted mean over workloads of instances finished per hour                       higher
+cost_per_run     weighted mean over workloads of price · time per instance / service life          lower
+===============  ================================================================================  ===========
+
+Performance is instances finished per second; a workload's points are shared out to its kernels. Weights are
+normalised to a mean of 1, so that two equally weighted workloads give at most 100 points each, as in the paper.
+
+Every score gets better, or stays, where a makespan gets shorter, to the last bit: so bounds on makespans give bounds
+on scores. Points depend on the best performance of all options, which has to be known first.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+from clue.errors import UsageError
+from clue.purchase.points import FULL_POINTS, points_for
+from clue.purchase.runs import Attempt
+from clue.purchase.scenario import Criterion, Option, Scenario
+
+_SECONDS_PER_HOUR = 3600.0
+_UNITS = {
+    Criterion.POINTS: "points",
+    Criterion.MAKESPAN: "s",
+    Criterion.THROUGHPUT: "runs/h",
+    Criterion.COST_PER_RUN: "per run",
+}
+_HIGHER_IS_BETTER = {Criterion.POINTS, Criterion.THROUGHPUT}
+
+
+class Scores:
+    """How the options of a scenario are scored.
+
+    Attributes:
+        higher_is_better: How scores are read.
+        best: By workload and kernel the highest rate of all options; points are relative to it.
+    """
+
+    def __init__(self, scenario: Scenario, options: Sequence[Option]) -> None:
+        self._scenario = scenario
+        self.higher_is_better = scenario.criterion in _HIGHER_IS_BETTER
+        total = sum(workload.weight for workload in scenario.workloads)
+        self._weights = [w.weight * len(scenario.workloads) / total for w in scenario.workloads]
+        self.best = [[0.0] * len(workload.kernels) for workload in scenario.workloads]
+        if scenario.criterion is Criterion.COST_PER_RUN:
+            _check_prices(scenario, options)
+
+    @property
+    def unit(self) -> str:
+        """Unit of the scores in words."""
+        unit = _UNITS[self._scenario.criterion]
+        if self._scenario.criterion is not Criterion.COST_PER_RUN:
+            return unit
+        prices = [self._scenario.budget, *(option.price for option in self._scenario.options)]
+        return f"{next((price.currency for price in prices if price is not None), '')} {unit}".strip()
+
+    @property
+    def need_best_rates(self) -> bool:
+        """Whether scores are relative to the best rates."""
+        return self._scenario.criterion is Criterion.POINTS
+
+    def score(self, attempt: Attempt) -> float:
+        """Return an option's score; until it is settled, one that it cannot beat."""
+        if self.need_best_rates:
+            return sum(sum(self.points(attempt, w)) for w in range(len(attempt.cells)))
+        figures = [weight * self._figure(attempt, w) for w, weight in enumerate(self._weights)]
+        return sum(figures) / len(figures)
+
+    def points(self, attempt: Attempt, w: int) -> list[float]:
+        """Return the points of the kernels of a workload, which together get at most 100 of average weight."""
+        kernels = self._scenario.workloads[w].kernels
+        full = FULL_POINTS * self._weights[w]
+        return [
+            points_for(min(rate, best), best, full * kernel.share)
+            for kernel, rate, best in zip(kernels, attempt.cells[w].rates, self.best[w], strict=True)
+        ]
+
+    def _figure(self, attempt: Attempt, w: int) -> float:
+        """Return what one workload contributes to a score that is a mean."""
+        cell = attempt.cells[w]
+        if self._scenario.criterion is Criterion.MAKESPAN:
+            return cell.makespan
+        if self._scenario.criterion is Criterion.THROUGHPUT:
+            return cell.throughput * _SECONDS_PER_HOUR
+        assert attempt.option.price is not None
+        return attempt.option.price.amount / (cell.throughput * self._scenario.service_life)
+
+    def key(self, attempt: Attempt) -> tuple[float, float, int]:
+        """Return what options are ordered by: score, then price, then the scenario's order; the least is first."""
+        score, price = self.score(attempt), attempt.option.price
+        return (-score if self.higher_is_better else score, math.inf if price is None else price.amount, attempt.order)
+
+
+def _check_prices(scenario: Scenario, options: Sequence[Option]) -> None:
+    for option in options:
+        if option.price is None:
+            raise UsageError(f"{scenario.name}: price of {option.name} must be stated for the criterion cost_per_run")
