@@ -89,10 +89,11 @@ def _steps_of(schedule: Schedule) -> Iterator[Step]:
 
 def write_ti(workload: Workload, folder: Path) -> Path:
     """Write SimGrid's time-independent files, one a rank, for hosts of 1 Gflop/s; returns the file that lists them."""
-    folder.mkdir(parents=True, exist_ok=True)
     files = []
+    # A receive must have room for its message, whose size the trace tells at its sender only.
+    room = int(workload.trace.ops.nbytes.max())
     for rank in range(workload.trace.ranks):
-        lines = (_ti_line(rank, step) for step in steps(workload, rank))
+        lines = (_ti_line(rank, step, room) for step in steps(workload, rank))
         files.append(folder / f"{rank}.txt")
         files[-1].write_text("\n".join([f"{rank} init", *lines, f"{rank} finalize", ""]))
     listed = folder / "ranks"
@@ -100,10 +101,11 @@ def write_ti(workload: Workload, folder: Path) -> Path:
     return listed
 
 
-def _ti_line(rank: int, step: Step) -> str:
+def _ti_line(rank: int, step: Step, room: int) -> str:
     if step.do in {Do.COMPUTE, Do.WAIT}:
         return f"{rank} {step.do.value} {step.amount}"
-    return f"{rank} {step.do.value} {step.peer} {step.tag} {step.amount}"
+    nbytes = room if step.do in {Do.RECV, Do.IRECV} else step.amount
+    return f"{rank} {step.do.value} {step.peer} {step.tag} {nbytes}"
 
 
 #: A node of a binary GOAL schedule, as LogGOPSim's txt2bin writes it (Parser.hpp, Graph::serialize_mmap).

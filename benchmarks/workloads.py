@@ -163,6 +163,12 @@ def allreduce(ranks: int, messages: int = 1_000_000, nbytes: int = 8, bursts: Bu
     return _collectives("W4", Op.ALLREDUCE, ranks, "mpich", messages=messages, nbytes=nbytes, bursts=bursts)
 
 
+def nothing(ranks: int) -> Workload:
+    """Make a program whose ranks compute for a moment each, to see what a start takes."""
+    columns: Columns = {"op": np.full((ranks, 1), Op.COMPUTE), "cpu": np.full((ranks, 1), 1000)}
+    return Workload(f"nothing, P={ranks}", _trace("nothing", columns), 0)
+
+
 def _collectives(
     title: str, op: Op, ranks: int, library: str, *, messages: int, nbytes: int, bursts: Bursts
 ) -> Workload:

@@ -1,0 +1,80 @@
+"""Running a program and telling what it took: processor time and memory of it and its children, on one core.
+
+This file is also the launcher between: ``python -S processes.py FIGURES COMMAND…``. The kernel counts to a new
+program's memory that of the process which started it, so that must be a small one.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+
+
+def launch(figures: str, command: list[str]) -> int:
+    """Run a command on the last core, write seconds and bytes to a file, and return its exit status."""
+    child = os.fork()
+    if child == 0:
+        os.sched_setaffinity(0, {max(os.sched_getaffinity(0))})
+        os.execvp(command[0], command)
+    _, status, used = os.wait4(child, 0)
+    with open(figures, "w") as out:  # noqa: PTH123 - nothing more is imported here than must be
+        out.write(f"{used.ru_utime + used.ru_stime} {used.ru_maxrss * 1024}")
+    return os.waitstatus_to_exitcode(status)
+
+
+if __name__ == "__main__":
+    sys.exit(launch(sys.argv[1], sys.argv[2:]))
+
+import subprocess  # noqa: E402 - see above
+import tempfile  # noqa: E402
+from collections.abc import Mapping, Sequence  # noqa: E402
+from dataclasses import dataclass  # noqa: E402
+from pathlib import Path  # noqa: E402
+from time import perf_counter  # noqa: E402
+
+
+class FailedRunError(Exception):
+    """A program ended with another status than 0."""
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """A program's run.
+
+    Attributes:
+        seconds: Processor time, of the user and of the system.
+        wall: Time from start to end, seconds.
+        peak: Largest resident memory of any of its processes, bytes.
+        output: What it printed.
+    """
+
+    seconds: float
+    wall: float
+    peak: int
+    output: str
+
+
+def run(command: Sequence[str], folder: Path, environment: Mapping[str, str] | None = None) -> Run:
+    """Run a program in a folder, on one core.
+
+    Raises:
+        FailedRunError: If it fails; with the end of what it printed.
+    """
+    with tempfile.NamedTemporaryFile("r") as figures:
+        began = perf_counter()
+        process = subprocess.run(
+            [sys.executable, "-S", __file__, figures.name, *command],
+            cwd=folder,
+            env={**os.environ, **(environment or {})},
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+            check=False,
+        )
+        wall = perf_counter() - began
+        if process.returncode:
+            said = process.stdout[-2000:]
+            raise FailedRunError(f"{' '.join(command)}: status must be 0, got {process.returncode}: {said}")
+        seconds, peak = figures.read().split()
+    return Run(float(seconds), wall, int(peak), process.stdout)

@@ -1,0 +1,70 @@
+"""The machines that everything is timed on: one processor a node, 2 us from node to node, and a model of contention."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from enum import Enum
+
+from clue.machine import Contention, Curve, FactorTable, Flows, Link, Machine, Network, NodeType, Ports
+from clue.machine.topology import FatTree, Switch
+
+LATENCY = 2e-6
+#: Nodes at each leaf of the fat tree, and its uplinks: two nodes share one.
+LEAF, UPLINKS = 16, 8
+
+
+class Model(Enum):
+    """How messages slow each other; the value names it in tables."""
+
+    NONE = "no contention"
+    FACTOR = "contention factor"
+    PORTS = "ports"
+    CROSSBAR = "flows, crossbar"
+    FAT_TREE = "flows, fat tree 2:1"
+
+
+FLOWS = (Model.CROSSBAR, Model.FAT_TREE)
+
+
+@dataclass(frozen=True, slots=True)
+class Setting:
+    """A network.
+
+    Attributes:
+        model: Of contention.
+        bandwidth: Of a node's link, bytes per second.
+    """
+
+    model: Model = Model.NONE
+    bandwidth: float = 1e9
+
+    @property
+    def name(self) -> str:
+        """Its name in tables."""
+        return f"{self.model.value}, {self.bandwidth / 1e9:g} GB/s"
+
+
+def build_machine(setting: Setting, nodes: int, library: str = "mpich", latency: float = LATENCY) -> Machine:
+    """Return a machine of equal nodes, each with one processor."""
+    link = Link(send_delay=Curve.line(0.0), transmission_delay=Curve.line(latency, 1.0 / setting.bandwidth))
+    network = Network(link, link, contention=_contention(setting, nodes), collective_library=library)
+    return Machine(setting.name, (NodeType("node"),) * nodes, network)
+
+
+def _contention(setting: Setting, nodes: int) -> Contention | None:
+    if setting.model is Model.FACTOR:
+        # Up to twice the time when as many messages as nodes are under way: a slope, so that every message counts.
+        return FactorTable(((1, 1.0), (nodes, 2.0)))
+    if setting.model is Model.PORTS:
+        return Ports()
+    if setting.model is Model.CROSSBAR:
+        return Flows(Switch(setting.bandwidth))
+    if setting.model is Model.FAT_TREE:
+        return Flows(FatTree((LEAF, leaves(nodes)), (1, UPLINKS), (1, 1), (setting.bandwidth,) * 2))
+    return None
+
+
+def leaves(nodes: int) -> int:
+    """Return the number of leaf switches of a fat tree of so many nodes."""
+    return math.ceil(nodes / LEAF)

@@ -1,0 +1,151 @@
+"""Writing what was measured as Markdown."""
+
+from __future__ import annotations
+
+import platform
+import re
+import subprocess
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timezone
+from pathlib import Path
+
+import numpy as np
+
+import clue
+from benchmarks.contest import ROOT, Measurement
+from benchmarks.goals import Goal
+from benchmarks.peers import Peer
+from benchmarks.settings import FLOWS
+
+_REACHED = {True: "yes", False: "**no**", None: "not measured"}
+
+
+@dataclass(frozen=True, slots=True)
+class About:
+    """How the measurements came to be.
+
+    Attributes:
+        peers: Who took part beside clue.
+        command: What was typed.
+        repeats: Replays of each contestant, at most.
+    """
+
+    peers: Sequence[Peer]
+    command: str
+    repeats: int
+
+
+def report(about: About, goals: Sequence[Goal], measured: Sequence[Measurement], engines: Sequence[Measurement]) -> str:
+    """Return the whole report."""
+    lines = [
+        "# Benchmarks",
+        "",
+        *_about(about),
+        "",
+        "## To reach",
+        "",
+        *_table(
+            ("figure", "goal", "measured", "reached"),
+            ((goal.figure, goal.wanted, goal.measured or "–", _REACHED[goal.reached]) for goal in goals),
+        ),
+        "",
+        "## Without links",
+        "",
+        "LogGOPSim knows one model: latency, and ports of its own at both ends; it is set beside each of clue's.",
+        "",
+        *_measurements([each for each in measured if each.setting.model not in FLOWS], measured),
+        "",
+        "## Shared links",
+        "",
+        *_measurements([each for each in measured if each.setting.model in FLOWS], measured),
+        "",
+        "## The two engines",
+        "",
+        *_measurements(engines, engines),
+        "",
+    ]
+    return "\n".join(lines)
+
+
+def _about(about: About) -> Iterator[str]:
+    now = datetime.now(timezone.utc)
+    yield f"Measured {now:%Y-%m-%d %H:%M} UTC by `{about.command}`, on one core of {_processor()}, {platform.system()}."
+    yield f"clue {clue.__version__} ({_revision()}), Python {platform.python_version()}, numpy {np.__version__},"
+    yield f"{_compiler()}."
+    yield from (f"{peer.description}." for peer in about.peers)
+    yield ""
+    yield f"Processor time, medians of up to {about.repeats} replays, contestants in turn. A replay is what follows reading"
+    yield "and compiling the trace (clue: `simulate` of a compiled program; peers: the run less a start with as many ranks"
+    yield "and nothing to do; SimGrid reads its text as it goes). Ops are recorded calls; messages include those of lowered"
+    yield "collectives. Bursts are jittered. Memory is the process's largest resident one, interpreter included."
+
+
+def _processor() -> str:
+    info = Path("/proc/cpuinfo").read_text()
+    model = re.findall(r"model name\s*: (.*)", info)
+    megahertz = re.findall(r"cpu MHz\s*: ([\d.]+)", info)
+    speed = f" at {float(megahertz[0]) / 1e3:.1f} GHz" if megahertz else ""
+    return f"{model[0] if model else platform.machine()}{speed} ({len(model)} cores)"
+
+
+def _revision() -> str:
+    said = subprocess.run(
+        ["git", "describe", "--always", "--dirty"], cwd=ROOT, capture_output=True, text=True, check=False
+    )
+    return said.stdout.strip() or "not a checkout"
+
+
+def _compiler() -> str:
+    try:
+        said = subprocess.run(["c++", "--version"], capture_output=True, text=True, check=True).stdout
+    except (OSError, subprocess.CalledProcessError):
+        return "no C++ compiler"
+    return said.splitlines()[0]
+
+
+def _measurements(shown: Sequence[Measurement], measured: Sequence[Measurement]) -> Iterator[str]:
+    yield from _table(
+        (
+            "workload",
+            "network",
+            "simulator",
+            "M messages/s",
+            "M ops/s",
+            "before, s",
+            "peak, MiB",
+            "makespan, ms",
+            "clue is",
+        ),
+        (
+            (
+                each.workload,
+                each.setting.name,
+                each.simulator,
+                f"{each.rate / 1e6:.3g}",
+                f"{each.op_rate / 1e6:.3g}",
+                f"{each.preparation:.2f}",
+                f"{each.peak / (1 << 20):.0f}",
+                f"{each.makespan * 1e3:.4g}",
+                _times(each, measured),
+            )
+            for each in shown
+        ),
+    )
+
+
+def _times(other: Measurement, measured: Sequence[Measurement]) -> str:
+    """Say how many times as fast clue is."""
+    mine = [
+        each
+        for each in measured
+        if each.simulator == "clue"
+        and (each.workload, each.messages, each.setting) == (other.workload, other.messages, other.setting)
+    ]
+    return f"{mine[0].rate / other.rate:.3g} ×" if mine and other.simulator != "clue" else ""
+
+
+def _table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> Iterator[str]:
+    yield "| " + " | ".join(head) + " |"
+    yield "|" + " --- |" * len(head)
+    yield from ("| " + " | ".join(row) + " |" for row in rows)
