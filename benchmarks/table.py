@@ -75,10 +75,13 @@ def _about(about: About) -> Iterator[str]:
     yield f"{_compiler()}."
     yield from (f"{peer.description}." for peer in about.peers)
     yield ""
-    yield f"Processor time, medians of up to {about.repeats} replays, contestants in turn. A replay is what follows reading"
-    yield "and compiling the trace (clue: `simulate` of a compiled program; peers: the run less a start with as many ranks"
-    yield "and nothing to do; SimGrid reads its text as it goes). Ops are recorded calls; messages include those of lowered"
-    yield "collectives. Bursts are jittered. Memory is the process's largest resident one, interpreter included."
+    yield (
+        f"Processor time, medians of up to {about.repeats} replays, contestants in turn. A replay is what follows "
+        "reading and compiling the trace (clue: `simulate` of a compiled program; peers: the run less a start with as "
+        "many ranks and nothing to do; SimGrid reads its text as it goes). Ops are recorded calls; messages include "
+        "those of lowered collectives. Bursts are jittered. Memory is the process's largest resident one, interpreter "
+        "included."
+    )
 
 
 def _processor() -> str:
