@@ -9,12 +9,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
+from dataclasses import asdict
 from typing import TYPE_CHECKING
 
-from clue.machine import FactorTable
+from clue.machine import FactorTable, Flows, Ports
 
 if TYPE_CHECKING:
-    from clue.machine import Curve, FactorTable, Link, Machine, NodeType
+    from clue.machine import Contention, Curve, Link, Machine, NodeType
     from clue.purchase import Entry, Kernel, KernelOutcome, Ranking, Scenario, WorkloadOutcome
     from clue.result import Result
     from clue.trace import Trace
@@ -255,9 +256,7 @@ def machine_document(machine: Machine) -> Document:
                 "within_node": _link(network.within_node),
                 "pairs": [{"between": list(pair), **_link(link)} for pair, link in network.pairs.items()],
                 "within": {name: _link(link) for name, link in network.within.items()},
-                "contention": [list(e) for e in network.contention.factors]
-                if isinstance(network.contention, FactorTable)
-                else None,
+                "contention": _contention(network.contention, len(machine.nodes)),
                 "collectives": {
                     name: [{"up_to": up_to, "algorithm": algorithm} for up_to, algorithm in choice.thresholds]
                     for name, choice in network.collectives.items()
@@ -295,6 +294,29 @@ def _link(link: Link) -> Document:
         "receive_delay": link.receive_delay,
         "eager_limit": link.eager_limit,
     }
+
+
+def _contention(contention: Contention | None, nodes: int) -> Document:
+    if isinstance(contention, FactorTable):
+        return {"model": "factor", "factors": [list(entry) for entry in contention.factors]}
+    if isinstance(contention, Ports):
+        return {"model": "ports", "busy": None if contention.busy is None else _curve(contention.busy)}
+    if not isinstance(contention, Flows):
+        return {"model": "none"}
+    topology = contention.topology
+    parameters = {name: _listed(value) for name, value in asdict(topology).items()}  # type: ignore[call-overload]
+    return {
+        "model": "flows",
+        "topology": topology.kind,
+        "parameters": parameters,
+        "places": topology.room,
+        "links": topology.links(nodes),
+        "bisection": topology.bisection(nodes),
+    }
+
+
+def _listed(value: object) -> object:
+    return list(value) if isinstance(value, tuple) else value
 
 
 def _curve(curve: Curve) -> list[Document]:

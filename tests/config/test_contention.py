@@ -360,12 +360,13 @@ def test_a_fault_of_loggops_is_found(tmp_path: Path, old: str, new: str, fault: 
     assert any(line.startswith(fault) for line in found), found
 
 
-def test_loggopsims_example_gives_its_figures() -> None:
+@pytest.mark.parametrize("name", ["written", "shipped"])
+def test_loggopsims_example_gives_its_figures(name: str) -> None:
     """A binomial reduction of 1024 B to rank 0 of 8, as LogGOPSim's README runs it: five finish times in ns."""
-    network = {"loggops": LOGGOPS, "collectives": {"reduce": "binomial"}}
+    written = machine(8, loggops=LOGGOPS, collectives={"reduce": "binomial"})
     built = TraceBuilder(8)
     for rank in built:
         rank.collective(Op.REDUCE, nbytes=1024)
-    result = simulate(built.build(), machine(8, **network))
+    result = simulate(built.build(), written if name == "written" else load_machine("loggops"))
     finish = [rank.finish * 1e9 for rank in result.ranks]
     assert finish == pytest.approx([34914, 1500, 13138, 1500, 24776, 1500, 13138, 1500], rel=1e-12)

@@ -7,7 +7,8 @@ from pathlib import Path
 import pytest
 
 from clue.config import find, load_machine, shipped
-from clue.machine import Link
+from clue.config.yaml12 import parse_yaml
+from clue.machine import Flows, Link
 
 MACHINES = sorted(shipped("machines"))
 EXTRACT = Path(__file__).with_name("osu_extract.csv")
@@ -109,3 +110,19 @@ def test_the_clouds_stream_at_the_measured_bandwidth(name: str) -> None:
         gap = size / (bandwidth * 1e6)
         at_most = latencies[size] * 1e-6 - link.receive_delay
         assert link.send_delay(size) == pytest.approx(min(gap, at_most), rel=0.05), size
+
+
+def test_the_topologies_of_the_readme_are_read_as_written() -> None:
+    """All five examples, on 64 nodes."""
+    readme = (shipped("machines")["two-hosts"].parent / "README.md").read_text()
+    block = readme.split("```yaml\n")[1].split("```")[0]
+    examples = [f"flows:{text}" for text in block.split("flows:")[1:]]
+    kinds = []
+    for example in examples:
+        flows = parse_yaml(example, "README.md").value
+        link = {"send_delay": "1 us", "transmission_delay": "1 us"}
+        network = {"between_nodes": link, "contention": flows}
+        machine = load_machine({"nodes": [{"type": "a", "count": 64}], "node_types": {"a": {}}, "network": network})
+        assert isinstance(machine.network.contention, Flows)
+        kinds.append(machine.network.contention.topology.kind)
+    assert kinds == ["switch", "switches", "fat_tree", "torus", "dragonfly"]
