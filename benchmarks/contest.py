@@ -112,8 +112,8 @@ class Simulator(Protocol):
 class Clue:
     """clue, each replay in a process of its own (see :mod:`benchmarks.replay`)."""
 
-    def __init__(self, engine: str) -> None:
-        self.name = "clue" if engine == "fast" else f"clue, {engine}"
+    def __init__(self, engine: str, name: str = "clue") -> None:
+        self.name = name
         self._engine = engine
 
     def covers(self, setting: Setting) -> bool:  # noqa: ARG002, D102 - see Simulator
@@ -202,7 +202,7 @@ class Contest:
             yield self._measurement(workload, setting, simulator, mine)
 
     def _simulators(self, case: Case) -> list[Simulator]:
-        return [Clue("reference"), self._clue] if case.reference else [self._clue, *self._peers]
+        return [Clue("reference", "clue, reference"), self._clue] if case.reference else [self._clue, *self._peers]
 
     def _prepare(self, workload: Workload, simulators: Sequence[Simulator]) -> Path:
         """Write what the simulators read, unless it is there; the same folder never holds two workloads."""

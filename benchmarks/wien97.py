@@ -26,7 +26,7 @@ import yaml
 
 import clue
 from clue.cli.traces import trace_source
-from clue.machine import Contention, Machine
+from clue.machine import FactorTable, Machine
 from clue.machine.machine import Waiting
 from clue.purchase import Program, Scenario, TraceSource
 from clue.report.document import ranking_document
@@ -113,7 +113,7 @@ def splits(scenario: Scenario, paper: Document) -> list[Split]:
 def cluster_of(machine: Machine, nodes: int) -> Machine:
     """Return a cluster of so many nodes, with the contention that the shipped machines assume: messages / nodes."""
     level = ((1, 1.0), (nodes, 1.0)) if nodes > 1 else ((1, 1.0),)
-    network = replace(machine.network, contention=Contention((*level, (4 * nodes, 4.0))))
+    network = replace(machine.network, contention=FactorTable((*level, (4 * nodes, 4.0))))
     return replace(machine, nodes=machine.nodes[:1] * nodes, network=network)
 
 
