@@ -45,11 +45,25 @@ JUNK = st.recursive(
 )
 
 
-@settings(max_examples=150, deadline=None)
+CONTENDED = (
+    MACHINE
+    + "  contention: {flows: {topology: fat_tree, down: [2, 2], up: [1, 2], links: [1, 1], bandwidth: 1 GB/s}}\n"
+    "changes: [{at: 1 s, network: {contention: {flows: {up: [1, 2]}}}}]\n"
+)
+LOGGOPS = """\
+nodes: [{count: 2, type: host}]
+node_types: {host: {}}
+network:
+  loggops: {L: 1 us, o: 1 us, g: 1 us, G: 1 ns/B, O: 1 ns/B, S: 1 KB}
+  contention: {ports: {busy: 1 us}}
+"""
+
+
+@settings(max_examples=200, deadline=None)
 @given(st.data(), JUNK)
 def test_junk_in_any_place_is_refused_or_read_but_never_a_traceback(data: st.DataObject, junk: object) -> None:
     """Whatever value stands wherever in a file, what comes out is a value of clue or an error with one line a fault."""
-    text = data.draw(st.sampled_from([MACHINE, SCENARIO, SIMULATION]))
+    text = data.draw(st.sampled_from([MACHINE, SCENARIO, SIMULATION, CONTENDED, LOGGOPS]))
     document = parse_yaml(text, "f.yaml")
     path = data.draw(st.sampled_from(sorted(document.origins, key=repr)))
     spoilt = document.replaced(path, from_python(junk)).value

@@ -8,7 +8,9 @@ import pytest
 
 from clue.config import find, load_machine, shipped
 from clue.config.yaml12 import parse_yaml
+from clue.kernel import simulate
 from clue.machine import Flows, Link
+from clue.trace import TraceBuilder
 
 MACHINES = sorted(shipped("machines"))
 EXTRACT = Path(__file__).with_name("osu_extract.csv")
@@ -126,3 +128,17 @@ def test_the_topologies_of_the_readme_are_read_as_written() -> None:
         assert isinstance(machine.network.contention, Flows)
         kinds.append(machine.network.contention.topology.kind)
     assert kinds == ["switch", "switches", "fat_tree", "torus", "dragonfly"]
+
+
+@pytest.mark.parametrize(("shift", "sharing"), [(1, 1), (4, 2)])
+def test_on_the_shipped_fat_tree_leaves_share_their_uplinks(shift: int, sharing: int) -> None:
+    """Of 16 KB each, four messages in a leaf take 1.28 us on the wire, from leaf to leaf twice that: 2:1."""
+    built = TraceBuilder(16)
+    # Within the leaf round the circle of its nodes, or from each to the same place of the next leaf.
+    pairs = [(node, (node + shift) % 4 if shift < 4 else node + shift) for node in range(4)]
+    for node, dest in pairs:
+        built[node].send(dest, 16_000)
+    for node, dest in pairs:
+        built[dest].recv(node)
+    result = simulate(built.build(), load_machine("fat-tree"), "cyclic")
+    assert result.makespan == pytest.approx(3e-6 + sharing * 1.28e-6)
