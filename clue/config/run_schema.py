@@ -12,7 +12,7 @@ from pydantic import BeforeValidator, Discriminator, Field, Tag
 
 from clue.config.forms import Form, shape
 from clue.config.quantities import Price, Size, Time
-from clue.config.schema import Notes, PositiveInt
+from clue.config.schema import NetworkForm, NodeTypeForm, Notes, PositiveInt
 from clue.purchase.scenario import SERVICE_LIFE
 
 # --- programs and their placement ---
@@ -167,13 +167,100 @@ class OptionForm(Form):
     )
 
 
+# --- options that are generated ---
+
+
+class CountsForm(Form):
+    """Numbers from one to another."""
+
+    first: PositiveInt = Field(1, alias="from", description="The first; left out: 1.")
+    to: Annotated[int, Field(ge=1, le=100_000)] = Field(description="The last, if the steps meet it.")
+    step: PositiveInt = Field(1, description="From one to the next.")
+
+
+Counts = Annotated[
+    Annotated[PositiveInt, Tag("<one>")]
+    | Annotated[list[PositiveInt], Field(min_length=1), Tag("<list>")]
+    | Annotated[CountsForm, Tag("<table>")],
+    Discriminator(shape),
+]
+MachineName = Annotated[str, Field(min_length=1)]
+
+
+class OfferedNodeForm(NodeTypeForm):
+    """A kind of node on offer: written out, or taken from a machine with what differs."""
+
+    machine: MachineName | None = Field(
+        None, description="A path or the name of a shipped machine that it is taken from; keys beside it differ."
+    )
+    type: str | None = Field(None, description="Which node type of that machine; left out: the only one.")
+
+
+class SwitchPriceForm(Form):
+    """Switches, of which there are as many as the nodes fill."""
+
+    ports: PositiveInt = Field(description="Nodes that one takes.")
+    price: Price = Field(description="Price of one.")
+
+
+class OfferedNetworkForm(NetworkForm):
+    """A network on offer: written out, or taken from a machine with what differs; and what it costs."""
+
+    machine: MachineName | None = Field(
+        None,
+        description="A path or the name of a shipped machine that it is taken from; keys beside it differ. "
+        "Links of particular node types are not taken along.",
+    )
+    price: Price | None = Field(None, description="Once, however many nodes there are.")
+    price_per_node: Price | None = Field(None, description="For each node: adapter, cable, port.")
+    switch: SwitchPriceForm | None = Field(None, description="Switches, of which there are as many as the nodes fill.")
+    most_nodes: PositiveInt | None = Field(
+        None, description="Most nodes that it takes; left out: what its topology has room for, or any number."
+    )
+
+
+NodeTypePair = Annotated[list[str], Field(min_length=2, max_length=2)]
+
+
+class GenerateForm(Form):
+    """Clusters to choose from: every number of every kind of node with every network."""
+
+    nodes: Counts = Field(description="Numbers of nodes: one, a list, or {from, to, step}.")
+    node_types: Annotated[dict[str, OfferedNodeForm], Field(min_length=1)] = Field(
+        description="Kinds of nodes on offer, by name."
+    )
+    networks: Annotated[dict[str, OfferedNetworkForm], Field(min_length=1)] = Field(
+        description="Networks on offer, by name."
+    )
+    mixed: Annotated[
+        Annotated[bool, Tag("<one>")] | Annotated[list[NodeTypePair], Tag("<list>")], Discriminator(shape)
+    ] = Field(
+        False,
+        description="Clusters of two kinds of nodes too: true for any two, or a list of pairs. Each kind comes in "
+        "the numbers given, both together in no more nodes than the largest of them.",
+    )
+    price: Price | None = Field(None, description="What every cluster needs besides: rack, console, installation.")
+    reference_processor: str = Field(
+        "", description="Processor that the performance factors are relative to, as a trace names it."
+    )
+
+
 class ScenarioForm(Form):
     """A comparison of machines that could be bought."""
 
     name: str | None = Field(None, min_length=1, description="Its name; left out: that of the file.")
     budget: Price | None = Field(None, description="What may be spent; left out: no limit.")
     workloads: Annotated[dict[str, WorkloadForm], Field(min_length=1)] = Field(description="What has to run.")
-    options: Annotated[dict[str, OptionForm], Field(min_length=1)] = Field(description="What could be bought.")
+    options: Annotated[dict[str, OptionForm], Field(min_length=1)] | None = Field(
+        None, description="What could be bought; may be left out where options are generated."
+    )
+    generate: (
+        Annotated[
+            Annotated[GenerateForm, Tag("<table>")] | Annotated[list[GenerateForm], Field(min_length=1), Tag("<list>")],
+            Discriminator(shape),
+        ]
+        | None
+    ) = Field(None, description="What could be bought besides: all clusters of some parts, or a list of such.")
     criterion: Literal["points", "makespan", "throughput", "cost_per_run"] = Field(
         "points", description="What the ranking is by."
     )

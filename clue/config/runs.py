@@ -17,8 +17,11 @@ from clue.machine import Machine
 from clue.purchase.scenario import Scenario
 
 #: Keys that only one kind of file has at its top.
-_TELLING = {"program": "simulation", "workloads": "scenario", "options": "scenario", "nodes": "machine",
-            "node_types": "machine", "network": "machine"}  # fmt: skip
+_TELLING = {
+    **dict.fromkeys(("program",), "simulation"),
+    **dict.fromkeys(("workloads", "options", "generate"), "scenario"),
+    **dict.fromkeys(("nodes", "node_types", "network"), "machine"),
+}
 
 
 def load_config(

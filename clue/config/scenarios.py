@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from clue.config.document import Path, children
 from clue.config.faults import validated
 from clue.config.machines import check_currencies
+from clue.config.offers import generate_options, part_prices
 from clue.config.references import Reading, build_program, option_machine
 from clue.config.run_schema import KernelForm, OrderForm, ScenarioForm, WorkloadForm
 from clue.machine import Machine
@@ -23,15 +24,25 @@ def build_scenario(reading: Reading, name: str) -> Scenario | None:
     workloads = tuple(_workload(reading, key, workload) for key, workload in form.workloads.items())
     if sum(workload.weight for workload in workloads) == 0:
         reading.fault(("workloads",), "must have weights that sum to more than 0, got 0")
-    options = tuple(
+    if form.options is None and form.generate is None:
+        reading.fault(("options",), "must be given where none are generated, got nothing")
+    options = [
         Option(key, machines[key], option.price or machines[key].price)
-        for key, option in form.options.items()
+        for key, option in (form.options or {}).items()
         if key in machines
-    )
+    ]
     _check_prices(reading, form, options)
+    generated = generate_options(reading, form)
     notes = (form.notes,) if isinstance(form.notes, str) else tuple(form.notes)
     return Scenario(
-        form.name or name, workloads, options, form.budget, Criterion(form.criterion), notes, form.service_life
+        name=form.name or name,
+        workloads=workloads,
+        options=(*options, *generated.options),
+        budget=form.budget,
+        criterion=Criterion(form.criterion),
+        notes=tuple(dict.fromkeys((*notes, *generated.notes))),
+        service_life=form.service_life,
+        left_out=generated.left_out,
     )
 
 
@@ -47,8 +58,9 @@ def _machines(reading: Reading) -> Mapping[str, Machine]:
     return found
 
 
-def _check_prices(reading: Reading, form: ScenarioForm, options: tuple[Option, ...]) -> None:
+def _check_prices(reading: Reading, form: ScenarioForm, options: Sequence[Option]) -> None:
     prices: dict[Path, Money] = {("budget",): form.budget} if form.budget is not None else {}
+    prices |= part_prices(form)
     for option in options:
         if option.price is not None:
             prices["options", option.name, "price"] = option.price

@@ -150,6 +150,7 @@ def scenario_document(scenario: Scenario) -> Document:
                 }
                 for each in scenario.options
             },
+            "left_out": scenario.left_out,
             "notes": list(scenario.notes),
         }
     )

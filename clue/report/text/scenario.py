@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from clue.report.text.table import NONE, add_row, facts, heading, stack, table
+from clue.report.text.table import NONE, add_row, bullets, facts, heading, stack, table
 from clue.report.text.warnings import warnings_text
 
 if TYPE_CHECKING:
@@ -12,6 +12,9 @@ if TYPE_CHECKING:
     from rich.table import Table
 
     from clue.purchase import Scenario, Workload
+
+#: So many options are listed.
+_LISTED = 100
 
 
 def scenario_text(scenario: Scenario) -> RenderableType:
@@ -21,6 +24,7 @@ def scenario_text(scenario: Scenario) -> RenderableType:
         facts((("budget", str(scenario.budget or "")), ("criterion", scenario.criterion.value))),
         _workloads(scenario),
         _options(scenario),
+        _not_shown(scenario),
         warnings_text(scenario.notes, "Notes"),
     )
 
@@ -38,10 +42,18 @@ def _instances(workload: Workload) -> str:
     return "as many as fit" if workload.instances is None else str(workload.instances)
 
 
+def _not_shown(scenario: Scenario) -> RenderableType | None:
+    more = len(scenario.options) - _LISTED
+    told = [f"and {more:,} more options"] if more > 0 else []
+    if scenario.left_out:
+        told.append(f"{scenario.left_out:,} generated options cost more than the budget and are left out")
+    return bullets(told) if told else None
+
+
 def _options(scenario: Scenario) -> Table:
     numbers = ("nodes", "processors", "price")
     shown = table("option", "machine", *numbers, numbers=numbers, title="Options")
-    for option in scenario.options:
+    for option in scenario.options[:_LISTED]:
         machine = option.machine
         add_row(shown, option.name, machine.name, len(machine.nodes), machine.processors, option.price or NONE)
     return shown

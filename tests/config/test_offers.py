@@ -1,0 +1,181 @@
+"""Options that are generated: which there are, what they cost, and every way to ask for them wrongly."""
+
+from pathlib import Path
+
+import pytest
+
+from clue.config import load_config
+from clue.machine import Ports
+from clue.purchase.scenario import Scenario
+from clue.units import Money
+from tests.config.documents import faults_of, folder
+
+OFFERS = """\
+budget: 1000 EUR
+workloads: {large: {program: {script: prog.py}, ranks: [2]}}
+generate:
+  nodes: {from: 2, to: 6, step: 2}
+  node_types:
+    small: {memory: 128 MB, price: 100 EUR}
+    big: {processors: 2, memory: 1 GB, performance_factor: 0.5, price: 200 EUR}
+  networks:
+    slow: {between_nodes: {send_delay: 10 us, transmission_delay: 40 us}, price_per_node: 10 EUR}
+    fast: {machine: pair.yaml, contention: none, price: 50 EUR, switch: {ports: 4, price: 30 EUR}}
+"""
+
+
+def write(path: Path, old: str = "", new: str = "") -> Path:
+    """Write the scenario with a change, in a folder with what it refers to."""
+    assert old in OFFERS
+    (folder(path) / "s.yaml").write_text(OFFERS.replace(old, new))
+    return path / "s.yaml"
+
+
+def generated(path: Path, old: str = "", new: str = "") -> Scenario:
+    """Load it."""
+    loaded = load_config(write(path, old, new))
+    assert isinstance(loaded, Scenario)
+    return loaded
+
+
+def test_every_number_of_every_type_with_every_network_that_the_budget_covers(tmp_path: Path) -> None:
+    """Prices by hand: n small cost 110 n on the slow net; on the fast one 100 n + 50 + 30 for each four nodes."""
+    loaded = generated(tmp_path)
+    assert {option.name: option.price and option.price.amount for option in loaded.options} == {
+        "2 × small, slow": 220,
+        "4 × small, slow": 440,
+        "6 × small, slow": 660,
+        "2 × big, slow": 420,
+        "4 × big, slow": 840,
+        "2 × small, fast": 280,
+        "4 × small, fast": 480,
+        "6 × small, fast": 710,
+        "2 × big, fast": 480,
+        "4 × big, fast": 880,
+    }
+    assert loaded.left_out == 2
+
+
+def test_a_generated_machine_is_put_together_from_its_parts(tmp_path: Path) -> None:
+    """Nodes as written, the network taken from a machine with what differs."""
+    option = next(o for o in generated(tmp_path).options if o.name == "2 × big, fast")
+    assert [(n.name, n.processors, n.performance_factor) for n in option.machine.nodes] == [("big", 2, 0.5)] * 2
+    assert option.machine.network.contention is None
+    assert option.machine.network.between_nodes.transmission_delay(1000) == pytest.approx(10e-6)
+    assert option.price == option.machine.price == Money(480, "EUR")
+    slow = next(o for o in generated(tmp_path).options if o.name == "2 × big, slow")
+    assert isinstance(slow.machine.network.contention, Ports)
+
+
+def test_types_may_be_mixed(tmp_path: Path) -> None:
+    """Any two in the numbers given, 6 nodes at most: 2 + 2, 2 + 4, 4 + 2; those over 1000 EUR are left out."""
+    loaded = generated(tmp_path, "generate:\n", "generate:\n  mixed: true\n")
+    mixed = {o.name: o.price and o.price.amount for o in loaded.options if "+" in o.name}
+    assert mixed == {
+        "2 × small + 2 × big, slow": 640,
+        "4 × small + 2 × big, slow": 860,
+        "2 × small + 2 × big, fast": 680,
+        "4 × small + 2 × big, fast": 910,
+    }
+    assert loaded.left_out == 4
+    nodes = next(o for o in loaded.options if o.name == "4 × small + 2 × big, slow").machine.nodes
+    assert [node.name for node in nodes] == ["small"] * 4 + ["big"] * 2
+
+
+def test_pairs_to_mix_may_be_listed(tmp_path: Path) -> None:
+    """The first of a pair has the first nodes."""
+    loaded = generated(tmp_path, "generate:\n", "generate:\n  mixed: [[big, small]]\n")
+    assert "2 × big + 2 × small, slow" in {option.name for option in loaded.options}
+
+
+def test_a_node_type_may_be_taken_from_a_machine(tmp_path: Path) -> None:
+    """Its own keys differ; the others are those of the machine."""
+    taken = "small: {machine: pair.yaml, memory: 99 MB, price: 100 EUR}"
+    loaded = generated(tmp_path, "small: {memory: 128 MB, price: 100 EUR}", taken)
+    (node, *_) = loaded.options[0].machine.nodes
+    assert (node.name, node.memory, node.price) == ("small", 99e6, Money(100, "EUR"))
+
+
+def test_what_every_cluster_needs_besides_is_added_once(tmp_path: Path) -> None:
+    """A rack for 70 EUR."""
+    loaded = generated(tmp_path, "generate:\n", "generate:\n  price: 70 EUR\n")
+    assert loaded.options[0].price == Money(290, "EUR")
+
+
+def test_a_network_takes_no_more_nodes_than_it_has_room_for(tmp_path: Path) -> None:
+    """Stated, or the places of its topology."""
+    flows = "contention: {flows: {topology: torus, dimensions: [2, 2], bandwidth: 1 GB/s}}"
+    for old, new in (("price: 50 EUR,", "price: 50 EUR, most_nodes: 5,"), ("contention: none", flows)):
+        loaded = generated(tmp_path, old, new)
+        assert max(len(o.machine.nodes) for o in loaded.options if o.name.endswith("fast")) == 4
+        assert max(len(o.machine.nodes) for o in loaded.options if o.name.endswith("slow")) == 6
+
+
+def test_generated_options_stand_beside_named_ones_and_in_families(tmp_path: Path) -> None:
+    """Named ones first; a list of families has the options of each."""
+    text = OFFERS.replace(
+        "generate:\n  nodes", "options: {A: {machine: pair.yaml, price: 900 EUR}}\ngenerate:\n- nodes"
+    )
+    head, families = text.split("generate:\n")
+    families += families.replace("small:", "other:").replace("big:", "third:")
+    (folder(tmp_path) / "s.yaml").write_text(f"{head}generate:\n{families}")
+    loaded = load_config(tmp_path / "s.yaml")
+    assert isinstance(loaded, Scenario)
+    assert loaded.options[0].name == "A"
+    assert len(loaded.options) == 1 + 2 * 10
+
+
+def test_a_budget_that_covers_nothing_keeps_the_cheapest_for_the_message(tmp_path: Path) -> None:
+    """220 EUR."""
+    loaded = generated(tmp_path, "1000 EUR", "100 EUR")
+    assert [(o.name, o.price) for o in loaded.options] == [("2 × small, slow", Money(220, "EUR"))]
+    assert loaded.left_out == 11
+
+
+def test_parts_are_shared_so_that_thousands_of_machines_are_light(tmp_path: Path) -> None:
+    """One object for each node type and network."""
+    loaded = generated(tmp_path, "to: 6, step: 2", "to: 900")
+    assert len({id(node) for o in loaded.options for node in o.machine.nodes}) == 2
+    assert len({id(o.machine.network) for o in loaded.options}) == 2
+
+
+BAD = {
+    "no price": (
+        "memory: 128 MB, price: 100 EUR",
+        "memory: 128 MB",
+        "6:12: generate.node_types.small.price must be given",
+    ),
+    "other currency": ("price: 50 EUR", "price: 50 USD", "generate.networks.fast.price must be in EUR"),
+    "unknown machine": ("pair.yaml", "pear.yaml", "generate.networks.fast.machine"),
+    "unknown key": ("price_per_node", "price_per_note", 'did you mean "price_per_node"?'),
+    "wrong unit": ("128 MB", "128 us", "6:21: generate.node_types.small.memory must be a size"),
+    "no link": ("{between_nodes: {send_delay: 10 us, transmission_delay: 40 us}, ", "{", "between_nodes must be given"),
+    "numbers the wrong way round": ("to: 6", "to: 1", "4:24: generate.nodes.to must be at least 2 (from), got 1"),
+    "too many": ("to: 6, step: 2", "to: 99999", "must generate at most 100,000 options, got 399,992"),
+    "mixed with a stranger": ("generate:\n", "generate:\n  mixed: [[small, bog]]\n", 'got "bog": did you mean "big"?'),
+    "mixed with itself": ("generate:\n", "generate:\n  mixed: [[big, big]]\n", 'different node types, got "big" twice'),
+    "unknown type": (
+        "small: {",
+        "small: {machine: pair.yaml, type: hast, ",
+        'must be a node type of pair.yaml (host), got "hast": did you mean "host"?',
+    ),
+    "same name": (
+        "generate:\n",
+        "options: {'2 × big, fast': {machine: pair.yaml, price: 1 EUR}}\ngenerate:\n",
+        "twice",
+    ),
+}
+
+
+@pytest.mark.parametrize("case", BAD, ids=str)
+def test_what_is_wrong_is_told_with_its_place(tmp_path: Path, case: str) -> None:
+    """File, line, rule and value."""
+    old, new, told = BAD[case]
+    faults = faults_of(load_config, write(tmp_path, old, new))
+    assert any(told in fault and "s.yaml:" in fault for fault in faults), faults
+
+
+def test_options_or_offers_must_be_given(tmp_path: Path) -> None:
+    """Neither is nothing to compare."""
+    (folder(tmp_path) / "s.yaml").write_text(OFFERS.split("generate:", maxsplit=1)[0])
+    assert any("options must be given" in fault for fault in faults_of(load_config, tmp_path / "s.yaml"))
