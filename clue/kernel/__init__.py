@@ -1,13 +1,13 @@
 """The simulation: a trace, a machine and a placement go in, a result comes out."""
 
 from clue.kernel.bounds import computation_bound
+from clue.kernel.engines import ENGINES
 from clue.kernel.program import Program, compile_program
-from clue.kernel.simulate import ENGINES, NO_FAST_ENGINE, simulate
+from clue.kernel.simulate import simulate
 from clue.kernel.sweep import Candidate, contention_free
 
 __all__ = [
     "ENGINES",
-    "NO_FAST_ENGINE",
     "Candidate",
     "Program",
     "compile_program",

@@ -14,6 +14,7 @@ import simpy
 
 from clue.kernel.costs import MessageCost
 from clue.kernel.matching import Message
+from clue.kernel.sharing import FairSharing
 from clue.kernel.virtual_time import RATES_SETTLE
 from clue.machine import FactorTable, Flows, Ports
 
@@ -125,8 +126,6 @@ class FlowsNetwork:
     def __init__(self, simulation: Simulation, topology_capacities: list[float]) -> None:
         self._simulation = simulation
         self._nodes = simulation.placement.nodes
-        from clue.kernel.sharing import FairSharing  # noqa: PLC0415
-
         self._sharing = FairSharing(topology_capacities)
         self._flows: list[_Flow | None] = []
         self._free: list[int] = []

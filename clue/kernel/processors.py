@@ -6,13 +6,14 @@ when its parameters change over time; elsewhere a burst is a plain multiplicatio
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Generator
 
 import simpy
 
 from clue.kernel.costs import Costs
 from clue.kernel.virtual_time import PARAMETERS_CHANGE, VirtualTime, burst_end
-from clue.machine import Waiting
+from clue.machine import Machine, NodeType, Placement, Waiting
 
 
 class Burst:
@@ -110,3 +111,31 @@ class SharedNode:
         if rates is None:
             rates = self._known_rates[ranks] = self._costs.rates(self._type, ranks)
         return rates
+
+
+def disturbed_nodes(machine: Machine, placement: Placement) -> list[int]:
+    """Return the nodes in use on which bursts depend on what else happens there, or on when they happen."""
+    ranks_on = Counter(placement.nodes)
+    return [node for node, ranks in ranks_on.items() if _disturbed(machine, node, ranks)]
+
+
+def _disturbed(machine: Machine, node: int, ranks: int) -> bool:
+    """Tell whether bursts on a node depend on what else happens there, or on when they happen."""
+
+    def compute_parameters(node_type: NodeType) -> tuple[object, ...]:
+        return (
+            node_type.performance_factor,
+            dict(node_type.performance_factors),
+            dict(node_type.speeds),
+            node_type.memory_contention,
+            node_type.background_load,
+        )
+
+    first = machine.nodes[node]
+    later = [changed.nodes[node] for _, changed in machine.changes]
+    return (
+        ranks > first.processors
+        or first.background_load > 0
+        or bool(first.memory_contention)
+        or any(compute_parameters(each) != compute_parameters(first) for each in later)
+    )

@@ -7,8 +7,10 @@ from typing import TYPE_CHECKING
 
 from clue.collectives import Collective, Schedule, lower, neighbor
 from clue.kernel.actor import Actor, Background, Events
+from clue.kernel.blocked import NEVER_BEGUN, channel_context, describe_wait
 from clue.kernel.matching import Message, Receive
 from clue.kernel.program import Row
+from clue.kernel.wildcards import Received
 from clue.result import Activity
 from clue.trace import COLLECTIVES, NO_REQUEST, Flag, Op
 
@@ -40,6 +42,7 @@ class Rank(Actor):
         self.serials: dict[int, int] = {}
         self.positions: dict[int, int] = {}
         self.backgrounds = 0
+        self.received: list[tuple[Row, Receive | Message]] | None = [] if rank in job.wild else None
 
     # -- the program --------------------------------------------------------------------------------------
 
@@ -141,9 +144,14 @@ class Rank(Actor):
         self.spend(Activity.RECEIVE, receive.cost)
         return None
 
+    def _note(self, row: Row, found: Receive | Message) -> None:
+        """Note what a receive or probe found, where the order of arrivals might have decided otherwise."""
+        if self.received is not None:
+            self.received.append((row, found))
+
     def _post_row(self, row: Row) -> Receive:
         receive = self.post((row.context, row.peer, self.rank, row.tag))
-        self.job.wildcards.note(self.rank, row, receive)
+        self._note(row, receive)
         return receive
 
     def _wait(self, row: Row) -> Events | None:
@@ -190,7 +198,7 @@ class Rank(Actor):
             self._turn = -1.0
             yield event
             message = self.mailboxes.peek(channel)
-        self.job.wildcards.note(self.rank, row, message)
+        self._note(row, message)
         yield from self._until_seen(message)
         self._poll(row)
 
@@ -209,7 +217,7 @@ class Rank(Actor):
         receive = Receive(None)
         receive.cost = self.costs.message(self.offset + row.peer, self.number, 0, self.clock).receive
         self.mailboxes.post(channel, receive)
-        self.job.wildcards.note(self.rank, row, receive)
+        self._note(row, receive)
         if receive.message is None:
             yield from self.until_known(receive)
         assert receive.message is not None
@@ -247,8 +255,7 @@ class Rank(Actor):
         return lower(collective, position, self.costs.algorithm(collective))
 
     def _neighbor(self, row: Row) -> Events | None:
-        # Neighbourhood collectives have channels of their own: they count apart from the others.
-        context = ~row.context
+        context = channel_context(row)
         serial = self.serials.get(context, 0)
         self.serials[context] = serial + 1
         return self._run_schedule(row._replace(context=context), neighbor(row.entries), serial)
@@ -280,17 +287,14 @@ class Rank(Actor):
         """Say in words what this rank is blocked on."""
         row = self.blocked_on
         if row is None:
-            return "its start: the Spawn that begins its world is never reached"
-        op = Op(row.op)
-        name = op.name.replace("_", " ").lower()
-        if op in COLLECTIVES:
-            context = ~row.context if op is Op.NEIGHBOR else row.context
-            return f"{name} number {self.serials[context]} on communicator {row.context}"
-        if op is Op.WAIT:
-            pending = [each for each in row.entries or (row.request,) if each in self.requests]
-            return f"requests, {len(pending) + 1} of them open" if len(row.entries) > 1 else "a request"
-        partner = "to" if op in {Op.SEND, Op.ISEND} else "from"
-        return f"{name} {partner} rank {row.peer + self.offset}, tag {row.tag}, on communicator {row.context}"
+            return NEVER_BEGUN
+        pending = sum(each in self.requests for each in row.entries) + 1 if row.op == Op.WAIT else 0
+        return describe_wait(row, self.offset, pending, self.serials.get(channel_context(row), 0))
+
+    def seen(self) -> list[Received]:
+        """Return what its receives and probes found, with the time from which a probe could see it."""
+        found = ((row, each.message if isinstance(each, Receive) else each) for row, each in self.received or ())
+        return [(row, None if message is None else message.envelope) for row, message in found]
 
 
 def _handlers() -> list[Callable[[Rank, Row], Events | None]]:

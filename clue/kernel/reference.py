@@ -14,6 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+import numpy as np
 import simpy
 
 from clue.errors import Blocked, DeadlockError
@@ -22,12 +23,13 @@ from clue.kernel.costs import Costs
 from clue.kernel.matching import Mailboxes, Message, Receive
 from clue.kernel.network import network_of
 from clue.kernel.observation import Observation
-from clue.kernel.processors import SharedNode
-from clue.kernel.program import Program
+from clue.kernel.processors import SharedNode, disturbed_nodes
+from clue.kernel.program import Program, ranks_with_wildcards
 from clue.kernel.rank import Rank
+from clue.kernel.replay import Replay
 from clue.kernel.virtual_time import VirtualTime
-from clue.kernel.wildcards import WildcardLog
-from clue.machine import Machine, NodeType, Placement
+from clue.kernel.wildcards import count_wildcards
+from clue.machine import Machine, Placement
 
 
 class Simulation:
@@ -60,14 +62,8 @@ class Simulation:
 
     def _shared_nodes(self) -> dict[int, SharedNode]:
         """Return the nodes whose ranks disturb each other."""
-        ranks_on: dict[int, int] = {}
-        for node in self.placement.nodes:
-            ranks_on[node] = ranks_on.get(node, 0) + 1
-        return {
-            node: SharedNode(self.env, node, self.costs)
-            for node, ranks in ranks_on.items()
-            if _disturbed(self.machine, node, ranks)
-        }
+        nodes = disturbed_nodes(self.machine, self.placement)
+        return {node: SharedNode(self.env, node, self.costs) for node in nodes}
 
     def run(self) -> None:
         """Run to the end.
@@ -132,28 +128,6 @@ def _wake(holder: Message | Receive | None) -> None:
         holder.waiter = None
 
 
-def _disturbed(machine: Machine, node: int, ranks: int) -> bool:
-    """Tell whether bursts on a node depend on what else happens there, or on when they happen."""
-
-    def compute_parameters(node_type: NodeType) -> tuple[object, ...]:
-        return (
-            node_type.performance_factor,
-            dict(node_type.performance_factors),
-            dict(node_type.speeds),
-            node_type.memory_contention,
-            node_type.background_load,
-        )
-
-    first = machine.nodes[node]
-    later = [changed.nodes[node] for _, changed in machine.changes]
-    return (
-        ranks > first.processors
-        or first.background_load > 0
-        or bool(first.memory_contention)
-        or any(compute_parameters(each) != compute_parameters(first) for each in later)
-    )
-
-
 class Job:
     """One running copy of a program: its ranks share mailboxes, collectives and spawned worlds."""
 
@@ -162,6 +136,28 @@ class Job:
         self.program = program
         self.mailboxes = Mailboxes()
         self.worlds: dict[int, simpy.Event] = {world: simulation.env.event() for world in set(program.worlds) if world}
-        self.wildcards = WildcardLog(program)
+        self.wild = frozenset(ranks_with_wildcards(program))
         self.ranks = [Rank(self, rank, base + rank) for rank in range(program.ranks)]
         self.base = base
+
+
+def replay(program: Program, machine: Machine, placement: Placement, instances: int, seen: Observation) -> Replay:
+    """Replay a program on a machine with the reference engine.
+
+    Raises:
+        DeadlockError: If the program deadlocks in virtual time.
+    """
+    simulation = Simulation(program, machine, placement, instances, seen)
+    simulation.run()
+    ranks = [rank for job in simulation.jobs for rank in job.ranks]
+    counts = [count_wildcards(rank.seen()) for rank in ranks if rank.received]
+    return Replay(
+        engine="reference",
+        finish=np.array([rank.clock for rank in ranks]),
+        compute=np.array([rank.compute for rank in ranks]),
+        communicate=np.array([rank.communicate for rank in ranks]),
+        by_region=np.sum([rank.compute_by_region for rank in ranks], axis=0),
+        wildcards=(sum(otherwise for otherwise, _ in counts), sum(wild for _, wild in counts)),
+        left_over=sum(len(job.mailboxes.left_over()) for job in simulation.jobs),
+        seen=seen,
+    )

@@ -1,4 +1,4 @@
-"""The front of the kernel: places ranks, runs an engine, and says what the model left out."""
+"""The front of the kernel: places ranks, lets an engine replay, and says what the model left out."""
 
 from __future__ import annotations
 
@@ -7,25 +7,21 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 
 from clue.errors import UsageError
-from clue.kernel.network import FactorNetwork
+from clue.kernel.engines import ENGINES, run
 from clue.kernel.observation import Observation
 from clue.kernel.program import Program, compile_program
-from clue.kernel.reference import Simulation
+from clue.kernel.replay import Replay
 from clue.machine import FactorTable, Machine, Placement
 from clue.result import SEGMENT, RankResult, Result, Timeline, Traffic
 from clue.trace import Trace
 from clue.units import format_time
-
-ENGINES = ("auto", "reference", "fast")
-#: The warning of a result that was asked of the fast engine.
-NO_FAST_ENGINE = "engine: there is no fast engine yet; the reference engine computed this"
 
 
 def simulate(
     trace: Trace | Program,
     machine: Machine,
     placement: Placement | str | Sequence[int] = "block",
-    engine: str = "reference",
+    engine: str = "auto",
     *,
     instances: int = 1,
     timeline: bool = False,
@@ -37,8 +33,8 @@ def simulate(
         trace: What the program did; a compiled program saves decoding it again.
         machine: Where it is to run.
         placement: ``"block"``, ``"cyclic"``, or a node index for each rank of all instances, instance by instance.
-        engine: ``"reference"``; ``"fast"`` is accepted and, where no fast engine covers the case, hands over to the
-            reference and says so.
+        engine: ``"reference"``, ``"fast"``, or ``"auto"``: the fast one where that saves time. Both give the same
+            figures to the last bit; what the fast one does not cover the reference does, and says so.
         instances: Copies of the program to run side by side.
         timeline: Whether to keep what every rank did when.
         traffic: Whether to keep who sent how much to whom.
@@ -60,10 +56,9 @@ def simulate(
         messages=np.zeros((ranks, ranks), np.int64) if traffic else None,
         nbytes=np.zeros((ranks, ranks), np.int64) if traffic else None,
     )
-    simulation = Simulation(program, machine, placed, instances, seen)
-    simulation.run()
-    warnings = tuple(_warnings(simulation, program, engine))
-    return _result(simulation, program, seen, warnings, instances)
+    replay, notes = run(engine, program, machine, placed, instances, seen)
+    warnings = (*notes, *_warnings(replay, program, machine, placed))
+    return _result(replay, program, placed, warnings, instances)
 
 
 def _place(machine: Machine, placement: Placement | str | Sequence[int], ranks: int) -> Placement:
@@ -78,29 +73,19 @@ def _place(machine: Machine, placement: Placement | str | Sequence[int], ranks: 
     return Placement.listed(machine, tuple(placement), ranks)
 
 
-def _result(
-    simulation: Simulation, program: Program, seen: Observation, warnings: tuple[str, ...], instances: int
-) -> Result:
-    ranks = [rank for job in simulation.jobs for rank in job.ranks]
-    by_region = np.sum([rank.compute_by_region for rank in ranks], axis=0)
+def _result(replay: Replay, program: Program, placed: Placement, warnings: tuple[str, ...], instances: int) -> Result:
+    # What is left of the finish time is waiting; rounding may leave it a hair below zero.
+    wait = np.maximum(0.0, replay.finish - replay.compute - replay.communicate)
+    columns = (replay.finish, replay.compute, replay.communicate, wait)
+    figures = zip(placed.nodes, *(column.tolist() for column in columns), strict=True)
+    seen = replay.seen
     return Result(
-        makespan=max((rank.clock for rank in ranks), default=0.0),
-        engine="reference",
-        ranks=tuple(
-            RankResult(
-                rank=rank.number,
-                node=rank.node,
-                finish=rank.clock,
-                compute=rank.compute,
-                communicate=rank.communicate,
-                # What is left of the finish time; rounding may leave it a hair below zero.
-                wait=max(0.0, rank.clock - rank.compute - rank.communicate),
-            )
-            for rank in ranks
-        ),
+        makespan=float(replay.finish.max(initial=0.0)),
+        engine=replay.engine,
+        ranks=tuple(RankResult(rank, *each) for rank, each in enumerate(figures)),
         warnings=warnings,
         unmodelled=program.unmodelled,
-        compute_by_region=dict(zip(program.regions, by_region.tolist(), strict=True)),
+        compute_by_region=dict(zip(program.regions, replay.by_region.tolist(), strict=True)),
         instances=instances,
         ops=program.ops * instances,
         timeline=_timeline(seen, program),
@@ -115,11 +100,8 @@ def _timeline(seen: Observation, program: Program) -> Timeline | None:
     return Timeline(segments[np.lexsort((segments["begin"], segments["rank"]))], program.regions)
 
 
-def _warnings(simulation: Simulation, program: Program, engine: str) -> Iterator[str]:
+def _warnings(replay: Replay, program: Program, machine: Machine, placed: Placement) -> Iterator[str]:
     """Say what a reader must know beside the figures."""
-    machine = simulation.machine
-    if engine == "fast":
-        yield NO_FAST_ENGINE
     yield from (f"{machine.name}: {note}" for note in machine.notes)
     yield from (f"{program.name}: {note}" for note in program.notes)
     for each in program.unmodelled:
@@ -138,11 +120,15 @@ def _warnings(simulation: Simulation, program: Program, engine: str) -> Iterator
             "they are replayed as often, with the computation between them"
         )
     yield from _speed_warnings(machine, program)
-    yield from _wildcard_warnings(simulation, program)
-    yield from _contention_warnings(simulation)
-    left = sum(len(job.mailboxes.left_over()) for job in simulation.jobs)
-    if left:
-        yield f"{program.name}: {left} messages were sent and never received"
+    otherwise, wild = replay.wildcards
+    if otherwise:
+        yield (
+            f"{program.name}: {otherwise} of {wild} wildcard receives would have matched another message here; "
+            "they are replayed as recorded"
+        )
+    yield from _contention_warnings(replay, machine, placed)
+    if replay.left_over:
+        yield f"{program.name}: {replay.left_over} messages were sent and never received"
 
 
 def _speed_warnings(machine: Machine, program: Program) -> Iterator[str]:
@@ -163,27 +149,14 @@ def _speed_warnings(machine: Machine, program: Program) -> Iterator[str]:
         )
 
 
-def _wildcard_warnings(simulation: Simulation, program: Program) -> Iterator[str]:
-    counts = [job.wildcards.count() for job in simulation.jobs]
-    otherwise, wild = sum(c[0] for c in counts), sum(c[1] for c in counts)
-    if otherwise:
+def _contention_warnings(replay: Replay, machine: Machine, placed: Placement) -> Iterator[str]:
+    stated = [m.network.contention for m in (machine, *(changed for _, changed in machine.changes))]
+    tables = [each.measured_up_to for each in stated if isinstance(each, FactorTable)]
+    if not any(stated) and len(set(placed.nodes)) > 2:
+        yield f"{machine.name}: no contention is stated, so simultaneous messages do not slow each other"
+    most = replay.seen.most_simultaneous
+    if tables and most > min(tables):
         yield (
-            f"{program.name}: {otherwise} of {wild} wildcard receives would have matched another message here; "
-            "they are replayed as recorded"
-        )
-
-
-def _contention_warnings(simulation: Simulation) -> Iterator[str]:
-    machine, nodes = simulation.machine, set(simulation.placement.nodes)
-    if not isinstance(simulation.network, FactorNetwork):
-        if machine.network.contention is None and len(nodes) > 2:
-            yield f"{machine.name}: no contention is stated, so simultaneous messages do not slow each other"
-        return
-    tables = [m.network.contention for m in (machine, *(changed for _, changed in machine.changes))]
-    stated = min(table.measured_up_to for table in tables if isinstance(table, FactorTable))
-    most = simulation.observation.most_simultaneous
-    if most > stated:
-        yield (
-            f"{machine.name}: contention is stated up to {stated} simultaneous communications, "
+            f"{machine.name}: contention is stated up to {min(tables)} simultaneous communications, "
             f"but there were {most}; the last factor is used for more"
         )

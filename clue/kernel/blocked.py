@@ -1,0 +1,32 @@
+"""What a rank of a deadlocked program waits for, in words. Every engine says it with these."""
+
+from __future__ import annotations
+
+from clue.kernel.program import Row
+from clue.trace import COLLECTIVES, Op
+
+NEVER_BEGUN = "its start: the Spawn that begins its world is never reached"
+
+
+def channel_context(row: Row) -> int:
+    """Return the context in which a collective is counted: neighbourhood collectives count apart from the others."""
+    return ~row.context if row.op == Op.NEIGHBOR else row.context
+
+
+def describe_wait(row: Row, offset: int, pending: int, serial: int) -> str:
+    """Say in words what a rank is blocked on.
+
+    Args:
+        row: The op it is in.
+        offset: First rank of its instance.
+        pending: Requests that a wait is still waiting for.
+        serial: Which of its collectives on that context this is, from 1, if it is one.
+    """
+    op = Op(row.op)
+    name = op.name.replace("_", " ").lower()
+    if op in COLLECTIVES:
+        return f"{name} number {serial} on communicator {row.context}"
+    if op is Op.WAIT:
+        return f"requests, {pending} of them open" if len(row.entries) > 1 else "a request"
+    partner = "to" if op in {Op.SEND, Op.ISEND} else "from"
+    return f"{name} {partner} rank {row.peer + offset}, tag {row.tag}, on communicator {row.context}"

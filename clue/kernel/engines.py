@@ -1,0 +1,49 @@
+"""Which engine replays: the reference, or the fast one where it is there, covers the case and saves time."""
+
+from __future__ import annotations
+
+from clue.kernel import reference
+from clue.kernel.observation import Observation
+from clue.kernel.program import Program
+from clue.kernel.replay import Replay
+from clue.machine import Machine, Placement
+
+ENGINES = ("auto", "reference", "fast")
+
+#: From so many ops on the fast engine saves time, loaded from its cache; and compiled first.
+_OPS_WORTH_LOADING, _OPS_WORTH_COMPILING = 2_000, 2_000_000
+
+
+def run(  # noqa: PLR0917 - the arguments of every engine, and which
+    engine: str, program: Program, machine: Machine, placement: Placement, instances: int, seen: Observation
+) -> tuple[Replay, tuple[str, ...]]:
+    """Replay a program with the engine asked for; returns what it yields, and what to say of the engine.
+
+    Raises:
+        DeadlockError: If the program deadlocks in virtual time.
+    """
+    notes: tuple[str, ...] = ()
+    if engine == "fast" or (engine == "auto" and _is_worth_it(program.ops * instances, seen)):
+        reason = _not_covered(seen)
+        if not reason:
+            from clue.kernel import fast  # noqa: PLC0415 - small work does without it
+
+            try:
+                return fast.replay(program, machine, placement, instances, seen), ()
+            except (fast.NoLibraryError, fast.NotCoveredError) as error:
+                reason = str(error)
+        if engine == "fast":
+            notes = (f"engine: the fast engine is not used: {reason}; the reference engine computed this",)
+    return reference.replay(program, machine, placement, instances, seen), notes
+
+
+def _not_covered(seen: Observation) -> str:
+    return "it keeps no timeline" if seen.segments is not None else ""
+
+
+def _is_worth_it(ops: int, seen: Observation) -> bool:
+    if ops < _OPS_WORTH_LOADING or _not_covered(seen):
+        return False
+    from clue.kernel.fast.library import is_compiled  # noqa: PLC0415
+
+    return ops >= _OPS_WORTH_COMPILING or is_compiled()

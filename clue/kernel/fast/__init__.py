@@ -1,0 +1,18 @@
+"""The fast engine: the reference's meaning in C++17, compiled on first use with whatever compiler there is.
+
+::
+
+    Program ──plan──▶ arrays, matched once ─┐
+    Machine × Placement ──tables──▶ costs ──┼─▶ engine.hpp: one replay ──▶ figures of every rank
+                                            └─▶ tape.hpp: many machines at once ──▶ finish times
+
+``library`` finds a compiler and loads what it makes; ``layout`` and ``layout.hpp`` say what is handed over. Op codes,
+delay curves, rates of shared processors and the lowering of collectives are not written again here: they come
+as numbers.
+"""
+
+from clue.kernel.fast.engine import replay
+from clue.kernel.fast.library import NoLibraryError
+from clue.kernel.fast.plan import NotCoveredError
+
+__all__ = ["NoLibraryError", "NotCoveredError", "replay"]

@@ -1,0 +1,1149 @@
+// The replay: what every op does to virtual time. The meaning is that of clue/kernel/reference.py, actor.py, rank.py,
+// network.py and processors.py, operation by operation, so that every rank's figures agree with theirs to the last bit.
+//
+// A rank runs until it must wait for something that is not known yet; whoever makes it known puts it on the stack of ranks
+// that can go on. Only what must happen in the order of virtual time goes through a heap of events: turns to send where messages
+// delay each other, and bursts on shared processors. Where there are none, there is no heap.
+#pragma once
+
+#include <cmath>
+#include <cstdlib>
+#include <cstring>
+#include <deque>
+#include <limits>
+#include <memory>
+#include <new>
+#include <vector>
+
+#include "events.hpp"
+#include "layout.hpp"
+#include "prepare.hpp"
+#include "sharing.hpp"
+
+namespace clue {
+
+// Thrown when whoever called no longer wants to know.
+struct Stopped {};
+
+enum Network { UNSHARED = 0, FACTOR = 1, PORTS = 2, FLOWS = 3 };
+
+// Memory that is zero, and costs nothing until it is touched.
+template <class T>
+class Zeroed {
+public:
+    explicit Zeroed(size_t n) : data_(static_cast<T*>(std::calloc(n ? n : 1, sizeof(T)))) {
+        if (!data_) throw std::bad_alloc();
+    }
+    ~Zeroed() { std::free(data_); }
+    Zeroed(const Zeroed&) = delete;
+    Zeroed& operator=(const Zeroed&) = delete;
+    T& operator[](size_t i) { return data_[i]; }
+
+private:
+    T* data_;
+};
+
+// What is known of a message and its receive.
+enum State : int32_t {
+    POSTED = 1,      // its receive is posted
+    LAUNCHED = 2,    // its send has begun
+    RENDEZVOUS = 4,  // … and waits for the receive
+    SENT = 8,        // when the sender of a rendezvous is free is known
+    ARRIVED = 16,    // its arrival is known
+    RESERVED = 32,   // taken by a matched probe, whose receive is to come
+};
+
+struct Slot {
+    double time;     // ARRIVED: its arrival; else RENDEZVOUS: when it was ready; else POSTED: when its receive was posted
+    int32_t waiter;  // actor that waits at the receiving side, + 1
+    int32_t state;
+};
+
+// The rest, for messages that are not just sent and received.
+struct Details {
+    double ready;
+    double sent;
+    double busy;
+    double cost;           // of the receive, after a matched probe
+    double occupation;     // of a port
+    double through;        // ports: time from the head's coming in until arrival; flows: its own limit, bytes per second
+    uint64_t order;        // actor and serial
+    int32_t source, dest;  // among all instances
+    int32_t size;
+    int32_t sender;        // actor that waits for `sent`, + 1
+};
+
+struct Flow {
+    double left, updated, rate;
+    int32_t slot;
+    uint32_t version;
+};
+
+struct Burst {
+    int32_t actor;
+    int32_t region;
+    double left, updated, rate;
+    uint32_t version;
+};
+
+struct SharedNode {
+    std::vector<Burst> bursts;
+    int64_t alive = 0;
+};
+
+enum Stage : uint8_t {
+    START, BEGIN, FETCH, BURST_TURN, BURSTING, OP, SEND_ENDS, RECEIVE_ENDS, WAITING, PROBING, SEEING, RESERVING, SEEING_RESERVED,
+    ROUND, ROUND_SENDS, ROUND_WAITS, SINGLE_SEND, SINGLE_SEND_ENDS, SINGLE_RECEIVE_ENDS, ROUND_REDUCES, SPAWNED, END, DONE
+};
+
+// Whoever sends and receives on a clock of its own: a rank, or a nonblocking collective in its background.
+struct Actor {
+    double clock = 0.0;
+    double communicate = 0.0;
+    double compute = 0.0;
+    double turn = -1.0;    // clock at which it last had its turn
+    double cost = 0.0;     // of the receive under way
+    double reduction = 0.0;
+    double begin = 0.0;    // of the burst under way
+    int64_t row = 0, row_end = 0, round = 0, round_end = 0, index = 0;
+    int32_t id = 0, rank = 0, number = 0, node = 0, type = 0, job = 0;
+    uint32_t place = 0, launched = 0, backgrounds = 0;
+    int32_t instance = -1, base = 0, comm = 0, slot = 0, waiter = 0;
+    Stage stage = START;
+    bool background = false;
+};
+
+template <int NETWORK, bool SHARED>
+class Engine {
+public:
+    using A = Actor;
+
+    Engine(const Program& program, const Machine& machine, Outcome& outcome)
+        : p_(program),
+          m_(machine),
+          c_(machine.collectives),
+          out_(outcome),
+          numbers_(program.ranks * machine.instances),
+          classes_(machine.types * machine.types + machine.types),
+          own_slots_(program.slots * machine.instances),
+          slots_(own_slots_),
+          details_(own_slots_),
+          holders_(static_cast<size_t>(program.request_offsets[program.ranks] * machine.instances)),
+          instance_base_(static_cast<size_t>(program.instances * machine.instances), -1),
+          instance_left_(static_cast<size_t>(program.instances * machine.instances), 0),
+          world_start_(static_cast<size_t>(program.worlds * machine.instances), -1.0),
+          world_waiters_(static_cast<size_t>(program.worlds * machine.instances)),
+          port_sends_(NETWORK == PORTS ? machine.nodes : 0, 0.0),
+          port_receives_(NETWORK == PORTS ? machine.nodes : 0, 0.0),
+          sharing_(machine.capacities, static_cast<int32_t>(NETWORK == FLOWS ? machine.links : 0)),
+          nodes_(SHARED ? machine.nodes : 0) {}
+
+    void run() {
+        std::fill_n(out_.by_region, numbers_ * p_.regions, 0.0);
+        out_.most_simultaneous = 0;
+        if (NETWORK == FLOWS) number_routes();
+        if (SHARED)
+            for (int64_t e = 1; e < m_.epochs; ++e)
+                events_.push({m_.changes[e - 1], order_high(CHANGE, 0), 0, PARAMETERS, 0, 0});
+        ranks_.resize(numbers_);
+        for (int64_t number = numbers_ - 1; number >= 0; --number) start(ranks_[number], static_cast<int32_t>(number));
+        drain();
+        while (!events_.empty()) {
+            const Event event = events_.pop();
+            now_ = event.time;
+            happen(event);
+            drain();
+        }
+        finish();
+    }
+
+private:
+    // -- ranks and time -----------------------------------------------------------------------------------------------
+
+    void start(A& a, int32_t number) {
+        a.id = a.number = number;
+        a.job = static_cast<int32_t>(number / p_.ranks);
+        a.rank = static_cast<int32_t>(number % p_.ranks);
+        a.node = m_.node[number];
+        a.type = m_.type[number];
+        a.row = p_.offsets[a.rank];
+        a.row_end = p_.offsets[a.rank + 1];
+        ready_.push_back(number);
+    }
+
+    A& actor(int32_t id) { return id < numbers_ ? ranks_[id] : backgrounds_[id - numbers_]; }
+
+    void drain() {
+        while (!ready_.empty()) {
+            if (*out_.stop) throw Stopped();
+            const int32_t id = ready_.back();
+            ready_.pop_back();
+            A& a = actor(id);
+            if (a.background) run_background(a);
+            else run_rank(a);
+        }
+    }
+
+    void wake(int32_t& waiter) {
+        if (waiter) {
+            ready_.push_back(waiter - 1);
+            waiter = 0;
+        }
+    }
+
+    int64_t epoch(double time) const {
+        int64_t e = 0;
+        while (e < m_.epochs - 1 && m_.changes[e] <= time) ++e;
+        return e;
+    }
+
+    void spend(A& a, double seconds) {
+        a.clock += seconds;
+        a.communicate += seconds;
+    }
+
+    static void wait_until(A& a, double time) {
+        if (time > a.clock) a.clock = time;
+    }
+
+    bool turn(A& a) {
+        if (a.turn == a.clock) return true;
+        a.turn = a.clock;
+        events_.push({a.clock, order_high(ACTION, a.number), order_low(a.place, 0), TURN, a.id, 0});
+        return false;
+    }
+
+    // -- costs --------------------------------------------------------------------------------------------------------
+
+    int64_t link(int64_t e, int32_t source, int32_t dest) const {
+        const int64_t types = m_.types;
+        const int64_t cls = m_.node[source] == m_.node[dest] ? types * types + m_.type[source]
+                                                             : m_.type[source] * types + m_.type[dest];
+        return e * classes_ + cls;
+    }
+
+    double receive_cost(const A& a, int32_t source) const { return m_.receive[link(epoch(a.clock), source, a.number)]; }
+
+    template <class Table>
+    double by_type(const Table* table, const A& a, double time) const {
+        return table[epoch(time) * m_.types + a.type];
+    }
+
+    // -- slots --------------------------------------------------------------------------------------------------------
+
+    Slot& slot(int64_t s) { return s < own_slots_ ? slots_[s] : pool_[s - own_slots_]; }
+    Details& details(int64_t s) { return s < own_slots_ ? details_[s] : pool_details_[s - own_slots_]; }
+
+    int32_t own(const A& a, int64_t row) const { return static_cast<int32_t>(a.job * p_.slots + p_.slot[row]); }
+
+    // -- messages -----------------------------------------------------------------------------------------------------
+
+    bool takes_turns_with(const A& a, int32_t dest) const {
+        return (NETWORK == FACTOR || NETWORK == PORTS) && m_.node[dest] != a.node;
+    }
+
+    // Begin to send; tells whether the sender is free of the message at its clock.
+    bool launch(A& a, int32_t s, int32_t dest, int32_t size, uint16_t flags) {
+        const int64_t l = link(epoch(a.clock), a.number, dest);
+        a.launched++;
+        if (out_.messages) observe(a.number, dest, size);
+        const bool eager = (m_.bytes[size] <= m_.eager_limit[l] || flags & FLAG_BUFFERED) && !(flags & FLAG_SYNCHRONOUS);
+        return eager ? launch_eager(a, s, dest, size, l) : launch_rendezvous(a, s, dest, size, l);
+    }
+
+    bool launch_eager(A& a, int32_t s, int32_t dest, int32_t size, int64_t l) {
+        const double send = m_.send[l * m_.sizes + size], transmission = m_.transmission[l * m_.sizes + size];
+        Slot& slot = this->slot(s);
+        const bool was_reserved = slot.state & RESERVED;
+        slot.state |= LAUNCHED;
+        if (NETWORK == UNSHARED || m_.node[dest] == a.node) {
+            slot.time = (a.clock + send) + transmission;
+            slot.state |= ARRIVED;
+            spend(a, send);
+        } else if (NETWORK == FACTOR) {
+            const double factor = slowed(a.clock, send, transmission);
+            const double busy = factor * send;
+            slot.time = (a.clock + busy) + factor * transmission;
+            slot.state |= ARRIVED;
+            spend(a, busy);
+        } else {
+            describe(a, s, dest, size);
+            carry(s, a.clock, l);
+            spend(a, send);
+        }
+        if (slot.state & ARRIVED || was_reserved) wake(slot.waiter);
+        return true;
+    }
+
+    bool launch_rendezvous(A& a, int32_t s, int32_t dest, int32_t size, int64_t l) {
+        Slot& slot = this->slot(s);
+        Details& d = describe(a, s, dest, size);
+        d.ready = a.clock;
+        d.busy = m_.send[l * m_.sizes + size];
+        const double posted = slot.time;
+        const bool met = slot.state & POSTED;
+        slot.time = a.clock;
+        slot.state |= LAUNCHED | RENDEZVOUS;
+        if (met) open_rendezvous(s, posted);
+        else wake(slot.waiter);  // a probe
+        return slot.state & SENT && d.sent <= a.clock;
+    }
+
+    Details& describe(const A& a, int32_t s, int32_t dest, int32_t size) {
+        Details& d = details(s);
+        d.source = a.number;
+        d.dest = dest;
+        d.size = size;
+        d.order = order_low(a.place, a.launched);
+        return d;
+    }
+
+    void open_rendezvous(int32_t s, double posted) {
+        Details& d = details(s);
+        const int64_t l = link(epoch(d.ready), d.source, d.dest);
+        const double start = (posted > d.ready ? posted : d.ready) + m_.answer[l];
+        if ((NETWORK == FACTOR || NETWORK == PORTS) && m_.node[d.source] != m_.node[d.dest])
+            events_.push({start, order_high(ACTION, d.source), d.order, TRANSFER, s, 0});
+        else
+            transfer(s, start);
+    }
+
+    void transfer(int32_t s, double start) {
+        Details& d = details(s);
+        Slot& slot = this->slot(s);
+        const int64_t l = link(epoch(start), d.source, d.dest);
+        const double send = m_.send[l * m_.sizes + d.size], transmission = m_.transmission[l * m_.sizes + d.size];
+        double leaves = start;
+        if (NETWORK == UNSHARED || m_.node[d.source] == m_.node[d.dest]) {
+            d.busy = send;
+            slot.time = (start + send) + transmission;
+            slot.state |= ARRIVED;
+        } else if (NETWORK == FACTOR) {
+            const double factor = slowed(start, send, transmission);
+            d.busy = factor * send;
+            slot.time = (start + d.busy) + factor * transmission;
+            slot.state |= ARRIVED;
+        } else {
+            d.busy = send;
+            leaves = carry(s, start, l);
+        }
+        d.sent = leaves + d.busy;
+        slot.state |= SENT;
+        wake(d.sender);
+        if (slot.state & ARRIVED) wake(slot.waiter);
+    }
+
+    void arrived(int32_t s, double time) {
+        Slot& slot = this->slot(s);
+        slot.time = time;
+        slot.state |= ARRIVED;
+        wake(slot.waiter);
+    }
+
+    void observe(int32_t source, int32_t dest, int32_t size) {
+        out_.messages[source * numbers_ + dest]++;
+        out_.volume[source * numbers_ + dest] += m_.bytes[size];
+    }
+
+    // Post a receive; `posted` is now.
+    void post(A& a, int32_t s) {
+        Slot& slot = this->slot(s);
+        slot.state |= POSTED;
+        if (!(slot.state & LAUNCHED)) slot.time = a.clock;
+        else if ((slot.state & (RENDEZVOUS | SENT)) == RENDEZVOUS) open_rendezvous(s, a.clock);
+    }
+
+    // -- the network between nodes ------------------------------------------------------------------------------------
+
+    double slowed(double time, double send, double transmission) {
+        while (!ends_.empty() && ends_.front() <= time) pop_end();
+        const int64_t simultaneous = static_cast<int64_t>(ends_.size()) + 1;
+        const int64_t entry = simultaneous < m_.factors ? simultaneous : m_.factors;
+        const double factor = m_.contention[epoch(time) * m_.factors + entry - 1];
+        push_end(time + factor * (send + transmission));
+        if (simultaneous > out_.most_simultaneous) out_.most_simultaneous = simultaneous;
+        return factor;
+    }
+
+    void push_end(double time) {
+        size_t at = ends_.size();
+        ends_.push_back(time);
+        for (; at > 0 && ends_[(at - 1) / 4] > time; at = (at - 1) / 4) ends_[at] = ends_[(at - 1) / 4];
+        ends_[at] = time;
+    }
+
+    void pop_end() {
+        const double last = ends_.back();
+        ends_.pop_back();
+        const size_t n = ends_.size();
+        if (n == 0) return;
+        size_t at = 0;
+        for (size_t child = 1; child < n; child = 4 * at + 1) {
+            size_t best = child;
+            for (size_t i = child + 1; i < child + 4 && i < n; ++i)
+                if (ends_[i] < ends_[best]) best = i;
+            if (ends_[best] >= last) break;
+            ends_[at] = ends_[best];
+            at = best;
+        }
+        ends_[at] = last;
+    }
+
+    // Let the data of a message go through ports or links; returns when they leave.
+    double carry(int32_t s, double start, int64_t l) {
+        const Details& d = details(s);
+        const double send = m_.send[l * m_.sizes + d.size], transmission = m_.transmission[l * m_.sizes + d.size];
+        const double occupation = m_.occupation[l * m_.sizes + d.size];
+        if (NETWORK == PORTS) return through_port(s, start, send + transmission, occupation);
+        const int64_t bytes = m_.bytes[d.size];
+        if (bytes == 0) {
+            Slot& slot = this->slot(s);
+            slot.time = (start + send) + transmission;
+            slot.state |= ARRIVED;
+        } else {
+            details(s).through = occupation != 0.0 ? static_cast<double>(bytes) / occupation : std::numeric_limits<double>::infinity();
+            push_message(s, start + ((send + transmission) - occupation), ENTER);
+        }
+        return start;
+    }
+
+    double through_port(int32_t s, double start, double travel, double occupation) {
+        Details& d = details(s);
+        double& free = port_sends_[m_.node[d.source]];
+        const double leaves = free > start ? free : start;
+        free = leaves + occupation;
+        const double through = travel < occupation ? travel : occupation;
+        d.occupation = occupation;
+        d.through = through;
+        push_message(s, leaves + (travel - through), HEAD);
+        return leaves;
+    }
+
+    void push_message(int32_t s, double time, What what) {
+        const Details& d = details(s);
+        events_.push({time, order_high(ACTION, d.source), d.order, what, s, 0});
+    }
+
+    void at_receive_port(int32_t s) {
+        const Details& d = details(s);
+        double& free = port_receives_[m_.node[d.dest]];
+        const double begin = free > now_ ? free : now_;
+        free = begin + d.occupation;
+        arrived(s, begin + d.through);
+    }
+
+    void number_routes() {
+        for (int64_t i = 0; i < m_.pairs; ++i)
+            routes_.of({static_cast<int32_t>(m_.pair[i] / m_.nodes), static_cast<int32_t>(m_.pair[i] % m_.nodes), 0, 0});
+    }
+
+    void enter(int32_t s) {
+        const Details& d = details(s);
+        int32_t number;
+        if (free_flows_.empty()) {
+            number = static_cast<int32_t>(flows_.size());
+            flows_.push_back({});
+        } else {
+            number = free_flows_.back();
+            free_flows_.pop_back();
+        }
+        Flow& flow = flows_[number];
+        flow.left = static_cast<double>(m_.bytes[d.size]);
+        flow.updated = now_;
+        flow.rate = 0.0;
+        flow.slot = s;
+        const int32_t pair = routes_.of({m_.node[d.source], m_.node[d.dest], 0, 0});
+        const int64_t first = m_.first_link[pair];
+        sharing_.add(number, m_.route + first, static_cast<int32_t>(m_.first_link[pair + 1] - first), d.through);
+        settle_later();
+    }
+
+    void leave(int32_t number) {
+        Flow& flow = flows_[number];
+        flow.version++;
+        sharing_.remove(number);
+        free_flows_.push_back(number);
+        arrived(flow.slot, now_);
+        settle_later();
+    }
+
+    void settle_later() {
+        if (!unsettled_) events_.push({now_, order_high(SETTLE, 0), 0, RATES, 0, 0});
+        unsettled_ = true;
+    }
+
+    void settle() {
+        unsettled_ = false;
+        sharing_.settle([this](int32_t number, double rate) {
+            Flow& flow = flows_[number];
+            const double left = flow.left - (now_ - flow.updated) * flow.rate;
+            flow.left = left > 0.0 ? left : 0.0;
+            flow.updated = now_;
+            flow.rate = rate;
+            flow.version++;
+            const Details& d = details(flow.slot);
+            events_.push({now_ + flow.left / rate, order_high(ACTION, d.source), d.order, LEAVE, number, flow.version});
+        });
+    }
+
+    // -- shared processors --------------------------------------------------------------------------------------------
+
+    bool on_shared(const A& a) const { return SHARED && m_.shared[a.node]; }
+
+    const double* rates(int32_t node) const {
+        const SharedNode& shared = nodes_[node];
+        const int64_t at = epoch(now_) * m_.types + m_.node_type[node];
+        const int64_t ranks = m_.keeps_processor[at] ? shared.alive : static_cast<int64_t>(shared.bursts.size());
+        return m_.rates + (at * (m_.most_ranks + 1) + ranks) * p_.regions;
+    }
+
+    void share_anew(int32_t node) {
+        const double* rates = this->rates(node);
+        for (Burst& burst : nodes_[node].bursts) {
+            const double rate = rates[burst.region];
+            if (rate == burst.rate) continue;
+            const double left = burst.left - (now_ - burst.updated) * burst.rate;
+            burst.left = left > 0.0 ? left : 0.0;
+            burst.updated = now_;
+            burst.rate = rate;
+            burst.version = ++versions_;
+            events_.push({now_ + burst.left / rate, order_high(BURST, burst.actor), 0, BURST_ENDS, burst.actor, burst.version});
+        }
+    }
+
+    void begin_burst(A& a, double cpu, int32_t region) {
+        nodes_[a.node].bursts.push_back({a.id, region, cpu, now_, 0.0, 0});
+        share_anew(a.node);
+    }
+
+    void burst_ends(int32_t id, uint32_t version) {
+        A& a = ranks_[id];
+        std::vector<Burst>& bursts = nodes_[a.node].bursts;
+        for (size_t i = 0; i < bursts.size(); ++i) {
+            if (bursts[i].actor != id || bursts[i].version != version) continue;
+            bursts[i] = bursts.back();
+            bursts.pop_back();
+            share_anew(a.node);
+            ready_.push_back(id);
+            return;
+        }
+    }
+
+    // -- events -------------------------------------------------------------------------------------------------------
+
+    void happen(const Event& event) {
+        switch (event.what) {
+            case PARAMETERS:
+                for (int64_t node = 0; node < m_.nodes; ++node)
+                    if (m_.shared[node]) share_anew(static_cast<int32_t>(node));
+                break;
+            case BURST_ENDS: burst_ends(event.id, event.version); break;
+            case TURN: ready_.push_back(event.id); break;
+            case TRANSFER: transfer(event.id, event.time); break;
+            case HEAD: at_receive_port(event.id); break;
+            case ENTER: enter(event.id); break;
+            case LEAVE:
+                if (flows_[event.id].version == event.version) leave(event.id);
+                break;
+            case RATES: settle(); break;
+        }
+    }
+
+    // -- a rank's program ---------------------------------------------------------------------------------------------
+
+    // Block at the receiving side of a message until its arrival is known.
+    bool until_arrived(A& a, int32_t s) {
+        Slot& slot = this->slot(s);
+        if (slot.state & ARRIVED) return true;
+        return block(a, slot.waiter);
+    }
+
+    bool until_sent(A& a, int32_t s) {
+        if (slot(s).state & SENT) return true;
+        return block(a, details(s).sender);
+    }
+
+    bool block(A& a, int32_t& waiter) {
+        waiter = a.id + 1;
+        a.turn = -1.0;
+        return false;
+    }
+
+    // End a blocking send of a rendezvous.
+    void end_send(A& a, int32_t s) {
+        const Details& d = details(s);
+        if (d.sent > a.clock) {
+            wait_until(a, d.sent - d.busy);
+            spend(a, d.sent - a.clock);
+        }
+    }
+
+    void end_receive(A& a, int32_t s) {
+        wait_until(a, slot(s).time);
+        spend(a, a.cost);
+    }
+
+    void run_rank(A& a) {
+        for (;;) {
+            switch (a.stage) {
+                case START:
+                    if (p_.world[a.rank] && !begin_world(a)) return;
+                    a.stage = BEGIN;
+                    [[fallthrough]];
+                case BEGIN:
+                    if (on_shared(a)) {
+                        if (!turn(a)) return;
+                        nodes_[a.node].alive++;
+                        share_anew(a.node);
+                    }
+                    a.stage = FETCH;
+                    [[fallthrough]];
+                case FETCH: {
+                    if (a.row == a.row_end) {
+                        a.stage = END;
+                        break;
+                    }
+                    const int64_t cpu = p_.cpu[a.row];
+                    if (cpu) {
+                        if (on_shared(a)) {
+                            a.stage = BURST_TURN;
+                            break;
+                        }
+                        const int32_t region = p_.region[a.row];
+                        const double seconds = (static_cast<double>(cpu) / 1e9) * m_.factor[a.type * p_.regions + region];
+                        a.clock += seconds;
+                        a.compute += seconds;
+                        out_.by_region[a.number * p_.regions + region] += seconds;
+                    }
+                    a.stage = OP;
+                    [[fallthrough]];
+                }
+                case OP:
+                    if (!begin_op(a)) return;
+                    break;
+                case BURST_TURN:
+                    if (!turn(a)) return;
+                    a.begin = a.clock;
+                    a.stage = BURSTING;
+                    begin_burst(a, static_cast<double>(p_.cpu[a.row]) / 1e9, p_.region[a.row]);
+                    return;
+                case BURSTING: {
+                    a.clock = now_;
+                    a.turn = -1.0;
+                    a.compute += a.clock - a.begin;
+                    out_.by_region[a.number * p_.regions + p_.region[a.row]] += a.clock - a.begin;
+                    a.stage = OP;
+                    break;
+                }
+                case SEND_ENDS:
+                    if (!until_sent(a, a.slot)) return;
+                    end_send(a, a.slot);
+                    next(a);
+                    break;
+                case RECEIVE_ENDS:
+                    if (!until_arrived(a, a.slot)) return;
+                    end_receive(a, a.slot);
+                    next(a);
+                    break;
+                case WAITING:
+                    if (!wait_for_requests(a)) return;
+                    next(a);
+                    break;
+                case PROBING:
+                    if (!(slot(a.slot).state & LAUNCHED)) {
+                        block(a, slot(a.slot).waiter);
+                        return;
+                    }
+                    a.stage = SEEING;
+                    [[fallthrough]];
+                case SEEING:
+                    if (!see(a)) return;
+                    spend(a, receive_cost(a, offset(a) + p_.peer[a.row]));
+                    next(a);
+                    break;
+                case RESERVING:
+                    if (!(slot(a.slot).state & LAUNCHED)) {
+                        block(a, slot(a.slot).waiter);
+                        return;
+                    }
+                    a.stage = SEEING_RESERVED;
+                    [[fallthrough]];
+                case SEEING_RESERVED:
+                    if (!see(a)) return;
+                    spend(a, a.cost);
+                    details(a.slot).cost = a.cost;
+                    hold(a, a.slot, RECEIVE_HELD);
+                    next(a);
+                    break;
+                case SPAWNED: {
+                    const double started = world_start_[world_of(a)];
+                    wait_until(a, started);
+                    next(a);
+                    break;
+                }
+                case END:
+                    if (on_shared(a)) {
+                        if (!turn(a)) return;
+                        nodes_[a.node].alive--;
+                        share_anew(a.node);
+                    }
+                    a.stage = DONE;
+                    return;
+                case DONE: return;
+                default:
+                    if (!run_rounds(a)) return;
+                    next(a);
+                    break;
+            }
+        }
+    }
+
+    static void next(A& a) {
+        a.row++;
+        a.stage = FETCH;
+    }
+
+    int32_t offset(const A& a) const { return a.number - a.rank; }
+
+    bool begin_world(A& a) {
+        const int64_t world = a.job * p_.worlds + p_.world[a.rank];
+        if (world_start_[world] < 0.0) {
+            world_waiters_[world].push_back(a.id);
+            return false;
+        }
+        wait_until(a, world_start_[world] + by_type(m_.initialisation, a, world_start_[world]));
+        return true;
+    }
+
+    // Do an op; false: the rank must wait, and goes on at its stage.
+    bool begin_op(A& a) {
+        const int64_t i = a.row;
+        const uint8_t op = p_.op[i];
+        switch (op) {
+            case OP_SEND:
+            case OP_ISEND: return send(a, i);
+            case OP_RECV:
+            case OP_IRECV: receive(a, i); return true;
+            case OP_WAIT:
+                a.index = 0;
+                a.stage = WAITING;
+                return true;
+            case OP_POLL:
+                spend(a, p_.peer[i] >= 0 ? receive_cost(a, offset(a) + p_.peer[i]) : by_type(m_.poll, a, a.clock));
+                break;
+            case OP_PROBE:
+                if (p_.peer[i] < 0) break;
+                a.slot = own(a, i);
+                a.stage = PROBING;
+                return true;
+            case OP_MPROBE:
+                if (p_.peer[i] < 0) break;
+                a.slot = own(a, i);
+                a.cost = receive_cost(a, offset(a) + p_.peer[i]);
+                slot(a.slot).state |= RESERVED;
+                a.stage = RESERVING;
+                return true;
+            case OP_MRECV: matched_receive(a, i); return true;
+            case OP_PACK: spend(a, static_cast<double>(p_.nbytes[i]) * by_type(m_.packing, a, a.clock)); break;
+            case OP_SPAWN: return spawn(a, i);
+            default:
+                if (is_collective(op)) {
+                    collective(a, i);
+                    return true;
+                }
+        }
+        next(a);
+        return true;
+    }
+
+    bool send(A& a, int64_t i) {
+        if (p_.peer[i] < 0) {
+            next(a);
+            return true;
+        }
+        const int32_t dest = offset(a) + p_.peer[i];
+        if (takes_turns_with(a, dest) && !turn(a)) return false;
+        const int32_t s = own(a, i);
+        const bool free = launch(a, s, dest, p_.size[i], p_.flags[i]);
+        if (p_.request[i] != NO_REQUEST) {
+            if (!free) {
+                const int64_t l = link(epoch(a.clock), a.number, dest);
+                spend(a, m_.send[l * m_.sizes + p_.size[i]]);
+                hold(a, s, SEND_HELD);
+            } else {
+                hold(a, s, DONE_HELD);
+            }
+        } else if (!free) {
+            a.slot = s;
+            a.stage = SEND_ENDS;
+            return true;
+        }
+        next(a);
+        return true;
+    }
+
+    void receive(A& a, int64_t i) {
+        if (p_.peer[i] < 0 || p_.flags[i] & FLAG_CANCELLED) return next(a);
+        a.slot = own(a, i);
+        a.cost = receive_cost(a, offset(a) + p_.peer[i]);
+        post(a, a.slot);
+        if (p_.request[i] == NO_REQUEST) {
+            a.stage = RECEIVE_ENDS;
+            return;
+        }
+        spend(a, a.cost);
+        hold(a, a.slot, RECEIVE_HELD);
+        next(a);
+    }
+
+    void matched_receive(A& a, int64_t i) {
+        if (p_.request[i] == NO_REQUEST || (holder(a, p_.request[i]) & 3) != RECEIVE_HELD) return next(a);
+        const int32_t s = (holder(a, p_.request[i]) >> 2) - 1;
+        a.cost = details(s).cost;
+        Slot& slot = this->slot(s);
+        if ((slot.state & (RENDEZVOUS | SENT)) == RENDEZVOUS) {
+            // The data of a rendezvous start once the receive has come.
+            if (!(slot.state & POSTED)) open_rendezvous(s, a.clock);
+        }
+        slot.state |= POSTED;
+        if (p_.flags[i] & FLAG_NONBLOCKING) {
+            spend(a, a.cost);
+            return next(a);
+        }
+        holder(a, p_.request[i]) = 0;
+        a.slot = s;
+        a.stage = RECEIVE_ENDS;
+    }
+
+    // Block in a probe until the message can be seen; eager: when it has arrived; a rendezvous: when its envelope has.
+    bool see(A& a) {
+        Slot& slot = this->slot(a.slot);
+        if (slot.state & RENDEZVOUS) {
+            wait_until(a, envelope(a.slot));
+            return true;
+        }
+        if (!(slot.state & ARRIVED)) return block(a, slot.waiter);
+        wait_until(a, slot.time);
+        return true;
+    }
+
+    double envelope(int64_t s) {
+        const Slot& slot = this->slot(s);
+        if (slot.state & RENDEZVOUS) {
+            const Details& d = details(s);
+            return d.ready + m_.envelope[link(epoch(d.ready), d.source, d.dest)];
+        }
+        return slot.state & ARRIVED ? slot.time : std::numeric_limits<double>::quiet_NaN();
+    }
+
+    bool spawn(A& a, int64_t i) {
+        const int64_t world = world_of(a);
+        if (world < 0) {
+            next(a);
+            return true;
+        }
+        if (a.rank == p_.peer[i]) {
+            spend(a, by_type(m_.spawn, a, a.clock));
+            world_start_[world] = a.clock;
+            for (int32_t id : world_waiters_[world]) ready_.push_back(id);
+            world_waiters_[world].clear();
+            next(a);
+            return true;
+        }
+        a.stage = SPAWNED;
+        if (world_start_[world] >= 0.0) return true;
+        world_waiters_[world].push_back(a.id);
+        a.turn = -1.0;
+        return false;
+    }
+
+    int64_t world_of(const A& a) const {
+        const int64_t i = a.row;
+        if (p_.count[i] == 0) return -1;
+        const int64_t world = p_.extras[p_.extra_offsets[a.rank] + p_.extra[i]];
+        return world > 0 && world < p_.worlds && is_world(world) ? a.job * p_.worlds + world : -1;
+    }
+
+    bool is_world(int64_t world) const { return std::find(p_.world, p_.world + p_.ranks, world) != p_.world + p_.ranks; }
+
+    // -- requests: 0 none, else (slot or background's id + 1) << 2 | kind ---------------------------------------------
+
+    enum Held : int32_t { DONE_HELD = 0, SEND_HELD = 1, RECEIVE_HELD = 2, BACKGROUND_HELD = 3 };
+
+    int32_t& holder(A& a, int32_t request) {
+        const int64_t per_job = p_.request_offsets[p_.ranks];
+        return holders_[a.job * per_job + p_.request_offsets[a.rank] + request];
+    }
+
+    void hold(A& a, int32_t s, Held kind) {
+        if (p_.request[a.row] != NO_REQUEST) holder(a, p_.request[a.row]) = (s + 1) << 2 | kind;
+    }
+
+    // How many requests a rank still waits for.
+    int64_t open_requests(A& a) {
+        const int64_t count = p_.count[a.row];
+        const int64_t* names = p_.extras + p_.extra_offsets[a.rank] + p_.extra[a.row];
+        int64_t open = 0;
+        for (int64_t i = a.index; i < count; ++i) open += holder(a, static_cast<int32_t>(names[i])) != 0;
+        return open;
+    }
+
+    bool wait_for_requests(A& a) {
+        const int64_t i = a.row;
+        const int64_t count = p_.count[i];
+        const int64_t* names = p_.extras + p_.extra_offsets[a.rank] + p_.extra[i];
+        for (const int64_t n = count ? count : 1; a.index < n; ++a.index) {
+            const int64_t request = count ? names[a.index] : p_.request[i];
+            if (request < 0 || request >= p_.request_offsets[a.rank + 1] - p_.request_offsets[a.rank]) continue;
+            int32_t& held = holder(a, static_cast<int32_t>(request));
+            if (!held) continue;
+            const int32_t what = (held >> 2) - 1;
+            switch (held & 3) {
+                case DONE_HELD: break;
+                case SEND_HELD:
+                    if (!until_sent(a, what)) return false;
+                    wait_until(a, details(what).sent);
+                    break;
+                case RECEIVE_HELD:
+                    if (!until_arrived(a, what)) return false;
+                    wait_until(a, slot(what).time);
+                    break;
+                default:
+                    A& background = actor(what);
+                    if (background.stage != DONE) return block(a, background.waiter);
+                    wait_until(a, background.clock);
+                    free_backgrounds_.push_back(what);
+            }
+            held = 0;
+        }
+        return true;
+    }
+
+    // -- collectives --------------------------------------------------------------------------------------------------
+
+    void collective(A& a, int64_t i) {
+        if (!(p_.flags[i] & FLAG_NONBLOCKING)) {
+            begin_rounds(a, i);
+            return;
+        }
+        const int32_t id = new_background();
+        A& b = actor(id);
+        b.background = true;
+        b.id = id;
+        b.rank = a.rank;
+        b.number = a.number;
+        b.node = a.node;
+        b.type = a.type;
+        b.job = a.job;
+        b.clock = a.clock;
+        b.place = ++a.backgrounds;
+        begin_rounds(b, i);
+        if (p_.request[i] != NO_REQUEST) holder(a, p_.request[i]) = (id + 1) << 2 | BACKGROUND_HELD;
+        ready_.push_back(id);
+        next(a);
+    }
+
+    int32_t new_background() {
+        if (free_backgrounds_.empty()) {
+            backgrounds_.emplace_back();
+            return static_cast<int32_t>(numbers_ + static_cast<int64_t>(backgrounds_.size()) - 1);
+        }
+        const int32_t id = free_backgrounds_.back();
+        free_backgrounds_.pop_back();
+        actor(id) = A{};
+        return id;
+    }
+
+    void begin_rounds(A& a, int64_t i) {
+        a.instance = static_cast<int32_t>(a.job * p_.instances + p_.slot[i]);
+        const int32_t t = c_.instance_template[p_.slot[i]];
+        if (instance_base_[a.instance] < 0) open_instance(a.instance, t);
+        a.base = instance_base_[a.instance];
+        a.comm = p_.comm[i];
+        const int64_t at = c_.position_base[t] + position(a.rank, a.comm);
+        a.round = c_.first_round[at];
+        a.round_end = c_.first_round[at + 1];
+        a.reduction = 0.0;
+        a.stage = ROUND;
+    }
+
+    int64_t position(int32_t rank, int32_t comm) const {
+        const int32_t* first = p_.position_comm + p_.position_offsets[rank];
+        const int32_t* last = p_.position_comm + p_.position_offsets[rank + 1];
+        return p_.position[std::lower_bound(first, last, comm) - p_.position_comm];
+    }
+
+    void open_instance(int32_t instance, int32_t t) {
+        const int64_t n = c_.slots[t];
+        instance_left_[instance] = c_.members[t];
+        if (static_cast<int32_t>(free_pool_.size()) <= t) free_pool_.resize(t + 1);
+        std::vector<int32_t>& free = free_pool_[t];
+        if (free.empty()) {
+            instance_base_[instance] = static_cast<int32_t>(own_slots_ + static_cast<int64_t>(pool_.size()));
+            pool_.resize(pool_.size() + n, Slot{});
+            pool_details_.resize(pool_.size(), Details{});
+        } else {
+            instance_base_[instance] = free.back();
+            free.pop_back();
+            std::fill_n(pool_.begin() + (instance_base_[instance] - own_slots_), n, Slot{});
+            std::fill_n(pool_details_.begin() + (instance_base_[instance] - own_slots_), n, Details{});
+        }
+    }
+
+    void close_instance(int32_t instance) {
+        if (--instance_left_[instance] > 0) return;
+        const int32_t t = c_.instance_template[instance % p_.instances];
+        free_pool_[t].push_back(instance_base_[instance]);
+    }
+
+    void run_background(A& a) {
+        if (a.stage == DONE || !run_rounds(a)) return;
+        a.stage = DONE;
+        wake(a.waiter);
+    }
+
+    int32_t member(const A& a, int32_t position) const { return offset(a) + p_.group[p_.group_offsets[a.comm] + position]; }
+
+    // Run rounds until they end (true) or the actor must wait.
+    bool run_rounds(A& a) {
+        for (;;) {
+            const int64_t r = a.round;
+            switch (a.stage) {
+                case ROUND: {
+                    if (r == a.round_end) {
+                        close_instance(a.instance);
+                        return true;
+                    }
+                    const int64_t sends = c_.first_send[r + 1] - c_.first_send[r];
+                    const int64_t receives = c_.first_receive[r + 1] - c_.first_receive[r];
+                    if (sends + receives == 1) {
+                        if (sends) {
+                            a.stage = SINGLE_SEND;
+                        } else {
+                            const int64_t at = c_.first_receive[r];
+                            a.slot = a.base + c_.receive_slot[at];
+                            a.cost = receive_cost(a, member(a, c_.receive_peer[at]));
+                            post(a, a.slot);
+                            a.stage = SINGLE_RECEIVE_ENDS;
+                        }
+                        break;
+                    }
+                    for (int64_t at = c_.first_receive[r]; at < c_.first_receive[r + 1]; ++at) {
+                        const double cost = receive_cost(a, member(a, c_.receive_peer[at]));
+                        post(a, a.base + c_.receive_slot[at]);
+                        spend(a, cost);
+                    }
+                    a.index = c_.first_send[r];
+                    a.stage = ROUND_SENDS;
+                    [[fallthrough]];
+                }
+                case ROUND_SENDS:
+                    for (; a.index < c_.first_send[r + 1]; ++a.index) {
+                        const int32_t dest = member(a, c_.send_peer[a.index]);
+                        if (takes_turns_with(a, dest) && !turn(a)) return false;
+                        const int32_t s = a.base + c_.send_slot[a.index];
+                        if (!launch(a, s, dest, c_.send_size[a.index], 0)) spend(a, details(s).busy);
+                    }
+                    a.index = 0;
+                    a.stage = ROUND_WAITS;
+                    [[fallthrough]];
+                case ROUND_WAITS:
+                    if (!wait_for_round(a)) return false;
+                    a.stage = ROUND_REDUCES;
+                    break;
+                case SINGLE_SEND: {
+                    const int64_t at = c_.first_send[r];
+                    const int32_t dest = member(a, c_.send_peer[at]);
+                    if (takes_turns_with(a, dest) && !turn(a)) return false;
+                    a.slot = a.base + c_.send_slot[at];
+                    a.stage = launch(a, a.slot, dest, c_.send_size[at], 0) ? ROUND_REDUCES : SINGLE_SEND_ENDS;
+                    break;
+                }
+                case SINGLE_SEND_ENDS:
+                    if (!until_sent(a, a.slot)) return false;
+                    end_send(a, a.slot);
+                    a.stage = ROUND_REDUCES;
+                    break;
+                case SINGLE_RECEIVE_ENDS:
+                    if (!until_arrived(a, a.slot)) return false;
+                    end_receive(a, a.slot);
+                    a.stage = ROUND_REDUCES;
+                    [[fallthrough]];
+                default:  // ROUND_REDUCES
+                    if (c_.reduced[r]) {
+                        if (a.reduction == 0.0) a.reduction = by_type(m_.reduction, a, a.clock);
+                        spend(a, static_cast<double>(c_.reduced[r]) * a.reduction);
+                    }
+                    a.round++;
+                    a.stage = ROUND;
+            }
+        }
+    }
+
+    bool wait_for_round(A& a) {
+        const int64_t r = a.round;
+        const int64_t receives = c_.first_receive[r + 1] - c_.first_receive[r];
+        const int64_t all = receives + c_.first_send[r + 1] - c_.first_send[r];
+        for (; a.index < all; ++a.index) {
+            if (a.index < receives) {
+                const int32_t s = a.base + c_.receive_slot[c_.first_receive[r] + a.index];
+                if (!until_arrived(a, s)) return false;
+                wait_until(a, slot(s).time);
+            } else {
+                const int32_t s = a.base + c_.send_slot[c_.first_send[r] + a.index - receives];
+                if (!(slot(s).state & RENDEZVOUS)) continue;
+                if (!until_sent(a, s)) return false;
+                wait_until(a, details(s).sent);
+            }
+        }
+        return true;
+    }
+
+    void finish() {
+        for (int64_t i = 0; i < numbers_; ++i) {
+            out_.finish[i] = ranks_[i].clock;
+            out_.compute[i] = ranks_[i].compute;
+            out_.communicate[i] = ranks_[i].communicate;
+            out_.open[i] = ranks_[i].stage == WAITING ? open_requests(ranks_[i]) : 0;
+            out_.blocked[i] = ranks_[i].stage == DONE ? -1 : ranks_[i].stage == START ? -2 : ranks_[i].row;
+        }
+        for (int64_t job = 0; job < m_.instances; ++job)
+            for (int64_t i = 0; i < out_.seen_count; ++i) {
+                const int64_t row = out_.seen_rows[i];
+                out_.seen[job * out_.seen_count + i] =
+                    p_.slot[row] < 0 ? std::numeric_limits<double>::quiet_NaN() : envelope(job * p_.slots + p_.slot[row]);
+            }
+    }
+
+    const Program& p_;
+    const Machine& m_;
+    const Collectives& c_;
+    Outcome& out_;
+    const int64_t numbers_, classes_, own_slots_;
+    Zeroed<Slot> slots_;
+    Zeroed<Details> details_;
+    std::vector<Slot> pool_;
+    std::vector<Details> pool_details_;
+    std::vector<std::vector<int32_t>> free_pool_;
+    Zeroed<int32_t> holders_;
+    std::vector<int32_t> instance_base_, instance_left_;
+    std::vector<double> world_start_;
+    std::vector<std::vector<int32_t>> world_waiters_;
+    std::vector<A> ranks_;
+    std::deque<A> backgrounds_;
+    std::vector<int32_t> free_backgrounds_;
+    std::vector<int32_t> ready_;
+    Events events_;
+    double now_ = 0.0;
+    std::vector<double> ends_;
+    std::vector<double> port_sends_, port_receives_;
+    FairSharing sharing_;
+    Numbering routes_;
+    std::vector<Flow> flows_;
+    std::vector<int32_t> free_flows_;
+    bool unsettled_ = false;
+    std::vector<SharedNode> nodes_;
+    uint32_t versions_ = 0;
+};
+
+}  // namespace clue

@@ -1,0 +1,195 @@
+"""One replay by the compiled engine: what it needs, the call, and its figures as every engine gives them."""
+
+from __future__ import annotations
+
+import ctypes
+import math
+import threading
+from dataclasses import dataclass
+from itertools import pairwise
+
+import numpy as np
+import numpy.typing as npt
+
+from clue.errors import Blocked, DeadlockError
+from clue.kernel.blocked import NEVER_BEGUN, describe_wait
+from clue.kernel.fast.layout import MachineLayout, OutcomeLayout
+from clue.kernel.fast.library import load
+from clue.kernel.fast.plan import Plan, plan_of
+from clue.kernel.fast.tables import tables_of
+from clue.kernel.observation import Observation
+from clue.kernel.program import Program, ranks_with_wildcards
+from clue.kernel.replay import Replay
+from clue.kernel.wildcards import count_wildcards
+from clue.machine import Machine, Placement
+from clue.trace import Flag, Op
+
+_STATUS_NO_MEMORY = 1
+#: What ``Figures.blocked`` says of a rank that is not stuck at a row.
+_ENDED, _NEVER_BEGUN = -1, -2
+#: A program of fewer ops is over before anybody can press a key.
+_OPS_WORTH_A_THREAD = 1_000_000
+_RECEIVING = [Op.RECV, Op.IRECV, Op.PROBE, Op.MPROBE]
+_CANCELLED = int(Flag.CANCELLED)
+#: How often a running replay looks whether the user has pressed Ctrl-C, seconds.
+_LOOK = 0.1
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Figures:
+    """What a replay yields, by rank of all instances.
+
+    Attributes:
+        finish: Virtual time of its end, seconds, shape (ranks,).
+        compute: Computation time, the same.
+        communicate: Processor time spent on messages, the same.
+        by_region: Computation time by region, shape (ranks, regions).
+        blocked: Row that it is stuck at, -1 if it has ended, -2 if it never began.
+        open: Requests that a wait it is stuck in still waits for.
+        seen: When a probe could see the message of each wanted row, shape (instances, rows).
+    """
+
+    finish: npt.NDArray[np.float64]
+    compute: npt.NDArray[np.float64]
+    communicate: npt.NDArray[np.float64]
+    by_region: npt.NDArray[np.float64]
+    blocked: npt.NDArray[np.int64]
+    open: npt.NDArray[np.int64]
+    seen: npt.NDArray[np.float64]
+
+
+def replay(program: Program, machine: Machine, placement: Placement, instances: int, seen: Observation) -> Replay:
+    """Replay a program on a machine with the fast engine.
+
+    Raises:
+        DeadlockError: If the program deadlocks in virtual time.
+        NotCoveredError: If the fast engine cannot replay it.
+        NoLibraryError: If there is no compiled engine.
+        MemoryError: If there is too little memory.
+    """
+    plan = plan_of(program)
+    wild, rows = _received_rows(program)
+    figures = _figures(plan, tables_of(plan, machine, placement, instances), rows, seen)
+    if (figures.blocked != _ENDED).any():
+        raise DeadlockError(
+            [_blocked(program, figures, int(rank)) for rank in np.flatnonzero(figures.blocked != _ENDED)]
+        )
+    return Replay(
+        engine="fast",
+        finish=figures.finish,
+        compute=figures.compute,
+        communicate=figures.communicate,
+        by_region=np.sum(figures.by_region, axis=0),
+        wildcards=_count_wildcards(program, wild, rows, figures.seen),
+        left_over=plan.layout.left_over * instances,
+        seen=seen,
+    )
+
+
+def _received_rows(program: Program) -> tuple[list[int], npt.NDArray[np.int64]]:
+    """Return the ranks with wildcard receives, and the rows of all receives and probes of those ranks."""
+    wild = ranks_with_wildcards(program)
+    ops, peers = program.columns, program.peers
+    found = [np.zeros(0, np.int64)]
+    for rank in wild:
+        rows = np.arange(program.offsets[rank], program.offsets[rank + 1])
+        takes = np.isin(ops.op[rows], _RECEIVING) & (peers[rows] >= 0)
+        skipped = np.isin(ops.op[rows], [Op.RECV, Op.IRECV]) & (ops.flags[rows] & _CANCELLED != 0)
+        found.append(rows[takes & ~skipped])
+    return wild, np.concatenate(found)
+
+
+def _count_wildcards(
+    program: Program, wild: list[int], rows: npt.NDArray[np.int64], seen: npt.NDArray[np.float64]
+) -> tuple[int, int]:
+    if not wild:
+        return 0, 0
+    decoded = [program.row(row) for row in rows.tolist()]
+    bounds = np.searchsorted(rows, [program.offsets[rank] for rank in wild] + [program.ops])
+    times = [[None if math.isnan(time) else time for time in instance] for instance in seen.tolist()]
+    counts = [
+        count_wildcards(list(zip(decoded[a:b], instance[a:b], strict=True)))
+        for instance in times
+        for a, b in pairwise(bounds.tolist())
+    ]
+    return sum(otherwise for otherwise, _ in counts), sum(each for _, each in counts)
+
+
+def _blocked(program: Program, figures: Figures, rank: int) -> Blocked:
+    at, clock = int(figures.blocked[rank]), float(figures.finish[rank])
+    if at == _NEVER_BEGUN:
+        return Blocked(rank, clock, NEVER_BEGUN)
+    row, offset = program.row(at), rank // program.ranks * program.ranks
+    return Blocked(
+        rank, clock, describe_wait(row, offset, int(figures.open[rank]), _serial(program, rank - offset, at))
+    )
+
+
+def _serial(program: Program, rank: int, at: int) -> int:
+    """Return which collective of its rank and context a row is, from 1."""
+    ops, contexts = program.columns, np.array(program.contexts)
+    before = np.arange(program.offsets[rank], at + 1)
+    same = (contexts[ops.comm[before]] == contexts[ops.comm[at]]) & (ops.op[before] >= Op.BARRIER)
+    return int((same & ((ops.op[before] == Op.NEIGHBOR) == (ops.op[at] == Op.NEIGHBOR))).sum())
+
+
+def _figures(plan: Plan, machine: MachineLayout, wanted: npt.NDArray[np.int64], seen: Observation) -> Figures:
+    """Replay a program on a tabulated machine.
+
+    Args:
+        plan: The program.
+        machine: The machine, with ranks placed.
+        wanted: Rows of receives and probes whose message's visibility is wanted.
+        seen: Takes what is collected on the way.
+
+    Raises:
+        MemoryError: If there is too little memory.
+    """
+    ranks = plan.program.ranks * machine.instances
+    figures = Figures(
+        finish=np.empty(ranks),
+        compute=np.empty(ranks),
+        communicate=np.empty(ranks),
+        by_region=np.empty((ranks, len(plan.program.regions))),
+        blocked=np.empty(ranks, np.int64),
+        open=np.empty(ranks, np.int64),
+        seen=np.empty((machine.instances, len(wanted))),
+    )
+    stop = np.zeros(1, np.int64)
+    names = ("finish", "compute", "communicate", "by_region", "blocked", "open", "seen")
+    outcome = OutcomeLayout(
+        **{name: getattr(figures, name) for name in names},
+        messages=seen.messages,
+        volume=seen.nbytes,
+        seen_rows=wanted,
+        seen_count=len(wanted),
+        stop=stop,
+    )
+    status = _call(plan, machine, outcome, stop)
+    if status == _STATUS_NO_MEMORY:
+        raise MemoryError("the fast engine has too little memory for this program")
+    seen.most_simultaneous = outcome.most_simultaneous
+    return figures
+
+
+def _call(plan: Plan, machine: MachineLayout, outcome: OutcomeLayout, stop: npt.NDArray[np.int64]) -> int:
+    """Let the engine run beside this thread, which goes on hearing Ctrl-C."""
+    status: list[int] = []
+    function = load().clue_replay
+
+    def run() -> None:
+        status.append(function(ctypes.byref(plan.layout), ctypes.byref(machine), ctypes.byref(outcome)))
+
+    if plan.program.ops < _OPS_WORTH_A_THREAD or threading.current_thread() is not threading.main_thread():
+        run()
+        return status[0]
+    thread = threading.Thread(target=run)
+    thread.start()
+    try:
+        while thread.is_alive():
+            thread.join(_LOOK)
+    except BaseException:
+        stop[0] = 1
+        thread.join()
+        raise
+    return status[0]

@@ -1,0 +1,74 @@
+// What has to happen in the order of virtual time; ties by (kind, rank, actor, serial) as clue/kernel/virtual_time.py says.
+#pragma once
+
+#include <cstdint>
+#include <utility>
+#include <vector>
+
+namespace clue {
+
+enum Kind : uint64_t { CHANGE = 0, BURST = 1, ACTION = 2, SETTLE = 3 };
+enum What : int32_t { PARAMETERS, BURST_ENDS, TURN, TRANSFER, HEAD, ENTER, LEAVE, RATES };
+
+struct Event {
+    double time;
+    uint64_t kind_rank;
+    uint64_t actor_serial;
+    int32_t what;
+    int32_t id;
+    uint32_t version;
+
+    bool before(const Event& o) const {
+        if (time != o.time) return time < o.time;
+        if (kind_rank != o.kind_rank) return kind_rank < o.kind_rank;
+        return actor_serial < o.actor_serial;
+    }
+};
+
+inline uint64_t order_high(Kind kind, int32_t rank) { return kind << 32 | static_cast<uint32_t>(rank); }
+inline uint64_t order_low(uint32_t actor, uint32_t serial) { return static_cast<uint64_t>(actor) << 32 | serial; }
+
+// A heap with four children to a node: half as deep as a binary one.
+class Events {
+public:
+    bool empty() const { return heap_.empty(); }
+
+    void push(const Event& event) {
+        size_t at = heap_.size();
+        heap_.push_back(event);
+        while (at > 0) {
+            const size_t parent = (at - 1) / 4;
+            if (!event.before(heap_[parent])) break;
+            heap_[at] = heap_[parent];
+            at = parent;
+        }
+        heap_[at] = event;
+    }
+
+    Event pop() {
+        const Event first = heap_.front();
+        const Event last = heap_.back();
+        heap_.pop_back();
+        const size_t n = heap_.size();
+        if (n == 0) return first;
+        size_t at = 0;
+        for (;;) {
+            const size_t child = 4 * at + 1;
+            if (child >= n) break;
+            size_t best = child;
+            const size_t end = child + 4 < n ? child + 4 : n;
+            for (size_t i = child + 1; i < end; ++i)
+                if (heap_[i].before(heap_[best])) best = i;
+            if (!heap_[best].before(last)) break;
+            heap_[at] = heap_[best];
+            at = best;
+        }
+        heap_[at] = last;
+        return first;
+    }
+
+private:
+    std::vector<Event> heap_;
+};
+
+}  // namespace clue

@@ -1,0 +1,123 @@
+// What Python hands to the engine: arrays it owns, and their lengths. clue/kernel/fast/layout.py has the same structures, field
+// by field. Op codes and flags (OP_*, FLAG_*) are defined on the compiler's command line, from clue.trace.
+#pragma once
+
+#include <cstdint>
+
+namespace clue {
+
+// A program: columns of its trace (see clue/trace/ops.py), and what clue_prepare adds. Nothing here depends on a machine.
+struct Program {
+    int64_t ranks;
+    int64_t ops;
+    int64_t regions;
+    int64_t worlds;
+    int64_t contexts;
+    int64_t instances;            // collectives of all contexts, neighbourhood collectives counted apart
+    const int64_t* offsets;       // [ranks + 1] first row of each rank
+    const int64_t* extra_offsets; // [ranks + 1]
+    const uint8_t* op;            // [ops] and so on
+    const int64_t* cpu;           // ns
+    const uint16_t* region;
+    const int64_t* nbytes;
+    const int32_t* peer;          // rank of the trace
+    const int32_t* tag;
+    const int32_t* comm;
+    const int32_t* request;
+    const int32_t* extra;
+    const int32_t* count;
+    const uint16_t* flags;
+    const int64_t* extras;
+    const int32_t* context;           // [communicators] dense context number
+    const int64_t* group_offsets;     // [communicators + 1]
+    const int32_t* group;             // members, as ranks of the trace
+    const int64_t* instance_offsets;  // [2 contexts + 1] first collective of each context; neighbourhood ones in the second half
+    const int64_t* position_offsets;  // [ranks + 1] into the next two: communicators each rank is in, rising
+    const int32_t* position_comm;
+    const int32_t* position;
+    const int32_t* world;             // [ranks]
+    int32_t* slot;                    // [ops] message of a send, receive or probe; instance of a collective; else -1
+    int32_t* size;                    // [ops] index of a send's size
+    int64_t* request_offsets;         // [ranks + 1] first request of each rank
+    int64_t slots;                    // messages of the program's own sends and receives
+    int64_t left_over;                // messages that no receive takes
+};
+
+// Collectives lowered for one machine: every instance is one of a few templates.
+struct Collectives {
+    const int32_t* instance_template; // [instances]
+    const int64_t* position_base;     // [templates] first entry of a template in `first_round`
+    const int32_t* members;           // [templates]
+    const int64_t* slots;             // [templates] messages
+    const int64_t* first_round;       // [positions + 1]
+    const int64_t* first_send;        // [rounds + 1]
+    const int64_t* first_receive;     // [rounds + 1]
+    const int64_t* reduced;           // [rounds] bytes
+    const int32_t* send_peer;         // position in the communicator
+    const int32_t* send_size;         // index of its size
+    const int32_t* send_slot;         // message within the instance
+    const int32_t* receive_peer;
+    const int32_t* receive_slot;
+};
+
+// A machine with ranks placed on it. Epochs are the times between changes of its parameters; a class is a link for a pair of
+// node types: sender * types + receiver, and types * types + type within a node.
+struct Machine {
+    int64_t instances;      // copies of the program
+    int64_t nodes;
+    int64_t types;
+    int64_t epochs;
+    int64_t sizes;
+    int64_t network;        // 0 unshared, 1 factor, 2 ports, 3 flows
+    int64_t most_ranks;     // on any node
+    int64_t factors;        // entries of the contention table
+    int64_t links;
+    int64_t pairs;          // of nodes that have a route
+    int64_t any_shared;     // whether any node's processors are shared
+    const int32_t* node;            // [instances * ranks]
+    const int32_t* type;            // [instances * ranks] of that node
+    const int32_t* node_type;       // [nodes]
+    const uint8_t* shared;          // [nodes] whether ranks disturb each other there
+    const int64_t* bytes;           // [sizes]
+    const double* changes;          // [epochs - 1]
+    const double* send;             // [epochs, classes, sizes]
+    const double* transmission;     // the same
+    const double* occupation;       // the same
+    const double* receive;          // [epochs, classes]
+    const double* answer;           // the same
+    const double* envelope;         // the same
+    const double* eager_limit;      // the same
+    const double* packing;          // [epochs, types]
+    const double* reduction;        // the same
+    const double* spawn;            // the same
+    const double* initialisation;   // the same
+    const double* poll;             // the same
+    const uint8_t* keeps_processor; // the same: whether a waiting rank polls
+    const double* factor;           // [types, regions]
+    const double* rates;            // [epochs, types, most_ranks + 1, regions]
+    const double* contention;       // [epochs, factors], for 1, 2, … communications
+    const double* capacities;       // [links] bytes per second
+    const int64_t* pair;            // [pairs] sender * nodes + receiver
+    const int64_t* first_link;      // [pairs + 1]
+    const int32_t* route;           // links
+    Collectives collectives;
+};
+
+// What a replay yields.
+struct Outcome {
+    double* finish;         // [instances * ranks]
+    double* compute;
+    double* communicate;
+    double* by_region;      // [instances * ranks, regions]
+    int64_t* blocked;       // [instances * ranks] row a rank is stuck at, -1 if it has ended, -2 if it has not begun
+    int64_t* open;          // [instances * ranks] requests a rank stuck in a wait still waits for
+    int64_t* messages;      // [instances * ranks]^2 or null
+    int64_t* volume;        // bytes, the same
+    const int64_t* seen_rows;  // rows whose message's envelope is wanted
+    double* seen;           // [instances, seen_count] when a probe could see it, NaN if never
+    int64_t seen_count;
+    const volatile int64_t* stop;  // set from outside: give up
+    int64_t most_simultaneous;
+};
+
+}  // namespace clue

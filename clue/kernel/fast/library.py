@@ -1,0 +1,144 @@
+"""The compiled library: made on first use with the C++ compiler at hand, kept in the cache folder, loaded by ctypes."""
+
+from __future__ import annotations
+
+import ctypes
+import hashlib
+import os
+import platform
+import shlex
+import shutil
+import subprocess
+import tempfile
+from functools import cache
+from importlib.util import find_spec
+from pathlib import Path
+
+from clue.kernel.fast.layout import LAYOUTS
+from clue.trace import NO_REQUEST, Flag, Op
+
+_SOURCES = Path(__file__).parent
+_MAIN = "engine.cpp"
+#: No fast-math and no contraction: every operation is rounded on its own, as in Python.
+_OPTIONS = ("-std=c++17", "-O3", "-ffp-contract=off", "-fPIC", "-shared")
+#: With the instructions of this very processor where the compiler knows them.
+_NATIVE = "-march=native"
+
+
+class NoLibraryError(Exception):
+    """There is no compiled engine; the message says why."""
+
+
+def cache_folder() -> Path:
+    """Return where compiled libraries are kept."""
+    home = os.environ.get("CLUE_CACHE") or Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "clue"
+    return Path(home) / "engine"
+
+
+def find_compiler() -> list[str] | None:
+    """Return the command of a C++ compiler: ``CXX`` if set, else the first that is there, or nothing."""
+    stated = os.environ.get("CXX")
+    if stated is not None:
+        return shlex.split(stated) or None
+    for name in ("c++", "g++", "clang++"):
+        path = shutil.which(name)
+        if path:
+            return [path]
+    return ["python-zig", "c++"] if shutil.which("python-zig") and find_spec("ziglang") else None
+
+
+@cache
+def load() -> ctypes.CDLL:
+    """Return the library, compiled if need be.
+
+    Raises:
+        NoLibraryError: If it is not there and cannot be made, with the reason.
+    """
+    path = _path()
+    if not path.exists():
+        _compile(path)
+    try:
+        library = ctypes.CDLL(str(path))
+    except OSError as error:
+        raise NoLibraryError(f"{path}: library must load, got {error}") from None
+    _check_layout(library)
+    for name in ("clue_prepare", "clue_replay"):
+        getattr(library, name).restype = ctypes.c_int64
+    return library
+
+
+def is_compiled() -> bool:
+    """Tell whether the library can be loaded without compiling it first."""
+    return _path().exists()
+
+
+def _path() -> Path:
+    return cache_folder() / f"engine-{_key()}.so"
+
+
+@cache
+def _key() -> str:
+    """Name what the compiled library depends on: the sources, what they are told, and the processor."""
+    digest = hashlib.sha256()
+    for source in sorted(_SOURCES.glob("*.[hc]pp")):
+        digest.update(source.read_bytes())
+    for part in (*_defines(), *_OPTIONS, platform.machine(), _processor(), os.environ.get("CXX", "")):
+        digest.update(part.encode())
+    return digest.hexdigest()[:16]
+
+
+def _processor() -> str:
+    """Return the instruction sets of this processor: a home folder may be shared by different computers."""
+    try:
+        lines = Path("/proc/cpuinfo").read_text().splitlines()
+    except OSError:
+        return ""
+    return next((line for line in lines if line.startswith(("flags", "Features"))), "")
+
+
+def _defines() -> list[str]:
+    """Return op codes and flags as the trace defines them."""
+    return [
+        *(f"-DOP_{op.name}={int(op)}" for op in Op),
+        *(f"-DFLAG_{flag.name}={int(flag)}" for flag in Flag),
+        f"-DNO_REQUEST={NO_REQUEST}",
+    ]
+
+
+def _compile(path: Path) -> None:
+    compiler = find_compiler()
+    if compiler is None:
+        raise NoLibraryError("no C++ compiler was found (c++, g++ or clang++; CXX may name another)")
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        # Made beside its place and moved there: several processes may compile at once.
+        handle, made = tempfile.mkstemp(".so", dir=path.parent)
+    except OSError as error:
+        raise NoLibraryError(f"{path.parent}: library must be written there, got {error.strerror or error}") from None
+    os.close(handle)
+    try:
+        _run(compiler, made)
+        Path(made).replace(path)
+    finally:
+        Path(made).unlink(missing_ok=True)
+
+
+def _run(compiler: list[str], target: str) -> None:
+    fault = ""
+    for extra in ((_NATIVE,), ()):
+        command = [*compiler, *_OPTIONS, *extra, *_defines(), str(_SOURCES / _MAIN), "-o", target]
+        try:
+            done = subprocess.run(command, capture_output=True, text=True, check=False)
+        except OSError as error:
+            raise NoLibraryError(f"{compiler[0]}: compiler must run, got {error.strerror or error}") from None
+        if done.returncode == 0:
+            return
+        fault = done.stderr.strip().splitlines()[0] if done.stderr.strip() else f"status {done.returncode}"
+    raise NoLibraryError(f"{compiler[0]}: engine must compile, got {fault}")
+
+
+def _check_layout(library: ctypes.CDLL) -> None:
+    sizes = (ctypes.c_int64 * len(LAYOUTS))()
+    library.clue_layout(sizes)
+    if tuple(sizes) != tuple(ctypes.sizeof(layout) for layout in LAYOUTS):
+        raise NoLibraryError("the compiled engine must have the layout of this version of clue")

@@ -1,0 +1,325 @@
+"""A program as arrays: its columns, every receive with the send it takes, and collectives as templates."""
+
+from __future__ import annotations
+
+import ctypes
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from itertools import accumulate, chain
+from weakref import WeakKeyDictionary
+
+import numpy as np
+import numpy.typing as npt
+
+from clue.collectives import Collective, Schedule, lower, neighbor
+from clue.kernel.fast.layout import CollectivesLayout, ProgramLayout
+from clue.kernel.fast.library import load
+from clue.kernel.program import Program
+from clue.trace import Op
+
+_Ints = npt.NDArray[np.int32]
+_Longs = npt.NDArray[np.int64]
+#: A collective, or what each member of a neighbourhood one says of it (see :mod:`clue.trace.ops`).
+_Call = Collective | tuple[tuple[int, ...], ...]
+
+
+#: What of a trace the engine reads as it is.
+_COLUMNS = ("op", "cpu", "region", "nbytes", "tag", "comm", "request", "extra", "count", "flags", "extras")
+
+
+class NotCoveredError(Exception):
+    """The fast engine cannot replay this program; the message says why."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Template:
+    """A collective lowered for all its members, as arrays; messages within it are numbered from 0.
+
+    Attributes:
+        rounds: Number of rounds of each member, shape (members,).
+        sends: Number of sends of each round, all members' rounds one after the other.
+        receives: Number of receives, the same.
+        reduced: Bytes reduced, the same.
+        send_peers: Destination of each send, as a position in the communicator.
+        send_bytes: Its size.
+        send_slots: Its message.
+        receive_peers: Source of each receive.
+        receive_slots: Its message.
+        slots: Number of messages.
+        pairs: Distinct (sender, receiver) positions, shape (n, 2).
+    """
+
+    rounds: _Longs
+    sends: _Longs
+    receives: _Longs
+    reduced: _Longs
+    send_peers: _Ints
+    send_bytes: _Longs
+    send_slots: _Ints
+    receive_peers: _Ints
+    receive_slots: _Ints
+    slots: int
+    pairs: _Longs
+
+    @property
+    def members(self) -> int:
+        """Number of members."""
+        return len(self.rounds)
+
+
+def template_of(schedules: Sequence[Schedule]) -> Template:
+    """Lay out what each member of a collective does.
+
+    The k-th message from one member to another is taken by the k-th receive from it there, as in any channel.
+    """
+    rounds = [step for schedule in schedules for step in schedule]
+    lengths = np.array([len(schedule) for schedule in schedules], np.int64)
+    sends = np.array([len(step.sends) for step in rounds], np.int64)
+    receives = np.array([len(step.receives) for step in rounds], np.int64)
+    owner = np.repeat(np.arange(len(schedules)), lengths)
+    sent = np.array(list(chain.from_iterable(step.sends for step in rounds)), np.int64).reshape(-1, 2)
+    taken = np.array(list(chain.from_iterable(step.receives for step in rounds)), np.int64)
+    out = np.repeat(owner, sends) * len(schedules) + sent[:, 0]
+    into = taken * len(schedules) + np.repeat(owner, receives)
+    send_slots, receive_slots, slots = _matched(out, into)
+    channels = np.unique(out)
+    return Template(
+        rounds=lengths,
+        sends=sends,
+        receives=receives,
+        reduced=np.array([step.reduced for step in rounds], np.int64),
+        send_peers=sent[:, 0].astype(np.int32),
+        send_bytes=sent[:, 1].copy(),
+        send_slots=send_slots,
+        receive_peers=taken.astype(np.int32),
+        receive_slots=receive_slots,
+        slots=slots,
+        pairs=np.stack([channels // max(1, len(schedules)), channels % max(1, len(schedules))], 1),
+    )
+
+
+def _matched(sent: _Longs, taken: _Longs) -> tuple[_Ints, _Ints, int]:
+    """Number messages so that the k-th send and the k-th receive of a channel have the same number."""
+    send_order, receive_order = np.argsort(sent, kind="stable"), np.argsort(taken, kind="stable")
+    channels = np.unique(np.concatenate([sent, taken]))
+    sends = np.searchsorted(sent[send_order], channels, side="right") - np.searchsorted(sent[send_order], channels)
+    takes = np.searchsorted(taken[receive_order], channels, side="right") - np.searchsorted(
+        taken[receive_order], channels
+    )
+    begins = np.concatenate([[0], np.cumsum(np.maximum(sends, takes))])
+    send_slots, receive_slots = np.empty(len(sent), np.int32), np.empty(len(taken), np.int32)
+    for slots, order, counts in ((send_slots, send_order, sends), (receive_slots, receive_order, takes)):
+        within = np.arange(len(order)) - np.repeat(np.cumsum(counts) - counts, counts)
+        slots[order] = np.repeat(begins[:-1], counts) + within
+    return send_slots, receive_slots, int(begins[-1])
+
+
+class Plan:
+    """A program made ready for any number of replays.
+
+    Raises:
+        NotCoveredError: If the fast engine cannot replay it.
+        NoLibraryError: If there is no compiled engine.
+    """
+
+    def __init__(self, program: Program) -> None:
+        self.program = program
+        self._contexts, comm_context = np.unique(np.array(program.contexts), return_inverse=True)
+        self._neighbors = _neighbor_rows(program, comm_context, len(self._contexts))
+        self._templates: dict[object, int] = {}
+        self._built: list[Template] = []
+        self._laid_out: dict[tuple[int, ...], CollectivesLayout] = {}
+        self._distinct, self._which, self._homes = self._instances(comm_context)
+        self.layout, self._bytes = self._prepare(comm_context)
+        self._size_index = {size: i for i, size in enumerate(self._bytes)}
+
+    @property
+    def sizes(self) -> list[int]:
+        """Sizes of messages that occur, in bytes; grows as collectives are lowered."""
+        return self._bytes
+
+    def collectives(self, algorithm: Callable[[Collective], str]) -> CollectivesLayout:
+        """Lower all collectives with the algorithms that a machine takes."""
+        numbers = tuple(self._template(each, algorithm) for each in self._distinct)
+        if numbers not in self._laid_out:
+            self._laid_out = {numbers: self._lay_out(numbers)}
+        return self._laid_out[numbers]
+
+    def pairs(self, algorithm: Callable[[Collective], str]) -> _Longs:
+        """Return the (sender, receiver) ranks that exchange messages, shape (n, 2), with what collectives add."""
+        columns, program = self.program.columns, self.program
+        rows = np.flatnonzero(np.isin(columns.op, [Op.SEND, Op.ISEND]) & (program.peers >= 0))
+        senders = np.searchsorted(program.offsets, rows, side="right") - 1
+        found = [np.unique(senders * program.ranks + program.peers[rows])]
+        for comm, which in dict.fromkeys(zip(self._homes, self._which.tolist(), strict=True)):
+            group = np.array(program.groups[comm], np.int64)
+            ranks = group[self._built[self._template(self._distinct[which], algorithm)].pairs]
+            found.append(ranks[:, 0] * program.ranks + ranks[:, 1])
+        channels = np.unique(np.concatenate(found))
+        return np.stack([channels // program.ranks, channels % program.ranks], 1)
+
+    # -- instances ----------------------------------------------------------------------------------------
+
+    def _instances(self, comm_context: _Longs) -> tuple[list[_Call], _Longs, list[int]]:
+        """List the collectives of every context, then the neighbourhood ones: distinct ones, which, and where."""
+        comm_of = {int(context): comm for comm, context in reversed(list(enumerate(comm_context.tolist())))}
+        queues: list[Sequence[_Call]] = [self.program.collectives.get(c, ()) for c in self._contexts.tolist()]
+        queues += [self._neighbors.get(index, ()) for index in range(len(self._contexts))]
+        homes = [comm_of[i % len(self._contexts)] for i, queue in enumerate(queues) for _ in queue]
+        self._instance_offsets = np.array([0, *accumulate(map(len, queues))], np.int64)
+        # Equal collectives are mostly one object; comparing those of thousands of ranks takes long.
+        place: dict[int, int] = {}
+        distinct: list[_Call] = []
+        for each in chain.from_iterable(queues):
+            if id(each) not in place:
+                place[id(each)] = len(distinct)
+                distinct.append(each)
+        return distinct, np.array([place[id(each)] for each in chain.from_iterable(queues)], np.int64), homes
+
+    def _template(self, each: Collective | tuple[tuple[int, ...], ...], algorithm: Callable[[Collective], str]) -> int:
+        key = (each, algorithm(each)) if isinstance(each, Collective) else each
+        number = self._templates.get(key)
+        if number is None:
+            if isinstance(each, Collective):
+                name = algorithm(each)
+                schedules = [lower(each, position, name) for position in range(each.size)]
+            else:
+                schedules = [neighbor(entries) for entries in each]
+            number = self._templates[key] = len(self._built)
+            self._built.append(template_of(schedules))
+            for size in np.unique(self._built[-1].send_bytes).tolist():
+                if size not in self._size_index:
+                    self._size_index[size] = len(self._bytes)
+                    self._bytes.append(size)
+        return number
+
+    def _lay_out(self, numbers: tuple[int, ...]) -> CollectivesLayout:
+        used = tuple(dict.fromkeys(numbers))
+        place = {number: i for i, number in enumerate(used)}
+        templates = [self._built[number] for number in used]
+        size_of = np.vectorize(self._size_index.__getitem__, otypes=[np.int32])
+        return CollectivesLayout(
+            instance_template=np.array([place[number] for number in numbers], np.int32)[self._which],
+            position_base=np.array([0, *accumulate(each.members for each in templates)], np.int64),
+            members=np.array([each.members for each in templates], np.int32),
+            slots=np.array([each.slots for each in templates], np.int64),
+            first_round=_offsets(each.rounds for each in templates),
+            first_send=_offsets(each.sends for each in templates),
+            first_receive=_offsets(each.receives for each in templates),
+            reduced=_joined((each.reduced for each in templates), np.int64),
+            send_peer=_joined((each.send_peers for each in templates), np.int32),
+            send_size=_joined((_indexed(each.send_bytes, size_of) for each in templates), np.int32),
+            send_slot=_joined((each.send_slots for each in templates), np.int32),
+            receive_peer=_joined((each.receive_peers for each in templates), np.int32),
+            receive_slot=_joined((each.receive_slots for each in templates), np.int32),
+        )
+
+    # -- the program --------------------------------------------------------------------------------------
+
+    def _prepare(self, comm_context: _Longs) -> tuple[ProgramLayout, list[int]]:
+        program, columns = self.program, self.program.columns
+        n = len(columns)
+        layout = ProgramLayout(
+            ranks=program.ranks,
+            ops=n,
+            regions=len(program.regions),
+            worlds=max(program.worlds, default=0) + 1,
+            contexts=len(self._contexts),
+            instances=int(self._instance_offsets[-1]),
+            offsets=np.array(program.offsets, np.int64),
+            extra_offsets=np.array(program.extra_offsets, np.int64),
+            peer=np.ascontiguousarray(program.peers),
+            **{
+                name: np.ascontiguousarray(getattr(columns, name))
+                for name in (
+                    "op",
+                    "cpu",
+                    "region",
+                    "nbytes",
+                    "tag",
+                    "comm",
+                    "request",
+                    "extra",
+                    "count",
+                    "flags",
+                    "extras",
+                )
+            },
+            context=comm_context.astype(np.int32),
+            group_offsets=np.array([0, *accumulate(map(len, program.groups))], np.int64),
+            group=np.fromiter(chain.from_iterable(program.groups), np.int32),
+            instance_offsets=self._instance_offsets,
+            world=np.array(program.worlds, np.int32),
+            slot=np.empty(n, np.int32),
+            size=np.empty(n, np.int32),
+            request_offsets=np.zeros(program.ranks + 1, np.int64),
+            **_positions(program),
+        )
+        room = 1 << 12
+        while True:
+            sizes = np.empty(room, np.int64)
+            distinct = load().clue_prepare(
+                ctypes.byref(layout), sizes.ctypes.data_as(ctypes.c_void_p), ctypes.c_int64(room)
+            )
+            if distinct < 0:
+                raise NotCoveredError(f"{program.name} has too many messages for the fast engine")
+            if distinct <= room:
+                return layout, sizes[:distinct].tolist()
+            room = distinct
+
+
+def _positions(program: Program) -> dict[str, npt.NDArray[np.int32] | _Longs]:
+    """Say for each rank which communicators it is in, and where."""
+    comms = np.repeat(np.arange(len(program.groups)), [len(group) for group in program.groups])
+    ranks = np.fromiter(chain.from_iterable(program.groups), np.int64)
+    positions = np.fromiter(chain.from_iterable(range(len(group)) for group in program.groups), np.int64)
+    order = np.lexsort((comms, ranks))
+    return {
+        "position_offsets": np.searchsorted(ranks[order], np.arange(program.ranks + 1)).astype(np.int64),
+        "position_comm": comms[order].astype(np.int32),
+        "position": positions[order].astype(np.int32),
+    }
+
+
+def _neighbor_rows(program: Program, comm_context: _Longs, contexts: int) -> dict[int, list[_Call]]:
+    """Put together what each member says of every neighbourhood collective, by context."""
+    rows = np.flatnonzero(program.columns.op == Op.NEIGHBOR)
+    if not len(rows):
+        return {}
+    ranks = np.searchsorted(program.offsets, rows, side="right") - 1
+    where = comm_context[program.columns.comm[rows]]
+    found: dict[int, list[_Call]] = {}
+    for index in range(contexts):
+        comm = int(np.flatnonzero(comm_context == index)[0])
+        group = program.groups[comm]
+        mine = [rows[(where == index) & (ranks == rank)].tolist() for rank in group]
+        if len(set(map(len, mine))) > 1:
+            raise NotCoveredError(
+                f"members of a communicator of {program.name} make different numbers of neighbourhood collectives"
+            )
+        found[index] = [tuple(program.row(row).entries for row in calls) for calls in zip(*mine, strict=True)]
+    return found
+
+
+def _offsets(counts: Iterable[_Longs]) -> _Longs:
+    return np.concatenate([np.zeros(1, np.int64), np.cumsum(_joined(counts, np.int64))])
+
+
+def _joined(arrays: Iterable[npt.NDArray[np.generic]], kind: type) -> npt.NDArray[np.generic]:
+    return np.concatenate([np.zeros(0, kind), *arrays]).astype(kind)
+
+
+def _indexed(sizes: _Longs, size_of: Callable[[_Longs], _Ints]) -> _Ints:
+    distinct, back = np.unique(sizes, return_inverse=True)
+    return size_of(distinct)[back] if len(distinct) else np.zeros(0, np.int32)
+
+
+_PLANS: WeakKeyDictionary[Program, Plan] = WeakKeyDictionary()
+
+
+def plan_of(program: Program) -> Plan:
+    """Return the plan of a program, made on first use and kept as long as the program."""
+    plan = _PLANS.get(program)
+    if plan is None:
+        plan = _PLANS[program] = Plan(program)
+    return plan

@@ -1,0 +1,163 @@
+"""A machine with ranks placed on it as tables: every cost that can occur, computed once, by the same rules as ever."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+import numpy as np
+import numpy.typing as npt
+
+from clue.kernel.costs import Costs
+from clue.kernel.fast.layout import MachineLayout
+from clue.kernel.fast.plan import Plan
+from clue.kernel.processors import disturbed_nodes
+from clue.machine import FactorTable, Flows, Link, Machine, NodeType, Placement, Ports, Waiting
+
+_UNSHARED, _FACTOR, _PORTS, _FLOWS = range(4)
+_Doubles = npt.NDArray[np.float64]
+
+
+def tables_of(plan: Plan, machine: Machine, placement: Placement, instances: int) -> MachineLayout:
+    """Tabulate a machine for a program.
+
+    Args:
+        plan: The program.
+        machine: Where it runs.
+        placement: Node of each rank of all instances.
+        instances: Copies of the program.
+    """
+    program = plan.program
+    costs = Costs(machine, placement, program.regions, program.host_speeds)
+    collectives = plan.collectives(costs.algorithm)
+    epochs = [machine, *(changed for _, changed in machine.changes)]
+    names = list(machine.node_types())
+    number = {name: i for i, name in enumerate(names)}
+    node_type = np.array([number[node.name] for node in machine.nodes], np.int32)
+    node = np.array(placement.nodes, np.int32)
+    shared = disturbed_nodes(machine, placement)
+    layout = MachineLayout(
+        instances=instances,
+        nodes=len(machine.nodes),
+        types=len(names),
+        epochs=len(epochs),
+        sizes=len(plan.sizes),
+        network=_network(epochs),
+        any_shared=len(shared),
+        node=node,
+        type=np.ascontiguousarray(node_type[node]),
+        node_type=node_type,
+        shared=np.isin(np.arange(len(machine.nodes)), list(shared)).astype(np.uint8),
+        bytes=np.array(plan.sizes, np.int64),
+        changes=np.array(costs.change_times, np.float64),
+        factor=np.array([costs.factors(machine.node_types()[name]) for name in names], np.float64),
+    )
+    layout.collectives = collectives
+    layout.kept += collectives.kept
+    _give_links(layout, epochs, names, plan.sizes)
+    _give_types(layout, epochs, names)
+    if shared:
+        types = [machine.node_types()[name] for machine in epochs for name in names]
+        _give_rates(layout, costs, types, int(np.bincount(node).max()))
+    _give_contention(layout, epochs)
+    _give_routes(layout, plan, costs, instances)
+    return layout
+
+
+def _network(epochs: Sequence[Machine]) -> int:
+    contention = epochs[0].network.contention
+    if isinstance(contention, Ports):
+        return _PORTS
+    if isinstance(contention, Flows):
+        return _FLOWS
+    return _FACTOR if any(isinstance(each.network.contention, FactorTable) for each in epochs) else _UNSHARED
+
+
+def _links(machine: Machine, names: Sequence[str]) -> list[tuple[Link, Link]]:
+    """Return the link of every class, with the link back."""
+    network = machine.network
+    between = [(network.link(a, b, False), network.link(b, a, False)) for a in names for b in names]
+    return between + [(network.link(name, name, True),) * 2 for name in names]
+
+
+def _give_links(layout: MachineLayout, epochs: Sequence[Machine], names: Sequence[str], sizes: list[int]) -> None:
+    by_size: dict[str, list[_Doubles]] = {"send": [], "transmission": [], "occupation": []}
+    by_class: dict[str, list[float]] = {"receive": [], "answer": [], "envelope": [], "eager_limit": []}
+    nbytes = np.array(sizes, np.float64)
+    for machine in epochs:
+        known: dict[int, tuple[_Doubles, _Doubles, _Doubles]] = {}
+        for link, back in _links(machine, names):
+            if id(link) not in known:
+                known[id(link)] = _delays(machine, link, nbytes)
+            for column, delays in zip(by_size.values(), known[id(link)], strict=True):
+                column.append(delays)
+            by_class["receive"].append(link.receive_delay)
+            by_class["answer"].append(_empty(back))
+            by_class["envelope"].append(_empty(link))
+            by_class["eager_limit"].append(math.inf if link.eager_limit is None else link.eager_limit)
+    for name, rows in by_size.items():
+        layout.give(name, np.concatenate([np.zeros(0), *rows]))
+    for name, values in by_class.items():
+        layout.give(name, np.array(values, np.float64))
+
+
+def _delays(machine: Machine, link: Link, nbytes: _Doubles) -> tuple[_Doubles, _Doubles, _Doubles]:
+    send, transmission = link.send_delay.over(nbytes), link.transmission_delay.over(nbytes)
+    contention = machine.network.contention
+    if isinstance(contention, Ports) and contention.busy is not None:
+        return send, transmission, contention.busy.over(nbytes)
+    growth = np.maximum(send - link.send_delay(0), transmission - link.transmission_delay(0))
+    return send, transmission, np.maximum(growth, 0.0)
+
+
+def _empty(link: Link) -> float:
+    return link.send_delay(0) + link.transmission_delay(0)
+
+
+def _give_types(layout: MachineLayout, epochs: Sequence[Machine], names: Sequence[str]) -> None:
+    types = [(machine, machine.node_types()[name]) for machine in epochs for name in names]
+    for name, column in {
+        "packing": [each.packing_delay for _, each in types],
+        "reduction": [each.reduction_delay for _, each in types],
+        "spawn": [each.spawn_delay for _, each in types],
+        "initialisation": [each.initialisation_delay for _, each in types],
+        "poll": [
+            machine.network.link(each.name, each.name, same_node=len(machine.nodes) == 1).receive_delay
+            for machine, each in types
+        ],
+    }.items():
+        layout.give(name, np.array(column, np.float64))
+    layout.give("keeps_processor", np.array([each.waiting is Waiting.POLL for _, each in types], np.uint8))
+
+
+def _give_rates(layout: MachineLayout, costs: Costs, types: Sequence[NodeType], most: int) -> None:
+    layout.most_ranks = most
+    rates = [[costs.rates(node_type, ranks) for ranks in range(most + 1)] for node_type in types]
+    layout.give("rates", np.array(rates, np.float64))
+
+
+def _give_contention(layout: MachineLayout, epochs: Sequence[Machine]) -> None:
+    tables = [machine.network.contention for machine in epochs]
+    longest = max((table.measured_up_to for table in tables if isinstance(table, FactorTable)), default=0)
+    layout.factors = longest
+    factors = [
+        [table.factor(n) if isinstance(table, FactorTable) else 1.0 for n in range(1, longest + 1)] for table in tables
+    ]
+    layout.give("contention", np.array(factors, np.float64))
+
+
+def _give_routes(layout: MachineLayout, plan: Plan, costs: Costs, instances: int) -> None:
+    contention, nodes = costs.machine.network.contention, len(costs.machine.nodes)
+    if not isinstance(contention, Flows):
+        return
+    ranks = plan.pairs(costs.algorithm)
+    placed = np.array(costs.placement.nodes, np.int64).reshape(instances, -1)
+    pairs = np.unique((placed[:, ranks[:, 0]] * nodes + placed[:, ranks[:, 1]]).ravel())
+    pairs = pairs[pairs // nodes != pairs % nodes]
+    routes = contention.topology.routes(nodes, pairs // nodes, pairs % nodes)
+    capacities = contention.topology.capacities(nodes)
+    layout.links, layout.pairs = len(capacities), len(pairs)
+    layout.give("capacities", np.ascontiguousarray(capacities, np.float64))
+    layout.give("pair", pairs)
+    layout.give("first_link", np.concatenate([[0], np.cumsum((routes >= 0).sum(axis=1))]).astype(np.int64))
+    layout.give("route", np.ascontiguousarray(routes[routes >= 0], np.int32))

@@ -1,0 +1,35 @@
+"""What an engine hands to the front of the kernel: figures, and what the warnings beside them need."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from clue.kernel.observation import Observation
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Replay:
+    """One replay, whichever engine made it.
+
+    Attributes:
+        engine: Its name.
+        finish: Virtual time at which each rank ended, seconds, shape (ranks of all instances,).
+        compute: Computation time, the same.
+        communicate: Processor time spent on messages, the same.
+        by_region: Computation time by region, summed over ranks, seconds, shape (regions,).
+        wildcards: Wildcard receives that would have matched otherwise, and all of them.
+        left_over: Messages that no receive took.
+        seen: What was collected on the way.
+    """
+
+    engine: str
+    finish: npt.NDArray[np.float64]
+    compute: npt.NDArray[np.float64]
+    communicate: npt.NDArray[np.float64]
+    by_region: npt.NDArray[np.float64]
+    wildcards: tuple[int, int]
+    left_over: int
+    seen: Observation

@@ -1,0 +1,65 @@
+"""The fast engine against the reference: the same figures, to the last bit, whatever the program and the machine."""
+
+from __future__ import annotations
+
+import os
+from random import Random
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from clue.errors import DeadlockError
+from clue.kernel import compile_program, simulate
+from clue.kernel.fast.library import NoLibraryError, load
+from clue.machine import Machine
+from clue.result import Result
+from clue.trace import Trace
+from tests.kernel.random_cases import random_machine, random_placement, random_trace
+
+#: A nightly run asks for more: CLUE_ENGINE_CASES=2000 pytest tests/kernel/test_engines.py
+CASES = int(os.environ.get("CLUE_ENGINE_CASES", "200"))
+
+try:
+    load()
+except NoLibraryError as error:
+    pytest.skip(f"no fast engine here: {error}", allow_module_level=True)
+
+
+def outcome(trace: Trace, machine: Machine, placement: list[int], engine: str, instances: int) -> Result | list[object]:
+    """Return the result, or the ranks of a deadlock."""
+    try:
+        return simulate(trace, machine, placement, engine, instances=instances, traffic=True)
+    except DeadlockError as deadlock:
+        return list(deadlock.blocked)
+
+
+def same(trace: Trace, machine: Machine, placement: list[int], instances: int = 1) -> None:
+    """Check that both engines say the same."""
+    program = compile_program(trace)
+    expected = outcome(program, machine, placement, "reference", instances)
+    got = outcome(program, machine, placement, "fast", instances)
+    if isinstance(expected, list) or isinstance(got, list):
+        assert got == expected
+        return
+    assert got.engine == "fast"
+    assert got.ranks == expected.ranks
+    assert got.makespan == expected.makespan
+    assert got.compute_by_region == expected.compute_by_region
+    assert got.warnings == expected.warnings
+    assert got.ops == expected.ops
+    assert got.traffic is not None and expected.traffic is not None
+    assert (got.traffic.messages == expected.traffic.messages).all()
+    assert (got.traffic.nbytes == expected.traffic.nbytes).all()
+
+
+@pytest.mark.parametrize("kind", ["none", "factor", "ports", "flows"])
+@settings(max_examples=CASES // 4, deadline=None, suppress_health_check=list(HealthCheck))
+@given(seed=st.integers(0, 2**48), ties=st.booleans(), plain=st.booleans(), spoilt=st.integers(0, 9))
+def test_both_engines_agree_to_the_last_bit(kind: str, seed: int, ties: bool, plain: bool, spoilt: int) -> None:
+    """Any program on any machine: times, traffic, warnings and deadlocks of the fast engine are the reference's."""
+    random = Random(seed)
+    trace = random_trace(random, ties=ties, spoilt=spoilt == 0)
+    machine = random_machine(random, kind, ties=ties, plain=plain)
+    instances = random.choice((1, 1, 2))
+    same(trace, machine, random_placement(random, machine, trace.ranks * instances), instances)
