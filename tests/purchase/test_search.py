@@ -1,0 +1,271 @@
+"""The first options found with few simulations are those of the whole ranking, which is worked out here in full."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from functools import cache
+
+import numpy as np
+import numpy.typing as npt
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from clue.kernel import Candidate, simulate
+from clue.kernel import Program as Compiled
+from clue.machine import Curve, Link, Machine, Network, NodeType
+from clue.purchase import Criterion, Kernel, Option, Program, Scenario, Workload, rank_options
+from clue.purchase.splits import Split, allowed_splits
+from clue.trace import Trace, TraceBuilder
+from clue.units import Money
+from tests.kernel.cases import LINK, LOCAL_LINK
+
+SLOW = Link(Curve.line(0.5, 1e-4), Curve.line(0.1, 1e-4), 0.1)
+NETWORKS = (Network(LINK, LOCAL_LINK), Network(SLOW, LOCAL_LINK))
+TYPES = (NodeType("one"), NodeType("dual", processors=2, performance_factor=0.7), NodeType("old", performance_factor=3))
+
+
+@cache
+def trace(program: Program, ranks: int) -> Trace:
+    """Return a program that divides its seconds over its ranks, which tell the first one so many kilobytes."""
+    seconds, kilobytes = map(int, program.arguments)
+    built = TraceBuilder(ranks)
+    for rank in range(ranks):
+        built[rank].compute(seconds / ranks)
+        if rank:
+            built[rank].send(0, kilobytes * 1000)
+            built[0].recv(rank)
+    return built.build()
+
+
+@st.composite
+def scenarios(draw: st.DrawFn) -> Scenario:
+    """Draw some options from few parts, so that they share runs and tie, and some workloads."""
+    kernel = st.tuples(st.integers(1, 9), st.integers(0, 9))
+
+    def workload(name: str) -> Workload:
+        kernels = draw(st.lists(kernel, min_size=1, max_size=2))
+        return Workload(
+            name,
+            tuple(
+                Kernel(f"k{i}", Program(arguments=tuple(map(str, of))), 1 / len(kernels))
+                for i, of in enumerate(kernels)
+            ),
+            instances=draw(st.sampled_from((1, 2, 3, None))),
+            ranks=tuple(draw(st.lists(st.sampled_from((1, 2, 3, 4)), min_size=1, max_size=3, unique=True))),
+            weight=draw(st.sampled_from((1.0, 3.0))),
+        )
+
+    def option(i: int) -> Option:
+        counts = draw(st.lists(st.tuples(st.sampled_from(TYPES), st.integers(1, 3)), min_size=1, max_size=2))
+        nodes = tuple(node for node, n in counts for _ in range(n))
+        machine = Machine(f"machine {i}", nodes, draw(st.sampled_from(NETWORKS)))
+        return Option(f"option {i}", machine, Money(draw(st.integers(1, 4)), "EUR"))
+
+    return Scenario(
+        "drawn",
+        tuple(workload(f"w{i}") for i in range(draw(st.integers(1, 2)))),
+        tuple(option(i) for i in range(draw(st.integers(1, 8)))),
+        criterion=draw(st.sampled_from(Criterion)),
+        service_life=100.0,
+    )
+
+
+# --- the whole ranking, the long way ---
+
+
+def best_outcome(workload: Workload, machine: Machine) -> tuple[float, float, list[float]] | None:
+    """Return throughput, makespan and rates by kernel in the split with the highest throughput, if any fits."""
+    best: tuple[float, float, list[float]] | None = None
+    for split in allowed_splits(workload, machine, [[0.0] * ranks for ranks in workload.ranks]):
+        if isinstance(split, Split):
+            times = [
+                split.turns
+                * simulate(
+                    trace(k.program, split.ranks), machine, split.placement, instances=split.side_by_side
+                ).makespan
+                for k in workload.kernels
+            ]
+            instances = workload.instances or split.side_by_side
+            outcome = instances / sum(times), sum(times), [instances / time for time in times]
+            if best is None or outcome[0] > best[0]:
+                best = outcome
+    return best
+
+
+def whole_ranking(scenario: Scenario) -> list[tuple[str, float]]:
+    """Return options with their scores, in order."""
+    found: dict[str, list[tuple[float, float, list[float]]]] = {}
+    for option in scenario.options:
+        outcomes = [best_outcome(workload, option.machine) for workload in scenario.workloads]
+        if None not in outcomes:
+            found[option.name] = [outcome for outcome in outcomes if outcome is not None]
+    sign = -1 if scenario.criterion in (Criterion.POINTS, Criterion.THROUGHPUT) else 1
+    options = [option for option in scenario.options if option.name in found]
+    scores = {option.name: score(scenario, option, found) for option in options}
+    order = sorted(options, key=lambda o: (sign * scores[o.name], price(o), int(o.name.split()[-1])))
+    return [(option.name, scores[option.name]) for option in order]
+
+
+def price(option: Option) -> float:
+    """Return an option's price."""
+    assert option.price is not None
+    return option.price.amount
+
+
+def score(scenario: Scenario, option: Option, found: dict[str, list[tuple[float, float, list[float]]]]) -> float:
+    """Return a score by the criterion's definition."""
+    mean = sum(workload.weight for workload in scenario.workloads) / len(scenario.workloads)
+    figures = []
+    for w, workload in enumerate(scenario.workloads):
+        throughput, makespan, rates = found[option.name][w]
+        points = sum(
+            100 * kernel.share * rates[k] / max(outcomes[w][2][k] for outcomes in found.values())
+            for k, kernel in enumerate(workload.kernels)
+        )
+        figure = {
+            Criterion.POINTS: points * len(scenario.workloads),
+            Criterion.MAKESPAN: makespan,
+            Criterion.THROUGHPUT: 3600 * throughput,
+            Criterion.COST_PER_RUN: price(option) / throughput / scenario.service_life,
+        }
+        figures.append(workload.weight / mean * figure[scenario.criterion])
+    return sum(figures) / len(figures)
+
+
+# --- bounds of any quality ---
+
+
+def bounds_of_quality(qualities: Sequence[float]) -> object:
+    """Return a stand-in for the kernel's bounds: makespans times these factors in turn; 1 is told to be exact."""
+    asked = 0
+
+    def contention_free(
+        program: Compiled, candidates: Sequence[Candidate]
+    ) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.bool_]]:
+        nonlocal asked
+        seconds = [simulate(program, c.machine, c.placement, instances=c.instances).makespan for c in candidates]
+        factors = [qualities[(asked + i) % len(qualities)] for i in range(len(candidates))]
+        asked += len(candidates)
+        return np.array(seconds) * factors, np.array(factors) == 1
+
+    return contention_free
+
+
+def compare(scenario: Scenario, top: int) -> int:
+    """Hold the first options to the whole ranking; returns the number of simulations."""
+    whole = whole_ranking(scenario)
+    ranking = rank_options(scenario, trace, top=top)
+    listed = [entry for entry in ranking.entries if entry.position is not None]
+    assert [(entry.option, pytest.approx(entry.score, rel=1e-12)) for entry in listed] == whole[:top]
+    higher = 1 if ranking.higher_is_better else -1
+    later = {entry.option: entry.bound for entry in ranking.entries if entry.bound is not None}
+    assert later.keys() == {name for name, _ in whole[top:]}
+    for name, true in whole[top:]:
+        assert higher * true <= higher * later[name] + 1e-9 * abs(true)
+    assert ranking.certain == len(listed)
+    assert all(kernel.summary is not None for entry in listed for w in entry.workloads for kernel in w.kernels)
+    return ranking.simulations
+
+
+@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(
+    scenario=scenarios(), top=st.integers(1, 8), qualities=st.lists(st.sampled_from((0.0, 0.3, 0.9, 1.0)), min_size=1)
+)
+def test_the_first_are_those_of_the_whole_ranking_whatever_the_bounds(
+    scenario: Scenario, top: int, qualities: list[float], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Names, order and scores, ties included; no later option is better than its bound says."""
+    monkeypatch.setattr("clue.purchase.runs.contention_free", bounds_of_quality(qualities))
+    compare(scenario, top)
+
+
+@settings(max_examples=30, deadline=None)
+@given(scenario=scenarios(), top=st.integers(1, 4))
+def test_the_first_are_those_of_the_whole_ranking_by_the_bounds_of_the_kernel(scenario: Scenario, top: int) -> None:
+    """As they are computed."""
+    compare(scenario, top)
+
+
+def many(criterion: Criterion) -> Scenario:
+    """Return 300 options that differ in speed, for two workloads."""
+    options = tuple(
+        Option(
+            f"{i}",
+            Machine(f"{i}", (NodeType("host", performance_factor=1 + i / 100),) * 4, NETWORKS[0]),
+            Money(100 + i, "EUR"),
+        )
+        for i in range(300)
+    )
+    workloads = tuple(Workload(n, (Kernel(n, Program(arguments=("8", n))),), ranks=(1, 2, 4)) for n in "13")
+    return Scenario("many", workloads, options, criterion=criterion)
+
+
+@pytest.mark.parametrize("criterion", Criterion)
+@pytest.mark.parametrize("quality", [0.9, 1.0])
+def test_few_of_many_options_are_simulated(
+    criterion: Criterion, quality: float, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Bounds within 10 % rule out most of 300 options, whose times differ by up to 4; exact ones all but the first."""
+    monkeypatch.setattr("clue.purchase.runs.contention_free", bounds_of_quality([quality]))
+    simulations = compare(many(criterion), 5)
+    assert simulations == 2 * 5 if quality == 1 else simulations < 300
+
+
+def test_many_options_are_ranked_as_far_as_asked_for() -> None:
+    """Of more than a hundred the first twenty, where nothing else is asked for; all of them if so."""
+    ranking = rank_options(many(Criterion.POINTS), trace)
+    assert (ranking.first, sum(e.position is not None for e in ranking.entries)) == (20, 20)
+    assert "not among the first 20" in ranking.entries[-1].reason
+    ranking = rank_options(many(Criterion.MAKESPAN), trace, top=300)
+    assert ranking.first is None
+    assert all(entry.position is not None for entry in ranking.entries)
+
+
+def test_options_that_use_the_same_nodes_share_a_simulation() -> None:
+    """A job of two ranks runs alike on clusters of 2 to 9 nodes: one simulation, eight first positions."""
+    node = NodeType("host")
+    options = tuple(Option(f"{n}", Machine(f"{n}", (node,) * n, NETWORKS[0])) for n in range(2, 10))
+    job = Workload("job", (Kernel("job", Program(arguments=("8", "1"))),), ranks=(2,))
+    ranking = rank_options(Scenario("alike", (job,), options), trace)
+    assert ranking.simulations == 1
+    assert [entry.position for entry in ranking.entries] == [1] * 8
+    assert [entry.workloads[0].idle for entry in ranking.entries] == list(range(8))
+
+
+def test_of_options_with_one_score_the_cheaper_comes_first() -> None:
+    """They share the position all the same."""
+    node = NodeType("host")
+    prices = {"dear": 3, "cheap": 1, "fair": 2}
+    options = tuple(Option(n, Machine(n, (node,), NETWORKS[0]), Money(p, "EUR")) for n, p in prices.items())
+    job = Workload("job", (Kernel("job", Program(arguments=("8", "1"))),))
+    ranking = rank_options(Scenario("alike", (job,), options), trace)
+    assert [(entry.option, entry.position) for entry in ranking.entries] == [("cheap", 1), ("fair", 1), ("dear", 1)]
+
+
+def test_a_bound_of_nothing_rules_nothing_out() -> None:
+    """A machine whose parameters change is not bounded, and simulated."""
+    node = NodeType("host")
+    faster = Machine("later", (NodeType("host", performance_factor=0.1),), NETWORKS[0])
+    options = (
+        Option("steady", Machine("steady", (node,), NETWORKS[0])),
+        Option("changing", Machine("changing", (node,), NETWORKS[0], changes=((1.0, faster),))),
+    )
+    job = Workload("job", (Kernel("job", Program(arguments=("9", "0"))),))
+    ranking = rank_options(Scenario("two", (job,), options, criterion=Criterion.MAKESPAN), trace, top=1)
+    assert [(entry.option, entry.score) for entry in ranking.entries[:1]] == [("changing", pytest.approx(1.8))]
+    assert ranking.entries[1].bound is not None and math.isfinite(ranking.entries[1].bound)
+
+
+def test_placement_decides_what_is_shared() -> None:
+    """Machines alike in the nodes used, but not in who runs where, are simulated apart."""
+    one, dual = TYPES[0], TYPES[1]
+    options = (
+        Option("one first", Machine("a", (one, dual), NETWORKS[0])),
+        Option("dual first", Machine("b", (dual, one), NETWORKS[0])),
+    )
+    job = Workload("job", (Kernel("job", Program(arguments=("8", "1"))),), ranks=(2,))
+    first, second = rank_options(Scenario("two", (job,), options), trace).entries
+    assert (first.option, second.option) == ("dual first", "one first")
+    assert first.score == 100.0 > (second.score or 0.0)
