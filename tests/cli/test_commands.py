@@ -13,6 +13,7 @@ import pytest
 
 import clue
 from clue.cli import main
+from clue.kernel.fast import library
 from clue.trace import Op, Trace, TraceBuilder
 
 pytestmark = pytest.mark.usefixtures("folder")
@@ -104,12 +105,24 @@ def test_comparison_prints_a_table(capsys: pytest.CaptureFixture[str]) -> None:
     assert "costs more than the budget" in out
 
 
-def test_fast_engine_is_accepted_and_says_who_computed(capsys: pytest.CaptureFixture[str]) -> None:
-    """The reference stands in, and the document says so."""
+def test_fast_engine_computes_or_says_why_not(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """Without a compiler the reference stands in, says so, and says the same."""
+    _, out, _ = run(capsys, "simulate", "run.yaml", "--engine", "reference", "--json")
+    expected = json.loads(out)
+    monkeypatch.setenv("CLUE_CACHE", str(tmp_path))
+    monkeypatch.setenv("CXX", "")
+    library._key.cache_clear()
+    library.load.cache_clear()
     _, out, _ = run(capsys, "simulate", "run.yaml", "--engine", "fast", "--json")
+    monkeypatch.undo()
+    library._key.cache_clear()
+    library.load.cache_clear()
     document = json.loads(out)
     assert document["engine"] == "reference"
-    assert any("no fast engine yet" in warning for warning in document["warnings"])
+    assert any("no C++ compiler was found" in warning for warning in document["warnings"])
+    assert document["ranks"] == expected["ranks"]
 
 
 @pytest.mark.parametrize("subject", ["pingpong.clue", "pair.yaml", "run.yaml", "which.yaml", "kishimoto", "wien97"])
