@@ -105,13 +105,38 @@ def _add_inspect(commands: argparse._SubParsersAction[argparse.ArgumentParser]) 
 def _add_convert(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     command = commands.add_parser(
         "convert",
-        help="convert a trace to another form",
-        description="Convert a trace: between a folder (TRACE.clue) and a compressed file (TRACE.clue.zip).",
+        help="convert a trace to or from another simulator's form, or a machine to SimGrid's platform",
+        description="Convert a trace between clue's folder (.clue) or compressed file (.clue.zip), SimGrid's "
+        "time-independent traces (.ti: a file that lists one per rank) and GOAL schedules (.goal), or write a machine "
+        "as SimGrid's platform (.xml). What a form cannot hold is told.",
     )
     command.add_argument("source", metavar="SOURCE")
     command.add_argument("target", metavar="TARGET")
-    command.add_argument("--from", dest="source_format", choices=("clue",), default="clue", metavar="FORMAT")
-    command.add_argument("--to", dest="target_format", choices=("clue",), default="clue", metavar="FORMAT")
+    command.add_argument(
+        "--from", dest="source_format", choices=("clue", "ti", "goal"), help="form of SOURCE (default: by its name)"
+    )
+    command.add_argument(
+        "--to",
+        dest="target_format",
+        choices=("clue", "ti", "goal", "simgrid"),
+        help="form of TARGET (default: by its name)",
+    )
+    command.add_argument(
+        "--flops-per-second",
+        type=float,
+        default=1e9,
+        metavar="SPEED",
+        help="CPU seconds become flops at this speed, and back, where SimGrid counts them (default: 1e9)",
+    )
+    command.add_argument(
+        "--lower", action="store_true", help="write all collectives as messages, also those that the form has"
+    )
+    command.add_argument(
+        "--collectives",
+        choices=("mpich", "openmpi"),
+        default="mpich",
+        help="whose default algorithms make messages of collectives (default: mpich)",
+    )
     command.set_defaults(run=_command("convert"))
 
 

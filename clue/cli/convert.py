@@ -1,22 +1,93 @@
-"""``clue convert``: a trace from one form to another."""
+"""``clue convert``: a trace from one form to another, or a machine to SimGrid's platform."""
 
 from __future__ import annotations
 
 import argparse
+from collections.abc import Mapping
 from pathlib import Path
 
 from clue.cli.terminal import say
 from clue.errors import UsageError
 from clue.trace import Trace
 
+#: Forms of traces.
+TRACE_FORMATS = ("clue", "ti", "goal")
+#: Forms by the ending of a file's name, where none is named.
+_BY_SUFFIX = {".clue": "clue", ".zip": "clue", ".ti": "ti", ".goal": "goal", ".xml": "simgrid"}
+
 
 def run(arguments: argparse.Namespace) -> int:
-    """Convert a trace; the target's name tells folder or compressed file."""
+    """Convert; the names tell the forms where no options do."""
     source, target = Path(arguments.source), Path(arguments.target)
     if source.resolve() == target.resolve():
         raise UsageError(f"{target}: target must differ from the source")
+    to = arguments.target_format or _by_name(target)
+    if to == "simgrid":
+        _write_platform(arguments.source, target, arguments.flops_per_second)
+    else:
+        trace = _read(source, arguments.source_format or _by_name(source), arguments.flops_per_second)
+        _write(trace, target, to, arguments)
+    return 0
+
+
+def _by_name(path: Path) -> str:
+    return "clue" if path.is_dir() else _BY_SUFFIX.get(path.suffix, "clue")
+
+
+def _read(source: Path, form: str, flops_per_second: float) -> Trace:
+    if form == "clue":
+        return Trace.open(source)
+    from clue.formats import read_goal, read_ti  # noqa: PLC0415 - only for those forms
+
+    converted = read_ti(source, flops_per_second=flops_per_second) if form == "ti" else read_goal(source)
+    say(converted.remarks, prefix="note: ")
+    return converted.trace
+
+
+def _write(trace: Trace, target: Path, form: str, arguments: argparse.Namespace) -> None:
+    if form == "clue":
+        _save(trace, target)
+        return
+    from clue.formats import write_goal, write_ti  # noqa: PLC0415 - only for those forms
+
+    if form == "ti":
+        written = write_ti(
+            trace,
+            target.name,
+            flops_per_second=arguments.flops_per_second,
+            lower=arguments.lower,
+            library=arguments.collectives,
+        )
+        say([f"computation is written at {arguments.flops_per_second:g} flop/s of CPU time"], prefix="note: ")
+    else:
+        written = write_goal(trace, target.name, library=arguments.collectives)
+    say(written.remarks, prefix="note: ")
+    _write_files(target.parent, written.files)
+    say([f"wrote {target}" + (f" and {len(written.files) - 1} files beside it" if len(written.files) > 1 else "")])
+
+
+def _save(trace: Trace, target: Path) -> None:
+    """Save in clue's own form; the name tells folder or compressed file."""
     if target.is_dir() and not (target / "head.json").exists() and any(target.iterdir()):
         raise UsageError(f"{target}: target must be new or a trace, got a folder with other things in it")
-    Trace.open(source).save(target)
+    trace.save(target)
     say([f"wrote {target}"])
-    return 0
+
+
+def _write_platform(machine: str, target: Path, flops_per_second: float) -> None:
+    from clue.config import load_machine  # noqa: PLC0415 - only for machines
+    from clue.formats import simgrid_platform  # noqa: PLC0415 - only for that form
+
+    platform = simgrid_platform(load_machine(machine), flops_per_second=flops_per_second)
+    hosts = target.with_suffix(".hosts")
+    say(platform.remarks, prefix="note: ")
+    _write_files(target.parent, {target.name: platform.xml, hosts.name: platform.hosts})
+    say([f"wrote {target} and {hosts}; give smpirun these options too:", "  " + " ".join(platform.options)])
+
+
+def _write_files(folder: Path, files: Mapping[str, str]) -> None:
+    for name, text in files.items():
+        try:
+            (folder / name).write_text(text)
+        except OSError as error:
+            raise UsageError(f"{folder / name}: file must be writable, got {error.strerror or error}") from None

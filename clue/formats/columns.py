@@ -1,0 +1,124 @@
+"""Ops of one rank as growing columns: a thin way into a trace for readers of large files."""
+
+from __future__ import annotations
+
+from array import array
+from collections.abc import Mapping, Sequence
+from itertools import accumulate
+
+import numpy as np
+
+from clue.trace import NO_REQUEST, Communicator, Head, Op, Ops, RankHead, Trace
+from clue.trace.ops import COLUMNS
+from clue.trace.store import check_meaning
+
+_KINDS = {name: kind for name, kind, _ in COLUMNS}
+
+
+class RankColumns:
+    """Ops of one rank on the world, in program order.
+
+    Attributes:
+        burst: Computation since the last op, ns; it goes with the next one.
+    """
+
+    def __init__(self) -> None:
+        self.burst = 0
+        self._columns: Mapping[str, array[int]] = {
+            name: array("q") for name in ("op", "cpu", "peer", "tag", "nbytes", "request", "count", "flags")
+        }
+        self._appends = [column.append for column in self._columns.values()]
+        self._extras = array("q")
+        self._requests = 0
+
+    def __len__(self) -> int:
+        return len(self._columns["op"])
+
+    def add(  # noqa: PLR0917 - the order of the columns
+        self, op: int, peer: int = 0, tag: int = 0, nbytes: int = 0, request: int = NO_REQUEST, flags: int = 0
+    ) -> None:
+        """Add an op, with the burst before it."""
+        self._add(op, self.burst, peer, tag, nbytes, request, 0, flags)
+        self.burst = 0
+
+    def start(self, op: int, peer: int, tag: int, nbytes: int = 0, flags: int = 0) -> int:
+        """Add a nonblocking op; returns its request."""
+        request = self._requests
+        self._requests = request + 1
+        self.add(op, peer, tag, nbytes, request, flags)
+        return request
+
+    def add_list(self, op: int, extras: Sequence[int], flags: int = 0) -> None:
+        """Add an op with entries in the extra column: a wait for several, or an alltoallv."""
+        self._add(op, self.burst, 0, 0, 0, NO_REQUEST, len(extras), flags)
+        self._extras.extend(extras)
+        self.burst = 0
+
+    def wait(self, requests: Sequence[int], flags: int = 0) -> None:
+        """Add a wait for these requests."""
+        if len(requests) == 1:
+            self.add(Op.WAIT, request=requests[0], flags=flags)
+        elif requests:
+            self.add_list(Op.WAIT, requests, flags)
+
+    def block(self) -> None:
+        """Make the last op, a nonblocking send or receive, the blocking one."""
+        op = self._columns["op"]
+        op[-1] = int(Op.SEND if op[-1] == Op.ISEND else Op.RECV)
+        self._columns["request"][-1] = NO_REQUEST
+
+    def _add(self, *values: int) -> None:
+        for append, value in zip(self._appends, values, strict=True):
+            append(value)
+
+    def finish(self) -> None:
+        """Close the last burst."""
+        if self.burst:
+            self.add(Op.COMPUTE)
+
+    def columns(self) -> dict[str, np.ndarray[tuple[int], np.dtype[np.int64]]]:
+        """Return what was added, with ``extras`` and where each op's begin."""
+        named = {name: np.array(column, dtype=np.int64) for name, column in self._columns.items()}
+        return named | {"extra": _starts(named["count"]), "extras": np.array(self._extras, dtype=np.int64)}
+
+
+def _starts(counts: np.ndarray[tuple[int], np.dtype[np.int64]]) -> np.ndarray[tuple[int], np.dtype[np.int64]]:
+    """Return where each op's entries begin; 0 where it has none."""
+    return np.where(counts > 0, np.cumsum(counts) - counts, 0)
+
+
+def trace_of(ranks: Sequence[RankColumns], program: str, notes: Sequence[str] = ()) -> Trace:
+    """Join ranks to a trace on one communicator.
+
+    Raises:
+        TraceError: If a field means nothing, as a partner that is not there.
+    """
+    for rank in ranks:
+        rank.finish()
+    parts = [rank.columns() for rank in ranks]
+    joined = {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}
+    extras = joined.pop("extras")
+    rows = len(joined["op"])
+    joined["call"] = joined["op"]
+    columns = {
+        name: joined[name].astype(kind) if name in joined else np.zeros(rows, kind) for name, kind in _KINDS.items()
+    }
+    head = Head(
+        program=program,
+        arguments=(),
+        rank_heads=tuple(RankHead(host="", peak_memory=0, cpu=0.0, wall=0.0) for _ in ranks),
+        offsets=(0, *accumulate(map(len, ranks))),
+        extra_offsets=(0, *accumulate(len(part["extras"]) for part in parts)),
+        calls=tuple(_call(code) for code in range(max(Op) + 1)),
+        regions=("",),
+        communicators=(Communicator("WORLD", tuple(range(len(ranks))), None, 0),),
+        notes=tuple(notes),
+    )
+    trace = Trace(head, Ops(**columns, extras=extras))
+    check_meaning(trace)
+    return trace
+
+
+def _call(code: int) -> str:
+    """Name the call of an op code, which serves as its index."""
+    return Op(code).name.capitalize() if code in set(Op) else ""

@@ -1,0 +1,133 @@
+"""Writing GOAL schedules, the input of LogGOPSim and ATLAHS: operations of each rank and what they depend on.
+
+The text form is that of LogGOPSim's ``txt2bin``. Computation is in nanoseconds. A nonblocking operation delays what
+follows by its start only (``irequires``); whatever comes after a wait requires what was waited for. An operation
+``calc 0`` stands where two waits follow each other, so that a reader finds both.
+
+Source: Hoefler, Siebert, Lumsdaine 2009, Group Operation Assembly Language, doi:10.1109/ICPP.2009.70.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+
+from clue.formats.plain import Branch, Compute, Message, Plain, Step, Wait, plain
+from clue.formats.remarks import Remarks, Written
+from clue.trace import Trace
+
+
+def write_goal(trace: Trace, name: str, *, library: str = "mpich") -> Written:
+    """Write a trace as a GOAL schedule.
+
+    Args:
+        trace: What the program did.
+        name: File name of the schedule.
+        library: Whose default algorithms collectives are lowered by.
+
+    Raises:
+        UsageError: If a schedule cannot hold what the program does.
+    """
+    remarks = Remarks()
+    program = plain(trace, library, remarks)
+    lines = [f"num_ranks {len(program.steps)}"]
+    for rank, steps in enumerate(program.steps):
+        lines += ["", f"rank {rank} {{", *_Schedule(program, rank, remarks).lines(steps), "}"]
+    return Written({name: "\n".join(lines) + "\n"}, remarks.lines)
+
+
+@dataclass
+class _Front:
+    """What the next operation depends on.
+
+    Attributes:
+        completed: Operations that must have ended.
+        started: The last operation that must have started, if it has not ended.
+        implied: Whether that one requires ``completed`` already.
+        joined: Whether a wait or a blocking message made this front, and nothing has been added since.
+    """
+
+    completed: tuple[int, ...] = ()
+    started: int | None = None
+    implied: bool = False
+    joined: bool = False
+
+
+class _Schedule:
+    """One rank's steps becoming operations, numbered from 1."""
+
+    def __init__(self, program: Plain, rank: int, remarks: Remarks) -> None:
+        self._program, self._rank, self._remarks = program, rank, remarks
+        self._count = 0
+        #: What each open request ends with, and those that began after the front was made.
+        self._ends: dict[int, tuple[int, ...]] = {}
+        self._recent: set[int] = set()
+
+    def lines(self, steps: Sequence[Step]) -> list[str]:
+        """Return the rank's operations and dependencies."""
+        front = _Front()
+        lines = [line for step in steps for line in self._step(step, front)]
+        self._remarks.count("requests are never waited for; in a schedule the rank ends after them", len(self._ends))
+        return lines
+
+    def _step(self, step: Step, front: _Front) -> Iterator[str]:
+        if isinstance(step, Compute):
+            yield from self._blocking(f"calc {step.nanoseconds}", front)
+        elif isinstance(step, Message):
+            yield from self._message(step, front)
+        elif isinstance(step, Wait):
+            yield from self._wait(step.requests, front)
+        elif isinstance(step, Branch):
+            yield from self._branch(step, front)
+        else:
+            self._remarks.count("Test or probe calls that found nothing are left out")
+
+    def _message(self, message: Message, front: _Front) -> Iterator[str]:
+        nbytes = self._program.nbytes(self._rank, message)
+        verb, preposition = ("send", "to") if message.sends else ("recv", "from")
+        text = f"{verb} {nbytes}b {preposition} {message.peer} tag {message.tag}"
+        if message.blocking:
+            yield from self._blocking(text, front)
+            front.joined = True
+            return
+        yield from self._operation(text, front)
+        front.started, front.implied, front.joined = self._count, True, False
+        self._ends[message.request] = (self._count,)
+        self._recent.add(message.request)
+
+    def _blocking(self, text: str, front: _Front) -> Iterator[str]:
+        """Yield an operation that all that follows requires."""
+        yield from self._operation(text, front)
+        front.completed, front.started, front.implied, front.joined = (self._count,), None, False, False
+        self._recent.clear()
+
+    def _wait(self, requests: Iterable[int], front: _Front) -> Iterator[str]:
+        if front.joined:
+            yield from self._blocking("calc 0", front)
+        known = [request for request in requests if request in self._ends]
+        ends = tuple(end for request in known for end in self._ends.pop(request))
+        # What began after the front was made requires it.
+        implied = any(request in self._recent for request in known)
+        front.completed = ends if implied else (*front.completed, *ends)
+        if front.started in ends:
+            front.started = None
+        front.implied, front.joined = False, bool(ends)
+        self._recent.clear()
+
+    def _branch(self, branch: Branch, front: _Front) -> Iterator[str]:
+        """Yield what happens beside the rank."""
+        beside = replace(front, joined=False)
+        recent, self._recent = self._recent, set()
+        for step in branch.steps:
+            yield from self._step(step, beside)
+        self._recent = recent
+        self._ends[branch.request] = beside.completed if branch.steps else ()
+
+    def _operation(self, text: str, front: _Front) -> Iterator[str]:
+        self._count += 1
+        label = f"l{self._count}"
+        yield f"{label}: {text}"
+        if front.started is not None:
+            yield f"{label} irequires l{front.started}"
+        if not front.implied:
+            yield from (f"{label} requires l{end}" for end in front.completed)

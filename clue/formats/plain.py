@@ -1,0 +1,346 @@
+"""A trace as forms without communicators see it: the common half of writing time-independent traces and GOAL.
+
+Partners are ranks of the trace, tags keep communicators apart, receives have sizes, and collectives that a form does
+not have are lowered to messages.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+
+from clue.collectives import LIBRARIES, Collective, Round, Schedule, default_choice, lower, neighbor
+from clue.errors import UsageError
+from clue.formats.remarks import Remarks
+from clue.kernel import Program, compile_program
+from clue.kernel.program import Row
+from clue.trace import COLLECTIVES, NO_REQUEST, PROC_NULL, Flag, Op, Trace
+
+_MODES = int(Flag.SYNCHRONOUS | Flag.BUFFERED | Flag.READY)
+_WILD = int(Flag.ANY_SOURCE | Flag.ANY_TAG)
+_SENDS = (int(Op.SEND), int(Op.ISEND))
+# Plain integers: an operation on an IntFlag costs more than all the rest of a message.
+_CANCELLED, _NONBLOCKING, _INTER = int(Flag.CANCELLED), int(Flag.NONBLOCKING), int(Flag.INTER)
+
+
+class Compute(NamedTuple):
+    """A burst of so many nanoseconds."""
+
+    nanoseconds: int
+
+
+class Message(NamedTuple):
+    """One side of a message; a receive learns its size from the sender: see :meth:`Plain.nbytes`."""
+
+    sends: bool
+    blocking: bool
+    peer: int
+    tag: int
+    nbytes: int
+    request: int
+
+
+class Wait(NamedTuple):
+    """A wait for all of these requests."""
+
+    requests: tuple[int, ...]
+
+
+class Poll(NamedTuple):
+    """A Test for a message from a partner that found nothing."""
+
+    peer: int
+    tag: int
+
+
+class Whole(NamedTuple):
+    """A blocking collective of all ranks, kept as such, with everybody's sizes."""
+
+    op: Op
+    collective: Collective
+
+
+class Branch(NamedTuple):
+    """A nonblocking collective: steps beside those of the rank, all done when its request is."""
+
+    request: int
+    steps: tuple[Message | Wait, ...]
+
+
+Step = Compute | Message | Wait | Poll | Whole | Branch
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Plain:
+    """A trace without communicators.
+
+    Attributes:
+        name: For comments and messages.
+        steps: What each rank does, in order.
+        sizes: Bytes received, by request, of each rank.
+    """
+
+    name: str
+    steps: Sequence[Sequence[Step]]
+    sizes: Sequence[dict[int, int]]
+
+    def nbytes(self, rank: int, message: Message) -> int:
+        """Return the size of a message, at either side; 0 for a receive that nobody sends to."""
+        return message.nbytes if message.sends else self.sizes[rank].get(message.request, 0)
+
+
+def plain(trace: Trace, library: str, remarks: Remarks, *, keep: frozenset[Op] = frozenset()) -> Plain:
+    """Take communicators and modes away from a trace.
+
+    Args:
+        trace: What the program did.
+        library: Whose default algorithms collectives are lowered by: ``"mpich"`` or ``"openmpi"``.
+        remarks: Takes what is changed.
+        keep: Blocking collectives of all ranks that stay as they are.
+
+    Raises:
+        UsageError: If the program spawned others, or makes collective calls on intercommunicators.
+        ReplayError: If the members of a communicator disagree about its collectives.
+    """
+    if library not in LIBRARIES:
+        raise UsageError(f"collectives: library must be one of {', '.join(LIBRARIES)}, got {library!r}")
+    _refuse(trace)
+    _remark_on_columns(trace, remarks)
+    program = compile_program(trace)
+    channels = _Channels(trace)
+    steps = [
+        list(_Flattening(program, rank, library, keep, channels, remarks).steps()) for rank in range(program.ranks)
+    ]
+    channels.remark(remarks)
+    return Plain(trace.name, steps, channels.sizes(program.ranks))
+
+
+def _refuse(trace: Trace) -> None:
+    spawned = sum(head.world > 0 for head in trace.head.rank_heads)
+    if spawned:
+        raise UsageError(f"{trace.name}: program must not spawn others to be written so, got {spawned} spawned ranks")
+    between = (trace.ops.flags & _INTER > 0) & np.isin(trace.ops.op, [int(op) for op in COLLECTIVES])
+    if between.any():
+        raise UsageError(
+            f"{trace.name}: collectives must be on intracommunicators to be written so, "
+            f"got {int(between.sum())} on intercommunicators"
+        )
+
+
+def _remark_on_columns(trace: Trace, remarks: Remarks) -> None:
+    ops = trace.ops
+    for what, those in (
+        ("ops lie in regions, which are left out", ops.region > 0),
+        ("sends have a mode (synchronous, buffered, ready), which is left out", ops.flags & _MODES > 0),
+        ("receives named no source or no tag; they name what they matched", ops.flags & _WILD > 0),
+        ("receives were cancelled and are left out", ops.flags & _CANCELLED > 0),
+        ("calls that clue does not model (one-sided, files, …) are left out", ops.op == Op.OTHER),
+        ("calls that pack or unpack are left out", ops.op == Op.PACK),
+        ("probes are left out", ops.op == Op.PROBE),
+        ("matched probes are left out; their receives stay", ops.op == Op.MPROBE),
+        ("constructors of communicators are written as an allreduce of 8 B each", ops.op == Op.COMM),
+    ):
+        remarks.count(what, int(those.sum()))
+
+
+class _Channels:
+    """All messages by who, to whom and tag, in order, so that communicators become tags and receives learn sizes."""
+
+    def __init__(self, trace: Trace) -> None:
+        contexts = np.array([c.context for c in trace.head.communicators] or [0])
+        messages = np.isin(trace.ops.op, [Op.SEND, Op.RECV, Op.ISEND, Op.IRECV, Op.MPROBE])
+        self._world = contexts[0]
+        on_world = messages & (contexts[trace.ops.comm] == self._world) if len(trace.ops) else messages
+        self._first = self._next = int(trace.ops.tag[on_world].max(initial=-1)) + 1
+        self._elsewhere = int((messages & ~on_world).sum())
+        self._tags: dict[tuple[int, int], int] = {}
+        self._sent: dict[tuple[int, int, int], list[int]] = {}
+        self._received: dict[tuple[int, int, int], list[int]] = {}
+
+    def tag(self, context: int, tag: int) -> int:
+        """Return the tag that stands for a tag of a context: itself on the world, one above those elsewhere.
+
+        Collectives have negative tags, and tags of their own.
+        """
+        if context == self._world and tag >= 0:
+            return tag
+        known = self._tags.get((context, tag))
+        if known is None:
+            known = self._tags[context, tag] = self._next
+            self._next += 1
+        return known
+
+    def note(self, rank: int, message: Message) -> None:
+        """Note a message, of either side."""
+        if message.sends:
+            self._sent.setdefault((rank, message.peer, message.tag), []).append(message.nbytes)
+        else:
+            self._received.setdefault((message.peer, rank, message.tag), []).append(message.request)
+
+    def sizes(self, ranks: int) -> list[dict[int, int]]:
+        """Return the size of what each request of each rank receives."""
+        sizes: list[dict[int, int]] = [{} for _ in range(ranks)]
+        for channel, requests in self._received.items():
+            sizes[channel[1]].update(zip(requests, self._sent.get(channel, ()), strict=False))
+        return sizes
+
+    def remark(self, remarks: Remarks) -> None:
+        """Tell what became of tags and of messages without another side."""
+        remarks.count(
+            f"sends and receives are on other communicators than the first; their tags begin at {self._first}",
+            self._elsewhere,
+        )
+        unsent = sum(max(0, len(r) - len(self._sent.get(channel, ()))) for channel, r in self._received.items())
+        remarks.count("receives have no message; they are written with 0 B", unsent)
+
+
+class _Flattening:
+    """One rank's rows becoming steps."""
+
+    def __init__(  # noqa: PLR0917 - one caller
+        self,
+        program: Program,
+        rank: int,
+        library: str,
+        keep: frozenset[Op],
+        channels: _Channels,
+        remarks: Remarks,
+    ) -> None:
+        self._program, self._rank, self._library, self._keep = program, rank, library, keep
+        self._channels, self._remarks = channels, remarks
+        self._rows = program.rows[rank]
+        # Requests of lowered collectives and of blocking calls count on from those of the program.
+        self._next_request = max((row.request for row in self._rows), default=-1) + 1
+        self._serials: dict[int, int] = {}
+        self._probed: dict[int, Row] = {}
+        self._open: set[int] = set()
+        self._pending = 0
+
+    def steps(self) -> Iterator[Step]:
+        """Yield the rank's steps; bursts before rows that are left out add up."""
+        for row in self._rows:
+            self._pending += round(row.cpu * 1e9)
+            for step in _HANDLERS[row.op](self, row):
+                if self._pending:
+                    yield Compute(self._pending)
+                    self._pending = 0
+                yield step
+        if self._pending:
+            yield Compute(self._pending)
+
+    # -- each row: the steps it becomes ------------------------------------------------------------------
+
+    def nothing(self, _row: Row) -> Sequence[Step]:
+        """Leave it out."""
+        return ()
+
+    def message(self, row: Row) -> Sequence[Step]:
+        """Send or receive."""
+        if row.peer == PROC_NULL or row.flags & _CANCELLED:
+            return ()
+        blocking = row.request == NO_REQUEST
+        sends = row.op in _SENDS
+        if not blocking:
+            self._open.add(row.request)
+        tag = self._channels.tag(row.context, row.tag)
+        return (self._message(sends, row.peer, tag, row.nbytes, None if blocking else row.request),)
+
+    def matched_probe(self, row: Row) -> Sequence[Step]:
+        """Remember what the matched receive will take."""
+        self._probed[row.request] = row
+        return ()
+
+    def matched_receive(self, row: Row) -> Sequence[Step]:
+        """Receive what the matched probe found."""
+        probe = self._probed.pop(row.request, None)
+        if probe is None:
+            return ()
+        request = row.request if row.flags & _NONBLOCKING else NO_REQUEST
+        return self.message(probe._replace(op=int(Op.RECV), request=request))
+
+    def wait(self, row: Row) -> Sequence[Step]:
+        """Wait for those requests that there are."""
+        requests = tuple(each for each in row.entries or (row.request,) if each in self._open)
+        self._open.difference_update(requests)
+        return (Wait(requests),) if requests else ()
+
+    def poll(self, row: Row) -> Sequence[Step]:
+        """Test, where it is known for what."""
+        return (Poll(row.peer, self._channels.tag(row.context, row.tag)),) if row.peer >= 0 and row.tag >= 0 else ()
+
+    def collective(self, row: Row) -> Sequence[Step]:
+        """Keep it or lower it."""
+        serial = self._serials.get(row.context, 0)
+        self._serials[row.context] = serial + 1
+        collective = self._program.collectives[row.context][serial]
+        op = Op[collective.name.upper()]
+        whole = row.members == tuple(range(self._program.ranks))
+        if op in self._keep and whole and not row.flags & _NONBLOCKING:
+            return (Whole(op, collective),)
+        nbytes = sum(collective.sizes) // len(collective.sizes)
+        algorithm = default_choice(self._library, collective.name, nbytes, collective.size)
+        schedule = lower(collective, row.members.index(self._rank), algorithm)
+        return self._lowered(row, schedule, ~(2 * serial))
+
+    def neighbor(self, row: Row) -> Sequence[Step]:
+        """Lower it: it is messages already."""
+        serial = self._serials.get(~row.context, 0)
+        self._serials[~row.context] = serial + 1
+        return self._lowered(row, neighbor(row.entries), ~(2 * serial + 1))
+
+    def _lowered(self, row: Row, schedule: Schedule, key: int) -> Sequence[Step]:
+        self._remarks.count("calls of ranks to collectives are lowered to messages")
+        if not schedule:
+            if row.flags & _NONBLOCKING:
+                self._open.add(row.request)
+                return (Branch(row.request, ()),)
+            return ()
+        tag = self._channels.tag(row.context, key)
+        steps = [step for each in schedule for step in self._round(each, row.members, tag)]
+        if row.flags & _NONBLOCKING:
+            self._open.add(row.request)
+            return (Branch(row.request, tuple(steps)),)
+        return steps
+
+    def _round(self, each: Round, members: Sequence[int], tag: int) -> Iterator[Message | Wait]:
+        """Yield one round: a single message blocks, more are started together and waited for."""
+        alone = len(each.sends) + len(each.receives) == 1
+        started = []
+        for source in each.receives:
+            started.append(self._message(False, members[source], tag, 0, None, blocking=alone))
+        for dest, nbytes in each.sends:
+            started.append(self._message(True, members[dest], tag, nbytes, None, blocking=alone))
+        yield from started
+        if not alone and started:
+            yield Wait(tuple(message.request for message in started))
+
+    def _message(  # noqa: PLR0917 - the order of the fields
+        self, sends: bool, peer: int, tag: int, nbytes: int, request: int | None, blocking: bool | None = None
+    ) -> Message:
+        number = request
+        if number is None:
+            number = self._next_request
+            self._next_request += 1
+        message = Message(sends, request is None if blocking is None else blocking, peer, tag, nbytes, number)
+        self._channels.note(self._rank, message)
+        return message
+
+
+def _handlers() -> list[Callable[[_Flattening, Row], Sequence[Step]]]:
+    table: list[Callable[[_Flattening, Row], Sequence[Step]]] = [_Flattening.nothing] * (max(Op) + 1)
+    for op in (Op.SEND, Op.RECV, Op.ISEND, Op.IRECV):
+        table[op] = _Flattening.message
+    for op in COLLECTIVES:
+        table[op] = _Flattening.collective
+    table[Op.NEIGHBOR] = _Flattening.neighbor
+    table[Op.MPROBE] = _Flattening.matched_probe
+    table[Op.MRECV] = _Flattening.matched_receive
+    table[Op.WAIT] = _Flattening.wait
+    table[Op.POLL] = _Flattening.poll
+    return table
+
+
+_HANDLERS = _handlers()

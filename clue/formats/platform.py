@@ -1,0 +1,188 @@
+"""Writing SimGrid's description of a machine: platform, list of hosts, and the options that make it mean the same.
+
+What SimGrid shares max-min fairly are links, so a machine's topology becomes links and routes. A message's latency, and
+a bandwidth of its own below that of the links, become one more link on every way, which nobody shares (FATPIPE). The
+times of sender and receiver become options: in SimGrid they belong to MPI.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from clue.errors import UsageError
+from clue.formats.remarks import Remarks
+from clue.formats.ti_writing import FLOPS_PER_SECOND
+from clue.machine import FactorTable, Flows, Link, Machine, Ports
+
+if TYPE_CHECKING:
+    from clue.machine.topology import Topology
+
+#: Bytes per second of a link that never holds anything up.
+_UNBOUND = 1e18
+#: Nodes up to which every route is written out.
+_MOST_ROUTED = 512
+#: A size above all messages, for the limits of SimGrid that count in an int.
+_LARGEST = 2**31 - 1
+_HEADER = """\
+<?xml version='1.0'?>
+<!DOCTYPE platform SYSTEM "https://simgrid.org/simgrid.dtd">
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Platform:
+    """A machine in SimGrid's words.
+
+    Attributes:
+        xml: The platform.
+        hosts: The list of hosts, one line for each processor, in the order of block placement.
+        options: Further arguments of ``smpirun`` that belong to it.
+        remarks: What it cannot hold.
+    """
+
+    xml: str
+    hosts: str
+    options: tuple[str, ...]
+    remarks: tuple[str, ...]
+
+
+def simgrid_platform(machine: Machine, *, flops_per_second: float = FLOPS_PER_SECOND) -> Platform:
+    """Describe a machine to SimGrid 3.32.
+
+    Args:
+        machine: The machine.
+        flops_per_second: Speed of a processor with performance factor 1, as in the time-independent traces.
+
+    Raises:
+        UsageError: If the machine's topology is too large to write its routes out.
+    """
+    remarks = Remarks()
+    _remark(machine, remarks)
+    link = machine.network.between_nodes
+    links = "\n".join(_network(machine, _line(link, remarks)))
+    xml = f'{_HEADER}<platform version="4.1">\n<!-- {_comment(machine)} -->\n{links}\n</platform>\n'.replace(
+        "HOSTS", "\n".join(_hosts(machine, flops_per_second))
+    )
+    names = [f"node-{i}\n" for i, node in enumerate(machine.nodes) for _ in range(node.processors)]
+    return Platform(xml, "".join(names), tuple(_options(machine, link)), remarks.lines)
+
+
+def _comment(machine: Machine) -> str:
+    return f"{machine.name}, {len(machine.nodes)} nodes, {machine.processors} processors".replace("--", "- -")
+
+
+def _remark(machine: Machine, remarks: Remarks) -> None:
+    types, network = list(machine.node_types().values()), machine.network
+    for what, times in (
+        ("changes over time are left out", len(machine.changes)),
+        ("pairs of node types have links of their own, which are left out", len(network.pairs)),
+        ("node types have links within a node of their own, which are left out", len(network.within)),
+        (
+            "node types have factors or speeds by region, which are left out",
+            sum(bool(t.performance_factors or t.speeds) for t in types),
+        ),
+        ("node types have memory contention, which is left out", sum(bool(t.memory_contention) for t in types)),
+        ("node types have background load, which is left out", sum(t.background_load > 0 for t in types)),
+        ("node types have a reduction delay, which is left out", sum(t.reduction_delay > 0 for t in types)),
+        ("collectives choose algorithms, which SimGrid's options name otherwise", len(network.collectives)),
+    ):
+        remarks.count(what, times)
+    if isinstance(network.contention, FactorTable):
+        remarks.count("contention model, a factor, is left out: messages do not slow each other")
+    if isinstance(network.contention, Ports):
+        remarks.count("contention model, ports that serve in turn, is replaced by links that are shared")
+
+
+def _hosts(machine: Machine, flops_per_second: float) -> Iterator[str]:
+    for i, node in enumerate(machine.nodes):
+        speed = flops_per_second / (node.performance_factor or 1.0)
+        yield f'  <host id="node-{i}" speed="{speed:.12g}f" core="{node.processors}"/>'
+
+
+@dataclass(frozen=True, slots=True)
+class _Line:
+    """Travel of a message: latency, and bytes per second of its own."""
+
+    latency: float
+    bandwidth: float
+
+
+def _line(link: Link, remarks: Remarks) -> _Line:
+    """Return the straight line of a link's transmission."""
+    for name, curve in (("send", link.send_delay), ("transmission", link.transmission_delay)):
+        if len(set(curve.slopes)) > 1 or curve(0) != curve.times[0] - curve.sizes[0] * curve.slopes[0]:
+            remarks.count(f"{name} delay is no straight line; its value at 0 B and last slope are taken")
+    slope = link.transmission_delay.slopes[-1]
+    return _Line(link.transmission_delay(0), 1 / slope if slope else _UNBOUND)
+
+
+def _network(machine: Machine, line: _Line) -> Iterator[str]:
+    contention, nodes = machine.network.contention, len(machine.nodes)
+    if isinstance(contention, Ports):
+        return _star(nodes, line.latency, line.bandwidth, line.bandwidth, "SHARED")
+    if not isinstance(contention, Flows):
+        return _star(nodes, line.latency, line.bandwidth, _UNBOUND, "FATPIPE")
+    from clue.machine.topology import Switch  # noqa: PLC0415 - it loads numpy
+
+    topology = contention.topology
+    if isinstance(topology, Switch) and topology.bandwidth <= line.bandwidth:
+        return _star(nodes, line.latency, topology.bandwidth, topology.bandwidth, "SHARED")
+    return _routed(topology, nodes, line)
+
+
+def _star(nodes: int, latency: float, up: float, down: float, policy: str) -> Iterator[str]:
+    """Yield a zone with a link up and a link down for each node; what is unshared bounds each message alone."""
+    yield '<zone id="machine" routing="Cluster">'
+    yield "HOSTS"
+    for i in range(nodes):
+        for way, delay, bandwidth in (("up", latency, up), ("down", 0.0, down)):
+            yield f"  {_link(f'{way}-{i}', delay, bandwidth, policy)}"
+        yield f'  <host_link id="node-{i}" up="up-{i}" down="down-{i}"/>'
+    yield "</zone>"
+
+
+def _link(name: str, latency: float, bandwidth: float, policy: str) -> str:
+    return f'<link id="{name}" latency="{latency:.12g}s" bandwidth="{bandwidth:.12g}Bps" sharing_policy="{policy}"/>'
+
+
+def _routed(topology: Topology, nodes: int, line: _Line) -> Iterator[str]:
+    """Yield a zone with every route written out: the links are those of the topology, whatever it is."""
+    import numpy as np  # noqa: PLC0415 - as topologies do
+
+    if nodes > _MOST_ROUTED:
+        raise UsageError(f"machine must have at most {_MOST_ROUTED} nodes for its routes to be written, got {nodes}")
+    yield '<zone id="machine" routing="Full">'
+    yield "HOSTS"
+    yield f"  {_link('own', line.latency, line.bandwidth, 'FATPIPE')}"
+    for i, capacity in enumerate(topology.capacities(nodes).tolist()):
+        yield f"  {_link(f'link-{i}', 0.0, capacity, 'SHARED')}"
+    source, dest = (each.ravel() for each in np.mgrid[0:nodes, 0:nodes])
+    apart = source != dest
+    source, dest = source[apart], dest[apart]
+    for a, b, route in zip(source.tolist(), dest.tolist(), topology.routes(nodes, source, dest).tolist(), strict=True):
+        crossed = "".join(f'<link_ctn id="link-{each}"/>' for each in route if each >= 0)
+        yield f'  <route src="node-{a}" dst="node-{b}" symmetrical="NO"><link_ctn id="own"/>{crossed}</route>'
+    yield "</zone>"
+
+
+def _options(machine: Machine, link: Link) -> Iterator[str]:
+    """Yield options: plain max-min sharing, and what clue means by eager, send and receive delays."""
+    local = machine.network.within_node
+    limit = _LARGEST if link.eager_limit is None else min(_LARGEST, int(link.eager_limit) + 1)
+    slope = local.transmission_delay.slopes[-1]
+    sending = f"0:{link.send_delay(0)!r}:{link.send_delay.slopes[-1]!r}"
+    settings: dict[str, object] = {
+        "network/model": "CM02",
+        "network/crosstraffic": 0,
+        "network/TCP-gamma": 1e18,
+        "network/loopback-lat": local.transmission_delay(0),
+        "network/loopback-bw": 1 / slope if slope else _UNBOUND,
+        "smpi/async-small-thresh": limit,
+        "smpi/send-is-detached-thresh": limit,
+        "smpi/os": sending,
+        "smpi/ois": sending,
+        "smpi/or": f"0:{link.receive_delay!r}:0",
+    }
+    yield from (f"--cfg={name}:{value}" for name, value in settings.items())

@@ -1,0 +1,51 @@
+"""What a conversion changed or left out, in words with counts."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from clue.trace import Trace
+
+
+class Remarks:
+    """Collects what was changed: the same words are counted."""
+
+    def __init__(self) -> None:
+        self._counts: dict[str, int] = {}
+
+    def count(self, what: str, times: int = 1) -> None:
+        """Count one more of something; ``what`` follows the number, as in "3 probes are left out"."""
+        if times:
+            self._counts[what] = self._counts.get(what, 0) + times
+
+    @property
+    def lines(self) -> tuple[str, ...]:
+        """Everything that was told, in order of first appearance."""
+        return tuple(f"{times:,} {what}" for what, times in self._counts.items())
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Converted:
+    """A trace read from another form.
+
+    Attributes:
+        trace: The trace.
+        remarks: What it could not hold.
+    """
+
+    trace: Trace
+    remarks: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Written:
+    """A trace in another form.
+
+    Attributes:
+        files: Text by file name; the first is the one to name to the other simulator.
+        remarks: What the form could not hold.
+    """
+
+    files: Mapping[str, str]
+    remarks: tuple[str, ...]

@@ -1,0 +1,228 @@
+"""Writing SimGrid's time-independent traces: one file of actions per rank, and the file that lists them.
+
+The form is that of SimGrid 3.32's ``smpirun -replay`` (src/smpi/internals/smpi_replay.cpp): ``RANK ACTION ARGUMENTS``,
+sizes in bytes (``init`` without argument), computation in flops. A ``wait`` names its request by source, destination
+and tag, and takes the oldest such; there is one communicator.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable, Iterator, Mapping, Sequence
+
+from clue.collectives import Collective
+from clue.errors import UsageError
+from clue.formats.plain import Branch, Compute, Message, Plain, Poll, Step, Wait, Whole, plain
+from clue.formats.remarks import Remarks, Written
+from clue.trace import Op, Trace
+
+#: flop/s by which computation becomes flops where nothing else is said: then a flop is a nanosecond.
+FLOPS_PER_SECOND = 1e9
+#: SimGrid 3.32 counts bytes in an int.
+_LARGEST = 2**31 - 1
+#: A request as a ``wait`` names it: source, destination, tag.
+Key = tuple[int, int, int]
+
+
+def write_ti(
+    trace: Trace,
+    name: str,
+    *,
+    flops_per_second: float = FLOPS_PER_SECOND,
+    lower: bool = False,
+    library: str = "mpich",
+) -> Written:
+    """Write a trace as time-independent traces.
+
+    Args:
+        trace: What the program did.
+        name: File name of the list; actions go to ``NAME.0``, ``NAME.1``, … beside it.
+        flops_per_second: Speed at which CPU seconds become flops.
+        lower: Whether to write all collectives as messages; else only those that have no action.
+        library: Whose default algorithms lowered collectives take.
+
+    Raises:
+        UsageError: If time-independent traces cannot hold what the program does.
+    """
+    if not flops_per_second > 0:
+        raise UsageError(f"flops per second must be above 0, got {flops_per_second}")
+    remarks = Remarks()
+    program = plain(trace, library, remarks, keep=frozenset() if lower else frozenset(_COLLECTIVES))
+    keys = _Keys(program, remarks)
+    files = {name: "".join(f"{name}.{rank}\n" for rank in range(len(program.steps)))}
+    for rank, steps in enumerate(program.steps):
+        lines = _Actions(program, rank, flops_per_second, keys, remarks).lines(steps)
+        files[f"{name}.{rank}"] = "".join(f"{rank} {line}\n" for line in lines)
+    return Written(files, remarks.lines)
+
+
+def _serial(steps: Sequence[Step]) -> Iterator[Step]:
+    """Yield steps with those of nonblocking collectives in line, as there is nothing beside a rank's actions."""
+    for step in steps:
+        if isinstance(step, Branch):
+            yield from step.steps
+        else:
+            yield step
+
+
+class _Keys:
+    """Tags under which waits find their requests.
+
+    Where a program waits for the messages of one channel in another order than it started them, each of that channel's
+    messages gets a tag of its own.
+    """
+
+    def __init__(self, program: Plain, remarks: Remarks) -> None:
+        self._shuffled: set[Key] = set()
+        self._next = 0
+        for rank, steps in enumerate(program.steps):
+            self._find_shuffled(rank, steps)
+        self._own: dict[tuple[Key, int], int] = {}
+        if self._shuffled:
+            self._next = 1 + max(
+                step.tag for steps in program.steps for step in _serial(steps) if isinstance(step, Message)
+            )
+            remarks.count(
+                "channels have messages waited for out of order; each message gets a tag", len(self._shuffled)
+            )
+
+    def _find_shuffled(self, rank: int, steps: Sequence[Step]) -> None:
+        waiting: dict[Key, deque[int]] = {}
+        of: dict[int, Key] = {}
+        for step in _serial(steps):
+            if isinstance(step, Message) and not step.blocking:
+                of[step.request] = key = key_of(rank, step)
+                waiting.setdefault(key, deque()).append(step.request)
+            elif isinstance(step, Wait):
+                left = {request for request in step.requests if request in of}
+                for key in {of[request] for request in left}:
+                    queue = waiting[key]
+                    while queue and queue[0] in left:
+                        left.remove(queue.popleft())
+                self._shuffled.update(of[request] for request in left)
+
+    def tag(self, key: Key, serial: int) -> int:
+        """Return the tag of the n-th message of a channel."""
+        if key not in self._shuffled:
+            return key[2]
+        tag = self._own.get((key, serial))
+        if tag is None:
+            tag = self._own[key, serial] = self._next
+            self._next += 1
+        return tag
+
+
+def key_of(rank: int, message: Message) -> Key:
+    """Return source, destination and tag of a rank's message."""
+    return (rank, message.peer, message.tag) if message.sends else (message.peer, rank, message.tag)
+
+
+class _Actions:
+    """One rank's steps becoming lines."""
+
+    def __init__(self, program: Plain, rank: int, flops_per_second: float, keys: _Keys, remarks: Remarks) -> None:
+        self._program, self._rank, self._keys, self._remarks = program, rank, keys, remarks
+        self._flops_per_nanosecond = flops_per_second * 1e-9
+        self._serials: dict[tuple[bool, Key], int] = {}
+        self._open: dict[int, Key] = {}
+
+    def lines(self, steps: Sequence[Step]) -> Iterator[str]:
+        """Yield the actions."""
+        yield "init"
+        for step in steps:
+            if isinstance(step, Message):
+                yield self._message(step)
+            elif isinstance(step, Compute):
+                yield f"compute {self._flops(step.nanoseconds)}"
+            elif isinstance(step, Wait):
+                yield from self._wait(step.requests)
+            elif isinstance(step, Whole):
+                yield _COLLECTIVES[step.op](step.collective, self._rank)
+            elif isinstance(step, Poll):
+                yield from self._test(step)
+            else:
+                yield from self._in_line(step)
+        yield "finalize"
+
+    def _flops(self, nanoseconds: int) -> str:
+        flops = nanoseconds * self._flops_per_nanosecond
+        return str(int(flops)) if flops.is_integer() else repr(flops)
+
+    def _message(self, message: Message) -> str:
+        channel = key_of(self._rank, message)
+        serial = self._serials.get((message.sends, channel), 0)
+        self._serials[message.sends, channel] = serial + 1
+        tag = self._keys.tag(channel, serial)
+        if not message.blocking:
+            self._open[message.request] = (channel[0], channel[1], tag)
+        nbytes = self._program.nbytes(self._rank, message)
+        if nbytes > _LARGEST:
+            self._remarks.count("sides of messages have 2 GiB or more, which SimGrid 3.32 cannot count")
+        return f"{_NAMES[message.sends, message.blocking]} {message.peer} {tag} {nbytes}"
+
+    def _wait(self, requests: Sequence[int]) -> Iterator[str]:
+        known = [request for request in requests if request in self._open]
+        if len(known) > 1 and len(known) == len(self._open):
+            self._open.clear()
+            yield "waitall"
+        else:
+            yield from self._waits(known)
+
+    def _test(self, poll: Poll) -> Iterator[str]:
+        """Yield a test where it finds a request that is the only one of its name: SimGrid puts it back at the end."""
+        key = (poll.peer, self._rank, poll.tag)
+        if list(self._open.values()).count(key) == 1:
+            yield f"test {key[0]} {key[1]} {key[2]}"
+        else:
+            self._remarks.count("Test or probe calls that found nothing have no request to name and are left out")
+
+    def _in_line(self, branch: Branch) -> Iterator[str]:
+        self._remarks.count("calls of ranks to nonblocking collectives are written as blocking ones")
+        for step in branch.steps:
+            if isinstance(step, Message):
+                yield self._message(step)
+            else:
+                yield from self._waits(step.requests)
+
+    def _waits(self, requests: Sequence[int]) -> Iterator[str]:
+        """Yield waits one by one: requests of the program that are open stay so."""
+        for request in requests:
+            source, dest, tag = key = self._open[request]
+            if source == dest and next(each for each, name in self._open.items() if name == key) != request:
+                self._remarks.count("waits for messages of a rank to itself name receive and send alike")
+            del self._open[request]
+            yield f"wait {source} {dest} {tag}"
+
+
+_NAMES = {(True, True): "send", (True, False): "isend", (False, True): "recv", (False, False): "irecv"}
+
+
+def _listed(sizes: Sequence[int]) -> str:
+    return " ".join(map(str, sizes))
+
+
+def _alltoallv(collective: Collective, rank: int) -> str:
+    size = collective.size
+    sent = collective.sizes[rank * size : (rank + 1) * size]
+    received = collective.sizes[rank::size]
+    return f"alltoallv {sum(sent)} {_listed(sent)} {sum(received)} {_listed(received)}"
+
+
+#: A line for each kept collective, of one rank. Reductions carry no computation: a trace of clue has none to tell.
+_COLLECTIVES: Mapping[Op, Callable[[Collective, int], str]] = {
+    Op.BARRIER: lambda _c, _rank: "barrier",
+    Op.BCAST: lambda c, rank: f"bcast {c.sizes[rank]} {c.root}",
+    Op.REDUCE: lambda c, rank: f"reduce {c.sizes[rank]} 0 {c.root}",
+    Op.ALLREDUCE: lambda c, rank: f"allreduce {c.sizes[rank]} 0",
+    Op.SCAN: lambda c, rank: f"scan {c.sizes[rank]} 0",
+    Op.EXSCAN: lambda c, rank: f"exscan {c.sizes[rank]} 0",
+    Op.GATHER: lambda c, rank: f"gather {c.sizes[rank]} {c.sizes[rank]} {c.root}",
+    Op.GATHERV: lambda c, rank: f"gatherv {c.sizes[rank]} {_listed(c.sizes)} {c.root}",
+    Op.SCATTER: lambda c, rank: f"scatter {c.sizes[rank]} {c.sizes[rank]} {c.root}",
+    Op.SCATTERV: lambda c, rank: f"scatterv {_listed(c.sizes)} {c.sizes[rank]} {c.root}",
+    Op.ALLGATHER: lambda c, rank: f"allgather {c.sizes[rank]} {c.sizes[rank]}",
+    Op.ALLGATHERV: lambda c, rank: f"allgatherv {c.sizes[rank]} {_listed(c.sizes)}",
+    Op.ALLTOALL: lambda c, rank: f"alltoall {c.sizes[rank]} {c.sizes[rank]}",
+    Op.ALLTOALLV: _alltoallv,
+    Op.REDUCE_SCATTER: lambda c, _rank: f"reducescatter {_listed(c.sizes)} 0",
+}

@@ -1,0 +1,127 @@
+"""Random programs that cannot deadlock: every event takes place on all its ranks before the next one is drawn."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from random import Random
+
+from clue.trace import Op, Trace, TraceBuilder
+
+REGULAR = (
+    Op.BARRIER,
+    Op.BCAST,
+    Op.REDUCE,
+    Op.ALLREDUCE,
+    Op.SCAN,
+    Op.EXSCAN,
+    Op.GATHER,
+    Op.SCATTER,
+    Op.ALLGATHER,
+    Op.ALLTOALL,
+    Op.REDUCE_SCATTER,
+)
+IRREGULAR = (Op.GATHERV, Op.SCATTERV, Op.ALLGATHERV, Op.ALLTOALLV)
+
+
+@dataclass(frozen=True)
+class Kind:
+    """What random programs are made of.
+
+    Attributes:
+        sizes: Bytes of messages and blocks to draw from.
+        nonblocking: Whether sends may be nonblocking.
+        posting: Whether receives may be.
+        shuffled: Whether ranks wait for some requests in any order, or always for all.
+        communicators: Whether there are others than the world.
+        collectives: Collective operations to draw from.
+        to_self: Whether ranks send to themselves.
+        burst: Longest burst, ns.
+    """
+
+    sizes: Sequence[int] = (0, 1, 8, 1000, 65_536, 1_000_000)
+    nonblocking: bool = True
+    posting: bool = True
+    shuffled: bool = True
+    communicators: bool = True
+    collectives: Sequence[Op] = (*REGULAR, *IRREGULAR)
+    to_self: bool = True
+    burst: int = 1_000_000
+
+
+#: Everything whose meaning a schedule holds.
+ALL = Kind()
+#: The same without messages of a rank to itself, of which a time-independent wait cannot tell receive and send apart.
+APART = Kind(to_self=False)
+#: What time-independent traces hold to the last column.
+HELD = Kind(shuffled=False, communicators=False, to_self=False)
+
+
+def random_program(random: Random, ranks: int, events: int, kind: Kind = ALL) -> Trace:
+    """Draw a program."""
+    return _Program(random, ranks, kind).run(events)
+
+
+class _Program:
+    def __init__(self, random: Random, ranks: int, kind: Kind) -> None:
+        self.random, self.kind = random, kind
+        self.trace = TraceBuilder(ranks, "random")
+        self.groups = {0: list(range(ranks))}
+        if kind.communicators and ranks > 1:
+            for _ in range(2):
+                group = random.sample(range(ranks), random.randint(2, ranks))
+                self.groups[self.trace.communicator(group)] = group
+        self.pending: list[list[int]] = [[] for _ in range(ranks)]
+
+    def run(self, events: int) -> Trace:
+        draws = (
+            [self.compute] * 3 + [self.message] * 6 + [self.wait] * 2 + [self.collective] * bool(self.kind.collectives)
+        )
+        for _ in range(events):
+            self.random.choice(draws)()
+        for rank, requests in enumerate(self.pending):
+            if requests:
+                self.trace[rank].wait(*requests)
+        return self.trace.build()
+
+    def compute(self) -> None:
+        rank = self.random.randrange(len(self.pending))
+        self.trace[rank].compute(self.random.randint(1, self.kind.burst) * 1e-9)
+
+    def message(self) -> None:
+        comm, group = self.random.choice(list(self.groups.items()))
+        source, dest = self.random.randrange(len(group)), self.random.randrange(len(group))
+        if source == dest and not self.kind.to_self:
+            return
+        tag, nbytes = self.random.randrange(3), self.random.choice(self.kind.sizes)
+        sender, receiver = group[source], group[dest]
+        posted = source == dest or (self.kind.posting and self.random.random() < 0.5)
+        if posted:
+            self.pending[receiver].append(self.trace[receiver].irecv(source, tag, comm))
+        if self.kind.nonblocking and self.random.random() < 0.5:
+            self.pending[sender].append(self.trace[sender].isend(dest, nbytes, tag, comm))
+        else:
+            self.trace[sender].send(dest, nbytes, tag, comm)
+        if not posted:
+            self.trace[receiver].recv(source, tag, comm)
+
+    def wait(self) -> None:
+        rank = self.random.randrange(len(self.pending))
+        requests = self.pending[rank]
+        if not requests:
+            return
+        count = self.random.randint(1, len(requests)) if self.kind.shuffled else len(requests)
+        chosen = self.random.sample(requests, count) if self.kind.shuffled else list(requests)
+        self.pending[rank] = [each for each in requests if each not in chosen]
+        self.trace[rank].wait(*chosen)
+
+    def collective(self) -> None:
+        op = self.random.choice(list(self.kind.collectives))
+        comm, group = self.random.choice(list(self.groups.items()))
+        root, nbytes = self.random.randrange(len(group)), self.random.choice(self.kind.sizes)
+        for rank in group:
+            if op is Op.ALLTOALLV:
+                self.trace[rank].collective(op, comm=comm, extras=[self.random.choice(self.kind.sizes) for _ in group])
+            else:
+                size = self.random.choice(self.kind.sizes) if op in IRREGULAR else nbytes
+                self.trace[rank].collective(op, 0 if op is Op.BARRIER else size, root, comm)

@@ -1,0 +1,91 @@
+"""Machines in SimGrid's words."""
+
+from __future__ import annotations
+
+from xml.etree import ElementTree as ET
+
+import pytest
+
+from clue.errors import UsageError
+from clue.formats import simgrid_platform
+from clue.machine import Curve, FactorTable, Flows, Link, Machine, Network, NodeType, Ports
+from clue.machine.contention import Contention
+from clue.machine.topology import Switch
+
+LINK = Link(Curve.line(1e-5, 1e-9), Curve.line(4e-5, 2e-9), 5e-6, 64_000)
+LOCAL = Link(Curve.line(0.0), Curve.line(1e-6, 1e-10))
+
+
+def machine(contention: Contention | None = None, nodes: int = 3, link: Link = LINK) -> Machine:
+    """Return a machine of dual-processor nodes at half the time, the first of them twice as slow."""
+    slow, fast = NodeType("slow", processors=2, performance_factor=1.0), NodeType("fast", 2, performance_factor=0.5)
+    return Machine("three", (slow, *[fast] * (nodes - 1)), Network(link, LOCAL, contention=contention))
+
+
+def elements(contention: Contention | None, name: str) -> list[dict[str, str]]:
+    """Return the attributes of all elements of that name."""
+    return [each.attrib for each in ET.fromstring(simgrid_platform(machine(contention)).xml).iter(name)]
+
+
+def test_hosts_have_speeds_and_cores() -> None:
+    """A performance factor of 1/2 is twice the speed; one line of the list for each processor."""
+    assert [(host["id"], host["speed"], host["core"]) for host in elements(None, "host")] == [
+        ("node-0", "1000000000f", "2"),
+        ("node-1", "2000000000f", "2"),
+        ("node-2", "2000000000f", "2"),
+    ]
+    assert simgrid_platform(machine()).hosts == "node-0\nnode-0\nnode-1\nnode-1\nnode-2\nnode-2\n"
+
+
+def test_without_contention_links_are_unshared() -> None:
+    """The transmission's latency and bandwidth bound each message alone."""
+    up = elements(None, "link")[0]
+    assert up == {"id": "up-0", "latency": "4e-05s", "bandwidth": "500000000Bps", "sharing_policy": "FATPIPE"}
+
+
+def test_switch_is_shared_links() -> None:
+    """A link up and one down for each node."""
+    links = elements(Flows(Switch(1e8)), "link")
+    assert len(links) == 6
+    assert {(link["bandwidth"], link["sharing_policy"]) for link in links} == {("100000000Bps", "SHARED")}
+
+
+def test_wide_links_need_routes() -> None:
+    """Where a message is slower than its links, it gets a bandwidth of its own, and every route is written."""
+    routes = elements(Flows(Switch(1e10)), "route")
+    assert len(routes) == 6
+    assert elements(Flows(Switch(1e10)), "link")[0]["bandwidth"] == "500000000Bps"
+    with pytest.raises(UsageError, match="at most 512 nodes"):
+        simgrid_platform(machine(Flows(Switch(1e10)), nodes=513))
+
+
+def test_options_say_what_the_platform_cannot() -> None:
+    """Delays of sender and receiver, the eager limit, and plain max-min sharing."""
+    options = simgrid_platform(machine()).options
+    assert "--cfg=smpi/os:0:1e-05:1e-09" in options
+    assert "--cfg=smpi/or:0:5e-06:0" in options
+    assert "--cfg=smpi/async-small-thresh:64001" in options
+    assert "--cfg=network/crosstraffic:0" in options
+
+
+@pytest.mark.parametrize(
+    ("contention", "told"),
+    [
+        (
+            FactorTable(((1, 1.0), (2, 1.5))),
+            "1 contention model, a factor, is left out: messages do not slow each other",
+        ),
+        (Ports(), "1 contention model, ports that serve in turn, is replaced by links that are shared"),
+    ],
+    ids=["factor", "ports"],
+)
+def test_contention_that_simgrid_has_not_is_told(contention: Contention, told: str) -> None:
+    """Factor and ports."""
+    assert told in simgrid_platform(machine(contention)).remarks
+
+
+def test_bent_curves_are_told() -> None:
+    """Points that lie on no straight line."""
+    bent = Link(Curve.line(0.0), Curve.through([(0, 1e-5), (1000, 2e-5), (2000, 9e-5)]))
+    remarks = simgrid_platform(machine(link=bent)).remarks
+    assert remarks == ("1 transmission delay is no straight line; its value at 0 B and last slope are taken",)

@@ -1,0 +1,251 @@
+"""Time-independent traces, line by line."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from clue.errors import UsageError
+from clue.formats import read_ti, write_ti
+from clue.formats.remarks import Converted
+from clue.trace import Flag, Op, TraceBuilder
+
+
+def written(trace: TraceBuilder, **how: object) -> tuple[list[list[str]], tuple[str, ...]]:
+    """Return each rank's lines and the remarks."""
+    result = write_ti(trace.build(), "x", **how)  # type: ignore[arg-type]
+    return [text.splitlines() for text in list(result.files.values())[1:]], result.remarks
+
+
+def read(folder: Path, *ranks: str, flops_per_second: float = 1e9) -> Converted:
+    """Read actions, given by rank without the rank's number, separated by ``;``."""
+    for rank, actions in enumerate(ranks):
+        lines = (f"{rank} {action.strip()}\n" for action in actions.split(";"))
+        (folder / f"t.{rank}").write_text("".join(lines))
+    (folder / "t").write_text("".join(f"t.{rank}\n" for rank in range(len(ranks))))
+    return read_ti(folder / "t", flops_per_second=flops_per_second)
+
+
+def ops(converted: Converted, rank: int = 0) -> list[tuple[Op, int, int, int]]:
+    """Return op, burst in ns, partner and size of each op of a rank."""
+    rows = converted.trace.rank(rank)
+    columns = (rows.op.tolist(), rows.cpu.tolist(), rows.peer.tolist(), rows.nbytes.tolist())
+    return [(Op(op), *rest) for op, *rest in zip(*columns, strict=True)]  # type: ignore[misc]
+
+
+def test_messages_and_bursts() -> None:
+    """A burst of 2 us is 2000 flops at 1 Gflop/s; a receive is written with the size that was sent."""
+    trace = TraceBuilder(2)
+    trace[0].compute(2e-6)
+    trace[0].send(1, 100, tag=7)
+    trace[1].recv(0, tag=7)
+    lines, remarks = written(trace)
+    assert lines == [
+        ["0 init", "0 compute 2000", "0 send 1 7 100", "0 finalize"],
+        ["1 init", "1 recv 0 7 100", "1 finalize"],
+    ]
+    assert remarks == ()
+
+
+def test_speed_scales_flops() -> None:
+    """The same 2 us are 1000 flops at half the speed."""
+    trace = TraceBuilder(1)
+    trace[0].compute(2e-6)
+    assert written(trace, flops_per_second=5e8)[0] == [["0 init", "0 compute 1000", "0 finalize"]]
+
+
+def test_wait_for_some_and_for_all() -> None:
+    """A wait names source, destination and tag; one for everything that is open is a waitall."""
+    trace = TraceBuilder(2)
+    requests = [trace[0].isend(1, 8, tag) for tag in range(3)]
+    trace[0].wait(requests[1])
+    trace[0].wait(requests[0], requests[2])
+    for tag in range(3):
+        trace[1].recv(0, tag)
+    assert written(trace)[0][0][4:6] == ["0 wait 0 1 1", "0 waitall"]
+
+
+def test_waits_out_of_order_get_tags_of_their_own() -> None:
+    """SimGrid's wait takes the oldest request of a name, so messages waited for youngest first need two names."""
+    trace = TraceBuilder(2)
+    first, second = trace[0].isend(1, 8), trace[0].isend(1, 16)
+    trace[0].wait(second)
+    trace[0].wait(first)
+    trace[1].recv(0)
+    trace[1].recv(0)
+    lines, remarks = written(trace)
+    assert lines[0][1:-1] == ["0 isend 1 1 8", "0 isend 1 2 16", "0 wait 0 1 2", "0 wait 0 1 1"]
+    assert lines[1][1:-1] == ["1 recv 0 1 8", "1 recv 0 2 16"]
+    assert "out of order" in remarks[0]
+
+
+def test_messages_to_oneself_are_told() -> None:
+    """Receive and send have the same source, destination and tag: a wait for the send finds the receive."""
+    trace = TraceBuilder(1)
+    receive, send = trace[0].irecv(0), trace[0].isend(0, 8)
+    trace[0].wait(send)
+    trace[0].wait(receive)
+    assert "1 waits for messages of a rank to itself name receive and send alike" in written(trace)[1]
+
+
+def test_collectives_are_kept_on_the_world_and_lowered_elsewhere() -> None:
+    """A broadcast to all stays; one among two of three ranks becomes a message, with a tag above all others."""
+    trace = TraceBuilder(3)
+    pair = trace.communicator([2, 0])
+    for rank in range(3):
+        trace[rank].collective(Op.BCAST, 64, root=1)
+    for rank in (2, 0):
+        trace[rank].collective(Op.BCAST, 32, root=0, comm=pair)
+    lines, remarks = written(trace)
+    assert lines[0][1:-1] == ["0 bcast 64 1", "0 recv 2 0 32"]
+    assert lines[1][1:-1] == ["1 bcast 64 1"]
+    assert lines[2][1:-1] == ["2 bcast 64 1", "2 send 0 0 32"]
+    assert remarks == ("2 calls of ranks to collectives are lowered to messages",)
+
+
+def test_what_is_left_out_is_told() -> None:
+    """Regions, modes, wildcards, probes and Tests without a request: each with its count."""
+    trace = TraceBuilder(2)
+    trace[0].compute(1e-6, "solve")
+    trace[0].send(1, 8, flags=Flag.SYNCHRONOUS)
+    trace[1].add(Op.PROBE, peer=0)
+    trace[1].recv(0, flags=Flag.ANY_SOURCE)
+    trace[1].add(Op.POLL, peer=0)
+    trace[1].add(Op.PACK, nbytes=5)
+    remarks = written(trace)[1]
+    assert remarks == (
+        "1 ops lie in regions, which are left out",
+        "1 sends have a mode (synchronous, buffered, ready), which is left out",
+        "1 receives named no source or no tag; they name what they matched",
+        "1 calls that pack or unpack are left out",
+        "1 probes are left out",
+        "1 Test or probe calls that found nothing have no request to name and are left out",
+    )
+
+
+def test_bursts_of_left_out_calls_stay() -> None:
+    """A burst before a probe belongs to what comes next."""
+    trace = TraceBuilder(2)
+    trace[0].send(1, 8)
+    trace[1].compute(1e-6)
+    trace[1].add(Op.PROBE, peer=0)
+    trace[1].compute(2e-6)
+    trace[1].recv(0)
+    assert written(trace)[0][1][1] == "1 compute 3000"
+
+
+def test_matched_probe_is_its_receive() -> None:
+    """Mprobe and Mrecv are one receive."""
+    trace = TraceBuilder(2)
+    trace[0].send(1, 8, tag=3)
+    trace[1].add(Op.MPROBE, peer=0, tag=3, request=0)
+    trace[1].add(Op.MRECV, request=0)
+    lines, remarks = written(trace)
+    assert lines[1][1:-1] == ["1 recv 0 3 8"]
+    assert remarks == ("1 matched probes are left out; their receives stay",)
+
+
+def test_nonblocking_collective_blocks() -> None:
+    """There is nothing beside a rank's actions; it is told."""
+    trace = TraceBuilder(2)
+    for rank in range(2):
+        trace[rank].wait(trace[rank].icollective(Op.BCAST, 8))
+    lines, remarks = written(trace)
+    assert lines[0][1:-1] == ["0 send 1 0 8"]
+    assert "2 calls of ranks to nonblocking collectives are written as blocking ones" in remarks
+
+
+def test_spawned_ranks_are_refused() -> None:
+    """There is one world in a time-independent trace."""
+    trace = TraceBuilder(2).build()
+    from dataclasses import replace  # noqa: PLC0415
+
+    heads = (trace.head.rank_heads[0], replace(trace.head.rank_heads[1], world=1))
+    spawned = replace(trace, head=replace(trace.head, rank_heads=heads))
+    with pytest.raises(UsageError, match="must not spawn"):
+        write_ti(spawned, "x")
+
+
+ACTIONS = {
+    "compute 1000; barrier": [(Op.BARRIER, 1000, 0, 0)],
+    "compute 1e3; compute 500.4": [(Op.COMPUTE, 1500, 0, 0)],
+    "sleep 0.000001; barrier": [(Op.BARRIER, 1000, 0, 0)],
+    "init; send 1 5 100": [(Op.SEND, 0, 1, 100)],
+    "init 1; send 1 5 100": [(Op.SEND, 0, 1, 800)],
+    "init; send 1 5 100 1": [(Op.SEND, 0, 1, 400)],
+    "recv 1 5 -1": [(Op.RECV, 0, 1, 0)],
+    "isend 1 5 9; wait 0 1 5": [(Op.ISEND, 0, 1, 9), (Op.WAIT, 0, 0, 0)],
+    "irecv 1 5 9; isend 1 5 9; waitall": [(Op.IRECV, 0, 1, 0), (Op.ISEND, 0, 1, 9), (Op.WAIT, 0, 0, 0)],
+    "sendRecv 7 1 8 1": [(Op.IRECV, 0, 1, 0), (Op.ISEND, 0, 1, 7), (Op.WAIT, 0, 0, 0)],
+    "bcast 10 1": [(Op.BCAST, 0, 1, 10)],
+    "reduce 10 2000 1; barrier": [(Op.REDUCE, 0, 1, 10), (Op.BARRIER, 2000, 0, 0)],
+    "allreduce 10 2000": [(Op.ALLREDUCE, 0, 0, 10), (Op.COMPUTE, 2000, 0, 0)],
+    "alltoall 10 10": [(Op.ALLTOALL, 0, 0, 10)],
+    "gather 10 10 1": [(Op.GATHER, 0, 1, 10)],
+    "allgather 10 10 0 0": [(Op.ALLGATHER, 0, 0, 80)],
+    "scatter 10 20 1": [(Op.SCATTER, 0, 1, 20)],
+    "gatherv 4 4 5 1": [(Op.GATHERV, 0, 1, 4)],
+    "scatterv 4 5 4 1 1 1": [(Op.SCATTERV, 0, 1, 16)],
+    "allgatherv 4 4 5": [(Op.ALLGATHERV, 0, 0, 4)],
+    "allgatherv 4 4 5 1 1": [(Op.ALLGATHERV, 0, 0, 16)],
+    "alltoallv 9 4 5 7 3 4": [(Op.ALLTOALLV, 0, 0, 0)],
+    "reducescatter 4 5 300 1": [(Op.REDUCE_SCATTER, 0, 0, 16), (Op.COMPUTE, 300, 0, 0)],
+    "scan 4 300": [(Op.SCAN, 0, 0, 4), (Op.COMPUTE, 300, 0, 0)],
+    "exscan 4 0": [(Op.EXSCAN, 0, 0, 4)],
+    "comm_dup; location a.c 3; finalize": [],
+}
+
+
+@pytest.mark.parametrize("actions", ACTIONS, ids=str)
+def test_action(actions: str, tmp_path: Path) -> None:
+    """Every action becomes its ops: of bytes, whatever the datatype; computation after it goes with the next op."""
+    assert ops(read(tmp_path, actions, "init")) == ACTIONS[actions]
+
+
+def test_one_file_for_all_ranks(tmp_path: Path) -> None:
+    """A list of one file means that it holds all ranks' actions."""
+    (tmp_path / "all").write_text("0 send 1 0 5\n# a comment\n1 recv 0 0 5\n0 compute 10\n")
+    (tmp_path / "list").write_text("all\n")
+    converted = read_ti(tmp_path / "list", flops_per_second=1e9)
+    assert ops(converted, 0) == [(Op.SEND, 0, 1, 5), (Op.COMPUTE, 10, 0, 0)]
+    assert ops(converted, 1) == [(Op.RECV, 0, 0, 0)]
+
+
+TOLD = {
+    "isend 1 0 5": "1 requests are waited for by no action; ranks wait for them at their end",
+    "isend 1 0 5; wait 0 1 0; wait 0 1 0": "1 waits have no request left to wait for and are left out",
+    "irecv 1 0 5; test 1 0 0; waitall": "1 tests are taken as having found nothing",
+    "sleep 1": "1 sleeps are taken as computation",
+    "comm_split": "1 actions make communicators, of which these traces say no more; they are left out",
+}
+
+
+@pytest.mark.parametrize("actions", TOLD, ids=str)
+def test_what_clue_cannot_hold_is_told(actions: str, tmp_path: Path) -> None:
+    """In words, with a count."""
+    assert read(tmp_path, actions, "init").remarks == (TOLD[actions],)
+
+
+BAD = {
+    "send 2 0 5": r"t\.0:1: partner must be a rank from 0 to 1, got 2",
+    "recv 1 -444 5": r"t\.0:1: tag must be at least 0, got -444",
+    "send 1 0": r"t\.0:1: action send must have its numbers",
+    "send 1 0 five": r"t\.0:1: action send must have its numbers",
+    "init; fly": r"t\.0:2: action must be one of init",
+    "gatherv 4 4": r"t\.0:1: action gatherv must have its numbers",
+}
+
+
+@pytest.mark.parametrize("actions", BAD, ids=str)
+def test_fault_names_its_place(actions: str, tmp_path: Path) -> None:
+    """File and line, the rule, and what was there."""
+    with pytest.raises(UsageError, match=BAD[actions]):
+        read(tmp_path, actions, "init")
+
+
+def test_missing_file_is_told(tmp_path: Path) -> None:
+    """A list that names a file which is not there."""
+    (tmp_path / "list").write_text("a\nb\n")
+    with pytest.raises(UsageError, match="file must be readable text"):
+        read_ti(tmp_path / "list", flops_per_second=1e9)
