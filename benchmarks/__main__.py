@@ -36,12 +36,18 @@ def main() -> None:
         measured = list(contest.measure(chain.from_iterable(cases)))
         engines = list(contest.measure(engine_cases(asked.workloads, quick=asked.quick)))
         goals = [*contest_goals(measured), *_more_goals(asked, folder)]
-    about = About(peers, " ".join(["python -m benchmarks", *sys.argv[1:]]), asked.repeats)
+    about = About(peers, _command(asked), asked.repeats)
     text = report(about, goals, measured, engines)
     if asked.output is None:
         print(text)
     else:
         asked.output.write_text(text)
+
+
+def _command(asked: argparse.Namespace) -> str:
+    """Return the command that was given, without the paths of this computer."""
+    paths = {str(path) for path in (asked.loggopsim, asked.inputs, asked.output) if path is not None}
+    return " ".join(["python -m benchmarks", *("PATH" if word in paths else word for word in sys.argv[1:])])
 
 
 def _more_goals(asked: argparse.Namespace, folder: Path) -> Iterator[Goal]:

@@ -69,6 +69,12 @@ class Measurement:
         return self.messages / self.seconds
 
     @property
+    def again(self) -> float:
+        """Messages a second of a second replay of the same compiled program; 0 where it is not known."""
+        seconds = median(each.again for each in self.replays)
+        return self.messages / seconds if seconds else 0.0
+
+    @property
     def op_rate(self) -> float:
         """Recorded ops a second."""
         return self.ops / self.seconds
@@ -128,6 +134,7 @@ class Clue:
                 sys.executable, "-m", "benchmarks.replay", str(folder / "trace.clue"), setting.model.name,
                 "--ranks", str(workload.trace.ranks), "--bandwidth", repr(setting.bandwidth),
                 "--engine", self._engine, "--library", workload.library,
+                *(["--again"] if self._engine == "fast" else []),
             ],
             ROOT,
         )  # fmt: skip
@@ -140,6 +147,7 @@ class Clue:
             peak=figures["peak"],
             makespan=figures["makespan"],
             beyond=figures["beyond"],
+            again=figures.get("again", 0.0),
         )
 
 

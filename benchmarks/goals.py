@@ -146,6 +146,8 @@ def sweep_goal(folder: Path, messages: int) -> Goal:
     got = json.loads(used.output.splitlines()[-1])
     figure = f"sweep of {SWEPT} machines, W1, P = 256"
     goal = _compared(figure, 5e8, [("", workload.messages * SWEPT / got["seconds"])], unit="message-configurations/s")
+    if not got["exact"]:
+        return Goal(goal.figure, goal.wanted, "there is no exact sweep yet: bounds of computation alone", False)
     said = (
         f"{goal.measured} ({workload.messages} messages in {got['seconds']:.2f} s; {got['exact']} of {SWEPT} exact; "
         f"{got['equal']} of {got['checked']} replayed alone are equal)"

@@ -29,6 +29,7 @@ class Replay:
         peak: Largest resident memory, bytes.
         makespan: What it predicts, seconds.
         beyond: Memory beyond the mapped trace, bytes, where it is known.
+        again: Processor time of a second replay of the same compiled program; 0 where it is not known.
     """
 
     seconds: float
@@ -36,6 +37,7 @@ class Replay:
     peak: int
     makespan: float
     beyond: int = 0
+    again: float = 0.0
 
 
 class Peer(ABC):

@@ -80,7 +80,7 @@ def _about(about: About) -> Iterator[str]:
         "reading and compiling the trace (clue: `simulate` of a compiled program; peers: the run less a start with as "
         "many ranks and nothing to do; SimGrid reads its text as it goes). Ops are recorded calls; messages include "
         "those of lowered collectives. Bursts are jittered. Memory is the process's largest resident one, interpreter "
-        "included."
+        "included. *Again* is a second replay of the same compiled program, which matched its messages in the first."
     )
 
 
@@ -114,6 +114,7 @@ def _measurements(shown: Sequence[Measurement], measured: Sequence[Measurement])
             "network",
             "simulator",
             "M messages/s",
+            "again",
             "M ops/s",
             "before, s",
             "peak, MiB",
@@ -126,6 +127,7 @@ def _measurements(shown: Sequence[Measurement], measured: Sequence[Measurement])
                 each.setting.name,
                 each.simulator,
                 f"{each.rate / 1e6:.3g}",
+                f"{each.again / 1e6:.3g}" if each.again else "",
                 f"{each.op_rate / 1e6:.3g}",
                 f"{each.preparation:.2f}",
                 f"{each.peak / (1 << 20):.0f}",
