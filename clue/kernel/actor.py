@@ -133,6 +133,10 @@ class Actor:
             self.wait_until(message.sent - message.busy)
             self.spend(Activity.SEND, message.sent - self.clock)
 
+    def pay_for_call(self, message: Message) -> None:
+        """Pay for the call of a nonblocking send whose data may go later; what it costs is settled when it is made."""
+        self.spend(Activity.SEND, self.costs.message(message.source, message.dest, message.nbytes, self.clock).send)
+
     def post(self, channel: Channel) -> Receive:
         """Post a receive at this actor's clock."""
         receive = Receive(self.clock)
@@ -192,7 +196,7 @@ class Actor:
                 yield from self.in_turn()
             message = self.launch((context, self.rank, members[peer], tag), nbytes)
             if message.sent is None or message.sent > self.clock:
-                self.spend(Activity.SEND, message.busy)
+                self.pay_for_call(message)
                 pending.append(message)
         for each in pending:
             if each.end is None:

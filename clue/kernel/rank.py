@@ -124,8 +124,7 @@ class Rank(Actor):
         if row.request == NO_REQUEST:
             return None if eager else self.finish_send(message)
         if not eager:
-            cost = self.costs.message(message.source, message.dest, message.nbytes, self.clock)
-            self.spend(Activity.SEND, cost.send)
+            self.pay_for_call(message)
         self.requests[row.request] = message
         return None
 

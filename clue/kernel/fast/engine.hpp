@@ -289,6 +289,10 @@ private:
         return slot.state & SENT && d.sent <= a.clock;
     }
 
+    void pay_for_call(A& a, int32_t dest, int32_t size) {
+        spend(a, m_.send[link(epoch(a.clock), a.number, dest) * m_.sizes + size]);
+    }
+
     Details& describe(const A& a, int32_t s, int32_t dest, int32_t size) {
         Details& d = details(s);
         d.source = a.number;
@@ -767,8 +771,7 @@ private:
         const bool free = launch(a, s, dest, p_.size[i], p_.flags[i]);
         if (p_.request[i] != NO_REQUEST) {
             if (!free) {
-                const int64_t l = link(epoch(a.clock), a.number, dest);
-                spend(a, m_.send[l * m_.sizes + p_.size[i]]);
+                pay_for_call(a, dest, p_.size[i]);
                 hold(a, s, SEND_HELD);
             } else {
                 hold(a, s, DONE_HELD);
@@ -1042,7 +1045,7 @@ private:
                         const int32_t dest = member(a, c_.send_peer[a.index]);
                         if (takes_turns_with(a, dest) && !turn(a)) return false;
                         const int32_t s = a.base + c_.send_slot[a.index];
-                        if (!launch(a, s, dest, c_.send_size[a.index], 0)) spend(a, details(s).busy);
+                        if (!launch(a, s, dest, c_.send_size[a.index], 0)) pay_for_call(a, dest, c_.send_size[a.index]);
                     }
                     a.index = 0;
                     a.stage = ROUND_WAITS;
