@@ -23,6 +23,7 @@ void clue_layout(int64_t* sizes) {
     sizes[1] = sizeof(Collectives);
     sizes[2] = sizeof(Machine);
     sizes[3] = sizeof(Outcome);
+    sizes[4] = sizeof(Row);
 }
 
 int64_t clue_prepare(Program* program, int64_t* bytes, int64_t room) { return prepare(*program, bytes, room); }

@@ -234,7 +234,7 @@ private:
     Slot& slot(int64_t s) { return s < own_slots_ ? slots_[s] : pool_[s - own_slots_]; }
     Details& details(int64_t s) { return s < own_slots_ ? details_[s] : pool_details_[s - own_slots_]; }
 
-    int32_t own(const A& a, int64_t row) const { return static_cast<int32_t>(a.job * p_.slots + p_.slot[row]); }
+    int32_t own(const A& a, int64_t row) const { return static_cast<int32_t>(a.job * p_.slots + p_.rows[row].slot); }
 
     // -- messages -----------------------------------------------------------------------------------------------------
 
@@ -607,14 +607,14 @@ private:
                         a.stage = END;
                         break;
                     }
-                    const int64_t cpu = p_.cpu[a.row];
-                    if (cpu) {
+                    const double cpu = p_.rows[a.row].cpu;
+                    if (cpu != 0.0) {
                         if (on_shared(a)) {
                             a.stage = BURST_TURN;
                             break;
                         }
-                        const int32_t region = p_.region[a.row];
-                        const double seconds = (static_cast<double>(cpu) / 1e9) * m_.factor[a.type * p_.regions + region];
+                        const int32_t region = p_.rows[a.row].region;
+                        const double seconds = cpu * m_.factor[a.type * p_.regions + region];
                         a.clock += seconds;
                         a.compute += seconds;
                         out_.by_region[a.number * p_.regions + region] += seconds;
@@ -629,13 +629,13 @@ private:
                     if (!turn(a)) return;
                     a.begin = a.clock;
                     a.stage = BURSTING;
-                    begin_burst(a, static_cast<double>(p_.cpu[a.row]) / 1e9, p_.region[a.row]);
+                    begin_burst(a, p_.rows[a.row].cpu, p_.rows[a.row].region);
                     return;
                 case BURSTING: {
                     a.clock = now_;
                     a.turn = -1.0;
                     a.compute += a.clock - a.begin;
-                    out_.by_region[a.number * p_.regions + p_.region[a.row]] += a.clock - a.begin;
+                    out_.by_region[a.number * p_.regions + p_.rows[a.row].region] += a.clock - a.begin;
                     a.stage = OP;
                     break;
                 }
@@ -662,7 +662,7 @@ private:
                     [[fallthrough]];
                 case SEEING:
                     if (!see(a)) return;
-                    spend(a, receive_cost(a, offset(a) + p_.peer[a.row]));
+                    spend(a, receive_cost(a, offset(a) + p_.rows[a.row].peer));
                     next(a);
                     break;
                 case RESERVING:
@@ -722,7 +722,7 @@ private:
     // Do an op; false: the rank must wait, and goes on at its stage.
     bool begin_op(A& a) {
         const int64_t i = a.row;
-        const uint8_t op = p_.op[i];
+        const uint8_t op = p_.rows[i].op;
         switch (op) {
             case OP_SEND:
             case OP_ISEND: return send(a, i);
@@ -733,17 +733,17 @@ private:
                 a.stage = WAITING;
                 return true;
             case OP_POLL:
-                spend(a, p_.peer[i] >= 0 ? receive_cost(a, offset(a) + p_.peer[i]) : by_type(m_.poll, a, a.clock));
+                spend(a, p_.rows[i].peer >= 0 ? receive_cost(a, offset(a) + p_.rows[i].peer) : by_type(m_.poll, a, a.clock));
                 break;
             case OP_PROBE:
-                if (p_.peer[i] < 0) break;
+                if (p_.rows[i].peer < 0) break;
                 a.slot = own(a, i);
                 a.stage = PROBING;
                 return true;
             case OP_MPROBE:
-                if (p_.peer[i] < 0) break;
+                if (p_.rows[i].peer < 0) break;
                 a.slot = own(a, i);
-                a.cost = receive_cost(a, offset(a) + p_.peer[i]);
+                a.cost = receive_cost(a, offset(a) + p_.rows[i].peer);
                 slot(a.slot).state |= RESERVED;
                 a.stage = RESERVING;
                 return true;
@@ -761,17 +761,17 @@ private:
     }
 
     bool send(A& a, int64_t i) {
-        if (p_.peer[i] < 0) {
+        if (p_.rows[i].peer < 0) {
             next(a);
             return true;
         }
-        const int32_t dest = offset(a) + p_.peer[i];
+        const int32_t dest = offset(a) + p_.rows[i].peer;
         if (takes_turns_with(a, dest) && !turn(a)) return false;
         const int32_t s = own(a, i);
-        const bool free = launch(a, s, dest, p_.size[i], p_.flags[i]);
-        if (p_.request[i] != NO_REQUEST) {
+        const bool free = launch(a, s, dest, p_.rows[i].size, p_.rows[i].flags);
+        if (p_.rows[i].request != NO_REQUEST) {
             if (!free) {
-                pay_for_call(a, dest, p_.size[i]);
+                pay_for_call(a, dest, p_.rows[i].size);
                 hold(a, s, SEND_HELD);
             } else {
                 hold(a, s, DONE_HELD);
@@ -786,11 +786,11 @@ private:
     }
 
     void receive(A& a, int64_t i) {
-        if (p_.peer[i] < 0 || p_.flags[i] & FLAG_CANCELLED) return next(a);
+        if (p_.rows[i].peer < 0 || p_.rows[i].flags & FLAG_CANCELLED) return next(a);
         a.slot = own(a, i);
-        a.cost = receive_cost(a, offset(a) + p_.peer[i]);
+        a.cost = receive_cost(a, offset(a) + p_.rows[i].peer);
         post(a, a.slot);
-        if (p_.request[i] == NO_REQUEST) {
+        if (p_.rows[i].request == NO_REQUEST) {
             a.stage = RECEIVE_ENDS;
             return;
         }
@@ -800,8 +800,8 @@ private:
     }
 
     void matched_receive(A& a, int64_t i) {
-        if (p_.request[i] == NO_REQUEST || (holder(a, p_.request[i]) & 3) != RECEIVE_HELD) return next(a);
-        const int32_t s = (holder(a, p_.request[i]) >> 2) - 1;
+        if (p_.rows[i].request == NO_REQUEST || (holder(a, p_.rows[i].request) & 3) != RECEIVE_HELD) return next(a);
+        const int32_t s = (holder(a, p_.rows[i].request) >> 2) - 1;
         a.cost = details(s).cost;
         Slot& slot = this->slot(s);
         if ((slot.state & (RENDEZVOUS | SENT)) == RENDEZVOUS) {
@@ -809,11 +809,11 @@ private:
             if (!(slot.state & POSTED)) open_rendezvous(s, a.clock);
         }
         slot.state |= POSTED;
-        if (p_.flags[i] & FLAG_NONBLOCKING) {
+        if (p_.rows[i].flags & FLAG_NONBLOCKING) {
             spend(a, a.cost);
             return next(a);
         }
-        holder(a, p_.request[i]) = 0;
+        holder(a, p_.rows[i].request) = 0;
         a.slot = s;
         a.stage = RECEIVE_ENDS;
     }
@@ -845,7 +845,7 @@ private:
             next(a);
             return true;
         }
-        if (a.rank == p_.peer[i]) {
+        if (a.rank == p_.rows[i].peer) {
             spend(a, by_type(m_.spawn, a, a.clock));
             world_start_[world] = a.clock;
             for (int32_t id : world_waiters_[world]) ready_.push_back(id);
@@ -879,7 +879,7 @@ private:
     }
 
     void hold(A& a, int32_t s, Held kind) {
-        if (p_.request[a.row] != NO_REQUEST) holder(a, p_.request[a.row]) = (s + 1) << 2 | kind;
+        if (p_.rows[a.row].request != NO_REQUEST) holder(a, p_.rows[a.row].request) = (s + 1) << 2 | kind;
     }
 
     // How many requests a rank still waits for.
@@ -893,10 +893,10 @@ private:
 
     bool wait_for_requests(A& a) {
         const int64_t i = a.row;
-        const int64_t count = p_.count[i];
-        const int64_t* names = p_.extras + p_.extra_offsets[a.rank] + p_.extra[i];
+        const int64_t count = p_.rows[i].size;
+        const int64_t* names = p_.extras + p_.extra_offsets[a.rank] + p_.rows[i].slot;
         for (const int64_t n = count ? count : 1; a.index < n; ++a.index) {
-            const int64_t request = count ? names[a.index] : p_.request[i];
+            const int64_t request = count ? names[a.index] : p_.rows[i].request;
             if (request < 0 || request >= p_.request_offsets[a.rank + 1] - p_.request_offsets[a.rank]) continue;
             int32_t& held = holder(a, static_cast<int32_t>(request));
             if (!held) continue;
@@ -925,7 +925,7 @@ private:
     // -- collectives --------------------------------------------------------------------------------------------------
 
     void collective(A& a, int64_t i) {
-        if (!(p_.flags[i] & FLAG_NONBLOCKING)) {
+        if (!(p_.rows[i].flags & FLAG_NONBLOCKING)) {
             begin_rounds(a, i);
             return;
         }
@@ -941,7 +941,7 @@ private:
         b.clock = a.clock;
         b.place = ++a.backgrounds;
         begin_rounds(b, i);
-        if (p_.request[i] != NO_REQUEST) holder(a, p_.request[i]) = (id + 1) << 2 | BACKGROUND_HELD;
+        if (p_.rows[i].request != NO_REQUEST) holder(a, p_.rows[i].request) = (id + 1) << 2 | BACKGROUND_HELD;
         ready_.push_back(id);
         next(a);
     }
@@ -958,11 +958,11 @@ private:
     }
 
     void begin_rounds(A& a, int64_t i) {
-        a.instance = static_cast<int32_t>(a.job * p_.instances + p_.slot[i]);
-        const int32_t t = c_.instance_template[p_.slot[i]];
+        a.instance = static_cast<int32_t>(a.job * p_.instances + p_.rows[i].slot);
+        const int32_t t = c_.instance_template[p_.rows[i].slot];
         if (instance_base_[a.instance] < 0) open_instance(a.instance, t);
         a.base = instance_base_[a.instance];
-        a.comm = p_.comm[i];
+        a.comm = p_.rows[i].size;
         const int64_t at = c_.position_base[t] + position(a.rank, a.comm);
         a.round = c_.first_round[at];
         a.round_end = c_.first_round[at + 1];
@@ -1114,7 +1114,7 @@ private:
             for (int64_t i = 0; i < out_.seen_count; ++i) {
                 const int64_t row = out_.seen_rows[i];
                 out_.seen[job * out_.seen_count + i] =
-                    p_.slot[row] < 0 ? std::numeric_limits<double>::quiet_NaN() : envelope(job * p_.slots + p_.slot[row]);
+                    envelope(job * p_.slots + p_.rows[row].slot);
             }
     }
 

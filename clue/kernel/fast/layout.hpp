@@ -6,6 +6,18 @@
 
 namespace clue {
 
+// An op as a replay reads it, all in one place: 32 bytes.
+struct Row {
+    double cpu;        // seconds
+    int32_t slot;      // message of a send, receive or probe; instance of a collective; a wait's first entry in `extras`
+    int32_t size;      // index of a send's size; communicator of a collective; a wait's number of entries
+    int32_t peer;      // rank of the trace
+    int32_t request;
+    uint16_t region;
+    uint16_t flags;
+    uint8_t op;
+};
+
 // A program: columns of its trace (see clue/trace/ops.py), and what clue_prepare adds. Nothing here depends on a machine.
 struct Program {
     int64_t ranks;
@@ -36,8 +48,7 @@ struct Program {
     const int32_t* position_comm;
     const int32_t* position;
     const int32_t* world;             // [ranks]
-    int32_t* slot;                    // [ops] message of a send, receive or probe; instance of a collective; else -1
-    int32_t* size;                    // [ops] index of a send's size
+    Row* rows;                        // [ops]
     int64_t* request_offsets;         // [ranks + 1] first request of each rank
     int64_t slots;                    // messages of the program's own sends and receives
     int64_t left_over;                // messages that no receive takes

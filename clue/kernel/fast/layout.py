@@ -40,7 +40,7 @@ class ProgramLayout(Handed):
         *_fields(
             "ranks ops regions worlds contexts instances",
             "offsets extra_offsets op cpu region nbytes peer tag comm request extra count flags extras context "
-            "group_offsets group instance_offsets position_offsets position_comm position world slot size "
+            "group_offsets group instance_offsets position_offsets position_comm position world rows "
             "request_offsets",
         ),
         ("slots", _N),
@@ -83,5 +83,7 @@ class OutcomeLayout(Handed):
     ]
 
 
+#: Bytes of ``clue::Row``: an op as the engine keeps it.
+ROW = 32
 #: In the order in which ``clue_layout`` gives their sizes.
 LAYOUTS = (ProgramLayout, CollectivesLayout, MachineLayout, OutcomeLayout)

@@ -14,7 +14,7 @@ from functools import cache
 from importlib.util import find_spec
 from pathlib import Path
 
-from clue.kernel.fast.layout import LAYOUTS
+from clue.kernel.fast.layout import LAYOUTS, ROW
 from clue.trace import NO_REQUEST, Flag, Op
 
 _SOURCES = Path(__file__).parent
@@ -138,7 +138,7 @@ def _run(compiler: list[str], target: str) -> None:
 
 
 def _check_layout(library: ctypes.CDLL) -> None:
-    sizes = (ctypes.c_int64 * len(LAYOUTS))()
+    sizes = (ctypes.c_int64 * (len(LAYOUTS) + 1))()
     library.clue_layout(sizes)
-    if tuple(sizes) != tuple(ctypes.sizeof(layout) for layout in LAYOUTS):
+    if tuple(sizes) != (*(ctypes.sizeof(layout) for layout in LAYOUTS), ROW):
         raise NoLibraryError("the compiled engine must have the layout of this version of clue")

@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from clue.collectives import Collective, Schedule, lower, neighbor
-from clue.kernel.fast.layout import CollectivesLayout, ProgramLayout
+from clue.kernel.fast.layout import ROW, CollectivesLayout, ProgramLayout
 from clue.kernel.fast.library import load
 from clue.kernel.program import Program
 from clue.trace import Op
@@ -250,8 +250,7 @@ class Plan:
             group=np.fromiter(chain.from_iterable(program.groups), np.int32),
             instance_offsets=self._instance_offsets,
             world=np.array(program.worlds, np.int32),
-            slot=np.empty(n, np.int32),
-            size=np.empty(n, np.int32),
+            rows=np.empty(n * ROW, np.uint8),
             request_offsets=np.zeros(program.ranks + 1, np.int64),
             **_positions(program),
         )

@@ -76,7 +76,34 @@ struct Channel {
     int32_t sent = 0, taken = 0, looked = 0;
 };
 
-// Fills slot, size, request_offsets, slots and left_over; returns the number of distinct sizes, at most `room` of them in `bytes`.
+// Number messages in the order in which their receivers take them: what a rank waits for at once then lies side by side.
+inline void number_slots(Program& p, std::vector<Channel>& channels) {
+    std::vector<int32_t> number(static_cast<size_t>(p.slots), -1);
+    int32_t next = 0;
+    for (int64_t i = 0; i < p.ops; ++i) {
+        if (takes(p, i)) {
+            Channel& c = channels[p.rows[i].slot];
+            number[c.base + c.taken++] = next;
+            p.rows[i].slot = next++;
+        } else if (looks(p, i)) {
+            const Channel& c = channels[p.rows[i].slot];
+            p.rows[i].slot = static_cast<int32_t>(c.base + c.taken);
+        }
+    }
+    for (int64_t i = 0; i < p.ops; ++i) {
+        const bool sent = sends(p, i);
+        if (!sent && !looks(p, i)) continue;
+        int32_t& slot = p.rows[i].slot;
+        if (sent) {
+            Channel& c = channels[slot];
+            slot = static_cast<int32_t>(c.base + c.sent++);
+        }
+        if (number[slot] < 0) number[slot] = next++;
+        slot = number[slot];
+    }
+}
+
+// Fills rows, request_offsets, slots and left_over; returns the number of distinct sizes, at most `room` of them in `bytes`.
 // Returns -1 if there are more messages than slots can be numbered.
 inline int64_t prepare(Program& p, int64_t* bytes, int64_t room) {
     Numbering numbering, sizes;
@@ -89,17 +116,18 @@ inline int64_t prepare(Program& p, int64_t* bytes, int64_t room) {
         for (int32_t each : touched) serial[each] = 0;
         touched.clear();
         for (int64_t i = p.offsets[rank]; i < p.offsets[rank + 1]; ++i) {
-            p.slot[i] = p.size[i] = -1;
+            Row& row = p.rows[i];
+            row = {static_cast<double>(p.cpu[i]) / 1e9, -1, -1, p.peer[i], p.request[i], p.region[i], p.flags[i], p.op[i]};
             requests = std::max<int64_t>(requests, p.request[i] + 1);
             const int32_t me = static_cast<int32_t>(rank), context = p.context[p.comm[i]];
             if (sends(p, i)) {
                 const int32_t channel = numbering.of({context, me, p.peer[i], p.tag[i]});
                 if (channel >= static_cast<int64_t>(channels.size())) channels.emplace_back();
                 channels[channel].sent++;
-                p.slot[i] = channel;
+                row.slot = channel;
                 const int64_t n = p.nbytes[i];
-                p.size[i] = sizes.of({static_cast<int32_t>(n >> 32), static_cast<int32_t>(n & 0xffffffff), 0, 0});
-                if (p.size[i] == distinct) {
+                row.size = sizes.of({static_cast<int32_t>(n >> 32), static_cast<int32_t>(n & 0xffffffff), 0, 0});
+                if (row.size == distinct) {
                     if (distinct < room) bytes[distinct] = n;
                     distinct++;
                 }
@@ -109,11 +137,15 @@ inline int64_t prepare(Program& p, int64_t* bytes, int64_t room) {
                 Channel& c = channels[channel];
                 if (looks(p, i)) c.looked = std::max(c.looked, c.taken + 1);
                 else c.taken++;
-                p.slot[i] = channel;
+                row.slot = channel;
             } else if (is_collective(p.op[i])) {
                 const int32_t which = p.op[i] == OP_NEIGHBOR ? context + static_cast<int32_t>(p.contexts) : context;
                 if (serial[which] == 0) touched.push_back(which);
-                p.slot[i] = static_cast<int32_t>(p.instance_offsets[which] + serial[which]++);
+                row.slot = static_cast<int32_t>(p.instance_offsets[which] + serial[which]++);
+                row.size = p.comm[i];
+            } else if (p.op[i] == OP_WAIT) {
+                row.slot = p.extra[i];
+                row.size = p.count[i];
             }
         }
         p.request_offsets[rank + 1] = p.request_offsets[rank] + requests;
@@ -126,18 +158,7 @@ inline int64_t prepare(Program& p, int64_t* bytes, int64_t room) {
         c.sent = c.taken = 0;
     }
     if (p.slots >= (1 << 29)) return -1;
-    for (int64_t i = 0; i < p.ops; ++i) {
-        if (sends(p, i)) {
-            Channel& c = channels[p.slot[i]];
-            p.slot[i] = static_cast<int32_t>(c.base + c.sent++);
-        } else if (takes(p, i)) {
-            Channel& c = channels[p.slot[i]];
-            p.slot[i] = static_cast<int32_t>(c.base + c.taken++);
-        } else if (looks(p, i)) {
-            Channel& c = channels[p.slot[i]];
-            p.slot[i] = static_cast<int32_t>(c.base + c.taken);
-        }
-    }
+    number_slots(p, channels);
     return distinct;
 }
 
