@@ -178,9 +178,23 @@ private:
             if (*out_.stop) throw Stopped();
             const int32_t id = ready_.back();
             ready_.pop_back();
+            fetch_ahead();
             A& a = actor(id);
             if (a.background) run_background(a);
             else run_rank(a);
+        }
+    }
+
+    // Fetch what the next ones need from memory while this one runs: with thousands of ranks none of it is near.
+    void fetch_ahead() const {
+        const size_t n = ready_.size();
+        if (n > 0 && ready_[n - 1] < numbers_) {
+            const char* row = reinterpret_cast<const char*>(p_.rows + ranks_[ready_[n - 1]].row);
+            for (int line = 0; line < 4; ++line) __builtin_prefetch(row + 64 * line);
+        }
+        if (n > 1 && ready_[n - 2] < numbers_) {
+            const char* actor = reinterpret_cast<const char*>(&ranks_[ready_[n - 2]]);
+            for (int line = 0; line < 3; ++line) __builtin_prefetch(actor + 64 * line);
         }
     }
 
