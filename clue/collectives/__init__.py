@@ -5,7 +5,7 @@ rounds of one rank, ``default_choice`` the algorithm that MPICH or Open MPI woul
 In formulas of cost α is a message's latency, β and γ the times per byte sent and combined, n bytes, p ranks.
 """
 
-from clue.collectives.catalogue import ALGORITHMS, COLLECTIVE_NAMES, NAMES_BY_OP, Algorithm, lower, neighbor
+from clue.collectives.catalogue import ALGORITHMS, COLLECTIVE_NAMES, NAMES_BY_OP, Algorithm, lower, lower_all, neighbor
 from clue.collectives.defaults import LIBRARIES, default_choice
 from clue.collectives.schedule import Collective, Round, Schedule
 
@@ -20,5 +20,6 @@ __all__ = [
     "Schedule",
     "default_choice",
     "lower",
+    "lower_all",
     "neighbor",
 ]

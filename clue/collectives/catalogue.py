@@ -116,6 +116,15 @@ def lower(collective: Collective, rank: int, algorithm: str) -> Schedule:
     return _remembered(collective, rank, algorithm)
 
 
+def lower_all(collective: Collective, algorithm: str) -> list[Schedule]:
+    """Return the rounds of every rank, by rank. Nothing is remembered: that would take ranks² time for its names.
+
+    Raises:
+        UsageError: If the collective has no such algorithm.
+    """
+    return [_lowered(collective, rank, algorithm) for rank in range(collective.size)]
+
+
 def _lowered(collective: Collective, rank: int, algorithm: str) -> Schedule:
     known = ALGORITHMS.get(collective.name)
     if known is None:

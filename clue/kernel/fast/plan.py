@@ -11,7 +11,7 @@ from weakref import WeakKeyDictionary
 import numpy as np
 import numpy.typing as npt
 
-from clue.collectives import Collective, Schedule, lower, neighbor
+from clue.collectives import Collective, Schedule, lower_all, neighbor
 from clue.kernel.fast.layout import ROW, CollectivesLayout, ProgramLayout
 from clue.kernel.fast.library import load
 from clue.kernel.program import Program
@@ -181,8 +181,7 @@ class Plan:
         number = self._templates.get(key)
         if number is None:
             if isinstance(each, Collective):
-                name = algorithm(each)
-                schedules = [lower(each, position, name) for position in range(each.size)]
+                schedules = lower_all(each, algorithm(each))
             else:
                 schedules = [neighbor(entries) for entries in each]
             number = self._templates[key] = len(self._built)
