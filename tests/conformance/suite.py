@@ -16,7 +16,8 @@ from virtual_layer.programs import settings
 
 #: A test that did not pass, as unittest names it at the end: ``FAIL: testSend (test_p2p_buf.TestP2PBufSelf...)``.
 _FAULT = re.compile(r"^(?:ERROR|FAIL): (.+)$", re.MULTILINE)
-_COUNT = re.compile(r"^Ran (\d+) tests? in ([\d.]+)s$", re.MULTILINE)
+# Not whole lines: unittest writes a line and its end apart, so that two ranks' lines may come as one.
+_COUNT = re.compile(r"Ran (\d+) tests? in ([\d.]+)s")
 _SKIPPED = re.compile(r"skipped=(\d+)")
 
 
