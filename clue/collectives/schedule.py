@@ -41,3 +41,8 @@ class Collective:
     size: int
     sizes: tuple[int, ...]
     root: int = 0
+
+    @property
+    def mean_size(self) -> int:
+        """What libraries choose algorithms by where ranks contribute differently: bytes, rounded down."""
+        return sum(self.sizes) // len(self.sizes)

@@ -10,7 +10,7 @@ from typing import NamedTuple
 import numpy as np
 
 from clue.collectives import Collective, default_choice
-from clue.machine import Contention, FactorTable, Flows, Link, Machine, NodeType, Placement, Ports
+from clue.machine import Contention, FactorTable, Flows, Link, Machine, Network, NodeType, Placement, Ports
 
 
 class MessageCost(NamedTuple):
@@ -59,7 +59,7 @@ class Costs:
         self.regions = regions
         self.host_speeds = host_speeds
         self._times = [at for at, _ in machine.changes]
-        self._epochs = [machine, *(changed for _, changed in machine.changes)]
+        self._epochs = machine.epochs
         self._messages: list[dict[tuple[int, int, int], MessageCost]] = [{} for _ in self._epochs]
         self._algorithms: dict[tuple[str, int, int], str] = {}
         self._routes: dict[tuple[int, int], tuple[int, ...]] = {}
@@ -156,19 +156,19 @@ class Costs:
 
     def algorithm(self, collective: Collective) -> str:
         """Return the algorithm that this machine uses for a collective."""
-        # Where ranks contribute differently, libraries go by the mean.
-        nbytes = sum(collective.sizes) // len(collective.sizes)
-        key = (collective.name, collective.size, nbytes)
+        key = (collective.name, collective.size, collective.mean_size)
         name = self._algorithms.get(key)
         if name is None:
-            network = self.machine.network
-            choice = network.collectives.get(collective.name)
-            name = self._algorithms[key] = (
-                choice.algorithm(nbytes)
-                if choice is not None
-                else default_choice(network.collective_library, collective.name, nbytes, collective.size)
-            )
+            name = self._algorithms[key] = algorithm_of(self.machine.network, collective)
         return name
+
+
+def algorithm_of(network: Network, collective: Collective) -> str:
+    """Return the algorithm that a network's library uses for a collective."""
+    choice = network.collectives.get(collective.name)
+    if choice is not None:
+        return choice.algorithm(collective.mean_size)
+    return default_choice(network.collective_library, collective.name, collective.mean_size, collective.size)
 
 
 def occupation(contention: Contention | None, link: Link, nbytes: int) -> float:

@@ -23,8 +23,8 @@ def run(  # noqa: PLR0917 - the arguments of every engine, and which
         DeadlockError: If the program deadlocks in virtual time.
     """
     notes: tuple[str, ...] = ()
-    if engine == "fast" or (engine == "auto" and _is_worth_it(program.ops * instances, seen)):
-        reason = _not_covered(seen)
+    reason = _not_covered(seen)
+    if is_worth_it(engine, 0 if reason else program.ops * instances):
         if not reason:
             from clue.kernel import fast  # noqa: PLC0415 - small work does without it
 
@@ -41,8 +41,11 @@ def _not_covered(seen: Observation) -> str:
     return "it keeps no timeline" if seen.segments is not None else ""
 
 
-def _is_worth_it(ops: int, seen: Observation) -> bool:
-    if ops < _OPS_WORTH_LOADING or _not_covered(seen):
+def is_worth_it(engine: str, ops: int) -> bool:
+    """Tell whether to replay so many ops with the fast engine."""
+    if engine != "auto":
+        return engine == "fast"
+    if ops < _OPS_WORTH_LOADING:
         return False
     from clue.kernel.fast.library import is_compiled  # noqa: PLC0415
 

@@ -183,7 +183,7 @@ class FlowsNetwork:
 def network_of(simulation: Simulation) -> Network:
     """Return the network between the nodes of a simulation's machine."""
     machine = simulation.machine
-    stated = [each.network.contention for each in (machine, *(changed for _, changed in machine.changes))]
+    stated = [each.network.contention for each in machine.epochs]
     contention = stated[0]
     if isinstance(contention, Ports):
         return PortsNetwork(simulation)

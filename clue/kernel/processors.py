@@ -116,7 +116,15 @@ class SharedNode:
 def disturbed_nodes(machine: Machine, placement: Placement) -> list[int]:
     """Return the nodes in use on which bursts depend on what else happens there, or on when they happen."""
     ranks_on = Counter(placement.nodes)
-    return [node for node, ranks in ranks_on.items() if _disturbed(machine, node, ranks)]
+    if machine.changes:
+        return [node for node, ranks in ranks_on.items() if _disturbed(machine, node, ranks)]
+    # Nodes of one type with as many ranks are alike.
+    known: dict[tuple[int, int], bool] = {}
+    for node, ranks in ranks_on.items():
+        alike = (id(machine.nodes[node]), ranks)
+        if alike not in known:
+            known[alike] = _disturbed(machine, node, ranks)
+    return [node for node, ranks in ranks_on.items() if known[id(machine.nodes[node]), ranks]]
 
 
 def _disturbed(machine: Machine, node: int, ranks: int) -> bool:

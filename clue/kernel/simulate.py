@@ -150,7 +150,7 @@ def _speed_warnings(machine: Machine, program: Program) -> Iterator[str]:
 
 
 def _contention_warnings(replay: Replay, machine: Machine, placed: Placement) -> Iterator[str]:
-    stated = [m.network.contention for m in (machine, *(changed for _, changed in machine.changes))]
+    stated = [state.network.contention for state in machine.epochs]
     tables = [each.measured_up_to for each in stated if isinstance(each, FactorTable)]
     if not any(stated) and len(set(placed.nodes)) > 2:
         yield f"{machine.name}: no contention is stated, so simultaneous messages do not slow each other"

@@ -2,15 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
 
 from clue.kernel.bounds import computation_bound
+from clue.kernel.engines import is_worth_it
+from clue.kernel.processors import disturbed_nodes
 from clue.kernel.program import Program
-from clue.machine import Machine, Placement
+from clue.machine import FactorTable, Machine, Placement
+
+#: Contention and shared processors add to times in another order than a sweep does; a bound stays below by more than
+#: rounding can do.
+_ROUNDING = 1e-9
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,14 +34,65 @@ class Candidate:
     instances: int = 1
 
 
+def _tell_nobody(done: int) -> None:
+    pass
+
+
 def contention_free(
-    program: Program, candidates: Sequence[Candidate]
+    program: Program,
+    candidates: Sequence[Candidate],
+    tell: Callable[[int], None] = _tell_nobody,
+    *,
+    engine: str = "auto",
+    workers: int = 1,
 ) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.bool_]]:
     """Return a lower bound of the makespan on each candidate, and whether it is the makespan itself.
+
+    The bound is the makespan without contention and with a processor for every rank, which contention, sharing and
+    background load only add to. The fast engine finds it for many machines at once; without it the bound is that of
+    computation alone (:func:`clue.kernel.bounds.computation_bound`), as it is for a machine that changes over time.
+
+    Args:
+        program: What runs.
+        candidates: Where.
+        tell: Is told how many are done.
+        engine: As for :func:`clue.kernel.simulate`: ``"reference"`` bounds by computation alone.
+        workers: Number of threads.
 
     Returns:
         Seconds, shape (candidates,), and a truth value each, same shape. A bound is the makespan, to the last bit,
         where nothing but messages couples the ranks: no contention, no shared processors, no changes over time.
     """
-    bounds = [computation_bound(program, each.machine, each.placement) for each in candidates]
-    return np.array(bounds), np.zeros(len(candidates), bool)
+    swept = [i for i, each in enumerate(candidates) if _is_bounded_by_messages(each.machine)]
+    seconds = np.full(len(candidates), np.nan)
+    if is_worth_it(engine, program.ops * sum(candidates[i].instances for i in swept)):
+        seconds[swept] = _sweep(program, [candidates[i] for i in swept], tell, workers)
+    exact = np.array([_nothing_else_couples(each) for each in candidates], bool) & ~np.isnan(seconds)
+    seconds[~exact] *= 1 - _ROUNDING
+    for i in np.flatnonzero(np.isnan(seconds)).tolist():
+        seconds[i] = computation_bound(program, candidates[i].machine, candidates[i].placement)
+    return seconds, exact
+
+
+def _sweep(
+    program: Program, candidates: Sequence[Candidate], tell: Callable[[int], None], workers: int
+) -> npt.NDArray[np.float64]:
+    from clue.kernel import fast  # noqa: PLC0415 - small work does without it
+
+    try:
+        return fast.makespans(program, candidates, tell, workers)
+    except (fast.NoLibraryError, fast.NotCoveredError, MemoryError):
+        # A bound may always be lower.
+        return np.full(len(candidates), np.nan)
+
+
+def _is_bounded_by_messages(machine: Machine) -> bool:
+    """Tell whether nothing makes a replay faster than without contention."""
+    contention = machine.network.contention
+    speeds_up = isinstance(contention, FactorTable) and any(factor < 1 for _, factor in contention.factors)
+    return not machine.changes and not speeds_up
+
+
+def _nothing_else_couples(each: Candidate) -> bool:
+    machine = each.machine
+    return not machine.changes and not machine.network.contention and not disturbed_nodes(machine, each.placement)

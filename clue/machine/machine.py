@@ -165,6 +165,11 @@ class Machine:
     reference_processor: str = ""
 
     @property
+    def epochs(self) -> tuple[Machine, ...]:
+        """The machine as it is at first, and after each change."""
+        return (self, *(changed for _, changed in self.changes))
+
+    @property
     def processors(self) -> int:
         """Number of processors of all nodes."""
         return sum(node.processors for node in self.nodes)

@@ -7,8 +7,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 
 from clue.errors import UsageError
+from clue.kernel import contention_free
 from clue.purchase.executors import PROCESSES, Crew, check_executor
 from clue.purchase.library import Progress, TraceSource, record_all
 from clue.purchase.outcome import Entry, KernelOutcome, Ranking, WorkloadOutcome
@@ -63,7 +65,8 @@ def rank_options(
     candidates = _candidates(scenario)
     scores = Scores(scenario, candidates)
     library = record_all(scenario, candidates, traces, progress)
-    attempts = attempts_on(candidates, scenario, library, progress)
+    sweep = partial(contention_free, engine=engine, workers=workers)
+    attempts = attempts_on(candidates, scenario, library, sweep, progress)
     able = [attempt for attempt in attempts if attempt.cells]
     if top is None:
         top = len(able) if len(candidates) <= ALL_UP_TO else FIRST_OF_MANY

@@ -7,19 +7,24 @@ share far fewer runs. Which of them have to be simulated, :mod:`clue.purchase.se
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
+import numpy as np
+import numpy.typing as npt
+
 from clue.errors import UsageError
-from clue.kernel import Candidate, contention_free, simulate
+from clue.kernel import Candidate, Program, simulate
 from clue.machine import Flows, Machine, Placement
 from clue.purchase.library import Key, Library, Progress, memory_needed
 from clue.purchase.outcome import Summary
 from clue.purchase.scenario import Option, Scenario, Workload
 from clue.purchase.splits import Misfit, Split, allowed_splits
 
-#: A bound that is not the makespan itself may have been added up in another order; it stays below by more than that.
-_ROUNDING = 1e-9
+#: Bounds the makespans of a program on many machines (:func:`clue.kernel.contention_free`).
+Sweep = Callable[
+    [Program, Sequence[Candidate], Callable[[int], None]], tuple[npt.NDArray[np.float64], npt.NDArray[np.bool_]]
+]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -69,7 +74,7 @@ class Run:
 
     def bound(self, seconds: Sequence[float], exact: Sequence[bool]) -> None:
         """Take bounds of each kernel's makespan, and whether they are the makespans themselves."""
-        self.seconds = tuple(s if e else s * (1 - _ROUNDING) for s, e in zip(seconds, exact, strict=True))
+        self.seconds = tuple(seconds)
         self.known = all(exact)
         self._check()
 
@@ -185,7 +190,9 @@ class Attempt:
         return all(cell.settled for cell in self.cells)
 
 
-def attempts_on(options: Sequence[Option], scenario: Scenario, library: Library, progress: Progress) -> list[Attempt]:
+def attempts_on(
+    options: Sequence[Option], scenario: Scenario, library: Library, sweep: Sweep, progress: Progress
+) -> list[Attempt]:
     """Find what there is to run on options, and bound it from below."""
     plan = _Plan(scenario, library)
     attempts = []
@@ -193,23 +200,31 @@ def attempts_on(options: Sequence[Option], scenario: Scenario, library: Library,
         if i % 100 == 0:
             progress("placing the workloads", i, len(options))
         attempts.append(plan.attempt(option, i))
-    _bound(list(plan.runs.values()), library, progress)
+    _bound(list(plan.runs.values()), library, sweep, progress)
     for attempt in attempts:
         for cell in attempt.cells:
             cell.narrow()
     return attempts
 
 
-def _bound(runs: Sequence[Run], library: Library, progress: Progress) -> None:
+def _bound(runs: Sequence[Run], library: Library, sweep: Sweep, progress: Progress) -> None:
     wanted: dict[Key, list[Run]] = {}
     for run in runs:
         for key in dict.fromkeys(run.job.kernels):
             wanted.setdefault(key, []).append(run)
     bounds: dict[Run, dict[Key, tuple[float, bool]]] = {run: {} for run in runs}
-    for i, (key, each) in enumerate(wanted.items()):
-        progress("bounding", i, len(wanted))
+    # Time goes by what a program does on how many machines.
+    work = {key: (library[key].program.ops + 1) * len(each) for key, each in wanted.items()}
+    before, total = 0, sum(work.values())
+    for key, each in wanted.items():
         candidates = [Candidate(run.job.machine, run.job.placement, run.job.instances) for run in each]
-        seconds, exact = contention_free(library[key].program, candidates)
+
+        def tell(done: int, before: int = before, share: float = work[key] / len(each)) -> None:
+            progress("bounding", before + int(done * share), total)
+
+        tell(0)
+        seconds, exact = sweep(library[key].program, candidates, tell)
+        before += work[key]
         for run, bound in zip(each, zip(seconds.tolist(), exact.tolist(), strict=True), strict=True):
             bounds[run][key] = bound
     for run in runs:

@@ -70,7 +70,7 @@ def interrupt_after(count: int, monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_an_interrupted_ranking_keeps_what_is_certain(monkeypatch: pytest.MonkeyPatch) -> None:
     """Of 300 options, 6 simulations settle the first 3: they cannot be overtaken."""
-    monkeypatch.setattr("clue.purchase.runs.contention_free", bounds_of_quality([0.999]))
+    monkeypatch.setattr("clue.purchase.ranking.contention_free", bounds_of_quality([0.999]))
     interrupt_after(6, monkeypatch)
     ranking = rank_options(many(Criterion.MAKESPAN), trace, top=20)
     listed = [entry.option for entry in ranking.entries if entry.position is not None]
@@ -81,7 +81,7 @@ def test_an_interrupted_ranking_keeps_what_is_certain(monkeypatch: pytest.Monkey
 
 def test_points_are_not_certain_before_the_best_are_known(monkeypatch: pytest.MonkeyPatch) -> None:
     """With bounds that say nothing, one simulation settles nothing."""
-    monkeypatch.setattr("clue.purchase.runs.contention_free", bounds_of_quality([0.0]))
+    monkeypatch.setattr("clue.purchase.ranking.contention_free", bounds_of_quality([0.0]))
     interrupt_after(1, monkeypatch)
     ranking = rank_options(many(Criterion.POINTS), trace, top=20)
     assert ranking.interrupted

@@ -142,7 +142,7 @@ def bounds_of_quality(qualities: Sequence[float]) -> object:
     asked = 0
 
     def contention_free(
-        program: Compiled, candidates: Sequence[Candidate]
+        program: Compiled, candidates: Sequence[Candidate], _tell: object, **_: object
     ) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.bool_]]:
         nonlocal asked
         seconds = [simulate(program, c.machine, c.placement, instances=c.instances).makespan for c in candidates]
@@ -177,7 +177,7 @@ def test_the_first_are_those_of_the_whole_ranking_whatever_the_bounds(
     scenario: Scenario, top: int, qualities: list[float], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Names, order and scores, ties included; no later option is better than its bound says."""
-    monkeypatch.setattr("clue.purchase.runs.contention_free", bounds_of_quality(qualities))
+    monkeypatch.setattr("clue.purchase.ranking.contention_free", bounds_of_quality(qualities))
     compare(scenario, top)
 
 
@@ -208,7 +208,7 @@ def test_few_of_many_options_are_simulated(
     criterion: Criterion, quality: float, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Bounds within 10 % rule out most of 300 options, whose times differ by up to 4; exact ones all but the first."""
-    monkeypatch.setattr("clue.purchase.runs.contention_free", bounds_of_quality([quality]))
+    monkeypatch.setattr("clue.purchase.ranking.contention_free", bounds_of_quality([quality]))
     simulations = compare(many(criterion), 5)
     assert simulations == 2 * 5 if quality == 1 else simulations < 300
 

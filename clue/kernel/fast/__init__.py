@@ -14,5 +14,6 @@ as numbers.
 from clue.kernel.fast.engine import replay
 from clue.kernel.fast.library import NoLibraryError
 from clue.kernel.fast.plan import NotCoveredError
+from clue.kernel.fast.sweep import makespans
 
-__all__ = ["NoLibraryError", "NotCoveredError", "replay"]
+__all__ = ["NoLibraryError", "NotCoveredError", "makespans", "replay"]

@@ -5,7 +5,7 @@ namespace {
 
 using namespace clue;
 
-enum Status : int64_t { FINE = 0, NO_MEMORY = 1, STOPPED = 2 };
+enum Status : int64_t { FINE = 0, NO_MEMORY = 1, STOPPED = 2, DEADLOCK = 3 };
 
 template <int NETWORK>
 void replay(const Program& program, const Machine& machine, Outcome& outcome) {
@@ -40,6 +40,49 @@ int64_t clue_replay(const Program* program, const Machine* machine, Outcome* out
         return NO_MEMORY;
     } catch (const Stopped&) {
         return STOPPED;
+    }
+    return FINE;
+}
+
+// Replay on one machine, whatever couples its ranks beside messages left aside, and write the tape; it is to be forgotten later.
+int64_t clue_record(const Program* program, const Machine* machine, Outcome* outcome, Tape** tape) {
+    try {
+        Engine<UNSHARED, false, Recorder> engine(*program, *machine, *outcome);
+        engine.run();
+        const int64_t ranks = program->ranks * machine->instances;
+        if (std::any_of(outcome->blocked, outcome->blocked + ranks, [](int64_t row) { return row != -1; })) return DEADLOCK;
+        *tape = new Tape(engine.recorder().take());
+    } catch (const std::bad_alloc&) {
+        return NO_MEMORY;
+    } catch (const Stopped&) {
+        return STOPPED;
+    }
+    return FINE;
+}
+
+int64_t clue_lanes() { return LANES; }
+
+void clue_forget(Tape* tape) { delete tape; }
+
+// Run a tape for any number of machines.
+int64_t clue_sweep(const Tape* tape, const Program* program, const Machine* const* machines, int64_t count, double* makespan,
+                   uint8_t* agrees, const volatile int64_t* stop) {
+    try {
+        Block block(*tape, *program);
+        for (int64_t first = 0; first < count; first += LANES) {
+            if (*stop) return STOPPED;
+            // The last machine stands in the lanes that are left.
+            const Machine* lanes[LANES];
+            double ends[LANES];
+            uint8_t same[LANES];
+            for (int64_t lane = 0; lane < LANES; ++lane) lanes[lane] = machines[std::min(first + lane, count - 1)];
+            block.run(lanes, ends, same);
+            const int64_t used = std::min<int64_t>(LANES, count - first);
+            std::copy_n(ends, used, makespan + first);
+            std::copy_n(same, used, agrees + first);
+        }
+    } catch (const std::bad_alloc&) {
+        return NO_MEMORY;
     }
     return FINE;
 }

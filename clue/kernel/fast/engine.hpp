@@ -19,6 +19,7 @@
 #include "layout.hpp"
 #include "prepare.hpp"
 #include "sharing.hpp"
+#include "tape.hpp"
 
 namespace clue {
 
@@ -113,13 +114,15 @@ struct Actor {
     bool background = false;
 };
 
-template <int NETWORK, bool SHARED>
+// RECORDER: who writes down what the replay does, if anybody (tape.hpp).
+template <int NETWORK, bool SHARED, class RECORDER = Silent>
 class Engine {
 public:
     using A = Actor;
 
     Engine(const Program& program, const Machine& machine, Outcome& outcome)
-        : p_(program),
+        : tape_(program.ranks * machine.instances),
+          p_(program),
           m_(machine),
           c_(machine.collectives),
           out_(outcome),
@@ -157,6 +160,8 @@ public:
         finish();
     }
 
+    RECORDER& recorder() { return tape_; }
+
 private:
     // -- ranks and time -----------------------------------------------------------------------------------------------
 
@@ -180,6 +185,7 @@ private:
             ready_.pop_back();
             fetch_ahead();
             A& a = actor(id);
+            tape_.select(id);
             if (a.background) run_background(a);
             else run_rank(a);
         }
@@ -238,6 +244,11 @@ private:
 
     double receive_cost(const A& a, int32_t source) const { return m_.receive[link(epoch(a.clock), source, a.number)]; }
 
+    void pay_receive(A& a, int32_t source) {
+        tape_.pay(RECEIVING, source, a.number);
+        spend(a, receive_cost(a, source));
+    }
+
     template <class Table>
     double by_type(const Table* table, const A& a, double time) const {
         return table[epoch(time) * m_.types + a.type];
@@ -261,7 +272,13 @@ private:
         const int64_t l = link(epoch(a.clock), a.number, dest);
         a.launched++;
         if (out_.messages) observe(a.number, dest, size);
-        const bool eager = (m_.bytes[size] <= m_.eager_limit[l] || flags & FLAG_BUFFERED) && !(flags & FLAG_SYNCHRONOUS);
+        const bool small = m_.bytes[size] <= m_.eager_limit[l];
+        const bool eager = (small || flags & FLAG_BUFFERED) && !(flags & FLAG_SYNCHRONOUS);
+        if (RECORDER::RECORDS) {
+            const CostKind kind = flags & (FLAG_BUFFERED | FLAG_SYNCHRONOUS) ? ANY_SIZE : eager ? SMALL : LARGE;
+            if (eager) tape_.send(s, kind, a.number, dest, size);
+            else tape_.ready(s, kind, a.number, dest, size);
+        }
         return eager ? launch_eager(a, s, dest, size, l) : launch_rendezvous(a, s, dest, size, l);
     }
 
@@ -300,10 +317,12 @@ private:
         slot.state |= LAUNCHED | RENDEZVOUS;
         if (met) open_rendezvous(s, posted);
         else wake(slot.waiter);  // a probe
-        return slot.state & SENT && d.sent <= a.clock;
+        // Who is free at once had nothing to pay or to wait for: a tape does both, for machines where that takes time.
+        return !RECORDER::RECORDS && slot.state & SENT && d.sent <= a.clock;
     }
 
     void pay_for_call(A& a, int32_t dest, int32_t size) {
+        tape_.pay(BUSY, a.number, dest, size);
         spend(a, m_.send[link(epoch(a.clock), a.number, dest) * m_.sizes + size]);
     }
 
@@ -332,6 +351,7 @@ private:
         const int64_t l = link(epoch(start), d.source, d.dest);
         const double send = m_.send[l * m_.sizes + d.size], transmission = m_.transmission[l * m_.sizes + d.size];
         double leaves = start;
+        tape_.transfer(s);
         if (NETWORK == UNSHARED || m_.node[d.source] == m_.node[d.dest]) {
             d.busy = send;
             slot.time = (start + send) + transmission;
@@ -367,8 +387,13 @@ private:
     void post(A& a, int32_t s) {
         Slot& slot = this->slot(s);
         slot.state |= POSTED;
-        if (!(slot.state & LAUNCHED)) slot.time = a.clock;
-        else if ((slot.state & (RENDEZVOUS | SENT)) == RENDEZVOUS) open_rendezvous(s, a.clock);
+        if (!(slot.state & LAUNCHED)) {
+            slot.time = a.clock;
+            tape_.post(s);
+        } else if ((slot.state & (RENDEZVOUS | SENT)) == RENDEZVOUS) {
+            tape_.post(s);
+            open_rendezvous(s, a.clock);
+        }
     }
 
     // -- the network between nodes ------------------------------------------------------------------------------------
@@ -590,6 +615,7 @@ private:
     // End a blocking send of a rendezvous.
     void end_send(A& a, int32_t s) {
         const Details& d = details(s);
+        tape_.end_send(s, d.source, d.dest, d.size);
         if (d.sent > a.clock) {
             wait_until(a, d.sent - d.busy);
             spend(a, d.sent - a.clock);
@@ -597,6 +623,7 @@ private:
     }
 
     void end_receive(A& a, int32_t s) {
+        tape_.receive(s, a.number);
         wait_until(a, slot(s).time);
         spend(a, a.cost);
     }
@@ -629,6 +656,7 @@ private:
                         }
                         const int32_t region = p_.rows[a.row].region;
                         const double seconds = cpu * m_.factor[a.type * p_.regions + region];
+                        tape_.scale(cpu, COMPUTATION, a.number, region);
                         a.clock += seconds;
                         a.compute += seconds;
                         out_.by_region[a.number * p_.regions + region] += seconds;
@@ -676,7 +704,7 @@ private:
                     [[fallthrough]];
                 case SEEING:
                     if (!see(a)) return;
-                    spend(a, receive_cost(a, offset(a) + p_.rows[a.row].peer));
+                    pay_receive(a, offset(a) + p_.rows[a.row].peer);
                     next(a);
                     break;
                 case RESERVING:
@@ -688,6 +716,7 @@ private:
                     [[fallthrough]];
                 case SEEING_RESERVED:
                     if (!see(a)) return;
+                    tape_.pay_receive(a.slot, a.number);
                     spend(a, a.cost);
                     details(a.slot).cost = a.cost;
                     hold(a, a.slot, RECEIVE_HELD);
@@ -695,6 +724,7 @@ private:
                     break;
                 case SPAWNED: {
                     const double started = world_start_[world_of(a)];
+                    tape_.await_world(world_of(a));
                     wait_until(a, started);
                     next(a);
                     break;
@@ -729,6 +759,7 @@ private:
             world_waiters_[world].push_back(a.id);
             return false;
         }
+        tape_.begin_world(world, a.number);
         wait_until(a, world_start_[world] + by_type(m_.initialisation, a, world_start_[world]));
         return true;
     }
@@ -747,7 +778,12 @@ private:
                 a.stage = WAITING;
                 return true;
             case OP_POLL:
-                spend(a, p_.rows[i].peer >= 0 ? receive_cost(a, offset(a) + p_.rows[i].peer) : by_type(m_.poll, a, a.clock));
+                if (p_.rows[i].peer >= 0) {
+                    pay_receive(a, offset(a) + p_.rows[i].peer);
+                } else {
+                    tape_.pay(POLLING, a.number);
+                    spend(a, by_type(m_.poll, a, a.clock));
+                }
                 break;
             case OP_PROBE:
                 if (p_.rows[i].peer < 0) break;
@@ -762,7 +798,10 @@ private:
                 a.stage = RESERVING;
                 return true;
             case OP_MRECV: matched_receive(a, i); return true;
-            case OP_PACK: spend(a, static_cast<double>(p_.nbytes[i]) * by_type(m_.packing, a, a.clock)); break;
+            case OP_PACK:
+                tape_.scale(static_cast<double>(p_.nbytes[i]), PACKING, a.number);
+                spend(a, static_cast<double>(p_.nbytes[i]) * by_type(m_.packing, a, a.clock));
+                break;
             case OP_SPAWN: return spawn(a, i);
             default:
                 if (is_collective(op)) {
@@ -808,6 +847,7 @@ private:
             a.stage = RECEIVE_ENDS;
             return;
         }
+        tape_.pay(RECEIVING, offset(a) + p_.rows[i].peer, a.number);
         spend(a, a.cost);
         hold(a, a.slot, RECEIVE_HELD);
         next(a);
@@ -820,10 +860,14 @@ private:
         Slot& slot = this->slot(s);
         if ((slot.state & (RENDEZVOUS | SENT)) == RENDEZVOUS) {
             // The data of a rendezvous start once the receive has come.
-            if (!(slot.state & POSTED)) open_rendezvous(s, a.clock);
+            if (!(slot.state & POSTED)) {
+                tape_.post(s);
+                open_rendezvous(s, a.clock);
+            }
         }
         slot.state |= POSTED;
         if (p_.rows[i].flags & FLAG_NONBLOCKING) {
+            tape_.pay_receive(s, a.number);
             spend(a, a.cost);
             return next(a);
         }
@@ -836,10 +880,12 @@ private:
     bool see(A& a) {
         Slot& slot = this->slot(a.slot);
         if (slot.state & RENDEZVOUS) {
+            tape_.see(a.slot, a.number);
             wait_until(a, envelope(a.slot));
             return true;
         }
         if (!(slot.state & ARRIVED)) return block(a, slot.waiter);
+        tape_.look(a.slot);
         wait_until(a, slot.time);
         return true;
     }
@@ -860,7 +906,9 @@ private:
             return true;
         }
         if (a.rank == p_.rows[i].peer) {
+            tape_.pay(SPAWNING, a.number);
             spend(a, by_type(m_.spawn, a, a.clock));
+            tape_.open_world(world);
             world_start_[world] = a.clock;
             for (int32_t id : world_waiters_[world]) ready_.push_back(id);
             world_waiters_[world].clear();
@@ -919,15 +967,18 @@ private:
                 case DONE_HELD: break;
                 case SEND_HELD:
                     if (!until_sent(a, what)) return false;
+                    tape_.await_sent(what);
                     wait_until(a, details(what).sent);
                     break;
                 case RECEIVE_HELD:
                     if (!until_arrived(a, what)) return false;
+                    tape_.await(what);
                     wait_until(a, slot(what).time);
                     break;
                 default:
                     A& background = actor(what);
                     if (background.stage != DONE) return block(a, background.waiter);
+                    tape_.join(what);
                     wait_until(a, background.clock);
                     free_backgrounds_.push_back(what);
             }
@@ -954,6 +1005,7 @@ private:
         b.job = a.job;
         b.clock = a.clock;
         b.place = ++a.backgrounds;
+        tape_.fork(id);
         begin_rounds(b, i);
         if (p_.rows[i].request != NO_REQUEST) holder(a, p_.rows[i].request) = (id + 1) << 2 | BACKGROUND_HELD;
         ready_.push_back(id);
@@ -1004,6 +1056,7 @@ private:
             free.pop_back();
             std::fill_n(pool_.begin() + (instance_base_[instance] - own_slots_), n, Slot{});
             std::fill_n(pool_details_.begin() + (instance_base_[instance] - own_slots_), n, Details{});
+            tape_.forget(instance_base_[instance], n);
         }
     }
 
@@ -1046,8 +1099,10 @@ private:
                         break;
                     }
                     for (int64_t at = c_.first_receive[r]; at < c_.first_receive[r + 1]; ++at) {
-                        const double cost = receive_cost(a, member(a, c_.receive_peer[at]));
+                        const int32_t source = member(a, c_.receive_peer[at]);
+                        const double cost = receive_cost(a, source);
                         post(a, a.base + c_.receive_slot[at]);
+                        tape_.pay(RECEIVING, source, a.number);
                         spend(a, cost);
                     }
                     a.index = c_.first_send[r];
@@ -1089,6 +1144,7 @@ private:
                 default:  // ROUND_REDUCES
                     if (c_.reduced[r]) {
                         if (a.reduction == 0.0) a.reduction = by_type(m_.reduction, a, a.clock);
+                        tape_.scale(static_cast<double>(c_.reduced[r]), REDUCTION, a.number);
                         spend(a, static_cast<double>(c_.reduced[r]) * a.reduction);
                     }
                     a.round++;
@@ -1105,11 +1161,13 @@ private:
             if (a.index < receives) {
                 const int32_t s = a.base + c_.receive_slot[c_.first_receive[r] + a.index];
                 if (!until_arrived(a, s)) return false;
+                tape_.await(s);
                 wait_until(a, slot(s).time);
             } else {
                 const int32_t s = a.base + c_.send_slot[c_.first_send[r] + a.index - receives];
                 if (!(slot(s).state & RENDEZVOUS)) continue;
                 if (!until_sent(a, s)) return false;
+                tape_.await_sent(s);
                 wait_until(a, details(s).sent);
             }
         }
@@ -1132,6 +1190,7 @@ private:
             }
     }
 
+    RECORDER tape_;
     const Program& p_;
     const Machine& m_;
     const Collectives& c_;

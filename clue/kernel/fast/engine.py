@@ -5,6 +5,7 @@ from __future__ import annotations
 import ctypes
 import math
 import threading
+from collections.abc import Callable
 from dataclasses import dataclass
 from itertools import pairwise
 
@@ -24,7 +25,7 @@ from clue.kernel.wildcards import count_wildcards
 from clue.machine import Machine, Placement
 from clue.trace import Flag, Op
 
-_STATUS_NO_MEMORY = 1
+STATUS_NO_MEMORY, STATUS_DEADLOCK = 1, 3
 #: What ``Figures.blocked`` says of a rank that is not stuck at a row.
 _ENDED, _NEVER_BEGUN = -1, -2
 #: A program of fewer ops is over before anybody can press a key.
@@ -69,7 +70,9 @@ def replay(program: Program, machine: Machine, placement: Placement, instances: 
     """
     plan = plan_of(program)
     wild, rows = _received_rows(program)
-    figures = _figures(plan, tables_of(plan, machine, placement, instances), rows, seen)
+    figures, status = replayed(plan, tables_of(plan, machine, placement, instances), rows, seen, load().clue_replay)
+    if status == STATUS_NO_MEMORY:
+        raise MemoryError("the fast engine has too little memory for this program")
     if (figures.blocked != _ENDED).any():
         raise DeadlockError(
             [_blocked(program, figures, int(rank)) for rank in np.flatnonzero(figures.blocked != _ENDED)]
@@ -133,17 +136,17 @@ def _serial(program: Program, rank: int, at: int) -> int:
     return int((same & ((ops.op[before] == Op.NEIGHBOR) == (ops.op[at] == Op.NEIGHBOR))).sum())
 
 
-def _figures(plan: Plan, machine: MachineLayout, wanted: npt.NDArray[np.int64], seen: Observation) -> Figures:
-    """Replay a program on a tabulated machine.
+def replayed(
+    plan: Plan, machine: MachineLayout, wanted: npt.NDArray[np.int64], seen: Observation, function: Callable[..., int]
+) -> tuple[Figures, int]:
+    """Replay a program on a tabulated machine; returns its figures and how it went, 0 meaning well.
 
     Args:
         plan: The program.
         machine: The machine, with ranks placed.
         wanted: Rows of receives and probes whose message's visibility is wanted.
         seen: Takes what is collected on the way.
-
-    Raises:
-        MemoryError: If there is too little memory.
+        function: Takes program, machine and outcome, and replays.
     """
     ranks = plan.program.ranks * machine.instances
     figures = Figures(
@@ -165,22 +168,26 @@ def _figures(plan: Plan, machine: MachineLayout, wanted: npt.NDArray[np.int64], 
         seen_count=len(wanted),
         stop=stop,
     )
-    status = _call(plan, machine, outcome, stop)
-    if status == _STATUS_NO_MEMORY:
-        raise MemoryError("the fast engine has too little memory for this program")
+    given = [ctypes.byref(each) for each in (plan.layout, machine, outcome)]
+    status = _call(lambda: function(*given), plan.program.ops, stop)
     seen.most_simultaneous = outcome.most_simultaneous
-    return figures
+    return figures, status
 
 
-def _call(plan: Plan, machine: MachineLayout, outcome: OutcomeLayout, stop: npt.NDArray[np.int64]) -> int:
-    """Let the engine run beside this thread, which goes on hearing Ctrl-C."""
+def _call(function: Callable[[], int], ops: int, stop: npt.NDArray[np.int64]) -> int:
+    """Let the library work beside this thread, which goes on hearing Ctrl-C.
+
+    Args:
+        function: What it does.
+        ops: About so many ops are replayed.
+        stop: Tells the library to give up.
+    """
     status: list[int] = []
-    function = load().clue_replay
 
     def run() -> None:
-        status.append(function(ctypes.byref(plan.layout), ctypes.byref(machine), ctypes.byref(outcome)))
+        status.append(function())
 
-    if plan.program.ops < _OPS_WORTH_A_THREAD or threading.current_thread() is not threading.main_thread():
+    if ops < _OPS_WORTH_A_THREAD or threading.current_thread() is not threading.main_thread():
         run()
         return status[0]
     thread = threading.Thread(target=run)

@@ -62,8 +62,9 @@ def load() -> ctypes.CDLL:
     except OSError as error:
         raise NoLibraryError(f"{path}: library must load, got {error}") from None
     _check_layout(library)
-    for name in ("clue_prepare", "clue_replay"):
+    for name in ("clue_prepare", "clue_replay", "clue_record", "clue_lanes", "clue_sweep"):
         getattr(library, name).restype = ctypes.c_int64
+    library.clue_forget.restype = None
     return library
 
 
@@ -133,7 +134,8 @@ def _run(compiler: list[str], target: str) -> None:
             raise NoLibraryError(f"{compiler[0]}: compiler must run, got {error.strerror or error}") from None
         if done.returncode == 0:
             return
-        fault = done.stderr.strip().splitlines()[0] if done.stderr.strip() else f"status {done.returncode}"
+        said = done.stderr.strip().splitlines() or [f"status {done.returncode}"]
+        fault = next((line for line in said if "error" in line), said[0])
     raise NoLibraryError(f"{compiler[0]}: engine must compile, got {fault}")
 
 

@@ -12,9 +12,11 @@ import numpy as np
 import numpy.typing as npt
 
 from clue.collectives import Collective, Schedule, lower_all, neighbor
+from clue.kernel.costs import algorithm_of
 from clue.kernel.fast.layout import ROW, CollectivesLayout, ProgramLayout
 from clue.kernel.fast.library import load
 from clue.kernel.program import Program
+from clue.machine import Network
 from clue.trace import Op
 
 _Ints = npt.NDArray[np.int32]
@@ -138,22 +140,29 @@ class Plan:
         """Sizes of messages that occur, in bytes; grows as collectives are lowered."""
         return self._bytes
 
-    def collectives(self, algorithm: Callable[[Collective], str]) -> CollectivesLayout:
-        """Lower all collectives with the algorithms that a machine takes."""
-        numbers = tuple(self._template(each, algorithm) for each in self._distinct)
+    def choices(self, network: Network) -> tuple[int, ...]:
+        """Lower all collectives with the algorithms that a network takes; returns the templates' numbers."""
+        return tuple(self._template(each, network) for each in self._distinct)
+
+    def collectives(self, numbers: tuple[int, ...]) -> CollectivesLayout:
+        """Lay out the collectives, each by the template of that number."""
         if numbers not in self._laid_out:
             self._laid_out = {numbers: self._lay_out(numbers)}
         return self._laid_out[numbers]
 
-    def pairs(self, algorithm: Callable[[Collective], str]) -> _Longs:
-        """Return the (sender, receiver) ranks that exchange messages, shape (n, 2), with what collectives add."""
+    def pairs(self, numbers: tuple[int, ...]) -> _Longs:
+        """Return the (sender, receiver) ranks that exchange messages, shape (n, 2), with what collectives add.
+
+        Args:
+            numbers: Template of each collective.
+        """
         columns, program = self.program.columns, self.program
         rows = np.flatnonzero(np.isin(columns.op, [Op.SEND, Op.ISEND]) & (program.peers >= 0))
         senders = np.searchsorted(program.offsets, rows, side="right") - 1
         found = [np.unique(senders * program.ranks + program.peers[rows])]
         for comm, which in dict.fromkeys(zip(self._homes, self._which.tolist(), strict=True)):
             group = np.array(program.groups[comm], np.int64)
-            ranks = group[self._built[self._template(self._distinct[which], algorithm)].pairs]
+            ranks = group[self._built[numbers[which]].pairs]
             found.append(ranks[:, 0] * program.ranks + ranks[:, 1])
         channels = np.unique(np.concatenate(found))
         return np.stack([channels // program.ranks, channels % program.ranks], 1)
@@ -176,12 +185,13 @@ class Plan:
                 distinct.append(each)
         return distinct, np.array([place[id(each)] for each in chain.from_iterable(queues)], np.int64), homes
 
-    def _template(self, each: Collective | tuple[tuple[int, ...], ...], algorithm: Callable[[Collective], str]) -> int:
-        key = (each, algorithm(each)) if isinstance(each, Collective) else each
+    def _template(self, each: _Call, network: Network) -> int:
+        algorithm = algorithm_of(network, each) if isinstance(each, Collective) else ""
+        key = (each, algorithm)
         number = self._templates.get(key)
         if number is None:
             if isinstance(each, Collective):
-                schedules = lower_all(each, algorithm(each))
+                schedules = lower_all(each, algorithm)
             else:
                 schedules = [neighbor(entries) for entries in each]
             number = self._templates[key] = len(self._built)

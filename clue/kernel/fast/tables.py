@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Sequence
 
 import numpy as np
@@ -27,40 +28,60 @@ def tables_of(plan: Plan, machine: Machine, placement: Placement, instances: int
         placement: Node of each rank of all instances.
         instances: Copies of the program.
     """
+    choices = plan.choices(machine.network)
+    layout = uncoupled_tables_of(plan, choices, machine, placement, instances)
+    costs = Costs(machine, placement, plan.program.regions, plan.program.host_speeds)
+    epochs = machine.epochs
+    shared = disturbed_nodes(machine, placement)
+    layout.network = _network(epochs)
+    layout.any_shared = len(shared)
+    layout.give("shared", np.isin(np.arange(len(machine.nodes)), shared).astype(np.uint8))
+    if shared:
+        types = [each for state in epochs for each in state.node_types().values()]
+        _give_rates(layout, costs, types, max(Counter(placement.nodes).values()))
+    _give_contention(layout, epochs)
+    if isinstance(machine.network.contention, Flows):
+        _give_routes(layout, machine, placement, plan.pairs(choices))
+    return layout
+
+
+def uncoupled_tables_of(
+    plan: Plan, choices: tuple[int, ...], machine: Machine, placement: Placement, instances: int
+) -> MachineLayout:
+    """Tabulate a machine on which nothing but messages couples the ranks: without contention and sharing of processors.
+
+    Args:
+        plan: The program.
+        choices: Templates of its collectives.
+        machine: Where it runs.
+        placement: Node of each rank of all instances.
+        instances: Copies of the program.
+    """
     program = plan.program
     costs = Costs(machine, placement, program.regions, program.host_speeds)
-    collectives = plan.collectives(costs.algorithm)
-    epochs = [machine, *(changed for _, changed in machine.changes)]
-    names = list(machine.node_types())
-    number = {name: i for i, name in enumerate(names)}
+    collectives = plan.collectives(choices)
+    epochs = machine.epochs
+    types = machine.node_types()
+    number = {name: i for i, name in enumerate(types)}
     node_type = np.array([number[node.name] for node in machine.nodes], np.int32)
     node = np.array(placement.nodes, np.int32)
-    shared = disturbed_nodes(machine, placement)
     layout = MachineLayout(
         instances=instances,
         nodes=len(machine.nodes),
-        types=len(names),
+        types=len(types),
         epochs=len(epochs),
         sizes=len(plan.sizes),
-        network=_network(epochs),
-        any_shared=len(shared),
         node=node,
-        type=np.ascontiguousarray(node_type[node]),
+        type=node_type[node],
         node_type=node_type,
-        shared=np.isin(np.arange(len(machine.nodes)), list(shared)).astype(np.uint8),
         bytes=np.array(plan.sizes, np.int64),
         changes=np.array(costs.change_times, np.float64),
-        factor=np.array([costs.factors(machine.node_types()[name]) for name in names], np.float64),
+        factor=np.array([costs.factors(each) for each in types.values()], np.float64),
     )
     layout.collectives = collectives
     layout.kept += collectives.kept
-    _give_links(layout, epochs, names, plan.sizes)
-    _give_types(layout, epochs, names)
-    if shared:
-        types = [machine.node_types()[name] for machine in epochs for name in names]
-        _give_rates(layout, costs, types, int(np.bincount(node).max()))
-    _give_contention(layout, epochs)
-    _give_routes(layout, plan, costs, instances)
+    _give_links(layout, epochs, list(types), plan.sizes)
+    _give_types(layout, epochs, list(types))
     return layout
 
 
@@ -146,12 +167,10 @@ def _give_contention(layout: MachineLayout, epochs: Sequence[Machine]) -> None:
     layout.give("contention", np.array(factors, np.float64))
 
 
-def _give_routes(layout: MachineLayout, plan: Plan, costs: Costs, instances: int) -> None:
-    contention, nodes = costs.machine.network.contention, len(costs.machine.nodes)
-    if not isinstance(contention, Flows):
-        return
-    ranks = plan.pairs(costs.algorithm)
-    placed = np.array(costs.placement.nodes, np.int64).reshape(instances, -1)
+def _give_routes(layout: MachineLayout, machine: Machine, placement: Placement, ranks: npt.NDArray[np.int64]) -> None:
+    contention, nodes = machine.network.contention, len(machine.nodes)
+    assert isinstance(contention, Flows)
+    placed = np.array(placement.nodes, np.int64).reshape(layout.instances, -1)
     pairs = np.unique((placed[:, ranks[:, 0]] * nodes + placed[:, ranks[:, 1]]).ravel())
     pairs = pairs[pairs // nodes != pairs % nodes]
     routes = contention.topology.routes(nodes, pairs // nodes, pairs % nodes)

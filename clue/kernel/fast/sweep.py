@@ -1,0 +1,174 @@
+"""Many machines at once by the compiled engine: one replay writes a tape, which runs for all that would do the same."""
+
+from __future__ import annotations
+
+import ctypes
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from itertools import pairwise
+from types import TracebackType
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+
+from clue.kernel.fast.engine import STATUS_DEADLOCK, STATUS_NO_MEMORY, replayed
+from clue.kernel.fast.layout import MachineLayout
+from clue.kernel.fast.library import load
+from clue.kernel.fast.plan import Plan, plan_of
+from clue.kernel.fast.tables import uncoupled_tables_of
+from clue.kernel.observation import Observation
+from clue.kernel.program import Program
+
+if TYPE_CHECKING:
+    from clue.kernel.sweep import Candidate
+
+_NOTHING_WANTED = np.zeros(0, np.int64)
+#: Machines whose tables are made and kept at once; after each such part progress is told, and Ctrl-C heard.
+_PART = 256
+
+
+class DeadlockedError(Exception):
+    """The program deadlocks on a machine."""
+
+
+class Tape:
+    """The arithmetic of one replay, to be run for other machines; forgotten when its block ends.
+
+    Args:
+        plan: The program.
+        machine: The machine that is replayed for it.
+
+    Raises:
+        DeadlockedError: If the program deadlocks there.
+        MemoryError: If there is too little memory.
+    """
+
+    def __init__(self, plan: Plan, machine: MachineLayout) -> None:
+        self._plan = plan
+        self._handle = ctypes.c_void_p()
+        library = load()
+
+        def record(*given: Any) -> int:
+            status: int = library.clue_record(*given, ctypes.byref(self._handle))
+            return status
+
+        _, status = replayed(plan, machine, _NOTHING_WANTED, Observation(), record)
+        if status == STATUS_NO_MEMORY:
+            raise MemoryError("the fast engine has too little memory for a tape")
+        if status == STATUS_DEADLOCK:
+            raise DeadlockedError
+
+    def __enter__(self) -> Tape:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        load().clue_forget(self._handle)
+
+    def run(
+        self, machines: Sequence[MachineLayout], workers: int
+    ) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.bool_]]:
+        """Return the makespan on each machine, and whether it is that of a replay: whether the machine does the same.
+
+        Args:
+            machines: Where.
+            workers: Number of threads.
+
+        Raises:
+            MemoryError: If there is too little memory.
+        """
+        makespans, agrees = np.empty(len(machines)), np.empty(len(machines), np.uint8)
+        addresses = np.array([ctypes.addressof(each) for each in machines], np.uintp)
+        stop = np.zeros(1, np.int64)
+
+        def sweep(first: int, after: int) -> int:
+            arrays = [array[first:after] for array in (addresses, makespans, agrees)]
+            where, *pointers = [ctypes.c_void_p(each.ctypes.data) for each in (*arrays, stop)]
+            count = ctypes.c_int64(after - first)
+            program = ctypes.byref(self._plan.layout)
+            status: int = load().clue_sweep(self._handle, program, where, count, *pointers)
+            return status
+
+        bounds = self._shared_out(len(machines), workers)
+        with ThreadPoolExecutor(workers) as pool:
+            parts = [pool.submit(sweep, *each) for each in pairwise(bounds)]
+            try:
+                statuses = [part.result() for part in parts]
+            except BaseException:
+                stop[0] = 1
+                raise
+        if STATUS_NO_MEMORY in statuses:
+            raise MemoryError("the fast engine has too little memory to run a tape")
+        return makespans, agrees.astype(bool)
+
+    @staticmethod
+    def _shared_out(machines: int, workers: int) -> list[int]:
+        """Return where each worker's machines begin, and where the last one's end; blocks stay whole."""
+        lanes = load().clue_lanes()
+        blocks = -(-machines // lanes)
+        share = -(-blocks // workers) * lanes
+        return [*range(0, machines, share), machines]
+
+
+def makespans(
+    program: Program, candidates: Sequence[Candidate], tell: Callable[[int], None], workers: int = 1
+) -> npt.NDArray[np.float64]:
+    """Return the makespan on each candidate if nothing but messages coupled the ranks, shape (candidates,), seconds.
+
+    Args:
+        program: What runs.
+        candidates: Where; none of them may change over time.
+        tell: Is told how many are done.
+        workers: Number of threads.
+
+    Returns:
+        Seconds; NaN where the program deadlocks.
+
+    Raises:
+        NotCoveredError: If the fast engine cannot replay the program.
+        NoLibraryError: If there is no compiled engine.
+        MemoryError: If there is too little memory.
+    """
+    plan = plan_of(program)
+    found = np.full(len(candidates), np.nan)
+    done = 0
+    for (choices, _), group in _alike(plan, candidates).items():
+        for first in range(0, len(group), _PART):
+            part = group[first : first + _PART]
+            found[part] = _sweep(plan, choices, [candidates[i] for i in part], workers)
+            done += len(part)
+            tell(done)
+    return found
+
+
+def _alike(plan: Plan, candidates: Sequence[Candidate]) -> dict[tuple[tuple[int, ...], int], list[int]]:
+    """Group candidates by how they carry out collectives and how many instances they run."""
+    groups: dict[tuple[tuple[int, ...], int], list[int]] = {}
+    known: dict[int, tuple[int, ...]] = {}
+    for i, each in enumerate(candidates):
+        network = each.machine.network
+        if id(network) not in known:
+            known[id(network)] = plan.choices(network)
+        groups.setdefault((known[id(network)], each.instances), []).append(i)
+    return groups
+
+
+def _sweep(
+    plan: Plan, choices: tuple[int, ...], candidates: Sequence[Candidate], workers: int
+) -> npt.NDArray[np.float64]:
+    """Return the makespans of candidates that differ at most in which messages are eager."""
+    tables = [uncoupled_tables_of(plan, choices, each.machine, each.placement, each.instances) for each in candidates]
+    found = np.full(len(tables), np.nan)
+    left = np.arange(len(tables))
+    while len(left):
+        try:
+            with Tape(plan, tables[left[0]]) as tape:
+                seconds, agrees = tape.run([tables[i] for i in left], workers)
+        except DeadlockedError:
+            left = left[1:]
+            continue
+        found[left[agrees]] = seconds[agrees]
+        left = left[~agrees]
+    return found

@@ -1,0 +1,471 @@
+// Many machines at once. Where messages alone couple the ranks, what a replay does next never depends on a time, only on which
+// messages are eager and how collectives are carried out. So one replay can write down its arithmetic, the tape: a list of
+// additions and maxima, which is then run for many machines, each in a lane of the processor's vectors.
+//
+//   Recorder   writes the tape while the engine replays one machine
+//   Block      runs it for as many machines as there are lanes
+//
+// The numbers of a lane are added in the order in which a replay of its machine would add them: they agree to the last bit.
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <cstdint>
+#include <cstdlib>
+#include <map>
+#include <memory>
+#include <new>
+#include <utility>
+#include <vector>
+
+#include "layout.hpp"
+#include "prepare.hpp"
+
+namespace clue {
+
+// What a step costs; a cost is a kind and three numbers (ranks among all instances).
+enum CostKind : int32_t {
+    // of a rank
+    COMPUTATION,     // rank, region: seconds per recorded second
+    PACKING,         // rank: per byte
+    REDUCTION,       // rank: per byte
+    SPAWNING,        // rank
+    INITIALISATION,  // rank
+    POLLING,         // rank: of a call that names no partner
+    // of a pair
+    RECEIVING,       // source, dest
+    ENVELOPE,        // source, dest
+    BUSY,            // source, dest, size: of the sender
+    ANY_SIZE,        // source, dest, size: [3] of the sender, further until arrival, of the answer; eager or not for its mode
+    SMALL,           // the same, of a message that is eager for its size
+    LARGE            // the same, of one that is a rendezvous for its size
+};
+
+// `c` is the clock of the rank that has its turn; r[i] a register. Costs are c's kind, without their names.
+enum Code : int32_t {
+    NOTHING,
+    SELECT,    // c is r[a] from now on
+    PAY,       // c += cost
+    SCALE,     // c += scale * cost
+    SEND,      // r[a] = (c + send) + transmission; c += send
+    KEEP,      // r[a] = c
+    AWAIT,     // c = max(c, r[a])
+    SEE,       // c = max(c, r[a] + cost)
+    MEET,      // start = max(r[a], r[b]) + answer; r[a] = (start + send) + transmission; r[b] = start + send
+    END_SEND   // as a blocking send ends: at r[a], the last `cost` of which is spent
+};
+
+struct Step {
+    int32_t code;
+    int32_t a;  // a register; of SCALE the cost
+    union {
+        double scale;
+        struct {
+            int32_t b, cost;
+        };
+    };
+};
+
+struct Cost {
+    int32_t kind, x, y, z;
+};
+
+struct Tape {
+    std::vector<Step> steps;
+    std::vector<Cost> costs;
+    int64_t ranks = 0;  // of all instances; their clocks are the first registers
+    int64_t registers = 0;
+};
+
+// An engine whose replays nobody writes down.
+struct Silent {
+    static constexpr bool RECORDS = false;
+    explicit Silent(int64_t) {}
+    void select(int32_t) {}
+    void pay(CostKind, int32_t, int32_t = 0, int32_t = 0) {}
+    void scale(double, CostKind, int32_t, int32_t = 0) {}
+    void forget(int64_t, int64_t) {}
+    void send(int64_t, CostKind, int32_t, int32_t, int32_t) {}
+    void ready(int64_t, CostKind, int32_t, int32_t, int32_t) {}
+    void post(int64_t) {}
+    void transfer(int64_t) {}
+    void await(int64_t) {}
+    void look(int64_t) {}
+    void see(int64_t, int32_t) {}
+    void receive(int64_t, int32_t) {}
+    void pay_receive(int64_t, int32_t) {}
+    void await_sent(int64_t) {}
+    void end_send(int64_t, int32_t, int32_t, int32_t) {}
+    void fork(int32_t) {}
+    void join(int32_t) {}
+    void open_world(int64_t) {}
+    void await_world(int64_t) {}
+    void begin_world(int64_t, int32_t) {}
+};
+
+// Writes down what a replay does. Registers are taken when a time comes up and given back when nobody can ask for it again.
+class Recorder {
+public:
+    static constexpr bool RECORDS = true;
+
+    explicit Recorder(int64_t ranks) {
+        tape_.ranks = tape_.registers = ranks;
+        clocks_.resize(static_cast<size_t>(ranks));
+        for (int64_t i = 0; i < ranks; ++i) clocks_[i] = static_cast<int32_t>(i);
+    }
+
+    // The tape, without what turned out not to be needed.
+    Tape take() {
+        std::vector<Step>& steps = tape_.steps;
+        steps.erase(std::remove_if(steps.begin(), steps.end(), [](const Step& s) { return s.code == NOTHING; }), steps.end());
+        return std::move(tape_);
+    }
+
+    void select(int32_t actor) {
+        if (clocks_[actor] == selected_) return;
+        selected_ = clocks_[actor];
+        if (!tape_.steps.empty() && tape_.steps.back().code == SELECT) tape_.steps.back().a = selected_;
+        else write(SELECT, selected_);
+    }
+
+    void pay(CostKind kind, int32_t x, int32_t y = 0, int32_t z = 0) { write(PAY, 0, 0, cost(kind, x, y, z)); }
+
+    void scale(double by, CostKind kind, int32_t x, int32_t y = 0) {
+        Step step{SCALE, cost(kind, x, y, 0), {}};
+        step.scale = by;
+        tape_.steps.push_back(step);
+    }
+
+    // Messages from here on are new ones.
+    void forget(int64_t first, int64_t count) {
+        for (int64_t s = first; s < first + count && s < static_cast<int64_t>(messages_.size()); ++s) messages_[s] = {};
+    }
+
+    void send(int64_t s, CostKind kind, int32_t source, int32_t dest, int32_t size) {
+        Message& m = message(s);
+        m.source = source;
+        if (m.time < 0) m.time = new_register();
+        else tape_.steps[m.posting].code = NOTHING;  // an eager message does not care when its receive was posted
+        write(SEND, m.time, 0, cost(kind, source, dest, size));
+    }
+
+    void ready(int64_t s, CostKind kind, int32_t source, int32_t dest, int32_t size) {
+        Message& m = message(s);
+        m.source = source;
+        // Listed even if the message is only ever looked at: that it is a rendezvous has been seen.
+        m.cost = cost(kind, source, dest, size);
+        write(KEEP, m.sender = new_register());
+    }
+
+    void post(int64_t s) {
+        Message& m = message(s);
+        m.posting = static_cast<int64_t>(tape_.steps.size());
+        write(KEEP, m.time = new_register());
+    }
+
+    void transfer(int64_t s) {
+        const Message& m = message(s);
+        write(MEET, m.time, m.sender, m.cost);
+    }
+
+    void await(int64_t s) {
+        look(s);
+        release(message(s).time);
+    }
+
+    void look(int64_t s) { write(AWAIT, message(s).time); }
+    void see(int64_t s, int32_t dest) { write(SEE, message(s).sender, 0, cost(ENVELOPE, message(s).source, dest, 0)); }
+
+    void receive(int64_t s, int32_t dest) {
+        await(s);
+        pay_receive(s, dest);
+    }
+
+    void pay_receive(int64_t s, int32_t dest) { pay(RECEIVING, message(s).source, dest); }
+
+    void await_sent(int64_t s) {
+        write(AWAIT, message(s).sender);
+        release(message(s).sender);
+    }
+
+    void end_send(int64_t s, int32_t source, int32_t dest, int32_t size) {
+        write(END_SEND, message(s).sender, 0, cost(BUSY, source, dest, size));
+        release(message(s).sender);
+    }
+
+    void fork(int32_t actor) {
+        if (actor >= static_cast<int32_t>(clocks_.size())) clocks_.resize(static_cast<size_t>(actor) + 1);
+        write(KEEP, clocks_[actor] = new_register());
+    }
+
+    void join(int32_t actor) {
+        write(AWAIT, clocks_[actor]);
+        release(clocks_[actor]);
+    }
+
+    void open_world(int64_t world) {
+        if (world >= static_cast<int64_t>(worlds_.size())) worlds_.resize(static_cast<size_t>(world) + 1, -1);
+        write(KEEP, worlds_[world] = new_register());
+    }
+
+    void await_world(int64_t world) { write(AWAIT, worlds_[world]); }
+    void begin_world(int64_t world, int32_t rank) { write(SEE, worlds_[world], 0, cost(INITIALISATION, rank, 0, 0)); }
+
+private:
+    struct Message {
+        int32_t time = -1;    // register: when its receive was posted, later its arrival
+        int32_t sender = -1;  // register: when a rendezvous was ready, later when its sender is free
+        int32_t source = -1;
+        int32_t cost = -1;    // of a rendezvous
+        int64_t posting = 0;  // step
+    };
+
+    Message& message(int64_t s) {
+        if (s >= static_cast<int64_t>(messages_.size())) messages_.resize(std::max<size_t>(s + 1, messages_.size() * 2));
+        return messages_[s];
+    }
+
+    void write(Code code, int32_t a, int32_t b = 0, int32_t cost = 0) {
+        Step step{code, a, {}};
+        step.b = b;
+        step.cost = cost;
+        tape_.steps.push_back(step);
+    }
+
+    int32_t cost(CostKind kind, int32_t x, int32_t y, int32_t z) {
+        const int32_t number = numbers_.of({kind, x, y, z});
+        if (number == static_cast<int32_t>(tape_.costs.size())) tape_.costs.push_back({kind, x, y, z});
+        return number;
+    }
+
+    int32_t new_register() {
+        if (free_.empty()) return static_cast<int32_t>(tape_.registers++);
+        const int32_t last = free_.back();
+        free_.pop_back();
+        return last;
+    }
+
+    void release(int32_t& which) {
+        free_.push_back(which);
+        which = -1;
+    }
+
+    Tape tape_;
+    Numbering numbers_;
+    std::vector<Message> messages_;
+    std::vector<int32_t> clocks_;  // register of each actor's clock
+    std::vector<int32_t> worlds_;
+    std::vector<int32_t> free_;
+    int32_t selected_ = -1;
+};
+
+// The widest vectors there are; a time of four of them fits in registers, with room for what is added to it.
+#if defined(__AVX512F__)
+constexpr int WIDTH = 8;
+#elif defined(__AVX__)
+constexpr int WIDTH = 4;
+#else
+constexpr int WIDTH = 2;
+#endif
+constexpr int LANES = 4 * WIDTH;
+typedef double Vector __attribute__((vector_size(WIDTH * sizeof(double))));
+
+struct Times {
+    Vector v0, v1, v2, v3;
+
+    static Times load(const double* from) {
+        const Vector* p = reinterpret_cast<const Vector*>(from);
+        return {p[0], p[1], p[2], p[3]};
+    }
+    void store(double* to) const {
+        Vector* p = reinterpret_cast<Vector*>(to);
+        p[0] = v0, p[1] = v1, p[2] = v2, p[3] = v3;
+    }
+};
+
+inline Times operator+(const Times& a, const Times& b) { return {a.v0 + b.v0, a.v1 + b.v1, a.v2 + b.v2, a.v3 + b.v3}; }
+inline Times operator-(const Times& a, const Times& b) { return {a.v0 - b.v0, a.v1 - b.v1, a.v2 - b.v2, a.v3 - b.v3}; }
+inline Times operator*(double s, const Times& a) { return {s * a.v0, s * a.v1, s * a.v2, s * a.v3}; }
+// `yes` where a > b, else `no`.
+inline Times where_greater(const Times& a, const Times& b, const Times& yes, const Times& no) {
+    return {a.v0 > b.v0 ? yes.v0 : no.v0, a.v1 > b.v1 ? yes.v1 : no.v1, a.v2 > b.v2 ? yes.v2 : no.v2, a.v3 > b.v3 ? yes.v3 : no.v3};
+}
+inline Times later(const Times& a, const Times& b) { return where_greater(a, b, a, b); }
+
+// Memory that vectors may be loaded from.
+class Aligned {
+public:
+    explicit Aligned(size_t n) : data_(static_cast<double*>(std::aligned_alloc(64, (n * sizeof(double) + 63) / 64 * 64))) {
+        if (!data_) throw std::bad_alloc();
+    }
+    ~Aligned() { std::free(data_); }
+    Aligned(const Aligned&) = delete;
+    Aligned& operator=(const Aligned&) = delete;
+    double* at(size_t i) { return data_ + i * LANES; }
+
+private:
+    double* data_;
+};
+
+// A tape run for as many machines as there are lanes. Costs that are equal on all of them share a row.
+class Block {
+public:
+    Block(const Tape& tape, const Program& program)
+        : tape_(tape), regions_(program.regions), registers_(static_cast<size_t>(tape.registers) * LANES), row_of_(tape.costs.size()) {}
+
+    // The last rank's end on each machine; `agrees`: whether the tape is what a replay of that machine would do.
+    void run(const Machine* const* machines, double* makespan, uint8_t* agrees) {
+        machines_ = machines;
+        std::fill_n(agrees_.begin(), LANES, 1);
+        place();
+        tabulate();
+        perform();
+        std::fill_n(makespan, LANES, 0.0);
+        for (int64_t rank = 0; rank < tape_.ranks; ++rank)
+            for (int lane = 0; lane < LANES; ++lane) makespan[lane] = std::max(makespan[lane], registers_.at(rank)[lane]);
+        std::copy_n(agrees_.begin(), LANES, agrees);
+    }
+
+private:
+    using Lane = std::array<int32_t, LANES>;
+
+    // Note where every rank is, and which ranks are on like nodes everywhere.
+    void place() {
+        const size_t ranks = static_cast<size_t>(tape_.ranks);
+        nodes_.resize(ranks);
+        kind_.resize(ranks);
+        kinds_.clear();
+        std::map<Lane, int32_t> known;
+        for (size_t rank = 0; rank < ranks; ++rank) {
+            Lane types;
+            for (int lane = 0; lane < LANES; ++lane) {
+                nodes_[rank][lane] = machines_[lane]->node[rank];
+                types[lane] = machines_[lane]->type[rank];
+            }
+            const auto found = known.emplace(types, static_cast<int32_t>(kinds_.size()));
+            if (found.second) kinds_.push_back(types);
+            kind_[rank] = found.first->second;
+        }
+    }
+
+    // Make a row for every different cost.
+    void tabulate() {
+        Numbering numbering;
+        std::vector<int32_t> place;
+        rows_.clear();
+        for (size_t i = 0; i < tape_.costs.size(); ++i) {
+            const Cost& c = tape_.costs[i];
+            const bool pair = c.kind >= RECEIVING;
+            const uint32_t within = pair ? together(c.x, c.y) : 0;
+            const int32_t kinds[2] = {kind_[c.x], pair ? kind_[c.y] : c.y};
+            const int32_t number = numbering.of({c.kind | c.z << 4, kinds[0], kinds[1], static_cast<int32_t>(within)});
+            if (number == static_cast<int32_t>(place.size())) {
+                place.push_back(static_cast<int32_t>(rows_.size() / LANES));
+                tabulate(c, within);
+            }
+            row_of_[i] = place[number];
+        }
+        table_ = std::make_unique<Aligned>(rows_.size());
+        std::copy(rows_.begin(), rows_.end(), table_->at(0));
+    }
+
+    // In which lanes two ranks are on one node.
+    uint32_t together(int32_t source, int32_t dest) const {
+        uint32_t mask = 0;
+        for (int lane = 0; lane < LANES; ++lane) mask |= static_cast<uint32_t>(nodes_[source][lane] == nodes_[dest][lane]) << lane;
+        return mask;
+    }
+
+    void tabulate(const Cost& c, uint32_t within) {
+        const size_t first = rows_.size();
+        rows_.resize(first + (c.kind >= ANY_SIZE ? 3 : 1) * LANES);
+        double* row = rows_.data() + first;
+        for (int lane = 0; lane < LANES; ++lane, ++row) {
+            const Machine& m = *machines_[lane];
+            const int64_t type = kinds_[kind_[c.x]][lane];
+            if (c.kind < RECEIVING) {
+                *row = of_rank(m, c, type);
+                continue;
+            }
+            const int64_t link = within >> lane & 1 ? m.types * m.types + type : type * m.types + kinds_[kind_[c.y]][lane];
+            switch (c.kind) {
+                case RECEIVING: *row = m.receive[link]; break;
+                case ENVELOPE: *row = m.envelope[link]; break;
+                case BUSY: *row = m.send[link * m.sizes + c.z]; break;
+                default:
+                    row[0] = m.send[link * m.sizes + c.z];
+                    row[LANES] = m.transmission[link * m.sizes + c.z];
+                    row[2 * LANES] = m.answer[link];
+                    if (c.kind != ANY_SIZE && (m.bytes[c.z] <= m.eager_limit[link]) != (c.kind == SMALL)) agrees_[lane] = 0;
+            }
+        }
+    }
+
+    double of_rank(const Machine& m, const Cost& c, int64_t type) const {
+        switch (c.kind) {
+            case COMPUTATION: return m.factor[type * regions_ + c.y];
+            case PACKING: return m.packing[type];
+            case REDUCTION: return m.reduction[type];
+            case SPAWNING: return m.spawn[type];
+            case INITIALISATION: return m.initialisation[type];
+            default: return m.poll[type];
+        }
+    }
+
+    void perform() {
+        for (int64_t rank = 0; rank < tape_.ranks; ++rank) std::fill_n(registers_.at(rank), LANES, 0.0);
+        Times c{};
+        int32_t selected = -1;
+        const int32_t* row_of = row_of_.data();
+        for (const Step& step : tape_.steps) {
+            switch (step.code) {
+                case SELECT:
+                    if (selected >= 0) c.store(registers_.at(selected));
+                    selected = step.a;
+                    c = Times::load(registers_.at(selected));
+                    break;
+                case PAY: c = c + Times::load(table_->at(row_of[step.cost])); break;
+                case SCALE: c = c + step.scale * Times::load(table_->at(row_of[step.a])); break;
+                case SEND: {
+                    const double* row = table_->at(row_of[step.cost]);
+                    c = c + Times::load(row);
+                    (c + Times::load(row + LANES)).store(registers_.at(step.a));
+                    break;
+                }
+                case KEEP: c.store(registers_.at(step.a)); break;
+                case AWAIT: c = later(Times::load(registers_.at(step.a)), c); break;
+                case SEE: c = later(Times::load(registers_.at(step.a)) + Times::load(table_->at(row_of[step.cost])), c); break;
+                case MEET: transfer(table_->at(row_of[step.cost]), registers_.at(step.a), registers_.at(step.b)); break;
+                case END_SEND: {
+                    const Times sent = Times::load(registers_.at(step.a)), busy = Times::load(table_->at(row_of[step.cost]));
+                    const Times begin = later(sent - busy, c);
+                    c = where_greater(sent, c, begin + (sent - begin), c);
+                    break;
+                }
+                default: break;
+            }
+        }
+        if (selected >= 0) c.store(registers_.at(selected));
+    }
+
+    static void transfer(const double* row, double* posted, double* ready) {
+        const Times start = later(Times::load(posted), Times::load(ready)) + Times::load(row + 2 * LANES);
+        const Times sent = start + Times::load(row);
+        (sent + Times::load(row + LANES)).store(posted);
+        sent.store(ready);
+    }
+
+    const Tape& tape_;
+    const int64_t regions_;
+    Aligned registers_;
+    std::vector<int32_t> row_of_;
+    std::unique_ptr<Aligned> table_;
+    std::vector<double> rows_;
+    const Machine* const* machines_ = nullptr;
+    std::vector<Lane> nodes_;     // of each rank
+    std::vector<Lane> kinds_;     // node types
+    std::vector<int32_t> kind_;   // of each rank
+    std::array<uint8_t, LANES> agrees_{};
+};
+
+}  // namespace clue

@@ -1,0 +1,130 @@
+"""Many machines at once: exact where messages alone couple the ranks, below the makespan elsewhere."""
+
+from __future__ import annotations
+
+from random import Random
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from clue.errors import DeadlockError
+from clue.kernel import Candidate, compile_program, computation_bound, contention_free, simulate
+from clue.kernel.fast.library import NoLibraryError, load
+from clue.machine import Curve, FactorTable, Link, Machine, Network, NodeType, Placement
+from clue.trace import Flag, Trace, TraceBuilder
+from tests.kernel.cases import LINK, LOCAL_LINK, machine
+from tests.kernel.random_cases import random_machine, random_placement, random_trace
+from tests.kernel.test_engines import CASES
+
+try:
+    load()
+except NoLibraryError as error:
+    pytest.skip(f"no fast engine here: {error}", allow_module_level=True)
+
+
+def exchange(nbytes: int, flags: Flag | int = 0) -> Trace:
+    """Two ranks: one computes for 1 s and sends, the other receives at once."""
+    trace = TraceBuilder(2)
+    trace[0].compute(1.0)
+    trace[0].send(1, nbytes, flags=flags)
+    trace[1].recv(0)
+    return trace.build()
+
+
+def with_eager_limit(limit: float) -> Machine:
+    """Return two nodes whose messages are eager up to a limit."""
+    link = Link(LINK.send_delay, LINK.transmission_delay, LINK.receive_delay, limit)
+    return Machine("limited", (NodeType("host"),) * 2, Network(link, LOCAL_LINK))
+
+
+@settings(max_examples=CASES, deadline=None, suppress_health_check=list(HealthCheck))
+@given(seed=st.integers(0, 2**48), ties=st.booleans(), spoilt=st.integers(0, 9), many=st.sampled_from((1, 3, 40)))
+def test_a_sweep_says_what_replays_say(seed: int, ties: bool, spoilt: int, many: int) -> None:
+    """Any program on any machines at once: the makespan to the last bit, or a bound that is not above it."""
+    random = Random(seed)
+    program = compile_program(random_trace(random, ties=ties, spoilt=spoilt == 0))
+    candidates = []
+    for _ in range(many):
+        kind = random.choice(("none", "none", "none", "factor", "ports", "flows"))
+        on = random_machine(random, kind, ties=ties, plain=random.random() < 0.8)
+        instances = random.choice((1, 1, 2))
+        nodes = random_placement(random, on, program.ranks * instances)
+        candidates.append(Candidate(on, Placement(tuple(nodes)), instances))
+    seconds, exact = contention_free(program, candidates, engine="fast", workers=random.choice((1, 2)))
+    for each, bound, is_exact in zip(candidates, seconds.tolist(), exact.tolist(), strict=True):
+        try:
+            makespan = simulate(program, each.machine, each.placement, "fast", instances=each.instances).makespan
+        except DeadlockError:
+            assert not is_exact
+            continue
+        assert bound == makespan if is_exact else bound <= makespan
+
+
+def test_by_hand() -> None:
+    """1 s times the factor, 10 ms + 1 ms/KB and 100 ms + 2 ms/KB for 2 KB, 1 ms to receive."""
+    candidates = [Candidate(machine(2, performance_factor=factor), Placement((0, 1))) for factor in (1.0, 2.0, 3.0)]
+    seconds, exact = contention_free(compile_program(exchange(2000)), candidates, engine="fast")
+    assert seconds.tolist() == pytest.approx([1.117, 2.117, 3.117], rel=1e-12)
+    assert exact.all()
+
+
+def test_machines_may_differ_in_which_messages_are_eager() -> None:
+    """Each tape is for machines that do the same; an empty message's travel more where the message is a rendezvous."""
+    limits = [0, 5000, 2000, 1999, 10, 3000] * 20
+    candidates = [Candidate(with_eager_limit(limit), Placement((0, 1))) for limit in limits]
+    seconds, exact = contention_free(compile_program(exchange(2000)), candidates, engine="fast")
+    assert exact.all()
+    assert seconds.tolist() == pytest.approx([1.117 if limit >= 2000 else 1.227 for limit in limits], rel=1e-12)
+
+
+def test_a_sender_that_is_free_at_once_on_the_recorded_machine_still_waits_on_others() -> None:
+    """Where sending and answering take no time a synchronous Isend ends at once; elsewhere its Wait must not."""
+    trace = TraceBuilder(2)
+    trace[0].irecv(1)
+    trace[1].compute(1.0)
+    request = trace[1].isend(0, 1000, flags=Flag.SYNCHRONOUS)
+    trace[1].wait(request)
+    trace[1].compute(10.0)
+    free = Link(Curve.line(0.0), Curve.line(0.0))
+    machines = [Machine("free", (NodeType("host"),) * 2, Network(free, free)), machine()]
+    candidates = [Candidate(each, Placement((0, 1))) for each in machines]
+    program = compile_program(trace.build())
+    seconds, exact = contention_free(program, candidates, engine="fast")
+    assert exact.all()
+    # The answer's 110 ms, then 11 ms to send.
+    assert seconds.tolist() == pytest.approx([11.0, 11.121], rel=1e-12)
+
+
+def test_contention_that_speeds_up_is_not_bounded_by_messages() -> None:
+    """A table with a factor below 1 is allowed, but then nothing but computation is certain."""
+    network = Network(LINK, LOCAL_LINK, contention=FactorTable(((1, 0.5),)))
+    quick = Machine("quick", (NodeType("host"),) * 2, network)
+    program = compile_program(exchange(2000))
+    seconds, exact = contention_free(program, [Candidate(quick, Placement((0, 1)))], engine="fast")
+    assert seconds.tolist() == [computation_bound(program, quick, Placement((0, 1)))]
+    assert seconds[0] <= simulate(program, quick).makespan
+    assert not exact.any()
+
+
+def test_the_reference_bounds_by_computation() -> None:
+    """Who asks for the reference engine gets no figure of the other."""
+    program = compile_program(exchange(2000))
+    seconds, exact = contention_free(program, [Candidate(machine(), Placement((0, 1)))], engine="reference")
+    assert seconds.tolist() == [computation_bound(program, machine(), Placement((0, 1)))]
+    assert not exact.any()
+
+
+def test_nothing_to_sweep_over() -> None:
+    """No candidates, no figures."""
+    seconds, exact = contention_free(compile_program(exchange(1)), [], engine="fast")
+    assert seconds.shape == exact.shape == (0,)
+
+
+def test_progress_is_told() -> None:
+    """How many are done, up to all of them."""
+    told: list[int] = []
+    candidates = [Candidate(machine(), Placement((0, 1)))] * 600
+    contention_free(compile_program(exchange(1)), candidates, told.append, engine="fast")
+    assert told == sorted(told)
+    assert told[-1] == 600
