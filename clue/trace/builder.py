@@ -108,6 +108,7 @@ class TraceBuilder:
         self._communicators = [Communicator("WORLD", tuple(range(ranks)), None, 0)]
         self._flops: list[dict[int, float]] = [{} for _ in range(ranks)]
         self._memory = [0] * ranks
+        self._worlds = [0] * ranks
         self._ranks = [RankBuilder(self, rank) for rank in range(ranks)]
 
     def __getitem__(self, rank: int) -> RankBuilder:
@@ -129,6 +130,26 @@ class TraceBuilder:
         self._communicators.append(Communicator(name, tuple(group), None, len(self._communicators)))
         return len(self._communicators) - 1
 
+    def intercommunicator(self, group: Sequence[int], remote: Sequence[int], name: str = "Create") -> tuple[int, int]:
+        """Add an intercommunicator between these ranks of the trace; returns its index on either side."""
+        first = len(self._communicators)
+        for own, other in ((group, remote), (remote, group)):
+            self._communicators.append(Communicator(name, tuple(own), tuple(other), first))
+        return first, first + 1
+
+    def spawned(self, children: Sequence[int]) -> tuple[int, int]:
+        """Take ranks out of the first world into one that a ``SPAWN`` begins.
+
+        Returns:
+            Index of the world, which the ``SPAWN`` names in its extras, and that of its communicator.
+        """
+        world = max(self._worlds) + 1
+        for rank in children:
+            self._worlds[rank] = world
+        first = tuple(rank for rank, of in enumerate(self._worlds) if of == 0)
+        self._communicators[0] = Communicator("WORLD", first, None, 0)
+        return world, self.communicator(children, "WORLD")
+
     def declare(self, rank: int, *, region: str = "", flops: float = 0.0, peak_memory: int = 0) -> None:
         """Declare a rank's work in a region, or its peak memory in bytes."""
         if flops:
@@ -147,8 +168,8 @@ class TraceBuilder:
             program=self._program,
             arguments=(),
             rank_heads=tuple(
-                RankHead(host="", peak_memory=memory, cpu=0.0, wall=0.0, flops=flops)
-                for memory, flops in zip(self._memory, self._flops, strict=True)
+                RankHead(host="", peak_memory=memory, cpu=0.0, wall=0.0, world=world, flops=flops)
+                for memory, world, flops in zip(self._memory, self._worlds, self._flops, strict=True)
             ),
             offsets=_offsets([len(rank.rows) for rank in self._ranks]),
             extra_offsets=_offsets([len(rank.extras) for rank in self._ranks]),

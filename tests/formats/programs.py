@@ -7,21 +7,7 @@ from dataclasses import dataclass
 from random import Random
 
 from clue.trace import Op, Trace, TraceBuilder
-
-REGULAR = (
-    Op.BARRIER,
-    Op.BCAST,
-    Op.REDUCE,
-    Op.ALLREDUCE,
-    Op.SCAN,
-    Op.EXSCAN,
-    Op.GATHER,
-    Op.SCATTER,
-    Op.ALLGATHER,
-    Op.ALLTOALL,
-    Op.REDUCE_SCATTER,
-)
-IRREGULAR = (Op.GATHERV, Op.SCATTERV, Op.ALLGATHERV, Op.ALLTOALLV)
+from tests.kernel.random_cases import IRREGULAR, REGULAR
 
 
 @dataclass(frozen=True)

@@ -2,32 +2,37 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from random import Random
 
 from clue.machine import AlgorithmChoice, Curve, FactorTable, Flows, Link, Machine, Network, NodeType, Ports, Waiting
-from clue.machine.topology import Switch
-from clue.trace import Flag, Op, Trace, TraceBuilder
+from clue.machine.topology import Dragonfly, FatTree, Switch, Switches, Topology, Torus
+from clue.trace import ANY, COLLECTIVES, PROC_NULL, ROOTED, Flag, Op, Trace, TraceBuilder
+
+#: Collectives to which ranks may contribute differently, and those that move as much from or to each.
+IRREGULAR = (Op.GATHERV, Op.SCATTERV, Op.ALLGATHERV, Op.ALLTOALLV)
+REGULAR = tuple(op for op in Op if op in COLLECTIVES - {*IRREGULAR, Op.NEIGHBOR, Op.COMM})
 
 #: Powers of two: sums are exact, so that different ways to one time meet in a tie.
 _TICK = 2.0**-12
 _SIZES = (0, 1, 100, 1000, 5000, 20000)
 _REGIONS = ("", "solve", "assemble")
-_COLLECTIVES = (
-    Op.BARRIER,
-    Op.BCAST,
-    Op.REDUCE,
-    Op.ALLREDUCE,
-    Op.SCAN,
-    Op.EXSCAN,
-    Op.GATHER,
-    Op.SCATTER,
-    Op.ALLGATHER,
-    Op.ALLTOALL,
-    Op.REDUCE_SCATTER,
-    Op.COMM,
-)
-_ROOTED = {Op.BCAST, Op.REDUCE, Op.GATHER, Op.SCATTER}
+_MODES = (0, 0, 0, Flag.BUFFERED, Flag.SYNCHRONOUS, Flag.READY)
+#: The request of a receive that was cancelled: no rank of a random program comes so far.
+_CANCELLED_REQUEST = 999
+
+
+@dataclass(frozen=True, slots=True)
+class Comm:
+    """A communicator as its members see it.
+
+    Attributes:
+        index: In the head of the trace.
+        group: Its members, ranks of the trace.
+    """
+
+    index: int
+    group: tuple[int, ...]
 
 
 class ProgramMaker:
@@ -35,25 +40,82 @@ class ProgramMaker:
 
     def __init__(self, random: Random, ranks: int, ties: bool) -> None:
         self.random = random
-        self.ranks = ranks
         self.ties = ties
         self.builder = TraceBuilder(ranks)
-        self.comms = [(0, tuple(range(ranks)))]
-        for _ in range(random.randrange(3) if ranks > 1 else 0):
-            group = tuple(random.sample(range(ranks), random.randrange(1, ranks + 1)))
-            self.comms.append((self.builder.communicator(group), group))
+        self.unborn: list[tuple[int, Comm]] = []
+        self.alive = list(range(ranks))
+        while len(self.alive) > 1 and random.random() < 0.25:
+            self.plan_world(random.randrange(1, len(self.alive)))
+        self.comms = [Comm(0, tuple(self.alive))]
+        for _ in range(random.randrange(3)):
+            self.split()
+        #: Both sides of each intercommunicator.
+        self.inter: list[tuple[Comm, Comm]] = []
         self.open: list[list[int]] = [[] for _ in range(ranks)]
+
+    def plan_world(self, children: int) -> None:
+        """Let the last ranks be children of others."""
+        self.alive, group = self.alive[:-children], tuple(self.alive[-children:])
+        world, index = self.builder.spawned(group)
+        self.unborn.append((world, Comm(index, group)))
 
     def make(self, steps: int) -> Trace:
         """Write so many steps and end all requests."""
-        actions = (self.compute, self.message, self.message, self.message, self.collective, self.neighbors)
-        actions += (self.sendrecv, self.wait, self.odds)
+        actions = [self.compute, self.message, self.message, self.message, self.collective, self.neighbors]
+        actions += [self.sendrecv, self.wait, self.odds, self.family]
         for _ in range(steps):
             self.random.choice(actions)()
+        while self.unborn and self.random.random() < 0.95:
+            self.spawn()
         for rank, requests in enumerate(self.open):
             if requests and self.random.random() < 0.9:
                 self.builder[rank].wait(*requests)
         return self.builder.build()
+
+    # -- communicators ----------------------------------------------------------------------------------------
+
+    def family(self) -> None:
+        """Something that makes communicators, which is rare in programs."""
+        if self.unborn and self.random.random() < 0.5:
+            self.spawn()
+        elif self.random.random() < 0.3:
+            self.random.choice((self.split, self.connect))()
+
+    def split(self) -> None:
+        """A communicator of some members of another, in any order."""
+        parent = self.random.choice(self.comms)
+        group = tuple(self.random.sample(parent.group, self.random.randrange(1, len(parent.group) + 1)))
+        for rank in parent.group:
+            self.builder[rank].collective(Op.COMM, comm=parent.index)
+        self.comms.append(Comm(self.builder.communicator(group), group))
+
+    def spawn(self) -> None:
+        """Begin a world by a call of all members of a communicator, who can then talk with it."""
+        world, children = self.unborn.pop(self.random.randrange(len(self.unborn)))
+        parents = self.random.choice(self.comms)
+        root = self.random.randrange(len(parents.group))
+        for rank in parents.group:
+            self.builder[rank].add(Op.SPAWN, comm=parents.index, peer=root, nbytes=len(children.group), extras=(world,))
+        self.alive += children.group
+        self.comms.append(children)
+        self.link(parents.group, children.group)
+        if self.random.random() < 0.3:
+            merged = parents.group + children.group
+            self.comms.append(Comm(self.builder.communicator(merged), merged))
+
+    def connect(self) -> None:
+        """An intercommunicator between two parts of a communicator."""
+        group = self.random.choice(self.comms).group
+        if len(group) > 1:
+            cut = self.random.randrange(1, len(group))
+            self.link(group[:cut], group[cut:])
+
+    def link(self, here: tuple[int, ...], there: tuple[int, ...]) -> None:
+        """Add an intercommunicator."""
+        near, far = self.builder.intercommunicator(here, there)
+        self.inter.append((Comm(near, here), Comm(far, there)))
+
+    # -- what ranks do ----------------------------------------------------------------------------------------
 
     def compute(self) -> None:
         """A burst on one rank, or the same on all."""
@@ -61,33 +123,46 @@ class ProgramMaker:
         seconds = random.randrange(1, 9) * _TICK if self.ties else random.random() * 0.01
         everybody = random.random() < 0.3
         region = random.choice(_REGIONS)
-        for rank in range(self.ranks) if everybody else [random.randrange(self.ranks)]:
+        for rank in self.alive if everybody else [random.choice(self.alive)]:
             self.builder[rank].compute(round(seconds, 9), region)
+            if random.random() < 0.2:
+                self.builder.declare(rank, region=region, flops=round(seconds * 2.0**30))
 
     def message(self) -> None:
         """One message, sent and received in any of the ways there are."""
         random = self.random
-        comm, group = random.choice(self.comms)
-        source, dest = random.randrange(len(group)), random.randrange(len(group))
+        here, there = self.ends()
+        source, dest = random.randrange(len(here.group)), random.randrange(len(there.group))
         tag, nbytes = random.randrange(2), random.choice(_SIZES)
-        flags = random.choice((0, 0, 0, Flag.BUFFERED, Flag.SYNCHRONOUS, Flag.READY, Flag.PERSISTENT))
-        sender, receiver = group[source], group[dest]
+        inter = 0 if here is there else Flag.INTER
+        flags = random.choice(_MODES) | random.choice((0, 0, Flag.PERSISTENT)) | inter
+        sender, receiver = here.group[source], there.group[dest]
         # A rank that talks to itself must not block in a send.
         if random.random() < 0.5 or sender == receiver:
-            self.open[sender].append(self.builder[sender].isend(dest, nbytes, tag, comm, flags))
+            self.open[sender].append(self.builder[sender].isend(dest, nbytes, tag, here.index, flags))
         else:
-            self.builder[sender].send(dest, nbytes, tag, comm, flags)
-        self.receive(receiver, source, tag, comm)
+            self.builder[sender].send(dest, nbytes, tag, here.index, flags)
+        self.receive(receiver, source, tag, there.index, inter)
 
-    def receive(self, rank: int, source: int, tag: int, comm: int) -> None:
+    def ends(self) -> tuple[Comm, Comm]:
+        """Choose what a message is sent and received in: the same communicator, or both sides of another."""
+        if self.inter and self.random.random() < 0.3:
+            near, far = self.random.choice(self.inter)
+            return (near, far) if self.random.random() < 0.5 else (far, near)
+        comm = self.random.choice(self.comms)
+        return comm, comm
+
+    def receive(self, rank: int, source: int, tag: int, comm: int, inter: int) -> None:
         """Receive in any of the ways there are."""
         random, builder = self.random, self.builder[rank]
-        flags = random.choice((0, 0, Flag.ANY_SOURCE, Flag.ANY_SOURCE | Flag.ANY_TAG))
+        flags = inter | random.choice((0, 0, Flag.ANY_SOURCE, Flag.ANY_SOURCE | Flag.ANY_TAG))
         way = random.randrange(5)
         if way == 0:
+            flags |= random.choice((0, Flag.PERSISTENT))
             self.open[rank].append(builder.irecv(source, tag, comm, flags))
         elif way == 1:
-            builder.add(Op.PROBE, peer=source, tag=tag, comm=comm, flags=flags)
+            for _ in range(random.randrange(1, 3)):
+                builder.add(Op.PROBE, peer=source, tag=tag, comm=comm, flags=flags)
             builder.recv(source, tag, comm, flags)
         elif way == 2:
             request = builder._requests
@@ -103,40 +178,51 @@ class ProgramMaker:
     def collective(self) -> None:
         """A collective of all members of a communicator."""
         random = self.random
-        comm, group = random.choice(self.comms)
-        op, nbytes = random.choice(_COLLECTIVES), random.choice((0, 8, 1000, 40000))
-        root = random.randrange(len(group)) if op in _ROOTED else 0
+        comm = random.choice(self.comms)
+        op = random.choice((*REGULAR, *IRREGULAR, Op.COMM))
+        root = random.randrange(len(comm.group)) if op in ROOTED else 0
         nonblocking = random.random() < 0.3
-        uneven = op in {Op.GATHER, Op.ALLGATHER, Op.SCATTER} and random.random() < 0.3
-        for rank in group:
+        nbytes = random.choice((0, 8, 1000, 40000))
+        # Pickled objects make the sizes of regular ones differ, too.
+        uneven = op in IRREGULAR or random.random() < 0.2
+        for rank in comm.group:
             mine = random.choice(_SIZES) if uneven else nbytes
+            extras = [random.choice(_SIZES) for _ in comm.group] if op is Op.ALLTOALLV else ()
+            builder = self.builder[rank]
             if nonblocking:
-                self.open[rank].append(self.builder[rank].icollective(op, mine, root, comm))
+                self.open[rank].append(builder.icollective(op, mine, root, comm.index, extras))
             else:
-                self.builder[rank].collective(op, mine, root, comm)
+                builder.collective(op, mine, root, comm.index, extras)
 
     def neighbors(self) -> None:
-        """A neighbourhood collective on a ring."""
+        """A neighbourhood collective, on a ring or any graph: with loops, edges that are there twice, lonely ranks."""
         random = self.random
-        comm, group = random.choice(self.comms)
-        size, nbytes = len(group), random.choice(_SIZES)
-        for position, rank in enumerate(group):
-            left, right = (position - 1) % size, (position + 1) % size
-            entries = (2, left, right, nbytes, nbytes, 2, right, left)
-            self.builder[rank].add(Op.NEIGHBOR, comm=comm, extras=entries)
+        comm = random.choice(self.comms)
+        size, nbytes = len(comm.group), random.choice(_SIZES)
+        edges = [(at, (at + step) % size) for at in range(size) for step in (-1, 1)]
+        if random.random() < 0.5:
+            edges = [(random.randrange(size), random.randrange(size)) for _ in range(random.randrange(2 * size))]
+        nonblocking = random.random() < 0.3
+        for position, rank in enumerate(comm.group):
+            dests = [dest for source, dest in edges if source == position]
+            sources = [source for source, dest in edges if dest == position]
+            entries = (len(dests), *dests, *(nbytes for _ in dests), len(sources), *sources)
+            if nonblocking:
+                self.open[rank].append(self.builder[rank].icollective(Op.NEIGHBOR, 0, 0, comm.index, entries))
+            else:
+                self.builder[rank].collective(Op.NEIGHBOR, 0, 0, comm.index, entries)
 
     def sendrecv(self) -> None:
         """A shift around a communicator."""
-        random = self.random
-        comm, group = random.choice(self.comms)
-        nbytes = random.choice(_SIZES)
-        for position, rank in enumerate(group):
-            dest, source = (position + 1) % len(group), (position - 1) % len(group)
-            self.builder[rank].sendrecv(dest, nbytes, source, comm=comm)
+        comm = self.random.choice(self.comms)
+        nbytes, size = self.random.choice(_SIZES), len(comm.group)
+        for position, rank in enumerate(comm.group):
+            dest, source = (position + 1) % size, (position - 1) % size
+            self.builder[rank].sendrecv(dest, nbytes, source, comm=comm.index)
 
     def wait(self) -> None:
         """Wait for some of a rank's requests."""
-        rank = self.random.randrange(self.ranks)
+        rank = self.random.choice(self.alive)
         open_ = self.open[rank]
         if open_:
             some = self.random.sample(open_, self.random.randrange(1, len(open_) + 1))
@@ -144,21 +230,32 @@ class ProgramMaker:
             self.builder[rank].wait(*some)
 
     def odds(self) -> None:
-        """Polls, packing, null partners, cancelled receives, and calls that cost nothing."""
+        """Polls, packing, null partners, receives cancelled or not resolved, and calls that cost nothing."""
         random = self.random
-        builder = self.builder[random.randrange(self.ranks)]
-        way = random.randrange(6)
+        builder = self.builder[random.choice(self.alive)]
+        peer = random.randrange(len(self.comms[0].group))
+        way = random.randrange(10)
         if way == 0:
-            builder.add(Op.POLL, peer=random.randrange(self.ranks))
+            builder.add(Op.POLL, peer=peer)
         elif way == 1:
-            builder.add(Op.POLL, peer=-2)
+            builder.add(Op.POLL, peer=ANY)
         elif way == 2:
             builder.add(Op.PACK, nbytes=random.choice(_SIZES))
         elif way == 3:
-            builder.send(-1, 1000)
-            builder.recv(-1)
+            builder.send(PROC_NULL, 1000)
+            builder.recv(PROC_NULL)
         elif way == 4:
-            builder.add(Op.IRECV, peer=random.randrange(self.ranks), request=99, flags=Flag.CANCELLED)
+            builder.add(Op.IRECV, peer=random.choice((peer, ANY)), request=_CANCELLED_REQUEST, flags=Flag.CANCELLED)
+            builder.wait(_CANCELLED_REQUEST)
+        elif way == 5:
+            builder.add(random.choice((Op.RECV, Op.PROBE)), peer=ANY, tag=ANY, flags=Flag.ANY_SOURCE)
+        elif way == 6:
+            builder.wait(builder.irecv(ANY, flags=Flag.ANY_SOURCE))
+        elif way == 7:
+            # Children that were not recorded.
+            builder.add(Op.SPAWN, nbytes=1, extras=random.choice(((), (0,), (7,))))
+        elif way == 8:
+            builder.add(Op.OTHER, call="Win.Put", took=random.randrange(1000))
         else:
             builder.add(Op.LOCAL)
 
@@ -173,10 +270,9 @@ def random_trace(random: Random, *, ties: bool, spoilt: bool = False) -> Trace:
     """
     maker = ProgramMaker(random, random.choice((1, 2, 2, 3, 4, 5, 8)), ties)
     if spoilt:
-        drop = random.randrange(maker.ranks)
         maker.make(random.randrange(5, 25))
-        rows = maker.builder[drop].rows
-        kept = [row for row in rows if row[-1] in {Op.SEND, Op.RECV}]
+        rows = maker.builder[random.choice(maker.alive)].rows
+        kept = [row for row in rows if row[-1] in {Op.SEND, Op.RECV, Op.SPAWN}]
         if kept:
             rows.remove(random.choice(kept))
         return maker.builder.build()
@@ -216,6 +312,9 @@ def _node_type(random: Random, name: str, ties: bool, plain: bool) -> NodeType:
         performance_factors=random.choice(({}, {"solve": 0.25})),
         packing_delay=random.choice((0.0, 2.0**-24)),
         reduction_delay=random.choice((0.0, 2.0**-24, 1e-9)),
+        speeds=random.choice(({}, {}, {"assemble": 2.0**30})),
+        spawn_delay=_delay(random, ties),
+        initialisation_delay=_delay(random, ties),
         **shared,  # type: ignore[arg-type]
     )
 
@@ -225,7 +324,21 @@ def _contention(random: Random, kind: str) -> FactorTable | Ports | Flows | None
         return FactorTable(random.choice((((1, 1.0), (3, 2.0)), ((1, 1.0), (2, 1.3), (5, 1.9)), ((1, 1.0),))))
     if kind == "ports":
         return Ports(random.choice((None, None, Curve.line(0.001, 1e-7))))
-    return Flows(Switch(random.choice((1e5, 1e6, 3e6)))) if kind == "flows" else None
+    return Flows(_topology(random)) if kind == "flows" else None
+
+
+def _topology(random: Random) -> Topology:
+    """Return a network with room for eight nodes."""
+    bandwidth = random.choice((1e5, 1e6, 3e6))
+    return random.choice(
+        (
+            Switch(bandwidth),
+            Switches(random.choice((1, 2, 3)), bandwidth, random.choice((1.0, 2.0))),
+            FatTree((4, 2), (1, 2), (1, 1), (bandwidth, 2 * bandwidth)),
+            Torus(random.choice(((8,), (3, 3), (2, 2, 2))), bandwidth),
+            Dragonfly(2, 2, 2, bandwidth, 2 * bandwidth, 1.5 * bandwidth),
+        )
+    )
 
 
 def random_machine(random: Random, kind: str, *, ties: bool, plain: bool = False) -> Machine:
