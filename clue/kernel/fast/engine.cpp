@@ -5,7 +5,7 @@ namespace {
 
 using namespace clue;
 
-enum Status : int64_t { FINE = 0, NO_MEMORY = 1, STOPPED = 2, DEADLOCK = 3 };
+enum Status : int64_t { FINE = 0, NO_MEMORY = 1, STOPPED = 2, DEADLOCK = 3, TOO_MANY = 4 };
 
 template <int NETWORK>
 void replay(const Program& program, const Machine& machine, Outcome& outcome) {
@@ -23,10 +23,21 @@ void clue_layout(int64_t* sizes) {
     sizes[1] = sizeof(Collectives);
     sizes[2] = sizeof(Machine);
     sizes[3] = sizeof(Outcome);
-    sizes[4] = sizeof(Row);
 }
 
-int64_t clue_prepare(Program* program, int64_t* bytes, int64_t room) { return prepare(*program, bytes, room); }
+// Make a program ready; what is made for it is to be released later.
+int64_t clue_prepare(Program* program, Prepared** prepared) {
+    try {
+        auto made = std::make_unique<Prepared>();
+        if (!made->make(*program)) return TOO_MANY;
+        *prepared = made.release();
+    } catch (const std::bad_alloc&) {
+        return NO_MEMORY;
+    }
+    return FINE;
+}
+
+void clue_release(Prepared* prepared) { delete prepared; }
 
 int64_t clue_replay(const Program* program, const Machine* machine, Outcome* outcome) {
     try {

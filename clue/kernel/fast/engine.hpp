@@ -110,6 +110,7 @@ struct Actor {
     int32_t id = 0, rank = 0, number = 0, node = 0, type = 0, job = 0;
     uint32_t place = 0, launched = 0, backgrounds = 0;
     int32_t instance = -1, base = 0, comm = 0, slot = 0, waiter = 0;
+    int32_t unsent = 0;  // rendezvous that it has begun and not waited for
     Stage stage = START;
     bool background = false;
 };
@@ -131,7 +132,7 @@ public:
           own_slots_(program.slots * machine.instances),
           slots_(own_slots_),
           details_(own_slots_),
-          holders_(static_cast<size_t>(program.request_offsets[program.ranks] * machine.instances)),
+          forks_(static_cast<size_t>(program.fork_offsets[program.ranks] * machine.instances), 0),
           instance_base_(static_cast<size_t>(program.instances * machine.instances), -1),
           instance_left_(static_cast<size_t>(program.instances * machine.instances), 0),
           world_start_(static_cast<size_t>(program.worlds * machine.instances), -1.0),
@@ -260,6 +261,7 @@ private:
     Details& details(int64_t s) { return s < own_slots_ ? details_[s] : pool_details_[s - own_slots_]; }
 
     int32_t own(const A& a, int64_t row) const { return static_cast<int32_t>(a.job * p_.slots + p_.rows[row].slot); }
+    const Shape& shape(int64_t row) const { return p_.shapes[p_.rows[row].shape]; }
 
     // -- messages -----------------------------------------------------------------------------------------------------
 
@@ -654,7 +656,7 @@ private:
                             a.stage = BURST_TURN;
                             break;
                         }
-                        const int32_t region = p_.rows[a.row].region;
+                        const int32_t region = shape(a.row).region;
                         const double seconds = cpu * m_.factor[a.type * p_.regions + region];
                         tape_.scale(cpu, COMPUTATION, a.number, region);
                         a.clock += seconds;
@@ -671,13 +673,13 @@ private:
                     if (!turn(a)) return;
                     a.begin = a.clock;
                     a.stage = BURSTING;
-                    begin_burst(a, p_.rows[a.row].cpu, p_.rows[a.row].region);
+                    begin_burst(a, p_.rows[a.row].cpu, shape(a.row).region);
                     return;
                 case BURSTING: {
                     a.clock = now_;
                     a.turn = -1.0;
                     a.compute += a.clock - a.begin;
-                    out_.by_region[a.number * p_.regions + p_.rows[a.row].region] += a.clock - a.begin;
+                    out_.by_region[a.number * p_.regions + shape(a.row).region] += a.clock - a.begin;
                     a.stage = OP;
                     break;
                 }
@@ -704,7 +706,7 @@ private:
                     [[fallthrough]];
                 case SEEING:
                     if (!see(a)) return;
-                    pay_receive(a, offset(a) + p_.rows[a.row].peer);
+                    pay_receive(a, offset(a) + shape(a.row).peer);
                     next(a);
                     break;
                 case RESERVING:
@@ -719,7 +721,6 @@ private:
                     tape_.pay_receive(a.slot, a.number);
                     spend(a, a.cost);
                     details(a.slot).cost = a.cost;
-                    hold(a, a.slot, RECEIVE_HELD);
                     next(a);
                     break;
                 case SPAWNED: {
@@ -767,45 +768,45 @@ private:
     // Do an op; false: the rank must wait, and goes on at its stage.
     bool begin_op(A& a) {
         const int64_t i = a.row;
-        const uint8_t op = p_.rows[i].op;
-        switch (op) {
+        const Shape& s = shape(i);
+        switch (s.op) {
             case OP_SEND:
-            case OP_ISEND: return send(a, i);
+            case OP_ISEND: return send(a, i, s);
             case OP_RECV:
-            case OP_IRECV: receive(a, i); return true;
+            case OP_IRECV: receive(a, i, s); return true;
             case OP_WAIT:
                 a.index = 0;
                 a.stage = WAITING;
                 return true;
             case OP_POLL:
-                if (p_.rows[i].peer >= 0) {
-                    pay_receive(a, offset(a) + p_.rows[i].peer);
+                if (s.peer >= 0) {
+                    pay_receive(a, offset(a) + s.peer);
                 } else {
                     tape_.pay(POLLING, a.number);
                     spend(a, by_type(m_.poll, a, a.clock));
                 }
                 break;
             case OP_PROBE:
-                if (p_.rows[i].peer < 0) break;
+                if (s.peer < 0) break;
                 a.slot = own(a, i);
                 a.stage = PROBING;
                 return true;
             case OP_MPROBE:
-                if (p_.rows[i].peer < 0) break;
+                if (s.peer < 0) break;
                 a.slot = own(a, i);
-                a.cost = receive_cost(a, offset(a) + p_.rows[i].peer);
+                a.cost = receive_cost(a, offset(a) + s.peer);
                 slot(a.slot).state |= RESERVED;
                 a.stage = RESERVING;
                 return true;
-            case OP_MRECV: matched_receive(a, i); return true;
+            case OP_MRECV: matched_receive(a, i, s); return true;
             case OP_PACK:
                 tape_.scale(static_cast<double>(p_.nbytes[i]), PACKING, a.number);
                 spend(a, static_cast<double>(p_.nbytes[i]) * by_type(m_.packing, a, a.clock));
                 break;
             case OP_SPAWN: return spawn(a, i);
             default:
-                if (is_collective(op)) {
-                    collective(a, i);
+                if (is_collective(s.op)) {
+                    collective(a, i, s);
                     return true;
                 }
         }
@@ -813,49 +814,43 @@ private:
         return true;
     }
 
-    bool send(A& a, int64_t i) {
-        if (p_.rows[i].peer < 0) {
+    bool send(A& a, int64_t i, const Shape& call) {
+        if (call.peer < 0) {
             next(a);
             return true;
         }
-        const int32_t dest = offset(a) + p_.rows[i].peer;
+        const int32_t dest = offset(a) + call.peer;
         if (takes_turns_with(a, dest) && !turn(a)) return false;
         const int32_t s = own(a, i);
-        const bool free = launch(a, s, dest, p_.rows[i].size, p_.rows[i].flags);
-        if (p_.rows[i].request != NO_REQUEST) {
-            if (!free) {
-                pay_for_call(a, dest, p_.rows[i].size);
-                hold(a, s, SEND_HELD);
-            } else {
-                hold(a, s, DONE_HELD);
-            }
-        } else if (!free) {
+        const bool free = launch(a, s, dest, call.size, call.flags);
+        if (!free && !call.requested) {
             a.slot = s;
             a.stage = SEND_ENDS;
             return true;
         }
+        if (call.requested && slot(s).state & RENDEZVOUS) a.unsent++;
+        if (!free) pay_for_call(a, dest, call.size);
         next(a);
         return true;
     }
 
-    void receive(A& a, int64_t i) {
-        if (p_.rows[i].peer < 0 || p_.rows[i].flags & FLAG_CANCELLED) return next(a);
+    void receive(A& a, int64_t i, const Shape& call) {
+        if (call.peer < 0 || call.flags & FLAG_CANCELLED) return next(a);
         a.slot = own(a, i);
-        a.cost = receive_cost(a, offset(a) + p_.rows[i].peer);
+        a.cost = receive_cost(a, offset(a) + call.peer);
         post(a, a.slot);
-        if (p_.rows[i].request == NO_REQUEST) {
+        if (!call.requested) {
             a.stage = RECEIVE_ENDS;
             return;
         }
-        tape_.pay(RECEIVING, offset(a) + p_.rows[i].peer, a.number);
+        tape_.pay(RECEIVING, offset(a) + call.peer, a.number);
         spend(a, a.cost);
-        hold(a, a.slot, RECEIVE_HELD);
         next(a);
     }
 
-    void matched_receive(A& a, int64_t i) {
-        if (p_.rows[i].request == NO_REQUEST || (holder(a, p_.rows[i].request) & 3) != RECEIVE_HELD) return next(a);
-        const int32_t s = (holder(a, p_.rows[i].request) >> 2) - 1;
+    void matched_receive(A& a, int64_t i, const Shape& call) {
+        if (p_.rows[i].slot < 0) return next(a);
+        const int32_t s = own(a, i);
         a.cost = details(s).cost;
         Slot& slot = this->slot(s);
         if ((slot.state & (RENDEZVOUS | SENT)) == RENDEZVOUS) {
@@ -866,12 +861,11 @@ private:
             }
         }
         slot.state |= POSTED;
-        if (p_.rows[i].flags & FLAG_NONBLOCKING) {
+        if (call.flags & FLAG_NONBLOCKING) {
             tape_.pay_receive(s, a.number);
             spend(a, a.cost);
             return next(a);
         }
-        holder(a, p_.rows[i].request) = 0;
         a.slot = s;
         a.stage = RECEIVE_ENDS;
     }
@@ -905,7 +899,7 @@ private:
             next(a);
             return true;
         }
-        if (a.rank == p_.rows[i].peer) {
+        if (a.rank == shape(i).peer) {
             tape_.pay(SPAWNING, a.number);
             spend(a, by_type(m_.spawn, a, a.clock));
             tape_.open_world(world);
@@ -931,66 +925,50 @@ private:
 
     bool is_world(int64_t world) const { return std::find(p_.world, p_.world + p_.ranks, world) != p_.world + p_.ranks; }
 
-    // -- requests: 0 none, else (slot or background's id + 1) << 2 | kind ---------------------------------------------
+    // -- requests -----------------------------------------------------------------------------------------------------
 
-    enum Held : int32_t { DONE_HELD = 0, SEND_HELD = 1, RECEIVE_HELD = 2, BACKGROUND_HELD = 3 };
-
-    int32_t& holder(A& a, int32_t request) {
-        const int64_t per_job = p_.request_offsets[p_.ranks];
-        return holders_[a.job * per_job + p_.request_offsets[a.rank] + request];
-    }
-
-    void hold(A& a, int32_t s, Held kind) {
-        if (p_.rows[a.row].request != NO_REQUEST) holder(a, p_.rows[a.row].request) = (s + 1) << 2 | kind;
-    }
-
-    // How many requests a rank still waits for.
-    int64_t open_requests(A& a) {
-        const int64_t count = p_.count[a.row];
-        const int64_t* names = p_.extras + p_.extra_offsets[a.rank] + p_.extra[a.row];
-        int64_t open = 0;
-        for (int64_t i = a.index; i < count; ++i) open += holder(a, static_cast<int32_t>(names[i])) != 0;
-        return open;
-    }
+    // How many requests a rank stuck in a wait for several still waits for.
+    int64_t open_requests(const A& a) const { return p_.count[a.row] ? shape(a.row).size - a.index : 0; }
 
     bool wait_for_requests(A& a) {
-        const int64_t i = a.row;
-        const int64_t count = p_.rows[i].size;
-        const int64_t* names = p_.extras + p_.extra_offsets[a.rank] + p_.rows[i].slot;
-        for (const int64_t n = count ? count : 1; a.index < n; ++a.index) {
-            const int64_t request = count ? names[a.index] : p_.rows[i].request;
-            if (request < 0 || request >= p_.request_offsets[a.rank + 1] - p_.request_offsets[a.rank]) continue;
-            int32_t& held = holder(a, static_cast<int32_t>(request));
-            if (!held) continue;
-            const int32_t what = (held >> 2) - 1;
-            switch (held & 3) {
-                case DONE_HELD: break;
-                case SEND_HELD:
-                    if (!until_sent(a, what)) return false;
-                    tape_.await_sent(what);
-                    wait_until(a, details(what).sent);
+        const int32_t* waits = p_.waits + p_.rows[a.row].slot;
+        for (const int64_t n = shape(a.row).size; a.index < n; ++a.index) {
+            const int32_t what = waits[a.index] >> 2;
+            switch (waits[a.index] & 3) {
+                case SEND_HELD: {
+                    // Mostly all are eager; then there is no need to look at them.
+                    const int32_t s = static_cast<int32_t>(a.job * p_.slots + what);
+                    if (a.unsent == 0 || !(slot(s).state & RENDEZVOUS)) break;
+                    if (!until_sent(a, s)) return false;
+                    tape_.await_sent(s);
+                    wait_until(a, details(s).sent);
+                    a.unsent--;
                     break;
-                case RECEIVE_HELD:
-                    if (!until_arrived(a, what)) return false;
-                    tape_.await(what);
-                    wait_until(a, slot(what).time);
+                }
+                case RECEIVE_HELD: {
+                    const int32_t s = static_cast<int32_t>(a.job * p_.slots + what);
+                    if (!until_arrived(a, s)) return false;
+                    tape_.await(s);
+                    wait_until(a, slot(s).time);
                     break;
-                default:
-                    A& background = actor(what);
+                }
+                default: {
+                    const int32_t id = forks_[a.job * p_.fork_offsets[p_.ranks] + what];
+                    A& background = actor(id);
                     if (background.stage != DONE) return block(a, background.waiter);
-                    tape_.join(what);
+                    tape_.join(id);
                     wait_until(a, background.clock);
-                    free_backgrounds_.push_back(what);
+                    free_backgrounds_.push_back(id);
+                }
             }
-            held = 0;
         }
         return true;
     }
 
     // -- collectives --------------------------------------------------------------------------------------------------
 
-    void collective(A& a, int64_t i) {
-        if (!(p_.rows[i].flags & FLAG_NONBLOCKING)) {
+    void collective(A& a, int64_t i, const Shape& call) {
+        if (!(call.flags & FLAG_NONBLOCKING)) {
             begin_rounds(a, i);
             return;
         }
@@ -1004,10 +982,10 @@ private:
         b.type = a.type;
         b.job = a.job;
         b.clock = a.clock;
+        forks_[a.job * p_.fork_offsets[p_.ranks] + p_.fork_offsets[a.rank] + a.backgrounds] = id;
         b.place = ++a.backgrounds;
         tape_.fork(id);
         begin_rounds(b, i);
-        if (p_.rows[i].request != NO_REQUEST) holder(a, p_.rows[i].request) = (id + 1) << 2 | BACKGROUND_HELD;
         ready_.push_back(id);
         next(a);
     }
@@ -1028,7 +1006,7 @@ private:
         const int32_t t = c_.instance_template[p_.rows[i].slot];
         if (instance_base_[a.instance] < 0) open_instance(a.instance, t);
         a.base = instance_base_[a.instance];
-        a.comm = p_.rows[i].size;
+        a.comm = shape(i).size;
         const int64_t at = c_.position_base[t] + position(a.rank, a.comm);
         a.round = c_.first_round[at];
         a.round_end = c_.first_round[at + 1];
@@ -1201,7 +1179,7 @@ private:
     std::vector<Slot> pool_;
     std::vector<Details> pool_details_;
     std::vector<std::vector<int32_t>> free_pool_;
-    Zeroed<int32_t> holders_;
+    std::vector<int32_t> forks_;  // who carries out each nonblocking collective
     std::vector<int32_t> instance_base_, instance_left_;
     std::vector<double> world_start_;
     std::vector<std::vector<int32_t>> world_waiters_;

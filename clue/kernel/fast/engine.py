@@ -14,7 +14,7 @@ import numpy.typing as npt
 
 from clue.errors import Blocked, DeadlockError
 from clue.kernel.blocked import NEVER_BEGUN, describe_wait
-from clue.kernel.fast.layout import MachineLayout, OutcomeLayout
+from clue.kernel.fast.layout import STATUS_NO_MEMORY, MachineLayout, OutcomeLayout
 from clue.kernel.fast.library import load
 from clue.kernel.fast.plan import Plan, plan_of
 from clue.kernel.fast.tables import tables_of
@@ -25,7 +25,6 @@ from clue.kernel.wildcards import count_wildcards
 from clue.machine import Machine, Placement
 from clue.trace import Flag, Op
 
-STATUS_NO_MEMORY, STATUS_DEADLOCK = 1, 3
 #: What ``Figures.blocked`` says of a rank that is not stuck at a row.
 _ENDED, _NEVER_BEGUN = -1, -2
 #: A program of fewer ops is over before anybody can press a key.

@@ -41,8 +41,9 @@ class ProgramLayout(Handed):
             "ranks ops regions worlds contexts instances",
             "offsets extra_offsets op cpu region nbytes peer tag comm request extra count flags extras context "
             "group_offsets group instance_offsets position_offsets position_comm position world rows "
-            "request_offsets",
+            "shapes waits fork_offsets sizes",
         ),
+        ("distinct_sizes", _N),
         ("slots", _N),
         ("left_over", _N),
     ]
@@ -83,7 +84,7 @@ class OutcomeLayout(Handed):
     ]
 
 
-#: Bytes of ``clue::Row``: an op as the engine keeps it.
-ROW = 32
+#: What functions of the library return where it is not 0.
+STATUS_NO_MEMORY, STATUS_DEADLOCK = 1, 3
 #: In the order in which ``clue_layout`` gives their sizes.
 LAYOUTS = (ProgramLayout, CollectivesLayout, MachineLayout, OutcomeLayout)

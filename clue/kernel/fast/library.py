@@ -14,7 +14,7 @@ from functools import cache
 from importlib.util import find_spec
 from pathlib import Path
 
-from clue.kernel.fast.layout import LAYOUTS, ROW
+from clue.kernel.fast.layout import LAYOUTS
 from clue.trace import NO_REQUEST, Flag, Op
 
 _SOURCES = Path(__file__).parent
@@ -64,7 +64,8 @@ def load() -> ctypes.CDLL:
     _check_layout(library)
     for name in ("clue_prepare", "clue_replay", "clue_record", "clue_lanes", "clue_sweep"):
         getattr(library, name).restype = ctypes.c_int64
-    library.clue_forget.restype = None
+    for name in ("clue_forget", "clue_release"):
+        getattr(library, name).restype = None
     return library
 
 
@@ -140,7 +141,7 @@ def _run(compiler: list[str], target: str) -> None:
 
 
 def _check_layout(library: ctypes.CDLL) -> None:
-    sizes = (ctypes.c_int64 * (len(LAYOUTS) + 1))()
+    sizes = (ctypes.c_int64 * len(LAYOUTS))()
     library.clue_layout(sizes)
-    if tuple(sizes) != (*(ctypes.sizeof(layout) for layout in LAYOUTS), ROW):
+    if tuple(sizes) != tuple(ctypes.sizeof(layout) for layout in LAYOUTS):
         raise NoLibraryError("the compiled engine must have the layout of this version of clue")

@@ -6,14 +6,14 @@ import ctypes
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from itertools import accumulate, chain
-from weakref import WeakKeyDictionary
+from weakref import WeakKeyDictionary, finalize
 
 import numpy as np
 import numpy.typing as npt
 
 from clue.collectives import Collective, Schedule, lower_all, neighbor
 from clue.kernel.costs import algorithm_of
-from clue.kernel.fast.layout import ROW, CollectivesLayout, ProgramLayout
+from clue.kernel.fast.layout import STATUS_NO_MEMORY, CollectivesLayout, ProgramLayout
 from clue.kernel.fast.library import load
 from clue.kernel.program import Program
 from clue.machine import Network
@@ -259,21 +259,17 @@ class Plan:
             group=np.fromiter(chain.from_iterable(program.groups), np.int32),
             instance_offsets=self._instance_offsets,
             world=np.array(program.worlds, np.int32),
-            rows=np.empty(n * ROW, np.uint8),
-            request_offsets=np.zeros(program.ranks + 1, np.int64),
             **_positions(program),
         )
-        room = 1 << 12
-        while True:
-            sizes = np.empty(room, np.int64)
-            distinct = load().clue_prepare(
-                ctypes.byref(layout), sizes.ctypes.data_as(ctypes.c_void_p), ctypes.c_int64(room)
-            )
-            if distinct < 0:
-                raise NotCoveredError(f"{program.name} has too many messages for the fast engine")
-            if distinct <= room:
-                return layout, sizes[:distinct].tolist()
-            room = distinct
+        prepared = ctypes.c_void_p()
+        status = load().clue_prepare(ctypes.byref(layout), ctypes.byref(prepared))
+        if status == STATUS_NO_MEMORY:
+            raise MemoryError("the fast engine has too little memory for this program")
+        if status:
+            raise NotCoveredError(f"{program.name} has too many messages for the fast engine")
+        finalize(self, load().clue_release, prepared)
+        sizes = ctypes.cast(layout.sizes, ctypes.POINTER(ctypes.c_int64))
+        return layout, sizes[: layout.distinct_sizes]
 
 
 def _positions(program: Program) -> dict[str, npt.NDArray[np.int32] | _Longs]:

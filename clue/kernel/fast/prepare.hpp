@@ -6,6 +6,9 @@
 #pragma once
 
 #include <algorithm>
+#include <cstdlib>
+#include <new>
+#include <utility>
 #include <vector>
 
 #include "layout.hpp"
@@ -61,6 +64,29 @@ private:
     size_t mask_;
 };
 
+// Memory that nobody has written yet.
+template <class T>
+class Pages {
+public:
+    explicit Pages(size_t n) : size_(n), data_(static_cast<T*>(std::malloc((n ? n : 1) * sizeof(T)))) {
+        if (!data_) throw std::bad_alloc();
+    }
+    ~Pages() { std::free(data_); }
+    Pages(const Pages&) = delete;
+    Pages& operator=(Pages&& o) {
+        std::swap(size_, o.size_);
+        std::swap(data_, o.data_);
+        return *this;
+    }
+    T& operator[](size_t i) { return data_[i]; }
+    const T* data() const { return data_; }
+    size_t size() const { return size_; }
+
+private:
+    size_t size_;
+    T* data_;
+};
+
 inline bool is_collective(uint8_t op) { return op >= OP_BARRIER; }
 inline bool is_send(uint8_t op) { return op == OP_SEND || op == OP_ISEND; }
 inline bool is_receive(uint8_t op) { return op == OP_RECV || op == OP_IRECV || op == OP_MPROBE; }
@@ -76,90 +102,227 @@ struct Channel {
     int32_t sent = 0, taken = 0, looked = 0;
 };
 
-// Number messages in the order in which their receivers take them: what a rank waits for at once then lies side by side.
-inline void number_slots(Program& p, std::vector<Channel>& channels) {
-    std::vector<int32_t> number(static_cast<size_t>(p.slots), -1);
-    int32_t next = 0;
-    for (int64_t i = 0; i < p.ops; ++i) {
-        if (takes(p, i)) {
-            Channel& c = channels[p.rows[i].slot];
-            number[c.base + c.taken++] = next;
-            p.rows[i].slot = next++;
-        } else if (looks(p, i)) {
-            const Channel& c = channels[p.rows[i].slot];
-            p.rows[i].slot = static_cast<int32_t>(c.base + c.taken);
-        }
-    }
-    for (int64_t i = 0; i < p.ops; ++i) {
-        const bool sent = sends(p, i);
-        if (!sent && !looks(p, i)) continue;
-        int32_t& slot = p.rows[i].slot;
-        if (sent) {
-            Channel& c = channels[slot];
-            slot = static_cast<int32_t>(c.base + c.sent++);
-        }
-        if (number[slot] < 0) number[slot] = next++;
-        slot = number[slot];
-    }
-}
+// What a request is: it and its message or nonblocking collective are one number, as `waits` has them.
+enum Held : int32_t { SEND_HELD = 1, RECEIVE_HELD = 2, FORK_HELD = 3 };
 
-// Fills rows, request_offsets, slots and left_over; returns the number of distinct sizes, at most `room` of them in `bytes`.
-// Returns -1 if there are more messages than slots can be numbered.
-inline int64_t prepare(Program& p, int64_t* bytes, int64_t room) {
-    Numbering numbering, sizes;
-    std::vector<Channel> channels;
-    int64_t distinct = 0;
-    std::vector<int32_t> serial(static_cast<size_t>(2 * p.contexts), 0);
-    std::vector<int32_t> touched;
-    for (int64_t rank = 0; rank < p.ranks; ++rank) {
-        int64_t requests = 0;
-        for (int32_t each : touched) serial[each] = 0;
-        touched.clear();
-        for (int64_t i = p.offsets[rank]; i < p.offsets[rank + 1]; ++i) {
-            Row& row = p.rows[i];
-            row = {static_cast<double>(p.cpu[i]) / 1e9, -1, -1, p.peer[i], p.request[i], p.region[i], p.flags[i], p.op[i]};
-            requests = std::max<int64_t>(requests, p.request[i] + 1);
-            const int32_t me = static_cast<int32_t>(rank), context = p.context[p.comm[i]];
-            if (sends(p, i)) {
-                const int32_t channel = numbering.of({context, me, p.peer[i], p.tag[i]});
-                if (channel >= static_cast<int64_t>(channels.size())) channels.emplace_back();
-                channels[channel].sent++;
-                row.slot = channel;
-                const int64_t n = p.nbytes[i];
-                row.size = sizes.of({static_cast<int32_t>(n >> 32), static_cast<int32_t>(n & 0xffffffff), 0, 0});
-                if (row.size == distinct) {
-                    if (distinct < room) bytes[distinct] = n;
-                    distinct++;
-                }
-            } else if (takes(p, i) || looks(p, i)) {
-                const int32_t channel = numbering.of({context, p.peer[i], me, p.tag[i]});
-                if (channel >= static_cast<int64_t>(channels.size())) channels.emplace_back();
-                Channel& c = channels[channel];
-                if (looks(p, i)) c.looked = std::max(c.looked, c.taken + 1);
-                else c.taken++;
-                row.slot = channel;
-            } else if (is_collective(p.op[i])) {
-                const int32_t which = p.op[i] == OP_NEIGHBOR ? context + static_cast<int32_t>(p.contexts) : context;
-                if (serial[which] == 0) touched.push_back(which);
-                row.slot = static_cast<int32_t>(p.instance_offsets[which] + serial[which]++);
-                row.size = p.comm[i];
-            } else if (p.op[i] == OP_WAIT) {
-                row.slot = p.extra[i];
-                row.size = p.count[i];
+// What is made for a program; see the end of Program.
+class Prepared {
+public:
+    // False if there are more messages or ops than can be numbered.
+    bool make(Program& p) {
+        if (p.ops >= LIMIT) return false;
+        rows_ = Pages<Row>(static_cast<size_t>(p.ops));
+        fork_offsets_.assign(1, 0);
+        serial_.assign(static_cast<size_t>(2 * p.contexts), 0);
+        for (int64_t rank = 0; rank < p.ranks; ++rank) {
+            for (int32_t each : touched_) serial_[each] = 0;
+            touched_.clear();
+            open_.clear();
+            calls_.assign(CALLS, Call{});
+            for (int64_t i = p.offsets[rank]; i < p.offsets[rank + 1]; ++i) read(p, static_cast<int32_t>(rank), i);
+            fork_offsets_.push_back(forks_);
+        }
+        int64_t slots = 0;
+        p.left_over = 0;
+        for (Channel& c : channels_) {
+            c.base = slots;
+            slots += std::max({c.sent, c.taken, c.looked});
+            p.left_over += std::max(0, c.sent - c.taken);
+            c.sent = c.taken = 0;
+        }
+        if (slots >= LIMIT) return false;
+        p.slots = slots;
+        number_slots(slots);
+        hand_over(p);
+        return true;
+    }
+
+private:
+    // Two bits are for what a request is.
+    static constexpr int64_t LIMIT = int64_t{1} << 29;
+    static constexpr size_t CALLS = 256;
+
+    // Ops that are equal but for their times, requests and places have one shape and one channel: those of a rank are remembered.
+    struct Call {
+        int64_t nbytes = 0;
+        int32_t peer = 0, tag = 0, comm = -1, shape = -1, channel = -1;
+        uint16_t region = 0, flags = 0;
+        uint8_t op = 0, requested = 0;
+
+        bool like(const Call& o) const {
+            return nbytes == o.nbytes && peer == o.peer && tag == o.tag && comm == o.comm && region == o.region && flags == o.flags &&
+                   op == o.op && requested == o.requested;
+        }
+    };
+
+    void read(const Program& p, int32_t me, int64_t i) {
+        Row& row = rows_[i];
+        row.cpu = static_cast<double>(p.cpu[i]) / 1e9;
+        row.slot = -1;
+        const uint8_t op = p.op[i];
+        if (op == OP_WAIT) return read_wait(p, me, i);
+        const Call& call = remembered(p, me, i);
+        row.shape = call.shape;
+        if (call.channel >= 0) {
+            Channel& c = channels_[call.channel];
+            row.slot = call.channel;
+            if (is_send(op)) c.sent++;
+            else if (op == OP_PROBE) c.looked = std::max(c.looked, c.taken + 1);
+            else c.taken++;
+            if (is_send(op)) begin_request(p.request[i], i, SEND_HELD);
+            else if (op != OP_PROBE) begin_request(p.request[i], i, RECEIVE_HELD);
+        } else if (is_collective(op)) {
+            const int32_t context = p.context[p.comm[i]];
+            const int32_t which = op == OP_NEIGHBOR ? context + static_cast<int32_t>(p.contexts) : context;
+            if (serial_[which] == 0) touched_.push_back(which);
+            row.slot = static_cast<int32_t>(p.instance_offsets[which] + serial_[which]++);
+            if (p.flags[i] & FLAG_NONBLOCKING) begin_request(p.request[i], forks_++, FORK_HELD);
+        } else if (op == OP_MRECV) {
+            // The matched probe before it has the message; its slot is looked up when all have theirs.
+            int32_t* held = request(p.request[i]);
+            if (!held || (*held & 3) != RECEIVE_HELD) return;
+            row.slot = *held >> 2;
+            if (!(p.flags[i] & FLAG_NONBLOCKING)) *held = 0;
+        }
+    }
+
+    void read_wait(const Program& p, int32_t me, int64_t i) {
+        const size_t first = waits_.size();
+        if (p.count[i]) {
+            const int64_t* names = p.extras + p.extra_offsets[me] + p.extra[i];
+            for (int64_t n = 0; n < p.count[i]; ++n) end_request(names[n]);
+        } else {
+            end_request(p.request[i]);
+        }
+        rows_[i].slot = static_cast<int32_t>(first);
+        rows_[i].shape = shape({static_cast<int32_t>(waits_.size() - first), -1, p.region[i], p.flags[i], OP_WAIT, 0});
+    }
+
+    const Call& remembered(const Program& p, int32_t me, int64_t i) {
+        Call call;
+        call.op = p.op[i];
+        call.flags = p.flags[i];
+        call.region = p.region[i];
+        call.peer = p.peer[i];
+        call.comm = p.comm[i];
+        call.tag = p.tag[i];
+        call.nbytes = sends(p, i) ? p.nbytes[i] : 0;
+        call.requested = p.request[i] != NO_REQUEST;
+        const uint64_t mixed = (static_cast<uint64_t>(static_cast<uint32_t>(call.peer)) << 32 | static_cast<uint32_t>(call.tag) << 8 | call.op) *
+                               0x9E3779B97F4A7C15u ^ static_cast<uint64_t>(call.nbytes) * 0xC2B2AE3D27D4EB4Fu;
+        Call& known = calls_[mixed >> 56];
+        if (!known.like(call) || known.shape < 0) {
+            describe(p, me, i, call);
+            known = call;
+        }
+        return known;
+    }
+
+    // Find shape and channel of an op that is not remembered.
+    void describe(const Program& p, int32_t me, int64_t i, Call& call) {
+        int32_t size = -1;
+        if (sends(p, i)) {
+            call.channel = channel({p.context[call.comm], me, call.peer, call.tag});
+            size = sizes_.of({static_cast<int32_t>(call.nbytes >> 32), static_cast<int32_t>(call.nbytes & 0xffffffff), 0, 0});
+            if (size == static_cast<int32_t>(bytes_.size())) bytes_.push_back(call.nbytes);
+        } else if (takes(p, i) || looks(p, i)) {
+            call.channel = channel({p.context[call.comm], call.peer, me, call.tag});
+        } else if (is_collective(call.op)) {
+            size = call.comm;
+        }
+        call.shape = shape({size, call.peer, call.region, call.flags, call.op, call.requested});
+    }
+
+    int32_t channel(const Numbering::Key& key) {
+        const int32_t number = numbering_.of(key);
+        if (number == static_cast<int32_t>(channels_.size())) channels_.emplace_back();
+        return number;
+    }
+
+    int32_t shape(const Shape& s) {
+        const int32_t number = shape_numbers_.of({s.size, s.peer, static_cast<int32_t>(static_cast<uint32_t>(s.region) << 16 | s.flags), s.op << 1 | s.requested});
+        if (number == static_cast<int32_t>(shapes_.size())) shapes_.push_back(s);
+        return number;
+    }
+
+    // Requests of a rank are numbered from 0; 0: not held, else what `waits` will have, with rows in place of messages.
+    void begin_request(int32_t name, int64_t what, Held held) {
+        if (name == NO_REQUEST || name < 0) return;
+        if (name >= static_cast<int32_t>(open_.size())) open_.resize(std::max<size_t>(static_cast<size_t>(name) + 1, 2 * open_.size()), 0);
+        open_[name] = static_cast<int32_t>(what << 2 | held);
+    }
+
+    int32_t* request(int64_t name) { return name >= 0 && name < static_cast<int64_t>(open_.size()) ? &open_[name] : nullptr; }
+
+    void end_request(int64_t name) {
+        int32_t* held = request(name);
+        if (!held || !*held) return;
+        waits_.push_back(*held);
+        *held = 0;
+    }
+
+    // Number messages in the order in which their receivers take them: what a rank waits for at once then lies side by side.
+    void number_slots(int64_t slots) {
+        std::vector<int32_t> number(static_cast<size_t>(slots), -1);
+        const int64_t ops = static_cast<int64_t>(rows_.size());
+        int32_t next = 0;
+        for (int64_t i = 0; i < ops; ++i) {
+            Row& row = rows_[i];
+            const uint8_t op = shapes_[row.shape].op;
+            if (row.slot < 0) continue;
+            if (is_receive(op)) {
+                Channel& c = channels_[row.slot];
+                number[c.base + c.taken++] = next;
+                row.slot = next++;
+            } else if (op == OP_PROBE) {
+                const Channel& c = channels_[row.slot];
+                row.slot = static_cast<int32_t>(c.base + c.taken);
             }
         }
-        p.request_offsets[rank + 1] = p.request_offsets[rank] + requests;
+        for (int64_t i = 0; i < ops; ++i) {
+            Row& row = rows_[i];
+            const Shape& s = shapes_[row.shape];
+            if (s.op == OP_WAIT) {
+                for (int32_t* held = waits_.data() + row.slot; held < waits_.data() + row.slot + s.size; ++held)
+                    if ((*held & 3) != FORK_HELD) *held = rows_[*held >> 2].slot << 2 | (*held & 3);
+            }
+            if (row.slot < 0) continue;
+            if (s.op == OP_MRECV) row.slot = rows_[row.slot].slot;
+            if (!is_send(s.op) && s.op != OP_PROBE) continue;
+            if (is_send(s.op)) {
+                Channel& c = channels_[row.slot];
+                row.slot = static_cast<int32_t>(c.base + c.sent++);
+            }
+            if (number[row.slot] < 0) number[row.slot] = next++;
+            row.slot = number[row.slot];
+        }
     }
-    p.slots = p.left_over = 0;
-    for (Channel& c : channels) {
-        c.base = p.slots;
-        p.slots += std::max({c.sent, c.taken, c.looked});
-        p.left_over += std::max(0, c.sent - c.taken);
-        c.sent = c.taken = 0;
+
+    void hand_over(Program& p) {
+        shapes_.shrink_to_fit();
+        waits_.shrink_to_fit();
+        p.rows = rows_.data();
+        p.shapes = shapes_.data();
+        p.waits = waits_.data();
+        p.fork_offsets = fork_offsets_.data();
+        p.sizes = bytes_.data();
+        p.distinct_sizes = static_cast<int64_t>(bytes_.size());
+        numbering_ = sizes_ = shape_numbers_ = Numbering();
+        channels_ = {};
+        open_ = {};
     }
-    if (p.slots >= (1 << 29)) return -1;
-    number_slots(p, channels);
-    return distinct;
-}
+
+    Pages<Row> rows_{0};
+    std::vector<Shape> shapes_;
+    std::vector<int32_t> waits_;
+    std::vector<int64_t> fork_offsets_;
+    std::vector<int64_t> bytes_;
+    // Used on the way.
+    Numbering numbering_, sizes_, shape_numbers_;
+    std::vector<Channel> channels_;
+    std::vector<Call> calls_;
+    std::vector<int32_t> open_, serial_, touched_;
+    int64_t forks_ = 0;
+};
 
 }  // namespace clue

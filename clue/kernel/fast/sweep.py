@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from clue.kernel.fast.engine import STATUS_DEADLOCK, STATUS_NO_MEMORY, replayed
-from clue.kernel.fast.layout import MachineLayout
+from clue.kernel.fast.engine import replayed
+from clue.kernel.fast.layout import STATUS_DEADLOCK, STATUS_NO_MEMORY, MachineLayout
 from clue.kernel.fast.library import load
 from clue.kernel.fast.plan import Plan, plan_of
 from clue.kernel.fast.tables import uncoupled_tables_of
