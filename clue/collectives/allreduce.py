@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import replace
 
 from clue.collectives import bcast, reduce
-from clue.collectives.blocks import Circle, even_blocks
+from clue.collectives.blocks import even_circle
 from clue.collectives.rounds import exchange, receive, send
 from clue.collectives.schedule import Collective, Schedule
 from clue.collectives.trees import Fold, doublings, halvings
@@ -34,7 +34,7 @@ def reduce_scatter_allgather(collective: Collective, rank: int) -> Schedule:
     """
 
     def halved_and_doubled(fold: Fold, number: int) -> Schedule:
-        blocks = Circle(even_blocks(collective.sizes[rank], fold.core))
+        blocks = even_circle(collective.sizes[rank], fold.core)
         steps = [
             (fold.rank(step.partner), blocks.between(step.kept), blocks.between(step.given))
             for step in halvings(number, fold.core, doublings(fold.core))
@@ -67,7 +67,7 @@ def ring(collective: Collective, rank: int) -> Schedule:
     size, nbytes = collective.size, collective.sizes[rank]
     if nbytes < size:
         return recursive_doubling(collective, rank)
-    blocks = Circle(even_blocks(nbytes, size))
+    blocks = even_circle(nbytes, size)
     left, right = (rank - 1) % size, (rank + 1) % size
     combined = (
         exchange(right, blocks.span(rank - step), left, blocks.span(rank - step - 1)) for step in range(size - 1)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import lru_cache
 from itertools import accumulate
 
 #: Segment of a pipelined algorithm: what Open MPI's earlier decision rules used for long messages.
@@ -47,3 +48,9 @@ class Circle:
     def between(self, limits: tuple[int, int]) -> int:
         """Return the bytes of the blocks from the first limit up to, not including, the second."""
         return self._sums[limits[1]] - self._sums[limits[0]]
+
+
+@lru_cache(maxsize=64)
+def even_circle(nbytes: int, count: int) -> Circle:
+    """Return the even blocks of so many bytes in a circle; every rank of a collective asks for the same."""
+    return Circle(even_blocks(nbytes, count))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from clue.collectives.blocks import Circle, even_blocks, segments
+from clue.collectives.blocks import Circle, even_circle, segments
 from clue.collectives.pipeline import upwards
 from clue.collectives.rounds import exchange, receive, send
 from clue.collectives.schedule import Collective, Round, Schedule
@@ -39,7 +39,7 @@ def reduce_scatter_gather(collective: Collective, rank: int) -> Schedule:
         handed_over = (send(partner, nbytes),)
         return handed_over if rank != root else handed_over + _late_root(collective, fold)
     folded = () if partner is None else (receive(partner, nbytes),)
-    blocks = Circle(even_blocks(nbytes, fold.core))
+    blocks = even_circle(nbytes, fold.core)
     combined = folded + _halved(fold, fold.number(rank), blocks)
     if fold.stands_by(root) and rank == 0:
         return (*combined, send(root, blocks.span(0)))
@@ -60,7 +60,7 @@ def _steps(fold: Fold, number: int) -> list[Halving]:
 
 def _late_root(collective: Collective, fold: Fold) -> Schedule:
     """Return what a root that stood by does at the end: take over block 0 and the part of rank 0."""
-    blocks = Circle(even_blocks(collective.sizes[0], fold.core))
+    blocks = even_circle(collective.sizes[0], fold.core)
     return (receive(0), *_gathered(fold, 0, collective.root, blocks))
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 
 def doublings(size: int) -> list[int]:
@@ -96,20 +96,19 @@ class Fold:
     Attributes:
         size: Ranks in the communicator.
         keeper: Which of a pair goes on: 1 the odd one (allreduce, reduce_scatter), 0 the even one (reduce).
+        core: Ranks that go on, a power of two.
+        pairs: Pairs folded into one rank each.
     """
 
     size: int
     keeper: int = 1
+    core: int = field(init=False)
+    pairs: int = field(init=False)
 
-    @property
-    def core(self) -> int:
-        """Ranks that go on, a power of two."""
-        return core_size(self.size)
-
-    @property
-    def pairs(self) -> int:
-        """Pairs folded into one rank each."""
-        return self.size - self.core
+    def __post_init__(self) -> None:
+        # Asked for so often that it matters.
+        object.__setattr__(self, "core", core_size(self.size))
+        object.__setattr__(self, "pairs", self.size - self.core)
 
     def partner(self, rank: int) -> int | None:
         """Return the other one of a folded pair; ``None`` if the rank is in no pair."""

@@ -193,14 +193,21 @@ private:
     }
 
     // Fetch what the next ones need from memory while this one runs: with thousands of ranks none of it is near.
-    void fetch_ahead() const {
+    void fetch_ahead() {
+        if (numbers_ < MANY) return;
         const size_t n = ready_.size();
         if (n > 0 && ready_[n - 1] < numbers_) {
-            const char* row = reinterpret_cast<const char*>(p_.rows + ranks_[ready_[n - 1]].row);
-            for (int line = 0; line < 4; ++line) __builtin_prefetch(row + 64 * line);
+            const A& next = ranks_[ready_[n - 1]];
+            const int64_t end = next.row + AHEAD < next.row_end ? next.row + AHEAD : next.row_end;
+            for (int64_t row = next.row; row < end; ++row)
+                if (p_.rows[row].slot >= 0 && p_.rows[row].slot < p_.slots) __builtin_prefetch(&slots_[own(next, row)], 1);
         }
         if (n > 1 && ready_[n - 2] < numbers_) {
-            const char* actor = reinterpret_cast<const char*>(&ranks_[ready_[n - 2]]);
+            const char* row = reinterpret_cast<const char*>(p_.rows + ranks_[ready_[n - 2]].row);
+            for (int line = 0; line < AHEAD / 4; ++line) __builtin_prefetch(row + 64 * line);
+        }
+        if (n > 2 && ready_[n - 3] < numbers_) {
+            const char* actor = reinterpret_cast<const char*>(&ranks_[ready_[n - 3]]);
             for (int line = 0; line < 3; ++line) __builtin_prefetch(actor + 64 * line);
         }
     }
@@ -259,6 +266,9 @@ private:
 
     Slot& slot(int64_t s) { return s < own_slots_ ? slots_[s] : pool_[s - own_slots_]; }
     Details& details(int64_t s) { return s < own_slots_ ? details_[s] : pool_details_[s - own_slots_]; }
+
+    // Of fewer ranks all is near; so many rows are looked at ahead.
+    static constexpr int64_t MANY = 512, AHEAD = 12;
 
     int32_t own(const A& a, int64_t row) const { return static_cast<int32_t>(a.job * p_.slots + p_.rows[row].slot); }
     const Shape& shape(int64_t row) const { return p_.shapes[p_.rows[row].shape]; }

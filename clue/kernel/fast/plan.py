@@ -48,7 +48,6 @@ class Template:
         receive_peers: Source of each receive.
         receive_slots: Its message.
         slots: Number of messages.
-        pairs: Distinct (sender, receiver) positions, shape (n, 2).
     """
 
     rounds: _Longs
@@ -61,12 +60,17 @@ class Template:
     receive_peers: _Ints
     receive_slots: _Ints
     slots: int
-    pairs: _Longs
 
     @property
     def members(self) -> int:
         """Number of members."""
         return len(self.rounds)
+
+    def pairs(self) -> _Longs:
+        """Return the distinct (sender, receiver) positions, shape (n, 2)."""
+        senders = np.repeat(np.repeat(np.arange(self.members), self.rounds), self.sends)
+        channels = np.unique(senders * self.members + self.send_peers)
+        return np.stack([channels // max(1, self.members), channels % max(1, self.members)], 1)
 
 
 def template_of(schedules: Sequence[Schedule]) -> Template:
@@ -84,7 +88,6 @@ def template_of(schedules: Sequence[Schedule]) -> Template:
     out = np.repeat(owner, sends) * len(schedules) + sent[:, 0]
     into = taken * len(schedules) + np.repeat(owner, receives)
     send_slots, receive_slots, slots = _matched(out, into)
-    channels = np.unique(out)
     return Template(
         rounds=lengths,
         sends=sends,
@@ -96,13 +99,18 @@ def template_of(schedules: Sequence[Schedule]) -> Template:
         receive_peers=taken.astype(np.int32),
         receive_slots=receive_slots,
         slots=slots,
-        pairs=np.stack([channels // max(1, len(schedules)), channels % max(1, len(schedules))], 1),
     )
 
 
 def _matched(sent: _Longs, taken: _Longs) -> tuple[_Ints, _Ints, int]:
     """Number messages so that the k-th send and the k-th receive of a channel have the same number."""
     send_order, receive_order = np.argsort(sent, kind="stable"), np.argsort(taken, kind="stable")
+    if np.array_equal(sent[send_order], taken[receive_order]):
+        # As it should be: there is a receive for every send.
+        numbers = np.arange(len(sent), dtype=np.int32)
+        slots_of_sends, slots_of_receives = np.empty_like(numbers), np.empty_like(numbers)
+        slots_of_sends[send_order] = slots_of_receives[receive_order] = numbers
+        return slots_of_sends, slots_of_receives, len(sent)
     channels = np.unique(np.concatenate([sent, taken]))
     sends = np.searchsorted(sent[send_order], channels, side="right") - np.searchsorted(sent[send_order], channels)
     takes = np.searchsorted(taken[receive_order], channels, side="right") - np.searchsorted(
@@ -162,7 +170,7 @@ class Plan:
         found = [np.unique(senders * program.ranks + program.peers[rows])]
         for comm, which in dict.fromkeys(zip(self._homes, self._which.tolist(), strict=True)):
             group = np.array(program.groups[comm], np.int64)
-            ranks = group[self._built[numbers[which]].pairs]
+            ranks = group[self._built[numbers[which]].pairs()]
             found.append(ranks[:, 0] * program.ranks + ranks[:, 1])
         channels = np.unique(np.concatenate(found))
         return np.stack([channels // program.ranks, channels % program.ranks], 1)
