@@ -114,11 +114,11 @@ def test_fast_engine_computes_or_says_why_not(
     monkeypatch.setenv("CLUE_CACHE", str(tmp_path))
     monkeypatch.setenv("CXX", "")
     library._key.cache_clear()
-    library.load.cache_clear()
+    library._found.cache_clear()
     _, out, _ = run(capsys, "simulate", "run.yaml", "--engine", "fast", "--json")
     monkeypatch.undo()
     library._key.cache_clear()
-    library.load.cache_clear()
+    library._found.cache_clear()
     document = json.loads(out)
     assert document["engine"] == "reference"
     assert any("no C++ compiler was found" in warning for warning in document["warnings"])

@@ -1,4 +1,4 @@
-"""The first options found with few simulations are those of the whole ranking, which is worked out here in full."""
+"""The first options found with few simulations are those of the whole ranking, which is worked out in full."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ from clue.kernel import Candidate, simulate
 from clue.kernel import Program as Compiled
 from clue.machine import Curve, Link, Machine, Network, NodeType
 from clue.purchase import Criterion, Kernel, Option, Program, Scenario, Workload, rank_options
-from clue.purchase.splits import Split, allowed_splits
 from clue.trace import Trace, TraceBuilder
 from clue.units import Money
 from tests.kernel.cases import LINK, LOCAL_LINK
+from tests.purchase.in_full import whole_ranking
 
 SLOW = Link(Curve.line(0.5, 1e-4), Curve.line(0.1, 1e-4), 0.1)
 NETWORKS = (Network(LINK, LOCAL_LINK), Network(SLOW, LOCAL_LINK))
@@ -72,68 +72,6 @@ def scenarios(draw: st.DrawFn) -> Scenario:
     )
 
 
-# --- the whole ranking, the long way ---
-
-
-def best_outcome(workload: Workload, machine: Machine) -> tuple[float, float, list[float]] | None:
-    """Return throughput, makespan and rates by kernel in the split with the highest throughput, if any fits."""
-    best: tuple[float, float, list[float]] | None = None
-    for split in allowed_splits(workload, machine, [[0.0] * ranks for ranks in workload.ranks]):
-        if isinstance(split, Split):
-            times = [
-                split.turns
-                * simulate(
-                    trace(k.program, split.ranks), machine, split.placement, instances=split.side_by_side
-                ).makespan
-                for k in workload.kernels
-            ]
-            instances = workload.instances or split.side_by_side
-            outcome = instances / sum(times), sum(times), [instances / time for time in times]
-            if best is None or outcome[0] > best[0]:
-                best = outcome
-    return best
-
-
-def whole_ranking(scenario: Scenario) -> list[tuple[str, float]]:
-    """Return options with their scores, in order."""
-    found: dict[str, list[tuple[float, float, list[float]]]] = {}
-    for option in scenario.options:
-        outcomes = [best_outcome(workload, option.machine) for workload in scenario.workloads]
-        if None not in outcomes:
-            found[option.name] = [outcome for outcome in outcomes if outcome is not None]
-    sign = -1 if scenario.criterion in (Criterion.POINTS, Criterion.THROUGHPUT) else 1
-    options = [option for option in scenario.options if option.name in found]
-    scores = {option.name: score(scenario, option, found) for option in options}
-    order = sorted(options, key=lambda o: (sign * scores[o.name], price(o), int(o.name.split()[-1])))
-    return [(option.name, scores[option.name]) for option in order]
-
-
-def price(option: Option) -> float:
-    """Return an option's price."""
-    assert option.price is not None
-    return option.price.amount
-
-
-def score(scenario: Scenario, option: Option, found: dict[str, list[tuple[float, float, list[float]]]]) -> float:
-    """Return a score by the criterion's definition."""
-    mean = sum(workload.weight for workload in scenario.workloads) / len(scenario.workloads)
-    figures = []
-    for w, workload in enumerate(scenario.workloads):
-        throughput, makespan, rates = found[option.name][w]
-        points = sum(
-            100 * kernel.share * rates[k] / max(outcomes[w][2][k] for outcomes in found.values())
-            for k, kernel in enumerate(workload.kernels)
-        )
-        figure = {
-            Criterion.POINTS: points * len(scenario.workloads),
-            Criterion.MAKESPAN: makespan,
-            Criterion.THROUGHPUT: 3600 * throughput,
-            Criterion.COST_PER_RUN: price(option) / throughput / scenario.service_life,
-        }
-        figures.append(workload.weight / mean * figure[scenario.criterion])
-    return sum(figures) / len(figures)
-
-
 # --- bounds of any quality ---
 
 
@@ -155,7 +93,7 @@ def bounds_of_quality(qualities: Sequence[float]) -> object:
 
 def compare(scenario: Scenario, top: int) -> int:
     """Hold the first options to the whole ranking; returns the number of simulations."""
-    whole = whole_ranking(scenario)
+    whole = whole_ranking(scenario, trace)
     ranking = rank_options(scenario, trace, top=top)
     listed = [entry for entry in ranking.entries if entry.position is not None]
     assert [(entry.option, pytest.approx(entry.score, rel=1e-12)) for entry in listed] == whole[:top]

@@ -47,13 +47,28 @@ def find_compiler() -> list[str] | None:
     return ["python-zig", "c++"] if shutil.which("python-zig") and find_spec("ziglang") else None
 
 
-@cache
 def load() -> ctypes.CDLL:
     """Return the library, compiled if need be.
 
     Raises:
         NoLibraryError: If it is not there and cannot be made, with the reason.
     """
+    found = _found()
+    if isinstance(found, str):
+        raise NoLibraryError(found)
+    return found
+
+
+@cache
+def _found() -> ctypes.CDLL | str:
+    """Return the library, or why there is none: a compiler that failed is not asked again by every simulation."""
+    try:
+        return _made()
+    except NoLibraryError as error:
+        return str(error)
+
+
+def _made() -> ctypes.CDLL:
     path = _path()
     if not path.exists():
         _compile(path)

@@ -333,5 +333,6 @@ def plan_of(program: Program) -> Plan:
     """Return the plan of a program, made on first use and kept as long as the program."""
     plan = _PLANS.get(program)
     if plan is None:
+        load()  # before anything is prepared for an engine that is not there
         plan = _PLANS[program] = Plan(program)
     return plan
