@@ -5,6 +5,7 @@ from __future__ import annotations
 import subprocess
 import sys
 from collections.abc import Iterator, Sequence
+from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
@@ -21,22 +22,58 @@ options: {A: {machine: two-hosts}, B: {machine: wien97-cheap}, C: {machine: wien
 """
 
 
-def test_mpi_processes_give_the_same_document(tmp_path: Path) -> None:
-    """One that asks and one that simulates, as users start them."""
+#: A Dask cluster on this computer: two processes that simulate, until the pipe to it is closed.
+CLUSTER = """\
+import sys
+from distributed import LocalCluster
+if __name__ == "__main__":
+    with LocalCluster(n_workers=2, threads_per_worker=1, host="127.0.0.1", dashboard_address=":0") as cluster:
+        print(cluster.scheduler_address, flush=True)
+        sys.stdin.read()
+"""
+
+
+@pytest.fixture
+def alone(tmp_path: Path) -> str:
+    """Write a comparison and its traces; returns the document that one process prints of it."""
     for ranks in (1, 2):
         trace(many(Criterion.POINTS).workloads[0].kernels[0].program, ranks).save(tmp_path / f"job-{ranks}.clue")
     (tmp_path / "s.yaml").write_text(SCENARIO)
-    alone = [sys.executable, "-m", "clue", "simulate", "s.yaml", "--json"]
+    return simulated(tmp_path)
+
+
+def simulated(folder: Path, *arguments: str, start: Sequence[str] = (sys.executable,)) -> str:
+    """Return the document that the command line prints of the comparison."""
+    command = [*start, "-m", "clue", "simulate", "s.yaml", "--json", *arguments]
+    done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+def test_mpi_processes_give_the_same_document(tmp_path: Path, alone: str) -> None:
+    """One that asks and one that simulates, as users start them."""
     mpiexec = Path(sys.executable).parent / "mpiexec"
     if not mpiexec.exists():
         pytest.skip("no mpiexec beside Python")
-    spread = [str(mpiexec), "-n", "2", sys.executable, "-m", "mpi4py.futures", *alone[1:], "--executor", "mpi"]
-    one, other = (
-        subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
-        for command in (alone, spread)
-    )
-    assert (one.returncode, other.returncode) == (0, 0), other.stderr
-    assert one.stdout == other.stdout
+    start = [str(mpiexec), "-n", "2", sys.executable, "-m", "mpi4py.futures"]
+    assert simulated(tmp_path, "--executor", "mpi", start=start) == alone
+
+
+@pytest.fixture
+def cluster() -> Iterator[str]:
+    """Start a Dask cluster; yields host and port of its scheduler."""
+    if find_spec("distributed") is None:
+        pytest.skip("Dask is not installed (clue[dask])")
+    command = [sys.executable, "-c", CLUSTER]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as running:
+        assert running.stdout is not None
+        yield running.stdout.readline().strip().removeprefix("tcp://")
+        running.communicate("")
+
+
+def test_a_dask_cluster_gives_the_same_document(tmp_path: Path, alone: str, cluster: str) -> None:
+    """Two workers of a cluster that was there before."""
+    assert simulated(tmp_path, "--executor", f"dask://{cluster}") == alone
 
 
 def test_mpi_says_how_to_start_it() -> None:
