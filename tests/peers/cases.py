@@ -3,21 +3,35 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from pathlib import Path
 from random import Random
 
 from benchmarks import workloads
-from clue.trace import Trace
-from tests.formats.programs import APART, random_program
-from tests.peers.simgrid import Setting, clue_finishes, constant, flows, largest_difference, simgrid_finishes
+from clue.trace import Op, Trace
+from tests.formats.programs import APART, Kind, random_program
 
 _MESSAGES = 2000
+#: Of blocking sends, and of collectives that are made of them.
+_IN_TURN = Kind(to_self=False, nonblocking=False, collectives=(Op.BCAST, Op.REDUCE, Op.GATHER, Op.SCATTER))
 
 
 def program(seed: int) -> Trace:
     """Return a random program of two to eight ranks, sub-communicators and every collective."""
+    return _random(seed, APART)
+
+
+def program_in_turn(seed: int) -> Trace:
+    """Return a random program in which every rank sends one message after the other."""
+    return _random(seed, _IN_TURN)
+
+
+def _random(seed: int, kind: Kind) -> Trace:
     random = Random(seed)
-    return random_program(random, random.randint(2, 8), random.randint(20, 80), APART)
+    return random_program(random, random.randint(2, 8), random.randint(20, 80), kind)
+
+
+def program_of(ranks: int, seed: int) -> Trace:
+    """Return a random program of so many ranks."""
+    return random_program(Random(seed), ranks, 10 * ranks, APART)
 
 
 def timed() -> Iterator[workloads.Workload]:
@@ -31,11 +45,9 @@ def timed() -> Iterator[workloads.Workload]:
         yield workloads.allreduce(ranks, _MESSAGES, nbytes=1_000_000)
 
 
-def settings(ranks: int) -> tuple[Setting, ...]:
-    """Return the machines to compare on."""
-    return constant(ranks), flows(ranks), flows(ranks, bandwidth=12.5e9, latency=1e-6)
-
-
-def difference(trace: Trace, setting: Setting, folder: Path) -> float:
-    """Return the largest relative difference of a rank's finish between the two simulators."""
-    return largest_difference(clue_finishes(trace, setting), simgrid_finishes(trace, setting, folder))
+def exchanges(ranks: int) -> Iterator[workloads.Workload]:
+    """Yield those of them in which ranks start all their messages before they wait."""
+    yield workloads.halo(ranks, _MESSAGES)
+    yield workloads.alltoall(ranks, _MESSAGES)
+    yield workloads.allreduce(ranks, _MESSAGES)
+    yield workloads.allreduce(ranks, _MESSAGES, nbytes=1_000_000)

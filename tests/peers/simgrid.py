@@ -1,7 +1,7 @@
 """Running SimGrid's replay on a trace and a machine of clue, and what the two say of each rank's finish.
 
-Two things differ in kind and are kept out of the machines here: SimGrid holds the sender of a rendezvous until the
-transfer ends, and adds 16 B to every message. The constant network does not look at sizes; flows take them as delay.
+Both replay the same time-independent traces: clue reads back what it wrote for SimGrid. SimGrid adds 16 B to every
+message; so do the traces that clue replays here, wherever sizes matter.
 """
 
 from __future__ import annotations
@@ -9,39 +9,43 @@ from __future__ import annotations
 import shutil
 import subprocess
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
-from clue.formats import simgrid_platform, write_ti
+import numpy as np
+
+from clue.formats import read_ti, write_ti
+from clue.formats.ti_writing import FLOPS_PER_SECOND
 from clue.kernel import simulate
-from clue.machine import Curve, Flows, Link, Machine, Network, NodeType
-from clue.machine.topology import Switch
-from clue.trace import Trace
+from clue.machine import Machine
+from clue.trace import Op, Trace
 
 #: Bytes that SimGrid adds to every message.
 _ENVELOPE = 16
-_LATENCY = 0.1
-#: Times are stretched against recorded ones: SimGrid's clock has an absolute precision.
-_STRETCH = 1000.0
 _EVENTS = ("--log=root.fmt:%.12r%e%i%e%m%n", "--log=smpi_replay.thres:verbose")
-_ALL_EAGER = ("--cfg=smpi/async-small-thresh:2000000000", "--cfg=smpi/send-is-detached-thresh:2000000000")
 
 
 @dataclass(frozen=True)
 class Setting:
-    """A machine in clue's words, and what SimGrid needs beside the platform.
+    """A machine in the words of both.
 
     Attributes:
         name: For tables.
-        machine: The machine.
-        options: Options of ``smpirun``; those of the platform if there are none.
-        tolerance: Largest relative difference of a rank's finish.
+        machine: In clue's words.
+        xml: SimGrid's platform.
+        hosts: SimGrid's list of hosts, by rank.
+        options: Options of ``smpirun``.
+        sized: Whether the size of a message matters.
+        tolerance: Largest difference of a rank's finish, as a share of the makespan.
     """
 
     name: str
     machine: Machine
+    xml: str
+    hosts: str
     options: tuple[str, ...]
-    tolerance: float
+    sized: bool = True
+    tolerance: float = 1e-6
 
 
 def is_here() -> bool:
@@ -49,65 +53,38 @@ def is_here() -> bool:
     return shutil.which("smpirun") is not None
 
 
-def constant(ranks: int) -> Setting:
-    """Return a network on which every message takes the same time.
-
-    SimGrid's constant model ends a message when its remaining bytes, counted down in floating point, come to 0 within
-    maxmin/precision × surf/precision; by default that is so small that messages may last until the next event.
-    """
-    link = Link(Curve.line(0.0), Curve.line(_LATENCY))
-    options = (
-        "--cfg=network/model:Constant",
-        f"--cfg=network/latency-factor:{_LATENCY}",
-        "--cfg=surf/precision:1e-7",
-        "--cfg=maxmin/precision:1e-2",
-        *_ALL_EAGER,
-    )
-    return Setting("constant", _machine(ranks, Network(link, link), _STRETCH), options, 1e-6)
+def difference(trace: Trace, setting: Setting, folder: Path) -> float:
+    """Return the largest difference of a rank's finish between the two, as a share of the later makespan."""
+    files = {**write_ti(trace, "trace.ti", lower=True).files, "platform.xml": setting.xml, "hosts": setting.hosts}
+    for name, text in files.items():
+        (folder / name).write_text(text)
+    if setting.sized:
+        trace = _with_envelopes(read_ti(folder / "trace.ti", flops_per_second=FLOPS_PER_SECOND).trace)
+    return _largest_difference(_clue(trace, setting), _simgrid(trace.ranks, setting, folder))
 
 
-def flows(ranks: int, bandwidth: float = 1e9, latency: float = 1e-5) -> Setting:
-    """Return a switch whose links are shared max-min fairly."""
-    travel = Curve.line(latency + _ENVELOPE / bandwidth, 1 / bandwidth)
-    link = Link(Curve.line(0.0), travel)
-    network = Network(link, link, contention=Flows(Switch(bandwidth)))
-    machine = _machine(ranks, network, 1.0)
-    options = (*simgrid_platform(machine).options, *_ALL_EAGER, "--cfg=surf/precision:1e-12")
-    return Setting(f"flows, {bandwidth / 1e9:g} GB/s", machine, options, 0.05)
+def _with_envelopes(trace: Trace) -> Trace:
+    ops = trace.ops
+    sends = np.isin(ops.op, [Op.SEND, Op.ISEND])
+    return replace(trace, ops=replace(ops, nbytes=np.where(sends, ops.nbytes + _ENVELOPE, ops.nbytes)))
 
 
-def _machine(ranks: int, network: Network, factor: float) -> Machine:
-    return Machine("peer", (NodeType("host", performance_factor=factor),) * ranks, network)
-
-
-def clue_finishes(trace: Trace, setting: Setting) -> list[float]:
-    """Return each rank's finish in clue."""
+def _clue(trace: Trace, setting: Setting) -> list[float]:
     return [rank.finish for rank in simulate(trace, setting.machine, engine="reference").ranks]
 
 
-def simgrid_finishes(trace: Trace, setting: Setting, folder: Path) -> list[float]:
-    """Return the time of each rank's last action in SimGrid, collectives made of messages."""
-    platform = simgrid_platform(setting.machine)
-    xml = _without_links(platform.xml) if setting.name == "constant" else platform.xml
-    files = {**write_ti(trace, "trace.ti", lower=True).files, "platform.xml": xml, "hosts": platform.hosts}
-    for name, text in files.items():
-        (folder / name).write_text(text)
-    command = ["smpirun", "-np", str(trace.ranks), "-platform", "platform.xml", "-hostfile", "hosts", "-replay"]
+def _simgrid(ranks: int, setting: Setting, folder: Path) -> list[float]:
+    command = ["smpirun", "-np", str(ranks), "-platform", "platform.xml", "-hostfile", "hosts", "-replay", "trace.ti"]
     done = subprocess.run(
-        [*command, "trace.ti", *setting.options, *_EVENTS], cwd=folder, capture_output=True, text=True, check=False
+        [*command, *setting.options, *_EVENTS], cwd=folder, capture_output=True, text=True, check=False
     )
     if done.returncode:
         raise RuntimeError(f"smpirun failed: {done.stderr[-2000:]}{done.stdout[-2000:]}")
-    return _last_actions(done.stdout + done.stderr, trace.ranks)
-
-
-def _without_links(xml: str) -> str:
-    """Leave hosts only: SimGrid's constant model refuses links."""
-    lines = [line for line in xml.splitlines() if "<link" not in line and "<host_link" not in line]
-    return "\n".join(lines).replace('routing="Cluster"', 'routing="None"') + "\n"
+    return _last_actions(done.stdout + done.stderr, ranks)
 
 
 def _last_actions(log: str, ranks: int) -> list[float]:
+    """Return the time of each rank's last action."""
     finishes = [0.0] * ranks
     for line in log.splitlines():
         words = line.split()
@@ -117,7 +94,6 @@ def _last_actions(log: str, ranks: int) -> list[float]:
     return finishes
 
 
-def largest_difference(clue: Sequence[float], simgrid: Sequence[float]) -> float:
-    """Return the largest difference of a rank's finish, as a share of the later makespan."""
+def _largest_difference(clue: Sequence[float], simgrid: Sequence[float]) -> float:
     latest = max((*clue, *simgrid), default=0.0)
     return max((abs(a - b) for a, b in zip(clue, simgrid, strict=True)), default=0.0) / latest if latest else 0.0
