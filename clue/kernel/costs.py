@@ -8,9 +8,12 @@ from collections.abc import Mapping
 from typing import NamedTuple
 
 import numpy as np
+import numpy.typing as npt
 
 from clue.collectives import Collective, default_choice
 from clue.machine import Contention, FactorTable, Flows, Link, Machine, Network, NodeType, Placement, Ports
+
+_Doubles = npt.NDArray[np.float64]
 
 
 class MessageCost(NamedTuple):
@@ -137,8 +140,8 @@ class Costs:
             transmission=link.transmission_delay(nbytes),
             receive=link.receive_delay,
             eager=link.eager_limit is None or nbytes <= link.eager_limit,
-            answer=_empty_message(back),
-            envelope=_empty_message(link),
+            answer=empty_message(back),
+            envelope=empty_message(link),
             between_nodes=not same,
             occupation=occupation(machine.network.contention, link, nbytes),
         )
@@ -151,8 +154,7 @@ class Costs:
     def poll_delay(self, rank: int, time: float) -> float:
         """Return the time of a receive or probe call that names no partner."""
         machine = self._epochs[self.epoch(time)]
-        name = machine.nodes[self.placement.nodes[rank]].name
-        return machine.network.link(name, name, same_node=len(machine.nodes) == 1).receive_delay
+        return poll_delay(machine, machine.nodes[self.placement.nodes[rank]].name)
 
     def algorithm(self, collective: Collective) -> str:
         """Return the algorithm that this machine uses for a collective."""
@@ -179,5 +181,20 @@ def occupation(contention: Contention | None, link: Link, nbytes: int) -> float:
     return max(send(nbytes) - send(0), transmission(nbytes) - transmission(0), 0.0)
 
 
-def _empty_message(link: Link) -> float:
+def occupations(contention: Contention | None, link: Link, nbytes: _Doubles) -> _Doubles:
+    """Return the occupation of each size, bit by bit what :func:`occupation` gives."""
+    if isinstance(contention, Ports) and contention.busy is not None:
+        return contention.busy.over(nbytes)
+    send, transmission = link.send_delay, link.transmission_delay
+    growth = np.maximum(send.over(nbytes) - send(0), transmission.over(nbytes) - transmission(0))
+    return np.maximum(growth, 0.0)
+
+
+def empty_message(link: Link) -> float:
+    """Return the travel time of an empty message."""
     return link.send_delay(0) + link.transmission_delay(0)
+
+
+def poll_delay(machine: Machine, node_type: str) -> float:
+    """Return the time of a receive or probe call that names no partner, on a node of a type."""
+    return machine.network.link(node_type, node_type, same_node=len(machine.nodes) == 1).receive_delay

@@ -17,6 +17,7 @@
 
 #include "events.hpp"
 #include "layout.hpp"
+#include "memory.hpp"
 #include "prepare.hpp"
 #include "sharing.hpp"
 #include "tape.hpp"
@@ -28,22 +29,6 @@ struct Stopped {};
 
 enum Network { UNSHARED = 0, FACTOR = 1, PORTS = 2, FLOWS = 3 };
 
-// Memory that is zero, and costs nothing until it is touched.
-template <class T>
-class Zeroed {
-public:
-    explicit Zeroed(size_t n) : data_(static_cast<T*>(std::calloc(n ? n : 1, sizeof(T)))) {
-        if (!data_) throw std::bad_alloc();
-    }
-    ~Zeroed() { std::free(data_); }
-    Zeroed(const Zeroed&) = delete;
-    Zeroed& operator=(const Zeroed&) = delete;
-    T& operator[](size_t i) { return data_[i]; }
-
-private:
-    T* data_;
-};
-
 // What is known of a message and its receive.
 enum State : int32_t {
     POSTED = 1,      // its receive is posted
@@ -51,7 +36,6 @@ enum State : int32_t {
     RENDEZVOUS = 4,  // … and waits for the receive
     SENT = 8,        // when the sender of a rendezvous is free is known
     ARRIVED = 16,    // its arrival is known
-    RESERVED = 32,   // taken by a matched probe, whose receive is to come
 };
 
 struct Slot {
@@ -93,7 +77,7 @@ struct SharedNode {
 };
 
 enum Stage : uint8_t {
-    START, BEGIN, FETCH, BURST_TURN, BURSTING, OP, SEND_ENDS, RECEIVE_ENDS, WAITING, PROBING, SEEING, RESERVING, SEEING_RESERVED,
+    START, BEGIN, FETCH, BURST_TURN, BURSTING, OP, SEND_ENDS, RECEIVE_ENDS, WAITING, SEEING, SEEING_RESERVED,
     ROUND, ROUND_SENDS, ROUND_WAITS, SINGLE_SEND, SINGLE_SEND_ENDS, SINGLE_RECEIVE_ENDS, ROUND_REDUCES, SPAWNED, END, DONE
 };
 
@@ -130,8 +114,8 @@ public:
           numbers_(program.ranks * machine.instances),
           classes_(machine.types * machine.types + machine.types),
           own_slots_(program.slots * machine.instances),
-          slots_(own_slots_),
-          details_(own_slots_),
+          slots_(own_slots_, WITH_ZEROS),
+          details_(own_slots_, WITH_ZEROS),
           forks_(static_cast<size_t>(program.fork_offsets[program.ranks] * machine.instances), 0),
           instance_base_(static_cast<size_t>(program.instances * machine.instances), -1),
           instance_left_(static_cast<size_t>(program.instances * machine.instances), 0),
@@ -297,7 +281,6 @@ private:
     bool launch_eager(A& a, int32_t s, int32_t dest, int32_t size, int64_t l) {
         const double send = m_.send[l * m_.sizes + size], transmission = m_.transmission[l * m_.sizes + size];
         Slot& slot = this->slot(s);
-        const bool was_reserved = slot.state & RESERVED;
         slot.state |= LAUNCHED;
         if (NETWORK == UNSHARED || m_.node[dest] == a.node) {
             slot.time = (a.clock + send) + transmission;
@@ -314,7 +297,7 @@ private:
             carry(s, a.clock, l);
             spend(a, send);
         }
-        if (slot.state & ARRIVED || was_reserved) wake(slot.waiter);
+        if (slot.state & ARRIVED) wake(slot.waiter);
         return true;
     }
 
@@ -411,37 +394,13 @@ private:
     // -- the network between nodes ------------------------------------------------------------------------------------
 
     double slowed(double time, double send, double transmission) {
-        while (!ends_.empty() && ends_.front() <= time) pop_end();
+        while (!ends_.empty() && ends_.first() <= time) ends_.pop();
         const int64_t simultaneous = static_cast<int64_t>(ends_.size()) + 1;
         const int64_t entry = simultaneous < m_.factors ? simultaneous : m_.factors;
         const double factor = m_.contention[epoch(time) * m_.factors + entry - 1];
-        push_end(time + factor * (send + transmission));
+        ends_.push(time + factor * (send + transmission));
         if (simultaneous > out_.most_simultaneous) out_.most_simultaneous = simultaneous;
         return factor;
-    }
-
-    void push_end(double time) {
-        size_t at = ends_.size();
-        ends_.push_back(time);
-        for (; at > 0 && ends_[(at - 1) / 4] > time; at = (at - 1) / 4) ends_[at] = ends_[(at - 1) / 4];
-        ends_[at] = time;
-    }
-
-    void pop_end() {
-        const double last = ends_.back();
-        ends_.pop_back();
-        const size_t n = ends_.size();
-        if (n == 0) return;
-        size_t at = 0;
-        for (size_t child = 1; child < n; child = 4 * at + 1) {
-            size_t best = child;
-            for (size_t i = child + 1; i < child + 4 && i < n; ++i)
-                if (ends_[i] < ends_[best]) best = i;
-            if (ends_[best] >= last) break;
-            ends_[at] = ends_[best];
-            at = best;
-        }
-        ends_[at] = last;
     }
 
     // Let the data of a message go through ports or links; returns when they leave.
@@ -707,25 +666,11 @@ private:
                     if (!wait_for_requests(a)) return;
                     next(a);
                     break;
-                case PROBING:
-                    if (!(slot(a.slot).state & LAUNCHED)) {
-                        block(a, slot(a.slot).waiter);
-                        return;
-                    }
-                    a.stage = SEEING;
-                    [[fallthrough]];
                 case SEEING:
                     if (!see(a)) return;
                     pay_receive(a, offset(a) + shape(a.row).peer);
                     next(a);
                     break;
-                case RESERVING:
-                    if (!(slot(a.slot).state & LAUNCHED)) {
-                        block(a, slot(a.slot).waiter);
-                        return;
-                    }
-                    a.stage = SEEING_RESERVED;
-                    [[fallthrough]];
                 case SEEING_RESERVED:
                     if (!see(a)) return;
                     tape_.pay_receive(a.slot, a.number);
@@ -799,14 +744,13 @@ private:
             case OP_PROBE:
                 if (s.peer < 0) break;
                 a.slot = own(a, i);
-                a.stage = PROBING;
+                a.stage = SEEING;
                 return true;
             case OP_MPROBE:
                 if (s.peer < 0) break;
                 a.slot = own(a, i);
                 a.cost = receive_cost(a, offset(a) + s.peer);
-                slot(a.slot).state |= RESERVED;
-                a.stage = RESERVING;
+                a.stage = SEEING_RESERVED;
                 return true;
             case OP_MRECV: matched_receive(a, i, s); return true;
             case OP_PACK:
@@ -1184,8 +1128,8 @@ private:
     const Collectives& c_;
     Outcome& out_;
     const int64_t numbers_, classes_, own_slots_;
-    Zeroed<Slot> slots_;
-    Zeroed<Details> details_;
+    Pages<Slot> slots_;
+    Pages<Details> details_;
     std::vector<Slot> pool_;
     std::vector<Details> pool_details_;
     std::vector<std::vector<int32_t>> free_pool_;
@@ -1197,9 +1141,9 @@ private:
     std::deque<A> backgrounds_;
     std::vector<int32_t> free_backgrounds_;
     std::vector<int32_t> ready_;
-    Events events_;
+    Heap<Event> events_;
     double now_ = 0.0;
-    std::vector<double> ends_;
+    Heap<double> ends_;  // of messages under way between nodes
     std::vector<double> port_sends_, port_receives_;
     FairSharing sharing_;
     Numbering routes_;

@@ -28,26 +28,32 @@ struct Event {
 inline uint64_t order_high(Kind kind, int32_t rank) { return kind << 32 | static_cast<uint32_t>(rank); }
 inline uint64_t order_low(uint32_t actor, uint32_t serial) { return static_cast<uint64_t>(actor) << 32 | serial; }
 
-// A heap with four children to a node: half as deep as a binary one.
-class Events {
+inline bool before(const Event& a, const Event& b) { return a.before(b); }
+inline bool before(double a, double b) { return a < b; }
+
+// The first of many comes out first. Four children to a node: half as deep as a binary heap.
+template <class T>
+class Heap {
 public:
     bool empty() const { return heap_.empty(); }
+    size_t size() const { return heap_.size(); }
+    const T& first() const { return heap_.front(); }
 
-    void push(const Event& event) {
+    void push(const T& event) {
         size_t at = heap_.size();
         heap_.push_back(event);
         while (at > 0) {
             const size_t parent = (at - 1) / 4;
-            if (!event.before(heap_[parent])) break;
+            if (!before(event, heap_[parent])) break;
             heap_[at] = heap_[parent];
             at = parent;
         }
         heap_[at] = event;
     }
 
-    Event pop() {
-        const Event first = heap_.front();
-        const Event last = heap_.back();
+    T pop() {
+        const T first = heap_.front();
+        const T last = heap_.back();
         heap_.pop_back();
         const size_t n = heap_.size();
         if (n == 0) return first;
@@ -58,8 +64,8 @@ public:
             size_t best = child;
             const size_t end = child + 4 < n ? child + 4 : n;
             for (size_t i = child + 1; i < end; ++i)
-                if (heap_[i].before(heap_[best])) best = i;
-            if (!heap_[best].before(last)) break;
+                if (before(heap_[i], heap_[best])) best = i;
+            if (!before(heap_[best], last)) break;
             heap_[at] = heap_[best];
             at = best;
         }
@@ -68,7 +74,7 @@ public:
     }
 
 private:
-    std::vector<Event> heap_;
+    std::vector<T> heap_;
 };
 
 }  // namespace clue

@@ -6,12 +6,11 @@
 #pragma once
 
 #include <algorithm>
-#include <cstdlib>
-#include <new>
 #include <utility>
 #include <vector>
 
 #include "layout.hpp"
+#include "memory.hpp"
 
 namespace clue {
 
@@ -62,29 +61,6 @@ private:
     std::vector<Key> keys_;
     std::vector<int32_t> table_;
     size_t mask_;
-};
-
-// Memory that nobody has written yet.
-template <class T>
-class Pages {
-public:
-    explicit Pages(size_t n) : size_(n), data_(static_cast<T*>(std::malloc((n ? n : 1) * sizeof(T)))) {
-        if (!data_) throw std::bad_alloc();
-    }
-    ~Pages() { std::free(data_); }
-    Pages(const Pages&) = delete;
-    Pages& operator=(Pages&& o) {
-        std::swap(size_, o.size_);
-        std::swap(data_, o.data_);
-        return *this;
-    }
-    T& operator[](size_t i) { return data_[i]; }
-    const T* data() const { return data_; }
-    size_t size() const { return size_; }
-
-private:
-    size_t size_;
-    T* data_;
 };
 
 inline bool is_collective(uint8_t op) { return op >= OP_BARRIER; }

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 import numpy as np
 import numpy.typing as npt
 
-from clue.kernel.costs import Costs
+from clue.kernel.costs import Costs, empty_message, occupations, poll_delay
 from clue.kernel.fast.layout import MachineLayout
 from clue.kernel.fast.plan import Plan
 from clue.kernel.processors import disturbed_nodes
@@ -109,30 +109,18 @@ def _give_links(layout: MachineLayout, epochs: Sequence[Machine], names: Sequenc
         known: dict[int, tuple[_Doubles, _Doubles, _Doubles]] = {}
         for link, back in _links(machine, names):
             if id(link) not in known:
-                known[id(link)] = _delays(machine, link, nbytes)
+                occupied = occupations(machine.network.contention, link, nbytes)
+                known[id(link)] = link.send_delay.over(nbytes), link.transmission_delay.over(nbytes), occupied
             for column, delays in zip(by_size.values(), known[id(link)], strict=True):
                 column.append(delays)
             by_class["receive"].append(link.receive_delay)
-            by_class["answer"].append(_empty(back))
-            by_class["envelope"].append(_empty(link))
+            by_class["answer"].append(empty_message(back))
+            by_class["envelope"].append(empty_message(link))
             by_class["eager_limit"].append(math.inf if link.eager_limit is None else link.eager_limit)
     for name, rows in by_size.items():
         layout.give(name, np.concatenate([np.zeros(0), *rows]))
     for name, values in by_class.items():
         layout.give(name, np.array(values, np.float64))
-
-
-def _delays(machine: Machine, link: Link, nbytes: _Doubles) -> tuple[_Doubles, _Doubles, _Doubles]:
-    send, transmission = link.send_delay.over(nbytes), link.transmission_delay.over(nbytes)
-    contention = machine.network.contention
-    if isinstance(contention, Ports) and contention.busy is not None:
-        return send, transmission, contention.busy.over(nbytes)
-    growth = np.maximum(send - link.send_delay(0), transmission - link.transmission_delay(0))
-    return send, transmission, np.maximum(growth, 0.0)
-
-
-def _empty(link: Link) -> float:
-    return link.send_delay(0) + link.transmission_delay(0)
 
 
 def _give_types(layout: MachineLayout, epochs: Sequence[Machine], names: Sequence[str]) -> None:
@@ -142,10 +130,7 @@ def _give_types(layout: MachineLayout, epochs: Sequence[Machine], names: Sequenc
         "reduction": [each.reduction_delay for _, each in types],
         "spawn": [each.spawn_delay for _, each in types],
         "initialisation": [each.initialisation_delay for _, each in types],
-        "poll": [
-            machine.network.link(each.name, each.name, same_node=len(machine.nodes) == 1).receive_delay
-            for machine, each in types
-        ],
+        "poll": [poll_delay(machine, each.name) for machine, each in types],
     }.items():
         layout.give(name, np.array(column, np.float64))
     layout.give("keeps_processor", np.array([each.waiting is Waiting.POLL for _, each in types], np.uint8))
