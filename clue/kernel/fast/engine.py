@@ -19,18 +19,16 @@ from clue.kernel.fast.library import load
 from clue.kernel.fast.plan import Plan, plan_of
 from clue.kernel.fast.tables import tables_of
 from clue.kernel.observation import Observation
-from clue.kernel.program import Program, ranks_with_wildcards
+from clue.kernel.program import Program
 from clue.kernel.replay import Replay
 from clue.kernel.wildcards import count_wildcards
 from clue.machine import Machine, Placement
-from clue.trace import Flag, Op
+from clue.trace import Op
 
 #: What ``Figures.blocked`` says of a rank that is not stuck at a row.
 _ENDED, _NEVER_BEGUN = -1, -2
 #: A program of fewer ops is over before anybody can press a key.
 _OPS_WORTH_A_THREAD = 1_000_000
-_RECEIVING = [Op.RECV, Op.IRECV, Op.PROBE, Op.MPROBE]
-_CANCELLED = int(Flag.CANCELLED)
 #: How often a running replay looks whether the user has pressed Ctrl-C, seconds.
 _LOOK = 0.1
 
@@ -68,7 +66,7 @@ def replay(program: Program, machine: Machine, placement: Placement, instances: 
         MemoryError: If there is too little memory.
     """
     plan = plan_of(program)
-    wild, rows = _received_rows(program)
+    wild, rows = plan.received
     figures, status = replayed(plan, tables_of(plan, machine, placement, instances), rows, seen, load().clue_replay)
     if status == STATUS_NO_MEMORY:
         raise MemoryError("the fast engine has too little memory for this program")
@@ -86,19 +84,6 @@ def replay(program: Program, machine: Machine, placement: Placement, instances: 
         left_over=plan.layout.left_over * instances,
         seen=seen,
     )
-
-
-def _received_rows(program: Program) -> tuple[list[int], npt.NDArray[np.int64]]:
-    """Return the ranks with wildcard receives, and the rows of all receives and probes of those ranks."""
-    wild = ranks_with_wildcards(program)
-    ops, peers = program.columns, program.peers
-    found = [np.zeros(0, np.int64)]
-    for rank in wild:
-        rows = np.arange(program.offsets[rank], program.offsets[rank + 1])
-        takes = np.isin(ops.op[rows], _RECEIVING) & (peers[rows] >= 0)
-        skipped = np.isin(ops.op[rows], [Op.RECV, Op.IRECV]) & (ops.flags[rows] & _CANCELLED != 0)
-        found.append(rows[takes & ~skipped])
-    return wild, np.concatenate(found)
 
 
 def _count_wildcards(

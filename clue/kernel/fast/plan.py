@@ -5,6 +5,7 @@ from __future__ import annotations
 import ctypes
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from itertools import accumulate, chain
 from weakref import WeakKeyDictionary, finalize
 
@@ -15,9 +16,9 @@ from clue.collectives import Collective, Schedule, lower_all, neighbor
 from clue.kernel.costs import algorithm_of
 from clue.kernel.fast.layout import STATUS_NO_MEMORY, CollectivesLayout, ProgramLayout
 from clue.kernel.fast.library import load
-from clue.kernel.program import Program
+from clue.kernel.program import Program, ranks_with_wildcards
 from clue.machine import Network
-from clue.trace import Op
+from clue.trace import Flag, Op
 
 _Ints = npt.NDArray[np.int32]
 _Longs = npt.NDArray[np.int64]
@@ -25,6 +26,8 @@ _Longs = npt.NDArray[np.int64]
 _Call = Collective | tuple[tuple[int, ...], ...]
 
 
+_RECEIVING = [Op.RECV, Op.IRECV, Op.PROBE, Op.MPROBE]
+_CANCELLED = int(Flag.CANCELLED)
 #: What of a trace the engine reads as it is.
 _COLUMNS = ("op", "cpu", "region", "nbytes", "tag", "comm", "request", "extra", "count", "flags", "extras")
 
@@ -164,16 +167,35 @@ class Plan:
         Args:
             numbers: Template of each collective.
         """
-        columns, program = self.program.columns, self.program
-        rows = np.flatnonzero(np.isin(columns.op, [Op.SEND, Op.ISEND]) & (program.peers >= 0))
-        senders = np.searchsorted(program.offsets, rows, side="right") - 1
-        found = [np.unique(senders * program.ranks + program.peers[rows])]
+        program = self.program
+        found = [self._channels]
         for comm, which in dict.fromkeys(zip(self._homes, self._which.tolist(), strict=True)):
             group = np.array(program.groups[comm], np.int64)
             ranks = group[self._built[numbers[which]].pairs()]
             found.append(ranks[:, 0] * program.ranks + ranks[:, 1])
         channels = np.unique(np.concatenate(found))
         return np.stack([channels // program.ranks, channels % program.ranks], 1)
+
+    @cached_property
+    def _channels(self) -> _Longs:
+        """Sender · ranks + receiver of the program's own messages."""
+        program = self.program
+        rows = np.flatnonzero(np.isin(program.columns.op, [Op.SEND, Op.ISEND]) & (program.peers >= 0))
+        senders = np.searchsorted(program.offsets, rows, side="right") - 1
+        return np.unique(senders * program.ranks + program.peers[rows])
+
+    @cached_property
+    def received(self) -> tuple[list[int], _Longs]:
+        """The ranks with wildcard receives, and the rows of all receives and probes of those ranks."""
+        program, ops = self.program, self.program.columns
+        wild = ranks_with_wildcards(program)
+        found = [np.zeros(0, np.int64)]
+        for rank in wild:
+            rows = np.arange(program.offsets[rank], program.offsets[rank + 1])
+            takes = np.isin(ops.op[rows], _RECEIVING) & (program.peers[rows] >= 0)
+            skipped = np.isin(ops.op[rows], [Op.RECV, Op.IRECV]) & (ops.flags[rows] & _CANCELLED != 0)
+            found.append(rows[takes & ~skipped])
+        return wild, np.concatenate(found)
 
     # -- instances ----------------------------------------------------------------------------------------
 
@@ -246,22 +268,7 @@ class Plan:
             offsets=np.array(program.offsets, np.int64),
             extra_offsets=np.array(program.extra_offsets, np.int64),
             peer=np.ascontiguousarray(program.peers),
-            **{
-                name: np.ascontiguousarray(getattr(columns, name))
-                for name in (
-                    "op",
-                    "cpu",
-                    "region",
-                    "nbytes",
-                    "tag",
-                    "comm",
-                    "request",
-                    "extra",
-                    "count",
-                    "flags",
-                    "extras",
-                )
-            },
+            **{name: np.ascontiguousarray(getattr(columns, name)) for name in _COLUMNS},
             context=comm_context.astype(np.int32),
             group_offsets=np.array([0, *accumulate(map(len, program.groups))], np.int64),
             group=np.fromiter(chain.from_iterable(program.groups), np.int32),
