@@ -7,6 +7,7 @@ import importlib
 from collections.abc import Callable, Sequence
 
 from clue import __version__
+from clue.cli.calibrate_arguments import add_calibrate
 
 _DESCRIPTION = """\
 Which cluster should I buy for my programs? Record an MPI program once, simulate it on clusters
@@ -22,6 +23,7 @@ def parse_arguments(argv: Sequence[str] | None) -> argparse.Namespace:
     commands = parser.add_subparsers(metavar="COMMAND", required=True)
     for add in (_add_record, _add_simulate, _add_inspect, _add_convert, _add_schema):
         add(commands)
+    add_calibrate(commands, _command("calibrate"))
     return parser.parse_args(argv)
 
 

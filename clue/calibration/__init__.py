@@ -1,0 +1,11 @@
+"""Calibration: what was measured of real computers becomes a machine. Measures, imports, fits; reads no YAML.
+
+============= ========================================================================================================
+measurement   what is known of a link: times by message size, with the confidence that repetition gives
+importing     the outputs of OSU, Intel MPI Benchmarks, NetPIPE, and CSV, as measurements
+polyline      piecewise-linear curves with as few points as the data justify
+link          a measurement → the link of a machine, with what had to be assumed
+residuals     the benchmarks simulated on the fitted link, beside what was measured
+machine_file  a machine's YAML, as text
+============= ========================================================================================================
+"""

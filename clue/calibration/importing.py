@@ -1,0 +1,290 @@
+"""Reading what people have measured already: text of known benchmarks in, a :class:`Measurement` out.
+
+============ =========================================================================================================
+osu          OSU micro-benchmarks: osu_latency (half round trips), osu_bw (time per message of a stream)
+imb          Intel MPI Benchmarks: PingPong (half round trips); other benchmarks in the same file are passed over
+netpipe      NetPIPE: what it prints, or its np.out (half round trips)
+csv          a column ``size`` in bytes, and times with their unit in the head, or rows of several OSU benchmarks
+============ =========================================================================================================
+
+Text only: no file is opened here.
+"""
+
+from __future__ import annotations
+
+import csv
+import math
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from fnmatch import fnmatchcase
+
+from clue.calibration.measurement import Estimate, Measurement, Row, rows_by_size
+from clue.errors import UsageError
+from clue.units import Quantity, parse_quantity
+
+#: What a figure of a row is made of: the size in bytes, and the number in the file.
+_Figure = Callable[[int, float], Row]
+
+_MEGA = 1e6
+#: Messages that osu_bw sends before it waits for an answer.
+_OSU_WINDOW = 64
+
+
+def _latency(unit: float) -> _Figure:
+    return lambda size, number: Row(size, one_way=Estimate.alone(number * unit))
+
+
+def _blocked(unit: float) -> _Figure:
+    return lambda size, number: Row(size, blocked=Estimate.alone(number * unit))
+
+
+def _gap(unit: float) -> _Figure:
+    return lambda size, number: Row(size, gap=Estimate.alone(number * unit))
+
+
+def _bandwidth(unit: float, window: int = 0) -> _Figure:
+    """A bandwidth is the reciprocal of the time per message; that of an empty message says nothing."""
+    return lambda size, number: (
+        Row(size, gap=Estimate.alone(size / (number * unit)), window=window) if size and number else Row(size)
+    )
+
+
+def read_benchmark(
+    text: str, name: str, form: str | None = None, where: Mapping[str, str] | None = None
+) -> Measurement:
+    """Read a benchmark's output.
+
+    Args:
+        text: All of it.
+        name: What it is called in messages: usually the file's name.
+        form: One of :data:`FORMS`; left out: told from the text.
+        where: For CSV: which rows count, as patterns (``*`` and ``?``) by column.
+
+    Raises:
+        UsageError: If it is not of that form, or holds no times.
+    """
+    form = form or _form_of(text, name)
+    if form not in FORMS:
+        raise UsageError(f"{name}: form must be one of {', '.join(FORMS)}, got {form!r}")
+    if where and form != "csv":
+        raise UsageError(f"{name}: rows must be chosen in CSV only, got a file of form {form}")
+    measurement = FORMS[form](text, name, where or {})
+    measurement = replace(measurement, source=measurement.source.replace(name, name.rsplit("/", 1)[-1]))
+    if not any(row.one_way or row.blocked or row.gap for row in measurement.rows):
+        raise UsageError(f"{name}: times must be there by message size, got none in the form {form}")
+    return measurement
+
+
+def _form_of(text: str, name: str) -> str:
+    for form, pattern in _SIGNS.items():
+        if re.search(pattern, text, re.MULTILINE):
+            return form
+    raise UsageError(f"{name}: form must be one of {', '.join(FORMS)}, got none that is known: name it")
+
+
+def _number(word: str) -> float:
+    """Return a number that is finite and not below 0, else NaN."""
+    try:
+        number = float(word)
+    except ValueError:
+        return float("nan")
+    return number if 0 <= number < float("inf") else float("nan")
+
+
+def _table(text: str, columns: tuple[int, int], figure: _Figure, least_columns: int = 2) -> Iterator[Row]:
+    """Yield a row for each line of numbers: the size and the figure stand in these columns."""
+    for line in text.splitlines():
+        words = line.split()
+        numbers = [_number(word) for word in words[: max(columns) + 1]]
+        if len(words) < max(least_columns, max(columns) + 1) or any(map(math.isnan, numbers)):
+            continue
+        yield figure(int(numbers[columns[0]]), numbers[columns[1]])
+
+
+# --- OSU ---
+
+_OSU_HEAD = re.compile(r"^#\s*Size\s+(.*)$", re.MULTILINE)
+
+
+def _read_osu(text: str, name: str, _: Mapping[str, str]) -> Measurement:
+    """Read osu_latency or osu_bw; with several columns (percentiles), the first counts, which is the average."""
+    head = _OSU_HEAD.search(text)
+    title = re.search(r"^#\s*(OSU .*)$", text, re.MULTILINE)
+    what = head[1].lower() if head else ""
+    if "latency" in what:
+        figure = _latency(1e-6)
+    elif "bandwidth" in what or "mb/s" in what:
+        figure = _bandwidth(_MEGA, _OSU_WINDOW)
+    else:
+        raise UsageError(f'{name}: head of the table must name latency or bandwidth ("# Size  Latency (us)"), got none')
+    if title and re.search(r"bi-?directional|multi|all-?reduce|one.?sided|get|put", title[1], re.IGNORECASE):
+        raise UsageError(f"{name}: benchmark must be osu_latency or osu_bw, got {title[1].strip()}")
+    source = f"{title[1].strip()} ({name})" if title else name
+    return Measurement(rows_by_size(_table(text, (0, 1), figure)), source=source)
+
+
+# --- Intel MPI Benchmarks ---
+
+
+def _read_imb(text: str, name: str, _: Mapping[str, str]) -> Measurement:
+    section = re.search(r"^#\s*Benchmarking\s+PingPong\b(.*?)(?=^#\s*Benchmarking|\Z)", text, re.MULTILINE | re.DOTALL)
+    if section is None:
+        raise UsageError(f'{name}: PingPong must be among the benchmarks ("# Benchmarking PingPong"), got none')
+    rows = rows_by_size(_table(section[1], (0, 2), _latency(1e-6), 4))
+    return Measurement(
+        rows,
+        mpi=_field(text, "MPI Version"),
+        date=_field(text, "Date"),
+        source=f"Intel MPI Benchmarks PingPong ({name})",
+    )
+
+
+def _field(text: str, name: str) -> str:
+    found = re.search(rf"^#\s*{name}\s*:\s*(.*?)\s*$", text, re.MULTILINE)
+    return found[1] if found else ""
+
+
+# --- NetPIPE ---
+
+_NETPIPE_LINE = re.compile(
+    r"^\s*\d+:\s+(\d+)\s+(?:bytes|B)\b.*?([\d.]+)\s+([MG])bps\s+in\s+([\d.]+)\s+(usec|msec|sec)", re.MULTILINE
+)
+_NETPIPE_UNITS = {"usec": 1e-6, "msec": 1e-3, "sec": 1.0}
+
+
+def _read_netpipe(text: str, name: str, _: Mapping[str, str]) -> Measurement:
+    printed = _NETPIPE_LINE.findall(text)
+    if printed:
+        rows = [
+            Row(int(size), one_way=Estimate.alone(float(time) * _NETPIPE_UNITS[unit]))
+            for size, _rate, _prefix, time, unit in printed
+        ]
+    else:
+        size, time, unit = _netpipe_columns(text, name)
+        rows = list(_table(text, (size, time), _latency(unit)))
+    return Measurement(rows_by_size(rows), source=f"NetPIPE ({name})")
+
+
+def _netpipe_columns(text: str, name: str) -> tuple[int, int, float]:
+    """Return which columns of np.out hold size and time, and the unit of time.
+
+    Versions differ; what they share is that the columns must agree: size / time is the throughput that is there too.
+    """
+    lines = [[_number(word) for word in line.split()] for line in text.splitlines() if line.strip()]
+    lines = [line for line in lines if len(line) >= 3 and all(number > 0 for number in line[:3])]
+    for size, rate, time in ((0, 1, 2), (3, 1, 0)):
+        for unit in (1.0, 1e-3, 1e-6):
+            usable = [line for line in lines if len(line) > max(size, rate, time)]
+            if usable and all(_agree(line[size], line[rate], line[time] * unit) for line in usable[-5:]):
+                return size, time, unit
+    raise UsageError(f"{name}: np.out must have columns of bytes, Mbit/s and seconds that agree, got others")
+
+
+def _agree(size: float, rate: float, seconds: float) -> bool:
+    """Tell whether a throughput is that of a size in a time, in 10^6, 2^20 or 10^9 bit/s."""
+    bits = size * 8 / seconds
+    return any(abs(bits / (rate * mega) - 1) < 0.02 for mega in (1e6, 2.0**20, 1e9))
+
+
+# --- CSV ---
+
+_COLUMN = re.compile(r"^\s*([A-Za-z_ ]+?)\s*[(\[]\s*([^)\]]+?)\s*[)\]]\s*$")
+_TIMES: Mapping[str, Callable[[float], _Figure]] = {
+    **dict.fromkeys(("latency", "one_way", "half_round_trip", "one way", "half round trip"), _latency),
+    **dict.fromkeys(("blocked", "sender_blocked", "send"), _blocked),
+    **dict.fromkeys(("gap", "time_per_message"), _gap),
+}
+_BENCHMARKS: Mapping[str, _Figure] = {"osu_latency": _latency(1e-6), "osu_bw": _bandwidth(_MEGA, _OSU_WINDOW)}
+_VALUES = ("median", "value", "mean", "average", "avg")
+
+
+def _read_csv(text: str, name: str, where: Mapping[str, str]) -> Measurement:
+    lines = [line for line in text.splitlines() if line.strip() and not line.lstrip().startswith("#")]
+    rows = list(csv.DictReader(lines, skipinitialspace=True))
+    columns = [column for column in (rows[0] if rows else {}) if column]
+    missing = [column for column in ("size", *where) if column not in columns]
+    if missing:
+        got = ", ".join(columns) or "none"
+        raise UsageError(f"{name}: columns must be there: {', '.join(missing)}, got {got}")
+    rows = [row for row in rows if all(fnmatchcase(row[column] or "", where[column]) for column in where)]
+    if not rows:
+        raise UsageError(f"{name}: rows must match {_chosen(where)}, got none that do")
+    found = _long_rows(rows, columns, name, where) if "benchmark" in columns else _wide_rows(rows, columns, name)
+    return Measurement(rows_by_size(found), source=name + (f" ({_chosen(where)})" if where else ""))
+
+
+def _chosen(where: Mapping[str, str]) -> str:
+    return ", ".join(f"{column}={pattern}" for column, pattern in where.items())
+
+
+def _wide_rows(rows: Sequence[Mapping[str, str]], columns: Sequence[str], name: str) -> Iterator[Row]:
+    figures = {column: figure for column in columns if (figure := _csv_figure(column)) is not None}
+    if not figures:
+        known = "one_way, blocked, gap or bandwidth with a unit, such as one_way (us) or bandwidth (MB/s)"
+        raise UsageError(f"{name}: columns must be {known}, got {', '.join(columns)}")
+    for row in rows:
+        size = int(_cell(row, "size", name))
+        for column, figure in figures.items():
+            if (row[column] or "").strip():
+                yield figure(size, _cell(row, column, name))
+
+
+def _csv_figure(column: str) -> _Figure | None:
+    """Return what a column holds, by its name and unit: ``one_way (us)``, ``bandwidth [MB/s]``."""
+    match = _COLUMN.match(column)
+    if match is None:
+        return None
+    what, unit = match[1].lower(), match[2]
+    try:
+        if what == "bandwidth":
+            return _bandwidth(parse_quantity(f"1 {unit}", Quantity.BANDWIDTH))
+        return _TIMES[what](parse_quantity(f"1 {unit}", Quantity.TIME)) if what in _TIMES else None
+    except ValueError:
+        return None
+
+
+def _long_rows(
+    rows: Sequence[Mapping[str, str]], columns: Sequence[str], name: str, where: Mapping[str, str]
+) -> Iterator[Row]:
+    """Yield rows of a table that names the benchmark of each; those of other benchmarks are passed over."""
+    value = next((column for column in _VALUES if column in columns), None)
+    if value is None:
+        raise UsageError(f"{name}: columns must have one of {', '.join(_VALUES)}, got {', '.join(columns)}")
+    seen: dict[tuple[str, float], Mapping[str, str]] = {}
+    for row in rows:
+        figure = _BENCHMARKS.get(row["benchmark"])
+        size = _cell(row, "size", name)
+        if figure is None:
+            continue
+        other = seen.setdefault((row["benchmark"], size), row)
+        if other is not row:
+            differing = [column for column in columns if other[column] != row[column] and column != value]
+            raise UsageError(
+                f"{name}: {row['benchmark']} at {size:g} B must stand once, got it twice: "
+                f"choose by {' or '.join(differing) or 'removing one'}" + (f" beside {_chosen(where)}" if where else "")
+            )
+        yield figure(int(size), _cell(row, value, name))
+
+
+def _cell(row: Mapping[str, str], column: str, name: str) -> float:
+    number = _number((row[column] or "").strip())
+    if math.isnan(number):
+        raise UsageError(f"{name}: {column} must be a number not below 0, got {row[column]!r}")
+    return number
+
+
+#: Readers by the name of their form.
+FORMS: Mapping[str, Callable[[str, str, Mapping[str, str]], Measurement]] = {
+    "osu": _read_osu,
+    "imb": _read_imb,
+    "netpipe": _read_netpipe,
+    "csv": _read_csv,
+}
+#: What shows a form, in the order in which they are tried.
+_SIGNS = {
+    "imb": r"^#\s*Benchmarking\s",
+    "osu": r"^#\s*(OSU |Size\s)",
+    "netpipe": r"^\s*\d+:\s+\d+\s+(bytes|B)\b.*[MG]bps|^\s*[\d.eE+-]+(\s+[\d.eE+-]+){2,4}\s*\Z",
+    "csv": r"^[^#\n]*\bsize\b[^\n]*,|^[^#\n]*,[^\n]*\bsize\b",
+}

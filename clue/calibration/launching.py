@@ -1,0 +1,148 @@
+"""Starting the measuring programs under mpiexec, and reading what they print.
+
+A program prints JSON lines: ``{"progress": words, "done": s, "total": s}`` any number of times, then ``{"result": …}``
+or ``{"error": words}``. Whatever else comes (a launcher's warnings) is kept for the message, should there be no result.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import threading
+from collections.abc import Iterator, Sequence
+from typing import Any, Protocol
+
+from clue.errors import ClueError, UsageError
+
+_PROGRAMS = "clue.calibration.programs"
+#: A run is stopped when it takes this many times as long as it was told to, and so many seconds more.
+_PATIENCE, _START = 2.0, 60.0
+
+
+class Report(Protocol):
+    """Takes a line on what is being done, with what is done and how much there is."""
+
+    def __call__(self, what: str, done: int = 0, total: int = 0) -> None:
+        """Report."""
+
+
+def silent(what: str, done: int = 0, total: int = 0) -> None:
+    """Tell nobody."""
+
+
+def launcher(mpiexec: Sequence[str], ranks: int, hosts: Sequence[str] = ()) -> list[str]:
+    """Return the words that start a program on so many ranks, dealt out to hosts in turn, if hosts are named.
+
+    The forms of Open MPI and of MPICH's own launcher are known; for another one (srun, a script) hosts cannot be named
+    here, and stand among its own options.
+
+    Raises:
+        UsageError: If it is no command, or hosts are named for a launcher of which nothing is known.
+    """
+    if not mpiexec or shutil.which(mpiexec[0]) is None:
+        got = " ".join(mpiexec) or "nothing"
+        raise UsageError(f"mpiexec must be a command that can be run, got {got}")
+    kind = _kind(mpiexec[0])
+    words = [*mpiexec]
+    if kind == "openmpi":
+        words += ["--oversubscribe", *(["--allow-run-as-root"] if os.geteuid() == 0 else [])]
+        words += ["--map-by", "node", "--host", ",".join(f"{host}:{ranks}" for host in hosts)] if hosts else []
+    elif kind == "hydra":
+        # A list of hosts, one rank each in turn: as many entries as ranks.
+        listed = [hosts[rank % len(hosts)] for rank in range(ranks)] if hosts else []
+        words += ["-ppn", "1", "-hosts", ",".join(listed)] if hosts else []
+    elif hosts:
+        raise UsageError(
+            f'{mpiexec[0]}: hosts must be named by the launcher\'s own options (--mpiexec "{mpiexec[0]} …"), '
+            "as its form is not known"
+        )
+    return [*words, "-n", str(ranks)]
+
+
+def _kind(mpiexec: str) -> str:
+    answer = subprocess.run([mpiexec, "--version"], capture_output=True, text=True, check=False)
+    text = answer.stdout + answer.stderr
+    if "Open MPI" in text or "OpenRTE" in text or "PRRTE" in text:
+        return "openmpi"
+    return "hydra" if "HYDRA" in text or "hydra" in text.lower() else ""
+
+
+def run_program(
+    command: Sequence[str], program: str, settings: object, seconds: float, report: Report = silent
+) -> dict[str, Any]:
+    """Run a measuring program and return its result.
+
+    Args:
+        command: What starts it, up to the Python that is to run.
+        program: Name of a module of :mod:`clue.calibration.programs`.
+        settings: Handed to it as JSON.
+        seconds: How long it should take; much longer, and it is stopped.
+        report: Told of its progress.
+
+    Raises:
+        ClueError: If it fails or prints no result.
+    """
+    words = [*command, sys.executable, "-m", f"{_PROGRAMS}.{program}", json.dumps(settings)]
+    process = subprocess.Popen(
+        words, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
+        start_new_session=True,
+    )  # fmt: skip
+    alarm = threading.Timer(seconds * _PATIENCE + _START, _stop, (process,))
+    alarm.start()
+    try:
+        result, others = _read(process, report)
+        process.wait()
+    finally:
+        alarm.cancel()
+        _stop(process)
+        process.wait()
+        if process.stdout is not None:
+            process.stdout.close()
+    if result is None:
+        last = " | ".join(others[-5:]) or f"exit status {process.returncode}"
+        raise ClueError(f"{' '.join(words[: len(command)])}: measurement must end with a result, got none: {last}")
+    return result
+
+
+def _read(process: subprocess.Popen[str], report: Report) -> tuple[dict[str, Any] | None, list[str]]:
+    result, others = None, []
+    for line in _lines(process):
+        found = _parsed(line)
+        if "progress" in found:
+            report(str(found["progress"]), int(found.get("done", 0)), int(found.get("total", 0)))
+        elif "result" in found:
+            result = found["result"]
+        elif "error" in found:
+            others.append(str(found["error"]))
+        elif line.strip():
+            others.append(line.strip())
+    return result, others
+
+
+def _lines(process: subprocess.Popen[str]) -> Iterator[str]:
+    assert process.stdout is not None
+    yield from process.stdout
+
+
+def _parsed(line: str) -> dict[str, Any]:
+    try:
+        found = json.loads(line)
+    except ValueError:
+        return {}
+    return found if isinstance(found, dict) else {}
+
+
+def _stop(process: subprocess.Popen[str]) -> None:
+    """End a process and its children, if they still run."""
+    if process.poll() is None:
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(process.pid, signal.SIGTERM)
+            try:
+                process.wait(3)
+            except subprocess.TimeoutExpired:
+                os.killpg(process.pid, signal.SIGKILL)

@@ -1,0 +1,292 @@
+"""From what was measured of a link to the link itself: send delay, transmission delay, receive delay, eager limit.
+
+The rule that everything here follows is the meaning of a message in the kernel. A ping-pong's half round trip takes
+
+- s(m) + t(m) + r for an eager message,
+- s(0) + t(0) + s(m) + t(m) + r for a rendezvous, whose data wait for an empty answer,
+
+so that simulating the ping-pong on the fitted link gives the measured times back. What the source cannot tell apart is
+split by an assumption, and every assumption is said in words.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from clue.calibration.measurement import EagerLimit, Estimate, Measurement, Row
+from clue.calibration.polyline import Floats, Samples, fit_points, roughness
+from clue.errors import UsageError
+from clue.machine import Curve, Link
+from clue.units import format_size, format_time
+
+#: Nothing is fitted closer than this: two runs of one benchmark differ by as much.
+LEAST_UNCERTAINTY = 0.015
+#: A latency that grows by so many empty messages more than the sizes before it let expect is taken for a rendezvous.
+_JUMP = 0.4
+#: Share of an empty message's time that its sender, and its receiver, are busy with it, where that was not measured.
+_EMPTY_SHARE = 0.2
+#: Share of a window's time per message that is left at least when the answer's part is taken away.
+_LEAST_SHARE = 0.25
+
+
+@dataclass(frozen=True, slots=True)
+class FittedLink:
+    """A link with where it comes from.
+
+    Attributes:
+        link: It.
+        busy: Time for which a message keeps a port of its node; ``None`` where the delays of the link say it.
+        assumptions: What the data could not tell and was assumed, in words.
+    """
+
+    link: Link
+    busy: Curve | None
+    assumptions: tuple[str, ...]
+
+
+def fit_link(measurement: Measurement, eager_limit: float | None = None) -> FittedLink:
+    """Fit a link to a measurement.
+
+    Args:
+        measurement: What is known of it.
+        eager_limit: In bytes, if the user knows it (infinite: every message is eager); it takes precedence.
+
+    Raises:
+        UsageError: If the measurement has no round trips, or of one size only.
+    """
+    rows = [row for row in measurement.rows if row.one_way is not None and row.one_way.value > 0]
+    if len(rows) < 2:
+        raise UsageError(
+            f"{measurement.source or 'measurement'}: round trips must be known of two sizes at least, got {len(rows)}: "
+            "bandwidths alone do not tell how long a message travels"
+        )
+    limit, about_limit = _eager_limit(measurement, rows, eager_limit)
+    receive, about_receive = _receive_delay(measurement, rows)
+    parts = _Parts.of(rows, receive, limit)
+    send, about_send = _send_delay(measurement.rows, parts)
+    travel = _transmission_delay(parts, send)
+    busy, about_busy = _busy(measurement.rows, parts)
+    link = Link(send, travel, receive, limit)
+    said = (*about_send, *about_receive, *about_limit, *about_busy)
+    return FittedLink(link, busy, said)
+
+
+@dataclass(frozen=True, slots=True)
+class _Parts:
+    """Round trips taken apart.
+
+    Attributes:
+        sizes: Bytes, shape (n,).
+        one_way: Half round trips, seconds, shape (n,).
+        answer: What a rendezvous waits for its answer; 0 for an eager message, shape (n,).
+        total: What is left for s + t, shape (n,).
+        uncertainty: Of the half round trips, seconds, shape (n,).
+        limit: The eager limit.
+    """
+
+    sizes: Floats
+    one_way: Floats
+    answer: Floats
+    total: Floats
+    uncertainty: Floats
+    limit: float | None
+
+    @classmethod
+    def of(cls, rows: Sequence[Row], receive: float, limit: float | None) -> _Parts:
+        sizes = np.array([row.size for row in rows], np.float64)
+        estimates = [row.one_way for row in rows if row.one_way is not None]
+        one_way = np.array([estimate.value for estimate in estimates])
+        empty = one_way[0] - receive
+        rendezvous = np.zeros(len(rows), bool) if limit is None else sizes > limit
+        answer = np.where(rendezvous, empty, 0.0)
+        total = np.maximum(one_way - receive - answer, 0.01 * one_way)
+        return cls(sizes, one_way, answer, total, _uncertainty(sizes, estimates), limit)
+
+
+def _uncertainty(sizes: Floats, estimates: Sequence[Estimate]) -> Floats:
+    """Return how far off times may be: by their own intervals, by their roughness, and at least a little."""
+    times = np.array([estimate.value for estimate in estimates])
+    spread = np.array([estimate.spread for estimate in estimates])
+    noise = max(LEAST_UNCERTAINTY, min(roughness(sizes, times), 0.1))
+    uncertainty: Floats = np.maximum(noise, spread) * times
+    return uncertainty
+
+
+# --- what each part is ---
+
+
+def _eager_limit(
+    measurement: Measurement, rows: Sequence[Row], stated: float | None
+) -> tuple[float | None, tuple[str, ...]]:
+    if stated is not None:
+        return (None if stated == float("inf") else stated), ()
+    found = measurement.eager
+    if found is not None:
+        return _found_limit(found)
+    guess = _jump(rows)
+    if guess is None:
+        return None, (
+            "eager limit: half round trips have no jump that shows one, so every message counts as eager; state it if "
+            "you know it",
+        )
+    before, after = guess
+    return float(before.size), (
+        f"eager limit: a guess, as half round trips jump from {_time(before)} at {format_size(before.size)} to "
+        f"{_time(after)} at {format_size(after.size)}; state it if you know it",
+    )
+
+
+def _found_limit(found: EagerLimit) -> tuple[float | None, tuple[str, ...]]:
+    if found.waits is None:
+        largest = format_size(found.eager or 0)
+        return None, (f"eager limit: {found.how}, none up to {largest}, so every message counts as eager",)
+    if found.eager is None:
+        return 0.0, (f"eager limit: {found.how}, every message from {format_size(found.waits)} on waits",)
+    if found.waits == found.eager + 1:
+        return float(found.eager), ()
+    between = f"between {format_size(found.eager)} and {format_size(found.waits)}"
+    return float(found.eager), (f"eager limit: {found.how}, it lies {between}; the smaller is taken",)
+
+
+def _jump(rows: Sequence[Row]) -> tuple[Row, Row] | None:
+    """Return the two sizes between which half round trips grow by most of an empty message more than before.
+
+    The first such pair; below 256 B growth has other reasons.
+    """
+    times = [row.one_way.value for row in rows if row.one_way is not None]
+    for i in range(1, len(rows) - 1):
+        if rows[i].size < 256:
+            continue
+        slope = max(0.0, (times[i] - times[i - 1]) / (rows[i].size - rows[i - 1].size))
+        expected = times[i] + slope * (rows[i + 1].size - rows[i].size)
+        if times[i + 1] - expected >= max(_JUMP * times[0], 0.2 * expected):
+            return rows[i], rows[i + 1]
+    return None
+
+
+def _receive_delay(measurement: Measurement, rows: Sequence[Row]) -> tuple[float, tuple[str, ...]]:
+    first = rows[0].one_way
+    assert first is not None
+    most = first.value / 3
+    if measurement.receive is not None:
+        return min(measurement.receive.value, most), ()
+    gaps = _gaps(measurement.rows)
+    if gaps:
+        return min(*(gap.value for gap in gaps.values()), most), (
+            "receive delay: not measured; the least time per message of a stream, or a third of an empty message's "
+            "time if that is less",
+        )
+    return first.value * _EMPTY_SHARE, ("receive delay: not measured; a fifth of an empty message's time",)
+
+
+def _send_delay(rows: Sequence[Row], parts: _Parts) -> tuple[Curve, tuple[str, ...]]:
+    blocked = {row.size: row.blocked for row in rows if row.blocked is not None}
+    gaps = _gaps(rows)
+    if blocked:
+        own = {size: estimate.value - _answer(parts, size) for size, estimate in blocked.items()}
+        times = {size: min(time, gaps[size].value) if size in gaps else time for size, time in own.items()}
+        told: tuple[str, ...] = ()
+        estimates = blocked
+    elif gaps:
+        times = {size: estimate.value for size, estimate in gaps.items()}
+        told = ("send delay: how long a sender is blocked was not measured; the time per message of a stream is taken",)
+        estimates = gaps
+    else:
+        empty = parts.one_way[0] * _EMPTY_SHARE
+        growth = np.maximum(parts.total - parts.total[0], 0.0)
+        curve = _curve(parts.sizes, np.minimum(empty + growth / 2, parts.total), parts.uncertainty / 2, parts.limit)
+        return curve, (
+            f"send and transmission delay: only half round trips are known; sending gets a fifth of an empty message's "
+            f"time ({format_time(empty)}) and half of what larger ones take longer, transmission the rest",
+        )
+    sizes = np.array([size for size in sorted(times) if size in set(parts.sizes.tolist())], np.float64)
+    whole = np.interp(sizes, parts.sizes, parts.total)
+    send = np.clip([times[int(size)] for size in sizes], 0.0, whole)
+    relative = _uncertainty(sizes, [estimates[int(size)] for size in sizes]) / [estimates[int(s)].value for s in sizes]
+    # A send delay that is a small part of the whole need not be known any better than the whole.
+    return _curve(sizes, send, np.maximum(relative * send, LEAST_UNCERTAINTY / 3 * whole), parts.limit), told
+
+
+def _transmission_delay(parts: _Parts, send: Curve) -> Curve:
+    left = np.maximum(parts.total - [send(size) for size in parts.sizes.tolist()], 0.0)
+    return _curve(parts.sizes, left, parts.uncertainty, parts.limit)
+
+
+def _busy(rows: Sequence[Row], parts: _Parts) -> tuple[Curve | None, tuple[str, ...]]:
+    known = _gaps(rows)
+    if len(known) > 1:
+        sizes = np.array(list(known), np.float64)
+        gaps = np.array([gap.value for gap in known.values()])
+        uncertainty = _uncertainty(sizes, list(known.values()))
+        return _curve(sizes, np.maximum(gaps - gaps.min(), 0.0), uncertainty, None), ()
+    if any(row.blocked is not None for row in rows):
+        return None, ()
+    growth = np.maximum(parts.one_way - parts.answer - parts.one_way[0], 0.0)
+    return _curve(parts.sizes, growth, parts.uncertainty, parts.limit), (
+        "ports: no stream was measured; a port is kept for as long as a message takes longer than an empty one, so "
+        "that a stream is never faster than single messages",
+    )
+
+
+def _gaps(rows: Sequence[Row]) -> dict[int, Estimate]:
+    """Return the time per message of an endless stream by rising size: what answers to windows take is taken away.
+
+    A window of w messages takes as long as one message, w - 1 gaps, and the answer.
+    """
+    times = [(row.size, row.one_way.value) for row in rows if row.one_way is not None]
+    sizes, one_way = [size for size, _ in times], [time for _, time in times]
+    gaps = {}
+    for row in rows:
+        if row.gap is None:
+            continue
+        share = 1.0
+        if row.window > 1:
+            around = float(np.interp(row.size, sizes, one_way)) + one_way[0]
+            # Where a window is hardly longer than one message, the difference is noise.
+            share = max(_LEAST_SHARE, (row.window - around / row.gap.value) / (row.window - 1))
+        gaps[row.size] = _scaled(row.gap, share)
+    return gaps
+
+
+def _scaled(estimate: Estimate, by: float) -> Estimate:
+    return Estimate(estimate.value * by, estimate.low * by, estimate.high * by, estimate.repetitions)
+
+
+# --- curves ---
+
+
+def _answer(parts: _Parts, size: int) -> float:
+    return float(np.interp(size, parts.sizes, parts.answer)) if parts.limit is not None and size > parts.limit else 0.0
+
+
+def _curve(sizes: Floats, times: Floats, uncertainty: Floats, split: float | None) -> Curve:
+    points = fit_points(Samples(sizes, times, uncertainty), split)
+    return Curve.through(_joined_at(points, split))
+
+
+def _joined_at(points: Sequence[tuple[float, float]], split: float | None) -> list[tuple[float, float]]:
+    """Return points with the jump at an eager limit put where it is: between the limit and one byte more."""
+    before = [point for point in points if split is not None and point[0] <= split]
+    after = [point for point in points if split is None or point[0] > split]
+    if split is None or not before or not after or after[0][0] == split + 1:
+        return list(points)
+    joined = [*before, *_prolonged(before[-2:], split), *_prolonged(after[:2], split + 1), *after]
+    return [point for i, point in enumerate(joined) if i == 0 or point[0] > joined[i - 1][0]]
+
+
+def _prolonged(ends: Sequence[tuple[float, float]], size: float) -> list[tuple[float, float]]:
+    """Return the point that the line through two others has at a size, if that is not one of them."""
+    if any(end[0] == size for end in ends):
+        return []
+    if len(ends) == 1:
+        return [(size, ends[0][1])]
+    (m0, t0), (m1, t1) = ends
+    return [(size, max(0.0, t0 + (t1 - t0) * (size - m0) / (m1 - m0)))]
+
+
+def _time(row: Row) -> str:
+    assert row.one_way is not None
+    return format_time(row.one_way.value)

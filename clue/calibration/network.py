@@ -1,0 +1,188 @@
+"""``calibrate network``: a link measured here or imported, fitted, compared with the data, written as a machine."""
+
+from __future__ import annotations
+
+import datetime
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from clue.calibration.launching import Report, launcher, run_program, silent
+from clue.calibration.link import FittedLink, fit_link
+from clue.calibration.machine_file import CalibratedNetwork, MachineFile, ports_lines, size_text
+from clue.calibration.measurement import EagerLimit, Estimate, Measurement, Row
+from clue.calibration.residuals import Residual, Residuals, residuals, summary
+from clue.units import format_size, format_time
+
+#: What is measured unless said otherwise: nothing, and powers of two up to 16 MiB.
+SIZES = (0, *(1 << k for k in range(25)))
+#: Seconds that one link may take.
+TIME = 60.0
+CONFIDENCE, PRECISION = 0.95, 0.02
+
+
+@dataclass(frozen=True, slots=True)
+class Calibration:
+    """A link with what it was made of.
+
+    Attributes:
+        measurement: What was measured or imported.
+        fitted: The link.
+        residuals: How well it gives the measurement back.
+    """
+
+    measurement: Measurement
+    fitted: FittedLink
+    residuals: Residuals
+
+
+def calibrate_link(measurement: Measurement, eager_limit: float | None = None) -> Calibration:
+    """Fit a link to a measurement and simulate the measurement on it; the arguments are those of ``fit_link``."""
+    fitted = fit_link(measurement, eager_limit)
+    return Calibration(measurement, fitted, residuals(measurement, fitted))
+
+
+def measure_link(
+    mpiexec: Sequence[str],
+    hosts: Sequence[str] = (),
+    *,
+    sizes: Sequence[int] = SIZES,
+    seconds: float = TIME,
+    confidence: float = CONFIDENCE,
+    precision: float = PRECISION,
+    report: Report = silent,
+) -> Measurement:
+    """Measure the link between two ranks.
+
+    Args:
+        mpiexec: The words that start MPI programs, without the number of ranks.
+        hosts: Names of the computers that the two ranks run on; none: where the launcher puts them.
+        sizes: In bytes. Those too long for the time there is are left out, and a note says so.
+        seconds: How long it may take.
+        confidence: Of the intervals of medians.
+        precision: Half the width of an interval to reach, relative to the median.
+        report: Told of the progress.
+
+    Raises:
+        UsageError: If the launcher cannot be run.
+        ClueError: If the measurement fails.
+    """
+    settings = {"sizes": list(sizes), "time": seconds, "confidence": confidence, "precision": precision}
+    result = run_program(launcher(mpiexec, 2, hosts), "link", settings, seconds, report)
+    return _measurement(result, precision)
+
+
+def _measurement(result: dict[str, Any], precision: float) -> Measurement:
+    rows = tuple(
+        Row(
+            each["size"],
+            _estimate(each, "one_way"),
+            _estimate(each, "blocked"),
+            _estimate(each, "gap"),
+            each.get("window", 0),
+        )
+        for each in result["rows"]
+    )
+    hosts = tuple(result["hosts"])
+    return Measurement(
+        rows,
+        receive=Estimate(*result["receive"]),
+        eager=EagerLimit(result["eager"], result["waits"], "found by sends to receives that are posted late"),
+        hosts=hosts,
+        mpi=result["mpi"],
+        date=datetime.date.today().isoformat(),
+        source=f"measured by clue between {' and '.join(hosts)}",
+        notes=tuple(_notes(rows, result["left_out"], precision)),
+    )
+
+
+def _estimate(row: dict[str, Any], name: str) -> Estimate | None:
+    return Estimate(*row[name]) if name in row else None
+
+
+def _notes(rows: Sequence[Row], left_out: Sequence[int], precision: float) -> list[str]:
+    notes = []
+    if left_out:
+        notes.append(
+            f"messages from {format_size(left_out[0])} on were left out: they take too long for the time allowed"
+        )
+    loose = [row for row in rows if row.one_way is not None and row.one_way.spread > precision]
+    if loose:
+        sizes = ", ".join(format_size(row.size) for row in loose)
+        worst = max(row.one_way.spread for row in loose if row.one_way is not None)
+        notes.append(
+            f"half round trips vary too much to be known within {precision:.0%}, at worst {worst:.0%}: {sizes}"
+        )
+    return notes
+
+
+def machine_file(
+    between: Calibration | None,
+    within: Calibration | None = None,
+    *,
+    name: str = "",
+    nodes: int | None = None,
+    processors: int = 1,
+) -> MachineFile:
+    """Return a machine with calibrated links, of which one at least must be there."""
+    calibrations = [each for each in (between, within) if each is not None]
+    network = CalibratedNetwork(
+        between.fitted.link if between else None,
+        within.fitted.link if within else None,
+        ports_lines(between.fitted.busy) if between and between.fitted.busy else (),
+    )
+    first = calibrations[0].measurement
+    sources = dict.fromkeys(each.measurement.source for each in calibrations)
+    return MachineFile(
+        name=name or "calibrated",
+        network=network,
+        nodes=nodes or (2 if between else 1),
+        processors=processors,
+        title=f"A network calibrated by clue{f' on {first.date}' if first.date else ''}.",
+        comments=tuple(
+            paragraph
+            for title, each in (("Between nodes", between), ("Within a node", within))
+            if each is not None
+            for paragraph in _paragraphs(title, each)
+        ),
+        source=", ".join(sources) + (f", {first.date}" if first.date else "") + (f", {first.mpi}" if first.mpi else ""),
+        notes=tuple(
+            f"{where}: {text}"
+            for where, each in (("between nodes", between), ("within a node", within))
+            if each is not None
+            for text in (*each.fitted.assumptions, *each.measurement.notes)
+        ),
+    )
+
+
+def _paragraphs(title: str, calibration: Calibration) -> list[str]:
+    measurement = calibration.measurement
+    facts = [
+        f"{title}: {measurement.source}",
+        *([f"hosts {' and '.join(measurement.hosts)}"] if measurement.hosts else []),
+        *([measurement.date] if measurement.date else []),
+        *([f"MPI: {measurement.mpi}"] if measurement.mpi else []),
+    ]
+    return ["; ".join(facts) + ".", f"There {_quality(calibration.residuals)}.", _residual_lines(calibration.residuals)]
+
+
+def _quality(found: Residuals) -> str:
+    median, most, worst = summary(found.one_way)
+    text = f"simulated half round trips are off by {median:.1%} in the median, {most:.1%} at the 90th percentile"
+    text += f", {worst:.1%} at most"
+    if found.gap:
+        text += f"; times per message of a stream by {summary(found.gap)[0]:.1%} in the median"
+    return text
+
+
+def _residual_lines(found: Residuals) -> str:
+    gaps = {each.size: each for each in found.gap}
+    lines = ["    size       half round trip   simulated              per message of a stream   simulated"]
+    for each in found.one_way:
+        gap = gaps.get(each.size)
+        lines.append(f"{size_text(each.size):>12} {_pair(each)}" + (f"       {_pair(gap)}" if gap else ""))
+    return "\n".join(lines)
+
+
+def _pair(each: Residual) -> str:
+    return f"{format_time(each.measured):>12} {format_time(each.fitted):>14} {each.error:>+8.1%}"

@@ -1,0 +1,141 @@
+"""Piecewise-linear curves through measured times, with as few points as the data justify.
+
+The points of a curve stand at measured sizes; which of them, and at which of a few values around the measured ones, is
+found by dynamic programming: the curve of least cost, where each time that the curve passes costs Huber's function of
+its distance in units of its uncertainty, and each point of the curve costs 2 ln n, as in the Bayesian information
+criterion with two parameters a point (its place and its value) and known uncertainty. The values are then fitted by
+weighted least squares, outliers having less weight. Knows nothing of links or messages.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+Floats = npt.NDArray[np.float64]
+
+#: Values tried at a point, in units of its uncertainty.
+_LEVELS = np.array((-1.2, -0.6, 0.0, 0.6, 1.2))
+#: From so many uncertainties on, cost grows only linearly.
+_HUBER = 2.5
+#: Rounds of reweighting after the points have been chosen.
+_ROUNDS = 8
+
+
+@dataclass(frozen=True, slots=True)
+class Samples:
+    """Times by size, with how far off each may be.
+
+    Attributes:
+        sizes: Bytes, strictly rising, shape (n,).
+        times: Seconds, shape (n,).
+        uncertainty: Seconds, all above 0, shape (n,).
+    """
+
+    sizes: Floats
+    times: Floats
+    uncertainty: Floats
+
+
+def roughness(sizes: Sequence[float] | Floats, times: Sequence[float] | Floats) -> float:
+    """Return the relative noise of times, judged by how far each is from the line between its neighbours.
+
+    The median over all sizes, so that corners and jumps of the curve do not count; divided by what the deviation of a
+    middle point from the mean of its neighbours is for independent noise (``sqrt(3/2)``), and by the median of a
+    standard normal's absolute value.
+    """
+    m, t = np.asarray(sizes, np.float64), np.asarray(times, np.float64)
+    if len(m) < 5:
+        return 0.0
+    share = (m[1:-1] - m[:-2]) / (m[2:] - m[:-2])
+    chord = t[:-2] + share * (t[2:] - t[:-2])
+    scale = np.maximum(np.abs(t[1:-1]), 1e-300)
+    return float(np.median(np.abs(t[1:-1] - chord) / scale)) / (0.6745 * math.sqrt(1.5))
+
+
+def fit_points(samples: Samples, split: float | None = None) -> tuple[tuple[float, float], ...]:
+    """Return the points (bytes, seconds) of the curve through samples, by rising size; no time is below 0.
+
+    Args:
+        samples: What to fit.
+        split: A size that no line may cross: the curve up to it and beyond it are fitted apart. The line between the
+            last size up to it and the first beyond it joins them.
+    """
+    if len(samples.sizes) == 1:
+        return ((float(samples.sizes[0]), max(0.0, float(samples.times[0]))),)
+    chosen = _choose(samples, split)
+    values = np.maximum(_least_squares(samples, chosen), 0.0)
+    # The last slope goes on beyond the last point: it must not fall.
+    values[-1] = max(values[-1], values[-2])
+    sizes = samples.sizes[chosen]
+    return tuple(zip(sizes.tolist(), values.tolist(), strict=True))
+
+
+def _choose(samples: Samples, split: float | None) -> list[int]:
+    """Return the indices of the samples at which the curve has its points: first, last, and the best between."""
+    n = len(samples.sizes)
+    values = samples.times[:, None] + samples.uncertainty[:, None] * _LEVELS
+    own = _huber(np.broadcast_to(_LEVELS, values.shape)) + 2 * np.log(n)
+    best = np.full(values.shape, np.inf)
+    best[0] = own[0]
+    came_from: dict[tuple[int, int], tuple[int, int]] = {}
+    for j in range(1, n):
+        for i in _starts(samples.sizes, j, split):
+            total = best[i][:, None] + _chord_costs(samples, values, i, j)
+            level = np.argmin(total, axis=0)
+            least = total[level, np.arange(len(_LEVELS))] + own[j]
+            for k in np.flatnonzero(least < best[j]).tolist():
+                best[j, k] = least[k]
+                came_from[j, k] = (i, int(level[k]))
+    at = (n - 1, int(np.argmin(best[-1])))
+    chosen = [at[0]]
+    while at[0]:
+        at = came_from[at]
+        chosen.append(at[0])
+    return chosen[::-1]
+
+
+def _starts(sizes: Floats, j: int, split: float | None) -> range:
+    """Return where a line that ends at a sample may start."""
+    if split is None or sizes[j] <= split:
+        return range(j)
+    first_beyond = int(np.searchsorted(sizes, split, side="right"))
+    return range(max(0, j - 1), j) if first_beyond == j else range(first_beyond, j)
+
+
+def _chord_costs(samples: Samples, values: Floats, i: int, j: int) -> Floats:
+    """Return the cost of the samples between two that a line joins, by level of its start and of its end."""
+    levels = len(_LEVELS)
+    if j == i + 1:
+        return np.zeros((levels, levels))
+    between = slice(i + 1, j)
+    share = (samples.sizes[between] - samples.sizes[i]) / (samples.sizes[j] - samples.sizes[i])
+    start, end = values[i][:, None, None], values[j][None, :, None]
+    deviation = (start + (end - start) * share - samples.times[between]) / samples.uncertainty[between]
+    cost: Floats = _huber(deviation).sum(axis=2)
+    return cost
+
+
+def _huber(deviation: Floats) -> Floats:
+    size = np.abs(deviation)
+    cost: Floats = np.where(size <= _HUBER, size**2, _HUBER * (2 * size - _HUBER))
+    return cost
+
+
+def _least_squares(samples: Samples, chosen: Sequence[int]) -> Floats:
+    """Return the values at the chosen points that fit all samples best."""
+    knots = samples.sizes[list(chosen)]
+    hats = np.stack([np.interp(samples.sizes, knots, unit) for unit in np.eye(len(knots))], axis=1)
+    scaled, target = hats / samples.uncertainty[:, None], samples.times / samples.uncertainty
+    weight = np.ones(len(target))
+    values: Floats = np.zeros(len(knots))
+    for _ in range(_ROUNDS):
+        root = np.sqrt(weight)
+        values = np.asarray(np.linalg.lstsq(scaled * root[:, None], target * root, rcond=None)[0], np.float64)
+        deviation = np.abs(scaled @ values - target)
+        weight = np.where(deviation <= _HUBER, 1.0, _HUBER / np.maximum(deviation, _HUBER))
+    return values

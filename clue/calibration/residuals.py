@@ -1,0 +1,115 @@
+"""How well a fitted link gives back what was measured: the benchmarks are simulated on it, and compared."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from clue.calibration.link import FittedLink
+from clue.calibration.measurement import Measurement
+from clue.kernel import simulate
+from clue.machine import Curve, Link, Machine, Network, NodeType, Ports
+from clue.trace import Trace, TraceBuilder
+
+#: Messages of a stream before its receiver answers, as osu_bw has them.
+WINDOW = 64
+
+
+@dataclass(frozen=True, slots=True)
+class Residual:
+    """One measured time and the simulated one.
+
+    Attributes:
+        size: Bytes.
+        measured: Seconds.
+        fitted: Seconds, simulated on the fitted link.
+    """
+
+    size: int
+    measured: float
+    fitted: float
+
+    @property
+    def error(self) -> float:
+        """The fitted time's relative error: above 0, it is too long."""
+        return self.fitted / self.measured - 1
+
+
+@dataclass(frozen=True, slots=True)
+class Residuals:
+    """Residuals of a link by benchmark, each by rising size.
+
+    Attributes:
+        one_way: Of half round trips.
+        gap: Of times per message of a stream.
+    """
+
+    one_way: tuple[Residual, ...]
+    gap: tuple[Residual, ...]
+
+
+def residuals(measurement: Measurement, fitted: FittedLink) -> Residuals:
+    """Simulate what was measured on two nodes with the fitted link between them."""
+    machine = pair(fitted.link, fitted.busy)
+    one_way = [(row.size, row.one_way.value) for row in measurement.rows if row.one_way and row.one_way.value > 0]
+    gaps = [(row, row.gap.value) for row in measurement.rows if row.gap and row.gap.value > 0]
+    return Residuals(
+        tuple(Residual(size, time, simulated_one_way(machine, size)) for size, time in one_way),
+        tuple(Residual(row.size, time, simulated_gap(machine, row.size, row.window)) for row, time in gaps),
+    )
+
+
+def pair(link: Link, busy: Curve | None = None) -> Machine:
+    """Return two nodes with a link between them, whose ports are kept busy as stated."""
+    node = NodeType("node")
+    return Machine("pair", (node, node), Network(link, link, contention=Ports(busy)))
+
+
+def simulated_one_way(machine: Machine, size: int) -> float:
+    """Return half the time of a ping-pong's round trip, in seconds."""
+    return simulate(ping_pong(size), machine, engine="reference").makespan / 2
+
+
+def simulated_gap(machine: Machine, size: int, window: int = 0) -> float:
+    """Return the time per message of a stream, in seconds, with the answer to each window, or (0) without any."""
+    link = machine.network.between_nodes
+
+    def time(messages: int) -> float:
+        """Return the time from when the sender hears that all receives are posted to the answer."""
+        heard = link.send_delay(0) + link.transmission_delay(0) + (messages + 1) * link.receive_delay
+        return simulate(stream(size, messages), machine, engine="reference").ranks[0].finish - heard
+
+    return time(window) / window if window else (time(2 * WINDOW) - time(WINDOW)) / WINDOW
+
+
+def ping_pong(size: int, rounds: int = 1) -> Trace:
+    """Return so many round trips of a message between two ranks."""
+    trace = TraceBuilder(2, "ping-pong")
+    for _ in range(rounds):
+        for source, dest in ((0, 1), (1, 0)):
+            trace[source].send(dest, size)
+            trace[dest].recv(source)
+    return trace.build()
+
+
+def stream(size: int, messages: int) -> Trace:
+    """Return a window of nonblocking sends: begun when the receiver says it is ready, answered when all are there."""
+    trace = TraceBuilder(2, "stream")
+    receives = [trace[1].irecv(0) for _ in range(messages)]
+    trace[1].send(0, 0)
+    trace[0].recv(1)
+    trace[0].wait(*[trace[0].isend(1, size) for _ in range(messages)])
+    trace[1].wait(*receives)
+    trace[1].send(0, 0)
+    trace[0].recv(1)
+    return trace.build()
+
+
+def summary(parts: Sequence[Residual]) -> tuple[float, float, float]:
+    """Return median, 90th percentile and largest of the absolute relative errors; all 0 if there are none."""
+    if not parts:
+        return 0.0, 0.0, 0.0
+    errors = sorted(abs(part.error) for part in parts)
+    n = len(errors)
+    median = errors[n // 2] if n % 2 else (errors[n // 2 - 1] + errors[n // 2]) / 2
+    return median, errors[min(n - 1, int(0.9 * n))], errors[-1]

@@ -1,0 +1,112 @@
+"""The arguments of ``clue calibrate`` and its three subjects."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Callable
+
+_Command = Callable[[argparse.Namespace], int]
+
+
+def add_calibrate(commands: argparse._SubParsersAction[argparse.ArgumentParser], run: _Command) -> None:
+    """Add the command, of which ``subject`` says what it calibrates."""
+    command = commands.add_parser(
+        "calibrate",
+        help="measure or import a network, its contention, or a processor, and write a machine's YAML",
+        description="Measure this network or processor, or import what others have measured, and write a machine's "
+        "YAML that the simulator takes.",
+    )
+    subjects = command.add_subparsers(dest="subject", metavar="SUBJECT", required=True)
+    for add in (_add_network,):
+        add(subjects).set_defaults(run=run)
+
+
+def _add_network(subjects: argparse._SubParsersAction[argparse.ArgumentParser]) -> argparse.ArgumentParser:
+    subject = subjects.add_parser(
+        "network",
+        help="delays of messages by size, and the eager limit",
+        description="Fit send, transmission and receive delay and the eager limit to measurements: of two ranks "
+        "started here by mpiexec, or to results in FILEs: osu_latency, osu_bw, IMB PingPong, NetPIPE, or CSV.",
+    )
+    subject.add_argument("files", nargs="*", metavar="FILE", help="results to import; none: measure now")
+    subject.add_argument("--form", choices=("osu", "imb", "netpipe", "csv"), help="form of the FILEs (default: told)")
+    subject.add_argument(
+        "--where",
+        action="append",
+        default=[],
+        metavar="COLUMN=PATTERN",
+        help="rows of a CSV file that count, such as nodes=32 (may be repeated; * and ? match anything)",
+    )
+    subject.add_argument(
+        "--within-node", action="store_true", help="the FILEs were measured within a node (default: between two)"
+    )
+    subject.add_argument(
+        "--eager-limit", metavar="SIZE", help='largest message sent at once, if you know it, such as "64 KiB", or none'
+    )
+    _add_measuring(subject, 60)
+    subject.add_argument("--largest", default="16 MiB", metavar="SIZE", help="largest message measured (16 MiB)")
+    _add_output(subject)
+    subject.add_argument("--nodes", type=_positive, metavar="N", help="nodes of the machine (default: as measured)")
+    subject.add_argument(
+        "--processors", type=_positive, metavar="N", help="processors of a node (default: as here, or 1)"
+    )
+    return subject
+
+
+def _add_measuring(subject: argparse.ArgumentParser, seconds: float) -> None:
+    subject.add_argument("--mpiexec", metavar="COMMAND", help="what starts MPI programs, with its options")
+    subject.add_argument(
+        "--hosts", metavar="A,B", help="computers to measure between (default: where mpiexec puts the ranks)"
+    )
+    subject.add_argument(
+        "--time",
+        type=_above_zero,
+        default=seconds,
+        metavar="SECONDS",
+        help=f"how long a measurement may take (default: {seconds:g})",
+    )
+    subject.add_argument(
+        "--precision",
+        type=_share,
+        default=0.02,
+        metavar="SHARE",
+        help="measure until medians are known within this share (default: 0.02)",
+    )
+    subject.add_argument(
+        "--confidence", type=_share, default=0.95, metavar="SHARE", help="confidence of that (default: 0.95)"
+    )
+
+
+def _add_output(subject: argparse.ArgumentParser) -> None:
+    subject.add_argument("-o", dest="output", metavar="FILE", help="the YAML to write (default: NAME.yaml)")
+    subject.add_argument("--name", help="name of what is written (default: that of FILE, or calibrated)")
+    subject.add_argument("--plots", metavar="DIR", help="draw data and fit into this folder")
+    subject.add_argument("--json", action="store_true", help="print one JSON document and nothing else")
+
+
+def _positive(text: str) -> int:
+    number = int(text) if text.isdecimal() else 0
+    if number < 1:
+        raise argparse.ArgumentTypeError(f"must be a whole number of at least 1, got {text!r}")
+    return number
+
+
+def _number(text: str) -> float:
+    try:
+        return float(text)
+    except ValueError:
+        return float("nan")
+
+
+def _above_zero(text: str) -> float:
+    number = _number(text)
+    if not 0 < number < float("inf"):
+        raise argparse.ArgumentTypeError(f"must be a number above 0, got {text!r}")
+    return number
+
+
+def _share(text: str) -> float:
+    number = _number(text)
+    if not 0 < number < 1:
+        raise argparse.ArgumentTypeError(f"must be between 0 and 1, got {text!r}")
+    return number

@@ -1,0 +1,133 @@
+"""What calibration found, as text and as JSON: data beside fit, and what was assumed."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from clue.calibration.network import Calibration
+from clue.calibration.residuals import Residual, summary
+from clue.machine import Curve
+from clue.report.text.table import NONE, add_row, bullets, facts, heading, stack, table
+from clue.units import format_size, format_time
+
+if TYPE_CHECKING:
+    from rich.console import RenderableType
+
+_PLACES = ("between nodes", "within a node")
+
+
+def network_text(between: Calibration | None, within: Calibration | None) -> RenderableType:
+    """Return tables of residuals, the parameters, and what was assumed."""
+    found = [(place, each) for place, each in zip(_PLACES, (between, within), strict=True) if each is not None]
+    return stack(*(part for place, each in found for part in _link_text(place, each)))
+
+
+def _link_text(place: str, calibration: Calibration) -> Iterator[RenderableType]:
+    measurement, link = calibration.measurement, calibration.fitted.link
+    limit = (
+        "all messages" if link.eager_limit is None else f"{format_size(link.eager_limit)} ({link.eager_limit:.0f} B)"
+    )
+    yield heading(f"Link {place}")
+    yield facts(
+        [
+            ("source", measurement.source),
+            ("hosts", " and ".join(measurement.hosts)),
+            ("MPI", measurement.mpi),
+            ("date", measurement.date),
+            ("send delay", _curve(link.send_delay)),
+            ("transmission delay", _curve(link.transmission_delay)),
+            ("receive delay", format_time(link.receive_delay)),
+            ("eager limit", limit),
+        ]
+    )
+    yield _residuals(calibration)
+    yield bullets([*_quality(calibration), *calibration.fitted.assumptions, *measurement.notes])
+
+
+def _curve(curve: Curve) -> str:
+    slope = curve.slopes[-1]
+    far = f", {format_size(1 / slope)}/s for large messages" if slope > 0 else ""
+    return f"{format_time(curve.times[0])} for an empty message{far}; {len(curve.sizes)} points"
+
+
+def _residuals(calibration: Calibration) -> RenderableType:
+    columns = (
+        "size",
+        "half round trip",
+        "+/-",
+        "simulated",
+        "error",
+        "per message of a stream",
+        "simulated ",
+        "error ",
+    )
+    shown = table(*columns, numbers=columns)
+    rows = {row.size: row for row in calibration.measurement.rows}
+    gaps = {each.size: each for each in calibration.residuals.gap}
+    for each in calibration.residuals.one_way:
+        known = rows[each.size].one_way
+        spread = f"{known.spread:.1%}" if known is not None and known.repetitions else NONE
+        gap = gaps.get(each.size)
+        cells = (format_time(each.measured), spread, *_pair(each))
+        add_row(
+            shown, format_size(each.size), *cells, *((format_time(gap.measured), *_pair(gap)) if gap else (NONE,) * 3)
+        )
+    return shown
+
+
+def _pair(each: Residual) -> tuple[str, str]:
+    return format_time(each.fitted), f"{each.error:+.1%}"
+
+
+def _quality(calibration: Calibration) -> Iterator[str]:
+    for what, parts in (
+        ("half round trips", calibration.residuals.one_way),
+        ("times per message of a stream", calibration.residuals.gap),
+    ):
+        if parts:
+            median, most, worst = summary(parts)
+            yield (
+                f"{what}, simulated: off by {median:.1%} in the median, {most:.1%} at the 90th percentile, "
+                f"{worst:.1%} at most"
+            )
+
+
+def network_document(between: Calibration | None, within: Calibration | None, path: str) -> dict[str, object]:
+    """Return what JSON says of calibrated links; sizes in bytes, times in seconds."""
+    links = {
+        name: _link_document(each)
+        for name, each in (("between_nodes", between), ("within_node", within))
+        if each is not None
+    }
+    return {"machine": path, **links}
+
+
+def _link_document(calibration: Calibration) -> dict[str, object]:
+    measurement, fitted = calibration.measurement, calibration.fitted
+    return {
+        "source": measurement.source,
+        "hosts": list(measurement.hosts),
+        "mpi": measurement.mpi,
+        "date": measurement.date,
+        "send_delay": _points(fitted.link.send_delay),
+        "transmission_delay": _points(fitted.link.transmission_delay),
+        "receive_delay": fitted.link.receive_delay,
+        "eager_limit": fitted.link.eager_limit,
+        "port_busy": None if fitted.busy is None else _points(fitted.busy),
+        "residuals": {
+            name: [{"size": each.size, "measured": each.measured, "fitted": each.fitted} for each in parts]
+            for name, parts in (("one_way", calibration.residuals.one_way), ("gap", calibration.residuals.gap))
+        },
+        "median_error": {
+            name: summary(parts)[0]
+            for name, parts in (("one_way", calibration.residuals.one_way), ("gap", calibration.residuals.gap))
+            if parts
+        },
+        "assumptions": list(fitted.assumptions),
+        "notes": list(measurement.notes),
+    }
+
+
+def _points(curve: Curve) -> list[list[float]]:
+    return [[size, time] for size, time in zip(curve.sizes, curve.times, strict=True)]

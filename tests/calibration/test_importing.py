@@ -1,0 +1,184 @@
+"""Results of known benchmarks, as text in the form in which each prints them."""
+
+from __future__ import annotations
+
+import pytest
+
+from clue.calibration.importing import FORMS, read_benchmark
+from clue.calibration.measurement import Measurement
+from clue.errors import UsageError
+
+OSU_LATENCY = """\
+# OSU MPI Latency Test v5.9
+# Size          Latency (us)
+0                       1.50
+1                       1.55
+1024                    2.50
+"""
+OSU_LATENCY_NEW = """\
+
+# OSU MPI Latency Test v7.4
+# Datatype: MPI_CHAR.
+# Size       Avg Latency(us)        P50 Latency(us)
+1                       1.55                   1.50
+1024                    2.50                   2.40
+"""
+OSU_BW = """\
+# OSU MPI Bandwidth Test v5.9
+# Size      Bandwidth (MB/s)
+1                       2.00
+1000                 1000.00
+"""
+IMB = """\
+#------------------------------------------------------------
+#    Intel(R) MPI Benchmarks 2019 Update 6, MPI-1 part
+#------------------------------------------------------------
+# Date                  : Mon Jan  5 10:00:00 2026
+# Machine               : x86_64
+# MPI Version           : 3.1
+
+#---------------------------------------------------
+# Benchmarking PingPong
+# #processes = 2
+#---------------------------------------------------
+       #bytes #repetitions      t[usec]   Mbytes/sec
+            0         1000         1.50         0.00
+            1         1000         1.60         0.62
+      4194304           10       500.00      8388.61
+
+#---------------------------------------------------
+# Benchmarking PingPing
+# #processes = 2
+#---------------------------------------------------
+       #bytes #repetitions      t[usec]   Mbytes/sec
+            0         1000         9.50         0.00
+"""
+NETPIPE_PRINTED = """\
+Send and receive buffers are 16384 and 87380 bytes
+Now starting the main loop
+  0:       1 bytes   1000 times -->      0.05 Mbps in     160.00 usec
+  1:    1000 bytes   500 times -->       40.0 Mbps in     200.00 usec
+"""
+#: Bytes, 2^20 bit/s, seconds: 1000 B in 200 us are 40e6 bit/s, 38.147 of 2^20.
+NETPIPE_OUT = """\
+       1     0.047684   0.00016000
+    1000    38.146973   0.00020000
+"""
+#: Seconds, 2^20 bit/s, bits, bytes, variance.
+NETPIPE_OLD = """\
+0.000160 0.047684 8 1 0.000000
+0.000200 38.146973 8000 1000 0.000000
+"""
+CSV = """\
+size, one_way (us), blocked (us), bandwidth (MB/s), note
+0, 1.5, 0.5, , empty
+1000, 2.5, 0.6, 1000, filled
+"""
+STUDY = """\
+benchmark,nodes,experiment,size,median,n
+osu_latency,32,aws/cpu/osu_latency,0,15.5,28
+osu_latency,64,aws/cpu/osu_latency,0,15.7,28
+osu_latency,32,gke/cpu/osu_latency,0,36.2,28
+osu_bw,32,aws/cpu/osu_bw,1000,1000,28
+osu_allreduce,32,aws/cpu/osu_allreduce,4,99,28
+"""
+
+
+def one_way(measurement: Measurement) -> dict[int, float]:
+    """Return half round trips by size, in us."""
+    return {row.size: round(row.one_way.value * 1e6, 9) for row in measurement.rows if row.one_way}
+
+
+def gaps(measurement: Measurement) -> dict[int, float]:
+    """Return times per message of a stream by size, in us."""
+    return {row.size: round(row.gap.value * 1e6, 9) for row in measurement.rows if row.gap}
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        (OSU_LATENCY, {0: 1.5, 1: 1.55, 1024: 2.5}),
+        (OSU_LATENCY_NEW, {1: 1.55, 1024: 2.5}),
+        (IMB, {0: 1.5, 1: 1.6, 4194304: 500}),
+        (NETPIPE_PRINTED, {1: 160, 1000: 200}),
+        (NETPIPE_OUT, {1: 160, 1000: 200}),
+        (NETPIPE_OLD, {1: 160, 1000: 200}),
+        (CSV, {0: 1.5, 1000: 2.5}),
+    ],
+    ids=["osu", "osu with percentiles", "imb", "netpipe printed", "np.out", "np.out of version 2", "csv"],
+)
+def test_half_round_trips_are_read_and_the_form_is_told_from_the_text(text: str, expected: dict[int, float]) -> None:
+    """In microseconds by bytes; nothing else of the file counts."""
+    assert one_way(read_benchmark(text, "file")) == expected
+
+
+def test_a_bandwidth_is_a_time_per_message_of_a_window() -> None:
+    """1000 B at 1000 MB/s are a message a microsecond; osu_bw sends windows of 64."""
+    found = read_benchmark(OSU_BW, "folder/bw.txt")
+    assert gaps(found) == {1: 0.5, 1000: 1.0}
+    assert {row.window for row in found.rows} == {64}
+    assert found.source == "OSU MPI Bandwidth Test v5.9 (bw.txt)"
+
+
+def test_csv_may_know_more_than_benchmarks_do() -> None:
+    """How long the sender is blocked, and streams whose answers are not counted; empty cells are not known."""
+    empty, filled = read_benchmark(CSV, "m.csv").rows
+    assert empty.blocked is not None and empty.blocked.value == pytest.approx(0.5e-6)
+    assert empty.gap is None and filled.gap is not None
+    assert filled.gap.value == pytest.approx(1e-6)
+    assert filled.window == 0
+
+
+def test_rows_of_a_table_of_several_benchmarks_are_chosen() -> None:
+    """By patterns on columns; benchmarks of anything else than a link are passed over."""
+    found = read_benchmark(STUDY, "study.csv", where={"nodes": "32", "experiment": "aws/*"})
+    assert one_way(found) == {0: 15.5}
+    assert gaps(found) == {1000: 1.0}
+    assert found.source == "study.csv (nodes=32, experiment=aws/*)"
+
+
+def test_imb_tells_its_date_and_mpi() -> None:
+    """As far as its head says."""
+    found = read_benchmark(IMB, "imb.txt")
+    assert (found.date, found.mpi) == ("Mon Jan  5 10:00:00 2026", "3.1")
+
+
+WRONG = {
+    "nothing known": ("hello\n", None, {}, "form must be one of"),
+    "an unknown form": (OSU_LATENCY, "xml", {}, "form must be one of"),
+    "another OSU benchmark": (
+        OSU_BW.replace("Bandwidth Test", "Bi-Directional Bandwidth Test"),
+        None,
+        {},
+        "osu_bw, got",
+    ),
+    "a table without a head": ("1 2.0\n", "osu", {}, "head of the table"),
+    "no PingPong": (IMB.replace("PingPong", "Sendrecv"), None, {}, "PingPong must be among"),
+    "columns that contradict each other": ("1 2 3\n4 5 6\n", "netpipe", {}, "that agree"),
+    "no rows": (OSU_LATENCY.rsplit("0  ", 1)[0], None, {}, "times must be there"),
+    "no column of sizes": ("length,one_way (us)\n1,2\n", "csv", {}, "columns must be there: size"),
+    "no column of times": ("size,one_way\n1,2\n", "csv", {}, "with a unit"),
+    "an unknown unit": ("size,one_way (parsec)\n1,2\n", "csv", {}, "with a unit"),
+    "a word for a number": ("size,one_way (us)\n1,two\n", "csv", {}, "one_way (us) must be a number"),
+    "a size twice": (STUDY, None, {"nodes": "32"}, "must stand once, got it twice: choose by experiment"),
+    "a condition that nothing meets": (STUDY, None, {"nodes": "7"}, "rows must match nodes=7"),
+    "a condition on a column that is not there": (STUDY, None, {"node": "7"}, "columns must be there: node"),
+    "a condition on something else than CSV": (OSU_BW, None, {"nodes": "7"}, "in CSV only"),
+}
+
+
+@pytest.mark.parametrize("case", WRONG, ids=str)
+def test_what_is_wrong_is_said_with_the_name_of_the_file(case: str) -> None:
+    """Rule and value, never a traceback."""
+    text, form, where, told = WRONG[case]
+    with pytest.raises(UsageError, match=r"^folder/x\.txt: ") as caught:
+        read_benchmark(text, "folder/x.txt", form, where)
+    assert told in str(caught.value)
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_junk_is_refused_in_every_form(form: str) -> None:
+    """Binary, empty, or numbers without end."""
+    for text in ("", "\0\1\2", "size,\n", "# Size  Latency (us)\n1e999 nan\n", "1 " * 1000):
+        with pytest.raises(UsageError):
+            read_benchmark(text, "x", form)

@@ -1,0 +1,104 @@
+"""``clue calibrate`` as a user meets it: files in, a machine out that the simulator takes."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from clue.calibration.residuals import ping_pong
+from clue.cli import main
+from clue.config import load_machine
+from clue.machine import Ports
+
+pytestmark = pytest.mark.usefixtures("folder")
+
+LATENCY = "# OSU MPI Latency Test v5.9\n# Size  Latency (us)\n" + "".join(
+    f"{size} {10 + size * 1e-3 + (20 if size > 8192 else 0)}\n" for size in (0, *(1 << k for k in range(23)))
+)
+BANDWIDTH = "# OSU MPI Bandwidth Test v5.9\n# Size  Bandwidth (MB/s)\n" + "".join(
+    f"{size} {size / (1 + size * 1e-3 + (20 + size * 1e-3) / 64)}\n" for size in (1 << k for k in range(23))
+)
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Return a folder to work in, with the results of two benchmarks."""
+    monkeypatch.chdir(tmp_path)
+    Path("latency.txt").write_text(LATENCY)
+    Path("bw.txt").write_text(BANDWIDTH)
+    return tmp_path
+
+
+def run(capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[int, str, str]:
+    """Run a command; returns exit status, standard output and standard error."""
+    status = main(arguments)
+    captured = capsys.readouterr()
+    return status, captured.out, captured.err
+
+
+def test_imported_results_become_a_machine_that_the_simulator_takes(capsys: pytest.CaptureFixture[str]) -> None:
+    """10 us and 1 ns/B one way: a ping-pong of 1024 B on the machine takes 22.05 us, within the fit's 2 %."""
+    status, out, err = run(capsys, "calibrate", "network", "latency.txt", "bw.txt", "-o", "net.yaml", "--nodes", "4")
+    assert status == 0
+    assert "half round trip" in out and "off by" in out
+    assert "wrote net.yaml" in err
+    machine = load_machine("net.yaml")
+    assert (machine.name, len(machine.nodes)) == ("net", 4)
+    assert machine.network.between_nodes.eager_limit == 8192
+    assert isinstance(machine.network.contention, Ports) and machine.network.contention.busy is not None
+    assert any("eager limit: a guess" in note for note in machine.notes)
+    ping_pong(1024).save("pp.clue")
+    Path("run.yaml").write_text("program: {trace: pp.clue}\nmachine: net.yaml\nplacement: [0, 1]\n")
+    status, out, _ = run(capsys, "simulate", "run.yaml", "--json")
+    assert json.loads(out)["makespan"] == pytest.approx(2 * 11.024e-6, rel=0.02)
+
+
+def test_the_file_says_where_it_comes_from(capsys: pytest.CaptureFixture[str]) -> None:
+    """Source, residuals by size, and what was assumed."""
+    run(capsys, "calibrate", "network", "latency.txt", "--name", "only-latency")
+    text = Path("only-latency.yaml").read_text()
+    assert "OSU MPI Latency Test v5.9 (latency.txt)" in text
+    assert "1 KiB" in text and "off by" in text
+    assert "only half round trips are known" in text
+
+
+def test_json_is_one_document(capsys: pytest.CaptureFixture[str]) -> None:
+    """With residuals in seconds, and nothing else on standard output."""
+    status, out, _ = run(capsys, "calibrate", "network", "latency.txt", "--json", "--eager-limit", "none")
+    link = json.loads(out)["between_nodes"]
+    assert status == 0
+    assert link["eager_limit"] is None
+    assert len(link["residuals"]["one_way"]) == 24
+    assert link["median_error"]["one_way"] < 0.05
+
+
+def test_pictures_show_data_and_fit(capsys: pytest.CaptureFixture[str]) -> None:
+    """A PNG in the folder asked for, within a node too."""
+    _, _, err = run(capsys, "calibrate", "network", "latency.txt", "--within-node", "--plots", "pictures")
+    assert "calibration-within-node.png" in err
+    assert Path("pictures/calibration-within-node.png").read_bytes()[:4] == b"\x89PNG"
+    assert load_machine("calibrated.yaml").network.within_node.eager_limit == 8192
+
+
+WRONG = {
+    "a file that is not there": (("none.txt",), "none.txt: file must be readable"),
+    "an output in no folder": (("latency.txt", "-o", "none/x.yaml"), "output must be a file"),
+    "an eager limit without a unit": (("latency.txt", "--eager-limit", "64"), "--eager-limit must be a size"),
+    "a condition without a pattern": (("latency.txt", "--where", "nodes"), "COLUMN=PATTERN"),
+    "conditions without files": (("--where", "a=b"), "must go with files"),
+    "three hosts": (("--hosts", "a,b,c"), "two computers"),
+    "no launcher": (("--mpiexec", "no-such-mpiexec"), "mpiexec must be a command"),
+    "bandwidths alone": (("bw.txt",), "bandwidths alone do not tell"),
+}
+
+
+@pytest.mark.parametrize("case", WRONG, ids=str)
+def test_bad_usage_is_a_short_message_with_exit_status_2(case: str, capsys: pytest.CaptureFixture[str]) -> None:
+    """Nothing on standard output, and no file is written."""
+    arguments, told = WRONG[case]
+    status, out, err = run(capsys, "calibrate", "network", *arguments)
+    assert (status, out) == (2, "")
+    assert told in err
+    assert not list(Path().glob("*.yaml"))
