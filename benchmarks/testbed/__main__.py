@@ -1,0 +1,98 @@
+"""``python -m benchmarks.testbed up|run|down MACHINE.yaml [-- COMMAND…]``: build, use and remove an emulated cluster.
+
+    python -m benchmarks.testbed run four-hosts.yaml -- python program.py     build it, run, remove it
+    python -m benchmarks.testbed up four-hosts.yaml                           build it, to stay
+    python -m benchmarks.testbed run four-hosts.yaml -n 3 -- python program.py
+    python -m benchmarks.testbed down four-hosts.yaml                         remove it (without a file: all there are)
+"""
+
+from __future__ import annotations
+
+import argparse
+import re
+import signal
+import sys
+from contextlib import nullcontext
+
+from benchmarks.testbed import cluster, launch
+from benchmarks.testbed.description import Host, hosts_of
+from clue.config import load_machine
+from clue.errors import ClueError, UsageError
+from clue.machine import Machine, Placement
+
+
+def main(words: list[str]) -> int:
+    """Do what was asked; returns the exit status."""
+    own, command = _split(words)
+    asked = _parser().parse_args(own)
+    try:
+        lack = cluster.missing() if asked.verb != "guard" else None
+        if lack is not None:
+            raise UsageError(lack)
+        if asked.verb == "guard":
+            _guard(asked.machine)
+        elif asked.verb == "down":
+            _down(asked.machine)
+        elif asked.verb == "up":
+            machine = load_machine(asked.machine)
+            cluster.build(_name(machine), hosts_of(machine))
+        else:
+            _run(load_machine(asked.machine), asked.n, command)
+    except ClueError as error:
+        print(error, file=sys.stderr)
+        return error.exit_status
+    except KeyboardInterrupt:
+        return 130
+    return 0
+
+
+def _split(words: list[str]) -> tuple[list[str], list[str]]:
+    at = words.index("--") if "--" in words else len(words)
+    return words[:at], words[at + 1 :]
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog="python -m benchmarks.testbed", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("verb", choices=("up", "run", "down", "guard"), help="guard: internal")
+    parser.add_argument("machine", nargs="?", help="the machine's file, as clue simulates it")
+    parser.add_argument("-n", type=int, help="ranks, placed in blocks (default: one for each processor)")
+    return parser
+
+
+def _name(machine: Machine) -> str:
+    """Return a name that may be part of those of namespaces and folders."""
+    return re.sub(r"[^a-z0-9]+", "_", machine.name.lower())
+
+
+def _run(machine: Machine, ranks: int | None, command: list[str]) -> None:
+    if not command:
+        raise UsageError("command line must name a command after --, got none")
+    hosts, name = hosts_of(machine), _name(machine)
+    placed = placement(machine, hosts, machine.processors if ranks is None else ranks)
+    with nullcontext(name) if cluster.is_up(name) else launch.standing(name, hosts) as testbed:
+        outcome = launch.run(testbed, placed, command)
+    sys.stdout.write(outcome.output)
+
+
+def placement(machine: Machine, hosts: tuple[Host, ...], ranks: int) -> list[Host]:
+    """Return the host of each rank, in blocks."""
+    return [hosts[node] for node in Placement.block(machine, ranks).nodes]
+
+
+def _down(machine: str | None) -> None:
+    for name in sorted(cluster.existing()) if machine is None else [_name(load_machine(machine))]:
+        cluster.remove(name)
+
+
+def _guard(name: str) -> None:
+    """Wait until whoever started this closes its end of the pipe, or dies; then remove its testbed."""
+    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+        signal.signal(number, signal.SIG_IGN)
+    sys.stdin.read()
+    cluster.remove(name)
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -1,0 +1,201 @@
+"""Building and removing a testbed: namespaces, a bridge, shaped links, groups, busy processes. Nothing of MPI here.
+
+A testbed is known by its name alone: all that belongs to it carries the name, and ``remove`` finds it by that, whoever
+built it and however that ended.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+from benchmarks.testbed import control_groups
+from benchmarks.testbed.description import FRONT, Host
+from clue.errors import UsageError
+
+_PREFIX = "clue-"
+_NAMESPACES = Path("/run/netns")
+_STATES = Path("/run/clue-testbed")
+SWITCH = "switch"
+#: A link lets a frame pass at once after a pause, and as much more as must not be lost when a timer is late: seconds.
+_LATE = 100e-6
+#: The memory of a switch's port, bytes.
+_QUEUE = 512 * 1024
+_HEADER = 14
+#: Frames in bytes: as large as on a wire, and larger on fast links, where each costs this computer as much.
+_FRAME, _LARGE_FRAME, _FAST = 1500, 9000, 50e6
+
+
+def missing() -> str | None:
+    """Say what this computer lacks for a testbed, or ``None``."""
+    if os.geteuid() != 0:
+        return "testbed: user must be root, to make network namespaces and control groups"
+    for tool in ("ip", "tc", "cc"):
+        if shutil.which(tool) is None:
+            return f"testbed: {tool} must be installed (iproute2, a C compiler), got none"
+    try:
+        control_groups.root()
+    except UsageError as error:
+        return str(error)
+    tried = subprocess.run(["unshare", "--net", "tc", "qdisc", "add", "dev", "lo", "root", "tbf", "rate", "1mbit",
+                            "burst", "2000", "limit", "9000"], capture_output=True, text=True, check=False)  # fmt: skip
+    return f"testbed: namespaces with shaped links must be allowed, got {tried.stderr.strip()}" if tried.returncode else None
+
+
+def state_file(name: str) -> Path:
+    """Return the file that tells :mod:`benchmarks.testbed.entry` about a testbed."""
+    return _STATES / f"{name}.json"
+
+
+def is_up(name: str) -> bool:
+    """Tell whether a testbed of this name stands."""
+    return state_file(name).exists()
+
+
+def namespace(name: str, host: str) -> str:
+    """Return the name of a host's network namespace."""
+    return f"{_PREFIX}{name}-{host}"
+
+
+def build(name: str, hosts: Sequence[Host]) -> None:
+    """Build a testbed; what there was of this name is removed first.
+
+    Raises:
+        UsageError: If this computer cannot have testbeds, or has too few cores for this one.
+    """
+    lack = missing()
+    if lack is not None:
+        raise UsageError(lack)
+    _check_room(name, hosts)
+    remove(name)
+    _STATES.mkdir(exist_ok=True)
+    control_groups.make(name, [SWITCH, *(host.name for host in hosts)])
+    _build_switch(name, _frame(hosts))
+    for host in hosts:
+        _build_host(name, host, hosts)
+    state_file(name).write_text(json.dumps({"hosts": [_known(name, host) for host in [None, *hosts]]}))
+    for host in hosts:
+        _slow_down(name, host)
+
+
+def _check_room(name: str, hosts: Sequence[Host]) -> None:
+    wanted, cores = sum(host.cores for host in hosts), len(os.sched_getaffinity(0))
+    if wanted > cores:
+        raise UsageError(
+            f"{name}: processors must be worth at most the {cores} cores of this computer, got {wanted:.2f}: "
+            "raise the performance factors"
+        )
+
+
+def _frame(hosts: Sequence[Host]) -> int:
+    return _LARGE_FRAME if any(host.bandwidth is None or host.bandwidth > _FAST for host in hosts) else _FRAME
+
+
+def _build_switch(name: str, frame: int) -> None:
+    switch = namespace(name, SWITCH)
+    _call("ip", "netns", "add", switch)
+    _call("ip", "-n", switch, "link", "set", "lo", "up")
+    _call("ip", "-n", switch, "link", "add", "bridge", "type", "bridge", "stp_state", "0", "forward_delay", "0")
+    _call("ip", "-n", switch, "link", "set", "bridge", "mtu", str(frame), "up")
+    _call("ip", "-n", switch, "addr", "add", f"{FRONT}/24", "dev", "bridge")
+
+
+def _build_host(name: str, host: Host, hosts: Sequence[Host]) -> None:
+    """Build a host with its cable: eth0 on its side, a port of its name on the switch's."""
+    here, switch, frame = namespace(name, host.name), namespace(name, SWITCH), _frame(hosts)
+    _call("ip", "netns", "add", here)
+    _call("ip", "-n", here, "link", "set", "lo", "up")
+    _call("ip", "-n", switch, "link", "add", host.name, "type", "veth", "peer", "name", "eth0", "netns", here)
+    _call("ip", "-n", here, "link", "set", "eth0", "address", _hardware(host), "mtu", str(frame), "txqueuelen", "1000")
+    # Frames as they would be on a wire: no segments of 64 KB that leave in one piece.
+    _call("ip", "-n", here, "link", "set", "eth0", "gso_max_segs", "1")
+    _call("ip", "-n", switch, "link", "set", host.name, "master", "bridge", "mtu", str(frame), "up")
+    _call("ip", "-n", here, "link", "set", "eth0", "up")
+    _call("ip", "-n", here, "addr", "add", f"{host.address}/24", "dev", "eth0")
+    for other in hosts:  # Known neighbours: no question for addresses in the middle of a measurement.
+        if other is not host:
+            words = ["lladdr", _hardware(other), "dev", "eth0", "nud", "permanent"]
+            _call("ip", "-n", here, "neigh", "replace", other.address, *words)
+    if host.bandwidth is not None:
+        _shape(here, "eth0", host.bandwidth, frame)
+        _shape(switch, host.name, host.bandwidth, frame)
+
+
+def _hardware(host: Host) -> str:
+    return f"02:77:00:00:00:{host.index + 1:02x}"
+
+
+def _shape(where: str, device: str, bandwidth: float, frame: int) -> None:
+    burst = frame + _HEADER + int(bandwidth * _LATE)
+    words = ["tbf", "rate", f"{bandwidth * 8:.0f}bit", "burst", str(burst), "limit", str(_QUEUE)]
+    _call("tc", "-n", where, "qdisc", "replace", "dev", device, "root", *words)
+
+
+def _slow_down(name: str, host: Host) -> None:
+    """Limit a host that has a background load by a quota, in which busy processes take their part.
+
+    Elsewhere pacing (pace.c) is enough, and exact: a quota lets short bursts pass at full speed.
+    """
+    if not host.background:
+        return
+    control_groups.limit(control_groups.of(name) / host.name, host.cores)
+    for _ in range(host.background):
+        command = [*entry_command(name), host.name, "--exec", sys.executable, "-S", "-c", "while True: pass"]
+        subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, start_new_session=True)
+
+
+def _known(name: str, host: Host | None) -> dict[str, object]:
+    """Return what must be known to enter a host, or the switch, where programs are started from."""
+    cpus = sorted(os.sched_getaffinity(0))
+    label = SWITCH if host is None else host.name
+    return {
+        "name": label,
+        "address": FRONT if host is None else host.address,
+        "namespace": str(_NAMESPACES / namespace(name, label)),
+        "group": str(control_groups.of(name) / label),
+        "factor": None if host is None else host.factor,
+        # Processes of one quota on several cores do not share it fairly.
+        "cpu": cpus[host.index % len(cpus)] if host is not None and host.background else None,
+    }
+
+
+def entry_command(name: str) -> list[str]:
+    """Return the command that, followed by a host and a command, runs it there."""
+    return [sys.executable, "-S", str(Path(__file__).with_name("entry.py")), str(state_file(name))]
+
+
+def remove(name: str) -> None:
+    """Remove all that there is of a testbed."""
+    control_groups.remove(name)
+    for each in _namespaces_of(name):
+        _call("ip", "netns", "del", each)
+    for file in _STATES.glob(f"{name}.*"):
+        file.unlink()
+    with contextlib.suppress(OSError):
+        _STATES.rmdir()
+
+
+def existing() -> set[str]:
+    """Return the names of testbeds of which something is there."""
+    states = {file.stem for file in _STATES.glob("*.json")}
+    spaces = {file.name.removeprefix(_PREFIX).rpartition("-")[0] for file in _NAMESPACES.glob(f"{_PREFIX}*-*")}
+    return states | spaces | set(control_groups.existing())
+
+
+def _namespaces_of(name: str) -> Iterator[str]:
+    beginning = namespace(name, "")
+    for file in sorted(_NAMESPACES.glob(f"{beginning}*")):
+        if "-" not in file.name.removeprefix(beginning):
+            yield file.name
+
+
+def _call(*words: str) -> None:
+    done = subprocess.run(words, capture_output=True, text=True, check=False)
+    if done.returncode:
+        raise UsageError(f"testbed: {' '.join(words)} must succeed, got {done.stderr.strip()}")

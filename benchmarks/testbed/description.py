@@ -1,0 +1,105 @@
+"""What a machine says, as hosts that can be built: the only place that knows which machines can be emulated."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from clue.errors import UsageError
+from clue.machine import Curve, Link, Machine, NodeType
+
+#: Addresses of hosts are those of one small network, which exists only inside the namespaces of a testbed.
+SUBNET = "10.77.0."
+FRONT = SUBNET + "254"
+MOST_HOSTS = 250
+
+
+@dataclass(frozen=True, slots=True)
+class Host:
+    """One host of a testbed.
+
+    Attributes:
+        index: Its node in the machine.
+        factor: How many times slower than a core of this computer its processors are.
+        processors: Their number.
+        background: Busy processes on it beside the ranks.
+        bandwidth: Of its link to the switch, each way, B/s, headers included; ``None``: not shaped.
+    """
+
+    index: int
+    factor: float
+    processors: int
+    background: int
+    bandwidth: float | None
+
+    @property
+    def name(self) -> str:
+        """Its name, and that of its namespace within the testbed."""
+        return f"h{self.index}"
+
+    @property
+    def address(self) -> str:
+        """Its IP address."""
+        return f"{SUBNET}{self.index + 1}"
+
+    @property
+    def cores(self) -> float:
+        """How many cores of this computer its processors are worth."""
+        return self.processors / self.factor
+
+
+def hosts_of(machine: Machine) -> tuple[Host, ...]:
+    """Return the hosts that emulate a machine.
+
+    Raises:
+        UsageError: If it has something that cannot be emulated.
+    """
+    if not 0 < len(machine.nodes) <= MOST_HOSTS:
+        raise UsageError(f"{machine.name}: nodes must be 1 to {MOST_HOSTS} for a testbed, got {len(machine.nodes)}")
+    if machine.changes:
+        raise UsageError(f"{machine.name}: changes cannot be emulated, got {len(machine.changes)}")
+    links = {name: _own_bandwidth(machine, name) for name in machine.node_types()}
+    _check_pairs(machine, links)
+    return tuple(_host(machine, index, node, links[node.name]) for index, node in enumerate(machine.nodes))
+
+
+def _host(machine: Machine, index: int, node: NodeType, bandwidth: float | None) -> Host:
+    factor = node.factor("")
+    if factor < 1:
+        raise UsageError(
+            f"{machine.name}: performance_factor of {node.name} must be at least 1 (a core of this computer), got {factor:g}"
+        )
+    if node.background_load != int(node.background_load):
+        raise UsageError(f"{machine.name}: background_load of {node.name} must be whole, got {node.background_load:g}")
+    return Host(index, factor, node.processors, int(node.background_load), bandwidth)
+
+
+def _own_bandwidth(machine: Machine, name: str) -> float | None:
+    """Return the bandwidth of a node type's link: the best that it has to any other, or to its like."""
+    reached = [_bandwidth(machine.network.link(name, other, same_node=False)) for other in machine.node_types()]
+    return None if None in reached else max(each for each in reached if each is not None)
+
+
+def _check_pairs(machine: Machine, links: dict[str, float | None]) -> None:
+    """Two hosts reach what the slower of their links lets through; a pair that says otherwise cannot be built."""
+    for one, at_one in links.items():
+        for other, at_other in links.items():
+            stated = _bandwidth(machine.network.link(one, other, same_node=False))
+            slower = min((each for each in (at_one, at_other) if each is not None), default=None)
+            if stated != slower:
+                raise UsageError(
+                    f"{machine.name}: bandwidth between {one} and {other} must be that of the slower link of both "
+                    f"({_mbit(slower)}), got {_mbit(stated)}"
+                )
+
+
+def _bandwidth(link: Link) -> float | None:
+    slope = max(_last_slope(link.send_delay), _last_slope(link.transmission_delay))
+    return 1 / slope if slope > 0 else None
+
+
+def _last_slope(curve: Curve) -> float:
+    return curve.slopes[-1]
+
+
+def _mbit(bandwidth: float | None) -> str:
+    return "no limit" if bandwidth is None else f"{bandwidth * 8 / 1e6:g} Mbit/s"

@@ -1,0 +1,46 @@
+"""Stands in for ssh: ``entry.py STATE HOST COMMAND…`` runs a command on a host of a testbed, by its name or address.
+
+A program of its own, started for every host by MPI's launcher, so it imports next to nothing. Options between STATE and
+HOST are skipped, and the command goes through a shell, as with ssh; after ``--exec`` it does not. Python's own way into a namespace came with 3.12; until then libc's it is.
+"""
+
+import ctypes
+import json
+import os
+import sys
+
+_NEW_NET, _NEW_UTS = 0x40000000, 0x04000000
+
+
+def enter(state: dict, host: dict) -> None:  # type: ignore[type-arg]
+    """Make this process one of the host: its processors, network and name."""
+    with open(os.path.join(host["group"], "cgroup.procs"), "w") as procs:  # noqa: PTH118, PTH123 - starts fast
+        procs.write(str(os.getpid()))
+    libc = ctypes.CDLL(None, use_errno=True)
+    with open(host["namespace"]) as namespace:  # noqa: PTH123
+        if libc.setns(namespace.fileno(), _NEW_NET) or libc.unshare(_NEW_UTS):
+            raise OSError(ctypes.get_errno(), f"namespace of {host['name']} must let this process in")
+    name = host["name"].encode()
+    libc.sethostname(name, len(name))
+    if host["cpu"] is not None:
+        os.sched_setaffinity(0, {host["cpu"]})
+    if host["factor"] is not None:  # The launcher hands its own variables on to the ranks: it must not have these.
+        os.environ["CLUE_TESTBED_FACTOR"] = repr(host["factor"])
+
+
+def main(words: list) -> None:  # type: ignore[type-arg]
+    """Enter a host and become the command."""
+    with open(words[0]) as file:  # noqa: PTH123
+        state = json.load(file)
+    rest = words[1:]
+    while rest and rest[0].startswith("-"):
+        rest = rest[1:]
+    host = next(each for each in state["hosts"] if rest[0] in (each["name"], each["address"]))
+    enter(state, host)
+    if rest[1] == "--exec":
+        os.execvp(rest[2], rest[2:])
+    os.execvp("/bin/sh", ["/bin/sh", "-c", " ".join(rest[1:])])
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])

@@ -1,0 +1,190 @@
+"""Running programs on a testbed: MPICH's own launcher, with :mod:`benchmarks.testbed.entry` in the place of ssh."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import shlex
+import signal
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from itertools import groupby
+from pathlib import Path
+
+from benchmarks.testbed import cluster
+from benchmarks.testbed.description import Host
+from clue.errors import RecordError, UsageError
+from clue.recording import find_mpiexec
+
+_PACE = Path(__file__).with_name("pace.c")
+
+
+@dataclass(frozen=True, slots=True)
+class RankFigures:
+    """What a rank's processor did.
+
+    Attributes:
+        bursts: Number of bursts between MPI calls.
+        burst_cpu: CPU time of all bursts, seconds of this computer.
+        burst_wall: Time they took on the host.
+        late: How much longer that was than it should be, because this computer had no core free; seconds.
+        lates: Bursts that were late.
+        mpi_wall: Time in MPI calls.
+        mpi_cpu: CPU time in them.
+    """
+
+    bursts: int
+    burst_cpu: float
+    burst_wall: float
+    late: float
+    lates: int
+    mpi_wall: float
+    mpi_cpu: float
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What came of a run.
+
+    Attributes:
+        output: What it printed.
+        ranks: Figures by rank; empty where ranks are not paced.
+    """
+
+    output: str
+    ranks: tuple[RankFigures, ...]
+
+
+@contextmanager
+def standing(name: str, hosts: Sequence[Host]) -> Iterator[str]:
+    """Have a testbed for the length of a block: it is gone afterwards, even if this process is killed.
+
+    Gives its name, made so that others of the same machine may stand at the same time.
+
+    Raises:
+        UsageError: If it cannot be built.
+    """
+    name = f"{name}_{os.getpid()}"
+    guardian = subprocess.Popen(
+        [sys.executable, "-m", "benchmarks.testbed", "guard", name],
+        cwd=Path(__file__).parents[2], stdin=subprocess.PIPE, start_new_session=True,
+    )  # fmt: skip
+    assert guardian.stdin is not None
+    try:
+        cluster.build(name, hosts)
+        yield name
+    finally:
+        guardian.stdin.close()  # That is what it waits for, and what a killed process does too.
+        guardian.wait()
+
+
+def run(
+    name: str,
+    placement: Sequence[Host],
+    command: Sequence[str],
+    *,
+    environment: Mapping[str, str] | None = None,
+    timeout: float = 600.0,
+) -> Outcome:
+    """Run a command under mpiexec on a testbed that stands.
+
+    Args:
+        name: The testbed's.
+        placement: The host of each rank.
+        command: What every rank runs.
+        environment: Variables beside those of this process.
+        timeout: Seconds until it is ended.
+
+    Raises:
+        RecordError: If it fails or takes too long.
+    """
+    with tempfile.TemporaryDirectory() as figures:
+        places = [f"{host.address}:{len(list(group))}" for host, group in groupby(placement)]
+        words = [str(mpiexec_of(name)), "-hosts", ",".join(places), "-n", str(len(placement)), *command]
+        settings = {**os.environ, **(environment or {}), "CLUE_TESTBED_FIGURES": figures}
+        output = _finish(words, settings, timeout)
+        return Outcome(output, tuple(_figures(Path(figures), len(placement))))
+
+
+def mpiexec_of(name: str) -> Path:
+    """Return a command that starts MPI programs on a testbed that stands, to be used as mpiexec is.
+
+    Without options for hosts its ranks run on the switch. What it starts has only TCP between ranks, those of one host
+    included, one thread, and the pace of its host.
+    """
+    command = cluster.state_file(name).with_suffix(".mpiexec")
+    launcher = f"-launcher ssh -launcher-exec {shlex.quote(str(_agent(name)))} -iface bridge -disable-hostname-propagation"
+    variables = " ".join(f"-genv {key} {value}" for key, value in {**_SETTINGS, "LD_PRELOAD": str(library())}.items())
+    entry = shlex.join([*cluster.entry_command(name), cluster.SWITCH, "--exec", find_mpiexec()])
+    command.write_text(f'#!/bin/sh\nexec {entry} {launcher} -genvall {variables} "$@"\n')
+    command.chmod(0o755)
+    return command
+
+
+#: What makes MPICH use TCP between all ranks, those of one host included, and its libraries one thread.
+_SETTINGS = {
+    "UCX_TLS": "tcp,self",
+    "UCX_WARN_UNUSED_ENV_VARS": "n",
+    "FI_PROVIDER": "tcp",
+    "MPIR_CVAR_NOLOCAL": "1",
+    "OMP_NUM_THREADS": "1",
+    "OPENBLAS_NUM_THREADS": "1",
+}
+
+
+def _agent(name: str) -> Path:
+    """Return a program that MPI's launcher can call as it calls ssh."""
+    agent = cluster.state_file(name).with_suffix(".ssh")
+    agent.write_text(f'#!/bin/sh\nexec {shlex.join(cluster.entry_command(name))} "$@"\n')
+    agent.chmod(0o755)
+    return agent
+
+
+def library() -> Path:
+    """Return the preloaded library, compiled on first use.
+
+    Raises:
+        UsageError: If it cannot be compiled.
+    """
+    key = hashlib.blake2b(_PACE.read_bytes(), digest_size=8).hexdigest()
+    built = Path(tempfile.gettempdir()) / f"clue-testbed-pace-{key}.so"
+    if not built.exists():
+        draft = built.with_suffix(f".{os.getpid()}")
+        done = subprocess.run(
+            ["cc", "-O2", "-shared", "-fPIC", "-o", str(draft), str(_PACE), "-ldl"], capture_output=True, text=True, check=False
+        )
+        if done.returncode:
+            raise UsageError(f"testbed: {_PACE.name} must compile, got {done.stderr.strip()}")
+        draft.rename(built)
+    return built
+
+
+def _finish(words: Sequence[str], settings: Mapping[str, str], timeout: float) -> str:
+    process = subprocess.Popen(
+        words, env=dict(settings), stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
+        start_new_session=True,
+    )  # fmt: skip
+    try:
+        output, _ = process.communicate(timeout=timeout)
+    except subprocess.TimeoutExpired:
+        raise RecordError(f"testbed: program must end within {timeout:g} s, got none: it was stopped") from None
+    finally:
+        if process.poll() is None:
+            with suppress(ProcessLookupError):
+                os.killpg(process.pid, signal.SIGINT)
+                process.communicate(timeout=5)
+    if process.returncode:
+        raise RecordError(f"testbed: program must end well, got exit status {process.returncode}: {output[-2000:]}")
+    return output
+
+
+def _figures(folder: Path, ranks: int) -> Iterator[RankFigures]:
+    for rank in range(ranks):
+        file = folder / f"{rank}.json"
+        if file.exists():
+            yield RankFigures(**json.loads(file.read_text()))

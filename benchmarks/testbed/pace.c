@@ -1,0 +1,210 @@
+/* Preloaded into every rank of a testbed. It knows no MPI header, and works with any MPI library and language.
+
+   Slow processors: at every MPI call a rank sleeps until FACTOR times the CPU time of the burst before it has passed. The
+   kernel's quotas alone make bursts that are shorter than their period (some ms) come out at full speed.
+   Quiet waits: what an MPI library polls while it waits (epoll_wait and poll without time-out, sched_yield) sleeps in the
+   kernel until something comes: a waiting rank costs no processor time, which others need on this computer.
+
+   CLUE_TESTBED_FACTOR  how many times slower (default 1)
+   CLUE_TESTBED_PACE    0: do not sleep at MPI calls, leave it to quotas (default 1)
+   CLUE_TESTBED_QUIET   0: let waits poll (default 1)
+   CLUE_TESTBED_FIGURES folder into which each rank writes what it measured, as JSON, when it ends: of what lies between
+                        its first two barriers, or of everything if there are no two */
+#define _GNU_SOURCE
+#include <dlfcn.h>
+#include <errno.h>
+#include <link.h>
+#include <netinet/in.h>
+#include <poll.h>
+#include <sched.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+enum { SPIN = 20, POLL_NS = 1000000, YIELD_US = 200, FILES = 4096 };
+
+static double factor = 1;
+static int quiet = 1, began;
+static __thread int depth;             /* MPI calls under way: libraries call themselves */
+static __thread long empty;            /* polls in a row that found nothing */
+static __thread double wall0, cpu0, debt, waiting_since;
+static double burst_cpu, burst_wall, late, mpi_wall, mpi_cpu, entered_wall, entered_cpu;
+static long bursts, lates;
+static int barriers;
+static unsigned char is_tcp[FILES];
+static int last_file;
+
+static double now(clockid_t clock) { struct timespec t; clock_gettime(clock, &t); return t.tv_sec + 1e-9 * t.tv_nsec; }
+
+__attribute__((constructor)) static void start(void) {
+  const char *said;
+  if ((said = getenv("CLUE_TESTBED_FACTOR"))) factor = atof(said);
+  if ((said = getenv("CLUE_TESTBED_PACE")) && !atoi(said)) factor = 1;
+  if ((said = getenv("CLUE_TESTBED_QUIET"))) quiet = atoi(said);
+  prctl(PR_SET_TIMERSLACK, 1);
+}
+
+/* A burst has ended: let it have taken as long as on a slow processor. Small errors are made up for in the next one; a
+   burst that took longer than it should, for want of a core of this computer, is lost and counted. */
+static void enter(void) {
+  if (depth++) return;
+  empty = 0;
+  if (!began) return;
+  double wall = now(CLOCK_MONOTONIC), cpu = now(CLOCK_THREAD_CPUTIME_ID) - cpu0;
+  bursts++; burst_cpu += cpu;
+  if (factor > 1) {
+    double end = wall0 + factor * cpu + debt;
+    if (end - wall > 30e-6) {
+      struct timespec t = {(time_t)end, (long)((end - (time_t)end) * 1e9)};
+      while (clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &t, 0) == EINTR) ;
+      wall = now(CLOCK_MONOTONIC);
+    }
+    debt = end - wall;
+    if (debt < -100e-6) { late -= debt; lates++; debt = 0; }
+  }
+  burst_wall += wall - wall0;
+  entered_wall = wall; entered_cpu = now(CLOCK_THREAD_CPUTIME_ID);
+}
+static void leave(int initialises) {
+  if (--depth) return;
+  if (initialises) began = 1;
+  wall0 = now(CLOCK_MONOTONIC); cpu0 = now(CLOCK_THREAD_CPUTIME_ID);
+  if (entered_wall) { mpi_wall += wall0 - entered_wall; mpi_cpu += cpu0 - entered_cpu; }
+}
+
+/* The real function: the next in order or, as Python loads the library out of the global scope, in any libmpi. */
+static int look_in(struct dl_phdr_info *info, size_t size, void *wanted) {
+  void **found = wanted;
+  const char *base = info->dlpi_name ? strrchr(info->dlpi_name, '/') : 0;
+  (void)size;
+  if (!base || strncmp(base, "/libmpi", 7)) return 0;
+  void *library = dlopen(info->dlpi_name, RTLD_LAZY | RTLD_NOLOAD);
+  if (library) { found[1] = dlsym(library, found[0]); dlclose(library); }
+  return found[1] != 0;
+}
+static void *find(const char *name) {
+  void *found = dlsym(RTLD_NEXT, name);
+  if (!found) { void *wanted[2] = {(void *)name, 0}; dl_iterate_phdr(look_in, wanted); found = wanted[1]; }
+  if (!found) { fprintf(stderr, "testbed: MPI library must have %s\n", name); abort(); }
+  return found;
+}
+
+/* No MPI call of interest has more than 14 arguments, all of integer class: handed on as they came. */
+#define TAKEN long a, long b, long c, long d, long e, long f, long g, long h, long i, long j, long k, long l, long m, long n
+#define GIVEN a, b, c, d, e, f, g, h, i, j, k, l, m, n
+#define CALL(name, initialises) long name(TAKEN) { static long (*real)(TAKEN); if (!real) real = (long (*)(TAKEN))find(#name); \
+  enter(); long result = real(GIVEN); leave(initialises); return result; }
+static void write_figures(void);
+/* The measured section of a program is that between its first two barriers. */
+long MPI_Barrier(TAKEN) {
+  static long (*real)(TAKEN);
+  if (!real) real = (long (*)(TAKEN))find("MPI_Barrier");
+  enter();
+  if (++barriers == 2) write_figures();
+  long result = real(GIVEN);
+  if (barriers == 1) { burst_cpu = burst_wall = late = mpi_wall = mpi_cpu = entered_wall = 0; bursts = lates = 0; }
+  leave(0);
+  return result;
+}
+#define BOTH(name) CALL(MPI_##name, 0) CALL(MPI_##name##_c, 0)
+#define ONE(name) CALL(MPI_##name, 0)
+CALL(MPI_Init, 1) CALL(MPI_Init_thread, 1)
+ONE(Finalize) ONE(Wait) ONE(Waitall) ONE(Waitany) ONE(Waitsome) ONE(Test) ONE(Testall) ONE(Testany) ONE(Testsome)
+ONE(Probe) ONE(Iprobe) ONE(Mprobe) ONE(Improbe) ONE(Start) ONE(Startall) ONE(Cancel) ONE(Request_free)
+BOTH(Send) BOTH(Ssend) BOTH(Bsend) BOTH(Rsend) BOTH(Isend) BOTH(Issend) BOTH(Irsend) BOTH(Ibsend) BOTH(Recv) BOTH(Irecv)
+BOTH(Mrecv) BOTH(Imrecv) BOTH(Sendrecv) BOTH(Sendrecv_replace) BOTH(Isendrecv)
+BOTH(Bcast) BOTH(Gather) BOTH(Gatherv) BOTH(Scatter) BOTH(Scatterv) BOTH(Allgather) BOTH(Allgatherv)
+BOTH(Alltoall) BOTH(Alltoallv) BOTH(Alltoallw) BOTH(Reduce) BOTH(Allreduce) BOTH(Reduce_scatter) BOTH(Reduce_scatter_block)
+BOTH(Scan) BOTH(Exscan) ONE(Ibarrier) BOTH(Ibcast) BOTH(Iallreduce) BOTH(Ireduce) BOTH(Igather) BOTH(Iscatter)
+BOTH(Iallgather) BOTH(Ialltoall) BOTH(Ialltoallv) BOTH(Neighbor_alltoall) BOTH(Neighbor_alltoallv) BOTH(Neighbor_allgather)
+ONE(Comm_split) ONE(Comm_dup) ONE(Comm_create) ONE(Comm_create_group) ONE(Comm_free) ONE(Cart_create)
+double MPI_Wtime(void) {
+  static double (*real)(void);
+  if (!real) real = (double (*)(void))find("MPI_Wtime");
+  enter(); double time = real(); leave(0); return time;
+}
+
+/* Quiet waits */
+static void track(int file, int domain, int type) {
+  if (file < 0 || file >= FILES) return;
+  is_tcp[file] = domain == AF_INET && (type & 0xff) == SOCK_STREAM;
+  if (is_tcp[file] && file >= last_file) last_file = file + 1;
+}
+int socket(int domain, int type, int protocol) {
+  static int (*real)(int, int, int); if (!real) real = (int (*)(int, int, int))dlsym(RTLD_NEXT, "socket");
+  int file = real(domain, type, protocol); track(file, domain, type); return file;
+}
+static void accepted(int listening, int file) {
+  if (listening >= 0 && listening < FILES) track(file, is_tcp[listening] ? AF_INET : AF_UNIX, SOCK_STREAM);
+}
+int accept(int s, struct sockaddr *address, socklen_t *length) {
+  static int (*real)(int, struct sockaddr *, socklen_t *);
+  if (!real) real = (int (*)(int, struct sockaddr *, socklen_t *))dlsym(RTLD_NEXT, "accept");
+  int file = real(s, address, length); accepted(s, file); return file;
+}
+int accept4(int s, struct sockaddr *address, socklen_t *length, int flags) {
+  static int (*real)(int, struct sockaddr *, socklen_t *, int);
+  if (!real) real = (int (*)(int, struct sockaddr *, socklen_t *, int))dlsym(RTLD_NEXT, "accept4");
+  int file = real(s, address, length, flags); accepted(s, file); return file;
+}
+int close(int file) {
+  static int (*real)(int); if (!real) real = (int (*)(int))dlsym(RTLD_NEXT, "close");
+  if (file >= 0 && file < FILES) is_tcp[file] = 0;
+  return real(file);
+}
+/* Whether a poll may sleep: inside MPI, and after some that found nothing. */
+static int may_sleep(int timeout) { return quiet && timeout == 0 && depth > 0 && ++empty > SPIN; }
+
+int epoll_wait(int epoll, struct epoll_event *events, int most, int timeout) {
+  static int (*real)(int, struct epoll_event *, int, int);
+  if (!real) real = (int (*)(int, struct epoll_event *, int, int))dlsym(RTLD_NEXT, "epoll_wait");
+  struct timespec nap = {0, POLL_NS};
+  int found = may_sleep(timeout) ? (int)syscall(SYS_epoll_pwait2, epoll, events, most, &nap, NULL, 0)
+                                 : real(epoll, events, most, timeout);
+  if (found < 0 && errno == ENOSYS) found = real(epoll, events, most, 1);
+  if (found < 0 && errno == EINTR && timeout == 0) found = 0;
+  if (found > 0) empty = 0;
+  return found;
+}
+int poll(struct pollfd *files, nfds_t count, int timeout) {
+  static int (*real)(struct pollfd *, nfds_t, int);
+  if (!real) real = (int (*)(struct pollfd *, nfds_t, int))dlsym(RTLD_NEXT, "poll");
+  struct timespec nap = {0, POLL_NS};
+  int found = may_sleep(timeout) ? ppoll(files, count, &nap, NULL) : real(files, count, timeout);
+  if (found < 0 && errno == EINTR && timeout == 0) found = 0;
+  if (found > 0) empty = 0;
+  return found;
+}
+/* A library that yields between polls waits for any of its connections, the longer the longer it has waited. */
+int sched_yield(void) {
+  if (!quiet || !depth) return (int)syscall(SYS_sched_yield);
+  if (++empty == 1) waiting_since = now(CLOCK_MONOTONIC);
+  if (empty <= SPIN) return (int)syscall(SYS_sched_yield);
+  struct pollfd files[256];
+  nfds_t count = 0;
+  for (int file = 0; file < last_file && count < 256; file++)
+    if (is_tcp[file]) { files[count].fd = file; files[count++].events = POLLIN; }
+  double us = (now(CLOCK_MONOTONIC) - waiting_since) * 1e6 / 8;
+  struct timespec nap = {0, (long)(1000 * (us < 20 ? 20 : us > YIELD_US ? YIELD_US : us))};
+  if (ppoll(files, count, &nap, NULL) > 0) empty = SPIN / 2;
+  return 0;
+}
+
+static void write_figures(void) {
+  const char *folder = getenv("CLUE_TESTBED_FIGURES"), *rank = getenv("PMI_RANK");
+  char path[512];
+  if (!folder) return;
+  snprintf(path, sizeof path, "%s/%s.json", folder, rank ? rank : "0");
+  FILE *file = fopen(path, "w");
+  if (!file) return;
+  fprintf(file, "{\"bursts\":%ld,\"burst_cpu\":%.6f,\"burst_wall\":%.6f,\"late\":%.6f,\"lates\":%ld,\"mpi_wall\":%.6f,"
+          "\"mpi_cpu\":%.6f}\n", bursts, burst_cpu, burst_wall, late, lates, mpi_wall, mpi_cpu);
+  fclose(file);
+}
+__attribute__((destructor)) static void stop(void) { if (began && barriers < 2) write_figures(); }

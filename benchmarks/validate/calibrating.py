@@ -1,0 +1,97 @@
+"""From a machine as it is described to one as it was measured: its links calibrated on a testbed. Nothing else is fitted.
+
+A link is that between two kinds of hosts, or between two ranks of one; what has been calibrated once is used again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field, replace
+from itertools import combinations_with_replacement
+
+from benchmarks.testbed import launch
+from benchmarks.testbed.description import Host, hosts_of
+from clue.calibration.link import FittedLink
+from clue.calibration.network import calibrate_link, measure_link
+from clue.machine import Machine, Network, NodeType, Ports
+
+#: What a link depends on: factor and bandwidth of both hosts, and whether they are one.
+_Key = tuple[tuple[float, float | None], tuple[float, float | None], bool]
+
+
+@dataclass(frozen=True, slots=True)
+class Calibrator:
+    """Calibrates machines, each kind of link once.
+
+    Attributes:
+        seconds: How long a link is measured.
+        tell: Told what is being done.
+        known: Links by what they depend on.
+    """
+
+    seconds: float
+    tell: Callable[[str], None]
+    known: dict[_Key, FittedLink] = field(default_factory=dict)
+
+    def calibrated(self, machine: Machine) -> Machine:
+        """Return the machine with its links as measured on hosts without background load."""
+        types = machine.node_types()
+        between = {
+            (one, other): self._link(types[one], types[other], machine, same=False)
+            for one, other in combinations_with_replacement(types, 2)
+        }
+        within = {name: self._link(each, each, machine, same=True) for name, each in types.items() if each.processors > 1}
+        return replace(machine, network=_network(between, within))
+
+    def _link(self, one: NodeType, other: NodeType, machine: Machine, *, same: bool) -> FittedLink:
+        hosts = [_unloaded(machine, node, index) for index, node in enumerate((one, other))]
+        low, high = sorted(((host.factor, host.bandwidth) for host in hosts), key=str)
+        key = (low, high, same)
+        if key not in self.known:
+            self.tell(f"calibrating {' – '.join(map(_words, key[:1] if same else key[:2]))}{' itself' if same else ''}")
+            self.known[key] = self._measured(hosts, same=same)
+        return self.known[key]
+
+    def _measured(self, hosts: list[Host], *, same: bool) -> FittedLink:
+        with launch.standing("calibration", hosts) as name:
+            addresses = [hosts[0].address, hosts[0 if same else 1].address]
+            measurement = measure_link([str(launch.mpiexec_of(name))], addresses, seconds=self.seconds)
+        return calibrate_link(measurement).fitted
+
+
+def _unloaded(machine: Machine, node: NodeType, index: int) -> Host:
+    host = next(host for host in hosts_of(machine) if machine.nodes[host.index] is node)
+    return replace(host, index=index, background=0)
+
+
+def _words(end: tuple[float, float | None]) -> str:
+    factor, bandwidth = end
+    return f"1/{factor:g} core at {'any speed' if bandwidth is None else f'{bandwidth * 8 / 1e6:g} Mbit/s'}"
+
+
+def _network(between: dict[tuple[str, str], FittedLink], within: dict[str, FittedLink]) -> Network:
+    fitted = list(between.values())
+    pairs = {pair: each.link for (a, b), each in between.items() for pair in ((a, b), (b, a))}
+    # One statement on ports holds for all links; where there are several kinds, the delays of each say it.
+    busy = fitted[0].busy if len(set(map(id, fitted))) == 1 else None
+    inside = {name: each.link for name, each in within.items()}
+    return Network(
+        between_nodes=fitted[0].link,
+        within_node=next(iter(inside.values()), fitted[0].link),
+        pairs=pairs,
+        within=inside,
+        contention=Ports(busy),
+    )
+
+
+def describe(calibrator: Calibrator) -> Iterator[str]:
+    """Yield a line on each link that was calibrated."""
+    for (low, high, same), fitted in calibrator.known.items():
+        where = f"{_words(low)}, within" if same else f"{_words(low)} – {_words(high)}"
+        limit = fitted.link.eager_limit
+        empty = fitted.link.send_delay(0) + fitted.link.transmission_delay(0) + fitted.link.receive_delay
+        megabyte = fitted.link.send_delay(2**20) + fitted.link.transmission_delay(2**20)
+        yield (
+            f"{where}: {empty * 1e6:.0f} us, {2**20 / megabyte / 1e6:.1f} MB/s at 1 MiB, "
+            f"eager up to {'any size' if limit is None else f'{limit:.0f} B'}"
+        )

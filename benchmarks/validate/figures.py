@@ -1,0 +1,77 @@
+"""What predictions are worth: errors, whether the order of machines is right, and what a wrong choice costs."""
+
+from __future__ import annotations
+
+import statistics
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import combinations
+
+from benchmarks.validate.predicting import Prediction
+
+
+@dataclass(frozen=True, slots=True)
+class Compared:
+    """A case predicted and measured.
+
+    Attributes:
+        program: Name of the program.
+        machine: Name of the machine.
+        ranks: Number of ranks.
+        size: Problem size.
+        prediction: What was predicted before it ran.
+        runs: What runs took, seconds.
+        late: Share of the slowest rank's time by which this computer was late: a disturbed measurement, if much.
+        burst_ratio: CPU time of bursts when measured, relative to that recorded; the sum over ranks.
+    """
+
+    program: str
+    machine: str
+    ranks: int
+    size: int
+    prediction: Prediction
+    runs: tuple[float, ...]
+    late: float
+    burst_ratio: float
+
+    @property
+    def measured(self) -> float:
+        """The median run."""
+        return statistics.median(self.runs)
+
+    @property
+    def spread(self) -> float:
+        """Half of what lies between the fastest and the slowest run, seconds."""
+        return (max(self.runs) - min(self.runs)) / 2
+
+    @property
+    def error(self) -> float:
+        """How far the prediction is off, relative to what was measured."""
+        return self.prediction.predicted / self.measured - 1
+
+    @property
+    def covered(self) -> float:
+        """Share of the runs within the predicted interval."""
+        return sum(self.prediction.low <= run <= self.prediction.high for run in self.runs) / len(self.runs)
+
+
+def kendall(pairs: Sequence[tuple[float, float]]) -> float:
+    """Return Kendall's tau of (predicted, measured): 1 where both order alike, -1 where they contradict each other."""
+    signs = [_sign(a[0] - b[0]) * _sign(a[1] - b[1]) for a, b in combinations(pairs, 2)]
+    return sum(signs) / len(signs) if signs else 1.0
+
+
+def _sign(number: float) -> int:
+    return (number > 0) - (number < 0)
+
+
+def regret(pairs: Sequence[tuple[float, float]]) -> float:
+    """Return how much longer than on the best machine the program takes on that predicted to be the best."""
+    chosen = min(pairs)[1]
+    return chosen / min(measured for _, measured in pairs) - 1
+
+
+def quantile(values: Sequence[float], share: float) -> float:
+    """Return the smallest value that is not exceeded by this share of the values."""
+    ranked = sorted(values)
+    return ranked[min(len(ranked) - 1, max(0, -int(-share * len(ranked) // 1) - 1))]

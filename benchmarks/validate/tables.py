@@ -1,0 +1,111 @@
+"""The results as a table for machines (CSV) and a page for readers (Markdown)."""
+
+from __future__ import annotations
+
+import csv
+import datetime
+import os
+import platform
+import statistics
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+from benchmarks.validate.figures import Compared, kendall, quantile, regret
+
+#: Seconds, but for ranks, size, and the shares in the last four columns but one.
+COLUMNS = (
+    "program", "machine", "ranks", "size", "predicted", "low", "high", "measured", "spread", "error", "covered", "late",
+    "burst_ratio", "runs",
+)  # fmt: skip
+
+
+def write_csv(file: Path, compared: Sequence[Compared]) -> None:
+    """Write one row per case."""
+    with file.open("w", newline="") as out:
+        writer = csv.writer(out, lineterminator="\n")
+        writer.writerow(COLUMNS)
+        writer.writerows(map(_row, compared))
+
+
+def _row(each: Compared) -> list[object]:
+    prediction = each.prediction
+    seconds = [prediction.predicted, prediction.low, prediction.high, each.measured, each.spread]
+    shares = [each.error, each.covered, each.late, each.burst_ratio]
+    runs = " ".join(f"{run:.5f}" for run in each.runs)
+    return [each.program, each.machine, each.ranks, each.size, *(f"{x:.5f}" for x in seconds), *(f"{x:.4f}" for x in shares), runs]
+
+
+def page(compared: Sequence[Compared], command: str, links: Sequence[str], remarks: Sequence[str]) -> str:
+    """Return the page beside the table."""
+    return "\n".join([*_opening(command), *_summary(compared), *_by_program(compared), *_matrix(compared), *_links(links), *remarks, ""])
+
+
+def _opening(command: str) -> Iterator[str]:
+    yield from (
+        "# Predicted and measured",
+        "",
+        f"Written by `{command}` on {datetime.date.today().isoformat()}; {_computer()}.",
+        "To do it again: the same command as root, on a computer with `ip`, `tc`, a C compiler and MPICH, and little else to do.",
+        "",
+        "Every program was recorded on this computer without any shaping, every kind of link calibrated on the testbed, the",
+        "sections predicted, and then run for real on the emulated machines. Nothing was fitted to the cases. All figures of",
+        "the cases: the CSV file beside this page (seconds; `error` = predicted / measured - 1; `covered`: share of runs within",
+        "the interval; `late`: share of time by which this computer was late to give a rank its core, above a few percent the",
+        "measurement was disturbed; `burst_ratio`: CPU time of the bursts when measured, relative to when recorded).",
+        "",
+    )
+
+
+def _computer() -> str:
+    with Path("/proc/cpuinfo").open() as info:
+        model = next((line.partition(":")[2].strip() for line in info if line.startswith("model name")), platform.machine())
+    return f"{model}, {os.cpu_count()} cores, Linux {platform.release()}"
+
+
+def _summary(compared: Sequence[Compared]) -> Iterator[str]:
+    errors = [abs(each.error) for each in compared]
+    taus = [kendall(_pairs(group)) for group in _grouped(compared).values()]
+    regrets = [regret(_pairs(group)) for group in _grouped(compared).values()]
+    yield from ("| figure | goal | reached |", "| --- | --- | --- |")
+    yield f"| mean absolute error of {len(compared)} cases | ≤ 5 % | {statistics.mean(errors):.1%} |"
+    yield f"| 90th percentile | ≤ 12 % | {quantile(errors, 0.9):.1%} |"
+    yield f"| Kendall's tau of the machines' order, median of programs | ≥ 0.9 | {statistics.median(taus):.2f} |"
+    yield f"| regret of the chosen machine, worst of programs | ≤ 3.6 % | {max(regrets):.1%} |"
+    yield f"| runs within the 80 % interval | 70–90 % | {statistics.mean(each.covered for each in compared):.0%} |"
+    yield ""
+
+
+def _grouped(compared: Sequence[Compared]) -> dict[str, list[Compared]]:
+    groups: dict[str, list[Compared]] = {}
+    for each in compared:
+        groups.setdefault(each.program, []).append(each)
+    return groups
+
+
+def _pairs(group: Sequence[Compared]) -> list[tuple[float, float]]:
+    return [(each.prediction.predicted, each.measured) for each in group]
+
+
+def _by_program(compared: Sequence[Compared]) -> Iterator[str]:
+    yield from ("| program | mean absolute error | worst | tau | regret |", "| --- | --- | --- | --- | --- |")
+    for program, group in _grouped(compared).items():
+        worst = max(group, key=lambda each: abs(each.error))
+        mean = statistics.mean(abs(each.error) for each in group)
+        tau, cost = kendall(_pairs(group)), regret(_pairs(group))
+        yield f"| {program} | {mean:.1%} | {worst.error:+.1%} on {worst.machine} | {tau:.2f} | {cost:.1%} |"
+    yield ""
+
+
+def _matrix(compared: Sequence[Compared]) -> Iterator[str]:
+    machines = list(dict.fromkeys(each.machine for each in compared))
+    yield from ("Error by case (measured seconds):", "")
+    yield f"| | {' | '.join(machines)} |"
+    yield f"| --- |{' --- |' * len(machines)}"
+    for program, group in _grouped(compared).items():
+        cells = {each.machine: f"{each.error:+.1%} ({each.measured:.2f})" for each in group}
+        yield f"| {program} | {' | '.join(cells.get(name, '') for name in machines)} |"
+    yield ""
+
+
+def _links(links: Sequence[str]) -> Iterator[str]:
+    yield from ("Calibrated links:", "", *(f"- {line}" for line in links), "")
