@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Executor, Future, ProcessPoolExecutor, as_completed
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import ExitStack
-from multiprocessing import get_context
+from multiprocessing import get_context, resource_tracker
 from types import TracebackType
 from typing import Any
 
@@ -121,7 +121,8 @@ class Crew:
                 "use fewer processes (workers)"
             ) from None
         except BaseException:
-            for future in pending:
+            # Processes end of themselves; a future that is cancelled here and broken there would have two ends.
+            for future in pending if self._executor != PROCESSES else ():
                 future.cancel()
             raise
 
@@ -137,7 +138,18 @@ class Crew:
         executor = ProcessPoolExecutor(self._workers, get_context("spawn"), _begin_process, self._initial())
         # After Ctrl-C nobody waits for what is still being simulated.
         self._opened.push(lambda kind, *_: executor.shutdown(wait=kind is None, cancel_futures=True))
-        return _submitting(executor)
+        # This starts a process of its own, which lets go of what is held back below.
+        resource_tracker.ensure_running()
+
+        def submit(jobs: list[Job]) -> Future[list[tuple[Summary, ...]]]:
+            # Submitting starts processes, which cannot yet do as Ctrl-C bids: they inherit that it is held back.
+            before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+            try:
+                return executor.submit(_perform_chunk, jobs)
+            finally:
+                signal.pthread_sigmask(signal.SIG_SETMASK, before)
+
+        return submit
 
     def _in_mpi(self) -> _Submit:
         futures = _check_mpi()
@@ -195,6 +207,7 @@ def _begin(library: bytes, engine: str) -> None:
 def _begin_process(library: bytes, engine: str) -> None:
     # Ctrl-C ends it at once and without a word; what there is to say is said by the process that waits.
     signal.signal(signal.SIGINT, signal.SIG_DFL)
+    signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})
     _begin(library, engine)
 
 
