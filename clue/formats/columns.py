@@ -1,18 +1,47 @@
-"""Ops of one rank as growing columns: a thin way into a trace for readers of large files."""
+"""Ops of each rank as columns, grown or whole: a thin way into a trace for readers of large files."""
 
 from __future__ import annotations
 
 from array import array
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from itertools import accumulate
 
 import numpy as np
+import numpy.typing as npt
 
 from clue.trace import NO_REQUEST, Communicator, Head, Op, Ops, RankHead, Trace
 from clue.trace.ops import COLUMNS
 from clue.trace.store import check_meaning
 
+_Integers = npt.NDArray[np.int64]
 _KINDS = {name: kind for name, kind, _ in COLUMNS}
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class RankOps:
+    """Ops of one rank on the world, in program order.
+
+    Attributes:
+        columns: All that are not empty, by name, shape (ops,) each.
+        extras: Entries of the extra column, in the order of the ops whose they are.
+    """
+
+    columns: Mapping[str, _Integers]
+    extras: _Integers
+
+    def __len__(self) -> int:
+        return len(self.columns["op"])
+
+
+def ended(columns: dict[str, _Integers], extras: _Integers, left: int) -> RankOps:
+    """Return ops with the computation after the last one, ns, as one more op, and with the places of their entries."""
+    if left:
+        last = {"op": int(Op.COMPUTE), "cpu": left, "request": NO_REQUEST}
+        columns = {name: np.append(column, last.get(name, 0)) for name, column in columns.items()}
+    count = columns["count"]
+    extra = np.where(count > 0, np.cumsum(count) - count, 0)
+    return RankOps(columns | {"extra": extra}, extras)
 
 
 class RankColumns:
@@ -71,33 +100,20 @@ class RankColumns:
         for append, value in zip(self._appends, values, strict=True):
             append(value)
 
-    def finish(self) -> None:
-        """Close the last burst."""
-        if self.burst:
-            self.add(Op.COMPUTE)
-
-    def columns(self) -> dict[str, np.ndarray[tuple[int], np.dtype[np.int64]]]:
-        """Return what was added, with ``extras`` and where each op's begin."""
-        named = {name: np.array(column, dtype=np.int64) for name, column in self._columns.items()}
-        return named | {"extra": _starts(named["count"]), "extras": np.array(self._extras, dtype=np.int64)}
+    def finish(self) -> RankOps:
+        """Return what was added."""
+        columns = {name: np.array(column, dtype=np.int64) for name, column in self._columns.items()}
+        return ended(columns, np.array(self._extras, dtype=np.int64), self.burst)
 
 
-def _starts(counts: np.ndarray[tuple[int], np.dtype[np.int64]]) -> np.ndarray[tuple[int], np.dtype[np.int64]]:
-    """Return where each op's entries begin; 0 where it has none."""
-    return np.where(counts > 0, np.cumsum(counts) - counts, 0)
-
-
-def trace_of(ranks: Sequence[RankColumns], program: str, notes: Sequence[str] = ()) -> Trace:
+def trace_of(ranks: Sequence[RankOps], program: str, notes: Sequence[str] = ()) -> Trace:
     """Join ranks to a trace on one communicator.
 
     Raises:
         TraceError: If a field means nothing, as a partner that is not there.
     """
-    for rank in ranks:
-        rank.finish()
-    parts = [rank.columns() for rank in ranks]
-    joined = {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}
-    extras = joined.pop("extras")
+    joined = {name: np.concatenate([rank.columns[name] for rank in ranks]) for name in ranks[0].columns}
+    extras = np.concatenate([rank.extras for rank in ranks])
     rows = len(joined["op"])
     joined["call"] = joined["op"]
     columns = {
@@ -108,7 +124,7 @@ def trace_of(ranks: Sequence[RankColumns], program: str, notes: Sequence[str] = 
         arguments=(),
         rank_heads=tuple(RankHead(host="", peak_memory=0, cpu=0.0, wall=0.0) for _ in ranks),
         offsets=(0, *accumulate(map(len, ranks))),
-        extra_offsets=(0, *accumulate(len(part["extras"]) for part in parts)),
+        extra_offsets=(0, *accumulate(len(rank.extras) for rank in ranks)),
         calls=tuple(_call(code) for code in range(max(Op) + 1)),
         regions=("",),
         communicators=(Communicator("WORLD", tuple(range(len(ranks))), None, 0),),

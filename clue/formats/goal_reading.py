@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from clue.errors import UsageError
-from clue.formats.columns import RankColumns, trace_of
+from clue.formats.columns import RankColumns, RankOps, trace_of
 from clue.formats.remarks import Converted, Remarks
 from clue.trace import Op
 
@@ -76,8 +76,8 @@ def read_goal(path: Path) -> Converted:
         raise UsageError(f"{path}: schedule must be readable text, got {error}") from None
     remarks = Remarks()
     schedules = _parse(path, text, remarks)
-    columns = [_Sequence(path, rank, operations).columns() for rank, operations in enumerate(schedules)]
-    trace = trace_of(columns, path.name, ["read from a GOAL schedule", *remarks.lines])
+    ranks = [_Sequence(path, rank, operations).ops() for rank, operations in enumerate(schedules)]
+    trace = trace_of(ranks, path.name, ["read from a GOAL schedule", *remarks.lines])
     return Converted(trace, remarks.lines)
 
 
@@ -189,7 +189,7 @@ class _Sequence:
         self._missing = {id(each): len(each.requires) + len(each.irequires) for each in operations}
         self._ready = [each for each in operations if not self._missing[id(each)]]
 
-    def columns(self) -> RankColumns:
+    def ops(self) -> RankOps:
         """Return the ops.
 
         Raises:
@@ -203,7 +203,7 @@ class _Sequence:
             raise self._fault(left[0], "must not depend on itself")
         # A rank ends when all its operations have.
         self._wait([each for each in self._operations if each.request >= 0 and not each.ended])
-        return self._ops
+        return self._ops.finish()
 
     def _start_messages(self) -> bool:
         """Start every message that need not wait; tells whether there was one."""

@@ -1,0 +1,93 @@
+"""The actions of time-independent traces: which word of a line is what.
+
+As in SimGrid 3.32 (src/smpi/internals/smpi_replay.cpp). Words are numbered from 0: first the rank, then the action.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from clue.trace import Op
+
+#: What has no place in a line.
+NOWHERE = -1
+
+
+@dataclass(frozen=True, slots=True)
+class Action:
+    """One action: the places of its words, ``NOWHERE`` for those that it has not.
+
+    Attributes:
+        words: How many words it has at least.
+        op: The op it becomes; ``None``: none, or more than one.
+        peer: The partner.
+        tag: The tag.
+        size: The size, in elements.
+        datatype: The number of the elements' datatype, which may be missing.
+        root: The root, which may be missing: then it is 0.
+        flops: The computation that follows, in flop.
+        lists: Where lists of one number for each rank begin.
+        sent: Which of them tells what the rank sends to each.
+    """
+
+    words: int = 2
+    op: Op | None = None
+    peer: int = NOWHERE
+    tag: int = NOWHERE
+    size: int = NOWHERE
+    datatype: int = NOWHERE
+    root: int = NOWHERE
+    flops: int = NOWHERE
+    lists: tuple[int, ...] = ()
+    sent: int = NOWHERE
+
+
+def actions(rank: int, size: int) -> Mapping[str, Action]:
+    """Return the actions of one rank of so many, by name."""
+    return _SAME | {
+        "gatherv": Action(3 + size, Op.GATHERV, size=2, root=3 + size, datatype=4 + size, lists=(3,)),
+        "scatterv": Action(2 + size, Op.SCATTERV, size=2 + rank, root=3 + size, datatype=4 + size, lists=(2,)),
+        "allgatherv": Action(3 + size, Op.ALLGATHERV, size=2, datatype=3 + size, lists=(3,)),
+        "alltoallv": Action(4 + 2 * size, Op.ALLTOALLV, datatype=4 + 2 * size, lists=(3, 4 + size), sent=3),
+        "reducescatter": Action(
+            3 + size, Op.REDUCE_SCATTER, size=2 + rank, flops=2 + size, datatype=3 + size, lists=(2,)
+        ),
+    }
+
+
+_SAME: dict[str, Action] = {
+    "init": Action(),
+    "finalize": Action(),
+    "location": Action(),
+    "comm_size": Action(),
+    "comm_split": Action(),
+    "comm_dup": Action(),
+    "send": Action(5, Op.SEND, peer=2, tag=3, size=4, datatype=5),
+    "isend": Action(5, Op.ISEND, peer=2, tag=3, size=4, datatype=5),
+    "recv": Action(4, Op.RECV, peer=2, tag=3),
+    "irecv": Action(4, Op.IRECV, peer=2, tag=3),
+    "test": Action(5),
+    "sendRecv": Action(6, peer=3, size=2, datatype=6),
+    "wait": Action(5),
+    "waitall": Action(),
+    "barrier": Action(op=Op.BARRIER),
+    "bcast": Action(3, Op.BCAST, size=2, root=3, datatype=4),
+    "reduce": Action(4, Op.REDUCE, size=2, flops=3, root=4, datatype=5),
+    "allreduce": Action(4, Op.ALLREDUCE, size=2, flops=3, datatype=4),
+    "alltoall": Action(3, Op.ALLTOALL, size=2, datatype=4),
+    "alltoallv": Action(),
+    "gather": Action(3, Op.GATHER, size=2, root=4, datatype=5),
+    "scatter": Action(4, Op.SCATTER, size=3, root=4, datatype=6),
+    "gatherv": Action(),
+    "scatterv": Action(),
+    "allgather": Action(3, Op.ALLGATHER, size=2, datatype=4),
+    "allgatherv": Action(),
+    "reducescatter": Action(),
+    "scan": Action(4, Op.SCAN, size=2, flops=3, datatype=4),
+    "exscan": Action(4, Op.EXSCAN, size=2, flops=3, datatype=4),
+    "compute": Action(3, flops=2),
+    "sleep": Action(3),
+}
+#: All names, in the order of SimGrid's list.
+NAMES = tuple(_SAME)

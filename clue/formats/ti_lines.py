@@ -1,0 +1,302 @@
+"""What each line of a time-independent trace says: its words as numbers, checked, all lines of an action at once."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from clue.errors import UsageError
+from clue.formats.remarks import Remarks
+from clue.formats.ti_actions import NAMES, NOWHERE, Action, actions
+from clue.formats.words import Integers, Lines, Mask
+from clue.trace import Op
+
+#: Bytes of SimGrid's datatypes by number, from DOUBLE (0) to COUNT (59), on 64-bit Linux.
+_BYTES = np.array([
+    8, 4, 1, 2, 8, 4, 1, 8, 1, 1, 2, 4, 8, 8, 16, 4, 1, 1, 2, 4, 8, 1, 2, 4, 8, 8, 16, 32, 8, 8,
+    8, 16, 16, 8, 8, 8, 16, 16, 4, 4, 8, 16, 8, 16, 16, 4, 2, 4, 8, 16, 32, 1, 8, 16, 32, 0, 0, 1, 8, 8,
+])  # fmt: skip
+_Numbers = npt.NDArray[np.int64 | np.float64]
+_LARGEST_TAG = 2**31 - 1
+#: A burst must be shorter, ns: that is a year.
+_LONGEST = 3.2e16
+_ACTION = 1
+_CODES = {name: code for code, name in enumerate(NAMES)}
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Said:
+    """The lines of a rank, and behind the last one a ``waitall`` of our own; shape (lines + 1,) but for ``sent``.
+
+    Attributes:
+        code: The action, as an index of ``NAMES``.
+        op: The op that it becomes, 0 if none or not by itself.
+        peer: Partner or root.
+        source: From which rank a ``sendRecv`` receives.
+        tag: The tag.
+        nbytes: The size.
+        request: A number for source, destination and tag by which the rank's requests are named; -1 where the rank can
+            have none such.
+        before: Computation before the op, ns.
+        after: Computation after it, ns.
+        sent: Bytes that each ``alltoallv`` sends to each rank, shape (those lines, ranks).
+    """
+
+    code: Integers
+    op: Integers
+    peer: Integers
+    source: Integers
+    tag: Integers
+    nbytes: Integers
+    request: Integers
+    before: Integers
+    after: Integers
+    sent: Integers
+
+    def are(self, *names: str) -> Mask:
+        """Tell which lines are of these actions."""
+        return np.isin(self.code, [_CODES[name] for name in names])
+
+
+def understand(lines: Lines, rank: int, size: int, flops_per_second: float, remarks: Remarks) -> Said:
+    """Take all lines of a rank.
+
+    Args:
+        lines: Them.
+        rank: Which.
+        size: Of so many.
+        flops_per_second: Speed at which flops become CPU seconds.
+        remarks: Takes what is changed.
+
+    Raises:
+        UsageError: At the first line that breaks a rule.
+    """
+    return _Reader(lines, rank, size, 1e9 / flops_per_second, remarks).read()
+
+
+class _FirstFault:
+    """The first line that breaks a rule, and how."""
+
+    def __init__(self, lines: Lines) -> None:
+        self._lines = lines
+        self._line = len(lines)
+        self._message = ""
+
+    def note(self, line: int, rule: str, got: object = None, why: str = "") -> None:
+        """Note a line that breaks a rule; where ``got`` does not tell what is there, all of the line does."""
+        if line < self._line:
+            there = repr(" ".join(self._lines.words(line))) if got is None else got
+            self._line, self._message = line, f"{rule}, got {there}{why}"
+
+    def tell(self) -> None:
+        """Raise it, if there is one."""
+        if self._message:
+            raise UsageError(f"{self._lines.place(self._line)}: {self._message}")
+
+
+class _Reader:
+    """Lines becoming numbers. Methods take the lines of one action, and the words for a line that lacks numbers."""
+
+    def __init__(self, lines: Lines, rank: int, size: int, nanoseconds_per_flop: float, remarks: Remarks) -> None:
+        self._lines, self._rank, self._size, self._remarks = lines, rank, size, remarks
+        self._nanoseconds_per_flop = nanoseconds_per_flop
+        self._actions = actions(rank, size)
+        self._faults = _FirstFault(lines)
+        self._code = self._find_codes()
+        self._default = self._find_default()
+        columns = np.zeros((8, len(self._code)), np.int64)
+        self._op, self._peer, self._source, self._tag, self._nbytes, self._request, self._before, self._after = columns
+        self._sent = np.zeros((0, size), np.int64)
+
+    def read(self) -> Said:
+        """Return what the lines say."""
+        code = self._code[:-1]
+        for each in np.unique(code[code >= 0]).tolist():
+            self._take(NAMES[each], np.flatnonzero(code == each))
+        self._faults.tell()
+        return Said(
+            code=self._code,
+            op=self._op,
+            peer=self._peer,
+            source=self._source,
+            tag=self._tag,
+            nbytes=self._nbytes,
+            request=self._request,
+            before=self._before,
+            after=self._after,
+            sent=self._sent,
+        )
+
+    def _find_codes(self) -> Integers:
+        codes = np.full(len(self._lines) + 1, -1)
+        for code, name in enumerate(NAMES):
+            codes[:-1][self._lines.is_name(_ACTION, name)] = code
+        for line in np.flatnonzero(codes[:-1] < 0)[:1].tolist():
+            self._faults.note(line, f"action must be one of {', '.join(NAMES)}")
+        codes[-1] = _CODES["waitall"]
+        return codes
+
+    def _find_default(self) -> Integers:
+        """Return the bytes of an element without datatype, by line: as the last ``init`` says."""
+        init = self._code[:-1] == _CODES["init"]
+        last = np.maximum.accumulate(np.where(init, np.arange(len(init)), -1))
+        return np.where((last >= 0) & (self._lines.count[last] > _ACTION + 1), 8, 1)
+
+    def _take(self, name: str, at: Integers) -> None:
+        """Take all lines of an action."""
+        action, lacks = self._actions[name], f"action {name} must have its numbers"
+        at = self._keep(at, self._lines.count[at] >= action.words, lacks)
+        for word in action.lists:
+            values, good = self._lines.listed(at, word, self._size)
+            at = self._keep(at, good & (values >= 0).all(axis=1), lacks)
+        at = self._take_partner(action, at, lacks)
+        at = self._take_size(action, at, lacks)
+        if action.op is not None:
+            self._op[at] = action.op
+        if action.flops != NOWHERE:
+            at, flops = self._real(action.flops, at, lacks)
+            burst = self._nanoseconds(flops * self._nanoseconds_per_flop, at)
+            (self._before if action.op is None else self._after)[at] = burst
+        if name in _MORE:
+            _MORE[name](self, at, lacks)
+
+    def _keep(
+        self, at: Integers, good: Mask, rule: str, got: npt.NDArray[np.int64 | np.float64] | None = None, why: str = ""
+    ) -> Integers:
+        """Note the first line that is not good, and return the good ones."""
+        if good.all():
+            return at
+        bad = int(np.argmin(good))
+        self._faults.note(int(at[bad]), rule, None if got is None else got[bad], why)
+        return at[good]
+
+    def _whole(self, word: int, at: Integers, lacks: str) -> tuple[Integers, Integers]:
+        """Return a whole number of each line, and which lines have it."""
+        values, good = self._lines.whole(at, word)
+        return self._keep(at, good, lacks), values[good]
+
+    def _real(self, word: int, at: Integers, lacks: str) -> tuple[Integers, npt.NDArray[np.float64]]:
+        values, good = self._lines.real(at, word)
+        good &= values >= 0
+        return self._keep(at, good, lacks), values[good]
+
+    def _rank_at(self, word: int, at: Integers, lacks: str) -> tuple[Integers, Integers]:
+        at, ranks = self._whole(word, at, lacks)
+        good = (ranks >= 0) & (ranks < self._size)
+        return self._keep(at, good, f"partner must be a rank from 0 to {self._size - 1}", ranks), ranks[good]
+
+    def _take_partner(self, action: Action, at: Integers, lacks: str) -> Integers:
+        """Take partner, tag and root; returns the lines where they are good."""
+        if action.peer != NOWHERE:
+            at, ranks = self._rank_at(action.peer, at, lacks)
+            self._peer[at] = ranks
+        if action.tag != NOWHERE:
+            at, tags = self._whole(action.tag, at, lacks)
+            low, high = tags >= 0, tags <= _LARGEST_TAG
+            self._keep(at, low, "tag must be at least 0", tags, ": wildcards do not say what they matched")
+            self._keep(at, high, f"tag must be at most {_LARGEST_TAG}", tags)
+            at = at[low & high]
+            self._tag[at] = tags[low & high]
+        if action.root != NOWHERE:
+            there = self._lines.has(at, action.root)
+            named, ranks = self._rank_at(action.root, at[there], lacks)
+            self._peer[named] = ranks
+            at = np.union1d(at[~there], named)
+        return at
+
+    def _take_size(self, action: Action, at: Integers, lacks: str) -> Integers:
+        """Take the size; returns the lines where it is good."""
+        if action.size == NOWHERE:
+            return at
+        values, good = self._lines.whole(at, action.size)
+        good &= values >= 0
+        at, values = self._keep(at, good, lacks), values[good]
+        unit, good = self._unit(action, at)
+        self._keep(at, good, lacks)
+        self._nbytes[at] = values * unit
+        return at[good]
+
+    def _unit(self, action: Action, at: Integers) -> tuple[Integers, Mask]:
+        """Return the bytes of an element on each line, and where the datatype is one."""
+        there = self._lines.has(at, action.datatype)
+        if action.op is Op.ALLGATHERV:
+            # Displacements may follow the sizes, without datatypes.
+            there &= np.isin(self._lines.count[at] - action.datatype, (1, 2, 2 + self._size))
+        kind, good = self._lines.whole(at, action.datatype)
+        good &= (kind >= 0) & (kind < len(_BYTES))
+        return np.where(there, _BYTES[np.where(good, kind, 0)], self._default[at]), good | ~there
+
+    def _nanoseconds(self, values: npt.NDArray[np.float64], at: Integers) -> Integers:
+        good = values < _LONGEST
+        self._keep(at, good, f"computation must be below {_LONGEST:g} ns", values)
+        return np.rint(np.where(good, values, 0.0)).astype(np.int64)
+
+    def take_sleep(self, at: Integers, lacks: str) -> None:
+        """Take it as computation: clue's ops have no idle time."""
+        at, seconds = self._real(2, at, lacks)
+        self._before[at] = self._nanoseconds(seconds * 1e9, at)
+        self._remarks.count("sleeps are taken as computation", len(at))
+
+    def take_communicator(self, at: Integers, _lacks: str) -> None:
+        """Pass over, as SimGrid does."""
+        what = "actions make communicators, of which these traces say no more; they are left out"
+        self._remarks.count(what, len(at))
+
+    def take_isend(self, at: Integers, _lacks: str) -> None:
+        """Name a request."""
+        self._request[at] = self._request_name(np.full(len(at), self._rank), self._peer[at], self._tag[at])
+
+    def take_irecv(self, at: Integers, _lacks: str) -> None:
+        """Name a request."""
+        self._request[at] = self._request_name(self._peer[at], np.full(len(at), self._rank), self._tag[at])
+
+    def take_wait(self, at: Integers, lacks: str) -> None:
+        """Name the request to wait for."""
+        names, good = self._lines.listed(at, 2, 3)
+        at = self._keep(at, good, lacks)
+        self._request[at] = self._request_name(*names[good].T)
+
+    def take_test(self, at: Integers, lacks: str) -> None:
+        """Name the request to test, and its partner."""
+        self.take_wait(at, lacks)
+        (source, dest, tag), here = self._lines.listed(at, 2, 3)[0].T, self._request[at] >= 0
+        self._peer[at] = np.where(here, np.where(dest == self._rank, source, dest), 0)
+        self._tag[at] = np.where(here, tag, 0)
+
+    def take_sendrecv(self, at: Integers, lacks: str) -> None:
+        """Take the source too; both tags are 0."""
+        at, ranks = self._rank_at(5, at, lacks)
+        self._source[at] = ranks
+
+    def take_alltoallv(self, at: Integers, lacks: str) -> None:
+        """Take what is sent to each rank."""
+        action = self._actions["alltoallv"]
+        unit, good = self._unit(action, at)
+        at, unit = self._keep(at, good, lacks), unit[good]
+        self._sent = self._lines.listed(at, action.lists[0], self._size)[0] * unit[:, None]
+
+    def _request_name(self, source: Integers, dest: Integers, tag: Integers) -> Integers:
+        """Return a number for source, destination and tag of a request of the rank; -1 if it can have none such."""
+        sends = source == self._rank
+        other = np.where(sends, dest, source)
+        possible = (sends | (dest == self._rank)) & (other >= 0) & (other < self._size)
+        possible &= (tag >= 0) & (tag <= _LARGEST_TAG)
+        return np.where(possible, (tag * self._size + other) * 2 + sends, -1)
+
+
+#: What else there is to take of some actions.
+_MORE: Mapping[str, Callable[[_Reader, Integers, str], None]] = {
+    "sleep": _Reader.take_sleep,
+    "comm_size": _Reader.take_communicator,
+    "comm_split": _Reader.take_communicator,
+    "comm_dup": _Reader.take_communicator,
+    "isend": _Reader.take_isend,
+    "irecv": _Reader.take_irecv,
+    "wait": _Reader.take_wait,
+    "test": _Reader.take_test,
+    "sendRecv": _Reader.take_sendrecv,
+    "alltoallv": _Reader.take_alltoallv,
+}
