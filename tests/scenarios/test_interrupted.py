@@ -25,6 +25,8 @@ def tell(what, done=0, total=0):
         os.killpg(0, signal.SIGINT)
 
 if __name__ == "__main__":
+    # Shells let what they start in the background ignore it.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
     terminal._silent = tell
     executors._ALONE = executors._WORTH_PROCESSES = 0.0
     sys.exit(main(sys.argv[2:]))
