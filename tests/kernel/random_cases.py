@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import os
 from dataclasses import dataclass, replace
 from random import Random
 
 from clue.machine import AlgorithmChoice, Curve, FactorTable, Flows, Link, Machine, Network, NodeType, Ports, Waiting
 from clue.machine.topology import Dragonfly, FatTree, Switch, Switches, Topology, Torus
 from clue.trace import ANY, COLLECTIVES, PROC_NULL, ROOTED, Flag, Op, Trace, TraceBuilder
+
+#: Examples of each property that random cases are to show. A nightly run asks for more:
+#: ``CLUE_ENGINE_CASES=5000 pytest tests/kernel`` (some minutes).
+CASES = int(os.environ.get("CLUE_ENGINE_CASES", "200"))
 
 #: Collectives to which ranks may contribute differently, and those that move as much from or to each.
 IRREGULAR = (Op.GATHERV, Op.SCATTERV, Op.ALLGATHERV, Op.ALLTOALLV)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from random import Random
 
 import pytest
@@ -15,10 +14,7 @@ from clue.kernel.fast.library import NoLibraryError, load
 from clue.machine import Machine
 from clue.result import Result
 from clue.trace import Trace
-from tests.kernel.random_cases import random_machine, random_placement, random_trace
-
-#: A nightly run asks for more: CLUE_ENGINE_CASES=2000 pytest tests/kernel/test_engines.py
-CASES = int(os.environ.get("CLUE_ENGINE_CASES", "200"))
+from tests.kernel.random_cases import CASES, random_machine, random_placement, random_trace
 
 try:
     load()

@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 
 import clue.kernel
 from clue.kernel.sharing import FairSharing
+from tests.kernel.random_cases import CASES
 
 Way = tuple[int, ...]
 Step = tuple[str, int, Way, float]  # what to do, flow, its way, its limit
@@ -241,7 +242,7 @@ def test_full_exchange_is_fair_and_ties_do_not_spread() -> None:
     assert sharing.settle() == {}
 
 
-@settings(max_examples=400, deadline=None)
+@settings(max_examples=max(400, CASES), deadline=None)
 @given(histories())
 def test_rates_are_those_of_progressive_filling(history: tuple[list[float], list[Step]]) -> None:
     """After every settling of any history, all rates are the brute-force ones and the certificate holds."""
