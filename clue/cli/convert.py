@@ -35,6 +35,8 @@ def _by_name(path: Path) -> str:
 
 
 def _read(source: Path, form: str, flops_per_second: float) -> Trace:
+    if form == "simgrid":
+        raise UsageError(f"{source}: source must be a trace, or a machine of clue, got a platform")
     if form == "clue":
         return Trace.open(source)
     from clue.formats import read_goal, read_ti  # noqa: PLC0415 - only for those forms

@@ -1,0 +1,172 @@
+"""``clue convert`` as a user meets it: every direction there is, what is told on the way, and bad input."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from itertools import pairwise
+from pathlib import Path
+from xml.etree import ElementTree as ET
+
+import numpy as np
+import pytest
+
+from clue.cli import main
+from clue.trace import Op, Trace, TraceBuilder
+
+pytestmark = pytest.mark.usefixtures("folder")
+
+MACHINE = """\
+name: pair
+nodes: [{count: 2, type: host}]
+node_types: {host: {processors: 2, performance_factor: 0.5}}
+network:
+  between_nodes: {send_delay: 10 us, transmission_delay: {latency: 40 us, bandwidth: 1 GB/s}, eager_limit: 64 KB}
+  contention: {flows: {topology: switch, bandwidth: 1 GB/s}}
+"""
+FORMS = ("first.clue", "first.clue.zip", "first.ti", "first.goal")
+
+
+def exchange() -> Trace:
+    """Return a program of two ranks: a burst of 2 ms, two messages started and waited for, one blocking one back."""
+    trace = TraceBuilder(2, "exchange.py")
+    trace[0].compute(2e-3)
+    trace[0].wait(trace[0].isend(1, 1000, tag=3), trace[0].isend(1, 2000, tag=4))
+    trace[1].wait(trace[1].irecv(0, tag=3), trace[1].irecv(0, tag=4))
+    trace[1].send(0, 8)
+    trace[0].recv(1)
+    return trace.build()
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Return a folder to work in, with a trace and a machine."""
+    monkeypatch.chdir(tmp_path)
+    exchange().save("exchange.clue")
+    Path("pair.yaml").write_text(MACHINE)
+    return tmp_path
+
+
+def run(capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[int, str, str]:
+    """Run a command; returns exit status, standard output and standard error."""
+    status = main(("convert", *arguments))
+    captured = capsys.readouterr()
+    return status, captured.out, captured.err
+
+
+@pytest.mark.parametrize("second", FORMS)
+@pytest.mark.parametrize("first", FORMS)
+def test_every_form_into_every_other(first: str, second: str, capsys: pytest.CaptureFixture[str]) -> None:
+    """Whichever two forms it goes through, what all of them hold comes back; standard output stays empty."""
+    names = ("exchange.clue", first, second.replace("first", "second"), "last.clue")
+    for source, target in pairwise(names):
+        assert run(capsys, source, target)[:2] == (0, "")
+    one, other = Trace.open("exchange.clue").ops, Trace.open("last.clue").ops
+    for name in ("op", "cpu", "peer", "tag", "nbytes", "request", "count", "extras"):
+        np.testing.assert_array_equal(getattr(one, name), getattr(other, name), err_msg=name)
+
+
+def test_time_independent_traces_are_a_list_and_a_file_for_each_rank(capsys: pytest.CaptureFixture[str]) -> None:
+    """Computation is written at the speed asked for, and read back at that of the reader; both are told."""
+    status, _, told = run(capsys, "exchange.clue", "x.ti", "--flops-per-second", "2e9")
+    assert status == 0
+    assert Path("x.ti").read_text() == "x.ti.0\nx.ti.1\n"
+    assert Path("x.ti.0").read_text().splitlines()[1] == "0 compute 4000000"
+    assert "2e+09 flop/s" in told
+    assert "x.ti and 2 files beside it" in told
+    run(capsys, "x.ti", "half.clue", "--flops-per-second", "4e9")
+    assert Trace.open("half.clue").rank(0).cpu[0] == 1_000_000
+
+
+def test_forms_may_be_named(capsys: pytest.CaptureFixture[str]) -> None:
+    """Options say what the names of files do not."""
+    assert run(capsys, "exchange.clue", "schedule.txt", "--to", "goal")[0] == 0
+    assert Path("schedule.txt").read_text().startswith("num_ranks 2\n")
+    assert run(capsys, "schedule.txt", "again", "--from", "goal", "--to", "clue")[0] == 0
+    assert Trace.open("again").ranks == 2
+
+
+def test_collectives_stay_or_become_messages(capsys: pytest.CaptureFixture[str]) -> None:
+    """Time-independent traces have an action for them; ``--lower`` takes messages, as a schedule must."""
+    trace = TraceBuilder(2)
+    for rank in range(2):
+        trace[rank].collective(Op.ALLREDUCE, 8)
+    trace.build().save("sum.clue")
+    run(capsys, "sum.clue", "kept.ti")
+    assert "0 allreduce 8 0" in Path("kept.ti.0").read_text()
+    for target in ("lowered.ti", "sum.goal"):
+        told = run(capsys, "sum.clue", target, "--lower", "--collectives", "openmpi")[2]
+        assert "2 calls of ranks to collectives are lowered to messages" in told
+    assert "allreduce" not in Path("lowered.ti.0").read_text()
+
+
+def test_machine_becomes_a_platform(capsys: pytest.CaptureFixture[str]) -> None:
+    """XML, the list of hosts beside it, and the options that smpirun needs too."""
+    status, out, told = run(capsys, "pair.yaml", "pair.xml", "--flops-per-second", "1e9")
+    assert (status, out) == (0, "")
+    hosts = list(ET.parse("pair.xml").iter("host"))
+    assert [(host.get("id"), host.get("speed"), host.get("core")) for host in hosts] == [
+        ("node-0", "2000000000f", "2"),
+        ("node-1", "2000000000f", "2"),
+    ]
+    assert Path("pair.hosts").read_text() == "node-0\nnode-0\nnode-1\nnode-1\n"
+    assert "--cfg=smpi/send-is-detached-thresh:64001" in told
+
+
+def file(name: str, text: str) -> Callable[[], None]:
+    """Return what writes a file."""
+
+    def write() -> None:
+        Path(name).write_text(text)
+
+    return write
+
+
+def nothing() -> None:
+    """Do nothing."""
+
+
+def lonely() -> None:
+    """Write actions of one rank that receives from another."""
+    Path("list.ti").write_text("actions\n")
+    Path("actions").write_text("0 init\n0 recv 1 0 8\n")
+
+
+BAD = {
+    "no source": (("none.ti", "x.clue"), nothing, "none.ti: file must be readable text"),
+    "no schedule": (("none.goal", "x.clue"), nothing, "none.goal: schedule must be readable text"),
+    "no trace": (("none.clue", "x.ti"), nothing, "none.clue"),
+    "empty list": (("list.ti", "x.clue"), file("list.ti", "\n"), "list.ti: list must name a file of actions"),
+    "no actions": (("list.ti", "x.clue"), file("list.ti", "a\nb\n"), "a: file must be readable text"),
+    "no rank": (("list.ti", "x.clue"), file("list.ti", "list.ti\n"), "list.ti:1: line must begin with a rank"),
+    "no partner": (("list.ti", "x.clue"), lonely, "actions:2: partner must be a rank from 0 to 0, got 1"),
+    "no GOAL": (("x.goal", "x.clue"), file("x.goal", "num_ranks 1\nrank 0 {\nfly\n}\n"), "x.goal:3: line must be one"),
+    "no end": (("x.goal", "x.clue"), file("x.goal", "num_ranks 1\nrank 0 {\n"), "last rank must end with a bracket"),
+    "no speed": (("exchange.clue", "x.ti", "--flops-per-second", "0"), nothing, "flops per second must be above 0"),
+    "no machine": (("none.yaml", "x.xml"), nothing, "none.yaml"),
+    "bad machine": (("pair.yaml", "x.xml"), file("pair.yaml", MACHINE.replace("10 us", "10 MB")), "pair.yaml:5"),
+    "platform to read": (("pair.xml", "x.clue"), nothing, "source must be a trace, or a machine of clue"),
+    "no folder": (("exchange.clue", "none/x.ti"), nothing, "none/x.ti: file must be writable"),
+    "itself": (("exchange.clue", "./exchange.clue"), nothing, "target must differ from the source"),
+    "folder of others": (("exchange.clue", "."), nothing, "target must be new or a trace"),
+}
+
+
+@pytest.mark.parametrize("case", BAD, ids=str)
+def test_bad_input_is_a_short_message_with_exit_status_2(case: str, capsys: pytest.CaptureFixture[str]) -> None:
+    """Place, rule and value; nothing on standard output, never a traceback."""
+    arguments, spoil, rule = BAD[case]
+    spoil()
+    status, out, told = run(capsys, *arguments)
+    assert (status, out) == (2, "")
+    assert rule in told.splitlines()[-1]
+    assert told.splitlines()[-1].startswith("clue: ")
+    assert "Traceback" not in told
+
+
+@pytest.mark.parametrize("options", [("--from", "xml"), ("--to", "otf2"), ("--flops-per-second", "fast"), ()])
+def test_bad_usage_has_exit_status_2(options: tuple[str, ...], capsys: pytest.CaptureFixture[str]) -> None:
+    """Forms that are none, a speed that is none, a target that is missing."""
+    with pytest.raises(SystemExit) as caught:
+        main(("convert", "exchange.clue", *(("x.ti", *options) if options else ())))
+    assert caught.value.code == 2
+    assert "usage: clue convert" in capsys.readouterr().err
