@@ -30,8 +30,44 @@ class Activity(IntEnum):
     WAIT = 3
 
 
+class Part(IntEnum):
+    """What a stretch of the critical path is.
+
+    ===========  =======================================================================================================
+    COMPUTATION  bursts, as long as they would have taken on a processor of their own
+    SHARING      what bursts took beyond that: other ranks and background load on the node, memory contention
+    SEND         the processor time of sends, s(m)
+    HANDSHAKE    the answer of a rendezvous, or its envelope on the way to a probe
+    CONTENTION   what messages took beyond s(m) and t(m), because other messages were in their way
+    TRANSMISSION the travel of messages, t(m)
+    RECEIVE      the processor time of receives and probes
+    REDUCTION    combining what a collective reduces
+    PACKING      packing and unpacking
+    SPAWN        spawning ranks, and their start
+    ===========  =======================================================================================================
+    """
+
+    COMPUTATION = 0
+    SHARING = 1
+    SEND = 2
+    HANDSHAKE = 3
+    CONTENTION = 4
+    TRANSMISSION = 5
+    RECEIVE = 6
+    REDUCTION = 7
+    PACKING = 8
+    SPAWN = 9
+
+
 #: One segment of a timeline: of a rank, from begin to end (seconds), doing ``activity`` in ``region`` (an index).
 SEGMENT = np.dtype([("rank", "<i4"), ("activity", "u1"), ("region", "<u2"), ("begin", "<f8"), ("end", "<f8")])
+
+
+#: One stretch of a critical path, from begin to end (seconds): whose time it is, and what; of a computation its region
+#: (an index); of a message's way the rank that it goes to, else -1. A message's contention is laid before its sending.
+STRETCH = np.dtype(
+    [("rank", "<i4"), ("peer", "<i4"), ("part", "u1"), ("region", "<u2"), ("begin", "<f8"), ("end", "<f8")]
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,6 +106,23 @@ class Traffic:
 
     messages: npt.NDArray[np.int64]
     nbytes: npt.NDArray[np.int64]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class CriticalPath:
+    """What the makespan is made of: from time 0 to the last finish, always what everything after it had to wait for.
+
+    Attributes:
+        stretches: Array of :data:`STRETCH`, by time, without gaps.
+        regions: Names for the region indices.
+        nodes: Node of each rank.
+        node_types: Name of its type.
+    """
+
+    stretches: npt.NDArray[np.void]
+    regions: tuple[str, ...]
+    nodes: tuple[int, ...]
+    node_types: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)

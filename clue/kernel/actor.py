@@ -8,12 +8,13 @@ from typing import TYPE_CHECKING, Any
 import simpy
 
 from clue.collectives import Round, Schedule
+from clue.kernel.history import Awaited, History, Until
 from clue.kernel.matching import Channel, Message, Receive
 from clue.kernel.network import UnsharedNetwork
 from clue.kernel.observation import Segment
 from clue.kernel.program import Row
 from clue.kernel.virtual_time import action
-from clue.result import Activity
+from clue.result import Activity, Part
 from clue.trace import Flag
 
 if TYPE_CHECKING:
@@ -58,22 +59,28 @@ class Actor:
         self.communicate = 0.0
         self.region = 0
         self.segments: list[Segment] | None = None
+        histories = job.simulation.observation.histories
+        self.history: History | None = None if histories is None else histories.setdefault((number, place), [])
         self.blocked_on: Row | None = None
         self._turn = -1.0
 
     # -- time ---------------------------------------------------------------------------------------------
 
-    def spend(self, activity: Activity, seconds: float) -> None:
-        """Spend processor time on a message."""
+    def spend(self, activity: Activity, seconds: float, cause: Message | Part | None = None) -> None:
+        """Spend processor time on a message; tells which, or what for, where that says more than the activity."""
         begin = self.clock
         self.clock = begin + seconds
         self.communicate += seconds
         if self.segments is not None and seconds:
             self.segments.append((self.number, activity, self.region, begin, self.clock))
+        if self.history is not None and self.clock > begin:
+            self.history.append((begin, self.clock, activity, cause))
 
-    def wait_until(self, time: float) -> None:
-        """Let time pass until then, if it has not come yet."""
+    def wait_until(self, time: float, what: object, until: Until = Until.DONE) -> None:
+        """Let time pass until then, if it has not come yet; tells what is waited for."""
         if time > self.clock:
+            if self.history is not None:
+                self.history.append((self.clock, time, Activity.WAIT, Awaited(what, until)))
             if self.segments is not None:
                 self.segments.append((self.number, Activity.WAIT, self.region, self.clock, time))
             self.clock = time
@@ -105,10 +112,12 @@ class Actor:
         if (cost.eager or flags & _BUFFERED) and not flags & _SYNCHRONOUS:
             network = self.network if cost.between_nodes else UNSHARED
             network.begin(message, self.clock, cost)
-            self.spend(Activity.SEND, message.busy)
+            message.cost = cost
+            self.spend(Activity.SEND, message.busy, message)
             message.sent = self.clock
             message.envelope = message.arrival
         else:
+            message.eager = False
             message.envelope = self.clock + cost.envelope
             message.busy = cost.send
         if self.observed:
@@ -130,8 +139,8 @@ class Actor:
             yield from self.until_known(message)
         assert message.sent is not None
         if message.sent > self.clock:
-            self.wait_until(message.sent - message.busy)
-            self.spend(Activity.SEND, message.sent - self.clock)
+            self.wait_until(message.sent - message.busy, message, Until.LEAVES)
+            self.spend(Activity.SEND, message.sent - self.clock, message)
 
     def pay_for_call(self, message: Message) -> None:
         """Pay for the call of a nonblocking send whose data may go later; what it costs is settled when it is made."""
@@ -139,7 +148,7 @@ class Actor:
 
     def post(self, channel: Channel) -> Receive:
         """Post a receive at this actor's clock."""
-        receive = Receive(self.clock)
+        receive = Receive(self.clock, self.place)
         receive.cost = self.costs.message(self.offset + channel[1], self.number, 0, self.clock).receive
         message = self.mailboxes.post(channel, receive)
         if message is not None:
@@ -151,7 +160,7 @@ class Actor:
         if receive.end is None:
             yield from self.until_known(receive)
         assert receive.end is not None
-        self.wait_until(receive.end)
+        self.wait_until(receive.end, receive)
         self.spend(Activity.RECEIVE, receive.cost)
 
     # -- collectives --------------------------------------------------------------------------------------
@@ -167,7 +176,7 @@ class Actor:
                 yield from self._exchange(step, context, tag, members)
             if step.reduced:
                 reduction = reduction or self._reduction_delay()
-                self.spend(Activity.RECEIVE, step.reduced * reduction)
+                self.spend(Activity.RECEIVE, step.reduced * reduction, Part.REDUCTION)
 
     def _reduction_delay(self) -> float:
         return self.costs.node_type(self.node, self.clock).reduction_delay
@@ -201,7 +210,7 @@ class Actor:
         for each in pending:
             if each.end is None:
                 yield from self.until_known(each)
-            self.wait_until(each.end)  # type: ignore[arg-type]
+            self.wait_until(each.end, each)  # type: ignore[arg-type]
 
 
 class Background(Actor):

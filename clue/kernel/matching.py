@@ -11,6 +11,8 @@ from collections import deque
 
 import simpy
 
+from clue.kernel.costs import MessageCost
+
 Channel = tuple[int, int, int, int]
 
 
@@ -24,6 +26,9 @@ class Message:
         ready: When the send call began, seconds.
         order: Place of what happens to it among events of one time.
         envelope: When a probe can see it, or ``None`` while that is open.
+        eager: Whether it is sent without waiting for its receive.
+        start: When its data may start, seconds, once that is known: a send port may still keep them.
+        cost: Its delays without contention, once ``start`` is known.
         leaves: When its data start, seconds, once that is known.
         busy: How long the sender is blocked from then on.
         sent: When the sender is free of it, or ``None`` while a rendezvous is open.
@@ -35,7 +40,9 @@ class Message:
     __slots__ = (
         "arrival",
         "busy",
+        "cost",
         "dest",
+        "eager",
         "envelope",
         "leaves",
         "nbytes",
@@ -44,6 +51,7 @@ class Message:
         "receive",
         "sent",
         "source",
+        "start",
         "waiter",
     )
 
@@ -53,6 +61,9 @@ class Message:
         self.nbytes = nbytes
         self.ready = ready
         self.order = order
+        self.eager = True
+        self.start = ready
+        self.cost: MessageCost | None = None
         self.leaves = ready
         self.busy = 0.0
         self.envelope: float | None = None
@@ -72,15 +83,17 @@ class Receive:
 
     Attributes:
         posted: When the receive was posted, seconds; ``None`` for a matched probe whose receive is still to come.
+        place: Who posted it: 0 for the rank itself, i for its i-th nonblocking collective.
         cost: Time of the receive call.
         message: What it matched.
         waiter: Event of a receiver blocked until the message's arrival is known.
     """
 
-    __slots__ = ("cost", "message", "posted", "waiter")
+    __slots__ = ("cost", "message", "place", "posted", "waiter")
 
-    def __init__(self, posted: float | None) -> None:
+    def __init__(self, posted: float | None, place: int = 0) -> None:
         self.posted = posted
+        self.place = place
         self.cost = 0.0
         self.message: Message | None = None
         self.waiter: simpy.Event | None = None

@@ -7,6 +7,8 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from clue.kernel.history import History, Who
+
 #: Rank, activity, region, begin, end.
 Segment = tuple[int, int, int, float, float]
 
@@ -19,10 +21,12 @@ class Observation:
         segments: Timeline entries (rank, activity, region, begin, end), or ``None`` if not wanted.
         messages: Messages by sender and receiver, or ``None``.
         nbytes: Bytes by sender and receiver, or ``None``.
+        histories: What every actor did step by step, for the critical path, or ``None``; the reference engine only.
         most_simultaneous: Most communications under way at once, where contention is modelled.
     """
 
     segments: list[Segment] | None = None
     messages: npt.NDArray[np.int64] | None = None
     nbytes: npt.NDArray[np.int64] | None = None
+    histories: dict[Who, History] | None = None
     most_simultaneous: int = 0

@@ -25,18 +25,27 @@ class Burst:
         left: CPU seconds still to do at ``updated``, as recorded.
         updated: When its rate last changed, seconds.
         rate: Recorded CPU seconds done per second of virtual time, at present.
+        share: What that is of the rate on a processor of its own.
+        since: Since when ``share`` is what it is, seconds.
+        alone: What it would have taken until ``since`` on a processor of its own, seconds.
         alarm: Happens when nothing is left.
     """
 
-    __slots__ = ("alarm", "left", "order", "rate", "region", "updated")
+    __slots__ = ("alarm", "alone", "left", "order", "rate", "region", "share", "since", "updated")
 
     def __init__(self, order: int, region: int, left: float, alarm: simpy.Event) -> None:
         self.order = order
         self.region = region
         self.left = left
         self.alarm = alarm
-        self.updated = alarm.env.now
-        self.rate = 0.0
+        self.updated = self.since = alarm.env.now
+        self.rate = self.share = self.alone = 0.0
+
+    def account(self, share: float) -> None:
+        """Account for what was done until now, and go on with another share of a processor."""
+        now = self.alarm.env.now
+        self.alone += (now - self.since) * self.share
+        self.since, self.share = now, share
 
 
 class SharedNode:
@@ -56,18 +65,25 @@ class SharedNode:
         self._type = costs.node_type(index, 0.0)
         self._known_rates: dict[int, list[float]] = {}
         self._rates = self._rates_now()
+        self._factors = costs.factors(self._type)
         for time in costs.change_times:
             env.at(time, PARAMETERS_CHANGE).callbacks.append(self._change_parameters)
 
-    def compute(self, rank: int, region: int, cpu: float) -> Generator[simpy.Event, object, None]:
-        """Run a burst that begins now; ends at the virtual time when it is done."""
+    def compute(self, rank: int, region: int, cpu: float) -> Generator[simpy.Event, object, float]:
+        """Run a burst that begins now; ends at the virtual time when it is done.
+
+        Returns:
+            How long it would have taken on a processor of its own, seconds.
+        """
         self._bursts[rank] = burst = Burst(burst_end(rank), region, cpu, self._env.event())
         self._rates = self._rates_now()
         for other in self._bursts.values():
             self._set_rate(other)
         yield burst.alarm
         del self._bursts[rank]
+        burst.account(0.0)
         self._share_anew()
+        return burst.alone
 
     def begin(self) -> None:
         """Let one more rank live on this node from now on."""
@@ -81,8 +97,11 @@ class SharedNode:
 
     def _change_parameters(self, _: simpy.Event) -> None:
         self._type = self._costs.node_type(self._index, self._env.now)
+        self._factors = self._costs.factors(self._type)
         self._known_rates = {}
         self._share_anew()
+        for burst in self._bursts.values():
+            burst.account(burst.rate * self._factors[burst.region])
 
     def _share_anew(self) -> None:
         """Let every burst proceed at the rate that is now its own."""
@@ -99,6 +118,7 @@ class SharedNode:
             return
         burst.left = max(0.0, burst.left - (now - burst.updated) * burst.rate)
         burst.updated, burst.rate = now, rate
+        burst.account(rate * self._factors[burst.region])
         overtaken = burst.alarm
         burst.alarm = self._env.at(now + burst.left / rate, burst.order)
         burst.alarm.callbacks, overtaken.callbacks = overtaken.callbacks, []

@@ -8,10 +8,11 @@ from typing import TYPE_CHECKING
 from clue.collectives import Collective, Schedule, lower, neighbor
 from clue.kernel.actor import Actor, Background, Events
 from clue.kernel.blocked import NEVER_BEGUN, channel_context, describe_wait
+from clue.kernel.history import Computed, Spawned, Until
 from clue.kernel.matching import Message, Receive
 from clue.kernel.program import Row
 from clue.kernel.wildcards import Received
-from clue.result import Activity
+from clue.result import Activity, Part
 from clue.trace import COLLECTIVES, NO_REQUEST, Flag, Op
 
 if TYPE_CHECKING:
@@ -63,6 +64,8 @@ class Rank(Actor):
                     by_region[region] += seconds
                     if self.segments is not None:
                         self.segments.append((self.number, Activity.COMPUTE, region, begin, self.clock))
+                    if self.history is not None and self.clock > begin:
+                        self.history.append((begin, self.clock, Activity.COMPUTE, Computed(region, seconds)))
                 else:
                     yield from self._shared_burst(cpu, region)
             blocking = handlers[row.op](self, row)
@@ -74,9 +77,9 @@ class Rank(Actor):
     def _start(self) -> Events:
         world = self.job.program.worlds[self.rank]
         if world:
-            started = yield self.job.worlds[world]
-            node_type = self.costs.node_type(self.node, started)
-            self.wait_until(started + node_type.initialisation_delay)
+            spawned = yield self.job.worlds[world]
+            node_type = self.costs.node_type(self.node, spawned.time)
+            self.wait_until(spawned.time + node_type.initialisation_delay, spawned)
         if self.processor is not None:
             yield from self.in_turn()
             self.processor.begin()
@@ -90,13 +93,15 @@ class Rank(Actor):
     def _shared_burst(self, cpu: float, region: int) -> Events:
         yield from self.in_turn()
         begin = self.clock
-        yield from self.processor.compute(self.number, region, cpu)  # type: ignore[union-attr]
+        alone = yield from self.processor.compute(self.number, region, cpu)  # type: ignore[union-attr]
         self.clock = self.env.now
         self._turn = -1.0
         self.compute += self.clock - begin
         self.compute_by_region[region] += self.clock - begin
         if self.segments is not None:
             self.segments.append((self.number, Activity.COMPUTE, region, begin, self.clock))
+        if self.history is not None and self.clock > begin:
+            self.history.append((begin, self.clock, Activity.COMPUTE, Computed(region, alone)))
 
     # -- ops: each returns None when done, or what to wait for --------------------------------------------
 
@@ -139,7 +144,7 @@ class Rank(Actor):
         end = receive.end
         if end is None:
             return self.finish_receive(receive)
-        self.wait_until(end)
+        self.wait_until(end, receive)
         self.spend(Activity.RECEIVE, receive.cost)
         return None
 
@@ -155,17 +160,18 @@ class Rank(Actor):
 
     def _wait(self, row: Row) -> Events | None:
         names = row.entries or (row.request,)
-        latest = self.clock
+        latest, last = self.clock, None
         for name in names:
             pending = self.requests.get(name)
             if pending is not None:
                 end = pending.end
                 if end is None:
                     return self._wait_for_all(names)
-                latest = max(latest, end)
+                if end > latest:
+                    latest, last = end, pending
         for name in names:
             self.requests.pop(name, None)
-        self.wait_until(latest)
+        self.wait_until(latest, last)
         return None
 
     def _wait_for_all(self, names: tuple[int, ...]) -> Events:
@@ -175,7 +181,7 @@ class Rank(Actor):
                 continue
             if pending.end is None:
                 yield from self.until_known(pending)  # type: ignore[arg-type]
-            self.wait_until(pending.end)  # type: ignore[arg-type]
+            self.wait_until(pending.end, pending)  # type: ignore[arg-type]
 
     def _poll(self, row: Row) -> None:
         cost = (
@@ -206,7 +212,7 @@ class Rank(Actor):
         if message.envelope is None:
             yield from self.until_known(message)
         assert message.envelope is not None
-        self.wait_until(message.envelope)
+        self.wait_until(message.envelope, message, Until.ENVELOPE)
 
     def _matched_probe(self, row: Row) -> Events | None:
         return None if row.peer < 0 else self._reserve(row)
@@ -238,7 +244,7 @@ class Rank(Actor):
         return self.finish_receive(receive)
 
     def _pack(self, row: Row) -> None:
-        self.spend(Activity.SEND, row.nbytes * self.costs.node_type(self.node, self.clock).packing_delay)
+        self.spend(Activity.SEND, row.nbytes * self.costs.node_type(self.node, self.clock).packing_delay, Part.PACKING)
 
     def _collective(self, row: Row) -> Events | None:
         serial = self.serials.get(row.context, 0)
@@ -273,12 +279,12 @@ class Rank(Actor):
         if started is None:
             return
         if self.rank == row.peer:
-            self.spend(Activity.SEND, self.costs.node_type(self.node, self.clock).spawn_delay)
-            started.succeed(self.clock)
+            self.spend(Activity.SEND, self.costs.node_type(self.node, self.clock).spawn_delay, Part.SPAWN)
+            started.succeed(Spawned(self.number, self.clock))
         else:
             self._turn = -1.0
-            time = yield started
-            self.wait_until(time)
+            spawned = yield started
+            self.wait_until(spawned.time, spawned)
 
     # -- words --------------------------------------------------------------------------------------------
 

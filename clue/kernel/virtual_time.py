@@ -42,6 +42,11 @@ def action(rank: int, actor: int, serial: int = 0) -> int:
     return _ACTION | rank << 64 | actor << 32 | serial
 
 
+def actor_of(order: int) -> tuple[int, int]:
+    """Return the rank and the actor whose action, or whose message's, has this place: the inverse of :func:`action`."""
+    return (order & (_ACTION - 1)) >> 64, order >> 32 & 0xFFFFFFFF
+
+
 class VirtualTime(simpy.Environment):
     """Virtual time in seconds.
 

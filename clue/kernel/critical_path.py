@@ -1,0 +1,193 @@
+"""The critical path: from the last finish back to time 0, always along what had to be waited for.
+
+Every actor's steps cover its time without gaps (:mod:`clue.kernel.history`). The walk goes back through them; where a
+step is a wait it takes instead the way of the message that ended it, and goes on with whoever made that way begin: the
+sender when it was ready, or the receiver of a rendezvous where it posted its receive later. So all parts add up to the
+makespan, and no part is waiting: what somebody waited for stands in its place.
+
+The reference engine keeps the histories; the fast one does not.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from dataclasses import dataclass, field
+from operator import itemgetter
+
+import numpy as np
+
+from clue.kernel.actor import Background
+from clue.kernel.history import Awaited, Computed, History, Spawned, Step, Until, Who
+from clue.kernel.matching import Message, Receive
+from clue.kernel.observation import Observation
+from clue.kernel.program import Program
+from clue.kernel.reference import replay
+from clue.kernel.replay import Replay
+from clue.kernel.virtual_time import actor_of
+from clue.machine import Machine, Placement
+from clue.result import STRETCH, Activity, CriticalPath, Part
+
+#: Times that differ by less than this, relative to the larger, are told apart by rounding alone.
+_ROUNDING = 1e-13
+_PARTS = {Activity.SEND: Part.SEND, Activity.RECEIVE: Part.RECEIVE}
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ExplainedReplay:
+    """A replay by the reference engine with what its makespan is made of.
+
+    Attributes:
+        replay: The figures.
+        path: The critical path.
+        alone: By rank the computation time on a processor of its own, seconds.
+    """
+
+    replay: Replay
+    path: CriticalPath
+    alone: tuple[float, ...]
+
+
+def explained_replay(program: Program, machine: Machine, placement: Placement, instances: int = 1) -> ExplainedReplay:
+    """Replay a program with the reference engine and find the critical path.
+
+    Raises:
+        DeadlockError: If the program deadlocks in virtual time.
+    """
+    histories: dict[Who, History] = {}
+    done = replay(program, machine, placement, instances, Observation(histories=histories))
+    ranks = len(done.finish)
+    walk = _Walk(histories)
+    if ranks:
+        last = int(done.finish.argmax())
+        walk.back_from((last, 0), float(done.finish[last]))
+    path = CriticalPath(
+        np.array(walk.stretches[::-1], dtype=STRETCH),
+        program.regions,
+        placement.nodes,
+        tuple(machine.nodes[node].name for node in placement.nodes),
+    )
+    alone = tuple(_alone(histories.get((rank, 0), [])) for rank in range(ranks))
+    return ExplainedReplay(done, path, alone)
+
+
+def _alone(history: History) -> float:
+    return sum(about.alone for *_, about in history if isinstance(about, Computed))
+
+
+@dataclass(slots=True)
+class _Walk:
+    """The walk back.
+
+    Attributes:
+        histories: What every actor did.
+        stretches: Those found so far, the last first.
+    """
+
+    histories: dict[Who, History]
+    stretches: list[tuple[int, int, Part, int, float, float]] = field(default_factory=list)
+
+    def back_from(self, who: Who, time: float) -> None:
+        """Walk back from a time of an actor to the beginning."""
+        at: tuple[Who, float] | None = (who, time)
+        while at is not None:
+            at = self._through(*at)
+
+    def _through(self, who: Who, time: float) -> tuple[Who, float] | None:
+        """Walk back through an actor's steps to a wait, or to its beginning; returns where to go on."""
+        history = self.histories[who]
+        for i in range(bisect_right(history, time, key=itemgetter(1)) - 1, -1, -1):
+            step = history[i]
+            if step[2] is Activity.WAIT:
+                return self._awaited(who, step)
+            self._worked(who[0], step)
+        # A nonblocking collective began where its rank was then.
+        rank, place = who
+        return ((rank, 0), history[0][0] if history else time) if place else None
+
+    def _add(self, rank: int, part: Part, begin: float, end: float, *, peer: int = -1, region: int = 0) -> None:
+        if not _equal(begin, end):
+            self.stretches.append((rank, peer, part, region, begin, end))
+
+    # -- steps of an actor's own ------------------------------------------------------------------------------
+
+    def _worked(self, rank: int, step: Step) -> None:
+        begin, end, activity, about = step
+        if isinstance(about, Computed):
+            alone = end if _equal(begin + about.alone, end) else begin + about.alone
+            self._add(rank, Part.SHARING, alone, end, region=about.region)
+            self._add(rank, Part.COMPUTATION, begin, alone, region=about.region)
+        elif isinstance(about, Message):
+            self._sent(about, begin, end)
+        else:
+            self._add(rank, about if isinstance(about, Part) else _PARTS[activity], begin, end)
+
+    def _sent(self, message: Message, begin: float, end: float) -> None:
+        """Account for the time from when the data of a message start, or may start, to when they have left."""
+        assert message.cost is not None
+        leaves = _before(begin, end, message.cost.send)
+        self._add(message.source, Part.SEND, leaves, end, peer=message.dest)
+        self._add(message.source, Part.CONTENTION, begin, leaves, peer=message.dest)
+
+    # -- waits ------------------------------------------------------------------------------------------------
+
+    def _awaited(self, who: Who, step: Step) -> tuple[Who, float]:
+        """Put what was awaited in the place of a wait; returns where that began."""
+        _, end, _, about = step
+        assert isinstance(about, Awaited)
+        what, until = about
+        if isinstance(what, Background):
+            return (what.number, what.place), end
+        if isinstance(what, Spawned):
+            self._add(who[0], Part.SPAWN, what.time, end)
+            return (what.rank, 0), what.time
+        if isinstance(what, Receive):
+            assert what.message is not None
+            return self._arrived(what.message, end)
+        assert isinstance(what, Message)
+        if until is Until.ENVELOPE:
+            return self._announced(what, end)
+        if until is Until.LEAVES:
+            self._add(what.source, Part.CONTENTION, what.start, end, peer=what.dest)
+        else:
+            self._sent(what, what.start, end)
+        return self._began(what)
+
+    def _arrived(self, message: Message, arrival: float) -> tuple[Who, float]:
+        assert message.cost is not None
+        send, transmission = message.cost.send, message.cost.transmission
+        leaves = _before(message.start, arrival, send + transmission)
+        self._add(message.source, Part.TRANSMISSION, leaves + send, arrival, peer=message.dest)
+        self._add(message.source, Part.SEND, leaves, leaves + send, peer=message.dest)
+        self._add(message.source, Part.CONTENTION, message.start, leaves, peer=message.dest)
+        return self._began(message)
+
+    def _announced(self, message: Message, envelope: float) -> tuple[Who, float]:
+        """Go along the envelope that ended a probe: of an eager message that is the message itself."""
+        if message.eager:
+            return self._arrived(message, envelope)
+        self._add(message.source, Part.HANDSHAKE, message.ready, envelope, peer=message.dest)
+        return _sender(message), message.ready
+
+    def _began(self, message: Message) -> tuple[Who, float]:
+        """Return who made the data of a message start, and when it did so."""
+        if message.eager:
+            return _sender(message), message.ready
+        receive = message.receive
+        assert receive is not None and receive.posted is not None
+        late = receive.posted > message.ready
+        begin = receive.posted if late else message.ready
+        self._add(message.dest, Part.HANDSHAKE, begin, message.start, peer=message.source)
+        return ((message.dest, receive.place) if late else _sender(message)), begin
+
+
+def _sender(message: Message) -> Who:
+    return actor_of(message.order)
+
+
+def _equal(one: float, other: float) -> bool:
+    return abs(one - other) <= _ROUNDING * max(one, other)
+
+
+def _before(begin: float, end: float, seconds: float) -> float:
+    """Return the time so many seconds before the end: the beginning, if only rounding tells them apart."""
+    return begin if abs(end - seconds - begin) <= _ROUNDING * end else end - seconds

@@ -1,0 +1,68 @@
+"""What an actor did step by step, and what ended its waits: enough to walk back along the critical path.
+
+Kept only where it is asked for (:class:`clue.kernel.observation.Observation`); the walk is in
+:mod:`clue.kernel.critical_path`.
+"""
+
+from __future__ import annotations
+
+from enum import Enum
+from typing import NamedTuple
+
+from clue.result import Activity
+
+#: Begin and end (seconds), what was done, and more about it: for a computation a :class:`Computed`; for a wait an
+#: :class:`Awaited`; for a send or receive the message whose data leave, the :class:`clue.result.Part` of a path that it
+#: is, or ``None``.
+Step = tuple[float, float, Activity, object]
+#: Steps of an actor in order, without gaps; a step takes time.
+History = list[Step]
+#: An actor: rank among all instances, and 0 for the rank itself or i for its i-th nonblocking collective.
+Who = tuple[int, int]
+
+
+class Until(Enum):
+    """Which event of what an actor waited for ended the wait."""
+
+    #: A receive: its message has arrived. A send: its message has gone. A nonblocking collective: it is done.
+    DONE = "done"
+    #: The data of a rendezvous start to leave.
+    LEAVES = "leaves"
+    #: A probe can see the message.
+    ENVELOPE = "envelope"
+
+
+class Computed(NamedTuple):
+    """A computation.
+
+    Attributes:
+        region: Index of its region.
+        alone: How long it would have taken on a processor of its own, seconds.
+    """
+
+    region: int
+    alone: float
+
+
+class Awaited(NamedTuple):
+    """What ended a wait.
+
+    Attributes:
+        what: A message or receive, a nonblocking collective, or a :class:`Spawned`.
+        until: Which event of it.
+    """
+
+    what: object
+    until: Until
+
+
+class Spawned(NamedTuple):
+    """A Spawn that others waited for.
+
+    Attributes:
+        rank: Who spawned, among all instances.
+        time: When it was done, seconds.
+    """
+
+    rank: int
+    time: float

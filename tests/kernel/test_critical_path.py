@@ -1,0 +1,298 @@
+"""The critical path: what the makespan is made of, by hand and on random programs and machines."""
+
+from __future__ import annotations
+
+from collections import Counter
+from random import Random
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from clue.errors import DeadlockError
+from clue.kernel import compile_program, simulate
+from clue.kernel.critical_path import ExplainedReplay, explained_replay
+from clue.machine import Curve, Flows, Link, Machine, Network, NodeType, Placement, Ports
+from clue.machine.topology import Switch
+from clue.result import CriticalPath, Part
+from clue.trace import Op, Trace, TraceBuilder
+from tests.kernel.cases import ANSWER, RECEIVE, SEND, TRANSMIT, machine, sending, transmission
+from tests.kernel.random_cases import random_machine, random_placement, random_trace
+
+
+def explained(trace: TraceBuilder, on: Machine, placement: tuple[int, ...] | None = None) -> ExplainedReplay:
+    """Replay a trace, one rank to a node unless placed."""
+    program = compile_program(trace.build())
+    nodes = placement if placement is not None else tuple(range(program.ranks))
+    return explained_replay(program, on, Placement(nodes))
+
+
+def parts(path: CriticalPath) -> dict[Part, float]:
+    """Add up a path by part."""
+    found: Counter[Part] = Counter()
+    for each in path.stretches:
+        found[Part(each["part"])] += each["end"] - each["begin"]
+    return dict(found)
+
+
+def ranks_on(path: CriticalPath) -> list[int]:
+    """Return whose time the path is, in order."""
+    ranks = path.stretches["rank"].tolist()
+    return [rank for i, rank in enumerate(ranks) if not i or rank != ranks[i - 1]]
+
+
+def one_message(nbytes: int, *, before: float = 0.0, until: float = 0.0) -> TraceBuilder:
+    """Return rank 0 sending to rank 1 after a burst, and rank 1 receiving after another."""
+    trace = TraceBuilder(2)
+    trace[0].compute(before, "solve")
+    trace[0].send(1, nbytes)
+    trace[1].compute(until, "wait")
+    trace[1].recv(0)
+    return trace
+
+
+def test_late_sender() -> None:
+    """Rank 1 waits for 5 s of rank 0's computation, then for the message: rank 0's time, then its own receive."""
+    path = explained(one_message(1000, before=5.0, until=1.0), machine()).path
+    assert parts(path) == pytest.approx(
+        {Part.COMPUTATION: 5.0, Part.SEND: sending(1), Part.TRANSMISSION: transmission(1), Part.RECEIVE: RECEIVE}
+    )
+    assert ranks_on(path) == [0, 1]
+    first = path.stretches[0]
+    assert path.regions[first["region"]] == "solve"
+    assert (path.stretches["peer"].tolist(), path.node_types) == ([-1, 1, 1, -1], ("host", "host"))
+
+
+def test_early_sender() -> None:
+    """Where the message is there already, the path is the receiver's computation and receive alone."""
+    path = explained(one_message(1000, before=1.0, until=5.0), machine()).path
+    assert parts(path) == pytest.approx({Part.COMPUTATION: 5.0, Part.RECEIVE: RECEIVE})
+    assert ranks_on(path) == [1]
+
+
+def test_late_receiver_of_a_rendezvous() -> None:
+    """The data of 20 KB wait for 5 s of rank 1's computation, and for its answer."""
+    path = explained(one_message(20_000, before=1.0, until=5.0), machine()).path
+    assert parts(path) == pytest.approx(
+        {
+            Part.COMPUTATION: 5.0,
+            Part.HANDSHAKE: ANSWER,
+            Part.SEND: sending(20),
+            Part.TRANSMISSION: transmission(20),
+            Part.RECEIVE: RECEIVE,
+        }
+    )
+    assert ranks_on(path) == [1, 0, 1]
+
+
+def test_late_sender_of_a_rendezvous() -> None:
+    """The answer of a receive that was posted early travels once the sender is ready."""
+    path = explained(one_message(20_000, before=5.0, until=1.0), machine()).path
+    assert parts(path)[Part.COMPUTATION] == pytest.approx(5.0)
+    assert parts(path)[Part.HANDSHAKE] == pytest.approx(ANSWER)
+    assert ranks_on(path) == [0, 1, 0, 1]
+
+
+def test_sender_blocked_in_a_rendezvous() -> None:
+    """A rank that ends with a send of 20 KB has waited for the receiver's 5 s."""
+    trace = TraceBuilder(2)
+    trace[0].send(1, 20_000)
+    trace[0].compute(1.0)
+    trace[1].compute(5.0)
+    trace[1].recv(0)
+    path = explained(trace, machine()).path
+    assert parts(path) == pytest.approx({Part.COMPUTATION: 6.0, Part.HANDSHAKE: ANSWER, Part.SEND: sending(20)})
+
+
+def test_request_of_a_rendezvous() -> None:
+    """Waiting for an Isend of 20 KB is waiting for its receive, the answer and s."""
+    trace = TraceBuilder(2)
+    request = trace[0].isend(1, 20_000)
+    trace[0].wait(request)
+    trace[0].compute(1.0)
+    trace[1].compute(5.0)
+    trace[1].recv(0)
+    path = explained(trace, machine()).path
+    assert parts(path) == pytest.approx({Part.COMPUTATION: 6.0, Part.HANDSHAKE: ANSWER, Part.SEND: sending(20)})
+
+
+def test_probe_of_a_rendezvous_goes_along_its_envelope() -> None:
+    """A probe sees the envelope of 20 KB an empty message's travel after the sender was ready."""
+    trace = TraceBuilder(2)
+    trace[0].compute(5.0)
+    trace[0].isend(1, 20_000)
+    trace[1].add(Op.PROBE, peer=0)
+    path = explained(trace, machine()).path
+    assert parts(path) == pytest.approx({Part.COMPUTATION: 5.0, Part.HANDSHAKE: ANSWER, Part.RECEIVE: RECEIVE})
+
+
+def two_pairs(nbytes: int = 0) -> TraceBuilder:
+    """Return ranks 0 and 2 sending at once, to 1 and 3."""
+    trace = TraceBuilder(4)
+    for source in (0, 2):
+        trace[source].send(source + 1, nbytes)
+        trace[source + 1].recv(source)
+    return trace
+
+
+def test_contention_by_factor_is_what_the_factor_adds() -> None:
+    """The second of two messages takes 1.5 times as long: half of s and t is contention."""
+    path = explained(two_pairs(), machine(4, contention={1: 1.0, 2: 1.5})).path
+    assert parts(path) == pytest.approx(
+        {
+            Part.CONTENTION: 0.5 * (SEND + TRANSMIT),
+            Part.SEND: SEND,
+            Part.TRANSMISSION: TRANSMIT,
+            Part.RECEIVE: RECEIVE,
+        }
+    )
+
+
+def test_contention_by_factor_of_a_blocked_sender() -> None:
+    """Where the last to end is the slowed sender itself, half of its s is contention."""
+    trace = two_pairs()
+    trace[2].compute(10.0)
+    path = explained(trace, machine(4, contention={1: 1.0, 2: 1.5})).path
+    assert parts(path) == pytest.approx({Part.CONTENTION: 0.5 * SEND, Part.SEND: SEND, Part.COMPUTATION: 10.0})
+
+
+def shared(contention: Ports | Flows) -> Machine:
+    """Return three nodes with s = 0, t = 1 s per MB."""
+    link = Link(Curve.line(0.0), Curve.line(0.0, 1e-6))
+    return Machine("shared", (NodeType("host"),) * 3, Network(link, link, contention=contention))
+
+
+def into_one() -> TraceBuilder:
+    """Return ranks 1 and 2 sending 1 MB each to rank 0 at once."""
+    trace = TraceBuilder(3)
+    for source in (1, 2):
+        trace[source].send(0, 10**6)
+        trace[0].recv(source)
+    return trace
+
+
+@pytest.mark.parametrize("contention", [Ports(), Flows(Switch(1e6))])
+def test_a_shared_port_or_link_delays_by_the_other_message(contention: Ports | Flows) -> None:
+    """Two messages of 1 s into one node take 2 s together, however they share: 1 s of the path is contention."""
+    path = explained(into_one(), shared(contention)).path
+    assert parts(path) == pytest.approx({Part.CONTENTION: 1.0, Part.TRANSMISSION: 1.0})
+
+
+def test_send_port_keeps_the_data_of_a_rendezvous() -> None:
+    """A rendezvous behind an eager message waits for the send port: contention of its own sender."""
+    link = Link(Curve.line(0.0), Curve.line(0.0, 1e-6), 0.0, 10**6)
+    on = Machine("shared", (NodeType("host"),) * 3, Network(link, link, contention=Ports()))
+    trace = TraceBuilder(3)
+    trace[0].send(1, 10**6)
+    trace[0].send(2, 2 * 10**6)
+    trace[1].recv(0)
+    trace[2].recv(0)
+    path = explained(trace, on).path
+    assert parts(path) == pytest.approx({Part.CONTENTION: 1.0, Part.TRANSMISSION: 2.0})
+
+
+def test_shared_processor() -> None:
+    """Two bursts of 1 s on one processor take 2 s each: half of it is sharing."""
+    trace = TraceBuilder(2)
+    for rank in range(2):
+        trace[rank].compute(1.0, "solve")
+    done = explained(trace, machine(1), (0, 0))
+    assert parts(done.path) == pytest.approx({Part.COMPUTATION: 1.0, Part.SHARING: 1.0})
+    assert done.alone == pytest.approx((1.0, 1.0))
+
+
+def test_a_burst_across_a_change_of_parameters_is_no_sharing() -> None:
+    """A burst of 2 s at factor 1, from second 1 on at factor 3, takes 1 + 3 s, all of them computation."""
+    later = machine(1, performance_factor=3.0)
+    trace = TraceBuilder(1)
+    trace[0].compute(2.0)
+    path = explained(trace, machine(1, changes=((1.0, later),))).path
+    assert parts(path) == pytest.approx({Part.COMPUTATION: 4.0})
+
+
+def test_background_load_is_sharing() -> None:
+    """Beside one competing process a burst gets half a processor."""
+    trace = TraceBuilder(1)
+    trace[0].compute(1.0)
+    path = explained(trace, machine(1, background_load=1.0)).path
+    assert parts(path) == pytest.approx({Part.COMPUTATION: 1.0, Part.SHARING: 1.0})
+
+
+def test_a_broadcast_waits_for_its_root() -> None:
+    """A broadcast over four ranks from a root that is 5 s late: two messages deep, root first."""
+    trace = TraceBuilder(4)
+    trace[0].compute(5.0)
+    for rank in range(4):
+        trace[rank].collective(Op.BCAST, 1000)
+    path = explained(trace, machine(4)).path
+    found = parts(path)
+    assert found[Part.COMPUTATION] == pytest.approx(5.0)
+    assert found[Part.TRANSMISSION] == pytest.approx(2 * transmission(1))
+    assert found[Part.SEND] == pytest.approx(2 * sending(1))
+    assert ranks_on(path)[0] == 0
+
+
+def test_a_nonblocking_collective_goes_on_in_its_background() -> None:
+    """Waiting for an Iallreduce leads through its messages back to the rank that called it last."""
+    trace = TraceBuilder(2)
+    trace[1].compute(5.0)
+    requests = [trace[rank].icollective(Op.ALLREDUCE, 8) for rank in range(2)]
+    for rank in range(2):
+        trace[rank].wait(requests[rank])
+    path = explained(trace, machine()).path
+    assert parts(path)[Part.COMPUTATION] == pytest.approx(5.0)
+    assert path.stretches[0]["rank"] == 1
+
+
+def test_reduction_and_packing_have_their_own_parts() -> None:
+    """Combining 1 KB takes 1 s, packing 1 KB 2 s."""
+    trace = TraceBuilder(2)
+    for rank in range(2):
+        trace[rank].add(Op.PACK, nbytes=1000)
+        trace[rank].collective(Op.REDUCE, 1000)
+    on = machine(reduction_delay=0.001, packing_delay=0.002)
+    found = parts(explained(trace, on).path)
+    assert (found[Part.REDUCTION], found[Part.PACKING]) == pytest.approx((1.0, 2.0))
+
+
+def test_spawn() -> None:
+    """A child waits for its parents' 5 s, the spawn delay of 1 s and its own start of 2 s."""
+    trace = TraceBuilder(2)
+    world, _ = trace.spawned((1,))
+    trace[0].compute(5.0)
+    parents = trace.communicator((0,))
+    trace[0].add(Op.SPAWN, comm=parents, peer=0, nbytes=1, extras=(world,))
+    trace[1].compute(1.0)
+    path = explained(trace, machine(spawn_delay=1.0, initialisation_delay=2.0)).path
+    assert parts(path) == pytest.approx({Part.COMPUTATION: 6.0, Part.SPAWN: 3.0})
+
+
+def test_nothing_takes_no_path() -> None:
+    """A program that takes no time has an empty path."""
+    assert len(explained(TraceBuilder(2), machine()).path.stretches) == 0
+
+
+@pytest.mark.parametrize("kind", ["none", "factor", "ports", "flows"])
+@settings(max_examples=50, deadline=None, suppress_health_check=list(HealthCheck))
+@given(seed=st.integers(0, 2**48), ties=st.booleans(), plain=st.booleans())
+def test_the_path_covers_the_makespan(kind: str, seed: int, ties: bool, plain: bool) -> None:
+    """Any program on any machine: stretches without gaps from 0 to the makespan, which is that of any replay."""
+    random = Random(seed)
+    trace = random_trace(random, ties=ties)
+    on = random_machine(random, kind, ties=ties, plain=plain)
+    instances = random.choice((1, 1, 2))
+    placement = random_placement(random, on, trace.ranks * instances)
+    try:
+        makespan = _makespan(trace, on, placement, instances)
+    except DeadlockError:
+        return
+    done = explained_replay(compile_program(trace), on, Placement(tuple(placement)), instances)
+    begin, end = done.path.stretches["begin"], done.path.stretches["end"]
+    assert done.replay.finish.max() == makespan
+    assert (end >= begin).all()
+    assert np.concatenate(([0.0], end)) == pytest.approx(np.concatenate((begin, [makespan])), rel=1e-12, abs=1e-15)
+
+
+def _makespan(trace: Trace, on: Machine, placement: list[int], instances: int) -> float:
+    return simulate(trace, on, placement, "reference", instances=instances).makespan
