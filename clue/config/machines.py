@@ -9,6 +9,7 @@ from __future__ import annotations
 import importlib
 import math
 from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import replace
 from pathlib import Path as FilePath
 
 from clue.config.contention import build_contention, build_curve, check_contention, check_kept, loggops_link
@@ -19,6 +20,7 @@ from clue.config.schema import (
     BetweenForm,
     ChangeForm,
     LinkForm,
+    LinkNoiseForm,
     MachineForm,
     NetworkForm,
     NodeTypeForm,
@@ -26,7 +28,16 @@ from clue.config.schema import (
     WithinForm,
 )
 from clue.config.sources import Source, read_source
-from clue.machine import AlgorithmChoice, Link, Machine, Network, NodeType, Waiting
+from clue.machine import (
+    AlgorithmChoice,
+    Link,
+    LinkNoise,
+    Machine,
+    Network,
+    NodeNoise,
+    NodeType,
+    Waiting,
+)
 from clue.units import Money
 
 #: What stands for any other region, or any other key, in a table of the file.
@@ -139,6 +150,7 @@ def _node_type(name: str, form: NodeTypeForm) -> NodeType:
         reduction_delay=form.reduction_delay,
         waiting=Waiting(form.wait),
         source=form.source,
+        noise=NodeNoise(form.noise.computation, form.noise.factor),
     )
 
 
@@ -151,7 +163,7 @@ def _shares(share: float | dict[str, float]) -> Mapping[str, float]:
 
 
 def _network(form: NetworkForm) -> Network:
-    own = _link(form.within_node) if form.within_node is not None else None
+    own = _link(form.within_node, form.noise) if form.within_node is not None else None
     between = _between_nodes(form) or own
     within = own or between
     assert between is not None and within is not None
@@ -173,14 +185,22 @@ def _network(form: NetworkForm) -> Network:
 
 def _between_nodes(form: NetworkForm) -> Link | None:
     if form.loggops is not None:
-        return loggops_link(form.loggops)
-    return _link(form.between_nodes) if form.between_nodes is not None else None
+        return replace(loggops_link(form.loggops), noise=_link_noise(form.noise))
+    return _link(form.between_nodes, form.noise) if form.between_nodes is not None else None
 
 
-def _link(form: LinkForm) -> Link:
+def _link(form: LinkForm, noise: LinkNoiseForm) -> Link:
     return Link(
-        build_curve(form.send_delay), build_curve(form.transmission_delay), form.receive_delay, form.eager_limit
+        build_curve(form.send_delay),
+        build_curve(form.transmission_delay),
+        form.receive_delay,
+        form.eager_limit,
+        _link_noise(form.noise or noise),
     )
+
+
+def _link_noise(form: LinkNoiseForm) -> LinkNoise:
+    return LinkNoise(form.send, form.transmission)
 
 
 def _varied(link: Link, form: PartialLinkForm) -> Link:
@@ -191,6 +211,7 @@ def _varied(link: Link, form: PartialLinkForm) -> Link:
         ),
         receive_delay=form.receive_delay if form.receive_delay is not None else link.receive_delay,
         eager_limit=form.eager_limit if "eager_limit" in form.model_fields_set else link.eager_limit,
+        noise=_link_noise(form.noise) if form.noise is not None else link.noise,
     )
 
 

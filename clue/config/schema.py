@@ -50,6 +50,17 @@ CurveForm = Annotated[
 ]
 
 
+#: More than this is no measurement.
+Deviation = Annotated[float, Field(ge=0, le=10)]
+
+
+class LinkNoiseForm(Form):
+    """How far delays may be from what is stated: relative standard deviations, 0.05 for 5 %."""
+
+    send: Deviation = Field(0.0, description="Of send and receive delays, all messages of the link together.")
+    transmission: Deviation = Field(0.0, description="Of the transmission delay, all messages of the link together.")
+
+
 class LinkForm(Form):
     """How messages travel between two ranks."""
 
@@ -59,6 +70,7 @@ class LinkForm(Form):
     eager_limit: Size | None = Field(
         None, description="Largest message that is sent without waiting for its receive; left out: all are."
     )
+    noise: LinkNoiseForm | None = Field(None, description="How sure the delays are; left out: that of the network.")
 
 
 class PartialLinkForm(Form):
@@ -68,6 +80,7 @@ class PartialLinkForm(Form):
     transmission_delay: CurveForm | None = Field(None, description="Further time until the message arrives.")
     receive_delay: Time | None = Field(None, description="Time used in a receive or probe.")
     eager_limit: Size | None = Field(None, description="Largest message sent without waiting for its receive.")
+    noise: LinkNoiseForm | None = Field(None, description="How sure the delays are.")
 
 
 class BetweenForm(PartialLinkForm):
@@ -109,6 +122,13 @@ Share = Annotated[float, Field(gt=0, le=1)]
 PositiveInt = Annotated[int, Field(ge=1)]
 
 
+class NodeNoiseForm(Form):
+    """How far computation times may be from what is stated: relative standard deviations, 0.03 for 3 %."""
+
+    computation: Deviation = Field(0.0, description="Of each burst, independently of all others.")
+    factor: Deviation = Field(0.0, description="Of the performance factor: of all bursts on such nodes together.")
+
+
 class NodeTypeForm(Form):
     """One kind of node."""
 
@@ -147,6 +167,10 @@ class NodeTypeForm(Form):
         description="What a rank does with its processor while it waits in MPI: gives it up, or keeps it.",
     )
     source: str = Field("", description="Where the figures come from.")
+    noise: NodeNoiseForm = Field(
+        default_factory=lambda: NodeNoiseForm.model_validate({}),
+        description="How sure computation times are; left out: no noise is drawn.",
+    )
 
 
 # --- network ---
@@ -392,6 +416,10 @@ class NetworkForm(Form):
     collectives: CollectivesForm = Field(
         default_factory=lambda: CollectivesForm.model_validate({}),
         description="Algorithms of the collectives.",
+    )
+    noise: LinkNoiseForm = Field(
+        default_factory=lambda: LinkNoiseForm.model_validate({}),
+        description="How sure the delays of links are that do not say so themselves.",
     )
 
 

@@ -1,6 +1,7 @@
 """The simulation: a trace, a machine and a placement go in, a result comes out."""
 
 from clue.kernel.bounds import computation_bound
+from clue.kernel.bursts import with_bursts
 from clue.kernel.engines import ENGINES
 from clue.kernel.program import Program, compile_program
 from clue.kernel.simulate import simulate
@@ -14,4 +15,5 @@ __all__ = [
     "computation_bound",
     "contention_free",
     "simulate",
+    "with_bursts",
 ]

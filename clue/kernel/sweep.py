@@ -9,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from clue.kernel.bounds import computation_bound
+from clue.kernel.bursts import with_bursts
 from clue.kernel.engines import is_worth_it
 from clue.kernel.processors import disturbed_nodes
 from clue.kernel.program import Program
@@ -19,7 +20,7 @@ from clue.machine import FactorTable, Machine, Placement
 _ROUNDING = 1e-9
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Candidate:
     """A machine with a program's ranks placed on it.
 
@@ -27,11 +28,19 @@ class Candidate:
         machine: Where.
         placement: Node of each rank of all instances, instance by instance.
         instances: Copies of the program side by side.
+        bursts: CPU ns before each op, shape (ops,), 0 exactly where the program's are; ``None``: the program's.
     """
 
     machine: Machine
     placement: Placement
     instances: int = 1
+    bursts: npt.NDArray[np.int64] | None = None
+
+    @property
+    def coupled_by_messages_alone(self) -> bool:
+        """Whether there is no contention, no shared processor and no change over time."""
+        machine = self.machine
+        return not machine.changes and not machine.network.contention and not disturbed_nodes(machine, self.placement)
 
 
 def _tell_nobody(done: int) -> None:
@@ -67,10 +76,12 @@ def contention_free(
     seconds = np.full(len(candidates), np.nan)
     if is_worth_it(engine, program.ops * sum(candidates[i].instances for i in swept)):
         seconds[swept] = _sweep(program, [candidates[i] for i in swept], tell, workers)
-    exact = np.array([_nothing_else_couples(each) for each in candidates], bool) & ~np.isnan(seconds)
+    exact = np.array([each.coupled_by_messages_alone for each in candidates], bool) & ~np.isnan(seconds)
     seconds[~exact] *= 1 - _ROUNDING
     for i in np.flatnonzero(np.isnan(seconds)).tolist():
-        seconds[i] = computation_bound(program, candidates[i].machine, candidates[i].placement)
+        each = candidates[i]
+        computing = program if each.bursts is None else with_bursts(program, each.bursts)
+        seconds[i] = computation_bound(computing, each.machine, each.placement)
     return seconds, exact
 
 
@@ -91,8 +102,3 @@ def _is_bounded_by_messages(machine: Machine) -> bool:
     contention = machine.network.contention
     speeds_up = isinstance(contention, FactorTable) and any(factor < 1 for _, factor in contention.factors)
     return not machine.changes and not speeds_up
-
-
-def _nothing_else_couples(each: Candidate) -> bool:
-    machine = each.machine
-    return not machine.changes and not machine.network.contention and not disturbed_nodes(machine, each.placement)

@@ -23,6 +23,37 @@ class Waiting(Enum):
 
 
 @dataclass(frozen=True, slots=True)
+class NodeNoise:
+    """How far computation times on a node may be from what is stated.
+
+    Both are relative standard deviations (0.03 is 3 %) of log-normal multipliers whose median is 1.
+
+    Attributes:
+        computation: Of each burst, independently of all others.
+        factor: Of the performance factor itself: one multiplier for all bursts on nodes of the type.
+    """
+
+    computation: float = 0.0
+    factor: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class LinkNoise:
+    """How far the delays of a link may be from what is stated.
+
+    Both are relative standard deviations (0.05 is 5 %) of log-normal multipliers whose median is 1, one for all
+    messages of the link.
+
+    Attributes:
+        send: Of the send and receive delays.
+        transmission: Of the transmission delay.
+    """
+
+    send: float = 0.0
+    transmission: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
 class NodeType:
     """A kind of node.
 
@@ -45,6 +76,7 @@ class NodeType:
         reduction_delay: Time per byte combined in a reduction.
         waiting: What a waiting rank does with its processor.
         source: Where the figures come from.
+        noise: How sure they are.
     """
 
     name: str
@@ -62,6 +94,7 @@ class NodeType:
     reduction_delay: float = 0.0
     waiting: Waiting = Waiting.YIELD
     source: str = ""
+    noise: NodeNoise = NodeNoise()
 
     def factor(self, region: str) -> float:
         """Return the multiplier of recorded computation time in a region (1 for the paper's 0)."""
@@ -85,12 +118,14 @@ class Link:
         transmission_delay: t(m): further time until the message arrives.
         receive_delay: Time used in a receive or probe call, whether it finds something or not.
         eager_limit: Largest message sent without waiting for its receive; ``None``: all are.
+        noise: How sure the delays are.
     """
 
     send_delay: Curve
     transmission_delay: Curve
     receive_delay: float = 0.0
     eager_limit: float | None = None
+    noise: LinkNoise = LinkNoise()
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,18 +4,27 @@ from __future__ import annotations
 
 from random import Random
 
+import numpy as np
+import numpy.typing as npt
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from clue.errors import DeadlockError
-from clue.kernel import Candidate, compile_program, computation_bound, contention_free, simulate
+from clue.kernel import (
+    Candidate,
+    Program,
+    compile_program,
+    computation_bound,
+    contention_free,
+    simulate,
+    with_bursts,
+)
 from clue.kernel.fast.library import NoLibraryError, load
 from clue.machine import Curve, FactorTable, Link, Machine, Network, NodeType, Placement
 from clue.trace import Flag, Trace, TraceBuilder
 from tests.kernel.cases import LINK, LOCAL_LINK, machine
-from tests.kernel.random_cases import random_machine, random_placement, random_trace
-from tests.kernel.test_engines import CASES
+from tests.kernel.random_cases import CASES, random_machine, random_placement, random_trace
 
 try:
     load()
@@ -30,6 +39,17 @@ def exchange(nbytes: int, flags: Flag | int = 0) -> Trace:
     trace[0].send(1, nbytes, flags=flags)
     trace[1].recv(0)
     return trace.build()
+
+
+def other_bursts(random: Random, program: Program) -> npt.NDArray[np.int64] | None:
+    """Return other burst times where a program has bursts, or the program's own as they are or left out."""
+    bursts = np.array(program.columns.cpu)
+    if random.random() < 0.4:
+        return None
+    if random.random() < 0.2:
+        return bursts
+    factors = [random.lognormvariate(0, 1) for _ in range(len(bursts))]
+    return np.where(bursts > 0, np.maximum(np.rint(bursts * np.array(factors)), 1), 0).astype(np.int64)
 
 
 def with_eager_limit(limit: float) -> Machine:
@@ -50,11 +70,12 @@ def test_a_sweep_says_what_replays_say(seed: int, ties: bool, spoilt: int, many:
         on = random_machine(random, kind, ties=ties, plain=random.random() < 0.8)
         instances = random.choice((1, 1, 2))
         nodes = random_placement(random, on, program.ranks * instances)
-        candidates.append(Candidate(on, Placement(tuple(nodes)), instances))
+        candidates.append(Candidate(on, Placement(tuple(nodes)), instances, other_bursts(random, program)))
     seconds, exact = contention_free(program, candidates, engine="fast", workers=random.choice((1, 2)))
     for each, bound, is_exact in zip(candidates, seconds.tolist(), exact.tolist(), strict=True):
+        does = program if each.bursts is None else with_bursts(program, each.bursts)
         try:
-            makespan = simulate(program, each.machine, each.placement, "fast", instances=each.instances).makespan
+            makespan = simulate(does, each.machine, each.placement, "fast", instances=each.instances).makespan
         except DeadlockError:
             assert not is_exact
             continue
@@ -66,6 +87,17 @@ def test_by_hand() -> None:
     candidates = [Candidate(machine(2, performance_factor=factor), Placement((0, 1))) for factor in (1.0, 2.0, 3.0)]
     seconds, exact = contention_free(compile_program(exchange(2000)), candidates, engine="fast")
     assert seconds.tolist() == pytest.approx([1.117, 2.117, 3.117], rel=1e-12)
+    assert exact.all()
+
+
+def test_bursts_may_differ_by_lane() -> None:
+    """1, 2 or 3 s of computation on machines of factor 2, in the same tape as the program's own 1 s."""
+    program = compile_program(exchange(2000))
+    slow = machine(2, performance_factor=2.0)
+    bursts = [None, *(np.array([seconds * 10**9, 0], np.int64) for seconds in (1, 2, 3))]
+    candidates = [Candidate(slow, Placement((0, 1)), 1, each) for each in bursts]
+    seconds, exact = contention_free(program, candidates, engine="fast")
+    assert seconds.tolist() == pytest.approx([2.117, 2.117, 4.117, 6.117], rel=1e-12)
     assert exact.all()
 
 

@@ -75,19 +75,24 @@ int64_t clue_lanes() { return LANES; }
 
 void clue_forget(Tape* tape) { delete tape; }
 
-// Run a tape for any number of machines.
-int64_t clue_sweep(const Tape* tape, const Program* program, const Machine* const* machines, int64_t count, double* makespan,
-                   uint8_t* agrees, const volatile int64_t* stop) {
+// Run a tape for any number of machines, each with bursts of its own (seconds by op) where `bursts` is not null.
+int64_t clue_sweep(const Tape* tape, const Program* program, const Machine* const* machines, const double* const* bursts,
+                   int64_t count, double* makespan, uint8_t* agrees, const volatile int64_t* stop) {
     try {
         Block block(*tape, *program);
         for (int64_t first = 0; first < count; first += LANES) {
             if (*stop) return STOPPED;
             // The last machine stands in the lanes that are left.
             const Machine* lanes[LANES];
+            const double* own[LANES];
             double ends[LANES];
             uint8_t same[LANES];
-            for (int64_t lane = 0; lane < LANES; ++lane) lanes[lane] = machines[std::min(first + lane, count - 1)];
-            block.run(lanes, ends, same);
+            for (int64_t lane = 0; lane < LANES; ++lane) {
+                const int64_t at = std::min(first + lane, count - 1);
+                lanes[lane] = machines[at];
+                own[lane] = bursts ? bursts[at] : nullptr;
+            }
+            block.run(lanes, bursts ? own : nullptr, ends, same);
             const int64_t used = std::min<int64_t>(LANES, count - first);
             std::copy_n(ends, used, makespan + first);
             std::copy_n(same, used, agrees + first);

@@ -627,7 +627,7 @@ private:
                         }
                         const int32_t region = shape(a.row).region;
                         const double seconds = cpu * m_.factor[a.type * p_.regions + region];
-                        tape_.scale(cpu, COMPUTATION, a.number, region);
+                        tape_.burst(cpu, a.row, a.number, region);
                         a.clock += seconds;
                         a.compute += seconds;
                         out_.by_region[a.number * p_.regions + region] += seconds;

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from clue.kernel.sweep import Candidate
 
 _NOTHING_WANTED = np.zeros(0, np.int64)
+_Doubles = npt.NDArray[np.float64]
 #: Machines whose tables are made and kept at once; after each such part progress is told, and Ctrl-C heard.
 _PART = 256
 
@@ -68,27 +69,31 @@ class Tape:
         load().clue_forget(self._handle)
 
     def run(
-        self, machines: Sequence[MachineLayout], workers: int
-    ) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.bool_]]:
+        self, machines: Sequence[MachineLayout], workers: int, bursts: Sequence[_Doubles] | None = None
+    ) -> tuple[_Doubles, npt.NDArray[np.bool_]]:
         """Return the makespan on each machine, and whether it is that of a replay: whether the machine does the same.
 
         Args:
             machines: Where.
             workers: Number of threads.
+            bursts: For each machine the seconds of every op's burst, shape (ops,), 0 where the program has none; left
+                out: the program's on all of them.
 
         Raises:
             MemoryError: If there is too little memory.
         """
         makespans, agrees = np.empty(len(machines)), np.empty(len(machines), np.uint8)
         addresses = np.array([ctypes.addressof(each) for each in machines], np.uintp)
+        own = None if bursts is None else np.array([each.ctypes.data for each in bursts], np.uintp)
         stop = np.zeros(1, np.int64)
 
         def sweep(first: int, after: int) -> int:
             arrays = [array[first:after] for array in (addresses, makespans, agrees)]
             where, *pointers = [ctypes.c_void_p(each.ctypes.data) for each in (*arrays, stop)]
+            lasting = None if own is None else ctypes.c_void_p(own[first:after].ctypes.data)
             count = ctypes.c_int64(after - first)
             program = ctypes.byref(self._plan.layout)
-            status: int = load().clue_sweep(self._handle, program, where, count, *pointers)
+            status: int = load().clue_sweep(self._handle, program, where, lasting, count, *pointers)
             return status
 
         bounds = self._shared_out(len(machines), workers)
@@ -114,7 +119,7 @@ class Tape:
 
 def makespans(
     program: Program, candidates: Sequence[Candidate], tell: Callable[[int], None], workers: int = 1
-) -> npt.NDArray[np.float64]:
+) -> _Doubles:
     """Return the makespan on each candidate if nothing but messages coupled the ranks, shape (candidates,), seconds.
 
     Args:
@@ -134,7 +139,7 @@ def makespans(
     plan = plan_of(program)
     found = np.full(len(candidates), np.nan)
     done = 0
-    for (choices, _), group in _alike(plan, candidates).items():
+    for (choices, *_), group in _alike(plan, candidates).items():
         for first in range(0, len(group), _PART):
             part = group[first : first + _PART]
             found[part] = _sweep(plan, choices, [candidates[i] for i in part], workers)
@@ -143,32 +148,43 @@ def makespans(
     return found
 
 
-def _alike(plan: Plan, candidates: Sequence[Candidate]) -> dict[tuple[tuple[int, ...], int], list[int]]:
-    """Group candidates by how they carry out collectives and how many instances they run."""
-    groups: dict[tuple[tuple[int, ...], int], list[int]] = {}
+def _alike(plan: Plan, candidates: Sequence[Candidate]) -> dict[tuple[tuple[int, ...], int, bool], list[int]]:
+    """Group candidates by how they carry out collectives, how many instances they run, and whose bursts."""
+    groups: dict[tuple[tuple[int, ...], int, bool], list[int]] = {}
     known: dict[int, tuple[int, ...]] = {}
     for i, each in enumerate(candidates):
         network = each.machine.network
         if id(network) not in known:
             known[id(network)] = plan.choices(network)
-        groups.setdefault((known[id(network)], each.instances), []).append(i)
+        groups.setdefault((known[id(network)], each.instances, each.bursts is None), []).append(i)
     return groups
 
 
-def _sweep(
-    plan: Plan, choices: tuple[int, ...], candidates: Sequence[Candidate], workers: int
-) -> npt.NDArray[np.float64]:
+def _sweep(plan: Plan, choices: tuple[int, ...], candidates: Sequence[Candidate], workers: int) -> _Doubles:
     """Return the makespans of candidates that differ at most in which messages are eager."""
     tables = [uncoupled_tables_of(plan, choices, each.machine, each.placement, each.instances) for each in candidates]
+    bursts = _in_seconds(candidates)
     found = np.full(len(tables), np.nan)
     left = np.arange(len(tables))
     while len(left):
         try:
             with Tape(plan, tables[left[0]]) as tape:
-                seconds, agrees = tape.run([tables[i] for i in left], workers)
+                own = None if bursts is None else [bursts[i] for i in left]
+                seconds, agrees = tape.run([tables[i] for i in left], workers, own)
         except DeadlockedError:
             left = left[1:]
             continue
         found[left[agrees]] = seconds[agrees]
         left = left[~agrees]
     return found
+
+
+def _in_seconds(candidates: Sequence[Candidate]) -> list[_Doubles] | None:
+    """Return the bursts of candidates that all have some of their own, or none; those in common once."""
+    known: dict[int, _Doubles] = {}
+    for each in candidates:
+        if each.bursts is None:
+            return None
+        if id(each.bursts) not in known:
+            known[id(each.bursts)] = each.bursts / 1e9
+    return [known[id(each.bursts)] for each in candidates]

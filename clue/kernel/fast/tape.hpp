@@ -5,6 +5,8 @@
 //   Recorder   writes the tape while the engine replays one machine
 //   Block      runs it for as many machines as there are lanes
 //
+// A lane may have bursts of its own, too: what a program does next does not depend on them either.
+//
 // The numbers of a lane are added in the order in which a replay of its machine would add them: they agree to the last bit.
 #pragma once
 
@@ -47,6 +49,7 @@ enum Code : int32_t {
     SELECT,    // c is r[a] from now on
     PAY,       // c += cost
     SCALE,     // c += scale * cost
+    COMPUTE,   // the same, of a burst, which may take other times in other lanes: see Tape::bursts
     SEND,      // r[a] = (c + send) + transmission; c += send
     KEEP,      // r[a] = c
     AWAIT,     // c = max(c, r[a])
@@ -57,7 +60,7 @@ enum Code : int32_t {
 
 struct Step {
     int32_t code;
-    int32_t a;  // a register; of SCALE the cost
+    int32_t a;  // a register; of SCALE and COMPUTE the cost
     union {
         double scale;
         struct {
@@ -73,6 +76,7 @@ struct Cost {
 struct Tape {
     std::vector<Step> steps;
     std::vector<Cost> costs;
+    std::vector<int32_t> bursts;  // row of the op of each COMPUTE, in order
     int64_t ranks = 0;  // of all instances; their clocks are the first registers
     int64_t registers = 0;
 };
@@ -84,6 +88,7 @@ struct Silent {
     void select(int32_t) {}
     void pay(CostKind, int32_t, int32_t = 0, int32_t = 0) {}
     void scale(double, CostKind, int32_t, int32_t = 0) {}
+    void burst(double, int64_t, int32_t, int32_t) {}
     void forget(int64_t, int64_t) {}
     void send(int64_t, CostKind, int32_t, int32_t, int32_t) {}
     void ready(int64_t, CostKind, int32_t, int32_t, int32_t) {}
@@ -134,6 +139,12 @@ public:
         Step step{SCALE, cost(kind, x, y, 0), {}};
         step.scale = by;
         tape_.steps.push_back(step);
+    }
+
+    void burst(double seconds, int64_t row, int32_t rank, int32_t region) {
+        scale(seconds, COMPUTATION, rank, region);
+        tape_.steps.back().code = COMPUTE;
+        tape_.bursts.push_back(static_cast<int32_t>(row));
     }
 
     // Messages from here on are new ones.
@@ -286,6 +297,7 @@ struct Times {
 inline Times operator+(const Times& a, const Times& b) { return {a.v0 + b.v0, a.v1 + b.v1, a.v2 + b.v2, a.v3 + b.v3}; }
 inline Times operator-(const Times& a, const Times& b) { return {a.v0 - b.v0, a.v1 - b.v1, a.v2 - b.v2, a.v3 - b.v3}; }
 inline Times operator*(double s, const Times& a) { return {s * a.v0, s * a.v1, s * a.v2, s * a.v3}; }
+inline Times operator*(const Times& a, const Times& b) { return {a.v0 * b.v0, a.v1 * b.v1, a.v2 * b.v2, a.v3 * b.v3}; }
 // `yes` where a > b, else `no`.
 inline Times where_greater(const Times& a, const Times& b, const Times& yes, const Times& no) {
     return {a.v0 > b.v0 ? yes.v0 : no.v0, a.v1 > b.v1 ? yes.v1 : no.v1, a.v2 > b.v2 ? yes.v2 : no.v2, a.v3 > b.v3 ? yes.v3 : no.v3};
@@ -313,13 +325,15 @@ public:
     Block(const Tape& tape, const Program& program)
         : tape_(tape), regions_(program.regions), registers_(static_cast<size_t>(tape.registers) * LANES), row_of_(tape.costs.size()) {}
 
-    // The last rank's end on each machine; `agrees`: whether the tape is what a replay of that machine would do.
-    void run(const Machine* const* machines, double* makespan, uint8_t* agrees) {
+    // The last rank's end on each machine; `agrees`: whether the tape is what a replay of that machine would do. `bursts`: of
+    // each lane the seconds of every op's burst; or null where all have the program's.
+    void run(const Machine* const* machines, const double* const* bursts, double* makespan, uint8_t* agrees) {
         machines_ = machines;
         std::fill_n(agrees_.begin(), LANES, 1);
         place();
         tabulate();
-        perform();
+        if (bursts) perform<true>(bursts);
+        else perform<false>(nullptr);
         std::fill_n(makespan, LANES, 0.0);
         for (int64_t rank = 0; rank < tape_.ranks; ++rank)
             for (int lane = 0; lane < LANES; ++lane) makespan[lane] = std::max(makespan[lane], registers_.at(rank)[lane]);
@@ -412,11 +426,14 @@ private:
         }
     }
 
-    void perform() {
+    template <bool OWN_BURSTS>
+    void perform(const double* const* bursts) {
         for (int64_t rank = 0; rank < tape_.ranks; ++rank) std::fill_n(registers_.at(rank), LANES, 0.0);
         Times c{};
         int32_t selected = -1;
         const int32_t* row_of = row_of_.data();
+        const int32_t* row = tape_.bursts.data();
+        alignas(64) double seconds[LANES];
         for (const Step& step : tape_.steps) {
             switch (step.code) {
                 case SELECT:
@@ -426,10 +443,19 @@ private:
                     break;
                 case PAY: c = c + Times::load(table_->at(row_of[step.cost])); break;
                 case SCALE: c = c + step.scale * Times::load(table_->at(row_of[step.a])); break;
+                case COMPUTE:
+                    if (!OWN_BURSTS) {
+                        c = c + step.scale * Times::load(table_->at(row_of[step.a]));
+                        break;
+                    }
+                    for (int lane = 0; lane < LANES; ++lane) seconds[lane] = bursts[lane][*row];
+                    ++row;
+                    c = c + Times::load(seconds) * Times::load(table_->at(row_of[step.a]));
+                    break;
                 case SEND: {
-                    const double* row = table_->at(row_of[step.cost]);
-                    c = c + Times::load(row);
-                    (c + Times::load(row + LANES)).store(registers_.at(step.a));
+                    const double* costs = table_->at(row_of[step.cost]);
+                    c = c + Times::load(costs);
+                    (c + Times::load(costs + LANES)).store(registers_.at(step.a));
                     break;
                 }
                 case KEEP: c.store(registers_.at(step.a)); break;

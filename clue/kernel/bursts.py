@@ -1,0 +1,29 @@
+"""Other burst times for the same program: what it does stays, how long it computes between two calls differs."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import numpy.typing as npt
+
+from clue.kernel.program import Program
+
+
+def with_bursts(program: Program, bursts: npt.NDArray[np.int64]) -> Program:
+    """Return a program with other burst times.
+
+    The speeds of the recording host stay as they are: they relate processors, and a burst that took longer once does
+    not make the host a slower one.
+
+    Args:
+        program: What it does.
+        bursts: CPU nanoseconds before each op, shape (ops,); 0 exactly where the program's are.
+    """
+    columns = replace(program.columns, cpu=bursts)
+    regions = len(program.regions)
+    cpu = [
+        tuple((np.bincount(columns.region[rows], weights=bursts[rows], minlength=regions) / 1e9).tolist())
+        for rows in (slice(*span) for span in zip(program.offsets, program.offsets[1:], strict=False))
+    ]
+    return replace(program, columns=columns, cpu_by_region=tuple(cpu))
