@@ -94,6 +94,7 @@ struct Actor {
     int32_t id = 0, rank = 0, number = 0, node = 0, type = 0, job = 0;
     uint32_t place = 0, launched = 0, backgrounds = 0;
     int32_t instance = -1, base = 0, comm = 0, slot = 0, waiter = 0;
+    int32_t within = 0;  // of the entry of a wait under way
     int32_t unsent = 0;  // rendezvous that it has begun and not waited for
     Stage stage = START;
     bool background = false;
@@ -187,8 +188,11 @@ private:
                 if (p_.rows[row].slot >= 0 && p_.rows[row].slot < p_.slots) __builtin_prefetch(&slots_[own(next, row)], 1);
         }
         if (n > 1 && ready_[n - 2] < numbers_) {
-            const char* row = reinterpret_cast<const char*>(p_.rows + ranks_[ready_[n - 2]].row);
-            for (int line = 0; line < AHEAD / 4; ++line) __builtin_prefetch(row + 64 * line);
+            const int64_t row = ranks_[ready_[n - 2]].row;
+            for (int64_t ahead = 0; ahead < AHEAD; ahead += 8) {
+                __builtin_prefetch(p_.rows + row + ahead);
+                __builtin_prefetch(p_.cpu + row + ahead);
+            }
         }
         if (n > 2 && ready_[n - 3] < numbers_) {
             const char* actor = reinterpret_cast<const char*>(&ranks_[ready_[n - 3]]);
@@ -255,6 +259,7 @@ private:
     static constexpr int64_t MANY = 512, AHEAD = 12;
 
     int32_t own(const A& a, int64_t row) const { return static_cast<int32_t>(a.job * p_.slots + p_.rows[row].slot); }
+    double burst(int64_t row) const { return p_.cpu[row] ? static_cast<double>(p_.cpu[row]) / 1e9 : 0.0; }
     const Shape& shape(int64_t row) const { return p_.shapes[p_.rows[row].shape]; }
 
     // -- messages -----------------------------------------------------------------------------------------------------
@@ -619,7 +624,7 @@ private:
                         a.stage = END;
                         break;
                     }
-                    const double cpu = p_.rows[a.row].cpu;
+                    const double cpu = burst(a.row);
                     if (cpu != 0.0) {
                         if (on_shared(a)) {
                             a.stage = BURST_TURN;
@@ -642,7 +647,7 @@ private:
                     if (!turn(a)) return;
                     a.begin = a.clock;
                     a.stage = BURSTING;
-                    begin_burst(a, p_.rows[a.row].cpu, shape(a.row).region);
+                    begin_burst(a, burst(a.row), shape(a.row).region);
                     return;
                 case BURSTING: {
                     a.clock = now_;
@@ -730,7 +735,7 @@ private:
             case OP_RECV:
             case OP_IRECV: receive(a, i, s); return true;
             case OP_WAIT:
-                a.index = 0;
+                a.index = a.within = 0;
                 a.stage = WAITING;
                 return true;
             case OP_POLL:
@@ -882,40 +887,56 @@ private:
     // -- requests -----------------------------------------------------------------------------------------------------
 
     // How many requests a rank stuck in a wait for several still waits for.
-    int64_t open_requests(const A& a) const { return p_.count[a.row] ? shape(a.row).size - a.index : 0; }
+    int64_t open_requests(const A& a) const {
+        if (!p_.count[a.row]) return 0;
+        const Requests* waits = p_.waits + p_.rows[a.row].slot;
+        int64_t open = -a.within;
+        for (int64_t i = a.index; i < shape(a.row).size; ++i) open += waits[i].count;
+        return open;
+    }
 
     bool wait_for_requests(A& a) {
-        const int32_t* waits = p_.waits + p_.rows[a.row].slot;
-        for (const int64_t n = shape(a.row).size; a.index < n; ++a.index) {
-            const int32_t what = waits[a.index] >> 2;
-            switch (waits[a.index] & 3) {
-                case SEND_HELD: {
+        const Requests* waits = p_.waits + p_.rows[a.row].slot;
+        for (const int64_t n = shape(a.row).size; a.index < n; ++a.index, a.within = 0) {
+            const int32_t first = waits[a.index].first >> 2, count = waits[a.index].count;
+            switch (waits[a.index].first & 3) {
+                case SEND_HELD:
                     // Mostly all are eager; then there is no need to look at them.
-                    const int32_t s = static_cast<int32_t>(a.job * p_.slots + what);
-                    if (a.unsent == 0 || !(slot(s).state & RENDEZVOUS)) break;
-                    if (!until_sent(a, s)) return false;
-                    tape_.await_sent(s);
-                    wait_until(a, details(s).sent);
-                    a.unsent--;
+                    for (; a.unsent && a.within < count; ++a.within)
+                        if (!wait_for_send(a, own(a, first + a.within))) return false;
                     break;
-                }
-                case RECEIVE_HELD: {
-                    const int32_t s = static_cast<int32_t>(a.job * p_.slots + what);
-                    if (!until_arrived(a, s)) return false;
-                    tape_.await(s);
-                    wait_until(a, slot(s).time);
+                case RECEIVE_HELD:
+                    for (; a.within < count; ++a.within) {
+                        const int32_t s = own(a, first + a.within);
+                        if (!until_arrived(a, s)) return false;
+                        tape_.await(s);
+                        wait_until(a, slot(s).time);
+                    }
                     break;
-                }
-                default: {
-                    const int32_t id = forks_[a.job * p_.fork_offsets[p_.ranks] + what];
-                    A& background = actor(id);
-                    if (background.stage != DONE) return block(a, background.waiter);
-                    tape_.join(id);
-                    wait_until(a, background.clock);
-                    free_backgrounds_.push_back(id);
-                }
+                default:
+                    for (; a.within < count; ++a.within)
+                        if (!wait_for_fork(a, first + a.within)) return false;
             }
         }
+        return true;
+    }
+
+    bool wait_for_send(A& a, int32_t s) {
+        if (!(slot(s).state & RENDEZVOUS)) return true;
+        if (!until_sent(a, s)) return false;
+        tape_.await_sent(s);
+        wait_until(a, details(s).sent);
+        a.unsent--;
+        return true;
+    }
+
+    bool wait_for_fork(A& a, int32_t number) {
+        const int32_t id = forks_[a.job * p_.fork_offsets[p_.ranks] + number];
+        A& background = actor(id);
+        if (background.stage != DONE) return block(a, background.waiter);
+        tape_.join(id);
+        wait_until(a, background.clock);
+        free_backgrounds_.push_back(id);
         return true;
     }
 

@@ -6,20 +6,25 @@
 
 namespace clue {
 
-// An op as a replay reads it. Programs repeat themselves: what ops have in common is kept once, in their shape.
+// An op as a replay reads it, beside its burst. Programs repeat themselves: what ops have in common is kept once, in their shape.
 struct Row {
-    double cpu;     // seconds
     int32_t slot;   // message of a send, receive or probe, -1: none; instance of a collective; a wait's first entry in `waits`
     int32_t shape;
 };
 
 struct Shape {
-    int32_t size;   // index of a send's size; communicator of a collective; a wait's number of entries
+    int32_t size;   // index of a send's size; communicator of a collective; a wait's number of entries in `waits`
     int32_t peer;   // rank of the trace
     uint16_t region;
     uint16_t flags;
     uint8_t op;
     uint8_t requested;  // whether it has a request, which somebody may wait for
+};
+
+// What a wait waits for: requests that were begun one after the other.
+struct Requests {
+    int32_t first;  // row of a send, receive or matched probe, or number of a nonblocking collective, << 2 | what it is (Held)
+    int32_t count;
 };
 
 // A program: columns of its trace (see clue/trace/ops.py), and what clue_prepare adds. Nothing here depends on a machine.
@@ -54,7 +59,7 @@ struct Program {
     const int32_t* world;             // [ranks]
     const Row* rows;                  // [ops]; this and what follows is filled in by clue_prepare
     const Shape* shapes;
-    const int32_t* waits;             // what waits wait for: message or nonblocking collective << 2 | what it is (Held)
+    const Requests* waits;
     const int64_t* fork_offsets;      // [ranks + 1] first nonblocking collective of each rank
     const int64_t* sizes;             // [distinct_sizes] of messages, bytes
     int64_t distinct_sizes;

@@ -78,7 +78,7 @@ struct Channel {
     int32_t sent = 0, taken = 0, looked = 0;
 };
 
-// What a request is: it and its message or nonblocking collective are one number, as `waits` has them.
+// What a request is.
 enum Held : int32_t { SEND_HELD = 1, RECEIVE_HELD = 2, FORK_HELD = 3 };
 
 // What is made for a program; see the end of Program.
@@ -133,7 +133,6 @@ private:
 
     void read(const Program& p, int32_t me, int64_t i) {
         Row& row = rows_[i];
-        row.cpu = static_cast<double>(p.cpu[i]) / 1e9;
         row.slot = -1;
         const uint8_t op = p.op[i];
         if (op == OP_WAIT) return read_wait(p, me, i);
@@ -166,9 +165,9 @@ private:
         const size_t first = waits_.size();
         if (p.count[i]) {
             const int64_t* names = p.extras + p.extra_offsets[me] + p.extra[i];
-            for (int64_t n = 0; n < p.count[i]; ++n) end_request(names[n]);
+            for (int64_t n = 0; n < p.count[i]; ++n) end_request(names[n], first);
         } else {
-            end_request(p.request[i]);
+            end_request(p.request[i], first);
         }
         rows_[i].slot = static_cast<int32_t>(first);
         rows_[i].shape = shape({static_cast<int32_t>(waits_.size() - first), -1, p.region[i], p.flags[i], OP_WAIT, 0});
@@ -221,7 +220,7 @@ private:
         return number;
     }
 
-    // Requests of a rank are numbered from 0; 0: not held, else what `waits` will have, with rows in place of messages.
+    // Requests of a rank are numbered from 0; 0: not held, else what Requests::first has.
     void begin_request(int32_t name, int64_t what, Held held) {
         if (name == NO_REQUEST || name < 0) return;
         if (name >= static_cast<int32_t>(open_.size())) open_.resize(std::max<size_t>(static_cast<size_t>(name) + 1, 2 * open_.size()), 0);
@@ -230,10 +229,12 @@ private:
 
     int32_t* request(int64_t name) { return name >= 0 && name < static_cast<int64_t>(open_.size()) ? &open_[name] : nullptr; }
 
-    void end_request(int64_t name) {
+    // A wait, whose entries begin at the first, waits for a request too.
+    void end_request(int64_t name, size_t first) {
         int32_t* held = request(name);
         if (!held || !*held) return;
-        waits_.push_back(*held);
+        if (waits_.size() > first && waits_.back().first + 4 * waits_.back().count == *held) waits_.back().count++;
+        else waits_.push_back({*held, 1});
         *held = 0;
     }
 
@@ -258,10 +259,6 @@ private:
         for (int64_t i = 0; i < ops; ++i) {
             Row& row = rows_[i];
             const Shape& s = shapes_[row.shape];
-            if (s.op == OP_WAIT) {
-                for (int32_t* held = waits_.data() + row.slot; held < waits_.data() + row.slot + s.size; ++held)
-                    if ((*held & 3) != FORK_HELD) *held = rows_[*held >> 2].slot << 2 | (*held & 3);
-            }
             if (row.slot < 0) continue;
             if (s.op == OP_MRECV) row.slot = rows_[row.slot].slot;
             if (!is_send(s.op) && s.op != OP_PROBE) continue;
@@ -290,7 +287,7 @@ private:
 
     Pages<Row> rows_{0};
     std::vector<Shape> shapes_;
-    std::vector<int32_t> waits_;
+    std::vector<Requests> waits_;
     std::vector<int64_t> fork_offsets_;
     std::vector<int64_t> bytes_;
     // Used on the way.
