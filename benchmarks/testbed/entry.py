@@ -26,6 +26,7 @@ def enter(state: dict, host: dict) -> None:  # type: ignore[type-arg]
         os.sched_setaffinity(0, {host["cpu"]})
     if host["factor"] is not None:  # The launcher hands its own variables on to the ranks: it must not have these.
         os.environ["CLUE_TESTBED_FACTOR"] = repr(host["factor"])
+        os.environ["CLUE_TESTBED_PROMPT"] = "0" if host["cpu"] is not None else "1"  # Quotas are not for prompt ranks.
 
 
 def main(words: list) -> None:  # type: ignore[type-arg]

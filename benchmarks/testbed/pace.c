@@ -7,6 +7,7 @@
 
    CLUE_TESTBED_FACTOR  how many times slower (default 1)
    CLUE_TESTBED_PACE    0: do not sleep at MPI calls, leave it to quotas (default 1)
+   CLUE_TESTBED_PROMPT  1: a rank that is paced gets a core at once when it wakes, before all other work of the computer
    CLUE_TESTBED_QUIET   0: let waits poll (default 1)
    CLUE_TESTBED_FIGURES folder into which each rank writes what it measured, as JSON, when it ends: of what lies between
                         its first two barriers, or of everything if there are no two */
@@ -30,7 +31,7 @@
 enum { SPIN = 20, POLL_NS = 1000000, YIELD_US = 200, FILES = 4096 };
 
 static double factor = 1;
-static int quiet = 1, began;
+static int quiet = 1, prompt, began;
 static __thread int depth;             /* MPI calls under way: libraries call themselves */
 static __thread long empty;            /* polls in a row that found nothing */
 static __thread double wall0, cpu0, debt, waiting_since;
@@ -46,6 +47,7 @@ __attribute__((constructor)) static void start(void) {
   const char *said;
   if ((said = getenv("CLUE_TESTBED_FACTOR"))) factor = atof(said);
   if ((said = getenv("CLUE_TESTBED_PACE")) && !atoi(said)) factor = 1;
+  if ((said = getenv("CLUE_TESTBED_PROMPT"))) prompt = atoi(said);
   if ((said = getenv("CLUE_TESTBED_QUIET"))) quiet = atoi(said);
   prctl(PR_SET_TIMERSLACK, 1);
 }
@@ -71,9 +73,14 @@ static void enter(void) {
   burst_wall += wall - wall0;
   entered_wall = wall; entered_cpu = now(CLOCK_THREAD_CPUTIME_ID);
 }
+/* From MPI's start to its end only: what comes before and after is not paced. */
+static void hurry(int on) {
+  struct sched_param how = {on ? 1 : 0};
+  if (prompt && factor > 1) sched_setscheduler(0, on ? SCHED_RR : SCHED_OTHER, &how);
+}
 static void leave(int initialises) {
   if (--depth) return;
-  if (initialises) began = 1;
+  if (initialises) { began = 1; hurry(1); }
   wall0 = now(CLOCK_MONOTONIC); cpu0 = now(CLOCK_THREAD_CPUTIME_ID);
   if (entered_wall) { mpi_wall += wall0 - entered_wall; mpi_cpu += cpu0 - entered_cpu; }
 }
@@ -100,6 +107,10 @@ static void *find(const char *name) {
 #define GIVEN a, b, c, d, e, f, g, h, i, j, k, l, m, n
 #define CALL(name, initialises) long name(TAKEN) { static long (*real)(TAKEN); if (!real) real = (long (*)(TAKEN))find(#name); \
   enter(); long result = real(GIVEN); leave(initialises); return result; }
+long MPI_Finalize(void) {
+  long (*real)(void) = (long (*)(void))find("MPI_Finalize");
+  enter(); hurry(0); long result = real(); leave(0); return result;
+}
 static void write_figures(void);
 /* The measured section of a program is that between its first two barriers. */
 long MPI_Barrier(TAKEN) {
@@ -115,7 +126,7 @@ long MPI_Barrier(TAKEN) {
 #define BOTH(name) CALL(MPI_##name, 0) CALL(MPI_##name##_c, 0)
 #define ONE(name) CALL(MPI_##name, 0)
 CALL(MPI_Init, 1) CALL(MPI_Init_thread, 1)
-ONE(Finalize) ONE(Wait) ONE(Waitall) ONE(Waitany) ONE(Waitsome) ONE(Test) ONE(Testall) ONE(Testany) ONE(Testsome)
+ONE(Wait) ONE(Waitall) ONE(Waitany) ONE(Waitsome) ONE(Test) ONE(Testall) ONE(Testany) ONE(Testsome)
 ONE(Probe) ONE(Iprobe) ONE(Mprobe) ONE(Improbe) ONE(Start) ONE(Startall) ONE(Cancel) ONE(Request_free)
 BOTH(Send) BOTH(Ssend) BOTH(Bsend) BOTH(Rsend) BOTH(Isend) BOTH(Issend) BOTH(Irsend) BOTH(Ibsend) BOTH(Recv) BOTH(Irecv)
 BOTH(Mrecv) BOTH(Imrecv) BOTH(Sendrecv) BOTH(Sendrecv_replace) BOTH(Isendrecv)

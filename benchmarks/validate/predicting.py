@@ -3,17 +3,21 @@
 from __future__ import annotations
 
 import statistics
+import sys
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from benchmarks.testbed import launch
+from benchmarks.testbed.description import Host
 from benchmarks.validate.cases import Case
 from benchmarks.validate.sections import section
 from clue.kernel import simulate
 from clue.machine import Machine
-from clue.recording import record
 from clue.trace import Trace
 
+#: What part of a core a processor of the recording host is.
+FACTOR = 10.0
 #: Of a normal distribution: 80 % lie within so many standard deviations.
 _EIGHTY = 1.2816
 #: What two runs on one testbed differ by at least, as calibration runs show; relative.
@@ -39,7 +43,10 @@ class Prediction:
 
 @dataclass(frozen=True, slots=True)
 class Recorder:
-    """Records programs, each number of ranks once.
+    """Records programs, each number of ranks once, on one host of a testbed whose links are not shaped.
+
+    That host has as many processors as there are ranks, paced as those of the machines to come: between bursts other
+    ranks have had the core and its caches, when recording as later on.
 
     Attributes:
         folder: Keeps the traces.
@@ -57,12 +64,19 @@ class Recorder:
         """Return the program's section, as often as it is recorded."""
         if (case, ranks) not in self.known:
             self.tell(f"recording {case.program} on {ranks} ranks")
-            self.known[case, ranks] = [self._section(case, ranks, i) for i in range(self.times)]
+            self.known[case, ranks] = self._record(case, ranks)
         return self.known[case, ranks]
 
-    def _section(self, case: Case, ranks: int, i: int) -> Trace:
-        target = self.folder / f"{case.program}-{case.size}-{ranks}-{i}.clue"
-        return section(record(case.script, [str(case.size)], ranks, target, timeout=300))
+    def _record(self, case: Case, ranks: int) -> list[Trace]:
+        host = Host(index=0, factor=FACTOR, processors=ranks, background=0, bandwidth=None)
+        with launch.standing("recording", [host]) as testbed:
+            return [self._section(testbed, [host] * ranks, case, i) for i in range(self.times)]
+
+    def _section(self, testbed: str, placed: list[Host], case: Case, i: int) -> Trace:
+        target = self.folder / f"{case.program}-{case.size}-{len(placed)}-{i}.clue"
+        layer = [sys.executable, "-m", "virtual_layer", "-o", str(target.resolve())]
+        launch.run(testbed, placed, [*layer, str(case.script), str(case.size)], timeout=300)
+        return section(Trace.open(target))
 
 
 def predict(sections: list[Trace], machine: Machine) -> Prediction:
