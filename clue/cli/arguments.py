@@ -83,6 +83,20 @@ def _add_simulate(commands: argparse._SubParsersAction[argparse.ArgumentParser])
         "(default: all of up to 100 options, else 20)",
     )
     command.add_argument(
+        "--samples",
+        type=_positive,
+        metavar="N",
+        help="draw the noise that machines and repeated recordings state so often: gives intervals, and to each option "
+        "its probability of being the best",
+    )
+    command.add_argument(
+        "--seed",
+        type=_whole,
+        default=0,
+        metavar="S",
+        help="what samples are drawn from; the same give the same figures",
+    )
+    command.add_argument(
         "--executor",
         default="processes",
         metavar="processes|mpi|dask://HOST:PORT",
@@ -153,7 +167,15 @@ def _add_schema(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -
 
 
 def _positive(text: str) -> int:
-    number = int(text) if text.isdecimal() else 0
-    if number < 1:
-        raise argparse.ArgumentTypeError(f"must be a whole number of at least 1, got {text!r}")
+    return _at_least(1, text)
+
+
+def _whole(text: str) -> int:
+    return _at_least(0, text)
+
+
+def _at_least(least: int, text: str) -> int:
+    number = int(text) if text.isdecimal() and text.isascii() else -1
+    if number < least:
+        raise argparse.ArgumentTypeError(f"must be a whole number of at least {least}, got {text!r}")
     return number

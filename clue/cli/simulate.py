@@ -4,21 +4,24 @@ from __future__ import annotations
 
 import argparse
 import os
+from dataclasses import replace
 from pathlib import Path
 
 from clue.cli.status import INTERRUPTED
-from clue.cli.terminal import plots_folder, progress, say, show, show_json
+from clue.cli.terminal import Report, plots_folder, progress, say, show, show_json
 from clue.cli.traces import trace_source
 from clue.config import SimulationConfig, load_config
 from clue.errors import UsageError
-from clue.kernel import simulate
-from clue.machine import Machine
+from clue.kernel import Program, compile_program, simulate
+from clue.machine import Machine, Placement
 from clue.purchase import Ranking, Scenario, TraceSource, rank_options
+from clue.purchase.library import recording
 from clue.report.document import ranking_document, result_document
 from clue.report.text.ranking import ranking_text
 from clue.report.text.result import result_text
 from clue.result import Result
 from clue.trace import Trace
+from clue.uncertainty import NO_NOISE, BurstNoise, Sampled, Sampling, is_uncertain, sample_makespans
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -62,12 +65,13 @@ def _plot(ranking: Ranking, arguments: argparse.Namespace) -> list[Path]:
 
 def _simulate(config: SimulationConfig, arguments: argparse.Namespace) -> None:
     with progress() as tell:
-        trace = _trace(config, trace_source(tell))
+        trace, noise = _recording(config, trace_source(tell))
         placement = config.placement.place(config.machine, trace.ranks * config.instances)
         tell(f"simulating {trace.name} on {config.machine.name}")
         pictures = arguments.plots is not None
+        program = compile_program(trace)
         result = simulate(
-            trace,
+            program,
             config.machine,
             placement,
             arguments.engine,
@@ -75,10 +79,40 @@ def _simulate(config: SimulationConfig, arguments: argparse.Namespace) -> None:
             timeline=pictures,
             traffic=pictures,
         )
+        sampled = _sample(program, noise, placement, config=config, arguments=arguments, tell=tell)
+        if sampled is None and arguments.samples:
+            result = replace(result, warnings=(*result.warnings, f"{config.machine.name}: {NO_NOISE}"))
         title = f"{Path(trace.head.program).name} on {config.machine.name}"
         plots = _plot_result(result, config.machine, title, arguments)
-    _show(result, title, arguments)
+    _show(result, sampled, title, arguments)
     say([f"wrote {path}" for path in plots])
+
+
+def _sample(
+    program: Program,
+    noise: BurstNoise | None,
+    placement: Placement,
+    *,
+    config: SimulationConfig,
+    arguments: argparse.Namespace,
+    tell: Report,
+) -> Sampled | None:
+    """Simulate samples, if there are to be any and they would differ."""
+    if not arguments.samples or not is_uncertain(config.machine, noise):
+        return None
+    sampling = Sampling(arguments.samples, arguments.seed)
+    makespans = sample_makespans(
+        program,
+        config.machine,
+        placement,
+        sampling,
+        noise=noise,
+        instances=config.instances,
+        engine=arguments.engine,
+        workers=arguments.workers or os.cpu_count() or 1,
+        tell=lambda done: tell("samples of the noise", done, sampling.samples),
+    )
+    return Sampled(sampling, makespans)
 
 
 def _plot_result(result: Result, machine: Machine, title: str, arguments: argparse.Namespace) -> list[Path]:
@@ -90,20 +124,18 @@ def _plot_result(result: Result, machine: Machine, title: str, arguments: argpar
     return [*plot_result(result, folder, title), plot_machine(machine, folder)]
 
 
-def _trace(config: SimulationConfig, source: TraceSource) -> Trace:
-    if config.ranks is not None:
-        trace = source(config.program, config.ranks)
-        if trace.ranks != config.ranks:
-            raise UsageError(f"{trace.name}: trace must have {config.ranks} ranks, got {trace.ranks}")
-        return trace
-    if config.program.trace is None:
-        raise UsageError(f"{config.name}: program must have a trace or a number of ranks, got neither")
-    return Trace.open(config.program.trace)
+def _recording(config: SimulationConfig, source: TraceSource) -> tuple[Trace, BurstNoise | None]:
+    ranks = config.ranks
+    if ranks is None:
+        if config.program.trace is None:
+            raise UsageError(f"{config.name}: program must have a trace or a number of ranks, got neither")
+        ranks = Trace.open(config.program.trace).ranks
+    return recording(config.program, ranks, source)
 
 
-def _show(result: Result, title: str, arguments: argparse.Namespace) -> None:
+def _show(result: Result, sampled: Sampled | None, title: str, arguments: argparse.Namespace) -> None:
     if arguments.json:
         say(result.warnings, prefix="clue: warning: ")
-        show_json(result_document(result))
+        show_json(result_document(result, sampled))
     else:
-        show(result_text(result, title))
+        show(result_text(result, title, sampled))

@@ -105,4 +105,10 @@ def build_program(reading: Reading, path: Path, form: ProgramForm) -> Program:
     trace = reading.base / form.trace if form.trace is not None else None
     if trace is not None and script is None and "{ranks}" not in str(trace) and not trace.exists():
         reading.fault((*path, "trace"), f"must be a trace that exists, got {format_value(form.trace)}")
-    return Program(script, tuple(form.args), str(trace) if trace is not None else None)
+    repeats = [str(reading.base / repeat) for repeat in form.repeats]
+    if repeats and trace is None:
+        reading.fault((*path, "repeats"), "must stand beside a trace, got none", of_key=True)
+    for i, repeat in enumerate(repeats):
+        if "{ranks}" not in repeat and not FilePath(repeat).exists():
+            reading.fault((*path, "repeats", i), f"must be a trace that exists, got {format_value(form.repeats[i])}")
+    return Program(script, tuple(form.args), str(trace) if trace is not None else None, tuple(repeats))

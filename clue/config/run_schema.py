@@ -42,6 +42,11 @@ class ProgramForm(Form):
         min_length=1,
         description="Recorded trace; relative to the file that names it, {ranks} stands for their number.",
     )
+    repeats: list[Annotated[str, Field(min_length=1)]] = Field(
+        default=[],
+        description="Further recordings of the same run beside the trace: each burst then takes the median of all, and "
+        "--samples draws bursts as they differ.",
+    )
 
 
 class RunForm(ProgramForm):

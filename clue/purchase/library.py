@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from clue.errors import UsageError
 from clue.kernel import Program as Compiled
 from clue.kernel import compile_program
 from clue.purchase.scenario import Option, Program, Scenario, Workload
 from clue.trace import Trace
+from clue.uncertainty import BurstNoise, noise_of_recordings, typical_recording
 
 #: Gives the trace of a program at a number of ranks; recording it, if need be, is the caller's business.
 TraceSource = Callable[[Program, int], Trace]
@@ -27,13 +28,30 @@ class Recorded:
     Attributes:
         program: What to replay.
         memory: Peak memory of each rank when recorded, bytes.
+        noise: How much its recordings differ, if there are several.
     """
 
     program: Compiled
     memory: tuple[float, ...]
+    noise: BurstNoise | None = None
 
 
 Library = Mapping[Key, Recorded]
+
+
+def recording(program: Program, ranks: int, traces: TraceSource) -> tuple[Trace, BurstNoise | None]:
+    """Get the typical recording of a program, and how much its recordings differ if there are several.
+
+    Raises:
+        UsageError: If recordings are not for this number of ranks.
+        TraceError: If one is unusable.
+    """
+    paths = [program.trace, *program.repeats]
+    found = [traces(replace(program, trace=path, repeats=()), ranks) for path in paths]
+    for trace in found:
+        if trace.ranks != ranks:
+            raise UsageError(f"{trace.name}: trace must have {ranks} ranks, got {trace.ranks}")
+    return typical_recording(found), noise_of_recordings(found)
 
 
 def record_all(scenario: Scenario, options: Sequence[Option], traces: TraceSource, progress: Progress) -> Library:
@@ -54,15 +72,13 @@ def record_all(scenario: Scenario, options: Sequence[Option], traces: TraceSourc
     library = {}
     for i, ((program, ranks), what) in enumerate(wanted.items()):
         progress(f"reading {what}", i, len(wanted))
-        library[program, ranks] = _recorded(traces(program, ranks), ranks)
+        library[program, ranks] = _recorded(*recording(program, ranks, traces))
     return library
 
 
-def _recorded(trace: Trace, ranks: int) -> Recorded:
-    if trace.ranks != ranks:
-        raise UsageError(f"{trace.name}: trace must have {ranks} ranks, got {trace.ranks}")
+def _recorded(trace: Trace, noise: BurstNoise | None) -> Recorded:
     memory = tuple(float(head.peak_memory) for head in trace.head.rank_heads)
-    return Recorded(compile_program(trace), memory)
+    return Recorded(compile_program(trace), memory, noise)
 
 
 def memory_needed(workload: Workload, ranks: int, library: Library) -> list[float]:

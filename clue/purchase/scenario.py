@@ -31,11 +31,13 @@ class Program:
         script: Python program to record, or ``None`` if only traces are given.
         arguments: Its arguments; ``{ranks}`` stands for the number of ranks.
         trace: Path of a recorded trace; ``{ranks}`` in it stands for the number of ranks. Preferred to recording.
+        repeats: Paths of further recordings of the same, which tell how much its bursts differ.
     """
 
     script: Path | None = None
     arguments: tuple[str, ...] = ()
     trace: str | None = None
+    repeats: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -19,13 +19,14 @@ if TYPE_CHECKING:
     from clue.purchase import Entry, Kernel, KernelOutcome, Ranking, Scenario, WorkloadOutcome
     from clue.result import Result
     from clue.trace import Trace
+    from clue.uncertainty import Sampled, Sampling, Spread
     from clue.units import Money
 
 Document = dict[str, object]
 
 
-def result_document(result: Result) -> Document:
-    """Describe a simulation: makespan, engine, warnings, and the figures of every rank."""
+def result_document(result: Result, sampled: Sampled | None = None) -> Document:
+    """Describe a simulation: makespan, engine, warnings, and the figures of every rank; its interval, if sampled."""
     document: Document = {
         "makespan": result.makespan,
         "engine": result.engine,
@@ -51,7 +52,20 @@ def result_document(result: Result) -> Document:
             "messages": int(result.traffic.messages.sum()),
             "nbytes": int(result.traffic.nbytes.sum()),
         }
+    if sampled is not None:
+        document["uncertainty"] = {**_sampling(sampled.sampling), "makespan": _spread(sampled.spread)}
     return _plain(document)
+
+
+def _sampling(sampling: Sampling) -> Document:
+    from clue.uncertainty import LEVEL  # noqa: PLC0415 - numpy
+
+    return {"samples": sampling.samples, "seed": sampling.seed, "level": LEVEL}
+
+
+def _spread(spread: Spread) -> Document:
+    """Describe an interval: 10th percentile, median and 90th percentile of samples."""
+    return {"low": spread.low, "median": spread.median, "high": spread.high}
 
 
 def ranking_document(ranking: Ranking) -> Document:

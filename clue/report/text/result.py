@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from rich.table import Table
 
     from clue.result import RankResult, Result
+    from clue.uncertainty import Sampled
 
 #: With more ranks than this the table holds a summary and the slowest.
 MOST_RANKS = 32
@@ -22,22 +23,23 @@ SLOWEST = 8
 _TIMES = ("finish", "compute", "communicate", "wait")
 
 
-def result_text(result: Result, title: str = "") -> RenderableType:
+def result_text(result: Result, title: str = "", sampled: Sampled | None = None) -> RenderableType:
     """Show a simulation: its makespan, the ranks (beyond 32 a summary and the slowest), regions and warnings."""
     return stack(
         heading(title) if title else None,
-        _summary(result),
+        _summary(result, sampled),
         _all_ranks(result) if len(result.ranks) <= MOST_RANKS else _many_ranks(result),
         _regions(result),
         warnings_text(result.warnings),
     )
 
 
-def _summary(result: Result) -> Table:
+def _summary(result: Result, sampled: Sampled | None) -> Table:
     traffic = result.traffic
     return facts(
         (
             ("makespan", format_time(result.makespan)),
+            ("80 % interval", _interval(sampled) if sampled is not None else ""),
             ("ranks", str(len(result.ranks))),
             ("instances", str(result.instances) if result.instances > 1 else ""),
             ("ops", f"{result.ops:,}"),
@@ -48,6 +50,12 @@ def _summary(result: Result) -> Table:
             ("engine", result.engine),
         )
     )
+
+
+def _interval(sampled: Sampled) -> str:
+    spread, sampling = sampled.spread, sampled.sampling
+    ends = f"{format_time(spread.low)} to {format_time(spread.high)}"
+    return f"{ends} ({sampling.samples} samples of the stated noise, seed {sampling.seed})"
 
 
 def _empty(scale: Scale, title: str = "") -> Table:

@@ -1,0 +1,36 @@
+"""How sure a prediction is: noise of bursts and networks, drawn, simulated, and turned into intervals.
+
+A sample is one draw of all noise that is stated. It makes another program (its bursts) and another machine (its factors
+and delays) of those given; both are ordinary values, so every engine gives the same figures for a sample.
+
+Draws belong to things, not to simulations: the bursts of a program, the performance factor of a kind of processor and
+the delays of a kind of link are drawn once in a sample, wherever they occur (common random numbers). What two machines
+share goes up and down together in both, and only what differs between them makes their order uncertain.
+"""
+
+from __future__ import annotations
+
+from clue.uncertainty.bursts import BurstNoise, draw_bursts
+from clue.uncertainty.machines import draw_machine, states_noise
+from clue.uncertainty.makespans import NO_NOISE, draw, is_uncertain, sample_makespans
+from clue.uncertainty.noise import Sample, Sampling
+from clue.uncertainty.recordings import noise_of_recordings, typical_recording
+from clue.uncertainty.spread import LEVEL, Sampled, Spread
+
+__all__ = [
+    "LEVEL",
+    "NO_NOISE",
+    "BurstNoise",
+    "Sample",
+    "Sampled",
+    "Sampling",
+    "Spread",
+    "draw",
+    "draw_bursts",
+    "draw_machine",
+    "is_uncertain",
+    "noise_of_recordings",
+    "sample_makespans",
+    "states_noise",
+    "typical_recording",
+]
