@@ -15,6 +15,9 @@ from clue.trace.ops import COLUMNS
 from clue.trace.store import check_meaning
 
 _Integers = npt.NDArray[np.int64]
+#: Fields of a row of an op that grows, in order.
+_NAMES = ("op", "cpu", "peer", "tag", "nbytes", "request", "count", "flags")
+_LAST_OP, _LAST_REQUEST = -len(_NAMES), _NAMES.index("request") - len(_NAMES)
 _KINDS = {name: kind for name, kind, _ in COLUMNS}
 
 
@@ -53,21 +56,15 @@ class RankColumns:
 
     def __init__(self) -> None:
         self.burst = 0
-        self._columns: Mapping[str, array[int]] = {
-            name: array("q") for name in ("op", "cpu", "peer", "tag", "nbytes", "request", "count", "flags")
-        }
-        self._appends = [column.append for column in self._columns.values()]
+        self._rows = array("q")
         self._extras = array("q")
         self._requests = 0
-
-    def __len__(self) -> int:
-        return len(self._columns["op"])
 
     def add(  # noqa: PLR0917 - the order of the columns
         self, op: int, peer: int = 0, tag: int = 0, nbytes: int = 0, request: int = NO_REQUEST, flags: int = 0
     ) -> None:
         """Add an op, with the burst before it."""
-        self._add(op, self.burst, peer, tag, nbytes, request, 0, flags)
+        self._rows.extend((op, self.burst, peer, tag, nbytes, request, 0, flags))
         self.burst = 0
 
     def start(self, op: int, peer: int, tag: int, nbytes: int = 0, flags: int = 0) -> int:
@@ -79,7 +76,7 @@ class RankColumns:
 
     def add_list(self, op: int, extras: Sequence[int], flags: int = 0) -> None:
         """Add an op with entries in the extra column: a wait for several, or an alltoallv."""
-        self._add(op, self.burst, 0, 0, 0, NO_REQUEST, len(extras), flags)
+        self._rows.extend((op, self.burst, 0, 0, 0, NO_REQUEST, len(extras), flags))
         self._extras.extend(extras)
         self.burst = 0
 
@@ -92,18 +89,15 @@ class RankColumns:
 
     def block(self) -> None:
         """Make the last op, a nonblocking send or receive, the blocking one."""
-        op = self._columns["op"]
-        op[-1] = int(Op.SEND if op[-1] == Op.ISEND else Op.RECV)
-        self._columns["request"][-1] = NO_REQUEST
-
-    def _add(self, *values: int) -> None:
-        for append, value in zip(self._appends, values, strict=True):
-            append(value)
+        rows = self._rows
+        rows[_LAST_OP] = int(Op.SEND if rows[_LAST_OP] == Op.ISEND else Op.RECV)
+        rows[_LAST_REQUEST] = NO_REQUEST
 
     def finish(self) -> RankOps:
         """Return what was added."""
-        columns = {name: np.array(column, dtype=np.int64) for name, column in self._columns.items()}
-        return ended(columns, np.array(self._extras, dtype=np.int64), self.burst)
+        rows = np.array(self._rows, dtype=np.int64).reshape(-1, len(_NAMES))
+        extras = np.array(self._extras, dtype=np.int64)
+        return ended(dict(zip(_NAMES, rows.T, strict=True)), extras, self.burst)
 
 
 def trace_of(ranks: Sequence[RankOps], program: str, notes: Sequence[str] = ()) -> Trace:

@@ -9,9 +9,12 @@ happen side by side, on several processors or because it depends on another wait
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
+from itertools import pairwise
 from pathlib import Path
+
+import numpy as np
+import numpy.typing as npt
 
 from clue.errors import UsageError
 from clue.formats.columns import RankColumns, RankOps, trace_of
@@ -32,36 +35,48 @@ _LINE = re.compile(
     re.VERBOSE,
 )
 
+#: Words of ``l1: calc 5`` and of ``l1: send 5b to 1 tag 0``.
+_SHORTEST, _MESSAGE = 3, 7
+_DEPENDENCIES = frozenset({"requires", "irequires"})
+_WAYS = frozenset({"to", "from"})
+#: Bits of an operation's number.
+_HALF = 32
+_VERBS = {"send": int(Op.ISEND), "recv": int(Op.IRECV)}
+_COMPUTE, _ISEND = int(Op.COMPUTE), int(Op.ISEND)
+
 
 @dataclass(slots=True, eq=False)
-class _Operation:
-    """One operation of a rank.
+class _Graph:
+    """The operations of one rank, in the order of the file, by number.
 
     Attributes:
-        line: Its line in the file.
+        line: Line in the file.
         op: ``ISEND``, ``IRECV``, or ``COMPUTE``.
         peer: Partner of a message.
         tag: Its tag.
         amount: Bytes, or nanoseconds.
-        requires: What must have ended before it.
-        irequires: What must have started before it.
-        followers: What depends on it.
-        position: Its place in the sequence, once it has one.
-        request: Request of a message under way.
-        ended: Whether the sequence has waited for it.
+        requires: Pairs of an operation and one that must have ended before it.
+        irequires: Pairs of an operation and one that must have started before it.
     """
 
-    line: int
-    op: Op
-    peer: int
-    tag: int
-    amount: int
-    requires: list[_Operation] = field(default_factory=list)
-    irequires: list[_Operation] = field(default_factory=list)
-    followers: list[_Operation] = field(default_factory=list)
-    position: int = -1
-    request: int = -1
-    ended: bool = False
+    line: list[int] = field(default_factory=list)
+    op: list[int] = field(default_factory=list)
+    peer: list[int] = field(default_factory=list)
+    tag: list[int] = field(default_factory=list)
+    amount: list[int] = field(default_factory=list)
+    requires: list[int] = field(default_factory=list)
+    irequires: list[int] = field(default_factory=list)
+
+    def __len__(self) -> int:
+        return len(self.line)
+
+    def add(self, line: int, op: int, peer: int, tag: int, amount: int) -> None:
+        """Add an operation."""
+        self.line.append(line)
+        self.op.append(op)
+        self.peer.append(peer)
+        self.tag.append(tag)
+        self.amount.append(amount)
 
 
 def read_goal(path: Path) -> Converted:
@@ -75,19 +90,18 @@ def read_goal(path: Path) -> Converted:
     except (OSError, UnicodeDecodeError) as error:
         raise UsageError(f"{path}: schedule must be readable text, got {error}") from None
     remarks = Remarks()
-    schedules = _parse(path, text, remarks)
-    ranks = [_Sequence(path, rank, operations).ops() for rank, operations in enumerate(schedules)]
+    graphs = _parse(path, text, remarks)
+    ranks = [_Sequence(path, rank, graph).ops() for rank, graph in enumerate(graphs)]
     trace = trace_of(ranks, path.name, ["read from a GOAL schedule", *remarks.lines])
     return Converted(trace, remarks.lines)
 
 
-def _parse(path: Path, text: str, remarks: Remarks) -> list[list[_Operation]]:
+def _parse(path: Path, text: str, remarks: Remarks) -> list[_Graph]:
     parser = _Parser(path, remarks)
     text = _COMMENT.sub(lambda match: "\n" * match[0].count("\n"), text)
     for number, line in enumerate(text.split("\n"), 1):
-        for part in line.split(";"):
-            if part := part.strip():
-                parser.take(number, part)
+        for part in line.split(";") if ";" in line else (line,):
+            parser.take(number, part)
     return parser.finish()
 
 
@@ -96,14 +110,62 @@ class _Parser:
 
     def __init__(self, path: Path, remarks: Remarks) -> None:
         self._path, self._remarks = path, remarks
-        self._ranks: dict[int, list[_Operation]] = {}
+        self._ranks: dict[int, _Graph] = {}
         self._size = 0
-        self._here: list[_Operation] | None = None
-        self._labels: dict[str, _Operation] = {}
-        self._dependencies: list[tuple[int, str, str, str]] = []
+        self._here: _Graph | None = None
+        self._labels: dict[str, int] = {}
+        #: Dependencies whose labels were not known when they were read.
+        self._open: list[tuple[int, str, str, str]] = []
 
     def take(self, number: int, line: str) -> None:
-        """Take one line."""
+        """Take one line: one of the usual shapes at once, any other by the pattern that has them all."""
+        words = line.split()
+        if words and not self._take_usual(number, words):
+            self._take_any(number, line.strip())
+
+    def finish(self) -> list[_Graph]:
+        """Return all ranks' operations."""
+        if self._here is not None:
+            raise UsageError(f"{self._path}: last rank must end with a bracket, got the end of the file")
+        if not self._size:
+            raise UsageError(f"{self._path}: schedule must begin with num_ranks, got none")
+        return [self._ranks.get(rank, _Graph()) for rank in range(self._size)]
+
+    def _take_usual(self, number: int, words: list[str]) -> bool:
+        """Take ``l2 requires l1``, ``l1: calc 5``, ``l1: send 5b to 1 tag 0``, ``… cpu 0``; tell whether it was one."""
+        here, count = self._here, len(words)
+        if here is None or count < _SHORTEST:
+            return False
+        if words[1] in _DEPENDENCIES and count == _SHORTEST:
+            self._depend(number, *words)
+            return True
+        if words[-2] == "cpu" and words[-1] == "0":
+            count -= 2
+        label, verb, amount = words[0], words[1], words[2]
+        if label[-1] != ":" or not label[:-1].isidentifier():
+            return False
+        if verb == "calc" and count == _SHORTEST and amount.isdecimal():
+            here.add(number, _COMPUTE, 0, 0, int(amount))
+        elif verb in _VERBS and count == _MESSAGE and self._is_message(words):
+            here.add(number, _VERBS[verb], int(words[4]), int(words[6]), int(amount[:-1]))
+        else:
+            return False
+        self._labels[label[:-1]] = len(here) - 1
+        return True
+
+    def _is_message(self, words: list[str]) -> bool:
+        _, _, nbytes, way, peer, tag, number = words[:_MESSAGE]
+        return (
+            nbytes[-1] == "b"
+            and nbytes[:-1].isdecimal()
+            and way in _WAYS
+            and tag == "tag"
+            and number.isdecimal()
+            and peer.isdecimal()
+            and int(peer) < self._size
+        )
+
+    def _take_any(self, number: int, line: str) -> None:
         found = _LINE.fullmatch(line)
         if found is None:
             raise self._fault(number, f"line must be one of GOAL's, got {line!r}")
@@ -116,40 +178,31 @@ class _Parser:
         elif found["end"] is not None:
             self._end()
         elif found["kind"] is not None:
-            self._dependencies.append((number, found["later"], found["kind"], found["earlier"]))
+            self._depend(number, found["later"], found["kind"], found["earlier"])
         else:
-            self._operation(number, found)
-
-    def finish(self) -> list[list[_Operation]]:
-        """Return all ranks' operations."""
-        if self._here is not None:
-            raise UsageError(f"{self._path}: last rank must end with a bracket, got the end of the file")
-        if not self._size:
-            raise UsageError(f"{self._path}: schedule must begin with num_ranks, got none")
-        return [self._ranks.get(rank, []) for rank in range(self._size)]
+            self._operation(number, found, self._here)
 
     def _begin(self, number: int, rank: int) -> None:
         if self._here is not None:
             raise self._fault(number, f"rank before must end with a bracket, got rank {rank}")
         if rank >= self._size or rank in self._ranks:
             raise self._fault(number, f"rank must be a new one below num_ranks ({self._size}), got {rank}")
-        self._here = self._ranks[rank] = []
+        self._here = self._ranks[rank] = _Graph()
 
-    def _operation(self, number: int, found: re.Match[str]) -> None:
-        assert self._here is not None
+    def _operation(self, number: int, found: re.Match[str], here: _Graph) -> None:
         if found["cpu"] not in {None, "0"}:
             raise self._fault(number, f"operation must be on cpu 0: a rank of clue has one, got cpu {found['cpu']}")
         if found["nic"] not in {None, "0"}:
             self._remarks.count("operations name a network interface, which is left out")
         if found["calc"] is not None:
-            operation = _Operation(number, Op.COMPUTE, 0, 0, int(found["calc"]))
+            here.add(number, _COMPUTE, 0, 0, int(found["calc"]))
         else:
-            operation = self._message(number, found)
-        self._here.append(operation)
+            here.add(number, _VERBS[found["verb"]], *self._ends_of(number, found), int(found["nbytes"]))
         if found["label"] is not None:
-            self._labels[found["label"]] = operation
+            self._labels[found["label"]] = len(here) - 1
 
-    def _message(self, number: int, found: re.Match[str]) -> _Operation:
+    def _ends_of(self, number: int, found: re.Match[str]) -> tuple[int, int]:
+        """Return partner and tag of a message."""
         peer, tag = int(found["peer"]), int(found["tag"] or 0)
         if not 0 <= peer < self._size or tag < 0:
             raise self._fault(
@@ -157,20 +210,24 @@ class _Parser:
                 f"message must name its partner, from 0 to {self._size - 1}, and a tag: clue takes a wildcard only "
                 f"with what it matched, got {found[0]!r}",
             )
-        op = Op.ISEND if found["verb"] == "send" else Op.IRECV
-        return _Operation(number, op, peer, tag, int(found["nbytes"]))
+        return peer, tag
+
+    def _depend(self, number: int, later: str, kind: str, earlier: str) -> None:
+        after, before = self._labels.get(later), self._labels.get(earlier)
+        if after is None or before is None or self._here is None:
+            self._open.append((number, later, kind, earlier))
+        else:
+            (self._here.requires if kind == "requires" else self._here.irequires).extend((after, before))
 
     def _end(self) -> None:
-        for number, later, kind, earlier in self._dependencies:
-            after, before = self._labels.get(later), self._labels.get(earlier)
-            if after is None or before is None:
-                unknown = later if after is None else earlier
-                raise self._fault(number, f"dependency must be between labels of the rank, got {unknown}")
-            (after.requires if kind == "requires" else after.irequires).append(before)
-            before.followers.append(after)
+        pending, self._open = self._open, []
+        for each in pending:
+            self._depend(*each)
+        for number, later, _, earlier in self._open:
+            unknown = earlier if later in self._labels else later
+            raise self._fault(number, f"dependency must be between labels of the rank, got {unknown}")
         self._here = None
         self._labels.clear()
-        self._dependencies.clear()
 
     def _fault(self, number: int, text: str) -> UsageError:
         return UsageError(f"{self._path}:{number}: {text}")
@@ -179,15 +236,27 @@ class _Parser:
 class _Sequence:
     """One rank's graph becoming a sequence of ops."""
 
-    def __init__(self, path: Path, rank: int, operations: Sequence[_Operation]) -> None:
-        self._path, self._rank, self._operations = path, rank, operations
+    def __init__(self, path: Path, rank: int, graph: _Graph) -> None:
+        self._path, self._rank, self._graph = path, rank, graph
         self._ops = RankColumns()
-        self._position = 0
+        requires, irequires = _pairs(graph.requires), _pairs(graph.irequires)
+        self._requires, self._enders = _Edges(requires, len(graph)), _Edges(requires[:, ::-1], len(graph))
+        self._irequires, self._starters = _Edges(irequires, len(graph)), _Edges(irequires[:, ::-1], len(graph))
+        #: How many that it requires have not ended, and how many of all that it depends on have not begun.
+        self._unended = self._requires.counts()
+        self._unbegun = [sum(both) for both in zip(self._unended, self._irequires.counts(), strict=True)]
+        #: Operations all of whose requirements have begun: those that need not wait, and those that must, in order.
+        self._messages: list[int] = []
+        self._bursts: list[int] = []
+        self._waiting: dict[int, None] = {}
+        #: Its place in the sequence, its request, and whether it has ended.
+        self._position = [-1] * len(graph)
+        self._request = [-1] * len(graph)
+        self._ended = bytearray(len(graph))
+        self._next = 0
         #: What the rank has last computed or waited for, and where in the sequence that was.
-        self._last: list[_Operation] = []
+        self._last: list[int] = []
         self._last_at = -1
-        self._missing = {id(each): len(each.requires) + len(each.irequires) for each in operations}
-        self._ready = [each for each in operations if not self._missing[id(each)]]
 
     def ops(self) -> RankOps:
         """Return the ops.
@@ -195,87 +264,134 @@ class _Sequence:
         Raises:
             UsageError: If the graph is no sequence.
         """
-        while self._ready:
-            if not self._start_messages() and not self._compute():
+        for each, unbegun in enumerate(self._unbegun):
+            if not unbegun:
+                self._make_ready(each)
+        while self._messages or self._bursts or self._waiting:
+            if self._messages:
+                self._start_messages()
+            elif self._bursts:
+                self._compute()
+            else:
                 self._wait_for_least()
-        left = [each for each in self._operations if each.position < 0]
-        if left:
-            raise self._fault(left[0], "must not depend on itself")
+        if -1 in self._position:
+            raise self._fault(self._position.index(-1), "must not depend on itself")
         # A rank ends when all its operations have.
-        self._wait([each for each in self._operations if each.request >= 0 and not each.ended])
+        self._wait([each for each, request in enumerate(self._request) if request >= 0 and not self._ended[each]])
         return self._ops.finish()
 
-    def _start_messages(self) -> bool:
-        """Start every message that need not wait; tells whether there was one."""
-        free = [each for each in self._ready if each.op is not Op.COMPUTE and not _unended(each)]
-        for each in self._in_order(free):
-            each.request = self._ops.start(each.op, each.peer, each.tag, each.amount if each.op is Op.ISEND else 0)
-            self._place(each)
-        return bool(free)
+    def _make_ready(self, operation: int) -> None:
+        if self._unended[operation]:
+            self._waiting[operation] = None
+        else:
+            (self._bursts if self._graph.op[operation] == _COMPUTE else self._messages).append(operation)
 
-    def _compute(self) -> bool:
-        """Compute all that may begin now, one after the other; tells whether there was any."""
-        free = list(self._in_order([each for each in self._ready if not _unended(each)]))
+    def _start_messages(self) -> None:
+        """Start every message that need not wait."""
+        graph = self._graph
+        free, self._messages = sorted(self._messages), []
         for each in free:
-            self._ops.burst += each.amount
-            each.ended = True
+            self._check_order(each)
+            op = graph.op[each]
+            amount = graph.amount[each] if op == _ISEND else 0
+            self._request[each] = self._ops.start(op, graph.peer[each], graph.tag[each], amount)
             self._place(each)
-        if free:
-            self._come_to(free)
-        return bool(free)
+
+    def _compute(self) -> None:
+        """Compute all that may begin now, one after the other."""
+        free, self._bursts = sorted(self._bursts), []
+        for each in free:
+            self._check_order(each)
+            self._ops.burst += self._graph.amount[each]
+            self._end(each)
+            self._place(each)
+        self._come_to(free)
 
     def _wait_for_least(self) -> None:
         """Wait for what the operation with the fewest open requirements needs."""
-        first = min(self._ready, key=lambda each: len(_unended(each)))
-        next(self._in_order([first]))
-        self._wait(_unended(first))
+        first = min(self._waiting, key=self._unended.__getitem__)
+        self._check_order(first)
+        self._wait([each for each in self._requires.of(first) if not self._ended[each]])
 
-    def _wait(self, operations: Sequence[_Operation]) -> None:
+    def _wait(self, operations: list[int]) -> None:
         if not operations:
             return
         # A wait for the message started just before is a blocking one.
-        if len(operations) == 1 and operations[0].position == self._position - 1:
+        if len(operations) == 1 and self._position[operations[0]] == self._next - 1:
             self._ops.block()
         else:
-            self._ops.wait([each.request for each in operations])
+            self._ops.wait([self._request[each] for each in operations])
         for each in operations:
-            each.ended = True
+            self._end(each)
         self._come_to(operations)
 
-    def _come_to(self, operations: Sequence[_Operation]) -> None:
-        self._last, self._last_at = list(operations), self._position
-        self._position += 1
+    def _come_to(self, operations: list[int]) -> None:
+        self._last, self._last_at = operations, self._next
+        self._next += 1
 
-    def _place(self, operation: _Operation) -> None:
-        operation.position = self._position
-        self._position += 1
-        self._ready.remove(operation)
-        for follower in operation.followers:
-            self._missing[id(follower)] -= 1
-            if not self._missing[id(follower)]:
-                self._ready.append(follower)
+    def _place(self, operation: int) -> None:
+        """Count an operation as begun."""
+        self._position[operation] = self._next
+        self._next += 1
+        unbegun = self._unbegun
+        for followers in (self._enders.of(operation), self._starters.of(operation)):
+            for each in followers:
+                unbegun[each] -= 1
+                if not unbegun[each]:
+                    self._make_ready(each)
 
-    def _in_order(self, operations: Sequence[_Operation]) -> Iterator[_Operation]:
-        """Yield operations in the order of the file, all of which come after the last wait or computation."""
-        for each in sorted(operations, key=lambda each: each.line):
-            if not self._comes_after_last(each):
-                raise self._fault(
-                    each,
-                    f"must come after line {max(last.line for last in self._last)}, which the rank has computed or "
-                    "waited for by then: a rank of clue does one thing after the other",
-                )
-            yield each
+    def _end(self, operation: int) -> None:
+        """Count an operation as ended."""
+        self._ended[operation] = True
+        for each in self._enders.of(operation):
+            self._unended[each] -= 1
+            if not self._unended[each] and each in self._waiting:
+                del self._waiting[each]
+                self._make_ready(each)
 
-    def _comes_after_last(self, operation: _Operation) -> bool:
-        if any(each.position > self._last_at for each in (*operation.requires, *operation.irequires)):
-            return True
-        required = set(map(id, operation.requires))
-        return all(id(each) in required for each in self._last)
+    def _check_order(self, operation: int) -> None:
+        """Check that an operation comes after the last wait or computation."""
+        position, last_at, requires = self._position, self._last_at, self._requires.of(operation)
+        for each in requires:
+            if position[each] > last_at:
+                return
+        for each in self._irequires.of(operation):
+            if position[each] > last_at:
+                return
+        if requires != self._last and not set(self._last) <= set(requires):
+            line = max(self._graph.line[last] for last in self._last)
+            raise self._fault(
+                operation,
+                f"must come after line {line}, which the rank has computed or waited for by then: a rank of clue does "
+                "one thing after the other",
+            )
 
-    def _fault(self, operation: _Operation, rule: str) -> UsageError:
-        return UsageError(f"{self._path}:{operation.line}: operation of rank {self._rank} {rule}")
+    def _fault(self, operation: int, rule: str) -> UsageError:
+        return UsageError(f"{self._path}:{self._graph.line[operation]}: operation of rank {self._rank} {rule}")
 
 
-def _unended(operation: _Operation) -> list[_Operation]:
-    """Return what an operation requires and the rank has not waited for yet, without repetition."""
-    return list({id(each): each for each in operation.requires if not each.ended}.values())
+class _Edges:
+    """Pairs of numbers by their first one, in order."""
+
+    __slots__ = ("_bounds", "_seconds")
+
+    def __init__(self, pairs: npt.NDArray[np.int64], count: int) -> None:
+        order = np.argsort(pairs[:, 0], kind="stable")
+        self._seconds: list[int] = pairs[order, 1].tolist()
+        self._bounds = [0, *np.cumsum(np.bincount(pairs[:, 0], minlength=count)).tolist()]
+
+    def of(self, first: int) -> list[int]:
+        """Return the second ones of a first."""
+        return self._seconds[self._bounds[first] : self._bounds[first + 1]]
+
+    def counts(self) -> list[int]:
+        """Return how many there are of each."""
+        return [end - begin for begin, end in pairwise(self._bounds)]
+
+
+def _pairs(flat: list[int]) -> npt.NDArray[np.int64]:
+    """Return pairs without repetition, each where it was first."""
+    pairs: npt.NDArray[np.int64] = np.array(flat, np.int64).reshape(-1, 2)
+    code = pairs[:, 0] << _HALF | pairs[:, 1]
+    first = np.sort(np.unique(code, return_index=True)[1])
+    return np.take(pairs, first, axis=0)
