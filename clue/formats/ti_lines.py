@@ -11,7 +11,7 @@ import numpy.typing as npt
 from clue.errors import UsageError
 from clue.formats.remarks import Remarks
 from clue.formats.ti_actions import NAMES, NOWHERE, Action, actions
-from clue.formats.words import Integers, Lines, Mask
+from clue.formats.words import Integers, Lines, Mask, Names
 from clue.trace import Op
 
 #: Bytes of SimGrid's datatypes by number, from DOUBLE (0) to COUNT (59), on 64-bit Linux.
@@ -24,6 +24,7 @@ _LARGEST_TAG = 2**31 - 1
 #: A burst must be shorter, ns: that is a year.
 _LONGEST = 3.2e16
 _ACTION = 1
+_NAMES = Names(NAMES)
 _CODES = {name: code for code, name in enumerate(NAMES)}
 
 
@@ -58,7 +59,10 @@ class Said:
 
     def are(self, *names: str) -> Mask:
         """Tell which lines are of these actions."""
-        return np.isin(self.code, [_CODES[name] for name in names])
+        those: Mask = self.code == _CODES[names[0]]
+        for name in names[1:]:
+            those |= self.code == _CODES[name]
+        return those
 
 
 def understand(lines: Lines, rank: int, size: int, flops_per_second: float, remarks: Remarks) -> Said:
@@ -131,12 +135,9 @@ class _Reader:
         )
 
     def _find_codes(self) -> Integers:
-        codes = np.full(len(self._lines) + 1, -1)
-        for code, name in enumerate(NAMES):
-            codes[:-1][self._lines.is_name(_ACTION, name)] = code
+        codes = np.append(self._lines.which(_ACTION, _NAMES), _CODES["waitall"])
         for line in np.flatnonzero(codes[:-1] < 0)[:1].tolist():
             self._faults.note(line, f"action must be one of {', '.join(NAMES)}")
-        codes[-1] = _CODES["waitall"]
         return codes
 
     def _find_default(self) -> Integers:

@@ -59,7 +59,8 @@ def _files(path: Path) -> list[Path]:
 def _of_rank(file: Path, rank: int) -> Lines:
     """Return a rank's lines of its own file; SimGrid passes over others too."""
     lines = read_lines(file)
-    return lines.where(lines.is_name(_RANK, str(rank)))
+    ranks, good = lines.whole(np.arange(len(lines)), _RANK)
+    return lines.where(good & (ranks == rank))
 
 
 def _merged(file: Path) -> list[Lines]:

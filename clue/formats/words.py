@@ -5,7 +5,8 @@ A word is what stands between blanks. What the words mean is for the readers of 
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from collections.abc import Sequence
+from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 
@@ -25,23 +26,53 @@ _NAME = 16
 
 
 @dataclass(frozen=True)
+class Text:
+    """All words of a text.
+
+    Attributes:
+        file: Where it is from.
+        letters: All of it, as bytes.
+        starts: Where each word begins, shape (words,).
+        ends: Where it ends, shape (words,).
+    """
+
+    file: Path
+    letters: npt.NDArray[np.uint8]
+    starts: Integers
+    ends: Integers
+
+    @cached_property
+    def numbers(self) -> tuple[Integers, Mask]:
+        """The whole numbers that words are, decimal digits and a minus before them, and which of them are ones."""
+        negative = self.letters[self.starts] == ord("-")
+        starts = self.starts + negative
+        lengths = self.ends - starts
+        good = (lengths > 0) & (lengths <= _DIGITS)
+        values = np.zeros(len(starts), np.int64)
+        some = np.flatnonzero(good)
+        for i in range(int(lengths[some].max(initial=0))):
+            some = some[lengths[some] > i]
+            digits = self.letters[starts[some] + i].astype(np.int64) - ord("0")
+            decimal = (digits >= 0) & (digits <= 9)
+            if not decimal.all():
+                good[some[~decimal]] = False
+                some, digits = some[decimal], digits[decimal]
+            values[some] = 10 * values[some] + digits
+        return np.where(good, np.where(negative, -values, values), 0), good
+
+
+@dataclass(frozen=True, slots=True)
 class Lines:
     """The lines of a text that have words and are no comments (beginning with ``#``).
 
     Attributes:
-        file: Where it is from.
-        text: All of it, as bytes.
-        starts: Where each word begins, shape (words,).
-        ends: Where it ends, shape (words,).
+        text: Their words.
         first: Each line's first word, shape (lines,).
         count: How many words it has, shape (lines,).
         number: Its number in the file, from 1, shape (lines,).
     """
 
-    file: Path
-    text: npt.NDArray[np.uint8]
-    starts: Integers
-    ends: Integers
+    text: Text
     first: Integers
     count: Integers
     number: Integers
@@ -51,17 +82,19 @@ class Lines:
 
     def where(self, those: Mask | Integers) -> Lines:
         """Return some of the lines."""
-        return replace(self, first=self.first[those], count=self.count[those], number=self.number[those])
+        return Lines(self.text, self.first[those], self.count[those], self.number[those])
 
     def words(self, line: int) -> list[str]:
         """Return the words of one line."""
         first = self.first[line]
-        bounds = zip(self.starts[first:], self.ends[first : first + self.count[line]], strict=False)
-        return [self.text[start:end].tobytes().decode() for start, end in bounds]
+        return [self._word(word).decode() for word in range(first, first + self.count[line])]
+
+    def _word(self, word: int) -> bytes:
+        return self.text.letters[self.text.starts[word] : self.text.ends[word]].tobytes()
 
     def place(self, line: int) -> str:
         """Return file and number of a line, for messages."""
-        return f"{self.file}:{self.number[line]}"
+        return f"{self.text.file}:{self.number[line]}"
 
     def has(self, lines: Integers, word: int) -> Mask:
         """Tell which lines have a word of that number, from 0."""
@@ -74,19 +107,19 @@ class Lines:
             lines: Lines, shape (n,).
             word: The word's number in its line, from 0; one for all, or shape (n,).
         """
+        values, good = self.text.numbers
         there = self.count[lines] > word
         at = np.where(there, self.first[lines] + word, self.first[lines])
-        return _whole(self.text, self.starts[at], self.ends[at], there)
+        return values[at], good[at] & there
 
-    def real(self, lines: Integers, word: int | Integers) -> tuple[npt.NDArray[np.float64], Mask]:
+    def real(self, lines: Integers, word: int) -> tuple[npt.NDArray[np.float64], Mask]:
         """Return the same as numbers of any kind, finite ones."""
         values, good = self.whole(lines, word)
         reals = values.astype(np.float64)
-        rest = np.flatnonzero(~good & (self.count[lines] > word))
-        at = (self.first[lines] + word)[rest]
-        for i, start, end in zip(rest.tolist(), self.starts[at].tolist(), self.ends[at].tolist(), strict=True):
+        rest = np.flatnonzero(~good & self.has(lines, word))
+        for i, at in zip(rest.tolist(), (self.first[lines[rest]] + word).tolist(), strict=True):
             try:
-                reals[i] = float(self.text[start:end].tobytes())
+                reals[i] = float(self._word(at))
             except ValueError:
                 continue
             good[i] = np.isfinite(reals[i])
@@ -99,37 +132,46 @@ class Lines:
         all_good: Mask = np.all(good.reshape(shape), axis=1)
         return values.reshape(shape), all_good
 
-    def is_name(self, word: int, name: str) -> Mask:
-        """Tell on which lines a word is this name, of up to 16 ASCII characters."""
-        head, tail = np.frombuffer(name.encode().ljust(_NAME, b"\0"), "<u8")
-        lengths, heads, tails = self._names[word]
-        same: Mask = (lengths == len(name)) & (heads == head) & (tails == tail)
-        return same
-
-    @cached_property
-    def _names(self) -> _Names:
-        return _Names(self)
+    def which(self, word: int, names: Names) -> Integers:
+        """Return which of some names a word of each line is, by its index; -1 if it is none, or not there."""
+        found = np.full(len(self), -1)
+        there = np.flatnonzero(self.count > word)
+        found[there] = names.find(self.text, self.first[there] + word)
+        return found
 
 
-class _Names(dict[int, tuple[Integers, npt.NDArray[np.uint64], npt.NDArray[np.uint64]]]):
-    """Length, first and next eight bytes of the words of one number on all lines; made on first use."""
+class Names:
+    """Names to tell words from, of up to 16 ASCII characters each.
 
-    def __init__(self, lines: Lines) -> None:
-        super().__init__()
-        self._lines = lines
+    Attributes:
+        names: Them.
+    """
 
-    def __missing__(self, word: int) -> tuple[Integers, npt.NDArray[np.uint64], npt.NDArray[np.uint64]]:
-        lines = self._lines
-        there = lines.count > word
-        at = np.where(there, lines.first + word, lines.first)
-        lengths = np.where(there, lines.ends[at] - lines.starts[at], 0)
-        letters = np.zeros((len(lines), _NAME), np.uint8)
+    def __init__(self, names: Sequence[str]) -> None:
+        self.names = tuple(names)
+        letters = b"".join(name.encode().ljust(_NAME, b"\0") for name in names)
+        halves = np.frombuffer(letters, np.uint64).reshape(-1, 2)
+        self._order = np.argsort(_mixed(halves))
+        self._halves = halves[self._order]
+        self._keys = _mixed(self._halves)
+
+    def find(self, text: Text, words: Integers) -> Integers:
+        """Return which name each word is, by its index; -1 if it is none."""
+        starts, lengths = text.starts[words], text.ends[words] - text.starts[words]
+        letters = np.zeros((len(words), _NAME), np.uint8)
         for i in range(min(_NAME, int(lengths.max(initial=0)))):
-            long = lengths > i
-            letters[long, i] = lines.text[lines.starts[at[long]] + i]
-        halves = letters.view("<u8")
-        self[word] = lengths, halves[:, 0], halves[:, 1]
-        return self[word]
+            long = np.flatnonzero(lengths > i)
+            letters[long, i] = text.letters[starts[long] + i]
+        halves = letters.view(np.uint64)
+        at = np.minimum(np.searchsorted(self._keys, _mixed(halves)), len(self._keys) - 1)
+        same = (self._halves[at] == halves).all(axis=1) & (lengths <= _NAME)
+        return np.where(same, self._order[at], -1)
+
+
+def _mixed(halves: npt.NDArray[np.uint64]) -> npt.NDArray[np.uint64]:
+    """Make one number of a name's two, which differ for the names that there are."""
+    mixed: npt.NDArray[np.uint64] = halves[:, 0] + halves[:, 1] * np.uint64(0x9E3779B97F4A7C15)
+    return mixed
 
 
 def read_lines(file: Path) -> Lines:
@@ -147,29 +189,14 @@ def read_lines(file: Path) -> Lines:
     return _split(file, np.frombuffer(content, np.uint8))
 
 
-def _split(file: Path, text: npt.NDArray[np.uint8]) -> Lines:
-    inside = np.zeros(len(text) + 2, np.bool_)
-    inside[1:-1] = text > _BLANK
+def _split(file: Path, letters: npt.NDArray[np.uint8]) -> Lines:
+    inside = np.zeros(len(letters) + 2, np.bool_)
+    inside[1:-1] = letters > _BLANK
     starts = np.flatnonzero(inside[1:] & ~inside[:-1])
-    ends = np.flatnonzero(inside[:-1] & ~inside[1:])
-    number = 1 + np.cumsum(text == _NEWLINE, dtype=np.int64)[starts] if len(starts) else np.zeros(0, np.int64)
-    first = np.flatnonzero(np.diff(number, prepend=0))
-    lines = Lines(file, text, starts, ends, first, np.diff(first, append=len(starts)), number[first])
-    return lines.where(text[starts[first]] != ord("#")) if len(first) else lines
-
-
-def _whole(text: npt.NDArray[np.uint8], starts: Integers, ends: Integers, good: Mask) -> tuple[Integers, Mask]:
-    """Turn decimal digits, and a minus before them, into numbers."""
+    text = Text(file, letters, starts, np.flatnonzero(inside[:-1] & ~inside[1:]))
     if not len(starts):
-        return np.zeros(0, np.int64), good
-    negative = text[starts] == ord("-")
-    starts = starts + negative
-    lengths = ends - starts
-    good = good & (lengths > 0) & (lengths <= _DIGITS)
-    values = np.zeros(len(starts), np.int64)
-    for i in range(min(_DIGITS, int(lengths.max()))):
-        longer = lengths > i
-        digits = text[np.where(longer, starts + i, starts)].astype(np.int64) - ord("0")
-        good &= ~longer | ((digits >= 0) & (digits <= 9))
-        values = np.where(longer, 10 * values + digits, values)
-    return np.where(good, np.where(negative, -values, values), 0), good
+        return Lines(text, starts, starts, starts)
+    number = 1 + np.cumsum(letters == _NEWLINE, dtype=np.int64)[starts]
+    first = np.flatnonzero(np.diff(number, prepend=0))
+    lines = Lines(text, first, np.diff(first, append=len(starts)), number[first])
+    return lines.where(letters[starts[first]] != ord("#"))

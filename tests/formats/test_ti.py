@@ -212,6 +212,15 @@ def test_one_file_for_all_ranks(tmp_path: Path) -> None:
     assert ops(converted, 1) == [(Op.RECV, 0, 0, 0)]
 
 
+def test_lines_of_others_are_passed_over(tmp_path: Path) -> None:
+    """A file of one rank may hold what is not for it, as for SimGrid."""
+    for rank in range(2):
+        (tmp_path / f"t.{rank}").write_text("word compute 5\n1 compute 10\n\n0 compute 20\n# 0 compute 1\n")
+    (tmp_path / "t").write_text("t.0\nt.1\n")
+    converted = read_ti(tmp_path / "t", flops_per_second=1e9)
+    assert [ops(converted, rank) for rank in range(2)] == [[(Op.COMPUTE, 20, 0, 0)], [(Op.COMPUTE, 10, 0, 0)]]
+
+
 TOLD = {
     "isend 1 0 5": "1 requests are waited for by no action; ranks wait for them at their end",
     "isend 1 0 5; wait 0 1 0; wait 0 1 0": "1 waits have no request left to wait for and are left out",

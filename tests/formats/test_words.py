@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from clue.errors import UsageError
 from clue.formats.ti_requests import Events, match
-from clue.formats.words import Lines, read_lines
+from clue.formats.words import Lines, Names, read_lines
 
 
 def lines_of(folder: Path, text: str) -> Lines:
@@ -48,8 +48,7 @@ def test_whole_and_real_numbers(tmp_path: Path) -> None:
 def test_names_are_compared_whole(tmp_path: Path) -> None:
     """Neither what begins alike nor what is longer than any name is the name."""
     lines = lines_of(tmp_path, "0 allgather\n0 allgatherv\n0\n0 allgather-allgather-allgather\n")
-    assert lines.is_name(1, "allgather").tolist() == [True, False, False, False]
-    assert lines.is_name(1, "allgatherv").tolist() == [False, True, False, False]
+    assert lines.which(1, Names(("allgatherv", "init", "allgather"))).tolist() == [2, 0, -1, -1]
 
 
 def test_file_must_be_text(tmp_path: Path) -> None:
