@@ -58,6 +58,21 @@ class Part(IntEnum):
     PACKING = 8
     SPAWN = 9
 
+    @property
+    def words(self) -> str:
+        """How people call it."""
+        return "processor sharing" if self is Part.SHARING else self.name.lower()
+
+    @property
+    def is_computation(self) -> bool:
+        """Whether it belongs to a region of the program."""
+        return self in {Part.COMPUTATION, Part.SHARING}
+
+    @property
+    def is_on_the_way(self) -> bool:
+        """Whether it is a message's way, which takes nobody's processor."""
+        return self in {Part.HANDSHAKE, Part.CONTENTION, Part.TRANSMISSION}
+
 
 #: One segment of a timeline: of a rank, from begin to end (seconds), doing ``activity`` in ``region`` (an index).
 SEGMENT = np.dtype([("rank", "<i4"), ("activity", "u1"), ("region", "<u2"), ("begin", "<f8"), ("end", "<f8")])

@@ -65,6 +65,12 @@ def _add_simulate(commands: argparse._SubParsersAction[argparse.ArgumentParser])
         help="which engine simulates; all give the same figures (default: auto, whichever is done first)",
     )
     command.add_argument(
+        "--explain",
+        action="store_true",
+        help="tell what the makespan is made of along the critical path, where time is lost, and what each parameter "
+        "of the machine does to it",
+    )
+    command.add_argument(
         "--full", action="store_true", help="use the scenario's full sizes instead of the reduced ones"
     )
     command.add_argument("--json", action="store_true", help="print one JSON document and nothing else")

@@ -12,11 +12,14 @@ from clue.cli.terminal import Report, plots_folder, progress, say, show, show_js
 from clue.cli.traces import trace_source
 from clue.config import SimulationConfig, load_config
 from clue.errors import UsageError
+from clue.explain import Explanation, explain
 from clue.kernel import Program, compile_program, simulate
 from clue.machine import Machine, Placement
 from clue.purchase import Ranking, Scenario, TraceSource, rank_options
 from clue.purchase.library import recording
 from clue.report.document import ranking_document, result_document
+from clue.report.explanation import explanation_document
+from clue.report.text.explanation import explanation_text
 from clue.report.text.ranking import ranking_text
 from clue.report.text.result import result_text
 from clue.result import Result
@@ -82,9 +85,14 @@ def _simulate(config: SimulationConfig, arguments: argparse.Namespace) -> None:
         sampled = _sample(program, noise, placement, config=config, arguments=arguments, tell=tell)
         if sampled is None and arguments.samples:
             result = replace(result, warnings=(*result.warnings, f"{config.machine.name}: {NO_NOISE}"))
+        explanation = None
+        if arguments.explain:
+            explanation = explain(
+                program, config.machine, placement, config.instances, engine=arguments.engine, progress=tell
+            )
         title = f"{Path(trace.head.program).name} on {config.machine.name}"
         plots = _plot_result(result, config.machine, title, arguments)
-    _show(result, sampled, title, arguments)
+    _show(result, sampled, explanation, title, arguments)
     say([f"wrote {path}" for path in plots])
 
 
@@ -133,9 +141,18 @@ def _recording(config: SimulationConfig, source: TraceSource) -> tuple[Trace, Bu
     return recording(config.program, ranks, source)
 
 
-def _show(result: Result, sampled: Sampled | None, title: str, arguments: argparse.Namespace) -> None:
+def _show(
+    result: Result,
+    sampled: Sampled | None,
+    explanation: Explanation | None,
+    title: str,
+    arguments: argparse.Namespace,
+) -> None:
     if arguments.json:
         say(result.warnings, prefix="clue: warning: ")
-        show_json(result_document(result, sampled))
+        explained = {} if explanation is None else {"explanation": explanation_document(explanation)}
+        show_json(result_document(result, sampled) | explained)
     else:
         show(result_text(result, title, sampled))
+        if explanation is not None:
+            show("", explanation_text(explanation))

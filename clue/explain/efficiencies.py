@@ -1,0 +1,120 @@
+"""The efficiencies of the POP centre of excellence (its "standard metrics"), by replays instead of measurements.
+
+Useful computation of a rank is what its bursts take on a processor of its own. T is the makespan, T_ideal that on a
+network without any delay or contention, T_alone that if, besides, every rank had a processor of its own.
+
+========================  ==========================  ==================================================================
+parallel efficiency       mean useful / T             load balance × communication efficiency
+load balance              mean / largest useful       how evenly computation is shared out to the ranks
+communication efficiency  largest useful / T          serialisation × processor sharing × transfer
+serialisation             largest useful / T_alone    what is left where ranks wait for each other's computation
+processor sharing         T_alone / T_ideal           what is left where ranks or other load share processors; else 1
+transfer                  T_ideal / T                 what the delays of messages and their contention leave
+========================  ==========================  ==================================================================
+
+POP knows no processor sharing: it measures where each rank has a processor of its own. On a machine whose parameters
+change over time useful computation depends on when it happens, and serialisation may come out above 1.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from clue.kernel import Program, simulate
+from clue.kernel.processors import disturbed_nodes
+from clue.machine import Curve, Link, Machine, NodeType, Placement, Waiting
+
+_NOTHING = Curve.line(0.0)
+
+
+@dataclass(frozen=True, slots=True)
+class Efficiencies:
+    """Where time is lost, as shares of 1.
+
+    Attributes:
+        load_balance: Mean of the ranks' useful computation by the largest of it.
+        serialisation: Largest useful computation by the makespan if messages took no time.
+        sharing: Makespan if messages took no time and each rank had a processor, by that if messages took no time.
+        transfer: Makespan if messages took no time by the makespan.
+    """
+
+    load_balance: float
+    serialisation: float
+    sharing: float
+    transfer: float
+
+    @property
+    def communication(self) -> float:
+        """Communication efficiency: the largest useful computation by the makespan."""
+        return self.serialisation * self.sharing * self.transfer
+
+    @property
+    def parallel(self) -> float:
+        """Parallel efficiency: mean useful computation by the makespan."""
+        return self.load_balance * self.communication
+
+
+def efficiencies_of(  # noqa: PLR0917 - what a simulation needs, and what it gave
+    program: Program,
+    machine: Machine,
+    placement: Placement,
+    instances: int,
+    engine: str,
+    useful: Sequence[float],
+    makespan: float,
+) -> Efficiencies | None:
+    """Return the efficiencies of a simulation, or ``None`` where nothing is computed.
+
+    Args:
+        program: What ran.
+        machine: Where.
+        placement: Node of each rank of all instances.
+        instances: Copies side by side.
+        engine: Which engine replays on the ideal network.
+        useful: By rank the computation time on a processor of its own, seconds.
+        makespan: What the simulation gave, seconds.
+    """
+    largest = max(useful, default=0.0)
+    if not largest:
+        return None
+    ideal = with_ideal_network(machine)
+    in_no_time = simulate(program, ideal, placement, engine, instances=instances).makespan
+    alone = in_no_time
+    if disturbed_nodes(machine, placement):
+        own = _with_processors_for_all(ideal, len(placement.nodes))
+        alone = simulate(program, own, placement, engine, instances=instances).makespan
+    return Efficiencies(
+        load_balance=sum(useful) / len(useful) / largest,
+        serialisation=largest / alone,
+        sharing=alone / in_no_time,
+        transfer=in_no_time / makespan,
+    )
+
+
+def with_ideal_network(machine: Machine) -> Machine:
+    """Return a machine whose messages take no time; which of them wait for their receive stays as it is."""
+    network = machine.network
+    free = replace(
+        network,
+        between_nodes=_free(network.between_nodes),
+        within_node=_free(network.within_node),
+        pairs={pair: _free(link) for pair, link in network.pairs.items()},
+        within={name: _free(link) for name, link in network.within.items()},
+        contention=None,
+    )
+    changes = tuple((at, with_ideal_network(changed)) for at, changed in machine.changes)
+    return replace(machine, network=free, changes=changes)
+
+
+def _free(link: Link) -> Link:
+    return replace(link, send_delay=_NOTHING, transmission_delay=_NOTHING, receive_delay=0.0)
+
+
+def _with_processors_for_all(machine: Machine, ranks: int) -> Machine:
+    def undisturbed(node: NodeType) -> NodeType:
+        return replace(node, processors=ranks, memory_contention={}, background_load=0.0, waiting=Waiting.YIELD)
+
+    types = {name: undisturbed(node) for name, node in machine.node_types().items()}
+    changes = tuple((at, _with_processors_for_all(changed, ranks)) for at, changed in machine.changes)
+    return replace(machine, nodes=tuple(types[node.name] for node in machine.nodes), changes=changes)

@@ -1,0 +1,67 @@
+"""The explanation of a simulation: its critical path, its efficiencies, and what each parameter of the machine does."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from clue.explain.efficiencies import Efficiencies, efficiencies_of
+from clue.explain.parameters import parameters_of
+from clue.explain.sensitivity import Progress, Sensitivity, sensitivities
+from clue.kernel import Program
+from clue.kernel.critical_path import explained_replay
+from clue.machine import Machine, Placement
+from clue.result import CriticalPath
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Explanation:
+    """Why a simulation takes as long as it does.
+
+    Attributes:
+        makespan: Seconds.
+        path: What it is made of, by the reference engine.
+        efficiencies: Where time is lost; ``None`` if nothing is computed.
+        sensitivities: What each parameter of the machine does, the most influential first.
+    """
+
+    makespan: float
+    path: CriticalPath
+    efficiencies: Efficiencies | None
+    sensitivities: tuple[Sensitivity, ...]
+
+
+def _silent(what: str, done: int, total: int) -> None:
+    """Tell nobody."""
+
+
+def explain(
+    program: Program,
+    machine: Machine,
+    placement: Placement,
+    instances: int = 1,
+    *,
+    engine: str = "auto",
+    progress: Progress = _silent,
+) -> Explanation:
+    """Find out what a program's makespan on a machine is made of, and what it depends on.
+
+    Args:
+        program: What runs.
+        machine: Where.
+        placement: Node of each rank of all instances, instance by instance.
+        instances: Copies of the program side by side.
+        engine: Which engine replays with changed parameters; the critical path takes the reference.
+        progress: Told about what is done.
+
+    Raises:
+        DeadlockError: If the program deadlocks in virtual time.
+    """
+    progress("finding the critical path", 0, 0)
+    done = explained_replay(program, machine, placement, instances)
+    makespan = float(done.replay.finish.max(initial=0.0))
+    progress("simulating an ideal network", 0, 0)
+    efficiencies = efficiencies_of(program, machine, placement, instances, engine, done.alone, makespan)
+    computing = [region for region, seconds in zip(program.regions, done.replay.by_region, strict=True) if seconds]
+    parameters = parameters_of(machine, placement, computing, set(program.host_speeds))
+    changed = sensitivities(program, machine, placement, instances, parameters, makespan, engine, progress)
+    return Explanation(makespan, done.path, efficiencies, changed)

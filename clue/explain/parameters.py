@@ -1,0 +1,290 @@
+"""The parameters of a machine, each with the way to change it alone. Named as in a machine's YAML file.
+
+========================================  ==============================================================================
+name                                      what times 1.1 means
+========================================  ==============================================================================
+node_types.H.performance_factor           all computation on H takes 1.1 times as long
+node_types.H.performance_factor.REGION    so it does in one region, where the program has several
+node_types.H.speed.REGION                 the speed there is 1.1 times as high (where a speed decides)
+node_types.H.memory_contention_factor     what memory contention takes of a processor's speed is 1.1 times as much
+node_types.H.background_load, …_delay     the figure is 1.1 times as high
+network.LINK.send_delay.latency           an empty message takes 1.1 times as long, the others that much longer
+network.LINK.send_delay.bandwidth         what the delay grows by with size is divided by 1.1
+network.LINK.transmission_delay.…         the same
+network.LINK.receive_delay, eager_limit   the figure is 1.1 times as high
+network.contention.factors                what factors are above 1 is 1.1 times as much
+network.contention.busy                   messages keep ports 1.1 times as long
+network.contention.…bandwidth             the links of the topology have 1.1 times the bandwidth
+========================================  ==============================================================================
+
+A figure of 0 has no parameter: it stays 0. Where parameters change over time, those of all times change alike.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, fields, replace
+from functools import partial
+from itertools import product
+from operator import is_
+from typing import Any, cast
+
+from clue.machine import Contention, Curve, FactorTable, Flows, Link, Machine, Network, NodeType, Placement, Ports
+from clue.machine.topology import Topology
+
+#: Memory contention leaves at least this share of a processor's speed.
+_LEAST_SHARE = 0.01
+_FIGURES = ("background_load", "initialisation_delay", "spawn_delay", "packing_delay", "reduction_delay")
+
+#: Changes a part of a machine by a factor.
+_OfNode = Callable[[NodeType, float], NodeType]
+_OfLink = Callable[[Link, float], Link]
+_OfContention = Callable[[Contention | None, float], Contention | None]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Parameter:
+    """A parameter of a machine.
+
+    Attributes:
+        name: As in the machine's YAML.
+        figures: What decides it, over time: equal figures of the same name are the same parameter of two machines.
+        change: Returns the machine with the parameter multiplied by a factor.
+    """
+
+    name: str
+    figures: object
+    change: Callable[[Machine, float], Machine]
+
+
+def parameters_of(machine: Machine, placement: Placement, regions: Sequence[str], timed: set[str]) -> list[Parameter]:
+    """Return the parameters that a program could depend on: of the nodes that its ranks are on, and of their links.
+
+    Args:
+        machine: The machine.
+        placement: Node of each rank.
+        regions: The regions in which the program computes.
+        timed: Those of them that declare their operations, so that a speed decides.
+    """
+    used = list(dict.fromkeys(machine.nodes[node].name for node in placement.nodes))
+    return [
+        *(each for name in used for each in _of_nodes(machine, name, regions, timed)),
+        *(each for name, links in _links(machine, placement).items() for each in _of_link(name, links)),
+        *_of_contention(machine),
+    ]
+
+
+# --- node types ------------------------------------------------------------------------------------------------------
+
+
+def _of_nodes(machine: Machine, name: str, regions: Sequence[str], timed: set[str]) -> Iterator[Parameter]:
+    figures = tuple(_figures(state.node_types()[name]) for state in machine.epochs)
+    types = [state.node_types()[name] for state in machine.epochs]
+    path = f"node_types.{name}"
+
+    def parameter(what: str, change: _OfNode) -> Parameter:
+        return Parameter(f"{path}.{what}", figures, partial(_change_nodes, name, change))
+
+    def by_speed(region: str) -> bool:
+        return region in timed and any(region in each.speeds for each in types)
+
+    if len(regions) > 1 or not any(map(by_speed, regions)):
+        yield parameter("performance_factor", partial(_slower, regions))
+    if len(regions) > 1 or any(map(by_speed, regions)):
+        for region in regions:
+            if by_speed(region):
+                yield parameter(f"speed.{region or 'default'}", partial(_faster, region))
+            else:
+                yield parameter(f"performance_factor.{region or 'default'}", partial(_slower, [region]))
+    if any(each.memory_contention for each in types):
+        yield parameter("memory_contention_factor", _more_memory_contention)
+    for figure in _FIGURES:
+        if any(getattr(each, figure) for each in types):
+            yield parameter(figure, partial(_scaled, figure))
+
+
+def _figures(node: NodeType) -> NodeType:
+    """Return what a node type does: its price and source do nothing."""
+    return replace(node, price=None, source="")
+
+
+def _change_nodes(name: str, change: _OfNode, machine: Machine, factor: float) -> Machine:
+    node = machine.node_types().get(name)
+    nodes = machine.nodes
+    if node is not None:
+        changed = change(node, factor)
+        nodes = tuple(changed if each.name == name else each for each in nodes)
+    changes = tuple((at, _change_nodes(name, change, later, factor)) for at, later in machine.changes)
+    return replace(machine, nodes=nodes, changes=changes)
+
+
+def _slower(regions: Sequence[str], node: NodeType, factor: float) -> NodeType:
+    factors = {region: node.factor(region) * factor for region in regions}
+    speeds = {region: speed / (factor if region in regions else 1.0) for region, speed in node.speeds.items()}
+    return replace(node, performance_factors={**node.performance_factors, **factors}, speeds=speeds)
+
+
+def _faster(region: str, node: NodeType, factor: float) -> NodeType:
+    if region not in node.speeds:
+        return _slower([region], node, 1 / factor)
+    return replace(node, speeds={**node.speeds, region: node.speeds[region] * factor})
+
+
+def _more_memory_contention(node: NodeType, factor: float) -> NodeType:
+    def share(kept: float) -> float:
+        return max(_LEAST_SHARE, 1 - (1 - kept) * factor)
+
+    levels = {
+        busy: {region: share(kept) for region, kept in shares.items()}
+        for busy, shares in node.memory_contention.items()
+    }
+    return replace(node, memory_contention=levels)
+
+
+def _scaled(figure: str, node: NodeType, factor: float) -> NodeType:
+    return replace(node, **{figure: getattr(node, figure) * factor})
+
+
+# --- links -----------------------------------------------------------------------------------------------------------
+
+
+def _links(machine: Machine, placement: Placement) -> dict[str, list[Link]]:
+    """Return the links between the nodes that ranks are on, by name; each as it is over time."""
+    ranks_on = Counter(placement.nodes)
+    nodes_of = Counter(machine.nodes[node].name for node in ranks_on)
+    crowded = dict.fromkeys(machine.nodes[node].name for node, ranks in ranks_on.items() if ranks > 1)
+    networks = [state.network for state in machine.epochs]
+    links: dict[str, list[Link]] = {}
+    for pair in product(nodes_of, repeat=2):
+        if pair[0] != pair[1] or nodes_of[pair[0]] > 1:
+            stated = any(pair in network.pairs for network in networks)
+            name = f"pairs.{'–'.join(sorted(pair))}" if stated else "between_nodes"
+            links[name] = [network.link(pair[0], pair[1], same_node=False) for network in networks]
+    for name in crowded:
+        stated = any(name in network.within for network in networks)
+        within = [network.link(name, name, same_node=True) for network in networks]
+        # A link that stands for both is one parameter.
+        if not any(all(map(is_, within, known)) for known in links.values()):
+            links[f"within.{name}" if stated else "within_node"] = within
+    return links
+
+
+def _of_link(name: str, links: list[Link]) -> Iterator[Parameter]:
+    figures = tuple(links)
+
+    def parameter(what: str, change: _OfLink) -> Parameter:
+        return Parameter(f"network.{name}.{what}", figures, partial(_change_links, figures, change))
+
+    for delay in ("send_delay", "transmission_delay"):
+        curves = [getattr(link, delay) for link in links]
+        if any(curve(0) for curve in curves):
+            yield parameter(f"{delay}.latency", partial(_other_curve, delay, _later))
+        if any(_grows(curve) for curve in curves):
+            yield parameter(f"{delay}.bandwidth", partial(_other_curve, delay, _wider))
+    if any(link.receive_delay for link in links):
+        yield parameter("receive_delay", _longer_receive)
+    if any(link.eager_limit for link in links):
+        yield parameter("eager_limit", _higher_limit)
+
+
+def _change_links(links: Sequence[Link], change: _OfLink, machine: Machine, factor: float) -> Machine:
+    """Change a link, wherever in the network it stands: at the i-th time it is the i-th of ``links``."""
+    states = [
+        _changed_network(state.network, link, change, factor) for state, link in zip(machine.epochs, links, strict=True)
+    ]
+    changes = tuple(
+        (at, replace(later, network=network)) for (at, later), network in zip(machine.changes, states[1:], strict=True)
+    )
+    return replace(machine, network=states[0], changes=changes)
+
+
+def _changed_network(network: Network, link: Link, change: _OfLink, factor: float) -> Network:
+    changed = change(link, factor)
+
+    def new(each: Link) -> Link:
+        return changed if each is link else each
+
+    return replace(
+        network,
+        between_nodes=new(network.between_nodes),
+        within_node=new(network.within_node),
+        pairs={pair: new(each) for pair, each in network.pairs.items()},
+        within={name: new(each) for name, each in network.within.items()},
+    )
+
+
+def _other_curve(delay: str, change: Callable[[Curve, float], Curve], link: Link, factor: float) -> Link:
+    changed: dict[str, Any] = {delay: change(getattr(link, delay), factor)}
+    return replace(link, **changed)
+
+
+def _grows(curve: Curve) -> bool:
+    return any(curve.slopes) or len(set(curve.times)) > 1
+
+
+def _later(curve: Curve, factor: float) -> Curve:
+    more = curve(0) * (factor - 1)
+    return Curve(curve.sizes, tuple(time + more for time in curve.times), curve.slopes)
+
+
+def _wider(curve: Curve, factor: float) -> Curve:
+    empty = curve(0)
+    times = tuple(empty + (time - empty) / factor for time in curve.times)
+    return Curve(curve.sizes, times, tuple(slope / factor for slope in curve.slopes))
+
+
+def _longer_receive(link: Link, factor: float) -> Link:
+    return replace(link, receive_delay=link.receive_delay * factor)
+
+
+def _higher_limit(link: Link, factor: float) -> Link:
+    return replace(link, eager_limit=None if link.eager_limit is None else link.eager_limit * factor)
+
+
+# --- contention ------------------------------------------------------------------------------------------------------
+
+
+def _of_contention(machine: Machine) -> Iterator[Parameter]:
+    stated = tuple(state.network.contention for state in machine.epochs)
+
+    def parameter(what: str, change: _OfContention) -> Parameter:
+        return Parameter(f"network.contention.{what}", stated, partial(_change_contention, change))
+
+    first = next((each for each in stated if each is not None), None)
+    if isinstance(first, FactorTable):
+        yield parameter("factors", _steeper)
+    elif isinstance(first, Ports) and first.busy is not None:
+        yield parameter("busy", _busier)
+    elif isinstance(first, Flows):
+        for each in fields(cast("Any", first.topology)):
+            if "bandwidth" in each.name:
+                yield parameter(each.name, partial(_more_bandwidth, each.name))
+
+
+def _change_contention(change: _OfContention, machine: Machine, factor: float) -> Machine:
+    network = replace(machine.network, contention=change(machine.network.contention, factor))
+    changes = tuple((at, _change_contention(change, later, factor)) for at, later in machine.changes)
+    return replace(machine, network=network, changes=changes)
+
+
+def _steeper(contention: Contention | None, factor: float) -> Contention | None:
+    if not isinstance(contention, FactorTable):
+        return contention
+    return FactorTable(tuple((n, 1 + (f - 1) * factor) for n, f in contention.factors))
+
+
+def _busier(contention: Contention | None, factor: float) -> Contention | None:
+    if not isinstance(contention, Ports) or contention.busy is None:
+        return contention
+    busy = contention.busy
+    return Ports(Curve(busy.sizes, *(tuple(x * factor for x in column) for column in (busy.times, busy.slopes))))
+
+
+def _more_bandwidth(field: str, contention: Contention | None, factor: float) -> Contention | None:
+    if not isinstance(contention, Flows):
+        return contention
+    topology: Any = contention.topology
+    value = getattr(topology, field)
+    more = tuple(each * factor for each in value) if isinstance(value, tuple) else value * factor
+    return Flows(cast("Topology", replace(topology, **{field: more})))

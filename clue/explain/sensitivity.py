@@ -1,0 +1,127 @@
+"""What the makespan depends on: each parameter of the machine a tenth lower and a tenth higher, one at a time."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from clue.errors import DeadlockError
+from clue.explain.parameters import Parameter
+from clue.kernel import Candidate, Program, contention_free, simulate
+from clue.machine import Machine, Placement
+
+#: By how much parameters are changed, relative to what they are.
+CHANGE = 0.1
+#: Makespans that differ by less, relative to the larger, are told apart by rounding alone.
+_ROUNDING = 1e-12
+
+#: Is told what is being done, how much of it is done, and how much there is.
+Progress = Callable[[str, int, int], None]
+
+
+@dataclass(frozen=True, slots=True)
+class Sensitivity:
+    """What a parameter does to the makespan.
+
+    Attributes:
+        parameter: Its name (:mod:`clue.explain.parameters`).
+        lower: Makespan with the parameter at 0.9 times its value, seconds; ``None`` if the program deadlocks then.
+        higher: The same at 1.1 times its value.
+        makespan: The makespan as it is.
+        change: By how much the parameter was changed, relative to its value.
+    """
+
+    parameter: str
+    lower: float | None
+    higher: float | None
+    makespan: float
+    change: float = CHANGE
+
+    @property
+    def change_if_lower(self) -> float | None:
+        """Relative change of the makespan with the parameter at 0.9 times its value."""
+        return self._relative(self.lower)
+
+    @property
+    def change_if_higher(self) -> float | None:
+        """Relative change of the makespan with the parameter at 1.1 times its value."""
+        return self._relative(self.higher)
+
+    @property
+    def elasticity(self) -> float | None:
+        """Relative change of the makespan by relative change of the parameter: 1 is in proportion, 0 no effect."""
+        low, high = self.change_if_lower, self.change_if_higher
+        return None if low is None or high is None else (high - low) / (2 * self.change)
+
+    @property
+    def has_effect(self) -> bool:
+        """Whether the makespan changes at all."""
+        return self.change_if_lower != 0 or self.change_if_higher != 0
+
+    @property
+    def size(self) -> float:
+        """The largest relative change of the makespan, whichever way; infinite for a deadlock."""
+        changes = (self.change_if_lower, self.change_if_higher)
+        return max(float("inf") if change is None else abs(change) for change in changes)
+
+    def _relative(self, makespan: float | None) -> float | None:
+        if makespan is None:
+            return None
+        change = makespan / self.makespan - 1 if self.makespan else 0.0
+        return 0.0 if abs(change) <= _ROUNDING else change
+
+
+def sensitivities(  # noqa: PLR0917 - what a simulation needs, and what it gave
+    program: Program,
+    machine: Machine,
+    placement: Placement,
+    instances: int,
+    parameters: Sequence[Parameter],
+    makespan: float,
+    engine: str,
+    progress: Progress,
+) -> tuple[Sensitivity, ...]:
+    """Replay a program with each parameter changed; returns the most influential one first.
+
+    Args:
+        program: What runs.
+        machine: Where.
+        placement: Node of each rank of all instances.
+        instances: Copies side by side.
+        parameters: What to change.
+        makespan: As things are, seconds.
+        engine: Which engine replays.
+        progress: Told about what is done.
+    """
+    factors = (1 - CHANGE, 1 + CHANGE)
+    machines = [parameter.change(machine, factor) for parameter in parameters for factor in factors]
+    found = iter(_makespans(program, [Candidate(each, placement, instances) for each in machines], engine, progress))
+    changed = [Sensitivity(each.name, next(found), next(found), makespan) for each in parameters]
+    return tuple(sorted(changed, key=lambda each: -each.size))
+
+
+def _makespans(
+    program: Program, candidates: Sequence[Candidate], engine: str, progress: Progress
+) -> list[float | None]:
+    """Return the makespan on each candidate; ``None`` where the program deadlocks."""
+    what, total = "changing parameters", len(candidates)
+    progress(what, 0, total)
+    # Where messages alone couple the ranks one replay serves for all candidates, which are alike in that.
+    exact = bool(candidates) and contention_free(program, candidates[:1], engine=engine)[1].all()
+    seconds, known = np.full(total, np.nan), np.zeros(total, bool)
+    if exact:
+        seconds, known = contention_free(program, candidates, lambda done: progress(what, done, total), engine=engine)
+    found: list[float | None] = []
+    for i, each in enumerate(candidates):
+        found.append(float(seconds[i]) if known[i] else _makespan(program, each, engine))
+        progress(what, i + 1, total)
+    return found
+
+
+def _makespan(program: Program, on: Candidate, engine: str) -> float | None:
+    try:
+        return simulate(program, on.machine, on.placement, engine, instances=on.instances).makespan
+    except DeadlockError:
+        return None

@@ -1,0 +1,80 @@
+"""The explanation of a simulation as a JSON document.
+
+==============  =======================================================================================================
+key             value
+==============  =======================================================================================================
+engine          ``"reference"``: which engine found the critical path, whichever computed the rest
+critical_path   list of {``part``, ``region``, ``where``, ``seconds``, ``share``}; the seconds add up to the makespan.
+                ``part`` is a name of :class:`clue.result.Part` in lower case; ``region`` is null but for computation
+                and sharing; ``where`` is a node type, or those of both ends of a message
+ranks_on_path   list of {``rank``, ``node``, ``node_type``, ``computing``, ``calls``, ``messages``, ``seconds``,
+                ``share``, ``turns``}: for whom the others waited; ``turns`` is how often the path comes to the rank
+efficiencies    {``parallel``, ``load_balance``, ``communication``, ``serialisation``, ``sharing``, ``transfer``} as
+                shares of 1, defined in :mod:`clue.explain.efficiencies`; null if nothing is computed
+sensitivities   list of {``parameter``, ``change``, ``lower``, ``higher``, ``elasticity``, ``has_effect``}, the most
+                influential first: makespan (s) with the parameter lower and higher by ``change``, a share of its
+                value, null for a deadlock; relative change of the makespan by relative change of the parameter
+==============  =======================================================================================================
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from clue.explain import Efficiencies, Explanation, Sensitivity
+    from clue.report.document import Document
+
+
+def explanation_document(explanation: Explanation) -> Document:
+    """Describe an explanation."""
+    from clue.explain.shares import part_shares, rank_shares  # noqa: PLC0415 - numpy
+
+    whole = explanation.makespan or 1.0
+    return {
+        "engine": "reference",
+        "critical_path": [
+            {
+                "part": each.part.name.lower(),
+                "region": each.region if each.part.is_computation else None,
+                "where": each.where,
+                "seconds": each.seconds,
+                "share": each.seconds / whole,
+            }
+            for each in part_shares(explanation.path)
+        ],
+        "ranks_on_path": [
+            {
+                "rank": each.rank,
+                "node": each.node,
+                "node_type": each.node_type,
+                "computing": each.computing,
+                "calls": each.calls,
+                "messages": each.messages,
+                "seconds": each.seconds,
+                "share": each.seconds / whole,
+                "turns": each.turns,
+            }
+            for each in rank_shares(explanation.path)
+        ],
+        "efficiencies": _efficiencies(explanation.efficiencies),
+        "sensitivities": [_sensitivity(each) for each in explanation.sensitivities],
+    }
+
+
+def _efficiencies(efficiencies: Efficiencies | None) -> Document | None:
+    if efficiencies is None:
+        return None
+    names = ("parallel", "load_balance", "communication", "serialisation", "sharing", "transfer")
+    return {name: getattr(efficiencies, name) for name in names}
+
+
+def _sensitivity(each: Sensitivity) -> Document:
+    return {
+        "parameter": each.parameter,
+        "change": each.change,
+        "lower": each.lower,
+        "higher": each.higher,
+        "elasticity": each.elasticity,
+        "has_effect": each.has_effect,
+    }

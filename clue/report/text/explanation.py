@@ -1,0 +1,123 @@
+"""The explanation of a simulation as text: its critical path, whom the others waited for, efficiencies, sensitivity."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from clue.report.scale import time_scale
+from clue.report.text.table import NONE, add_row, heading, stack, table, words
+
+if TYPE_CHECKING:
+    from rich.console import RenderableType
+    from rich.table import Table
+
+    from clue.explain import Efficiencies, Explanation, Sensitivity
+
+#: So many ranks on the path are listed, those with the largest share.
+MOST_RANKS = 8
+#: Parameters that change the makespan by less, relative to what it is, are only named.
+LEAST_EFFECT = 1e-4
+_EFFICIENCIES = (
+    ("parallel", "parallel efficiency", "mean computation / makespan: load balance × communication efficiency"),
+    ("load_balance", "  load balance", "mean / largest computation of a rank"),
+    ("communication", "  communication efficiency", "largest computation / makespan: the product of what follows"),
+    (
+        "serialisation",
+        "    serialisation",
+        "what is left by waiting for each other's computation, if messages took no time",
+    ),
+    ("sharing", "    processor sharing", "what is left by other ranks and load on the same processors"),
+    ("transfer", "    transfer", "makespan if messages took no time / makespan"),
+)
+
+
+def explanation_text(explanation: Explanation) -> RenderableType:
+    """Show an explanation."""
+    return stack(
+        _path(explanation) if explanation.makespan else None,
+        _ranks(explanation) if explanation.makespan else None,
+        _efficiencies(explanation.efficiencies),
+        _sensitivities(explanation),
+    )
+
+
+def _path(explanation: Explanation) -> RenderableType:
+    from clue.explain.shares import part_shares  # noqa: PLC0415 - numpy
+
+    scale = time_scale(explanation.makespan)
+    time = f"time ({scale.unit})"
+    shown = table("part", "region", "where", time, "share", numbers=(time, "share"))
+    shares = part_shares(explanation.path)
+    for each in shares:
+        region = (each.region or "(no region)") if each.part.is_computation else ""
+        share = _percent(each.seconds / explanation.makespan)
+        add_row(
+            shown,
+            each.part.words,
+            region,
+            each.where,
+            scale.format(each.seconds),
+            share,
+            end_section=each is shares[-1],
+        )
+    add_row(shown, "makespan", "", "", scale.format(explanation.makespan), "")
+    return stack(heading("Critical path: what the makespan is made of (the reference engine tells)"), shown)
+
+
+def _ranks(explanation: Explanation) -> RenderableType:
+    from clue.explain.shares import rank_shares  # noqa: PLC0415 - numpy
+
+    scale = time_scale(explanation.makespan)
+    times = [f"{name} ({scale.unit})" for name in ("computing", "calls", "messages")]
+    numbers = ("rank", "node", *times, "share", "turns")
+    shown = table("rank", "node", "type", *times, "share", "turns", title="Waiting for whom", numbers=numbers)
+    shares = rank_shares(explanation.path)
+    for each in shares[:MOST_RANKS]:
+        figures = (scale.format(time) for time in (each.computing, each.calls, each.messages))
+        share = _percent(each.seconds / explanation.makespan)
+        add_row(shown, each.rank, each.node, each.node_type, *figures, share, each.turns)
+    more = len(shares) - MOST_RANKS
+    return stack(shown, words(f"and {more} more ranks with less", "dim") if more > 0 else None)
+
+
+def _efficiencies(efficiencies: Efficiencies | None) -> Table | None:
+    if efficiencies is None:
+        return None
+    shown = table("efficiency", "", "definition", title="Efficiencies (POP)", numbers=("",))
+    for name, words_, definition in _EFFICIENCIES:
+        value = getattr(efficiencies, name)
+        if name != "sharing" or value != 1:
+            add_row(shown, words_, f"{value:.1%}", definition)
+    return shown
+
+
+def _sensitivities(explanation: Explanation) -> RenderableType | None:
+    found = explanation.sensitivities
+    if not found:
+        return None
+    changes = tuple(f"at {sign}{found[0].change:.0%}" for sign in "-+")
+    shown = table("parameter", *changes, "elasticity", numbers=(*changes, "elasticity"))
+    for each in found:
+        if each.size >= LEAST_EFFECT:
+            low, high = _change(each.change_if_lower), _change(each.change_if_higher)
+            add_row(shown, each.parameter, low, high, _elasticity(each))
+    little = [each.parameter for each in found if 0 < each.size < LEAST_EFFECT]
+    without = [each.parameter for each in found if not each.has_effect]
+    return stack(
+        heading("Sensitivity: the makespan with one parameter of the machine changed"),
+        shown,
+        words(f"Less than {LEAST_EFFECT:.2%}: {', '.join(little)}", "dim") if little else None,
+        words(f"No effect at all: {', '.join(without)}", "dim") if without else None,
+    )
+
+
+def _percent(share: float) -> str:
+    return f"{share:.1%}"
+
+
+def _change(change: float | None) -> str:
+    return "deadlock" if change is None else f"{change:+.2%}"
+
+
+def _elasticity(each: Sensitivity) -> str:
+    return NONE if each.elasticity is None else f"{each.elasticity:+.3f}"

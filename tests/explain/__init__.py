@@ -1,0 +1,1 @@
+"""Tests of explanations: what a makespan is made of and depends on."""

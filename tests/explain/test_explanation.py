@@ -1,0 +1,282 @@
+"""Efficiencies and sensitivities by hand, and what they must have in common on random programs and machines."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from random import Random
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from clue.errors import DeadlockError
+from clue.explain import Explanation, Sensitivity, explain
+from clue.explain.shares import part_shares, rank_shares
+from clue.kernel import compile_program, simulate
+from clue.machine import Curve, FactorTable, Flows, Link, Machine, Network, NodeType, Placement, Ports
+from clue.machine.topology import FatTree, Switch
+from clue.result import Part
+from clue.trace import Op, TraceBuilder
+from tests.kernel.cases import RECEIVE, SEND, TRANSMIT, machine, sending, transmission
+from tests.kernel.random_cases import random_machine, random_placement, random_trace
+
+
+def explanation_of(trace: TraceBuilder, on: Machine, placement: tuple[int, ...] | None = None) -> Explanation:
+    """Explain a program, one rank to a node unless placed."""
+    program = compile_program(trace.build())
+    nodes = placement if placement is not None else tuple(range(program.ranks))
+    return explain(program, on, Placement(nodes))
+
+
+def by_name(explanation: Explanation) -> dict[str, Sensitivity]:
+    """Return the sensitivities by parameter."""
+    return {each.parameter: each for each in explanation.sensitivities}
+
+
+def in_turn() -> TraceBuilder:
+    """Return rank 0 computing 3 s and sending 1 KB to rank 1, which then computes 1 s."""
+    trace = TraceBuilder(2)
+    trace[0].compute(3.0, "solve")
+    trace[0].send(1, 1000)
+    trace[1].recv(0)
+    trace[1].compute(1.0, "solve")
+    return trace
+
+
+#: On the hand-made machine.
+MESSAGE = sending(1) + transmission(1) + RECEIVE
+
+
+def test_efficiencies_of_two_ranks_in_turn() -> None:
+    """3 s and 1 s: load balance 2/3; one after the other: serialisation 3/4; the message is what transfer takes."""
+    found = explanation_of(in_turn(), machine()).efficiencies
+    assert found is not None
+    makespan = 4.0 + MESSAGE
+    assert found.load_balance == pytest.approx(2 / 3)
+    assert found.serialisation == pytest.approx(3 / 4)
+    assert found.sharing == 1
+    assert found.transfer == pytest.approx(4.0 / makespan)
+    assert found.communication == pytest.approx(3.0 / makespan)
+    assert found.parallel == pytest.approx(2.0 / makespan)
+
+
+def test_efficiency_of_a_shared_processor() -> None:
+    """Two bursts of 1 s on one processor: nobody waits for anybody, and sharing leaves a half."""
+    trace = TraceBuilder(2)
+    for rank in range(2):
+        trace[rank].compute(1.0)
+    found = explanation_of(trace, machine(1), (0, 0)).efficiencies
+    assert found is not None
+    assert (found.load_balance, found.serialisation, found.sharing, found.transfer) == pytest.approx((1, 1, 0.5, 1))
+
+
+def test_nothing_computed_has_no_efficiency() -> None:
+    """Where nobody computes there is nothing to relate to."""
+    trace = TraceBuilder(2)
+    trace[0].send(1, 0)
+    trace[1].recv(0)
+    assert explanation_of(trace, machine()).efficiencies is None
+
+
+def test_sensitivities_of_two_ranks_in_turn() -> None:
+    """Every parameter changes the makespan by a tenth of what it takes of it, bandwidths by 1/0.9 and 1/1.1."""
+    explanation = explanation_of(in_turn(), machine())
+    found, makespan = by_name(explanation), 4.0 + MESSAGE
+    assert explanation.makespan == pytest.approx(makespan)
+    expected = {
+        "node_types.host.performance_factor": 4.0,
+        "network.between_nodes.send_delay.latency": SEND,
+        "network.between_nodes.transmission_delay.latency": TRANSMIT,
+        "network.between_nodes.receive_delay": RECEIVE,
+    }
+    for name, seconds in expected.items():
+        assert found[name].lower == pytest.approx(makespan - 0.1 * seconds)
+        assert found[name].higher == pytest.approx(makespan + 0.1 * seconds)
+        assert found[name].elasticity == pytest.approx(seconds / makespan)
+    wider = found["network.between_nodes.transmission_delay.bandwidth"]
+    assert wider.lower == pytest.approx(makespan + 0.002 * (1 / 0.9 - 1))
+    assert wider.higher == pytest.approx(makespan + 0.002 * (1 / 1.1 - 1))
+    assert explanation.sensitivities[0].parameter == "node_types.host.performance_factor"
+
+
+def test_a_parameter_without_effect() -> None:
+    """The eager limit of 10 KB does nothing to a message of 1 KB, from 9 to 11 KB."""
+    limit = by_name(explanation_of(in_turn(), machine()))["network.between_nodes.eager_limit"]
+    assert not limit.has_effect
+    assert limit.elasticity == 0
+
+
+def test_an_eager_limit_that_decides() -> None:
+    """A message of 9.5 KB waits for its receive, 1 s later, if the limit of 10 KB is a tenth lower."""
+    trace = TraceBuilder(2)
+    trace[0].send(1, 9500)
+    trace[0].compute(1.0)
+    trace[1].compute(1.0)
+    trace[1].recv(0)
+    limit = by_name(explanation_of(trace, machine()))["network.between_nodes.eager_limit"]
+    assert limit.higher == limit.makespan
+    assert limit.lower == pytest.approx(1.0 + SEND + TRANSMIT + sending(9.5) + 1.0)
+
+
+def test_a_limit_that_lets_a_program_deadlock() -> None:
+    """Two ranks that send 9.5 KB to each other before they receive depend on the limit: that is told, not raised."""
+    trace = TraceBuilder(2)
+    for rank in range(2):
+        trace[rank].send(1 - rank, 9500)
+        trace[rank].recv(1 - rank)
+    limit = by_name(explanation_of(trace, machine()))["network.between_nodes.eager_limit"]
+    assert limit.lower is None
+    assert limit.elasticity is None
+    assert limit.has_effect
+
+
+def test_speed_by_region_is_a_parameter_of_its_own() -> None:
+    """2 s in a region whose speed is stated (at half the host's speed: 4 s) and 1 s in another."""
+    trace = TraceBuilder(1)
+    trace[0].compute(2.0, "solve")
+    trace.declare(0, region="solve", flops=2 * 10**9)
+    trace[0].compute(1.0, "setup")
+    found = by_name(explanation_of(trace, machine(1, speeds={"solve": 0.5e9})))
+    assert set(found) == {
+        f"node_types.host.{x}" for x in ("performance_factor", "speed.solve", "performance_factor.setup")
+    }
+    assert found["node_types.host.speed.solve"].higher == pytest.approx(1.0 + 4.0 / 1.1)
+    assert found["node_types.host.performance_factor.setup"].higher == pytest.approx(4.0 + 1.1)
+    assert found["node_types.host.performance_factor"].higher == pytest.approx(1.1 * 5.0)
+
+
+def test_memory_contention_and_background_load() -> None:
+    """A burst of 1 s at a share of 0.8 and beside half a process: what contention takes grows from 0.2 to 0.22."""
+    trace = TraceBuilder(1)
+    trace[0].compute(1.0)
+    on = machine(1, background_load=0.5, memory_contention={1: {"": 0.8}})
+    found = by_name(explanation_of(trace, on))
+    assert found["node_types.host.memory_contention_factor"].higher == pytest.approx(1.5 / 0.78)
+    assert found["node_types.host.background_load"].higher == pytest.approx(1.55 / 0.8)
+
+
+def test_the_contention_table_counts_above_one() -> None:
+    """A factor of 1.5 becomes 1.55."""
+    trace = TraceBuilder(4)
+    for source in (0, 2):
+        trace[source].send(source + 1, 0)
+        trace[source + 1].recv(source)
+    found = by_name(explanation_of(trace, machine(4, contention={1: 1.0, 2: 1.5})))
+    assert found["network.contention.factors"].higher == pytest.approx(1.55 * (SEND + TRANSMIT) + RECEIVE)
+
+
+@pytest.mark.parametrize(
+    ("contention", "name", "higher"),
+    [
+        (Flows(Switch(0.5e6)), "network.contention.bandwidth", 4 / 1.1),
+        (Flows(FatTree((4,), (1,), (1,), (0.5e6,))), "network.contention.bandwidths", 4 / 1.1),
+        (Ports(Curve.line(0.0, 2e-6)), "network.contention.busy", 2 * 1.1 + 1),
+    ],
+)
+def test_what_messages_share_is_a_parameter(contention: Flows | Ports, name: str, higher: float) -> None:
+    """Two messages of 1 MB into one node: 4 s through a link of 0.5 MB/s, or 2 s at its port and then 1 s."""
+    link = Link(Curve.line(0.0), Curve.line(0.0, 1e-6))
+    trace = TraceBuilder(3)
+    for source in (1, 2):
+        trace[source].send(0, 10**6)
+        trace[0].recv(source)
+    on = Machine("shared", (NodeType("host"),) * 3, Network(link, link, contention=contention))
+    assert by_name(explanation_of(trace, on))[name].higher == pytest.approx(higher)
+
+
+def test_links_that_nobody_uses_are_no_parameters() -> None:
+    """Only links between the nodes that ranks are on are tried: one rank has none."""
+    trace = TraceBuilder(1)
+    trace[0].compute(1.0)
+    assert set(by_name(explanation_of(trace, machine(4)))) == {"node_types.host.performance_factor"}
+
+
+def test_links_of_pairs_and_of_nodes_have_names() -> None:
+    """Two ranks on a fast node, one on a slow: a link of the pair, and one within the node."""
+    base = machine(1)
+    pair = Link(Curve.line(0.2), Curve.line(0.0))
+    network = replace(base.network, pairs={("fast", "slow"): pair, ("slow", "fast"): pair})
+    on = Machine("mixed", (NodeType("fast"), NodeType("slow")), network)
+    trace = TraceBuilder(3)
+    for dest in (1, 2):
+        trace[0].send(dest, 0)
+        trace[dest].recv(0)
+    found = by_name(explanation_of(trace, on, (0, 0, 1)))
+    assert found["network.pairs.fast–slow.send_delay.latency"].higher == pytest.approx(SEND / 10 + 0.2 * 1.1)
+    assert found["network.within_node.send_delay.latency"].higher == pytest.approx(SEND / 10 * 1.1 + 0.2)
+    assert not any("between_nodes" in name for name in found)
+
+
+def test_changes_over_time_change_alike() -> None:
+    """A burst of 2 s at factor 1, from second 1 at factor 3: with both a tenth higher 1.1 + (2 - 1/1.1) * 3.3."""
+    trace = TraceBuilder(1)
+    trace[0].compute(2.0)
+    on = machine(1, changes=((1.0, machine(1, performance_factor=3.0)),))
+    found = by_name(explanation_of(trace, on))["node_types.host.performance_factor"]
+    assert found.higher == pytest.approx(1.0 + (2 - 1 / 1.1) * 3.3)
+
+
+def test_shares_of_the_path() -> None:
+    """Sums by part and by rank: rank 1 waited for rank 0."""
+    path = explanation_of(in_turn(), machine()).path
+    shares = [(each.part, each.region, each.where, each.seconds) for each in part_shares(path)]
+    assert shares == [
+        (Part.COMPUTATION, "solve", "host", pytest.approx(4.0)),
+        (Part.SEND, "", "host", pytest.approx(sending(1))),
+        (Part.TRANSMISSION, "", "host → host", pytest.approx(transmission(1))),
+        (Part.RECEIVE, "", "host", pytest.approx(RECEIVE)),
+    ]
+    ranks = [(each.rank, each.computing, each.calls, each.messages, each.turns) for each in rank_shares(path)]
+    assert ranks == [
+        (0, 3.0, pytest.approx(sending(1)), pytest.approx(transmission(1)), 1),
+        (1, pytest.approx(1.0), pytest.approx(RECEIVE), 0.0, 1),
+    ]
+
+
+@pytest.mark.parametrize("kind", ["none", "factor", "ports", "flows"])
+@settings(max_examples=8, deadline=None, suppress_health_check=list(HealthCheck))
+@given(seed=st.integers(0, 2**48), plain=st.booleans())
+def test_an_explanation_fits_the_simulation(kind: str, seed: int, plain: bool) -> None:
+    """Any program on any machine: the makespan is the simulation's, shares add up to it, factors are as defined."""
+    random = Random(seed)
+    trace = random_trace(random, ties=False)
+    on = random_machine(random, kind, ties=False, plain=plain)
+    placement = Placement(tuple(random_placement(random, on, trace.ranks)))
+    try:
+        result = simulate(trace, on, placement, "reference")
+    except DeadlockError:
+        return
+    explanation = explain(compile_program(trace), on, placement, engine="reference")
+    assert explanation.makespan == result.makespan
+    assert sum(each.seconds for each in part_shares(explanation.path)) == pytest.approx(result.makespan, rel=1e-9)
+    assert sum(each.seconds for each in rank_shares(explanation.path)) == pytest.approx(result.makespan, rel=1e-9)
+    found = explanation.efficiencies
+    # What changes over time takes another time where it comes at another.
+    if found is not None and not on.changes:
+        assert 0 < found.load_balance <= 1 + 1e-12
+        assert 0 < found.serialisation <= 1 + 1e-9
+    sizes = [each.size for each in explanation.sensitivities]
+    assert sizes == sorted(sizes, reverse=True)
+
+
+def test_a_sweep_gives_what_replays_give() -> None:
+    """Where messages alone couple the ranks many machines are replayed at once: the same figures."""
+    trace = TraceBuilder(4)
+    for rank in range(4):
+        for _ in range(200):
+            trace[rank].compute(0.01, "solve")
+            trace[rank].sendrecv((rank + 1) % 4, 5000, (rank - 1) % 4)
+            trace[rank].collective(Op.ALLREDUCE, 8)
+    program, placement = compile_program(trace.build()), Placement((0, 1, 2, 3))
+    swept, replayed = (explain(program, machine(4), placement, engine=each) for each in ("fast", "reference"))
+    assert swept.sensitivities == replayed.sensitivities
+
+
+def test_a_table_below_one_scales_what_is_above() -> None:
+    """A table that starts at 1 keeps its start."""
+    trace = TraceBuilder(2)
+    trace[0].send(1, 0)
+    trace[1].recv(0)
+    base = machine()
+    on = replace(base, network=replace(base.network, contention=FactorTable(((1, 1.0), (2, 2.0)))))
+    assert not by_name(explanation_of(trace, on))["network.contention.factors"].has_effect
