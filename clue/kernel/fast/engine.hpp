@@ -479,7 +479,7 @@ private:
 
     void leave(int32_t number) {
         Flow& flow = flows_[number];
-        flow.version++;
+        flow.version = next_version(flow.version);
         sharing_.remove(number);
         free_flows_.push_back(number);
         arrived(flow.slot, now_);
@@ -499,7 +499,7 @@ private:
             flow.left = left > 0.0 ? left : 0.0;
             flow.updated = now_;
             flow.rate = rate;
-            flow.version++;
+            flow.version = next_version(flow.version);
             const Details& d = details(flow.slot);
             events_.push({now_ + flow.left / rate, order_high(ACTION, d.source), d.order, LEAVE, number, flow.version});
         });
@@ -525,7 +525,7 @@ private:
             burst.left = left > 0.0 ? left : 0.0;
             burst.updated = now_;
             burst.rate = rate;
-            burst.version = ++versions_;
+            burst.version = versions_ = next_version(versions_);
             events_.push({now_ + burst.left / rate, order_high(BURST, burst.actor), 0, BURST_ENDS, burst.actor, burst.version});
         }
     }

@@ -8,15 +8,22 @@
 namespace clue {
 
 enum Kind : uint64_t { CHANGE = 0, BURST = 1, ACTION = 2, SETTLE = 3 };
-enum What : int32_t { PARAMETERS, BURST_ENDS, TURN, TRANSFER, HEAD, ENTER, LEAVE, RATES };
+enum What : uint32_t { PARAMETERS, BURST_ENDS, TURN, TRANSFER, HEAD, ENTER, LEAVE, RATES };
+
+// The version after one; an event is of no account any more where what it is about has another version by then.
+inline uint32_t next_version(uint32_t version) { return (version + 1) & ((uint32_t{1} << 29) - 1); }
 
 struct Event {
     double time;
     uint64_t kind_rank;
     uint64_t actor_serial;
-    int32_t what;
     int32_t id;
-    uint32_t version;
+    // Half a line of the cache for an event: heaps of thousands of them are what contention costs.
+    uint32_t what : 3;
+    uint32_t version : 29;
+
+    Event(double time, uint64_t kind_rank, uint64_t actor_serial, What what, int32_t id, uint32_t version)
+        : time(time), kind_rank(kind_rank), actor_serial(actor_serial), id(id), what(what), version(version) {}
 
     bool before(const Event& o) const {
         if (time != o.time) return time < o.time;
