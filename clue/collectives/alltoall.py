@@ -6,11 +6,12 @@ row by sender. A rank's block to itself is a local copy and costs nothing.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
+from functools import lru_cache
 from itertools import chain
 
-from clue.collectives.rounds import at_once, exchange, exchange_data
-from clue.collectives.schedule import Collective, Schedule
+from clue.collectives.rounds import exchange, exchange_data
+from clue.collectives.schedule import Collective, Round, Schedule
 from clue.collectives.trees import doublings, is_power_of_two
 
 #: Sends and receives that MPICH posts at a time (the default of MPIR_CVAR_ALLTOALL_THROTTLE).
@@ -21,6 +22,23 @@ def _block(collective: Collective, sender: int, receiver: int) -> int:
     if collective.name == "alltoallv":
         return collective.sizes[sender * collective.size + receiver]
     return collective.sizes[sender]
+
+
+@lru_cache(maxsize=4)
+def _equal_messages(nbytes: int, size: int) -> tuple[tuple[int, int], ...]:
+    """Return the message to each rank where all are of one size; shared by all senders."""
+    return tuple((dest, nbytes) for dest in range(size))
+
+
+def _messages_from(collective: Collective, sender: int) -> tuple[tuple[int, int], ...]:
+    """Return destination and size of the message to each rank."""
+    if collective.name != "alltoallv":
+        return _equal_messages(collective.sizes[sender], collective.size)
+    return tuple(enumerate(collective.sizes[sender * collective.size : (sender + 1) * collective.size]))
+
+
+def _blocks_to(collective: Collective, receiver: int) -> Sequence[int]:
+    return collective.sizes[receiver :: collective.size] if collective.name == "alltoallv" else collective.sizes
 
 
 def bruck(collective: Collective, rank: int) -> Schedule:
@@ -67,10 +85,11 @@ def scattered(collective: Collective, rank: int) -> Schedule:
 
 def _posted(collective: Collective, rank: int, dests: Iterable[int], sources: Iterable[int]) -> Schedule:
     """Return the round that posts all these at once; none if no data moves."""
-    messages = ((dest, _block(collective, rank, dest)) for dest in dests)
-    sends = tuple(message for message in messages if message[1])
-    receives = tuple(source for source in sources if _block(collective, source, rank))
-    return (at_once(sends, receives),) if sends or receives else ()
+    messages, blocks = _messages_from(collective, rank), _blocks_to(collective, rank)
+    sends = tuple([messages[dest] for dest in dests if messages[dest][1]])
+    receives = tuple([source for source in sources if blocks[source]])
+    # Such rounds do not recur, so there is nothing to share.
+    return (Round(sends, receives),) if sends or receives else ()
 
 
 def pairwise(collective: Collective, rank: int) -> Schedule:

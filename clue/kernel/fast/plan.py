@@ -86,8 +86,9 @@ def template_of(schedules: Sequence[Schedule]) -> Template:
     sends = np.array([len(step.sends) for step in rounds], np.int64)
     receives = np.array([len(step.receives) for step in rounds], np.int64)
     owner = np.repeat(np.arange(len(schedules)), lengths)
-    sent = np.array(list(chain.from_iterable(step.sends for step in rounds)), np.int64).reshape(-1, 2)
-    taken = np.array(list(chain.from_iterable(step.receives for step in rounds)), np.int64)
+    flat = chain.from_iterable(chain.from_iterable(step.sends for step in rounds))
+    sent = np.fromiter(flat, np.int64, 2 * int(sends.sum())).reshape(-1, 2)
+    taken = np.fromiter(chain.from_iterable(step.receives for step in rounds), np.int64, int(receives.sum()))
     out = np.repeat(owner, sends) * len(schedules) + sent[:, 0]
     into = taken * len(schedules) + np.repeat(owner, receives)
     send_slots, receive_slots, slots = _matched(out, into)
