@@ -32,8 +32,7 @@ def run(  # noqa: PLR0917 - the arguments of every engine, and which
                 return fast.replay(program, machine, placement, instances, seen), ()
             except (fast.NoLibraryError, fast.NotCoveredError) as error:
                 reason = str(error)
-        if engine == "fast":
-            notes = (f"engine: the fast engine is not used: {reason}; the reference engine computed this",)
+        notes = (f"engine: the fast engine is not used: {reason}; the reference engine computed this",)
     return reference.replay(program, machine, placement, instances, seen), notes
 
 
