@@ -47,6 +47,7 @@ def _compare(scenario: Scenario, arguments: argparse.Namespace) -> int:
             executor=arguments.executor,
             workers=arguments.workers or os.cpu_count() or 1,
             thorough=arguments.plots is not None,
+            sampling=Sampling(arguments.samples, arguments.seed) if arguments.samples else None,
         )
         plots = _plot(ranking, arguments)
     if arguments.json:

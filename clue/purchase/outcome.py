@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from clue.purchase.scenario import Criterion
 from clue.result import Result
+from clue.uncertainty import Sampling, Spread
 from clue.units import Money
 
 
@@ -78,6 +79,7 @@ class WorkloadOutcome:
         idle: Processors left idle.
         points: Points it earned, if the criterion counts points.
         kernels: By kernel.
+        spread: How the makespan is spread over samples, if there are any.
     """
 
     workload: str
@@ -89,6 +91,7 @@ class WorkloadOutcome:
     idle: int
     points: float | None
     kernels: tuple[KernelOutcome, ...]
+    spread: Spread | None = None
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -101,12 +104,14 @@ class Entry:
         price: Its price, if stated.
         affordable: Whether the budget covers it.
         position: Place in the ranking from 1, or ``None`` for an option that is not affordable, cannot run the
-            workloads, or is not among the first that were asked for.
+            workloads, or is not among the first that were asked for. Options that cannot be told apart share one.
         score: The criterion's figure, or ``None`` without a position.
         reason: Why it has no position; empty otherwise.
         workloads: Outcomes in the scenario's order; empty for what has no position.
         tried: Outcomes of all splits that were simulated, by workload and rising ranks per instance.
         bound: Of an option that is not among the first: what its score cannot be better than.
+        spread: How the score is spread over samples, if there are any.
+        best: The share of the samples in which it is the best option.
     """
 
     option: str
@@ -119,6 +124,8 @@ class Entry:
     workloads: tuple[WorkloadOutcome, ...]
     tried: tuple[WorkloadOutcome, ...] = ()
     bound: float | None = None
+    spread: Spread | None = None
+    best: float | None = None
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -139,6 +146,7 @@ class Ranking:
         interrupted: Whether it was interrupted: then positions up to ``certain`` hold, the others among those
             options that were simulated.
         certain: How many positions hold whatever the options that were not simulated would give.
+        sampling: Which samples of the stated noise there are, if any.
     """
 
     scenario: str
@@ -153,3 +161,4 @@ class Ranking:
     simulations: int = 0
     interrupted: bool = False
     certain: int = 0
+    sampling: Sampling | None = None

@@ -6,7 +6,7 @@ How scores are read stands in :mod:`clue.purchase.scores`; what is simulated for
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import partial
 
 from clue.errors import UsageError
@@ -15,9 +15,11 @@ from clue.purchase.executors import PROCESSES, Crew, check_executor
 from clue.purchase.library import Progress, TraceSource, record_all
 from clue.purchase.outcome import Entry, KernelOutcome, Ranking, WorkloadOutcome
 from clue.purchase.runs import Attempt, Choice, Run, attempts_on
+from clue.purchase.sampling import RankingSampler, SampledOption
 from clue.purchase.scenario import Criterion, Option, Scenario
 from clue.purchase.scores import Scores
 from clue.purchase.search import Search
+from clue.uncertainty import NO_NOISE, Sampling
 
 #: Of more options than this only so many of the first are looked for where nothing else is asked for.
 ALL_UP_TO, FIRST_OF_MANY = 100, 20
@@ -39,6 +41,7 @@ def rank_options(
     executor: str = PROCESSES,
     workers: int = 1,
     thorough: bool = False,
+    sampling: Sampling | None = None,
 ) -> Ranking:
     """Simulate workloads on the affordable options as far as their order needs it, and put these in order.
 
@@ -54,6 +57,8 @@ def rank_options(
         executor: Who simulates: ``"processes"``, ``"mpi"`` or ``"dask://HOST:PORT"``; the figures do not depend on it.
         workers: Number of processes, which are started where there is enough to do.
         thorough: Whether to simulate the splits, too, that cannot be the best; they show how a program scales.
+        sampling: Which samples of the stated noise to draw: they give intervals, to each option its probability of
+            being the best, and one position to options that cannot be told apart.
 
     Raises:
         UsageError: If no option is affordable, prices and budget are in different currencies, or the executor cannot
@@ -70,13 +75,29 @@ def rank_options(
     able = [attempt for attempt in attempts if attempt.cells]
     if top is None:
         top = len(able) if len(candidates) <= ALL_UP_TO else FIRST_OF_MANY
+    sampled: list[SampledOption] = []
+    notes: list[str] = []
     with Crew(library, engine, executor, workers) as crew:
         search = Search(able, scores, top, crew, progress)
         try:
             search.run(thorough=thorough)
+            if sampling is not None:
+                sampler = RankingSampler(
+                    search, scores, library, sampling, crew=crew, progress=progress, engine=engine, workers=workers
+                )
+                notes += _about_noise(sampler)
+                sampled = sampler.sample() if sampler.is_worth_it else []
         except KeyboardInterrupt:
             search.interrupt()
-    return _Report(scenario, scores, search, attempts).ranking()
+    report = _Report(scenario, scores, search, attempts, sampled, sampling if sampled else None, notes)
+    return report.ranking()
+
+
+def _about_noise(sampler: RankingSampler) -> Iterator[str]:
+    if not sampler.is_worth_it:
+        yield f"samples: {NO_NOISE}"
+    elif without := sampler.without_noise():
+        yield f"{_named(without)}: no noise is stated, so samples are alike and say nothing of how sure the figures are"
 
 
 def _candidates(scenario: Scenario) -> list[Option]:
@@ -110,11 +131,14 @@ class _Report:
     scores: Scores
     search: Search
     attempts: Sequence[Attempt]
-    warnings: list[str] = field(default_factory=list)
+    sampled: Sequence[SampledOption] = ()
+    sampling: Sampling | None = None
+    notes: Sequence[str] = ()
 
     def ranking(self) -> Ranking:
-        listed = self.search.listed()
-        entries = [*self._placed(listed), *self._others({attempt.option.name for attempt in listed})]
+        listed = [each.attempt for each in self.sampled] or self.search.listed()
+        placed = self._sampled() if self.sampled else self._placed(listed)
+        entries = [*placed, *self._others({attempt.option.name for attempt in listed})]
         return Ranking(
             scenario=self.scenario.name,
             criterion=self.scenario.criterion,
@@ -128,6 +152,7 @@ class _Report:
             simulations=self.search.simulations,
             interrupted=self.search.interrupted,
             certain=self.search.certain(),
+            sampling=self.sampling,
         )
 
     def _placed(self, listed: Sequence[Attempt]) -> Iterator[Entry]:
@@ -137,13 +162,27 @@ class _Report:
             # Options that cannot be told apart share a position.
             position = position if score == before else place
             before = score
+            yield self._entry(attempt, position)
+
+    def _sampled(self) -> Iterator[Entry]:
+        for each in self.sampled:
+            entry = self._entry(each.attempt, each.position)
+            workloads = zip(entry.workloads, each.makespans, strict=True)
             yield replace(
-                _entry(attempt.option, ""),
-                position=position,
-                score=score,
-                workloads=tuple(self._counted(attempt)),
-                tried=tuple(self._tried(attempt)),
+                entry,
+                spread=each.score,
+                best=each.best,
+                workloads=tuple(replace(workload, spread=spread) for workload, spread in workloads),
             )
+
+    def _entry(self, attempt: Attempt, position: int) -> Entry:
+        return replace(
+            _entry(attempt.option, ""),
+            position=position,
+            score=self.scores.score(attempt),
+            workloads=tuple(self._counted(attempt)),
+            tried=tuple(self._tried(attempt)),
+        )
 
     def _others(self, listed: set[str]) -> Iterator[Entry]:
         """Yield the options without a position: not among the first, cannot run the workloads, over the budget."""
@@ -196,7 +235,7 @@ class _Report:
 
     def _warnings(self, listed: Sequence[Attempt]) -> tuple[str, ...]:
         unpriced = [option.name for option in self.scenario.options if option.price is None]
-        found = list(self.scenario.notes)
+        found = [*self.scenario.notes, *self.notes]
         if self.scenario.budget is not None and unpriced:
             found.append(f"{_named(unpriced)}: no price is stated, so the budget is taken to cover it")
         return tuple(dict.fromkeys([*found, *_of_machines(listed)]))

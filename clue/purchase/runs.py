@@ -16,10 +16,11 @@ import numpy.typing as npt
 from clue.errors import UsageError
 from clue.kernel import Candidate, Program, simulate
 from clue.machine import Flows, Machine, Placement
-from clue.purchase.library import Key, Library, Progress, memory_needed
+from clue.purchase.library import Key, Library, Progress, Recorded, memory_needed
 from clue.purchase.outcome import Summary
 from clue.purchase.scenario import Option, Scenario, Workload
 from clue.purchase.splits import Misfit, Split, allowed_splits
+from clue.uncertainty import Sample, draw
 
 #: Bounds the makespans of a program on many machines (:func:`clue.kernel.contention_free`).
 Sweep = Callable[
@@ -36,20 +37,27 @@ class Job:
         placement: Node of each rank of all instances, instance by instance.
         instances: How many run side by side.
         kernels: What runs, one after the other.
+        sample: Which sample of the stated noise; ``None``: none of it.
     """
 
     machine: Machine
     placement: Placement
     instances: int
     kernels: tuple[Key, ...]
+    sample: Sample | None = None
 
 
 def perform(job: Job, library: Library, engine: str) -> tuple[Summary, ...]:
     """Simulate the kernels of a job."""
-    return tuple(
-        Summary.of(simulate(library[key].program, job.machine, job.placement, engine, instances=job.instances))
-        for key in job.kernels
-    )
+    return tuple(_performed(job, library[key], engine) for key in job.kernels)
+
+
+def _performed(job: Job, what: Recorded, engine: str) -> Summary:
+    program, machine = what.program, job.machine
+    if job.sample is not None:
+        # Drawn here rather than sent here: a sample is the same whoever draws it.
+        program, machine = draw(program, machine, job.placement, job.sample, what.noise)
+    return Summary.of(simulate(program, machine, job.placement, engine, instances=job.instances))
 
 
 @dataclass(slots=True, eq=False)

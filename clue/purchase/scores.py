@@ -22,6 +22,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from copy import copy
 
 from clue.errors import UsageError
 from clue.purchase.points import FULL_POINTS, points_for
@@ -68,6 +69,15 @@ class Scores:
     def need_best_rates(self) -> bool:
         """Whether scores are relative to the best rates."""
         return self._scenario.criterion is Criterion.POINTS
+
+    def relative_to(self, attempts: Sequence[Attempt]) -> Scores:
+        """Return these scores with the best rates of some options that are settled."""
+        scores = copy(self)
+        scores.best = [
+            [max(rates) for rates in zip(*(attempt.cells[w].rates for attempt in attempts), strict=True)]
+            for w in range(len(self.best))
+        ]
+        return scores
 
     def score(self, attempt: Attempt) -> float:
         """Return an option's score; until it is settled, one that it cannot beat."""

@@ -59,6 +59,13 @@ class Search:
         counting = (choice.run for cell in first for choice in (cell.choices if thorough else cell.possible))
         self._simulate(run for run in counting if run.summaries is None)
 
+    def settle(self, attempts: Sequence[Attempt]) -> None:
+        """Simulate options that are not among the first until it is known which of their splits count."""
+        cells = [cell for attempt in attempts for cell in attempt.cells]
+        while left := [cell for cell in cells if not cell.settled]:
+            self._simulate(cell.next_run() for cell in left)
+        self._simulate(run for cell in cells if (run := cell.possible[0].run).summaries is None)
+
     def interrupt(self) -> None:
         """Take what is known for all there is."""
         self.interrupted = True

@@ -83,6 +83,7 @@ def ranking_document(ranking: Ranking) -> Document:
             "left_out": ranking.left_out,
             "interrupted": ranking.interrupted,
             "certain": ranking.certain,
+            **({} if ranking.sampling is None else {"uncertainty": _sampling(ranking.sampling)}),
             "warnings": list(ranking.warnings),
         }
     )
@@ -107,6 +108,8 @@ def _entry(entry: Entry) -> Document:
         document["reason"] = entry.reason
     if entry.bound is not None:
         document["bound"] = entry.bound
+    if entry.spread is not None:
+        document["uncertainty"] = {"score": _spread(entry.spread), "best": entry.best}
     return document
 
 
@@ -122,6 +125,7 @@ def _workload(outcome: WorkloadOutcome) -> Document:
         "idle": outcome.idle,
         "throughput": outcome.throughput,
         "kernels": {each.name: _kernel(each) for each in outcome.kernels},
+        **({} if outcome.spread is None else {"uncertainty": {"makespan": _spread(outcome.spread)}}),
     }
 
 

@@ -14,10 +14,12 @@ from clue.uncertainty.bursts import BurstNoise, draw_bursts
 from clue.uncertainty.machines import draw_machine, states_noise
 from clue.uncertainty.makespans import NO_NOISE, draw, is_uncertain, sample_makespans
 from clue.uncertainty.noise import Sample, Sampling
+from clue.uncertainty.order import CERTAIN, probability_of_best, shared_positions
 from clue.uncertainty.recordings import noise_of_recordings, typical_recording
 from clue.uncertainty.spread import LEVEL, Sampled, Spread
 
 __all__ = [
+    "CERTAIN",
     "LEVEL",
     "NO_NOISE",
     "BurstNoise",
@@ -30,7 +32,9 @@ __all__ = [
     "draw_machine",
     "is_uncertain",
     "noise_of_recordings",
+    "probability_of_best",
     "sample_makespans",
+    "shared_positions",
     "states_noise",
     "typical_recording",
 ]

@@ -31,7 +31,7 @@ class BurstNoise:
 
 
 def draw_bursts(
-    program: Program, noise: BurstNoise | None, machine: Machine, placement: Placement, sample: Sample
+    program: Program, noise: BurstNoise | None, deviations: Doubles, sample: Sample
 ) -> npt.NDArray[np.int64]:
     """Return the burst times of a program in a sample, CPU ns of each op, shape (ops,); 0 exactly where there is none.
 
@@ -40,38 +40,35 @@ def draw_bursts(
     Args:
         program: What runs.
         noise: What repeated recordings say; it takes the place of what node types say of computation.
-        machine: Where, for what its node types say.
-        placement: Node of each rank of all instances; all instances have the same bursts.
+        deviations: What these say for each rank (:func:`stated_deviations`).
         sample: Which one.
     """
-    cpu = program.columns.cpu
-    deviation, common = _deviations(program, noise, machine, placement, sample)
-    if not deviation.any() and not common.any():
-        return np.asarray(cpu)
+    cpu = np.asarray(program.columns.cpu)
+    if noise is None and not deviations.any():
+        return cpu
     generator = sample.generator("bursts", program.name, program.ranks, program.ops)
     exponent = generator.standard_normal(program.ops)
-    exponent *= deviation
-    exponent += common
+    if noise is None:
+        exponent *= np.repeat(deviations, np.diff(program.offsets))
+    else:
+        region = program.columns.region
+        exponent *= np.array([noise.single.get(name, 0.0) for name in program.regions])[region]
+        exponent += np.array([_common(program, noise, name, sample) for name in program.regions])[region]
     # A burst that is there stays: 1 ns at least.
     return np.where(cpu > 0, np.maximum(np.rint(cpu * np.exp(exponent)), 1.0), 0.0).astype(np.int64)
 
 
-def _deviations(
-    program: Program, noise: BurstNoise | None, machine: Machine, placement: Placement, sample: Sample
-) -> tuple[Doubles, Doubles]:
-    """Return by op the deviation of its burst's logarithm, and what all bursts of its region have in common."""
-    if noise is None:
-        of_rank = _stated(program, machine, placement)
-        return np.repeat(of_rank, np.diff(program.offsets)), np.zeros(1)
-    regions = program.columns.region
-    single = np.array([noise.single.get(region, 0.0) for region in program.regions])
-    normal = [sample.generator("region", program.name, region).standard_normal() for region in program.regions]
-    common = np.array([noise.common.get(region, 0.0) for region in program.regions]) * normal
-    return single[regions], common[regions]
+def _common(program: Program, noise: BurstNoise, region: str, sample: Sample) -> float:
+    """Return what the logarithms of all bursts of a region have in common in a sample."""
+    normal = float(sample.generator("region", program.name, region).standard_normal())
+    return noise.common.get(region, 0.0) * normal
 
 
-def _stated(program: Program, machine: Machine, placement: Placement) -> Doubles:
-    """Return the deviation of each rank's bursts as its node says; the root mean square over instances."""
+def stated_deviations(program: Program, machine: Machine, placement: Placement) -> Doubles:
+    """Return the deviation of the logarithms of each rank's bursts as its node states it, shape (ranks,).
+
+    All instances have the same bursts: where their nodes differ, the root mean square counts.
+    """
     of_type = {name: log_deviation(node.noise.computation) for name, node in machine.node_types().items()}
     of_node = np.array([of_type[node.name] for node in machine.nodes])
     squares = of_node[np.array(placement.nodes)].reshape(-1, program.ranks) ** 2

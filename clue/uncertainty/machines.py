@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import fields, replace
 from typing import Any, cast
 
 from clue.machine import Contention, Curve, Flows, Link, Machine, Network, NodeType, Ports
 from clue.machine.topology import Topology
-from clue.uncertainty.noise import Sample
+from clue.uncertainty.noise import Sample, log_deviation
 
 
 def states_noise(machine: Machine) -> bool:
@@ -19,6 +20,15 @@ def states_noise(machine: Machine) -> bool:
     ) or any(
         any((link.noise.send, link.noise.transmission)) for each in machine.epochs for link in links_of(each.network)
     )
+
+
+def largest_deviation(machine: Machine) -> float:
+    """Return the largest deviation of the logarithm of any time on a machine that its noise allows."""
+    states = machine.epochs
+    nodes = [node.noise for each in states for node in each.node_types().values()]
+    links = [link.noise for each in states for link in links_of(each.network)]
+    of_nodes = [math.hypot(log_deviation(noise.computation), log_deviation(noise.factor)) for noise in nodes]
+    return max(*of_nodes, *(log_deviation(max(noise.send, noise.transmission)) for noise in links))
 
 
 def links_of(network: Network) -> list[Link]:

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 
 import numpy as np
 import numpy.typing as npt
 
 from clue.kernel import Candidate, Program, contention_free, simulate, with_bursts
 from clue.machine import Machine, Placement
-from clue.uncertainty.bursts import BurstNoise, draw_bursts
-from clue.uncertainty.machines import draw_machine, states_noise
+from clue.uncertainty.bursts import BurstNoise, draw_bursts, stated_deviations
+from clue.uncertainty.machines import draw_machine, largest_deviation, states_noise
 from clue.uncertainty.noise import Sample, Sampling
 
 #: What to tell who asks for samples where all would be the same.
@@ -29,9 +31,19 @@ def _tell_nobody(done: int) -> None:
     pass
 
 
+#: Bursts of a program by sample and by the deviations they were drawn with.
+Known = dict[tuple[Sample, bytes], npt.NDArray[np.int64]]
+
+
 def is_uncertain(machine: Machine, noise: BurstNoise | None) -> bool:
     """Tell whether anything of a simulation has noise, so that samples differ."""
     return states_noise(machine) or noise is not None
+
+
+def deviation_bound(machine: Machine, noise: BurstNoise | None) -> float:
+    """Return the largest deviation of the logarithm of any time in a simulation that its noise allows."""
+    recorded = 0.0 if noise is None else max(map(math.hypot, noise.single.values(), noise.common.values()), default=0.0)
+    return max(recorded, largest_deviation(machine))
 
 
 def draw(
@@ -46,9 +58,8 @@ def draw(
         sample: Which one.
         noise: What repeated recordings say of bursts.
     """
-    bursts = draw_bursts(program, noise, machine, placement, sample)
-    changed = program if bursts is program.columns.cpu else with_bursts(program, bursts)
-    return changed, draw_machine(machine, sample)
+    drawn = draw_candidate(program, Candidate(machine, placement), sample, noise)
+    return program if drawn.bursts is None else with_bursts(program, drawn.bursts), drawn.machine
 
 
 def sample_makespans(
@@ -106,10 +117,32 @@ def sample_makespans(
     return found
 
 
-def draw_candidate(program: Program, where: Candidate, sample: Sample, noise: BurstNoise | None = None) -> Candidate:
-    """Return a sample as one of the machines of a sweep."""
-    bursts = draw_bursts(program, noise, where.machine, where.placement, sample)
-    return Candidate(draw_machine(where.machine, sample), where.placement, where.instances, bursts)
+def draw_candidate(
+    program: Program,
+    where: Candidate,
+    sample: Sample,
+    noise: BurstNoise | None = None,
+    known: Known | None = None,
+) -> Candidate:
+    """Return a sample as one of the machines of a sweep.
+
+    Args:
+        program: What runs.
+        where: Where, without noise.
+        sample: Which one.
+        noise: What repeated recordings say of bursts.
+        known: Bursts of the program that have been drawn, to which these are added: machines that state the same noise
+            have the same.
+    """
+    deviations = stated_deviations(program, where.machine, where.placement)
+    bursts: npt.NDArray[np.int64] | None = None
+    if noise is not None or deviations.any():
+        known = {} if known is None else known
+        key = (sample, b"" if noise is not None else deviations.tobytes())
+        if key not in known:
+            known[key] = draw_bursts(program, noise, deviations, sample)
+        bursts = known[key]
+    return replace(where, machine=draw_machine(where.machine, sample), bursts=bursts)
 
 
 def parts(samples: Sequence[Sample], ops: int) -> Iterator[Sequence[Sample]]:

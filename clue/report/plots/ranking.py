@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
+import numpy.typing as npt
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.patches import Patch
@@ -73,11 +74,12 @@ def _draw_scores(drawn: Figure, axes: Axes, ranking: Ranking, entries: Sequence[
     for (_, values), colour in zip(parts.items(), style.colours(len(parts)), strict=True):
         axes.barh(rows, np.array(values) / factor, 0.62, left=left, color=colour)
         left += np.array(values) / factor
+    ends = np.maximum(left, _draw_intervals(axes, entries, factor))
     for row, entry in enumerate(entries):
-        text = format_score(entry.score, ranking.unit) if entry.position is not None else style.wrap(_why(entry), 60)
+        text = _figure(entry, ranking) if entry.position is not None else style.wrap(_why(entry), 60)
         axes.annotate(
             text,
-            (left[row], row),
+            (ends[row], row),
             (5, 0),
             textcoords="offset points",
             va="center",
@@ -88,10 +90,28 @@ def _draw_scores(drawn: Figure, axes: Axes, ranking: Ranking, entries: Sequence[
     better = "higher" if ranking.higher_is_better else "lower"
     criterion = ranking.criterion.value.replace("_", " ")
     what = criterion if criterion == unit else f"{criterion} ({unit})"
-    style.finish_axes(axes, f"{what}, {better} is better", title="score", grid="x")
-    axes.set_xlim(0, max(left.max(initial=0.0) * 1.16, 1e-300))
+    title = "score" if ranking.sampling is None else "score, 80 % interval, and probability of being the best"
+    style.finish_axes(axes, f"{what}, {better} is better", title=title, grid="x")
+    axes.set_xlim(0, max(ends.max(initial=0.0) * (1.16 if ranking.sampling is None else 1.3), 1e-300))
     if len(parts) > 1:
         style.legend_below(drawn, [Patch(color=c) for c in style.colours(len(parts))], list(parts))
+
+
+def _draw_intervals(axes: Axes, entries: Sequence[Entry], factor: float) -> npt.NDArray[np.float64]:
+    """Draw the intervals of scores as error bars; returns where each ends, 0 where there is none."""
+    ends = np.zeros(len(entries))
+    for row, entry in enumerate(entries):
+        if entry.spread is not None and entry.position is not None:
+            low, high = entry.spread.low / factor, entry.spread.high / factor
+            for colour, width in ((style.PAPER, 4.0), (style.INK, 1.4)):
+                axes.plot([low, high], [row, row], color=colour, linewidth=width, marker="|", mew=width, markersize=9)
+            ends[row] = high
+    return ends
+
+
+def _figure(entry: Entry, ranking: Ranking) -> str:
+    score = format_score(entry.score, ranking.unit)
+    return score if entry.best is None else f"{score}   best in {entry.best:.0%}"
 
 
 def _unit(ranking: Ranking, entries: Sequence[Entry]) -> tuple[float, str]:

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from rich.table import Table
 
     from clue.purchase import Entry, Ranking, WorkloadOutcome
+    from clue.uncertainty import Sampling
 
 #: So many options that cannot be ranked are named, with the reason.
 _LISTED = 20
@@ -26,6 +27,7 @@ def ranking_text(ranking: Ranking) -> RenderableType:
     return stack(
         heading(_title(ranking)),
         _placed(ranking, placed) if placed else words("No option can be ranked."),
+        _sampling(ranking.sampling) if ranking.sampling is not None else None,
         _interruption(ranking) if ranking.interrupted else None,
         _later(ranking),
         _not_placed(others) if others else None,
@@ -82,25 +84,51 @@ def format_score(score: float | None, unit: str) -> str:
     return f"{score:.1f}" if unit == "points" else f"{score:.4g} {unit}"
 
 
+def _sampling(sampling: Sampling) -> RenderableType:
+    from clue.uncertainty import CERTAIN, LEVEL  # noqa: PLC0415 - numpy
+
+    return words(
+        f"{LEVEL:.0%} of {sampling.samples} samples of the stated noise (seed {sampling.seed}) lie between the figures "
+        "below scores and makespans. best: in how many samples the option is the best. Options share a position unless "
+        f"the first of it is better in {CERTAIN:.0%} of the samples.",
+        "dim",
+    )
+
+
 def _placed(ranking: Ranking, entries: list[Entry]) -> Table:
     points = any(each.points is not None for entry in entries for each in entry.workloads)
-    numbers = ("#", "price", "score", "makespan", "points")
-    columns = ("#", "option", "price", "score", "workload", "instances × ranks", "makespan")
+    numbers = ("#", "price", "score", "best", "makespan", "points")
+    best = ("best",) if ranking.sampling is not None else ()
+    columns = ("#", "option", "price", "score", *best, "workload", "instances × ranks", "makespan")
     shown = table(*columns, *(("points",) if points else ()), numbers=numbers)
     # Only the option's name may be broken: lines of the workload's columns belong together.
     for column in shown.columns[4:]:
         column.no_wrap, column.overflow = True, "ellipsis"
     for entry in entries:
-        option = (str(entry.position), entry.option, str(entry.price or NONE), format_score(entry.score, ranking.unit))
+        option = (str(entry.position), entry.option, str(entry.price or NONE), _score(entry, ranking.unit))
         lines = list(zip(*_workload_lines(entry), strict=True)) or [()] * 4
-        add_row(shown, *option, *map("\n".join, lines[: 4 if points else 3]), end_section=True)
+        share = (_share(entry),) if best else ()
+        add_row(shown, *option, *share, *map("\n".join, lines[: 4 if points else 3]), end_section=True)
     return shown
 
 
+def _score(entry: Entry, unit: str) -> str:
+    score, spread = format_score(entry.score, unit), entry.spread
+    if spread is None:
+        return score
+    return f"{score}\n{format_score(spread.low, unit)} to {format_score(spread.high, unit)}"
+
+
+def _share(entry: Entry) -> str:
+    return NONE if entry.best is None else f"{entry.best:.0%}"
+
+
 def _workload_lines(entry: Entry) -> Iterator[tuple[str, str, str, str]]:
-    """Yield workload, split, makespan and points; of several kernels, a line for each too."""
+    """Yield workload, split, makespan and points; of several kernels, a line for each too; a line of its interval."""
     for outcome in entry.workloads:
         yield outcome.workload, format_split(outcome), format_time(outcome.makespan), _points(outcome.points)
+        if outcome.spread is not None:
+            yield "", "", f"{format_time(outcome.spread.low)} to {format_time(outcome.spread.high)}", ""
         if len(outcome.kernels) > 1:
             for kernel in outcome.kernels:
                 yield f"  {kernel.name}", "", format_time(kernel.makespan), _points(kernel.points)

@@ -1,0 +1,47 @@
+"""What samples say of an order: how probably each is the best, and who cannot be told apart."""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+
+#: The order of two is certain if it holds in at least this share of the samples.
+CERTAIN = 0.9
+
+Doubles = npt.NDArray[np.float64]
+
+
+def probability_of_best(scores: Doubles, *, higher_is_better: bool) -> Doubles:
+    """Return for each option the share of the samples in which it is the best, shape (options,).
+
+    Options that are equally good in a sample share it, so the shares add up to 1.
+
+    Args:
+        scores: Shape (options, samples); a column holds the same sample of all options.
+        higher_is_better: How scores are read.
+    """
+    best = scores.max(axis=0) if higher_is_better else scores.min(axis=0)
+    wins = scores == best
+    shares: Doubles = (wins / wins.sum(axis=0)).mean(axis=1)
+    return shares
+
+
+def shared_positions(scores: Doubles, *, higher_is_better: bool) -> list[int]:
+    """Return the position of each option, from 1, where options that cannot be told apart share one.
+
+    An option shares the position of the first option there, unless that one is better than it in at least 90 % of the
+    samples; then a new position begins with it, numbered as if none were shared. So the first of a position is
+    certainly better than the first of the next, and nobody is certainly worse than the first of its own.
+
+    Args:
+        scores: In the order of the options without noise, shape (options, samples).
+        higher_is_better: How scores are read.
+    """
+    positions: list[int] = []
+    first = 0
+    for place, score in enumerate(scores):
+        better = scores[first] > score if higher_is_better else scores[first] < score
+        if better.mean() >= CERTAIN:
+            first = place
+        positions.append(first + 1)
+    return positions
