@@ -92,7 +92,7 @@ def _simulate(config: SimulationConfig, arguments: argparse.Namespace) -> None:
                 program, config.machine, placement, config.instances, engine=arguments.engine, progress=tell
             )
         title = f"{Path(trace.head.program).name} on {config.machine.name}"
-        plots = _plot_result(result, config.machine, title, arguments)
+        plots = _plot_result(result, explanation, config.machine, title, arguments)
     _show(result, sampled, explanation, title, arguments)
     say([f"wrote {path}" for path in plots])
 
@@ -124,13 +124,16 @@ def _sample(
     return Sampled(sampling, makespans)
 
 
-def _plot_result(result: Result, machine: Machine, title: str, arguments: argparse.Namespace) -> list[Path]:
+def _plot_result(
+    result: Result, explanation: Explanation | None, machine: Machine, title: str, arguments: argparse.Namespace
+) -> list[Path]:
     if arguments.plots is None:
         return []
-    from clue.report.plots import plot_machine, plot_result  # noqa: PLC0415 - matplotlib takes a second
+    from clue.report.plots import plot_explanation, plot_machine, plot_result  # noqa: PLC0415 - matplotlib takes a second
 
     folder = plots_folder(arguments.plots)
-    return [*plot_result(result, folder, title), plot_machine(machine, folder)]
+    explained = [] if explanation is None else [plot_explanation(explanation, folder, title)]
+    return [*plot_result(result, folder, title), *explained, plot_machine(machine, folder)]
 
 
 def _recording(config: SimulationConfig, source: TraceSource) -> tuple[Trace, BurstNoise | None]:

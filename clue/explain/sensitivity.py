@@ -14,6 +14,8 @@ from clue.machine import Machine, Placement
 
 #: By how much parameters are changed, relative to what they are.
 CHANGE = 0.1
+#: Parameters that change the makespan by less, relative to what it is, are named but not shown.
+LEAST_EFFECT = 1e-4
 #: Makespans that differ by less, relative to the larger, are told apart by rounding alone.
 _ROUNDING = 1e-12
 

@@ -11,12 +11,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from clue.explain import Explanation
     from clue.machine import Machine
     from clue.purchase import Ranking
     from clue.report.plots.scaling import Series
     from clue.result import Result
 
-__all__ = ["plot_machine", "plot_performance", "plot_ranking", "plot_result", "plot_speedup"]
+__all__ = ["plot_explanation", "plot_machine", "plot_performance", "plot_ranking", "plot_result", "plot_speedup"]
 
 
 def plot_result(result: Result, folder: Path, title: str) -> list[Path]:
@@ -35,6 +36,18 @@ def plot_result(result: Result, folder: Path, title: str) -> list[Path]:
     if result.traffic is not None:
         written.append(save(draw_communication(result.traffic, title), folder, "communication.png"))
     return written
+
+
+def plot_explanation(explanation: Explanation, folder: Path, title: str) -> Path:
+    """Draw the critical path of a simulation and what each parameter does to its makespan: ``explanation.png``.
+
+    Raises:
+        ClueError: If the file cannot be written.
+    """
+    from clue.report.plots.explanation import draw_explanation  # noqa: PLC0415 - matplotlib
+    from clue.report.plots.style import save  # noqa: PLC0415
+
+    return save(draw_explanation(explanation, title), folder, "explanation.png")
 
 
 def plot_ranking(ranking: Ranking, folder: Path) -> list[Path]:

@@ -15,8 +15,6 @@ if TYPE_CHECKING:
 
 #: So many ranks on the path are listed, those with the largest share.
 MOST_RANKS = 8
-#: Parameters that change the makespan by less, relative to what it is, are only named.
-LEAST_EFFECT = 1e-4
 _EFFICIENCIES = (
     ("parallel", "parallel efficiency", "mean computation / makespan: load balance × communication efficiency"),
     ("load_balance", "  load balance", "mean / largest computation of a rank"),
@@ -92,6 +90,8 @@ def _efficiencies(efficiencies: Efficiencies | None) -> Table | None:
 
 
 def _sensitivities(explanation: Explanation) -> RenderableType | None:
+    from clue.explain.sensitivity import LEAST_EFFECT  # noqa: PLC0415 - numpy
+
     found = explanation.sensitivities
     if not found:
         return None

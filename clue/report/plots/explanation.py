@@ -1,0 +1,163 @@
+"""The explanation of a simulation as a picture: its critical path in bars, and what parameters do as a tornado."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.patches import Patch
+from matplotlib.ticker import PercentFormatter
+
+from clue.explain.sensitivity import LEAST_EFFECT
+from clue.explain.shares import part_shares, rank_shares
+from clue.report.plots import style
+from clue.report.scale import Scale, time_scale
+from clue.result import Part
+from clue.units import format_time
+
+if TYPE_CHECKING:
+    from clue.explain import Explanation, Sensitivity
+
+#: So many regions have a colour of their own; so many parameters and ranks are shown.
+_MOST_REGIONS, _MOST_PARAMETERS, _MOST_RANKS = 6, 16, 24
+_COLOURS = {
+    Part.SHARING: "#AACCDD",
+    Part.SEND: style.SEND,
+    Part.HANDSHAKE: "#BB5566",
+    Part.CONTENTION: "#882255",
+    Part.TRANSMISSION: "#CCBB44",
+    Part.RECEIVE: style.RECEIVE,
+    Part.REDUCTION: "#DDAA33",
+    Part.PACKING: "#997700",
+    Part.SPAWN: style.UNUSED,
+}
+_RANKS = ("#B8C4CE", "#DDE3E8")
+_LOWER, _HIGHER = "#9FB1BB", "#3B4A54"
+#: A label stands in a bar that is at least so wide, as a share of the whole.
+_ROOM = 0.03
+
+
+def draw_explanation(explanation: Explanation, title: str) -> Figure:
+    """Draw what a makespan is made of, whose time that is, and what each parameter does to it."""
+    shown = _shown(explanation)
+    heights = (1.8, 0.6 + 0.3 * max(1, len(shown)))
+    drawn = style.figure(9, sum(heights) + 2.2, f"{title}: {format_time(explanation.makespan)}")
+    path, tornado = drawn.subplots(2, 1, height_ratios=heights)
+    _draw_path(path, explanation)
+    _draw_tornado(tornado, shown, len(explanation.sensitivities))
+    return drawn
+
+
+def _shown(explanation: Explanation) -> list[Sensitivity]:
+    found = [each for each in explanation.sensitivities if each.size >= LEAST_EFFECT]
+    return found[:_MOST_PARAMETERS]
+
+
+# --- the path --------------------------------------------------------------------------------------------------------
+
+
+def _draw_path(axes: Axes, explanation: Explanation) -> None:
+    """Draw the path in two bars, by part and by rank."""
+    scale = time_scale(explanation.makespan)
+    whole = explanation.makespan / scale.length or 1.0
+    parts = _parts(explanation)
+    left = 0.0
+    for _, colour, seconds in parts:
+        width = seconds / scale.length
+        axes.barh(0, width, 0.7, left=left, color=colour)
+        if width > _ROOM * 2 * whole:
+            _label(axes, left + width / 2, 0, f"{width / whole:.0%}", style.PAPER)
+        left += width
+    _draw_ranks(axes, explanation, scale, whole)
+    style.finish_axes(axes, f"time on the critical path ({scale.unit})", grid="x")
+    axes.set_yticks((0, 1), ("what it is", "whose it is\n(rank)"))
+    axes.tick_params(axis="y", length=0)
+    axes.set_ylim(1.5, -0.5)
+    axes.set_xlim(0, whole)
+    _legend(axes, parts)
+
+
+def _legend(axes: Axes, parts: Sequence[tuple[str, str, float]]) -> None:
+    legend = axes.legend(
+        [Patch(color=colour) for _, colour, _ in parts],
+        [style.wrap(name, 30) for name, _, _ in parts],
+        loc="upper center",
+        bbox_to_anchor=(0.36, -0.3),
+        ncols=4,
+        frameon=False,
+        fontsize=9,
+    )
+    for text in legend.get_texts():
+        text.set_parse_math(False)
+
+
+def _parts(explanation: Explanation) -> list[tuple[str, str, float]]:
+    """Return name, colour and seconds of what the path is made of: computation by region, the rest by part."""
+    sums: dict[Part | str, float] = {}
+    for each in part_shares(explanation.path):
+        key = each.region if each.part is Part.COMPUTATION else each.part
+        sums[key] = sums.get(key, 0.0) + each.seconds
+    regions = sorted((key for key in sums if isinstance(key, str)), key=lambda key: -sums[key])
+    rows = [
+        (f"computation: {region or '(no region)'}", colour, sums[region])
+        for region, colour in zip(regions, style.REGIONS[:_MOST_REGIONS], strict=False)
+    ]
+    rest = sum(sums[region] for region in regions[_MOST_REGIONS:])
+    if rest:
+        rows.append(("computation: other regions", style.OTHER_REGIONS, rest))
+    return [*rows, *((part.words, _COLOURS[part], sums[part]) for part in Part if part in sums)]
+
+
+def _draw_ranks(axes: Axes, explanation: Explanation, scale: Scale, whole: float) -> None:
+    shares = rank_shares(explanation.path)
+    left = 0.0
+    for i, each in enumerate(shares[:_MOST_RANKS]):
+        width = each.seconds / scale.length
+        axes.barh(1, width, 0.7, left=left, color=_RANKS[i % 2])
+        if width > _ROOM * whole:
+            _label(axes, left + width / 2, 1, str(each.rank), style.INK)
+        left += width
+    if len(shares) > _MOST_RANKS and whole - left > _ROOM * whole:
+        _label(axes, (left + whole) / 2, 1, f"{len(shares) - _MOST_RANKS} others", style.INK)
+
+
+def _label(axes: Axes, x: float, y: float, text: str, colour: str) -> None:
+    axes.text(x, y, text, ha="center", va="center", fontsize=9, color=colour)
+
+
+# --- sensitivities ---------------------------------------------------------------------------------------------------
+
+
+def _draw_tornado(axes: Axes, shown: Sequence[Sensitivity], tried: int) -> None:
+    rows = np.arange(len(shown))
+    change = f"{shown[0].change:.0%}" if shown else "10%"
+    # What is close to zero is drawn on top of nothing; a deadlock has no bar.
+    for side, colour, sign in (("change_if_lower", _LOWER, "-"), ("change_if_higher", _HIGHER, "+")):
+        widths = [getattr(each, side) or 0.0 for each in shown]
+        axes.barh(rows, widths, 0.62, color=colour, label=f"parameter {sign}{change}")
+    axes.axvline(0, color=style.INK, linewidth=0.8)
+    style.finish_axes(axes, "change of the makespan", title=_tornado_title(len(shown), tried), grid="x")
+    axes.xaxis.set_major_formatter(PercentFormatter(1.0))
+    axes.set_yticks(rows, [_tick(each) for each in shown], parse_math=False)
+    axes.tick_params(axis="y", length=0)
+    axes.set_ylim(max(len(shown), 1) - 0.5, -0.5)
+    furthest = max((each.size for each in shown if each.elasticity is not None), default=0.0) or 0.01
+    axes.set_xlim(-1.1 * furthest, 1.1 * furthest)
+    if shown:
+        axes.legend(loc="lower right", frameon=False, fontsize=9)
+
+
+def _tick(each: Sensitivity) -> str:
+    name = each.parameter.removeprefix("node_types.").removeprefix("network.")
+    return name if each.elasticity is not None else f"{name} (deadlock)"
+
+
+def _tornado_title(shown: int, tried: int) -> str:
+    if not tried:
+        return "No parameter to change"
+    if not shown:
+        return f"None of {tried} parameters changes the makespan by {LEAST_EFFECT:.2%}"
+    return f"{shown} of {tried} parameters, the most influential first"

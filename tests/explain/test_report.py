@@ -1,0 +1,123 @@
+"""Explanations as text, documents and pictures: what they must hold."""
+
+from __future__ import annotations
+
+import json
+from io import StringIO
+from pathlib import Path
+
+import pytest
+from matplotlib.figure import Figure
+from rich.console import Console
+
+from clue.explain import Explanation, explain
+from clue.kernel import compile_program
+from clue.machine import Placement
+from clue.report.explanation import explanation_document
+from clue.report.plots import plot_explanation
+from clue.report.plots.explanation import draw_explanation
+from clue.report.text.explanation import explanation_text
+from clue.trace import TraceBuilder
+from tests.kernel.cases import RECEIVE, machine, sending, transmission
+
+MAKESPAN = 4.0 + sending(1) + transmission(1) + RECEIVE
+
+
+def explanation(ranks: int = 2, *, messages: bool = True) -> Explanation:
+    """Explain rank 0 computing 3 s and sending 1 KB to rank 1, which computes 1 s and passes on 1 KB, and so on."""
+    trace = TraceBuilder(ranks)
+    trace[0].compute(3.0, "solve $x_1$")
+    for rank in range(1, ranks):
+        if messages:
+            trace[rank - 1].send(rank, 1000)
+            trace[rank].recv(rank - 1)
+        trace[rank].compute(1.0, "")
+    program = compile_program(trace.build())
+    return explain(program, machine(ranks), Placement(tuple(range(ranks))))
+
+
+def text_of(explained: Explanation) -> list[str]:
+    """Return the lines of the text at 120 columns, with single blanks."""
+    file = StringIO()
+    Console(file=file, width=120).print(explanation_text(explained))
+    return [" ".join(line.split()) for line in file.getvalue().splitlines()]
+
+
+def texts(drawn: Figure) -> list[str]:
+    """Return all texts of a figure."""
+    drawn.canvas.draw()
+    return [text.get_text() for text in drawn.findobj(match=lambda artist: hasattr(artist, "get_text"))]
+
+
+def test_text_holds_path_ranks_efficiencies_and_sensitivities() -> None:
+    """Each figure of the explanation stands in its table."""
+    lines = text_of(explanation())
+    assert f"computation solve $x_1$ host 3.0000 {3 / MAKESPAN:.1%}" in lines
+    assert f"computation (no region) host 1.0000 {1 / MAKESPAN:.1%}" in lines
+    assert f"transmission host → host 0.1020 {0.102 / MAKESPAN:.1%}" in lines
+    assert f"makespan {MAKESPAN:.4f}" in lines
+    assert any(line.startswith("0 0 host 3.0000 0.0110 0.1020") for line in lines)
+    assert any(line.startswith("serialisation 75.0%") for line in lines)
+    assert (
+        f"node_types.host.performance_factor -{0.4 / MAKESPAN:.2%} +{0.4 / MAKESPAN:.2%} +{4 / MAKESPAN:.3f}" in lines
+    )
+    assert "No effect at all: network.between_nodes.eager_limit" in lines
+    assert any(line.startswith("Less than 0.01%: network.between_nodes.") for line in lines)
+
+
+def test_text_of_many_ranks_counts_those_left_out() -> None:
+    """Eight of ten ranks are listed."""
+    assert "and 2 more ranks with less" in text_of(explanation(10))
+
+
+def test_text_of_a_program_without_messages_has_no_processor_sharing() -> None:
+    """What takes no part is not shown."""
+    lines = text_of(explanation(messages=False))
+    assert not any(line.startswith(("transmission", "processor sharing")) for line in lines)
+
+
+def test_text_of_a_program_that_takes_no_time() -> None:
+    """Nothing to explain is no error."""
+    program = compile_program(TraceBuilder(2).build())
+    lines = text_of(explain(program, machine(), Placement((0, 1))))
+    assert lines[0].startswith("Sensitivity")
+    assert any(line.startswith("No effect at all: node_types.host.performance_factor") for line in lines)
+
+
+def test_document_is_json_and_adds_up() -> None:
+    """Parts and ranks add up to the makespan; efficiencies multiply; every parameter has its figures."""
+    document = json.loads(json.dumps(explanation_document(explanation()), allow_nan=False))
+    assert document["engine"] == "reference"
+    for each in ("critical_path", "ranks_on_path"):
+        assert sum(row["seconds"] for row in document[each]) == pytest.approx(MAKESPAN)
+        assert sum(row["share"] for row in document[each]) == pytest.approx(1)
+    found = document["efficiencies"]
+    assert found["parallel"] == pytest.approx(found["load_balance"] * found["communication"])
+    first = document["sensitivities"][0]
+    assert first["parameter"] == "node_types.host.performance_factor"
+    assert (first["lower"], first["higher"]) == pytest.approx((MAKESPAN - 0.4, MAKESPAN + 0.4))
+    assert first["elasticity"] == pytest.approx(4 / MAKESPAN)
+    assert [row["region"] for row in document["critical_path"]] == ["solve $x_1$", "", None, None, None]
+
+
+def test_picture_is_drawn(tmp_path: Path) -> None:
+    """The picture has one name."""
+    path = plot_explanation(explanation(), tmp_path, "a title")
+    assert path.name == "explanation.png"
+    assert path.read_bytes().startswith(b"\x89PNG")
+
+
+@pytest.mark.parametrize("ranks", [1, 2, 40])
+def test_picture_names_what_it_shows(ranks: int) -> None:
+    """Regions, parts and parameters have labels; a name is never mathematics."""
+    found = texts(draw_explanation(explanation(ranks), "a title"))
+    assert {"computation: solve $x_1$", "host.performance_factor"} <= set(found)
+    assert ("transmission" in found) == (ranks > 1)
+    assert ("16 others" in found) == (ranks == 40)
+
+
+def test_picture_of_nothing() -> None:
+    """A program that takes no time and a machine of which nothing matters can be drawn."""
+    program = compile_program(TraceBuilder(1).build())
+    drawn = draw_explanation(explain(program, machine(), Placement((0,))), "nothing")
+    assert "None of 1 parameters changes the makespan by 0.01%" in texts(drawn)
