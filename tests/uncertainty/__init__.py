@@ -1,0 +1,1 @@
+"""Tests of how sure a prediction is."""
