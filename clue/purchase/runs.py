@@ -22,6 +22,8 @@ from clue.purchase.scenario import Option, Scenario, Workload
 from clue.purchase.splits import Misfit, Split, allowed_splits
 from clue.uncertainty import Sample, draw
 
+#: To describe a machine to the engine takes as long as it takes to replay so many ops there among others.
+_OPS_FOR_A_MACHINE = 200_000
 #: Bounds the makespans of a program on many machines (:func:`clue.kernel.contention_free`).
 Sweep = Callable[
     [Program, Sequence[Candidate], Callable[[int], None]], tuple[npt.NDArray[np.float64], npt.NDArray[np.bool_]]
@@ -221,18 +223,18 @@ def _bound(runs: Sequence[Run], library: Library, sweep: Sweep, progress: Progre
         for key in dict.fromkeys(run.job.kernels):
             wanted.setdefault(key, []).append(run)
     bounds: dict[Run, dict[Key, tuple[float, bool]]] = {run: {} for run in runs}
-    # Time goes by what a program does on how many machines.
-    work = {key: (library[key].program.ops + 1) * len(each) for key, each in wanted.items()}
-    before, total = 0, sum(work.values())
+    work = {key: library[key].program.ops + _OPS_FOR_A_MACHINE for key in wanted}
+    machines, total = sum(map(len, wanted.values())), sum(work[key] * len(each) for key, each in wanted.items())
+    before = 0
     for key, each in wanted.items():
         candidates = [Candidate(run.job.machine, run.job.placement, run.job.instances) for run in each]
 
-        def tell(done: int, before: int = before, share: float = work[key] / len(each)) -> None:
-            progress("bounding", before + int(done * share), total)
+        def tell(done: int, before: int = before, work: int = work[key]) -> None:
+            progress("bounding", (before + done * work) * machines // total, machines)
 
         tell(0)
         seconds, exact = sweep(library[key].program, candidates, tell)
-        before += work[key]
+        before += work[key] * len(each)
         for run, bound in zip(each, zip(seconds.tolist(), exact.tolist(), strict=True), strict=True):
             bounds[run][key] = bound
     for run in runs:

@@ -40,7 +40,7 @@ class Search:
         self._scores = scores
         self._crew = crew
         self._progress = progress
-        self._compared = 0
+        self._compared = self._told = 0
 
     def run(self, *, thorough: bool = False) -> None:
         """Simulate until the first positions are certain, and what counts in them is simulated.
@@ -92,8 +92,10 @@ class Search:
         for done, (i, summaries) in enumerate(self._crew.perform([run.job for run in each]), start=1):
             each[i].take(summaries)
             self.simulations += len(summaries)
+            # A round may rule out fewer than it looked at; what has been told is not taken back.
             compared = min(self._compared + options * done // len(each), len(self.attempts))
-            self._progress(f"{self.simulations:,} simulations, options compared:", compared, len(self.attempts))
+            self._told = max(self._told, compared)
+            self._progress(f"{self.simulations:,} simulations, options compared:", self._told, len(self.attempts))
 
     # --- what is certain ---
 
