@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import json
 import textwrap
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 
-from clue.machine import Curve, Link
+from clue.errors import UsageError
+from clue.machine import Curve, Link, LinkNoise, Machine, NodeNoise, NodeType, Waiting
 
 #: Points of a curve on a line.
 _POINTS = 4
 _WIDTH = 118
+#: Bytes from the only point of a line to the one that shows its slope.
+_FAR = 1e6
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,7 +63,7 @@ class MachineFile:
     def text(self) -> str:
         """Return the YAML."""
         lines = [
-            *_comment((self.title, *self.comments)),
+            *comment_lines((self.title, *self.comments)),
             f"name: {quoted(self.name)}",
             f"source: {quoted(self.source)}",
         ]
@@ -71,6 +74,73 @@ class MachineFile:
         lines += ["nodes:", f"  - {{count: {self.nodes}, type: node}}", "node_types:", "  node:"]
         lines += [f"    processors: {self.processors}", *(f"    {line}" for line in self.node_lines)]
         return "\n".join([*lines, *network_lines(self.network)]) + "\n"
+
+
+def rewritten(machine: Machine, contention: Sequence[str], **changes: object) -> MachineFile:
+    """Return the file of a machine of equal nodes with another contention; what else nodes have is kept.
+
+    Raises:
+        UsageError: If the machine has several kinds of nodes, or links that differ by kind.
+    """
+    types = machine.node_types()
+    if len(types) > 1 or machine.network.pairs or machine.network.within or machine.changes:
+        raise UsageError(
+            f"{machine.name}: machine must have one kind of nodes, one link between them and no changes, got more: "
+            "write its contention into its own file"
+        )
+    (node,) = types.values()
+    network = machine.network
+    file = MachineFile(
+        name=machine.name,
+        network=CalibratedNetwork(
+            network.between_nodes,
+            network.within_node if network.within_node != network.between_nodes else None,
+            tuple(contention),
+        ),
+        nodes=len(machine.nodes),
+        processors=node.processors,
+        source=machine.source,
+        notes=machine.notes,
+        node_lines=tuple(node_lines(node)),
+        reference_processor=machine.reference_processor,
+    )
+    return replace(file, **changes)  # type: ignore[arg-type]
+
+
+def node_lines(node: NodeType) -> list[str]:
+    """Return the lines of a node type, without its processors."""
+    lines = [f"memory: {node.memory:.15g} B"] if node.memory is not None else []
+    factors = {"default": node.performance_factor, **node.performance_factors}
+    lines.append(f"performance_factor: {by_region(factors)}")
+    if node.speeds:
+        speeds = ", ".join(f"{quoted(region)}: {speed:.6g} flop/s" for region, speed in node.speeds.items())
+        lines.append(f"speed: {{{speeds}}}")
+    if node.memory_contention:
+        shares = {busy: {r or "default": v for r, v in each.items()} for busy, each in node.memory_contention.items()}
+        lines.append("memory_contention_factor:")
+        lines += [f"  {busy}: {by_region(each)}" for busy, each in shares.items()]
+    if node.background_load:
+        lines.append(f"background_load: {node.background_load:.6g}")
+    if node.price is not None:
+        lines.append(f"price: {node.price.amount:.15g} {node.price.currency}")
+    for name in ("initialisation_delay", "spawn_delay"):
+        if getattr(node, name):
+            lines.append(f"{name}: {time_text(getattr(node, name))}")
+    for name in ("packing_delay", "reduction_delay"):
+        if getattr(node, name):
+            lines.append(f"{name}: {getattr(node, name) * 1e9:.6g} ns/B")
+    if node.noise != NodeNoise():
+        lines.append(f"noise: {{computation: {node.noise.computation:.3g}, factor: {node.noise.factor:.3g}}}")
+    if node.waiting is not Waiting.YIELD:
+        lines.append(f"wait: {node.waiting.value}")
+    return [*lines, *([f"source: {quoted(node.source)}"] if node.source else [])]
+
+
+def by_region(values: Mapping[str, float]) -> str:
+    """Return numbers by region as the file has them: one number where there is only that for any region."""
+    if set(values) == {"default"}:
+        return f"{values['default']:.6g}"
+    return "{" + ", ".join(f"{quoted(region)}: {value:.6g}" for region, value in values.items()) + "}"
 
 
 def network_lines(network: CalibratedNetwork) -> list[str]:
@@ -90,14 +160,22 @@ def link_lines(link: Link) -> list[str]:
     lines.append(f"receive_delay: {time_text(link.receive_delay)}")
     if link.eager_limit is not None:
         lines.append(f"eager_limit: {size_text(link.eager_limit)}")
+    if link.noise != LinkNoise():
+        lines.append(f"noise: {{send: {link.noise.send:.3g}, transmission: {link.noise.transmission:.3g}}}")
     return lines
 
 
 def curve_lines(name: str, curve: Curve) -> list[str]:
-    """Return the lines of a delay curve: its points, the last one shifted so that the last slope is kept."""
-    points = [f"[{size_text(m)}, {time_text(t)}]" for m, t in zip(curve.sizes, curve.times, strict=True)]
-    if len(points) == 1:
-        return [f"{name}: {time_text(curve.times[0])}"]
+    """Return the lines of a delay curve, by its points."""
+    if curve.sizes == (0.0,):
+        latency, slope = time_text(curve.times[0]), curve.slopes[0]
+        line = f"{{latency: {latency}, bandwidth: {1e-6 / slope:.6g} MB/s}}" if slope else latency
+        return [f"{name}: {line}"]
+    corners = list(zip(curve.sizes, curve.times, strict=True))
+    if len(corners) == 1:
+        # A second point shows the slope.
+        corners.append((corners[0][0] + _FAR, curve(corners[0][0] + _FAR)))
+    points = [f"[{size_text(m)}, {time_text(t)}]" for m, t in corners]
     lines = [f"{name}:", "  points: ["]
     for i in range(0, len(points), _POINTS):
         lines.append("    " + ", ".join(points[i : i + _POINTS]) + ("," if i + _POINTS < len(points) else "]"))
@@ -131,7 +209,8 @@ def quoted(text: str) -> str:
     return text if plain and text.lower() not in {"null", "true", "false", "nan", "inf"} else json.dumps(text)
 
 
-def _comment(paragraphs: Iterable[str]) -> list[str]:
+def comment_lines(paragraphs: Iterable[str]) -> list[str]:
+    """Return paragraphs as a comment, with empty lines between."""
     lines: list[str] = []
     for paragraph in paragraphs:
         if paragraph:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import datetime
+import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from clue.calibration.launching import Report, launcher, run_program, silent
@@ -12,6 +13,7 @@ from clue.calibration.link import FittedLink, fit_link
 from clue.calibration.machine_file import CalibratedNetwork, MachineFile, ports_lines, size_text
 from clue.calibration.measurement import EagerLimit, Estimate, Measurement, Row
 from clue.calibration.residuals import Residual, Residuals, residuals, summary
+from clue.machine import LinkNoise, Machine, Network, NodeType, Ports
 from clue.units import format_size, format_time
 
 #: What is measured unless said otherwise: nothing, and powers of two up to 16 MiB.
@@ -39,7 +41,21 @@ class Calibration:
 def calibrate_link(measurement: Measurement, eager_limit: float | None = None) -> Calibration:
     """Fit a link to a measurement and simulate the measurement on it; the arguments are those of ``fit_link``."""
     fitted = fit_link(measurement, eager_limit)
-    return Calibration(measurement, fitted, residuals(measurement, fitted))
+    found = residuals(measurement, fitted)
+    deviation = _deviation(measurement, found)
+    link = replace(fitted.link, noise=LinkNoise(deviation, deviation))
+    return Calibration(measurement, replace(fitted, link=link), found)
+
+
+def _deviation(measurement: Measurement, found: Residuals) -> float:
+    """Return how far delays may be off, as a relative standard deviation: by the fit, and by what repetition leaves.
+
+    Half the width of an interval with 95 % confidence is 1.96 standard deviations of a normal distribution.
+    """
+    left = [each.error for each in found.one_way]
+    spreads = [row.one_way.spread / 1.96 for row in measurement.rows if row.one_way is not None]
+    mean_square = sum(error**2 for error in left) / len(left) + sum(spread**2 for spread in spreads) / len(spreads)
+    return float(f"{min(1.0, math.sqrt(mean_square)):.2g}")
 
 
 def measure_link(
@@ -153,6 +169,15 @@ def machine_file(
             for text in (*each.fitted.assumptions, *each.measurement.notes)
         ),
     )
+
+
+def machine_of(calibration: Calibration, name: str) -> Machine:
+    """Return two nodes with a calibrated link between them."""
+    node = NodeType("node")
+    link = calibration.fitted.link
+    network = Network(link, link, contention=Ports(calibration.fitted.busy))
+    notes = (*calibration.fitted.assumptions, *calibration.measurement.notes)
+    return Machine(name, (node, node), network, source=calibration.measurement.source, notes=notes)
 
 
 def _paragraphs(title: str, calibration: Calibration) -> list[str]:

@@ -5,16 +5,40 @@ from __future__ import annotations
 import argparse
 import os
 import shlex
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
+from clue.calibration.contention import contention_file, judge, measure_pairs
 from clue.calibration.importing import read_benchmark
 from clue.calibration.measurement import Measurement, merged
-from clue.calibration.network import SIZES, Calibration, calibrate_link, machine_file, measure_link
+from clue.calibration.network import SIZES, Calibration, calibrate_link, machine_file, machine_of, measure_link
+from clue.calibration.processor import (
+    KERNELS,
+    NodeCalibration,
+    Run,
+    busy_numbers,
+    measure_kernels,
+    node_by_kernels,
+    node_by_program,
+    regions_like,
+    speeds_in,
+)
 from clue.cli.terminal import Report, plots_folder, progress, say, show, show_json
 from clue.config import load_machine
+from clue.config.yaml12 import parse_yaml
 from clue.errors import UsageError
-from clue.recording import find_mpiexec
-from clue.report.text.calibration import network_document, network_text
+from clue.machine import Machine, Ports
+from clue.recording import find_mpiexec, record
+from clue.report.text.calibration import (
+    contention_document,
+    contention_text,
+    network_document,
+    network_text,
+    processor_document,
+    processor_text,
+)
+from clue.trace import Trace
 from clue.units import Quantity, parse_quantity
 
 
@@ -90,10 +114,10 @@ def _imported(arguments: argparse.Namespace) -> Measurement:
     return merged([read_benchmark(_text(name), name, arguments.form, where) for name in arguments.files])
 
 
-def _condition(text: str) -> tuple[str, str]:
+def _condition(text: str, option: str = "--where", form: str = "COLUMN=PATTERN") -> tuple[str, str]:
     column, found, pattern = text.partition("=")
     if not found or not column:
-        raise UsageError(f"--where must have the form COLUMN=PATTERN, got {text!r}")
+        raise UsageError(f"{option} must have the form {form}, got {text!r}")
     return column.strip(), pattern.strip()
 
 
@@ -141,4 +165,129 @@ def _write(path: Path, text: str) -> None:
         raise UsageError(f"{path}: file must be writable, got {error.strerror or error}") from None
 
 
-_SUBJECTS = {"network": _network}
+def _contention(arguments: argparse.Namespace) -> int:
+    output, name = _output(arguments)
+    sizes = [int(_size(text.strip(), "--sizes")) for text in arguments.sizes.split(",")]
+    hosts = [host for host in (arguments.hosts or "").split(",") if host]
+    with progress() as tell:
+        machine = _known_machine(arguments, hosts, name, tell)
+        measurement = measure_pairs(
+            _mpiexec(arguments),
+            2 * arguments.pairs,
+            hosts,
+            sizes=sizes,
+            seconds=arguments.time,
+            confidence=arguments.confidence,
+            node_per_rank=arguments.node_per_rank,
+            report=tell,
+        )
+        known = machine.network.contention
+        judged = judge(
+            measurement, machine.network.between_nodes, known if isinstance(known, Ports) else None, report=tell
+        )
+    _write(output, contention_file(machine, measurement, judged, name if arguments.name else "").text())
+    load_machine(str(output))
+    if arguments.json:
+        show_json(contention_document(measurement, judged, str(output)))
+    else:
+        show(contention_text(measurement, judged))
+    say([f"wrote {output}"])
+    if arguments.plots is not None:
+        from clue.report.plots.calibration import plot_contention  # noqa: PLC0415 - matplotlib takes a second
+
+        folder = plots_folder(arguments.plots)
+        say([f"wrote {plot_contention(measurement, judged, machine, folder, name)}"])
+    return 0
+
+
+def _known_machine(arguments: argparse.Namespace, hosts: list[str], name: str, tell: Report) -> Machine:
+    """Return the machine whose contention is looked for; its link is measured if no machine is named."""
+    if arguments.machine is not None:
+        return load_machine(arguments.machine)
+    measured = measure_link(
+        _mpiexec(arguments),
+        hosts[:2],
+        seconds=arguments.time,
+        confidence=arguments.confidence,
+        precision=arguments.precision,
+        report=tell,
+    )
+    link = calibrate_link(measured)
+    return machine_of(link, name)
+
+
+# --- processors ---
+
+
+def _processor(arguments: argparse.Namespace) -> int:
+    output, name = _output(arguments)
+    processors = os.cpu_count() or 1
+    busy = busy_numbers(min(arguments.busy or processors, processors))
+    with progress() as tell:
+        node = _by_program(arguments, name, busy, tell) if arguments.trace else _by_kernels(arguments, name, busy, tell)
+    text = node.text()
+    _check_node(text, str(output), node)
+    _write(output, text)
+    if arguments.json:
+        show_json(processor_document(node, str(output)))
+    else:
+        show(processor_text(node))
+    say([f"wrote {output}"])
+    return 0
+
+
+def _check_node(text: str, place: str, node: NodeCalibration) -> None:
+    """Check that what is to be written is what the simulator reads, in a machine of one such node."""
+    link = {"send_delay": "1 us", "transmission_delay": "1 us"}
+    written = parse_yaml(text, place).value
+    assert isinstance(written, dict)
+    load_machine({"nodes": [{"type": node.name}], "network": {"between_nodes": link}, **written})
+
+
+def _by_kernels(arguments: argparse.Namespace, name: str, busy: list[int], tell: Report) -> NodeCalibration:
+    kernels, regions = _kernels(arguments)
+    there = speeds_in(_text(arguments.reference), arguments.reference) if arguments.reference else None
+    here = measure_kernels(kernels, busy, seconds=arguments.time, confidence=arguments.confidence, report=tell)
+    return node_by_kernels(name, os.cpu_count() or 1, here, there, regions)
+
+
+def _kernels(arguments: argparse.Namespace) -> tuple[list[str], dict[str, str]]:
+    kernels = [kernel.strip() for kernel in arguments.kernels.split(",")]
+    unknown = [kernel for kernel in kernels if kernel not in KERNELS]
+    if unknown:
+        raise UsageError(f"--kernels must be among {', '.join(KERNELS)}, got {unknown[0]!r}")
+    stated = dict(_condition(text, "--region", "REGION=KERNEL") for text in arguments.region)
+    return kernels, regions_like(kernels, stated)
+
+
+def _by_program(arguments: argparse.Namespace, name: str, busy: list[int], tell: Report) -> NodeCalibration:
+    """Record the program of a trace here, alone and, if it has one rank, in copies at once."""
+    there = Trace.open(arguments.trace)
+    program = _program(arguments, there)
+
+    def recorded(copies: int, repeat: int) -> list[Run]:
+        what = f"{program.name} on {there.ranks} ranks" if copies == 1 else f"{copies} copies of {program.name}"
+        tell(f"recording {what} ({repeat + 1} of {arguments.repeats})")
+        with ThreadPoolExecutor(copies) as pool:
+            return list(pool.map(lambda k: one(f"{copies}-{repeat}-{k}"), range(copies)))
+
+    def one(label: str) -> Run:
+        target = Path(folder) / f"{label}.clue"
+        return Run.of(record(program, there.head.arguments, there.ranks, target, mpiexec=arguments.mpiexec))
+
+    with TemporaryDirectory() as folder:
+        numbers = busy if there.ranks == 1 else [1]
+        recordings = {n: [run for repeat in range(arguments.repeats) for run in recorded(n, repeat)] for n in numbers}
+    return node_by_program(name, os.cpu_count() or 1, there, recordings, arguments.confidence)
+
+
+def _program(arguments: argparse.Namespace, there: Trace) -> Path:
+    named = Path(arguments.program or there.head.program)
+    beside = Path(arguments.trace).parent / named.name
+    for path in (named, beside):
+        if path.is_file():
+            return path
+    raise UsageError(f"{named}: program of {there.name} must be here, got no such file: name it by --program")
+
+
+_SUBJECTS = {"network": _network, "contention": _contention, "processor": _processor}

@@ -17,7 +17,7 @@ def add_calibrate(commands: argparse._SubParsersAction[argparse.ArgumentParser],
         "YAML that the simulator takes.",
     )
     subjects = command.add_subparsers(dest="subject", metavar="SUBJECT", required=True)
-    for add in (_add_network,):
+    for add in (_add_network, _add_contention, _add_processor):
         add(subjects).set_defaults(run=run)
 
 
@@ -50,6 +50,65 @@ def _add_network(subjects: argparse._SubParsersAction[argparse.ArgumentParser]) 
     subject.add_argument(
         "--processors", type=_positive, metavar="N", help="processors of a node (default: as here, or 1)"
     )
+    return subject
+
+
+def _add_contention(subjects: argparse._SubParsersAction[argparse.ArgumentParser]) -> argparse.ArgumentParser:
+    subject = subjects.add_parser(
+        "contention",
+        help="how messages at the same time slow each other",
+        description="Let 1, 2, 4, … pairs of ranks talk at once, and take the model of contention that predicts best "
+        "what it was not fitted to: a table of factors, ports of nodes, or flows that share links.",
+    )
+    subject.add_argument(
+        "--machine", metavar="MACHINE", help="machine whose link between nodes is known (default: it is measured first)"
+    )
+    subject.add_argument("--pairs", type=_positive, default=4, metavar="N", help="most pairs at once (default: 4)")
+    subject.add_argument(
+        "--sizes", metavar="A,B", default="1 KiB,16 KiB,128 KiB,1 MiB", help="sizes of messages, separated by commas"
+    )
+    subject.add_argument(
+        "--node-per-rank",
+        action="store_true",
+        help="count every rank as on a computer of its own (containers may share a name)",
+    )
+    _add_measuring(subject, 60)
+    _add_output(subject)
+    return subject
+
+
+def _add_processor(subjects: argparse._SubParsersAction[argparse.ArgumentParser]) -> argparse.ArgumentParser:
+    subject = subjects.add_parser(
+        "processor",
+        help="performance factors by region, and what busy neighbours take away",
+        description="Compare this computer's processors with those of a trace's, by recording its program here, or by "
+        "kernels that were run on both; and measure what share of its speed a processor keeps beside busy ones.",
+    )
+    subject.add_argument("--trace", metavar="TRACE", help="a recording made on the computer to compare with")
+    subject.add_argument("--program", metavar="PROGRAM.py", help="the program of the trace, if it is elsewhere here")
+    subject.add_argument(
+        "--reference", metavar="NODE.yaml", help="what this command wrote on the computer to compare with, by kernels"
+    )
+    subject.add_argument(
+        "--kernels", default="dgemm,triad,chase", metavar="A,B", help="kernels to run (default: dgemm,triad,chase)"
+    )
+    subject.add_argument(
+        "--region",
+        action="append",
+        default=[],
+        metavar="REGION=KERNEL",
+        help="the kernel that a region of your program is like (may be repeated; default stands for any other region)",
+    )
+    subject.add_argument(
+        "--busy", type=_positive, metavar="N", help="most processors busy at once (default: all there are)"
+    )
+    subject.add_argument("--repeats", type=_positive, default=3, metavar="N", help="recordings of the program (3)")
+    subject.add_argument("--time", type=_above_zero, default=2.0, metavar="SECONDS", help="of each kernel (2)")
+    subject.add_argument("--confidence", type=_share, default=0.95, metavar="SHARE", help="of intervals (0.95)")
+    subject.add_argument("--mpiexec", metavar="COMMAND", help="what starts MPI programs, with its options")
+    subject.add_argument("-o", dest="output", metavar="FILE", help="the YAML to write (default: NAME.yaml)")
+    subject.add_argument("--name", help="name of the node type (default: that of FILE, or calibrated)")
+    subject.add_argument("--json", action="store_true", help="print one JSON document and nothing else")
     return subject
 
 

@@ -102,3 +102,95 @@ def test_bad_usage_is_a_short_message_with_exit_status_2(case: str, capsys: pyte
     assert (status, out) == (2, "")
     assert told in err
     assert not list(Path().glob("*.yaml"))
+
+
+def test_a_network_measured_here_is_a_node_with_a_link_within(capsys: pytest.CaptureFixture[str]) -> None:
+    """Both ranks are on this computer, so the machine is one node; it says host, date, MPI and residuals."""
+    arguments = ("--time", "2", "--largest", "64 KiB", "--name", "here")
+    status, _, err = run(capsys, "calibrate", "network", *arguments)
+    assert status == 0, err
+    machine = load_machine("here.yaml")
+    assert len(machine.nodes) == 1
+    assert machine.network.within_node.send_delay(0) > 0
+    text = Path("here.yaml").read_text()
+    for what in ("measured by clue between", "MPI:", "64 KiB", "half round trip"):
+        assert what in text
+    ping_pong(1024).save("pp.clue")
+    Path("run.yaml").write_text("program: {trace: pp.clue}\nmachine: here.yaml\nplacement: [0, 0]\n")
+    assert run(capsys, "simulate", "run.yaml")[0] == 0
+
+
+def test_contention_of_a_known_machine(capsys: pytest.CaptureFixture[str]) -> None:
+    """Two pairs at once on this computer, each rank counted as a node: a machine with a model, and a picture."""
+    run(capsys, "calibrate", "network", "latency.txt", "bw.txt", "-o", "net.yaml")
+    arguments = ("--machine", "net.yaml", "--pairs", "2", "--node-per-rank", "--time", "1", "--sizes", "1 KiB,8 KiB")
+    status, out, err = run(capsys, "calibrate", "contention", *arguments, "-o", "both.yaml", "--json", "--plots", "p")
+    assert status == 0, err
+    document = json.loads(out)
+    assert document["taken"] == document["models"][0]["model"]
+    assert len(document["models"]) == 5
+    assert Path("p/contention.png").exists()
+    machine = load_machine("both.yaml")
+    assert machine.network.between_nodes.eager_limit == 8192
+    assert any("contention: " in note for note in machine.notes)
+
+
+PROGRAM = """\
+from mpi4py import MPI
+import virtual_layer
+with virtual_layer.region("sums"):
+    sum(range(2_000_000))
+MPI.COMM_WORLD.Barrier()
+"""
+
+
+def test_a_processor_is_compared_with_that_of_a_trace(capsys: pytest.CaptureFixture[str]) -> None:
+    """The trace's program is recorded here, alone and in two copies; on the same computer the factor is near 1."""
+    Path("sums.py").write_text(PROGRAM)
+    assert run(capsys, "record", "-n", "1", "sums.py")[0] == 0
+    arguments = ("--trace", "sums.clue", "--repeats", "1", "--busy", "2", "--name", "here")
+    status, out, err = run(capsys, "calibrate", "processor", *arguments, "--json")
+    assert status == 0, err
+    document = json.loads(out)
+    assert set(document["performance_factor"]) == {"default", "sums"}
+    assert 0.2 < document["performance_factor"]["sums"]["value"] < 5
+    assert "here:" in Path("here.yaml").read_text()
+
+
+def test_a_processor_is_compared_by_kernels(capsys: pytest.CaptureFixture[str]) -> None:
+    """What the first run wrote the second compares with."""
+    kernel = ("--kernels", "dgemm", "--time", "0.05", "--busy", "1")
+    status, out, _ = run(capsys, "calibrate", "processor", *kernel, "--name", "there")
+    assert status == 0
+    assert "Speed of kernels" in out and "--reference" in out
+    status, out, _ = run(
+        capsys, "calibrate", "processor", *kernel, "--name", "here", "--reference", "there.yaml",
+        "--region", "cholesky=dgemm", "--json",
+    )  # fmt: skip
+    assert status == 0
+    assert set(json.loads(out)["performance_factor"]) == {"default", "cholesky"}
+
+
+WRONG_PROCESSORS = {
+    "an unknown kernel": (("--kernels", "fft"), "--kernels must be among"),
+    "an unknown kernel of a region": (("--region", "a=fft"), "must be like one of"),
+    "a reference of another kind": (("--reference", "latency.txt"), "reference must be a node type"),
+    "a trace that is not there": (("--trace", "none.clue"), "none.clue: trace must exist"),
+}
+
+
+@pytest.mark.parametrize("case", WRONG_PROCESSORS, ids=str)
+def test_bad_usage_of_processor_is_told_before_anything_runs(case: str, capsys: pytest.CaptureFixture[str]) -> None:
+    """Exit status 2, nothing on standard output."""
+    arguments, told = WRONG_PROCESSORS[case]
+    status, out, err = run(capsys, "calibrate", "processor", *arguments)
+    assert (status, out) == (2, "")
+    assert told in err
+
+
+def test_a_trace_whose_program_is_gone_is_told(capsys: pytest.CaptureFixture[str]) -> None:
+    """With the option that names it."""
+    ping_pong(8).save("pp.clue")
+    status, _, err = run(capsys, "calibrate", "processor", "--trace", "pp.clue")
+    assert status == 2
+    assert "name it by --program" in err

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import cycle
 from pathlib import Path
 
 import numpy as np
@@ -10,10 +11,11 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter
 
+from clue.calibration.contention import Experiment, Judged, PairMeasurement
 from clue.calibration.measurement import Estimate
 from clue.calibration.network import Calibration
 from clue.calibration.residuals import Residual, pair, simulated_one_way
-from clue.machine import Machine
+from clue.machine import Machine, Ports
 from clue.report.plots import style
 from clue.units import format_size, format_time
 
@@ -47,6 +49,35 @@ def draw_calibration(calibration: Calibration, title: str) -> Figure:
     handles, labels = above.get_legend_handles_labels()
     style.legend_below(drawn, handles, labels)
     return drawn
+
+
+def plot_contention(
+    measurement: PairMeasurement, judged: Sequence[Judged], machine: Machine, folder: Path, title: str
+) -> Path:
+    """Draw slowdowns by the number of pairs at once, measured and by the two best models: ``contention.png``.
+
+    Raises:
+        ClueError: If the file cannot be written.
+    """
+    known = machine.network.contention
+    ports = known if isinstance(known, Ports) else Ports()
+    experiment = Experiment(machine.network.between_nodes, measurement.nodes, ports)
+    drawn = style.figure(9.5, 5.5, f"{title}: slowdown of messages beside others")
+    axes = drawn.subplots()
+    slowdowns = measurement.slowdowns()
+    sizes = sorted({size for _, size in slowdowns})
+    numbers = [1, *sorted({pairs for pairs, _ in slowdowns})]
+    for size, colour, marker in zip(sizes, style.colours(len(sizes)), cycle(style.MARKERS)):
+        measured = [slowdowns.get((pairs, size), 1.0) for pairs in numbers]
+        axes.plot(numbers, measured, marker, color=colour, label=f"{format_size(size)}, measured")
+        for each, line in zip(judged[:2], ("-", ":"), strict=False):
+            simulated = [experiment.slowdown(each.model.contention, pairs, size) for pairs in numbers]
+            label = f"{format_size(size)}, {each.model.name}"
+            axes.plot(numbers, simulated, line, color=colour, linewidth=1.6, label=label)
+    axes.set_xticks(numbers)
+    style.finish_axes(axes, "pairs at once", "time over time alone", "", grid="both")
+    style.legend_below(drawn, *axes.get_legend_handles_labels())
+    return style.save(drawn, folder, "contention.png")
 
 
 def _draw_times(axes: Axes, calibration: Calibration) -> None:

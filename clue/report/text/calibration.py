@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
+from clue.calibration.contention import Judged, PairMeasurement, explained
 from clue.calibration.network import Calibration
+from clue.calibration.processor import KERNELS, NodeCalibration, speeds_document
 from clue.calibration.residuals import Residual, summary
 from clue.machine import Curve
 from clue.report.text.table import NONE, add_row, bullets, facts, heading, stack, table
@@ -131,3 +133,117 @@ def _link_document(calibration: Calibration) -> dict[str, object]:
 
 def _points(curve: Curve) -> list[list[float]]:
     return [[size, time] for size, time in zip(curve.sizes, curve.times, strict=True)]
+
+
+# --- contention ---
+
+
+def contention_text(measurement: PairMeasurement, judged: Sequence[Judged]) -> RenderableType:
+    """Return measured slowdowns, and how well each model explains them."""
+    sizes = sorted({row.size for row in measurement.rows})
+    slowdowns = measurement.slowdowns()
+    columns = ("pairs at once", *(format_size(size) for size in sizes))
+    measured = table(*columns, title="Slowdown by number of pairs and size of message", numbers=columns)
+    for pairs in sorted({row.pairs for row in measurement.rows}):
+        add_row(measured, pairs, *(f"{slowdowns.get((pairs, size), 1.0):.2f}" for size in sizes))
+    models = table(
+        *("model", "parameters", "error, not seen", "error, fitted"),
+        title="Models of contention, by mean error of slowdowns",
+        numbers=("parameters", "error, not seen", "error, fitted"),
+    )
+    for each in judged:
+        add_row(models, each.model.name, each.model.parameters, f"{each.held_out:.1%}", f"{each.fitted:.1%}")
+    known = [("hosts", ", ".join(measurement.hosts)), ("MPI", measurement.mpi), ("date", measurement.date)]
+    return stack(facts(known), measured, models, bullets([f"taken: {explained(judged)}"]))
+
+
+def contention_document(measurement: PairMeasurement, judged: Sequence[Judged], path: str) -> dict[str, object]:
+    """Return what JSON says of contention; sizes in bytes, times in seconds."""
+    return {
+        "machine": path,
+        "hosts": list(measurement.hosts),
+        "mpi": measurement.mpi,
+        "date": measurement.date,
+        "rows": [
+            {"pairs": row.pairs, "size": row.size, "one_way": row.one_way.value, "low": row.one_way.low,
+             "high": row.one_way.high}
+            for row in measurement.rows
+        ],
+        "taken": judged[0].model.name,
+        "models": [
+            {"model": each.model.name, "parameters": each.model.parameters, "held_out_error": each.held_out,
+             "fitted_error": each.fitted}
+            for each in judged
+        ],
+    }  # fmt: skip
+
+
+# --- processors ---
+
+
+def processor_text(node: NodeCalibration) -> RenderableType:
+    """Return factors by region, shares beside busy processors, and speeds of kernels."""
+    known = [
+        ("source", node.source),
+        ("processors", str(node.processors)),
+        ("compared with", node.compared_with),
+    ]
+    parts: list[RenderableType | None] = [facts(known)]
+    for title, shown in (
+        ("Speed of kernels", _speeds(node)),
+        ("Performance factors: smaller is faster", _factors(node)),
+        ("Share of its speed that a processor keeps beside busy ones", _shares(node)),
+    ):
+        parts += [heading(title), shown] if shown is not None else []
+    return stack(*parts, bullets(node.notes) if node.notes else None)
+
+
+def _speeds(node: NodeCalibration) -> RenderableType | None:
+    if node.speeds is None:
+        return None
+    columns = ("copies at once", "speed of each", "+/-")
+    shown = table("kernel", *columns, numbers=columns)
+    for kernel, by_copies in node.speeds.kernels.items():
+        for copies, speed in by_copies.items():
+            text = f"{speed.value / 1e6:.5g} M{KERNELS[kernel]}"
+            add_row(shown, kernel, copies, text, f"{speed.spread:.1%}")
+    return shown
+
+
+def _factors(node: NodeCalibration) -> RenderableType | None:
+    if not node.factors:
+        return None
+    columns = ("factor", "low", "high")
+    shown = table("region", *columns, numbers=columns)
+    for region, factor in node.factors.items():
+        add_row(shown, region, *(f"{value:.4f}" for value in (factor.value, factor.low, factor.high)))
+    return shown
+
+
+def _shares(node: NodeCalibration) -> RenderableType | None:
+    if not node.shares:
+        return None
+    numbers = sorted(node.shares)
+    columns = tuple(f"{n} busy" for n in numbers)
+    shown = table("region", *columns, numbers=columns)
+    for region in dict.fromkeys(region for shares in node.shares.values() for region in shares):
+        add_row(shown, region, *(f"{node.shares[n].get(region, 1.0):.3f}" for n in numbers))
+    return shown
+
+
+def processor_document(node: NodeCalibration, path: str) -> dict[str, object]:
+    """Return what JSON says of a calibrated node type."""
+    return {
+        "node_type": path,
+        "name": node.name,
+        "processors": node.processors,
+        "compared_with": node.compared_with,
+        "performance_factor": {
+            region: {"value": factor.value, "low": factor.low, "high": factor.high}
+            for region, factor in node.factors.items()
+        },
+        "memory_contention_factor": {str(n): dict(shares) for n, shares in sorted(node.shares.items())},
+        "speeds": None if node.speeds is None else speeds_document(node.speeds),
+        "source": node.source,
+        "notes": list(node.notes),
+    }

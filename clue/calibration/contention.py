@@ -1,0 +1,422 @@
+"""``calibrate contention``: how pairs that talk at once slow each other, and which model of the machine says so best.
+
+Every model is tried by the same experiment: the measured pairs are simulated on the same nodes, and what is compared is
+the slowdown, the time of a message beside so many pairs over its time alone, so that errors of the link cancel. A model
+is judged by what it had not seen: it is fitted without one number of pairs, or without one size, and predicts these.
+"""
+
+from __future__ import annotations
+
+import datetime
+import math
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, replace
+from functools import cache
+from itertools import product
+from typing import Any
+
+from clue.calibration.launching import Report, launcher, run_program, silent
+from clue.calibration.machine_file import MachineFile, ports_lines, rewritten
+from clue.calibration.measurement import Estimate
+from clue.errors import UsageError
+from clue.kernel import Program, compile_program, simulate
+from clue.kernel.costs import occupation
+from clue.machine import Contention, Curve, FactorTable, Flows, Link, Machine, Network, NodeType, Ports
+from clue.trace import TraceBuilder
+
+#: Sizes that are measured unless said otherwise.
+SIZES = (1 << 10, 1 << 14, 1 << 17, 1 << 20)
+#: Round trips of each pair that are simulated.
+_ROUNDS = 6
+#: A model must predict better by this share of the error than one with fewer parameters to be taken.
+_WORTH = 0.9
+#: From this mean error on no model explains the data well.
+_POOR = 0.15
+
+
+@dataclass(frozen=True, slots=True)
+class PairRow:
+    """Pairs that talked at once.
+
+    Attributes:
+        pairs: How many.
+        size: Bytes of their messages.
+        one_way: Half a round trip of one of them.
+    """
+
+    pairs: int
+    size: int
+    one_way: Estimate
+
+
+@dataclass(frozen=True, slots=True)
+class PairMeasurement:
+    """Round trips of 1, 2, 4, … pairs of ranks at once.
+
+    Attributes:
+        rows: By number of pairs and size; each size with one pair, too.
+        nodes: The two nodes of each pair, in the order in which pairs were added; counted from 0, the first of all
+            pairs before the second.
+        hosts: Names of the nodes.
+        mpi: The MPI library's version, as far as known.
+        date: When, ISO 8601, as far as known.
+    """
+
+    rows: tuple[PairRow, ...]
+    nodes: tuple[tuple[int, int], ...]
+    hosts: tuple[str, ...] = ()
+    mpi: str = ""
+    date: str = ""
+
+    def slowdowns(self) -> dict[tuple[int, int], float]:
+        """Return how much longer a message takes than alone, by number of pairs (from 2) and size."""
+        alone = {row.size: row.one_way.value for row in self.rows if row.pairs == 1}
+        return {(row.pairs, row.size): row.one_way.value / alone[row.size] for row in self.rows if row.pairs > 1}
+
+
+def measure_pairs(
+    mpiexec: Sequence[str],
+    ranks: int,
+    hosts: Sequence[str] = (),
+    *,
+    sizes: Sequence[int] = SIZES,
+    seconds: float = 60.0,
+    confidence: float = 0.95,
+    node_per_rank: bool = False,
+    report: Report = silent,
+) -> PairMeasurement:
+    """Measure pairs of ranks that talk at once.
+
+    Args:
+        mpiexec: The words that start MPI programs, without the number of ranks.
+        ranks: Twice the most pairs.
+        hosts: Computers that the ranks are dealt out to; none: where the launcher puts them.
+        sizes: In bytes.
+        seconds: How long it may take.
+        confidence: Of the intervals of medians.
+        node_per_rank: Whether each rank counts as on a computer of its own, whatever that says of its name.
+        report: Told of the progress.
+
+    Raises:
+        UsageError: If the launcher cannot be run.
+        ClueError: If the measurement fails.
+    """
+    settings = {"sizes": list(sizes), "time": seconds, "confidence": confidence, "apart": node_per_rank}
+    result = run_program(launcher(mpiexec, ranks, hosts), "pairs", settings, seconds, report)
+    return _measurement(result)
+
+
+def _measurement(result: dict[str, Any]) -> PairMeasurement:
+    names: list[str] = result["hosts"]
+    pairs: list[tuple[int, int]] = result["pairs"]
+    order = list(dict.fromkeys([names[a] for a, _ in pairs] + [names[b] for _, b in pairs]))
+    return PairMeasurement(
+        tuple(PairRow(row["pairs"], row["size"], Estimate(*row["one_way"])) for row in result["rows"]),
+        tuple((order.index(names[a]), order.index(names[b])) for a, b in pairs),
+        tuple(order),
+        result["mpi"],
+        datetime.date.today().isoformat(),
+    )
+
+
+# --- models ---
+
+
+@dataclass(frozen=True, slots=True)
+class Model:
+    """A model of contention, fitted.
+
+    Attributes:
+        name: In words.
+        contention: As a machine has it.
+        lines: As a machine's file has it.
+        parameters: How many numbers were fitted. That messages do not slow each other counts as one: where the data do
+            not tell, ports are what computers have.
+    """
+
+    name: str
+    contention: Contention | None
+    lines: tuple[str, ...]
+    parameters: int
+
+
+@dataclass(frozen=True, slots=True)
+class Judged:
+    """A model with how well it explains the data.
+
+    Attributes:
+        model: Fitted to all data.
+        held_out: Mean absolute error of what it predicted without having seen it: of the logarithm of slowdowns, so
+            that 0.05 is 5 % either way.
+        fitted: The same of what it was fitted to.
+    """
+
+    model: Model
+    held_out: float
+    fitted: float
+
+
+Data = dict[tuple[int, int], float]
+
+
+class Experiment:
+    """The measured pairs as a simulation: what slowdowns a model of contention gives.
+
+    Args:
+        link: Between the nodes.
+        nodes: Of each pair.
+        ports: The ports of a node as far as they are known.
+    """
+
+    def __init__(self, link: Link, nodes: Sequence[tuple[int, int]], ports: Ports) -> None:
+        self._nodes = tuple(nodes)
+        node = NodeType("node", processors=2 * len(nodes))
+        count = 1 + max(max(pair) for pair in nodes)
+        self._machine = Machine("pairs", (node,) * count, Network(link, link))
+        self._known: dict[tuple[Contention | None, int, int], float] = {}
+        self.half = 1 + max(first for first, _ in nodes)
+        self.link = link
+        self.ports = ports
+
+    def slowdown(self, contention: Contention | None, pairs: int, size: int) -> float:
+        """Return how much longer a message takes beside so many pairs than alone."""
+        return self._time(contention, pairs, size) / self._time(contention, 1, size)
+
+    def error(self, contention: Contention | None, data: Data) -> float:
+        """Return the mean absolute logarithm of simulated over measured slowdowns."""
+        if not data:
+            return 0.0
+        return sum(abs(math.log(self.slowdown(contention, *case) / found)) for case, found in data.items()) / len(data)
+
+    def _time(self, contention: Contention | None, pairs: int, size: int) -> float:
+        key = (contention, pairs, size)
+        if key not in self._known:
+            machine = replace(self._machine, network=replace(self._machine.network, contention=contention))
+            placement = [node for pair in self._nodes[:pairs] for node in pair]
+            result = simulate(_trips(pairs, size), machine, placement, "fast")
+            self._known[key] = sum(rank.finish for rank in result.ranks[::2]) / pairs / (2 * _ROUNDS)
+        return self._known[key]
+
+
+@cache
+def _trips(pairs: int, size: int) -> Program:
+    """Return a program in which ranks 2k and 2k + 1 make round trips, all at once."""
+    trace = TraceBuilder(2 * pairs, "pairs")
+    for k in range(pairs):
+        for _ in range(_ROUNDS):
+            for source, dest in ((2 * k, 2 * k + 1), (2 * k + 1, 2 * k)):
+                trace[source].send(dest, size)
+                trace[dest].recv(source)
+    return compile_program(trace.build())
+
+
+#: Fits a model to slowdowns.
+_Fit = Callable[[Experiment, Data], Model]
+
+
+def _fit_none(_: Experiment, __: Data) -> Model:
+    return Model("none", None, ("none",), 1)
+
+
+def _fit_factor(experiment: Experiment, data: Data) -> Model:
+    """Fit the paper's table: one factor for each number of pairs, from small numbers to large ones, by bisection."""
+    factors: list[tuple[int, float]] = [(1, 1.0)]
+    for pairs in sorted({n for n, _ in data}):
+        level = {case: found for case, found in data.items() if case[0] == pairs}
+        factors.append((pairs, _bisected(experiment, tuple(factors), pairs, level)))
+    table = FactorTable(tuple(factors))
+    entries = ", ".join(f"{n}: {factor:.4g}" for n, factor in factors)
+    return Model("factor", table, (f"factor: {{{entries}}}",), len(factors) - 1)
+
+
+def _bisected(experiment: Experiment, below: tuple[tuple[int, float], ...], pairs: int, level: Data) -> float:
+    target = sum(math.log(found) for found in level.values())
+
+    def excess(factor: float) -> float:
+        table = FactorTable((*below, (pairs, factor)))
+        return sum(math.log(experiment.slowdown(table, *case)) for case in level) - target
+
+    low, high = 1.0, 2.0 * pairs
+    if excess(low) >= 0:
+        return low
+    for _ in range(14):
+        middle = math.sqrt(low * high)
+        low, high = (middle, high) if excess(middle) < 0 else (low, middle)
+    return math.sqrt(low * high)
+
+
+def _fit_ports(experiment: Experiment, data: Data) -> Model:
+    """Fit the rate of ports: how long a message keeps one, as a multiple of how long its delays grow with its size."""
+    known, *others = _port_scales(experiment)
+    scale, ports = min(others, key=lambda scaled: experiment.error(scaled[1], data))
+    if experiment.error(ports, data) >= _WORTH * experiment.error(known[1], data):
+        scale, ports = known
+    lines = ("ports",) if ports.busy is None else ports_lines(ports.busy)
+    return Model("ports" if scale == 1 else f"ports, {scale:.2g} times as slow", ports, lines, 0 if scale == 1 else 1)
+
+
+def _port_scales(experiment: Experiment) -> list[tuple[float, Ports]]:
+    """Return ports as they are known, and slower and faster ones."""
+    link, known = experiment.link, experiment.ports
+    corners = (link.send_delay.sizes, link.transmission_delay.sizes, known.busy.sizes if known.busy else ())
+    sizes = sorted({0.0, 1e6, *(size for sizes in corners for size in sizes)})
+    busy = [occupation(known, link, int(size)) for size in sizes]
+    scaled = [
+        (scale, Ports(Curve.through([(size, time * scale) for size, time in zip(sizes, busy, strict=True)])))
+        for scale in (2 ** (k / 4) for k in range(-12, 13) if k)
+    ]
+    return [(1.0, known), *scaled]
+
+
+def _fit_switch(experiment: Experiment, data: Data) -> Model:
+    """Fit the bandwidth of the nodes' links, which flows share."""
+    from clue.machine.topology import Switch  # noqa: PLC0415 - numpy
+
+    best = _best_flows(experiment, data, [Switch(bandwidth) for bandwidth in _bandwidths(experiment, data, 6)])
+    assert isinstance(best.topology, Switch)
+    lines = ("flows:", f"  {{topology: switch, bandwidth: {_bandwidth(best.topology.bandwidth)}}}")
+    return Model("flows, one switch", best, lines, 1)
+
+
+def _fit_uplink(experiment: Experiment, data: Data) -> Model:
+    """Fit two switches with all first nodes of pairs on one and all second ones on the other, sharing an uplink."""
+    from clue.machine.topology import Switches  # noqa: PLC0415 - numpy
+
+    shapes = [
+        Switches(experiment.half, bandwidth, experiment.half * bandwidth / uplink)
+        for bandwidth, uplink in product(_bandwidths(experiment, data, 3), _bandwidths(experiment, data, 4))
+    ]
+    best = _best_flows(experiment, data, shapes)
+    topology = best.topology
+    assert isinstance(topology, Switches)
+    lines = (
+        "flows:",
+        f"  {{topology: switches, nodes_per_switch: {topology.per_switch}, "
+        f"bandwidth: {_bandwidth(topology.bandwidth)}, oversubscription: {topology.oversubscription:.4g}}}",
+    )
+    return Model("flows, a shared uplink", best, lines, 2)
+
+
+def _best_flows(experiment: Experiment, data: Data, topologies: Iterable[Any]) -> Flows:
+    return min((Flows(each) for each in topologies), key=lambda flows: experiment.error(flows, data))
+
+
+def _bandwidths(experiment: Experiment, data: Data, per_octave: int) -> list[float]:
+    """Return bandwidths around that of a single message: from a quarter of it to many times as much."""
+    size = max((size for _, size in data), default=1 << 20)
+    link = experiment.link
+    alone = size / max(
+        link.send_delay(size) - link.send_delay(0),
+        link.transmission_delay(size) - link.transmission_delay(0),
+        1e-12,
+    )
+    return [alone * 2 ** (k / per_octave) for k in range(-per_octave, 4 * per_octave + 1)]
+
+
+def _bandwidth(value: float) -> str:
+    return f"{value / 1e6:.5g} MB/s"
+
+
+#: Models from few parameters to many: of two that explain the data as well, the first is taken.
+_FITS: tuple[_Fit, ...] = (_fit_ports, _fit_none, _fit_switch, _fit_uplink, _fit_factor)
+
+
+# --- which explains the data best ---
+
+
+def judge(
+    measurement: PairMeasurement, link: Link, ports: Ports | None = None, report: Report = silent
+) -> list[Judged]:
+    """Fit every model and judge it by what it predicts without having seen it; the one to take comes first.
+
+    Args:
+        measurement: Of pairs at once.
+        link: Between the nodes: what a message takes alone.
+        ports: The ports of a node as far as they are known; left out: as the link's delays say.
+        report: Told of the progress.
+
+    Raises:
+        UsageError: If there is nothing to hold out: fewer than two numbers of pairs, or only one size.
+    """
+    data = measurement.slowdowns()
+    folds = _folds(data)
+    if not folds:
+        raise UsageError("pairs must have been measured of two sizes or three numbers at least, got fewer")
+    experiment = Experiment(link, measurement.nodes, ports or Ports())
+    judged = []
+    for i, fit in enumerate(_FITS):
+        report("fitting models of contention", i, len(_FITS))
+        model = fit(experiment, data)
+        errors = [_predicted(experiment, fit, data, held_out) for held_out in folds]
+        judged.append(Judged(model, sum(errors) / len(errors), experiment.error(model.contention, data)))
+    return _ordered(judged)
+
+
+def _folds(data: Data) -> list[set[tuple[int, int]]]:
+    """Return what is held out: each number of pairs, and each size, where others are left."""
+    folds = []
+    for axis in (0, 1):
+        values = sorted({case[axis] for case in data})
+        if len(values) > 1:
+            folds += [{case for case in data if case[axis] == value} for value in values]
+    return folds
+
+
+def _predicted(experiment: Experiment, fit: _Fit, data: Data, held_out: set[tuple[int, int]]) -> float:
+    seen = {case: found for case, found in data.items() if case not in held_out}
+    unseen = {case: found for case, found in data.items() if case in held_out}
+    return experiment.error(fit(experiment, seen).contention, unseen)
+
+
+def contention_file(
+    machine: Machine, measurement: PairMeasurement, judged: Sequence[Judged], name: str = ""
+) -> MachineFile:
+    """Return the file of a machine with the contention that explains the data best.
+
+    Raises:
+        UsageError: If the machine has several kinds of nodes, or links that differ by kind.
+    """
+    best = judged[0]
+    lines = [f"{each.held_out:>10.1%} {each.fitted:>10.1%}  {each.model.name}" for each in judged]
+    return rewritten(
+        machine,
+        best.model.lines,
+        name=name or machine.name,
+        nodes=max(len(machine.nodes), len(measurement.hosts)),
+        title=f"Contention calibrated by clue: {best.model.name}"
+        + (f", {measurement.date}." if measurement.date else "."),
+        comments=(
+            f"Measured: round trips of up to {len(measurement.nodes)} pairs of ranks at once on "
+            f"{', '.join(measurement.hosts)}" + (f"; MPI: {measurement.mpi}" if measurement.mpi else "") + ".",
+            "Mean error of slowdowns that a model had not been fitted to, and of those it had:\n" + "\n".join(lines),
+        ),
+        notes=(*machine.notes, f"contention: {explained(judged)}"),
+    )
+
+
+def explained(judged: Sequence[Judged]) -> str:
+    """Return which model was taken, and why, in a sentence."""
+    best = judged[0]
+    text = f"{best.model.name} predicts slowdowns that it was not fitted to within {best.held_out:.1%} in the mean"
+    others = as_good(judged)
+    if others:
+        names = ", ".join(each.model.name for each in others)
+        text += f"; the data do not tell it from {names}, so the simplest or most usual is taken"
+    elif len(judged) > 1:
+        text += ", better than every other model"
+    return f"{text}; no model explains the data well" if best.held_out > _POOR else text
+
+
+def as_good(judged: Sequence[Judged]) -> list[Judged]:
+    """Return the models that explain the data about as well as the first, which were not taken."""
+    best = judged[0].held_out
+    return [each for each in judged[1:] if _WORTH * each.held_out <= best]
+
+
+def _ordered(judged: Sequence[Judged]) -> list[Judged]:
+    """Put first the model to take: one with more parameters only if it predicts clearly better."""
+    best = judged[0]
+    for each in sorted(judged, key=lambda one: one.model.parameters):
+        if each.held_out < _WORTH * best.held_out:
+            best = each
+    return [best, *sorted((each for each in judged if each is not best), key=lambda one: one.held_out)]

@@ -1,0 +1,135 @@
+"""Which model of contention explains pairs that talk at once: the one that made the data, where data can tell."""
+
+from __future__ import annotations
+
+import pytest
+
+from clue.calibration.contention import (
+    Experiment,
+    Judged,
+    Model,
+    PairMeasurement,
+    PairRow,
+    as_good,
+    contention_file,
+    explained,
+    judge,
+)
+from clue.calibration.measurement import Estimate
+from clue.calibration.programs.pairs import numbers, paired
+from clue.config import load_machine
+from clue.config.yaml12 import parse_yaml
+from clue.errors import UsageError
+from clue.machine import Contention, Curve, FactorTable, Flows, Link, Machine, Network, NodeType, Ports
+from clue.machine.topology import Switch, Switches
+
+LINK = Link(Curve.line(1e-6, 1e-10), Curve.line(9e-6, 1e-9), 1e-6, 65536.0)
+SIZES = (1 << 10, 1 << 14, 1 << 17, 1 << 20)
+#: All pairs between the same two nodes; each pair between nodes of its own.
+SHARED, APART = ((0, 1),) * 4, tuple((k, k + 4) for k in range(4))
+
+
+def measured(truth: Contention | None, nodes: tuple[tuple[int, int], ...]) -> PairMeasurement:
+    """Return what would be measured where a model of contention is true, each time off by up to 1 %, up and down."""
+    experiment = Experiment(LINK, nodes, Ports())
+    alone = {size: 10e-6 + size * 1e-9 for size in SIZES}
+    rows = []
+    for n in (1, 2, 4):
+        for k, size in enumerate(SIZES):
+            off = 1.0 if n == 1 else 1 + 0.01 * (-1) ** (n // 2 + k)
+            rows.append(PairRow(n, size, Estimate.alone(alone[size] * experiment.slowdown(truth, n, size) * off)))
+    return PairMeasurement(tuple(rows), nodes, tuple(f"host{k}" for k in range(1 + max(b for _, b in nodes))))
+
+
+TRUTHS: dict[str, tuple[Contention | None, tuple[tuple[int, int], ...]]] = {
+    "ports": (Ports(), SHARED),
+    "ports, 2 times as slow": (Ports(Curve.line(0.0, 2e-9)), SHARED),
+    "flows, one switch": (Flows(Switch(2e9)), SHARED),
+    "flows, a shared uplink": (Flows(Switches(4, 2e9, 4.0)), APART),
+    "factor": (FactorTable(((1, 1.0), (2, 1.5), (4, 2.2))), APART),
+    "none": (None, SHARED),
+}
+
+
+@pytest.mark.parametrize("name", TRUTHS, ids=str)
+def test_the_model_that_made_the_data_is_found(name: str) -> None:
+    """By what it predicts of numbers and sizes that it was not fitted to; its parameters within the grid's steps."""
+    truth, nodes = TRUTHS[name]
+    best = judge(measured(truth, nodes), LINK)[0]
+    assert best.model.name == name
+    assert best.fitted < 0.03
+    found = best.model.contention
+    if isinstance(truth, FactorTable):
+        assert isinstance(found, FactorTable)
+        assert dict(found.factors) == pytest.approx(dict(truth.factors), rel=0.02)
+    if isinstance(truth, Flows) and isinstance(truth.topology, Switch):
+        assert isinstance(found, Flows) and isinstance(found.topology, Switch)
+        assert found.topology.bandwidth == pytest.approx(2e9, rel=0.15)
+    if isinstance(truth, Ports) and truth.busy is not None:
+        assert isinstance(found, Ports) and found.busy is not None
+        assert found.busy(10**6) == pytest.approx(2e-3, rel=0.2)
+
+
+def test_where_pairs_share_nothing_ports_are_taken_and_the_tie_is_said() -> None:
+    """Pairs of nodes of their own do not slow each other, with ports as without: data cannot tell, computers can."""
+    judged = judge(measured(Ports(), APART), LINK)
+    assert judged[0].model.name == "ports"
+    assert "none" in {each.model.name for each in as_good(judged)}
+    assert "the data do not tell it from" in explained(judged)
+
+
+def test_a_model_that_explains_little_is_not_praised() -> None:
+    """From a mean error of 15 % on, that is said."""
+    poor = Judged(Model("ports", Ports(), ("ports",), 0), 0.5, 0.5)
+    assert explained([poor]).endswith("no model explains the data well")
+
+
+@pytest.mark.parametrize("name", TRUTHS, ids=str)
+def test_what_is_written_is_the_model_that_was_fitted(name: str) -> None:
+    """The machine's file gives the contention back, beside all that its nodes had."""
+    truth, nodes = TRUTHS[name]
+    measurement = measured(truth, nodes)
+    judged = judge(measurement, LINK)
+    node = NodeType("fast", 4, memory=8e9, performance_factors={"a b": 0.5}, memory_contention={2: {"": 0.9}})
+    machine = Machine("m", (node,) * 8, Network(LINK, LINK), source="measured: here")
+    written = parse_yaml(contention_file(machine, measurement, judged).text(), "m.yaml").value
+    assert isinstance(written, dict)
+    again = load_machine(written)
+    found, expected = again.network.contention, judged[0].model.contention
+    assert type(found) is type(expected)
+    if isinstance(found, Ports) and isinstance(expected, Ports) and expected.busy is not None:
+        assert found.busy is not None
+        assert found.busy(10**6) == pytest.approx(expected.busy(10**6), rel=1e-3)
+    if isinstance(found, FactorTable) and isinstance(expected, FactorTable):
+        assert dict(found.factors) == pytest.approx(dict(expected.factors), rel=1e-3)
+    assert (again.nodes[0].processors, again.nodes[0].memory, len(again.nodes)) == (4, 8e9, 8)
+    assert again.nodes[0].factor("a b") == 0.5
+    assert again.nodes[0].share_kept(2, "x") == 0.9
+    link = again.network.between_nodes
+    for size in (0, 10**6):
+        assert link.send_delay(size) == pytest.approx(LINK.send_delay(size), rel=1e-4)
+        assert link.transmission_delay(size) == pytest.approx(LINK.transmission_delay(size), rel=1e-4)
+    assert (link.receive_delay, link.eager_limit) == (1e-6, 65536.0)
+
+
+def test_a_machine_of_several_kinds_is_not_rewritten() -> None:
+    """Its own file says more than could be written."""
+    machine = Machine("m", (NodeType("a"), NodeType("b")), Network(LINK, LINK))
+    judged = [Judged(Model("ports", Ports(), ("ports",), 0), 0.0, 0.0)]
+    with pytest.raises(UsageError, match="one kind of nodes"):
+        contention_file(machine, measured(None, SHARED), judged)
+
+
+def test_nothing_to_hold_out_is_an_error() -> None:
+    """Of one size and two numbers of pairs nothing can be predicted."""
+    rows = (PairRow(1, 8, Estimate.alone(1e-6)), PairRow(2, 8, Estimate.alone(2e-6)))
+    with pytest.raises(UsageError, match="two sizes or three numbers"):
+        judge(PairMeasurement(rows, SHARED), LINK)
+
+
+def test_pairs_are_across_computers_and_spread_over_them_first() -> None:
+    """Two computers of two ranks each talk to the other two; the second pair uses computers that the first did not."""
+    assert paired(["a", "b", "c", "d", "a", "b", "c", "d"]) == [(0, 2), (1, 3), (4, 6), (5, 7)]
+    assert paired(["a", "a", "b", "b"]) == [(0, 2), (1, 3)]
+    assert paired(["a", "a"]) == []
+    assert [numbers(most) for most in (1, 2, 3, 4, 6)] == [[1], [1, 2], [1, 2, 3], [1, 2, 4], [1, 2, 4, 6]]

@@ -1,0 +1,65 @@
+"""The measuring programs under a real MPI, for a short time: what they find is whole, and makes a machine."""
+
+from __future__ import annotations
+
+import sys
+
+import pytest
+
+from clue.calibration.contention import measure_pairs
+from clue.calibration.launching import launcher, run_program
+from clue.calibration.link import fit_link
+from clue.calibration.network import calibrate_link, measure_link
+from clue.errors import ClueError, UsageError
+from clue.recording import find_mpiexec
+
+
+def test_a_link_is_measured_here() -> None:
+    """Two ranks of this computer: every figure at every size, medians within their intervals, progress on the way."""
+    told: list[str] = []
+    sizes = (0, 8, 1024, 65536, 1 << 20)
+    found = measure_link([find_mpiexec()], sizes=sizes, seconds=3.0, report=lambda what, *_, **__: told.append(what))
+    assert {row.size for row in found.rows} >= set(sizes)
+    for row in found.rows:
+        assert row.one_way is not None and row.blocked is not None
+        for estimate in (row.one_way, row.blocked):
+            assert 0 < estimate.low <= estimate.value <= estimate.high
+            assert estimate.repetitions >= 3
+    assert found.same_host and found.mpi and found.date
+    assert found.receive is not None and found.receive.value > 0
+    assert told
+    calibration = calibrate_link(found)
+    assert len(calibration.residuals.one_way) == len(found.rows)
+    assert fit_link(found).link.receive_delay > 0
+
+
+def test_pairs_are_measured_here() -> None:
+    """Four ranks, each counted as a computer: one pair and two, at both sizes."""
+    found = measure_pairs([find_mpiexec()], 4, sizes=(64, 4096), seconds=1.0, node_per_rank=True)
+    assert {(row.pairs, row.size) for row in found.rows} == {(1, 64), (2, 64), (1, 4096), (2, 4096)}
+    assert found.nodes == ((0, 2), (1, 3))
+    assert set(found.slowdowns()) == {(2, 64), (2, 4096)}
+
+
+def test_pairs_of_one_computer_are_refused() -> None:
+    """Contention is between nodes; the program's own words come through."""
+    with pytest.raises(ClueError, match="two computers at least"):
+        measure_pairs([find_mpiexec()], 2, sizes=(8,), seconds=1.0)
+
+
+def test_a_launcher_must_be_known_to_take_hosts() -> None:
+    """That of MPICH deals ranks out; of Python nothing is known; nothing is no launcher."""
+    command = launcher([find_mpiexec()], 4, ["a", "b"])
+    assert command[-2:] == ["-n", "4"]
+    assert any("a" in word and "b" in word for word in command)
+    with pytest.raises(UsageError, match="hosts must be named by the launcher's own options"):
+        launcher([sys.executable], 2, ["a", "b"])
+    for nothing in ([], ["no-such-command"]):
+        with pytest.raises(UsageError, match="must be a command"):
+            launcher(nothing, 2)
+
+
+def test_a_program_without_a_result_is_an_error_with_its_last_words() -> None:
+    """Started without MPI's launcher it is one rank alone, which it refuses."""
+    with pytest.raises(ClueError, match="ranks must be 2, got 1"):
+        run_program([], "link", {}, 1.0)

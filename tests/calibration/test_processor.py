@@ -1,0 +1,135 @@
+"""Performance factors by region and shares beside busy processors, from recordings and from kernels."""
+
+from __future__ import annotations
+
+import pytest
+
+from clue.calibration.measurement import Estimate
+from clue.calibration.processor import (
+    Run,
+    Speeds,
+    busy_numbers,
+    factors_by_region,
+    measure_kernels,
+    node_by_kernels,
+    node_by_program,
+    regions_like,
+    shares_by_region,
+    speeds_in,
+)
+from clue.config import load_machine
+from clue.config.yaml12 import parse_yaml
+from clue.errors import UsageError
+from clue.machine import NodeType
+from clue.trace import Trace, TraceBuilder
+
+
+def trace(product: float, sums: float, rest: float = 1.0) -> Trace:
+    """Return a program of two ranks with so many CPU seconds by region, half of them on each."""
+    built = TraceBuilder(2, "prog.py")
+    for rank in built:
+        rank.compute(product / 2, "product")
+        rank.compute(sums / 2, "sums")
+        rank.compute(rest / 2)
+    return built.build()
+
+
+def node_type(text: str) -> NodeType:
+    """Return the node type that a file describes, as a machine has it."""
+    written = parse_yaml(text, "node.yaml").value
+    assert isinstance(written, dict)
+    link = {"send_delay": "1 us", "transmission_delay": "1 us"}
+    name = next(iter(written["node_types"]))
+    return load_machine({"nodes": [{"type": name}], "network": {"between_nodes": link}, **written}).nodes[0]
+
+
+def test_factors_are_time_here_over_time_there_by_region() -> None:
+    """Products take half as long here, sums twice as long, all together (1 + 4 + 1) / (2 + 2 + 1)."""
+    runs = [Run.of(trace(product, 4.0)) for product in (0.9, 1.0, 3.0)]
+    factors = factors_by_region(Run.of(trace(2.0, 2.0)), runs)
+    assert {region: round(factor.value, 9) for region, factor in factors.items()} == {
+        "default": 1.2, "product": 0.5, "sums": 2.0,
+    }  # fmt: skip
+    assert (factors["product"].low, factors["product"].high) == pytest.approx((0.45, 1.5))
+
+
+def test_a_region_of_no_time_is_left_to_the_rest() -> None:
+    """Half a millisecond tells nothing."""
+    assert "sums" not in factors_by_region(Run.of(trace(2.0, 5e-4)), [Run.of(trace(1.0, 4.0))])
+
+
+def test_shares_are_time_alone_over_time_beside_copies() -> None:
+    """Sums take 1 / 0.8 as long beside a copy, products as long as alone, and nobody gets faster."""
+    alone = [Run(1, {"": 0.0, "product": 1.0, "sums": 0.8})]
+    beside = [Run(1, {"": 0.0, "product": 0.9, "sums": 1.0})] * 2
+    assert shares_by_region(alone, beside) == {"default": 0.9474, "product": 1.0, "sums": 0.8}
+
+
+def test_a_node_type_is_written_as_the_simulator_reads_it() -> None:
+    """Factors by region and shares by busy processors, with what they are relative to."""
+    there = trace(2.0, 2.0)
+    node = node_by_program("here", 2, there, {1: [Run.of(trace(1.0, 4.0))], 2: [Run.of(trace(1.0, 5.0))]})
+    read = node_type(node.text())
+    assert (read.name, read.processors) == ("here", 2)
+    assert (read.factor("product"), read.factor("sums"), read.factor("other")) == (0.5, 2.0, 1.2)
+    assert read.share_kept(2, "sums") == 0.8
+    assert read.share_kept(2, "product") == 1.0
+    assert any("beside 2 busy ranks" in note for note in node.notes)
+
+
+def test_recordings_must_be_of_the_same_program() -> None:
+    """As many ranks, and every region."""
+    other = TraceBuilder(2)
+    other[0].compute(1.0)
+    for wrong, told in ((Run(3, {}), "2 ranks"), (Run.of(other.build()), "none named product")):
+        with pytest.raises(UsageError, match=told):
+            factors_by_region(Run.of(trace(1.0, 1.0)), [wrong])
+    with pytest.raises(UsageError, match="computation"):
+        factors_by_region(Run(1, {"": 0.0}), [])
+
+
+HERE = Speeds(
+    "new", "b", {"dgemm": {1: Estimate.alone(4e9), 2: Estimate.alone(3e9)}, "triad": {1: Estimate.alone(1e10)}}
+)
+THERE = Speeds("old", "a", {"dgemm": {1: Estimate.alone(1e9)}, "triad": {1: Estimate.alone(1e10)}})
+
+
+def test_factors_by_kernels_are_speed_there_over_speed_here() -> None:
+    """A quarter and 1, in the geometric mean a half; a region may be like any kernel."""
+    node = node_by_kernels("here", 2, HERE, THERE, regions_like(["dgemm", "triad"], {}))
+    read = node_type(node.text())
+    assert (read.factor("dgemm"), read.factor("triad"), read.factor("other")) == (0.25, 1.0, 0.5)
+    assert read.share_kept(2, "dgemm") == 0.75
+    named = node_by_kernels("here", 2, HERE, THERE, {"cholesky": "dgemm", "default": "triad"})
+    assert node_type(named.text()).factor("cholesky") == 0.25
+    assert node_type(named.text()).factor("other") == 1.0
+
+
+def test_speeds_travel_in_the_file_of_a_node_type() -> None:
+    """What one computer wrote another compares with; any other file is refused."""
+    assert speeds_in(node_by_kernels("n", 1, HERE, None, {"dgemm": "dgemm"}).text(), "n.yaml") == HERE
+    for text in ("", "# speeds: {}", "# speeds: [1", "# speeds: 7"):
+        with pytest.raises(UsageError, match=r"n\.yaml: reference must be"):
+            speeds_in(text, "n.yaml")
+
+
+def test_kernels_that_are_not_there_are_refused() -> None:
+    """As what a region is like, and where the other computer did not run them."""
+    with pytest.raises(UsageError, match="must be like one of dgemm"):
+        regions_like(["dgemm"], {"cholesky": "fft"})
+    with pytest.raises(UsageError, match="run on both"):
+        node_by_kernels("n", 1, HERE, THERE, {"x": "chase"})
+
+
+def test_kernels_run_alone_and_at_once() -> None:
+    """Each has a speed above 0, of all copies together at least one repetition each."""
+    speeds = measure_kernels(("dgemm",), (1, 2), seconds=0.02)
+    assert speeds.processor
+    for copies, speed in speeds.kernels["dgemm"].items():
+        assert speed.value > 1e6
+        assert speed.repetitions >= copies
+
+
+def test_numbers_of_busy_processors_double() -> None:
+    """And all there are comes last."""
+    assert [busy_numbers(n) for n in (1, 2, 6)] == [[1], [1, 2], [1, 2, 4, 6]]
