@@ -303,6 +303,7 @@ def _node_type(node: NodeType) -> Document:
         "reduction_delay": node.reduction_delay,
         "waiting": node.waiting.value,
         "source": node.source,
+        "noise": asdict(node.noise),
     }
 
 
@@ -312,6 +313,7 @@ def _link(link: Link) -> Document:
         "transmission_delay": _curve(link.transmission_delay),
         "receive_delay": link.receive_delay,
         "eager_limit": link.eager_limit,
+        "noise": asdict(link.noise),
     }
 
 

@@ -28,6 +28,7 @@ from clue.report.plots.scaling import (
 )
 from clue.report.plots.timeline import COLUMNS, MOST_ROWS, cover, draw_timeline, paint, split_layers
 from clue.result import SEGMENT, Activity, Result, Timeline, Traffic
+from clue.uncertainty import Sampling, Spread
 from tests.report.cases import by_makespan, machine, many_ranks, ranking, result, timeline, workload
 
 SCALING = (
@@ -308,3 +309,14 @@ def test_speedup_of_a_ranking_is_over_one_start_for_all() -> None:
     lines = {line.get_label(): list(line.get_ydata()) for line in axes.get_lines()}
     assert (lines["slow"], lines["fast"], lines["late"]) == ([1.0, 2.0], [2.0], [8 / 9])
     assert "of slow" in axes.get_ylabel()
+
+
+def test_intervals_and_probabilities_are_drawn_beside_scores() -> None:
+    """An error bar from end to end for each option that has one, and in how many samples it is the best."""
+    spread = Spread(90.0, 95.0, 100.0)
+    entries = tuple(replace(each, spread=spread, best=0.25) if each.score else each for each in ranking().entries)
+    drawn = draw_ranking(replace(ranking(), entries=entries, sampling=Sampling(10)))
+    scores = drawn.axes[0]
+    ends = {tuple(line.get_xdata()) for line in scores.get_lines()}
+    assert ends == {(90.0, 100.0)}
+    assert sum("best in 25%" in each.get_text() for each in scores.texts) == 2

@@ -7,15 +7,17 @@ import sys
 from dataclasses import replace
 from io import StringIO
 
+import numpy as np
 import pytest
 from rich.console import Console, RenderableType
 
-from clue.machine import Contention, Curve, Flows, Machine, Ports
+from clue.machine import Contention, Curve, Flows, LinkNoise, Machine, NodeNoise, Ports
 from clue.machine.topology import Dragonfly, FatTree, Switch, Switches, Torus
 from clue.purchase import Kernel, Option, Program, Scenario, Workload
 from clue.report.text import machine_text, ranking_text, result_text, scenario_text, trace_text, warnings_text
 from clue.result import Result
 from clue.trace import TraceBuilder
+from clue.uncertainty import Sampled, Sampling, Spread
 from tests.report.cases import BUDGET, by_makespan, machine, many_ranks, ranking, result, trace
 
 
@@ -232,3 +234,29 @@ def test_trace_tells_what_recording_cost() -> None:
     heads = tuple(replace(each, wall=1e-3) for each in built.head.rank_heads)
     costly = replace(built, head=replace(built.head, overhead=5e-6, rank_heads=heads))
     assert "5 us a call, at most 1.00% of the run time" in rendered(trace_text(costly))
+
+
+def test_machine_says_how_sure_its_figures_are() -> None:
+    """In percent, of nodes and of links; nothing where nothing is stated."""
+    plain = machine()
+    network = replace(plain.network, between_nodes=replace(plain.network.between_nodes, noise=LinkNoise(0.05, 0.1)))
+    nodes = tuple(replace(node, noise=NodeNoise(0.03, 0.02)) for node in plain.nodes)
+    shown = rendered(machine_text(replace(plain, nodes=nodes, network=network)))
+    assert "pc: noise of 3 % in each burst" in shown
+    assert "pc: noise of 2 % in the performance factor" in shown
+    assert "between nodes: noise of 5 % in send and receive delays" in shown
+    assert "between nodes: noise of 10 % in transmission delays" in shown
+    assert "noise" not in rendered(machine_text(plain))
+
+
+def test_a_sampled_result_and_ranking_show_their_intervals() -> None:
+    """10th and 90th percentile of 11 samples from 3.5 to 4.5 s; a score and a probability beside an option."""
+    sampling = Sampling(11, 7)
+    shown = rendered(result_text(result(), sampled=Sampled(sampling, np.linspace(3.5, 4.5, 11))))
+    assert "3.6 s to 4.4 s (11 samples of the stated noise, seed 7)" in shown
+    spread = Spread(90.0, 95.0, 100.0)
+    entries = tuple(replace(each, spread=spread, best=0.25) if each.score else each for each in ranking().entries)
+    shown = rendered(ranking_text(replace(ranking(), entries=entries, sampling=sampling)))
+    assert "90.0 to 100.0" in shown
+    assert "25%" in shown
+    assert "11 samples of the stated noise (seed 7)" in shown

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING
 
 from clue.machine import FactorTable, Flows, Ports
@@ -24,7 +24,7 @@ SIZES = (0, 1_000, 64_000, 1_000_000)
 
 def machine_text(machine: Machine) -> RenderableType:
     """Show a machine: its nodes, delays at a few sizes, contention, changes and notes."""
-    special = list(_special(machine))
+    special = [*_special(machine), *_noise(machine)]
     return stack(
         heading(machine.name),
         _summary(machine),
@@ -83,6 +83,20 @@ def _special(machine: Machine) -> Iterator[str]:
                 yield f"{name}: {what.replace('_', ' ')} {format_time(getattr(node, what))} per byte"
         if node.waiting.value == "poll":
             yield f"{name}: a waiting rank keeps its processor"
+
+
+def _noise(machine: Machine) -> Iterator[str]:
+    """Yield what is said of how sure figures are, in words."""
+    for name, node in machine.node_types().items():
+        stated = {"each burst, independently": node.noise.computation, "the performance factor": node.noise.factor}
+        yield from (f"{name}: noise of {deviation:.3g} % in {what}" for what, deviation in _percent(stated))
+    for name, link in named_links(machine):
+        stated = {"send and receive delays": link.noise.send, "transmission delays": link.noise.transmission}
+        yield from (f"{name}: noise of {deviation:.3g} % in {what}" for what, deviation in _percent(stated))
+
+
+def _percent(stated: Mapping[str, float]) -> Iterator[tuple[str, float]]:
+    yield from ((what, 100 * deviation) for what, deviation in stated.items() if deviation)
 
 
 def _delays(machine: Machine) -> Table:

@@ -1,0 +1,211 @@
+"""Samples of rankings: what is certain, what is not, and that every sample is a ranking of its own."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from clue.kernel import compile_program
+from clue.machine import LinkNoise, Machine, Network, NodeNoise, Placement, Ports
+from clue.purchase import Criterion, Kernel, Option, Program, Ranking, Scenario, Workload, rank_options
+from clue.trace import Trace, TraceBuilder
+from clue.uncertainty import Sampling, Spread, draw, draw_machine, sample_makespans
+from clue.units import Money
+from tests.kernel.cases import LINK, LOCAL_LINK, machine
+from tests.purchase.test_ranking import at_once, traces, workload
+
+SAMPLING = Sampling(200, 1)
+
+
+def option(
+    name: str, price: float = 1000, nodes: int = 2, *, computation: float = 0.0, factor: float = 0.0, pf: float = 1.0
+) -> Option:
+    """Return an option of equal nodes with this noise."""
+    on = machine(nodes, noise=NodeNoise(computation, factor), performance_factor=pf)
+    return Option(name, on, Money(price, "EUR"))
+
+
+def ranked(*options: Option, criterion: Criterion = Criterion.MAKESPAN, **arguments: object) -> Ranking:
+    """Rank options on a job of 12 s on one rank."""
+    scenario = Scenario("by hand", (workload(ranks=(1,)),), options, criterion=criterion)
+    return rank_options(scenario, traces, sampling=SAMPLING, **arguments)  # type: ignore[arg-type]
+
+
+def positions(ranking: Ranking) -> list[tuple[str, int | None]]:
+    """Return options and positions as listed."""
+    return [(entry.option, entry.position) for entry in ranking.entries]
+
+
+def test_who_is_twice_as_fast_is_the_best_for_certain() -> None:
+    """5 % of noise on each do not make up for a factor of 2."""
+    ranking = ranked(option("slow", factor=0.05, pf=2.0), option("fast", factor=0.05))
+    assert positions(ranking) == [("fast", 1), ("slow", 2)]
+    assert [entry.best for entry in ranking.entries] == [1.0, 0.0]
+
+
+def test_who_is_a_little_faster_may_not_be() -> None:
+    """1 % against 10 % of noise in each factor: the position is shared, and each may be the best."""
+    ranking = ranked(option("a", factor=0.1, pf=1.01), option("b", factor=0.1))
+    assert positions(ranking) == [("b", 1), ("a", 1)]
+    (b, a) = (entry.best for entry in ranking.entries)
+    assert a is not None and b is not None
+    assert a + b == pytest.approx(1.0)
+    # P(factor of b < 1.01 factor of a) = 0.53; five standard errors of 200 samples.
+    assert abs(b - 0.53) < 5 * 0.036
+
+
+def test_noise_in_common_does_not_make_an_order_uncertain() -> None:
+    """Bursts of 20 % noise are the same on both, so who is 1 % faster is the best in every sample."""
+    ranking = ranked(option("a", computation=0.2, pf=1.01), option("b", computation=0.2))
+    assert positions(ranking) == [("b", 1), ("a", 2)]
+    first = ranking.entries[0]
+    assert first.best == 1.0
+    assert first.spread is not None
+    assert first.spread.low < 10.0
+    assert first.spread.high > 14.0
+
+
+def test_equal_options_share_everything() -> None:
+    """Two names for the same cluster: each is the best in half of the samples."""
+    ranking = ranked(option("a", factor=0.1), option("b", factor=0.1), criterion=Criterion.POINTS)
+    assert positions(ranking) == [("a", 1), ("b", 1)]
+    assert [entry.best for entry in ranking.entries] == [0.5, 0.5]
+    # Points are relative to the best of the sample, which both are.
+    assert [entry.spread for entry in ranking.entries] == [None, None]
+
+
+def test_without_noise_there_are_no_intervals() -> None:
+    """The ranking is as ever, and says why."""
+    ranking = ranked(option("a"), option("b", pf=2.0))
+    assert positions(ranking) == [("a", 1), ("b", 2)]
+    assert ranking.sampling is None
+    assert all(entry.spread is None and entry.best is None for entry in ranking.entries)
+    assert any("no noise is stated" in warning for warning in ranking.warnings)
+
+
+def test_options_without_noise_are_named() -> None:
+    """Its makespan has no interval; beside the others its order may still be uncertain."""
+    ranking = ranked(option("sure"), option("unsure", factor=0.1, pf=1.01))
+    assert [entry.spread is None for entry in ranking.entries] == [True, False]
+    assert [entry.workloads[0].spread is None for entry in ranking.entries] == [True, False]
+    assert any(warning.startswith("sure: no noise is stated") for warning in ranking.warnings)
+    assert [position for _, position in positions(ranking)] == [1, 1]
+
+
+def test_who_may_come_among_the_first_is_sampled_and_listed() -> None:
+    """Of the first one asked for: the second shares its position, the third is far behind."""
+    options = [option(name, factor=0.1, pf=pf) for name, pf in (("a", 1.0), ("b", 1.01), ("c", 2.0))]
+    ranking = ranked(*options, top=1)
+    assert positions(ranking)[:2] == [("a", 1), ("b", 1)]
+    last = ranking.entries[2]
+    assert (last.option, last.position, last.best) == ("c", None, None)
+    assert last.bound is not None
+    assert ranking.first == 1
+
+
+def test_the_spread_of_a_makespan_is_that_of_its_samples() -> None:
+    """Two instances in turn on one processor: twice what one takes."""
+    single = option("one", nodes=1, computation=0.1, factor=0.1)
+    scenario = Scenario("turns", (workload(ranks=(1,), instances=2),), (single,), criterion=Criterion.MAKESPAN)
+    (entry,) = rank_options(scenario, traces, sampling=SAMPLING).entries
+    program = compile_program(traces(Program(arguments=("1",)), 1))
+    found = sample_makespans(program, single.machine, Placement((0,)), SAMPLING)
+    assert entry.workloads[0].spread == Spread.of(2 * found)
+
+
+def exchange(program: Program, ranks: int) -> Trace:
+    """Return a program whose ranks compute and send one another ``{arguments[0]}`` KB, five times."""
+    trace = TraceBuilder(ranks, "exchange.py")
+    for rank in range(ranks):
+        for _ in range(5):
+            trace[rank].compute(0.2 + 0.01 * rank)
+            trace[rank].sendrecv((rank + 1) % ranks, int(program.arguments[0]) * 1000, (rank - 1) % ranks)
+    return trace.build()
+
+
+def networked(name: str, contention: bool, delay: float) -> Option:
+    """Return four nodes with all kinds of noise, and ports or nothing where messages meet."""
+    link = replace(LINK, noise=LinkNoise(0.1, 0.1), receive_delay=delay)
+    on = machine(4, noise=NodeNoise(0.1, 0.05))
+    network = Network(link, LOCAL_LINK, contention=Ports() if contention else None)
+    return Option(name, replace(on, network=network), Money(1000, "EUR"))
+
+
+def exchanges(*options: Option) -> Scenario:
+    """Return a comparison by points on two workloads of two and four ranks, one of them of two kernels."""
+    kernels = [Kernel(f"{kb} KB", Program(arguments=(kb,), trace="built"), 0.5) for kb in ("1", "20")]
+    workloads = Workload("small", (kernels[0],), ranks=(2,)), Workload("large", tuple(kernels), ranks=(4,), weight=3.0)
+    return Scenario("exchanges", workloads, options)
+
+
+def test_every_sample_is_a_ranking_of_what_was_drawn() -> None:
+    """Ranked once more for each sample, with its machines and bursts: the same scores, and the same share of firsts."""
+    options = [networked("a", False, 0.001), networked("b", True, 0.001), networked("c", False, 0.02)]
+    sampling = Sampling(12, 3)
+    ranking = rank_options(exchanges(*options), exchange, sampling=sampling)
+    scores: dict[str, list[float]] = {option.name: [] for option in options}
+    for sample in sampling.each():
+
+        def drawn(program: Program, ranks: int, sample=sample) -> Trace:  # type: ignore[no-untyped-def]
+            trace = exchange(program, ranks)
+            on, placement = options[0].machine, Placement(tuple(range(ranks)))
+            bursts = draw(compile_program(trace), on, placement, sample)[0].columns.cpu
+            return replace(trace, ops=replace(trace.ops, cpu=bursts))
+
+        machines = [replace(option, machine=draw_machine(option.machine, sample)) for option in options]
+        for entry in rank_options(exchanges(*machines), drawn).entries:
+            assert entry.score is not None
+            scores[entry.option].append(entry.score)
+    for entry in ranking.entries:
+        assert entry.spread is not None
+        expected = Spread.of(scores[entry.option])
+        assert (entry.spread.low, entry.spread.high) == pytest.approx((expected.low, expected.high), rel=1e-9)
+        mine = scores[entry.option]
+        firsts = [row.count(max(row)) for row in zip(*scores.values(), strict=True)]
+        wins = [score == max(row) for score, row in zip(mine, zip(*scores.values(), strict=True), strict=True)]
+        assert entry.best == pytest.approx(np.mean([win / of for win, of in zip(wins, firsts, strict=True)]))
+
+
+def test_figures_do_not_depend_on_who_simulates(monkeypatch: pytest.MonkeyPatch) -> None:
+    """One process or two, one engine or the other."""
+    options = [networked("a", False, 0.001), networked("b", True, 0.001)]
+    sampling = Sampling(6, 3)
+    alone = rank_options(exchanges(*options), exchange, sampling=sampling, engine="reference")
+    at_once(monkeypatch)
+    told: list[tuple[str, int, int]] = []
+    two = rank_options(
+        exchanges(*options), exchange, lambda *what: told.append(what), sampling=sampling, engine="fast", workers=2
+    )
+    for one, other in zip(alone.entries, two.entries, strict=True):
+        assert (one.option, one.position, one.spread, one.best) == (
+            other.option,
+            other.position,
+            other.spread,
+            other.best,
+        )
+        assert [each.spread for each in one.workloads] == [each.spread for each in other.workloads]
+    of_samples = [(done, total) for what, done, total in told if what.startswith("samples")]
+    # Two workloads, three kernels, two options, six samples.
+    assert of_samples[-1] == (36, 36)
+
+
+def test_interrupted_samples_leave_the_ranking() -> None:
+    """Ctrl-C while samples are simulated: positions and scores stand, intervals do not."""
+
+    def tell(what: str, _done: int, _total: int) -> None:
+        if what.startswith("samples"):
+            raise KeyboardInterrupt
+
+    ranking = ranked(option("a", factor=0.1), option("b", factor=0.1, pf=2.0), progress=tell)
+    assert positions(ranking) == [("a", 1), ("b", 2)]
+    assert ranking.interrupted
+    assert ranking.certain == 2
+    assert ranking.sampling is None
+
+
+def test_a_machine_is_drawn_once_for_all_its_nodes() -> None:
+    """Drawn nodes of one type are one type: a simulation of thousands of them costs no more."""
+    drawn: Machine = draw_machine(option("a", nodes=4, factor=0.1).machine, SAMPLING.each()[0])
+    assert len({id(node) for node in drawn.nodes}) == 1

@@ -1,0 +1,139 @@
+"""Samples as users meet them: files that state noise, options of the command line, what is printed."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from clue.config import load_config, load_machine
+from clue.errors import ConfigError
+from clue.machine import LinkNoise, NodeNoise
+from clue.purchase import Scenario
+from tests.cli.test_commands import MACHINE, folder, ping_pong, run
+from tests.config.test_machines import LINK, mapping
+
+__all__ = ["folder"]
+
+pytestmark = pytest.mark.usefixtures("folder")
+
+NOISE = MACHINE.replace("performance_factor: 0.5", "performance_factor: 0.5, noise: {computation: 0.03, factor: 0.05}")
+
+
+def test_noise_of_nodes_and_links_arrives() -> None:
+    """By node type; by link, where the network's stands for those that say nothing themselves."""
+    network = {
+        "noise": {"send": 0.1, "transmission": 0.2},
+        "between_nodes": LINK,
+        "within_node": {**LINK, "noise": {"send": 0.3}},
+        "pairs": [{"between": ["a", "a"], "noise": {"transmission": 0.4}}, {"within": "a", "receive_delay": "1 us"}],
+    }
+    machine = load_machine(mapping(node_types={"a": {"noise": {"computation": 0.5, "factor": 0.6}}}, network=network))
+    assert machine.nodes[0].noise == NodeNoise(0.5, 0.6)
+    assert machine.network.between_nodes.noise == LinkNoise(0.1, 0.2)
+    assert machine.network.within_node.noise == machine.network.within["a"].noise == LinkNoise(0.3, 0.0)
+    assert machine.network.pairs["a", "a"].noise == LinkNoise(0.0, 0.4)
+
+
+def test_noise_of_a_loggops_network_is_that_of_the_network() -> None:
+    """It has no link of its own to state it."""
+    loggops = {"L": "1 us", "o": "1 us", "g": "1 us", "G": "1 ns/B"}
+    machine = load_machine(mapping(network={"loggops": loggops, "noise": {"send": 0.1}}))
+    assert machine.network.between_nodes.noise == LinkNoise(0.1, 0.0)
+
+
+@pytest.mark.parametrize(
+    ("noise", "rule"),
+    [({"computation": -0.1}, "must be"), ({"computation": "3 %"}, "must be"), ({"bursts": 0.1}, "must be")],
+)
+def test_noise_that_makes_no_sense(noise: object, rule: str) -> None:
+    """A negative deviation, text, and a key that is not there are errors with their place."""
+    with pytest.raises(ConfigError, match=f"node_types.a.noise.*{rule}"):
+        load_machine(mapping(node_types={"a": {"noise": noise}}))
+
+
+def test_a_simulation_has_an_interval(capsys: pytest.CaptureFixture[str]) -> None:
+    """As JSON beside the makespan, which stays that without noise; in words for people."""
+    Path("pair.yaml").write_text(NOISE)
+    _, plain, _ = run(capsys, "simulate", "run.yaml", "--json")
+    status, out, _ = run(capsys, "simulate", "run.yaml", "--json", "--samples", "50", "--seed", "3")
+    document = json.loads(out)
+    assert status == 0
+    assert document["makespan"] == json.loads(plain)["makespan"]
+    found = document.pop("uncertainty")
+    assert {key: found[key] for key in ("samples", "seed", "level")} == {"samples": 50, "seed": 3, "level": 0.8}
+    assert found["makespan"]["low"] < found["makespan"]["median"] < found["makespan"]["high"]
+    assert document == json.loads(plain)
+    _, text, _ = run(capsys, "simulate", "run.yaml", "--samples", "50", "--seed", "3")
+    assert "80 % interval" in text and "50 samples" in text and "seed 3" in text
+
+
+def test_without_noise_that_is_said(capsys: pytest.CaptureFixture[str]) -> None:
+    """Rather than an interval of no width."""
+    status, out, _ = run(capsys, "simulate", "run.yaml", "--json", "--samples", "50")
+    document = json.loads(out)
+    assert status == 0
+    assert "uncertainty" not in document
+    assert any("no noise is stated" in warning for warning in document["warnings"])
+
+
+def test_a_comparison_has_probabilities(capsys: pytest.CaptureFixture[str]) -> None:
+    """Intervals of score and makespan, and how probably an option is the best."""
+    Path("pair.yaml").write_text(NOISE)
+    Path("which.yaml").write_text(
+        Path("which.yaml").read_text().replace("2000 EUR", "4000 EUR") + "criterion: makespan\n"
+    )
+    status, out, _ = run(capsys, "simulate", "which.yaml", "--json", "--samples", "20")
+    document = json.loads(out)
+    assert status == 0
+    assert document["uncertainty"] == {"samples": 20, "seed": 0, "level": 0.8}
+    two, four = document["ranking"]
+    assert (two["position"], four["position"]) == (1, 1)
+    assert (two["uncertainty"]["best"], four["uncertainty"]["best"]) == (0.5, 0.5)
+    assert two["uncertainty"]["score"] == two["workloads"]["pp"]["uncertainty"]["makespan"]
+    _, text, _ = run(capsys, "simulate", "which.yaml", "--samples", "20", "--plots", "plots")
+    assert "50%" in text and "20 samples" in text
+    assert Path("plots/ranking.png").exists()
+
+
+def test_repeated_recordings_tell_how_bursts_differ(capsys: pytest.CaptureFixture[str]) -> None:
+    """Recordings of 1, 1 and 2 s: 1 s is typical, so 0.5 s and two messages; and there is an interval."""
+    for name, seconds in (("a", 1.0), ("b", 1.0), ("c", 2.0)):
+        trace = ping_pong()
+        trace.ops.cpu[:] = (trace.ops.cpu * seconds).astype("i8")
+        trace.save(f"{name}.clue")
+    Path("run.yaml").write_text("program: {trace: c.clue, repeats: [a.clue, b.clue]}\nmachine: pair.yaml\n")
+    status, out, _ = run(capsys, "simulate", "run.yaml", "--json", "--samples", "20")
+    document = json.loads(out)
+    assert status == 0
+    assert document["makespan"] == pytest.approx(0.5 + 2 * 56e-6, rel=1e-12)
+    assert document["uncertainty"]["makespan"]["low"] < document["uncertainty"]["makespan"]["high"]
+
+
+def test_repeats_need_a_trace_and_have_to_be_there() -> None:
+    """Both faults with their places; in a comparison a number of ranks stands in the name."""
+    Path("run.yaml").write_text("program: {trace: pingpong.clue, repeats: [gone.clue]}\nmachine: pair.yaml\n")
+    with pytest.raises(ConfigError, match=r"program.repeats\[?.?0.*must be a trace that exists"):
+        load_config("run.yaml")
+    Path("p.py").write_text("")
+    Path("run.yaml").write_text("program: {script: p.py, ranks: 2, repeats: [pingpong.clue]}\nmachine: pair.yaml\n")
+    with pytest.raises(ConfigError, match=r"program.repeats.*must stand beside a trace"):
+        load_config("run.yaml")
+    Path("which.yaml").write_text(
+        Path("which.yaml").read_text().replace("trace: pingpong.clue", 'trace: x, repeats: ["r-{ranks}.clue"]')
+    )
+    with pytest.raises(ConfigError, match="must be a trace that exists"):
+        load_config("which.yaml")
+    Path("which.yaml").write_text(Path("which.yaml").read_text().replace("trace: x", "trace: pingpong.clue"))
+    scenario = load_config("which.yaml")
+    assert isinstance(scenario, Scenario)
+    assert [Path(each).name for each in scenario.workloads[0].kernels[0].program.repeats] == ["r-{ranks}.clue"]
+
+
+@pytest.mark.parametrize("arguments", [("--samples", "0"), ("--samples", "x"), ("--seed", "-1")])
+def test_numbers_that_make_no_sense(arguments: tuple[str, str], capsys: pytest.CaptureFixture[str]) -> None:
+    """Bad usage: 2."""
+    with pytest.raises(SystemExit) as ended:
+        run(capsys, "simulate", "run.yaml", *arguments)
+    assert ended.value.code == 2
