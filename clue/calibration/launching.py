@@ -22,6 +22,8 @@ from clue.errors import ClueError, UsageError
 _PROGRAMS = "clue.calibration.programs"
 #: A run is stopped when it takes this many times as long as it was told to, and so many seconds more.
 _PATIENCE, _START = 2.0, 60.0
+#: Stands for the number of ranks in a launcher's words, where ``-n`` at their end would not do.
+_RANKS = "{ranks}"
 
 
 class Report(Protocol):
@@ -39,7 +41,7 @@ def launcher(mpiexec: Sequence[str], ranks: int, hosts: Sequence[str] = ()) -> l
     """Return the words that start a program on so many ranks, dealt out to hosts in turn, if hosts are named.
 
     The forms of Open MPI and of MPICH's own launcher are known; for another one (srun, a script) hosts cannot be named
-    here, and stand among its own options.
+    here, and stand among its own options. Words with ``{ranks}`` are taken as they are, with the number in its place.
 
     Raises:
         UsageError: If it is no command, or hosts are named for a launcher of which nothing is known.
@@ -47,6 +49,10 @@ def launcher(mpiexec: Sequence[str], ranks: int, hosts: Sequence[str] = ()) -> l
     if not mpiexec or shutil.which(mpiexec[0]) is None:
         got = " ".join(mpiexec) or "nothing"
         raise UsageError(f"mpiexec must be a command that can be run, got {got}")
+    if any(_RANKS in word for word in mpiexec):
+        if hosts:
+            raise UsageError(f"mpiexec with {_RANKS} must name hosts by options of its own, got hosts beside it")
+        return [word.replace(_RANKS, str(ranks)) for word in mpiexec]
     kind = _kind(mpiexec[0])
     words = [*mpiexec]
     if kind == "openmpi":

@@ -113,7 +113,11 @@ def _add_processor(subjects: argparse._SubParsersAction[argparse.ArgumentParser]
 
 
 def _add_measuring(subject: argparse.ArgumentParser, seconds: float) -> None:
-    subject.add_argument("--mpiexec", metavar="COMMAND", help="what starts MPI programs, with its options")
+    subject.add_argument(
+        "--mpiexec",
+        metavar="COMMAND",
+        help="what starts MPI programs, with its options; {ranks} in it stands for their number (default: added as -n)",
+    )
     subject.add_argument(
         "--hosts", metavar="A,B", help="computers to measure between (default: where mpiexec puts the ranks)"
     )

@@ -54,6 +54,9 @@ def test_a_launcher_must_be_known_to_take_hosts() -> None:
     assert any("a" in word and "b" in word for word in command)
     with pytest.raises(UsageError, match="hosts must be named by the launcher's own options"):
         launcher([sys.executable], 2, ["a", "b"])
+    assert launcher([sys.executable, "run.py", "-n={ranks}", "--"], 2) == [sys.executable, "run.py", "-n=2", "--"]
+    with pytest.raises(UsageError, match="options of its own"):
+        launcher([sys.executable, "{ranks}"], 2, ["a", "b"])
     for nothing in ([], ["no-such-command"]):
         with pytest.raises(UsageError, match="must be a command"):
             launcher(nothing, 2)

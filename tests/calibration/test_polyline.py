@@ -6,7 +6,7 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from clue.calibration.polyline import Samples, fit_points, roughness
@@ -49,6 +49,7 @@ def test_no_line_crosses_a_split() -> None:
     assert [size for size, _ in points] == [0.0, 512.0, 1024.0, 2.0**24]
 
 
+@settings(deadline=None)
 @given(st.integers(0, 2**32 - 1), st.floats(1e-7, 1e-3), st.floats(1e-11, 1e-7))
 def test_noise_adds_no_points_to_a_line(seed: int, latency: float, per_byte: float) -> None:
     """Of 1 %, where 2 % are allowed for; the curve stays within that of the true one."""
@@ -69,6 +70,7 @@ def test_an_outlier_moves_the_curve_little() -> None:
     assert np.all(np.abs(curve(points) / exact - 1) < 0.02)
 
 
+@settings(deadline=None)
 @given(st.lists(st.floats(1e-7, 1.0), min_size=1, max_size=30))
 def test_any_times_give_a_curve_that_the_simulator_takes(times: list[float]) -> None:
     """Sizes rise strictly, no time is below 0, and the last segment does not fall."""
