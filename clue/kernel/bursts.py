@@ -26,4 +26,4 @@ def with_bursts(program: Program, bursts: npt.NDArray[np.int64]) -> Program:
         tuple((np.bincount(columns.region[rows], weights=bursts[rows], minlength=regions) / 1e9).tolist())
         for rows in (slice(*span) for span in zip(program.offsets, program.offsets[1:], strict=False))
     ]
-    return replace(program, columns=columns, cpu_by_region=tuple(cpu))
+    return replace(program, columns=columns, cpu_by_region=tuple(cpu), like=program.like or program)

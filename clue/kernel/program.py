@@ -71,6 +71,7 @@ class Program:
         failed_polls: Number of Test and probe calls that found nothing.
         processor: The recording host's processor.
         notes: What the recorder says about the trace.
+        like: The program that differs from it in its bursts alone, if any: what is prepared for that serves this, too.
     """
 
     name: str
@@ -90,6 +91,7 @@ class Program:
     failed_polls: int
     processor: str
     notes: tuple[str, ...]
+    like: Program | None = None
 
     @property
     def ranks(self) -> int:

@@ -6,6 +6,7 @@ import math
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
+from itertools import chain
 
 import numpy as np
 import numpy.typing as npt
@@ -110,8 +111,10 @@ def sample_makespans(
         drawn, on = draw(program, machine, placement, sample, noise)
         return simulate(drawn, on, placement, engine, instances=instances).makespan
 
+    # The first alone prepares what all others share.
+    first = [one(sample) for sample in left[:1]]
     with ThreadPoolExecutor(workers) as pool:
-        for sample, makespan in zip(left, pool.map(one, left), strict=True):
+        for sample, makespan in zip(left, chain(first, pool.map(one, left[1:])), strict=True):
             found[sample.number] = makespan
             tell(sample.number + 1)
     return found

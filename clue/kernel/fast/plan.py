@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ctypes
 from collections.abc import Callable, Iterable, Sequence
+from copy import copy
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import accumulate, chain
@@ -138,6 +139,7 @@ class Plan:
 
     def __init__(self, program: Program) -> None:
         self.program = program
+        self._origin: Plan | None = None
         self._contexts, comm_context = np.unique(np.array(program.contexts), return_inverse=True)
         self._neighbors = _neighbor_rows(program, comm_context, len(self._contexts))
         self._templates: dict[object, int] = {}
@@ -146,6 +148,17 @@ class Plan:
         self._distinct, self._which, self._homes = self._instances(comm_context)
         self.layout, self._bytes = self._prepare(comm_context)
         self._size_index = {size: i for i, size in enumerate(self._bytes)}
+
+    def with_bursts_of(self, program: Program) -> Plan:
+        """Return the plan of a program that differs in its bursts alone; it shares all else."""
+        like = copy(self)
+        like.__dict__["received"] = self.received
+        like.program = program
+        like._origin = self  # which what was prepared belongs to
+        like.layout = ProgramLayout()
+        ctypes.memmove(ctypes.byref(like.layout), ctypes.byref(self.layout), ctypes.sizeof(ProgramLayout))
+        like.layout.give("cpu", np.ascontiguousarray(program.columns.cpu))
+        return like
 
     @property
     def sizes(self) -> list[int]:
@@ -339,6 +352,8 @@ _PLANS: WeakKeyDictionary[Program, Plan] = WeakKeyDictionary()
 
 def plan_of(program: Program) -> Plan:
     """Return the plan of a program, made on first use and kept as long as the program."""
+    if program.like is not None:
+        return plan_of(program.like).with_bursts_of(program)
     plan = _PLANS.get(program)
     if plan is None:
         load()  # before anything is prepared for an engine that is not there
