@@ -46,16 +46,18 @@ def draw_bursts(
     cpu = np.asarray(program.columns.cpu)
     if noise is None and not deviations.any():
         return cpu
-    generator = sample.generator("bursts", program.name, program.ranks, program.ops)
-    exponent = generator.standard_normal(program.ops)
+    rows = np.flatnonzero(cpu)
+    exponent = sample.generator("bursts", program.name, program.ranks, program.ops).standard_normal(len(rows))
     if noise is None:
-        exponent *= np.repeat(deviations, np.diff(program.offsets))
+        exponent *= np.repeat(deviations, np.diff(np.searchsorted(rows, program.offsets)))
     else:
-        region = program.columns.region
+        region = program.columns.region[rows]
         exponent *= np.array([noise.single.get(name, 0.0) for name in program.regions])[region]
         exponent += np.array([_common(program, noise, name, sample) for name in program.regions])[region]
+    drawn = np.zeros(len(cpu), np.int64)
     # A burst that is there stays: 1 ns at least.
-    return np.where(cpu > 0, np.maximum(np.rint(cpu * np.exp(exponent)), 1.0), 0.0).astype(np.int64)
+    drawn[rows] = np.maximum(np.rint(cpu[rows] * np.exp(exponent)), 1.0)
+    return drawn
 
 
 def _common(program: Program, noise: BurstNoise, region: str, sample: Sample) -> float:
