@@ -30,6 +30,8 @@ _JUMP = 0.4
 _EMPTY_SHARE = 0.2
 #: Share of a window's time per message that is left at least when the answer's part is taken away.
 _LEAST_SHARE = 0.25
+#: From this share of the time per message of a stream on, a send delay is what limits the stream.
+_SENDER_LIMITS = 0.9
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,7 +70,7 @@ def fit_link(measurement: Measurement, eager_limit: float | None = None) -> Fitt
     parts = _Parts.of(rows, receive, limit)
     send, about_send = _send_delay(measurement.rows, parts)
     travel = _transmission_delay(parts, send)
-    busy, about_busy = _busy(measurement.rows, parts)
+    busy, about_busy = _busy(measurement.rows, parts, send)
     link = Link(send, travel, receive, limit)
     said = (*about_send, *about_receive, *about_limit, *about_busy)
     return FittedLink(link, busy, said)
@@ -215,13 +217,19 @@ def _transmission_delay(parts: _Parts, send: Curve) -> Curve:
     return _curve(parts.sizes, left, parts.uncertainty, parts.limit)
 
 
-def _busy(rows: Sequence[Row], parts: _Parts) -> tuple[Curve | None, tuple[str, ...]]:
+def _busy(rows: Sequence[Row], parts: _Parts, send: Curve) -> tuple[Curve | None, tuple[str, ...]]:
+    """Return for how long a message keeps a port: what streams show.
+
+    A stream whose messages follow each other as fast as the sender sends them says of a port only that it is not
+    slower; then what is more than the gap of the smallest messages is taken, as several ranks of a node may send more.
+    """
     known = _gaps(rows)
     if len(known) > 1:
         sizes = np.array(list(known), np.float64)
         gaps = np.array([gap.value for gap in known.values()])
         uncertainty = _uncertainty(sizes, list(known.values()))
-        return _curve(sizes, np.maximum(gaps - gaps.min(), 0.0), uncertainty, None), ()
+        sender_limits = np.array([send(size) for size in sizes.tolist()]) > _SENDER_LIMITS * gaps
+        return _curve(sizes, np.where(sender_limits, gaps - gaps.min(), gaps), uncertainty, None), ()
     if any(row.blocked is not None for row in rows):
         return None, ()
     growth = np.maximum(parts.one_way - parts.answer - parts.one_way[0], 0.0)
