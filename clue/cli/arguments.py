@@ -68,7 +68,7 @@ def _add_simulate(commands: argparse._SubParsersAction[argparse.ArgumentParser])
         "--explain",
         action="store_true",
         help="tell what the makespan is made of along the critical path, where time is lost, and what each parameter "
-        "of the machine does to it",
+        "of the machine does to it; of a comparison, which of them would give the first place to another option",
     )
     command.add_argument(
         "--full", action="store_true", help="use the scenario's full sizes instead of the reduced ones"

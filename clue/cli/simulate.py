@@ -12,15 +12,16 @@ from clue.cli.terminal import Report, plots_folder, progress, say, show, show_js
 from clue.cli.traces import trace_source
 from clue.config import SimulationConfig, load_config
 from clue.errors import UsageError
-from clue.explain import Explanation, explain
+from clue.explain import Explanation, RankingExplanation, explain, explain_ranking
 from clue.kernel import Program, compile_program, simulate
 from clue.machine import Machine, Placement
 from clue.purchase import Ranking, Scenario, TraceSource, rank_options
 from clue.purchase.library import recording
 from clue.report.document import ranking_document, result_document
-from clue.report.explanation import explanation_document
+from clue.report.explanation import explanation_document, ranking_explanation_document
 from clue.report.text.explanation import explanation_text
 from clue.report.text.ranking import ranking_text
+from clue.report.text.ranking_explanation import ranking_explanation_text
 from clue.report.text.result import result_text
 from clue.result import Result
 from clue.trace import Trace
@@ -50,13 +51,41 @@ def _compare(scenario: Scenario, arguments: argparse.Namespace) -> int:
             sampling=Sampling(arguments.samples, arguments.seed) if arguments.samples else None,
         )
         plots = _plot(ranking, arguments)
+        explanation, interrupted = _explain_ranking(scenario, ranking, arguments, tell)
     if arguments.json:
         say(ranking.warnings, prefix="clue: warning: ")
-        show_json(ranking_document(ranking))
+        explained = {} if explanation is None else {"explanation": ranking_explanation_document(explanation)}
+        show_json(ranking_document(ranking) | explained)
     else:
         show(ranking_text(ranking))
+        if explanation is not None:
+            show("", ranking_explanation_text(explanation))
     say([f"wrote {path}" for path in plots])
-    return INTERRUPTED if ranking.interrupted else 0
+    return INTERRUPTED if interrupted else 0
+
+
+def _explain_ranking(
+    scenario: Scenario, ranking: Ranking, arguments: argparse.Namespace, tell: Report
+) -> tuple[RankingExplanation | None, bool]:
+    """Find out what the first place depends on, if that is wanted; tells, too, whether anything was interrupted."""
+    if not arguments.explain or ranking.interrupted:
+        return None, ranking.interrupted
+    workers = arguments.workers or os.cpu_count() or 1
+    try:
+        explanation = explain_ranking(
+            scenario,
+            ranking,
+            trace_source(tell),
+            tell,
+            engine=arguments.engine,
+            executor=arguments.executor,
+            workers=workers,
+        )
+    except KeyboardInterrupt:
+        # The ranking is there, and stays.
+        say(["interrupted: what the first place depends on is left out"], prefix="clue: ")
+        return None, True
+    return explanation, False
 
 
 def _plot(ranking: Ranking, arguments: argparse.Namespace) -> list[Path]:

@@ -1,4 +1,4 @@
-"""What a simulation's makespan is made of, and what it depends on: critical path, efficiencies, sensitivity."""
+"""What a makespan is made of, and what it and a ranking depend on: critical path, efficiencies, sensitivity."""
 
 from __future__ import annotations
 
@@ -8,16 +8,28 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from clue.explain.efficiencies import Efficiencies
     from clue.explain.explanation import Explanation, explain
+    from clue.explain.ranking import RankingExplanation, RankingSensitivity, explain_ranking
     from clue.explain.sensitivity import Sensitivity
 
-__all__ = ["Efficiencies", "Explanation", "Sensitivity", "explain"]
+__all__ = [
+    "Efficiencies",
+    "Explanation",
+    "RankingExplanation",
+    "RankingSensitivity",
+    "Sensitivity",
+    "explain",
+    "explain_ranking",
+]
 
 # The command line knows these names before it needs them.
 _HOME = {
     "Efficiencies": "efficiencies",
     "Explanation": "explanation",
     "Sensitivity": "sensitivity",
+    "RankingExplanation": "ranking",
+    "RankingSensitivity": "ranking",
     "explain": "explanation",
+    "explain_ranking": "ranking",
 }
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from clue.explain.efficiencies import Efficiencies, efficiencies_of
-from clue.explain.parameters import parameters_of
+from clue.explain.parameters import computing_regions, parameters_of
 from clue.explain.sensitivity import Progress, Sensitivity, sensitivities
 from clue.kernel import Program
 from clue.kernel.critical_path import explained_replay
@@ -61,7 +61,6 @@ def explain(
     makespan = float(done.replay.finish.max(initial=0.0))
     progress("simulating an ideal network", 0, 0)
     efficiencies = efficiencies_of(program, machine, placement, instances, engine, done.alone, makespan)
-    computing = [region for region, seconds in zip(program.regions, done.replay.by_region, strict=True) if seconds]
-    parameters = parameters_of(machine, placement, computing, set(program.host_speeds))
+    parameters = parameters_of(machine, placement, computing_regions(program), set(program.host_speeds))
     changed = sensitivities(program, machine, placement, instances, parameters, makespan, engine, progress)
     return Explanation(makespan, done.path, efficiencies, changed)

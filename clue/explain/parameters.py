@@ -30,9 +30,12 @@ from itertools import product
 from operator import is_
 from typing import Any, cast
 
+from clue.kernel import Program
 from clue.machine import Contention, Curve, FactorTable, Flows, Link, Machine, Network, NodeType, Placement, Ports
 from clue.machine.topology import Topology
 
+#: How the names of parameters end with which a program may deadlock.
+EAGER_LIMIT = "eager_limit"
 #: Memory contention leaves at least this share of a processor's speed.
 _LEAST_SHARE = 0.01
 _FIGURES = ("background_load", "initialisation_delay", "spawn_delay", "packing_delay", "reduction_delay")
@@ -57,6 +60,10 @@ class Parameter:
     figures: object
     change: Callable[[Machine, float], Machine]
 
+    def is_same(self, other: Parameter) -> bool:
+        """Tell whether a parameter of another machine is this one."""
+        return self.name == other.name and self.figures == other.figures
+
 
 def parameters_of(machine: Machine, placement: Placement, regions: Sequence[str], timed: set[str]) -> list[Parameter]:
     """Return the parameters that a program could depend on: of the nodes that its ranks are on, and of their links.
@@ -73,6 +80,12 @@ def parameters_of(machine: Machine, placement: Placement, regions: Sequence[str]
         *(each for name, links in _links(machine, placement).items() for each in _of_link(name, links)),
         *_of_contention(machine),
     ]
+
+
+def computing_regions(program: Program) -> list[str]:
+    """Return the regions in which a program computes."""
+    cpu = program.cpu_by_region
+    return [region for i, region in enumerate(program.regions) if any(of_rank[i] for of_rank in cpu)]
 
 
 # --- node types ------------------------------------------------------------------------------------------------------
@@ -185,7 +198,7 @@ def _of_link(name: str, links: list[Link]) -> Iterator[Parameter]:
     if any(link.receive_delay for link in links):
         yield parameter("receive_delay", _longer_receive)
     if any(link.eager_limit for link in links):
-        yield parameter("eager_limit", _higher_limit)
+        yield parameter(EAGER_LIMIT, _higher_limit)
 
 
 def _change_links(links: Sequence[Link], change: _OfLink, machine: Machine, factor: float) -> Machine:

@@ -1,4 +1,6 @@
-"""The explanation of a simulation as a JSON document.
+"""The explanation of a simulation, or of a ranking, as a JSON document.
+
+Of a simulation:
 
 ==============  =======================================================================================================
 key             value
@@ -15,14 +17,30 @@ sensitivities   list of {``parameter``, ``change``, ``lower``, ``higher``, ``ela
                 influential first: makespan (s) with the parameter lower and higher by ``change``, a share of its
                 value, null for a deadlock; relative change of the makespan by relative change of the parameter
 ==============  =======================================================================================================
+
+Of a ranking:
+
+==============  =======================================================================================================
+key             value
+==============  =======================================================================================================
+options         the first options, which were tried, by position
+lead            by how much the first one's score is better than the best of the others', relative to the worse one
+altering        names of the parameters that give the first place to another of these options
+sensitivities   list of {``parameter``, ``options``, ``change``, ``lower``, ``higher``}, the least lead first; these
+                options have the parameter; ``lower`` and ``higher`` are {``winner``, ``lead``} with it lower and higher
+                by ``change``; the lead is that of the option that is first as things are: negative where another one
+                is, null where options deadlock
+==============  =======================================================================================================
 """
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from clue.explain import Efficiencies, Explanation, Sensitivity
+    from clue.explain import Efficiencies, Explanation, RankingExplanation, Sensitivity
+    from clue.explain.ranking import Outcome
     from clue.report.document import Document
 
 
@@ -60,6 +78,33 @@ def explanation_document(explanation: Explanation) -> Document:
         "efficiencies": _efficiencies(explanation.efficiencies),
         "sensitivities": [_sensitivity(each) for each in explanation.sensitivities],
     }
+
+
+def ranking_explanation_document(explanation: RankingExplanation) -> Document:
+    """Describe what the first place of a ranking depends on."""
+    return {
+        "options": list(explanation.options),
+        "lead": _finite(explanation.base.lead),
+        "altering": list(dict.fromkeys(each.parameter for each in explanation.altering)),
+        "sensitivities": [
+            {
+                "parameter": each.parameter,
+                "options": list(each.options),
+                "change": explanation.change,
+                "lower": _outcome(each.lower),
+                "higher": _outcome(each.higher),
+            }
+            for each in explanation.sensitivities
+        ],
+    }
+
+
+def _outcome(outcome: Outcome) -> Document:
+    return {"winner": outcome.winner, "lead": _finite(outcome.lead)}
+
+
+def _finite(figure: float) -> float | None:
+    return figure if math.isfinite(figure) else None
 
 
 def _efficiencies(efficiencies: Efficiencies | None) -> Document | None:

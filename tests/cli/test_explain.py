@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from clue.cli import main
+from clue.cli.status import INTERRUPTED
 from tests.cli import test_commands
 
 pytestmark = pytest.mark.usefixtures("folder")
@@ -39,3 +40,29 @@ def test_without_the_option_nothing_is_explained(capsys: pytest.CaptureFixture[s
     """A plain simulation stays as it is."""
     assert main(["simulate", "run.yaml", "--json"]) == 0
     assert "explanation" not in json.loads(capsys.readouterr().out)
+
+
+def test_ranking_is_explained(capsys: pytest.CaptureFixture[str]) -> None:
+    """Of a comparison the explanation is what its first place depends on."""
+    text = Path("which.yaml").read_text()
+    Path("which.yaml").write_text(text.replace("2000 EUR", "9000 EUR"))
+    assert main(["simulate", "which.yaml", "--explain", "--json"]) == 0
+    explanation = json.loads(capsys.readouterr().out)["explanation"]
+    assert (explanation["options"], explanation["lead"], explanation["altering"]) == (["two", "four"], 0.0, [])
+    assert main(["simulate", "which.yaml", "--explain"]) == 0
+    assert "What the first place of two depends on" in capsys.readouterr().out
+
+
+def test_interrupted_explanation_leaves_the_ranking(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Ctrl-C while parameters are changed loses nothing of the ranking, and is told."""
+
+    def interrupted(*_: object, **__: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("clue.cli.simulate.explain_ranking", interrupted)
+    assert main(["simulate", "which.yaml", "--explain", "--json"]) == INTERRUPTED
+    captured = capsys.readouterr()
+    assert json.loads(captured.out)["ranking"][0]["option"] == "two"
+    assert "left out" in captured.err

@@ -1,0 +1,212 @@
+"""What the first place of a ranking depends on, by hand and against whole rankings."""
+
+from __future__ import annotations
+
+import json
+import math
+from dataclasses import replace
+from io import StringIO
+
+import pytest
+from rich.console import Console
+
+from clue.explain import RankingExplanation, RankingSensitivity, explain_ranking
+from clue.explain.ranking import FIRST, shared_parameters
+from clue.explain.sensitivity import CHANGE
+from clue.machine import Machine
+from clue.purchase import Criterion, Kernel, Option, Program, Scenario, TraceSource, Workload, rank_options
+from clue.purchase.library import record_all
+from clue.report.explanation import ranking_explanation_document
+from clue.report.text.ranking_explanation import ranking_explanation_text
+from clue.trace import Op, Trace, TraceBuilder
+from clue.units import Money
+from tests.kernel.cases import LINK, machine
+
+FACTOR = "node_types.host.performance_factor"
+LIMIT = "network.between_nodes.eager_limit"
+
+
+def computing(_: Program, ranks: int) -> Trace:
+    """Return 12 s divided evenly over ranks."""
+    trace = TraceBuilder(ranks)
+    for rank in range(ranks):
+        trace[rank].compute(12.0 / ranks)
+    return trace.build()
+
+
+def exchanging(program: Program, ranks: int) -> Trace:
+    """Return a program that computes, passes on and reduces; its argument is the size of messages."""
+    trace = TraceBuilder(ranks)
+    for rank in range(ranks):
+        trace[rank].compute(2.0 / ranks, "solve")
+        trace[rank].sendrecv((rank + 1) % ranks, int(program.arguments[0]), (rank - 1) % ranks)
+        trace[rank].compute(1.0, "setup")
+        trace[rank].collective(Op.ALLREDUCE, 8)
+    return trace.build()
+
+
+def face_to_face(_: Program, ranks: int) -> Trace:
+    """Return two ranks that both send 9.5 KB before they receive."""
+    trace = TraceBuilder(ranks)
+    for rank in range(2):
+        trace[rank].compute(1.0)
+        trace[rank].send(1 - rank, 9500)
+        trace[rank].recv(1 - rank)
+    return trace.build()
+
+
+def workload(name: str, argument: str, ranks: tuple[int, ...], weight: float = 1.0) -> Workload:
+    """Return a workload of one kernel and one instance."""
+    return Workload(name, (Kernel(name, Program(arguments=(argument,), trace="built")),), ranks=ranks, weight=weight)
+
+
+def scenario(machines: dict[str, Machine], criterion: Criterion, *workloads: Workload) -> Scenario:
+    """Return a comparison of machines, by default on one job of 4 ranks."""
+    options = tuple(Option(name, on, Money(1000.0 + i, "EUR")) for i, (name, on) in enumerate(machines.items()))
+    return Scenario("by hand", workloads or (workload("job", "0", (4,)),), options, criterion=criterion)
+
+
+def explained(compared: Scenario, traces: TraceSource, first: int = FIRST) -> RankingExplanation:
+    """Explain a ranking."""
+    found = explain_ranking(compared, rank_options(compared, traces), traces, first=first)
+    assert found is not None
+    return found
+
+
+def of(explanation: RankingExplanation, parameter: str, *options: str) -> RankingSensitivity:
+    """Return what a parameter of options does."""
+    (found,) = (each for each in explanation.sensitivities if (each.parameter, each.options) == (parameter, options))
+    return found
+
+
+TWO = {"one": machine(4), "two": machine(4, performance_factor=1.05)}
+
+
+def test_a_lead_of_a_twentieth() -> None:
+    """3 s beside 3.15 s: a tenth more of the first's factor, or less of the second's, turns the order round."""
+    explanation = explained(scenario(TWO, Criterion.MAKESPAN), computing)
+    assert explanation.options == ("one", "two")
+    assert (explanation.base.winner, explanation.base.lead) == ("one", pytest.approx(0.05))
+    first, second = of(explanation, FACTOR, "one"), of(explanation, FACTOR, "two")
+    assert (first.higher.winner, first.higher.lead) == ("two", pytest.approx(-0.15 / 3.15))
+    assert (first.lower.winner, first.lower.lead) == ("one", pytest.approx(0.45 / 2.7))
+    assert (second.lower.winner, second.lower.lead) == ("two", pytest.approx(-0.165 / 2.835))
+    assert {each.parameter for each in explanation.altering} == {FACTOR}
+    assert [each.options for each in explanation.sensitivities[:2]] == [("two",), ("one",)]
+
+
+def test_what_options_have_in_common_changes_for_all() -> None:
+    """Four nodes and three of one type, for 4 and 3 ranks: a factor of both leaves the lead of a third as it is."""
+    machines = {"four": machine(4), "three": machine(3)}
+    job = workload("job", "0", (3, 4))
+    explanation = explained(scenario(machines, Criterion.MAKESPAN, job), computing)
+    both = of(explanation, FACTOR, "four", "three")
+    assert (both.lower.lead, both.higher.lead) == pytest.approx((1 / 3, 1 / 3))
+    assert explanation.altering == ()
+
+
+def test_an_option_that_deadlocks_loses() -> None:
+    """With a limit of 9 KB two ranks wait for each other; without a limit they do not."""
+    machines = {
+        "limited": machine(2),
+        "eager": machine(2, link=replace(LINK, eager_limit=None), performance_factor=1.5),
+    }
+    explanation = explained(scenario(machines, Criterion.MAKESPAN, workload("job", "0", (2,))), face_to_face)
+    assert explanation.base.winner == "limited"
+    limit = of(explanation, LIMIT, "limited")
+    assert (limit.lower.winner, limit.lower.lead) == ("eager", -math.inf)
+    assert limit.higher == explanation.base
+
+
+def test_all_options_that_deadlock() -> None:
+    """Where nobody is left nobody wins."""
+    machines = {"one": machine(2), "two": machine(2, performance_factor=2.0)}
+    explanation = explained(scenario(machines, Criterion.MAKESPAN, workload("job", "0", (2,))), face_to_face)
+    assert of(explanation, LIMIT, "one", "two").lower.winner == ""
+
+
+def test_one_option_has_nothing_to_lose_to() -> None:
+    """A single option is not explained."""
+    compared = scenario({"one": machine(4)}, Criterion.MAKESPAN)
+    assert explain_ranking(compared, rank_options(compared, computing), computing) is None
+
+
+SEVERAL = {
+    "fast": machine(3, performance_factor=0.8),
+    "many": machine(5, performance_factor=1.1),
+    "dual": machine(2, processors=2, performance_factor=1.0, memory_contention={2: {"": 0.9}}),
+    "slow": machine(4, performance_factor=1.4),
+}
+JOBS = (workload("small", "1000", (2, 3)), workload("large", "12000", (2, 4, 5), weight=3.0))
+
+
+@pytest.mark.parametrize("criterion", list(Criterion))
+def test_each_change_gives_what_a_whole_ranking_gives(criterion: Criterion) -> None:
+    """Winner and lead are those of a ranking of the changed options, whatever the criterion."""
+    compared = scenario({name: SEVERAL[name] for name in ("fast", "many", "dual")}, criterion, *JOBS)
+    explanation = explained(compared, exchanging)
+    by_name = {option.name: option for option in compared.options}
+    placed = [by_name[name] for name in explanation.options]
+    library = record_all(compared, placed, exchanging, lambda *_: None)
+    shared = shared_parameters(placed, library)
+    assert len(shared) == len(explanation.sensitivities)
+    for each in shared[::3]:
+        names = tuple(option.name for option, _ in each.options)
+        found = of(explanation, each.name, *names)
+        for factor, outcome in ((1 - CHANGE, found.lower), (1 + CHANGE, found.higher)):
+            changed = {o.name: replace(o, machine=p.change(o.machine, factor)) for o, p in each.options}
+            ranking = rank_options(replace(compared, options=tuple({**by_name, **changed}.values())), exchanging)
+            assert outcome.winner == next(entry.option for entry in ranking.entries if entry.position == 1)
+            scores = {entry.option: entry.score or 0.0 for entry in ranking.entries}
+            assert outcome.lead == pytest.approx(_lead(scores, explanation.base.winner, ranking.higher_is_better))
+
+
+def _lead(scores: dict[str, float], winner: str, higher_is_better: bool) -> float:
+    mine, others = scores[winner], [score for name, score in scores.items() if name != winner]
+    if higher_is_better:
+        return (mine - max(others)) / min(mine, max(others))
+    return (min(others) - mine) / min(mine, *others)
+
+
+def test_points_stay_relative_to_options_that_are_not_tried() -> None:
+    """With two of four options tried the lead is still that of the whole ranking."""
+    compared = scenario(SEVERAL, Criterion.POINTS, *JOBS)
+    ranking = rank_options(compared, exchanging)
+    explanation = explained(compared, exchanging, first=2)
+    scores = {entry.option: entry.score or 0.0 for entry in ranking.entries}
+    assert explanation.options == tuple(entry.option for entry in ranking.entries[:2])
+    assert explanation.base.lead == pytest.approx(_lead(scores, ranking.entries[0].option, True))
+
+
+def test_points_stay_relative_to_options_that_are_not_listed() -> None:
+    """That holds, too, where only the first two are ranked at all."""
+    compared = scenario(SEVERAL, Criterion.POINTS, *JOBS)
+    whole, first = rank_options(compared, exchanging), rank_options(compared, exchanging, top=2)
+    explanations = [explain_ranking(compared, each, exchanging, first=2) for each in (whole, first)]
+    assert all(explanations)
+    assert explanations[0] == explanations[1]
+
+
+def test_text_says_what_alters_the_first_place() -> None:
+    """The verdict in words, and the leads."""
+    file = StringIO()
+    Console(file=file, width=120).print(
+        ranking_explanation_text(explained(scenario(TWO, Criterion.MAKESPAN), computing))
+    )
+    lines = [" ".join(line.split()) for line in file.getvalue().splitlines()]
+    assert lines[2].startswith("one leads two by 5.0% of the worse score.")
+    assert "2 of them give the first place to another option" in " ".join(lines[2:4])
+    assert f"{FACTOR} two -5.8% (two first) +15.5%" in lines
+
+
+def test_document_is_json() -> None:
+    """A lead that is infinite is null."""
+    machines = {
+        "limited": machine(2),
+        "eager": machine(2, link=replace(LINK, eager_limit=None), performance_factor=1.5),
+    }
+    explanation = explained(scenario(machines, Criterion.MAKESPAN, workload("job", "0", (2,))), face_to_face)
+    document = json.loads(json.dumps(ranking_explanation_document(explanation), allow_nan=False))
+    assert document["options"] == ["limited", "eager"]
+    assert document["altering"] == [LIMIT]
+    assert document["sensitivities"][0]["lower"] == {"winner": "eager", "lead": None}
