@@ -27,9 +27,9 @@ from clue.trace import TraceBuilder
 #: Sizes that are measured unless said otherwise.
 SIZES = (1 << 10, 1 << 14, 1 << 17, 1 << 20)
 #: Round trips of each pair that are simulated.
-_ROUNDS = 6
-#: A model must predict better by this share of the error than one with fewer parameters to be taken.
-_WORTH = 0.9
+_ROUNDS = 10
+#: A model is taken before one with fewer parameters only if its error is at most this share of the other's.
+_WORTH = 0.8
 #: From this mean error on no model explains the data well.
 _POOR = 0.15
 
@@ -263,7 +263,7 @@ def _port_scales(experiment: Experiment) -> list[tuple[float, Ports]]:
     busy = [occupation(known, link, int(size)) for size in sizes]
     scaled = [
         (scale, Ports(Curve.through([(size, time * scale) for size, time in zip(sizes, busy, strict=True)])))
-        for scale in (2 ** (k / 4) for k in range(-12, 13) if k)
+        for scale in (2 ** (k / 4) for k in range(-8, 13) if k)
     ]
     return [(1.0, known), *scaled]
 

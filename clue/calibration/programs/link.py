@@ -36,7 +36,7 @@ _LEAST_SAMPLES, _MOST_SAMPLES, _LEAST_A_TURN, _LEAST_TURNS = 7, 20_000, 3, 3
 #: Share of the time for round trips, streams, and the search of the eager limit; what is left is for receives.
 _FOR_ROUND_TRIPS, _FOR_STREAMS, _FOR_EAGER = 0.55, 0.3, 0.1
 #: A late receive is posted so many seconds after its send began, or so many times what the send takes otherwise.
-_LATE, _LATE_TIMES, _LATE_TRIALS = 0.003, 4.0, 3
+_LATE, _LATE_TIMES, _LATE_TRIALS = 0.02, 4.0, 5
 _PING, _STREAM, _RECEIVE, _WAIT, _END = range(5)
 
 
@@ -213,14 +213,17 @@ class Link:
         return median_of(receives(self._comm, size, count, self._buffer), self._confidence)
 
     def waits(self, size: int) -> bool:
-        """Tell whether a send of a size waits for its receive: what most trials say."""
+        """Tell whether a send of a size waits for its receive: what most trials say.
+
+        Either rank may be held up by others on its computer, so that a send seems to wait, or begins late itself.
+        """
         usual = median_of(self.blocked[size]).value if size in self.blocked else self.usual(size)
         late = max(_LATE, _LATE_TIMES * usual)
-        waited = 0
-        for _ in range(_LATE_TRIALS):
+        votes = {True: 0, False: 0}
+        while 2 * max(votes.values()) < _LATE_TRIALS:
             self._ask(_WAIT, size, late)
-            waited += late_send(self._comm, size, late, self._buffer) > late / 2
-        return 2 * waited > _LATE_TRIALS
+            votes[late_send(self._comm, size, late, self._buffer) > late / 2] += 1
+        return votes[True] > votes[False]
 
     def usual(self, size: int) -> float:
         """Return about how long a message of a size takes, from the sizes that were tried."""
@@ -284,15 +287,19 @@ class Link:
         return eager, None
 
     def _narrowed(self, eager: int | None, waits: int, deadline: float) -> tuple[int | None, int]:
-        low = -1 if eager is None else eager
-        while waits - low > 1 and low >= 0 and time.monotonic() < deadline:
-            middle = (low + waits) // 2
+        """Halve the interval between a size that does not wait and one that does, as far as the trials agree."""
+        if eager is None:
+            return None, waits
+        low, high = eager, waits
+        while high - low > 1 and time.monotonic() < deadline:
+            middle = (low + high) // 2
             self._progress.tell(f"late receives of {middle} B")
             if self.waits(middle):
-                waits = middle
+                high = middle
             else:
                 low = middle
-        return (None if low < 0 else low), waits
+        agreed = self.waits(high) and not self.waits(low)
+        return (low, high) if agreed else (eager, waits)
 
 
 def measure(comm: MPI.Comm, settings: dict[str, float | list[int]]) -> dict[str, object] | None:
