@@ -1,4 +1,4 @@
-"""Heat in a plate by Jacobi iterations, in strips of rows (the program Heat of Laine and Midorikawa, PEMPIs-Het, 5.1)."""
+"""Heat in a plate by Jacobi iterations, in strips of rows (the program Heat of PEMPIs-Het, section 5.1)."""
 
 from __future__ import annotations
 

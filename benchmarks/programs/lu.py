@@ -1,4 +1,4 @@
-"""LU factorisation with partial pivoting, columns dealt out block-cyclically (as HPL on a 1 × Q grid; Kishimoto's load).
+"""LU factorisation with partial pivoting, columns dealt out block-cyclically (HPL on a 1 × Q grid; Kishimoto).
 
 A panel is factored by its owner and broadcast with its pivots; every rank swaps rows, solves and updates its columns.
 """
@@ -41,7 +41,9 @@ def factor(comm: MPI.Intracomm, n: int, local: np.ndarray, columns: np.ndarray) 
 def _update(panel: np.ndarray, right: np.ndarray) -> None:
     """Solve for the rows of U beside the panel's square, and subtract their product from what is below."""
     width = panel.shape[1]
-    solved = scipy.linalg.solve_triangular(panel[:width], right[:width], lower=True, unit_diagonal=True, check_finite=False)
+    solved = scipy.linalg.solve_triangular(
+        panel[:width], right[:width], lower=True, unit_diagonal=True, check_finite=False
+    )
     right[:width] = solved
     right[width:] -= panel[width:] @ solved
 

@@ -1,9 +1,9 @@
 """``python -m benchmarks.testbed up|run|down MACHINE.yaml [-- COMMAND…]``: build, use and remove an emulated cluster.
 
-    python -m benchmarks.testbed run four-hosts.yaml -- python program.py     build it, run, remove it
-    python -m benchmarks.testbed up four-hosts.yaml                           build it, to stay
-    python -m benchmarks.testbed run four-hosts.yaml -n 3 -- python program.py
-    python -m benchmarks.testbed down four-hosts.yaml                         remove it (without a file: all there are)
+python -m benchmarks.testbed run four-hosts.yaml -- python program.py     build it, run, remove it
+python -m benchmarks.testbed up four-hosts.yaml                           build it, to stay
+python -m benchmarks.testbed run four-hosts.yaml -n 3 -- python program.py
+python -m benchmarks.testbed down four-hosts.yaml                         remove it (without a file: all there are)
 """
 
 from __future__ import annotations

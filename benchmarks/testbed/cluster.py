@@ -45,7 +45,11 @@ def missing() -> str | None:
         return str(error)
     tried = subprocess.run(["unshare", "--net", "tc", "qdisc", "add", "dev", "lo", "root", "tbf", "rate", "1mbit",
                             "burst", "2000", "limit", "9000"], capture_output=True, text=True, check=False)  # fmt: skip
-    return f"testbed: namespaces with shaped links must be allowed, got {tried.stderr.strip()}" if tried.returncode else None
+    return (
+        f"testbed: namespaces with shaped links must be allowed, got {tried.stderr.strip()}"
+        if tried.returncode
+        else None
+    )
 
 
 def state_file(name: str) -> Path:

@@ -17,7 +17,8 @@ _ROOT = Path("/sys/fs/cgroup")
 _PREFIX = "clue-testbed-"
 #: The kernel's smallest quota.
 _SMALLEST_QUOTA = 1e-3
-_REAL_TIME = "cpu.rt_runtime_us"
+#: Microseconds of each second in which a group's processes may run in real time, and what it takes to be of use.
+_REAL_TIME, _LEAST_REAL_TIME = "cpu.rt_runtime_us", 20_000
 #: Testbeds go before other work of the computer, which would disturb them; they take less than a core or two.
 _WEIGHT = 20
 
@@ -65,11 +66,19 @@ def make(testbed: str, hosts: list[str]) -> None:
 
 
 def _allow_prompt(folder: Path, hosts: list[str]) -> None:
-    """Let ranks be scheduled in real time, where that has to be allowed to a group: each host for its part of the time."""
-    if (folder / _REAL_TIME).exists():
-        _write(folder / _REAL_TIME, 900_000)
+    """Let ranks be scheduled in real time, where that has to be allowed to a group: each host for its part of the time.
+
+    Half of what other testbeds have left; where that is next to nothing, ranks are scheduled as all processes are.
+    """
+    if not (folder / _REAL_TIME).exists():
+        return
+    given = [int((other / _REAL_TIME).read_text()) for other in root().glob(f"{_PREFIX}*") if other.is_dir()]
+    left = int((root() / _REAL_TIME).read_text()) - sum(given)
+    each = left // 2 // len(hosts)
+    if each > _LEAST_REAL_TIME:
+        _write(folder / _REAL_TIME, each * len(hosts))
         for host in hosts:
-            _write(folder / host / _REAL_TIME, 900_000 // len(hosts))
+            _write(folder / host / _REAL_TIME, each)
 
 
 def limit(group: Path, cores: float) -> None:

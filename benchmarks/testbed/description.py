@@ -66,7 +66,8 @@ def _host(machine: Machine, index: int, node: NodeType, bandwidth: float | None)
     factor = node.factor("")
     if factor < 1:
         raise UsageError(
-            f"{machine.name}: performance_factor of {node.name} must be at least 1 (a core of this computer), got {factor:g}"
+            f"{machine.name}: performance_factor of {node.name} must be at least 1 (a core of this computer), "
+            f"got {factor:g}"
         )
     if node.background_load != int(node.background_load):
         raise UsageError(f"{machine.name}: background_load of {node.name} must be whole, got {node.background_load:g}")

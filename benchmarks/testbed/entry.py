@@ -1,7 +1,8 @@
 """Stands in for ssh: ``entry.py STATE HOST COMMAND…`` runs a command on a host of a testbed, by its name or address.
 
 A program of its own, started for every host by MPI's launcher, so it imports next to nothing. Options between STATE and
-HOST are skipped, and the command goes through a shell, as with ssh; after ``--exec`` it does not. Python's own way into a namespace came with 3.12; until then libc's it is.
+HOST are skipped, and the command goes through a shell, as with ssh; after ``--exec`` it does not. Python's own way into
+a namespace came with 3.12; until then libc's it is.
 """
 
 import ctypes
@@ -12,7 +13,7 @@ import sys
 _NEW_NET, _NEW_UTS = 0x40000000, 0x04000000
 
 
-def enter(state: dict, host: dict) -> None:  # type: ignore[type-arg]
+def enter(host: dict) -> None:  # type: ignore[type-arg]
     """Make this process one of the host: its processors, network and name."""
     with open(os.path.join(host["group"], "cgroup.procs"), "w") as procs:  # noqa: PTH118, PTH123 - starts fast
         procs.write(str(os.getpid()))
@@ -37,7 +38,7 @@ def main(words: list) -> None:  # type: ignore[type-arg]
     while rest and rest[0].startswith("-"):
         rest = rest[1:]
     host = next(each for each in state["hosts"] if rest[0] in (each["name"], each["address"]))
-    enter(state, host)
+    enter(host)
     if rest[1] == "--exec":
         os.execvp(rest[2], rest[2:])
     os.execvp("/bin/sh", ["/bin/sh", "-c", " ".join(rest[1:])])

@@ -118,17 +118,21 @@ def mpiexec_of(name: str) -> Path:
     included, one thread, and the pace of its host.
     """
     command = cluster.state_file(name).with_suffix(".mpiexec")
-    launcher = f"-launcher ssh -launcher-exec {shlex.quote(str(_agent(name)))} -iface bridge -disable-hostname-propagation"
-    variables = " ".join(f"-genv {key} {value}" for key, value in {**_SETTINGS, "LD_PRELOAD": str(library())}.items())
+    launcher = (
+        f"-launcher ssh -launcher-exec {shlex.quote(str(_agent(name)))} -iface bridge -disable-hostname-propagation"
+    )
+    variables = " ".join(
+        f"-genv {key} {shlex.quote(value)}" for key, value in {**_SETTINGS, "LD_PRELOAD": str(library())}.items()
+    )
     entry = shlex.join([*cluster.entry_command(name), cluster.SWITCH, "--exec", find_mpiexec()])
     command.write_text(f'#!/bin/sh\nexec {entry} {launcher} -genvall {variables} "$@"\n')
     command.chmod(0o755)
     return command
 
 
-#: What makes MPICH use TCP between all ranks, those of one host included, and its libraries one thread. Over libfabric
-#: large messages wait for their receives, as in most MPI libraries; UCX instead fills the sockets' buffers, and its
-#: alltoall then reaches half the bandwidth.
+#: What makes MPICH use TCP between all ranks, those of one host included, and its libraries one thread. Of its ways
+#: over TCP, libfabric's own is the one that uses both directions of a link to the full. (With UCX, and with libfabric's
+#: ofi_rxm, which alone has eager messages as textbooks do, a large alltoall reaches half the bandwidth.)
 _SETTINGS = {
     "MPIR_CVAR_CH4_NETMOD": "ofi",
     "FI_PROVIDER": "tcp",
@@ -157,7 +161,10 @@ def library() -> Path:
     if not built.exists():
         draft = built.with_suffix(f".{os.getpid()}")
         done = subprocess.run(
-            ["cc", "-O2", "-shared", "-fPIC", "-o", str(draft), str(_PACE), "-ldl"], capture_output=True, text=True, check=False
+            ["cc", "-O2", "-shared", "-fPIC", "-o", str(draft), str(_PACE), "-ldl"],
+            capture_output=True,
+            text=True,
+            check=False,
         )
         if done.returncode:
             raise UsageError(f"testbed: {_PACE.name} must compile, got {done.stderr.strip()}")
@@ -167,8 +174,8 @@ def library() -> Path:
 
 def _finish(words: Sequence[str], settings: Mapping[str, str], timeout: float) -> str:
     process = subprocess.Popen(
-        words, env=dict(settings), stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
-        start_new_session=True,
+        words, env=dict(settings), stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+        text=True, start_new_session=True,
     )  # fmt: skip
     try:
         output, _ = process.communicate(timeout=timeout)

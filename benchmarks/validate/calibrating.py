@@ -1,13 +1,16 @@
-"""From a machine as it is described to one as it was measured: its links calibrated on a testbed. Nothing else is fitted.
+"""From a machine as it is described to one as it was measured: its links, calibrated on a testbed.
 
 A link is that between two kinds of hosts, or between two ranks of one; what has been calibrated once is used again.
 """
 
 from __future__ import annotations
 
+import json
+import sys
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
 from itertools import combinations_with_replacement
+from pathlib import Path
 
 from benchmarks.testbed import launch
 from benchmarks.testbed.description import Host, hosts_of
@@ -15,6 +18,7 @@ from clue.calibration.link import FittedLink
 from clue.calibration.network import calibrate_link, measure_link
 from clue.machine import Machine, Network, NodeType, Ports
 
+_LATE = Path(__file__).with_name("late.py")
 #: What a link depends on: factor and bandwidth of both hosts, and whether they are one.
 _Key = tuple[tuple[float, float | None], tuple[float, float | None], bool]
 
@@ -40,7 +44,9 @@ class Calibrator:
             (one, other): self._link(types[one], types[other], machine, same=False)
             for one, other in combinations_with_replacement(types, 2)
         }
-        within = {name: self._link(each, each, machine, same=True) for name, each in types.items() if each.processors > 1}
+        within = {
+            name: self._link(each, each, machine, same=True) for name, each in types.items() if each.processors > 1
+        }
         return replace(machine, network=_network(between, within))
 
     def _link(self, one: NodeType, other: NodeType, machine: Machine, *, same: bool) -> FittedLink:
@@ -56,7 +62,9 @@ class Calibrator:
         with launch.standing("calibration", hosts) as name:
             addresses = [hosts[0].address, hosts[0 if same else 1].address]
             measurement = measure_link([str(launch.mpiexec_of(name))], addresses, seconds=self.seconds)
-        return calibrate_link(measurement).fitted
+            sizes = [str(1 << k) for k in range(10, 22)]
+            late = launch.run(name, [hosts[0], hosts[0 if same else 1]], [sys.executable, str(_LATE), *sizes])
+        return calibrate_link(measurement, float(json.loads(late.output.splitlines()[-1]))).fitted
 
 
 def _unloaded(machine: Machine, node: NodeType, index: int) -> Host:

@@ -20,10 +20,12 @@ class Case:
     Attributes:
         program: Its name.
         size: Its argument.
+        smaller: A smaller size, to calibrate processors with.
     """
 
     program: str
     size: int
+    smaller: int
 
     @property
     def script(self) -> Path:
@@ -33,22 +35,24 @@ class Case:
 
 #: Sizes for a second or some on four processors that are a tenth of a core each.
 CASES = (
-    Case("jacobi", 1200),
-    Case("nbody", 2400),
-    Case("cholesky", 1536),
-    Case("lu", 1280),
-    Case("cg", 1000),
-    Case("fft", 768),
-    Case("wavefront", 3200),
-    Case("master_worker", 800),
-    Case("sparse", 80000),
+    Case("jacobi", 1200, 960),
+    Case("nbody", 2400, 1920),
+    Case("cholesky", 1536, 1152),
+    Case("lu", 1280, 960),
+    Case("cg", 1000, 800),
+    Case("fft", 768, 576),
+    Case("wavefront", 3200, 2400),
+    Case("master_worker", 800, 600),
+    Case("sparse", 80000, 60000),
 )
-QUICK_CASES = (Case("jacobi", 600), Case("fft", 512), Case("lu", 768))
+QUICK_CASES = (Case("jacobi", 600, 480), Case("fft", 512, 384), Case("lu", 768, 576))
 
 MACHINE_NAMES = (
-    "2x100m", "4x100m", "8x100m", "2x1g", "4x1g", "8x1g", "4x10m", "fast-slow", "slow-link", "two-on-fast", "load-one",
-    "load-all",
+    "4x100m", "2x100m", "8x100m", "fast-slow", "two-on-fast", "2x1g", "4x1g", "load-one", "load-all", "8x1g",
+    "slow-link", "4x10m",
 )  # fmt: skip
+#: Where processors are calibrated.
+CALIBRATION_MACHINE = "4x100m"
 QUICK_MACHINES = ("2x100m", "4x100m", "fast-slow")
 
 

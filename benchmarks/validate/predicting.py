@@ -5,7 +5,7 @@ from __future__ import annotations
 import statistics
 import sys
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from benchmarks.testbed import launch
@@ -79,8 +79,17 @@ class Recorder:
         return section(Trace.open(target))
 
 
-def predict(sections: list[Trace], machine: Machine) -> Prediction:
-    """Predict a section on a machine, with ranks in blocks."""
+def recorded_cpu(sections: list[Trace]) -> float:
+    """Return the CPU time of all ranks' bursts, seconds; the median of the recordings."""
+    return statistics.median(float(each.ops.cpu.sum()) * 1e-9 for each in sections)
+
+
+def predict(sections: list[Trace], machine: Machine, factor: float = 1.0) -> Prediction:
+    """Predict a section on a machine, with ranks in blocks and bursts longer by a factor than recorded."""
+    nodes = {
+        name: replace(each, performance_factor=each.factor("") * factor) for name, each in machine.node_types().items()
+    }
+    machine = replace(machine, nodes=tuple(nodes[node.name] for node in machine.nodes))
     results = [simulate(each, machine) for each in sections]
     spans = sorted(result.makespan for result in results)
     middle = statistics.median(spans)

@@ -21,7 +21,9 @@ def section(trace: Trace) -> Trace:
     for rank in range(trace.ranks):
         barriers = np.flatnonzero(trace.rank(rank).op == Op.BARRIER)
         if len(barriers) < 2:
-            raise TraceError(f"{trace.name}: rank {rank} must have a barrier before and after its section, got {len(barriers)}")
+            raise TraceError(
+                f"{trace.name}: rank {rank} must have a barrier before and after its section, got {len(barriers)}"
+            )
         rows.append(trace.head.offsets[rank] + np.arange(barriers[0] + 1, barriers[1] + 1))
         offsets.append(offsets[-1] + len(rows[-1]))
         ends.append(offsets[-1] - 1)

@@ -32,12 +32,30 @@ def _row(each: Compared) -> list[object]:
     seconds = [prediction.predicted, prediction.low, prediction.high, each.measured, each.spread]
     shares = [each.error, each.covered, each.late, each.burst_ratio]
     runs = " ".join(f"{run:.5f}" for run in each.runs)
-    return [each.program, each.machine, each.ranks, each.size, *(f"{x:.5f}" for x in seconds), *(f"{x:.4f}" for x in shares), runs]
+    return [
+        each.program,
+        each.machine,
+        each.ranks,
+        each.size,
+        *(f"{x:.5f}" for x in seconds),
+        *(f"{x:.4f}" for x in shares),
+        runs,
+    ]
 
 
 def page(compared: Sequence[Compared], command: str, links: Sequence[str], remarks: Sequence[str]) -> str:
     """Return the page beside the table."""
-    return "\n".join([*_opening(command), *_summary(compared), *_by_program(compared), *_matrix(compared), *_links(links), *remarks, ""])
+    return "\n".join(
+        [
+            *_opening(command),
+            *_summary(compared),
+            *_by_program(compared),
+            *_matrix(compared),
+            *_links(links),
+            *remarks,
+            "",
+        ]
+    )
 
 
 def _opening(command: str) -> Iterator[str]:
@@ -45,20 +63,25 @@ def _opening(command: str) -> Iterator[str]:
         "# Predicted and measured",
         "",
         f"Written by `{command}` on {datetime.date.today().isoformat()}; {_computer()}.",
-        "To do it again: the same command as root, on a computer with `ip`, `tc`, a C compiler and MPICH, and little else to do.",
+        "To do it again: the same command as root, on a computer with `ip`, `tc`, a C compiler and MPICH, and little",
+        "else to do.",
         "",
-        "Every program was recorded on this computer without any shaping, every kind of link calibrated on the testbed, the",
-        "sections predicted, and then run for real on the emulated machines. Nothing was fitted to the cases. All figures of",
-        "the cases: the CSV file beside this page (seconds; `error` = predicted / measured - 1; `covered`: share of runs within",
-        "the interval; `late`: share of time by which this computer was late to give a rank its core, above a few percent the",
-        "measurement was disturbed; `burst_ratio`: CPU time of the bursts when measured, relative to when recorded).",
+        "Every program was recorded on one host whose links are not shaped; every kind of link was calibrated, and",
+        "for each program how much longer its bursts take on four hosts than recorded, at a smaller size. Then its",
+        "section was predicted, and run for real on the emulated machines. Nothing was fitted to the cases. All",
+        "figures of the cases stand in the CSV file beside this page, in seconds; further columns are `error` =",
+        "predicted / measured - 1; `covered`, the share of runs within the interval; `late`, the share of time by",
+        "which this computer was late to give a rank its core (above some percent the measurement was disturbed);",
+        "`burst_ratio`, the CPU time of the bursts when measured, relative to when recorded.",
         "",
     )
 
 
 def _computer() -> str:
     with Path("/proc/cpuinfo").open() as info:
-        model = next((line.partition(":")[2].strip() for line in info if line.startswith("model name")), platform.machine())
+        model = next(
+            (line.partition(":")[2].strip() for line in info if line.startswith("model name")), platform.machine()
+        )
     return f"{model}, {os.cpu_count()} cores, Linux {platform.release()}"
 
 

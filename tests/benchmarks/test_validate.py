@@ -1,0 +1,123 @@
+"""What validation makes of traces and times, by hand; and a case of it for real, where that can be."""
+
+from pathlib import Path
+
+import pytest
+
+from benchmarks.testbed.description import hosts_of
+from benchmarks.validate import cases
+from benchmarks.validate.figures import Compared, kendall, quantile, regret
+from benchmarks.validate.predicting import Prediction, predict
+from benchmarks.validate.sections import section
+from benchmarks.validate.tables import COLUMNS, page, write_csv
+from clue.config import load_machine
+from clue.errors import TraceError
+from clue.kernel import simulate
+from clue.trace import Op, Trace, TraceBuilder
+
+
+def _program() -> Trace:
+    """Two ranks: a second before the section; in it half a second, 1 MB from 0 to 1, a quarter; then two seconds."""
+    built = TraceBuilder(2)
+    for rank in built:
+        rank.compute(1.0)
+        rank.collective(Op.BARRIER)
+        rank.compute(0.5)
+    built[0].send(1, 1_000_000)
+    built[1].recv(0)
+    for rank in built:
+        rank.compute(0.25)
+        rank.collective(Op.BARRIER)
+        rank.compute(2.0)
+        rank.finish()
+    return built.build()
+
+
+MACHINE = load_machine(
+    {
+        "name": "two",
+        "nodes": [{"count": 2, "type": "host"}],
+        "node_types": {"host": {"performance_factor": 2}},
+        "network": {
+            "between_nodes": {"send_delay": "0 s", "transmission_delay": {"latency": "0 s", "bandwidth": "1 MB/s"}}
+        },
+    }
+)
+
+
+def test_a_section_is_what_lies_between_barriers() -> None:
+    """Twice half a second, a second of travel, and twice a quarter; nothing of before and after."""
+    cut = section(_program())
+    result = simulate(cut, MACHINE)
+    assert [rank.finish for rank in result.ranks] == pytest.approx([1.5, 2.5])
+
+
+def test_a_program_without_section_is_refused() -> None:
+    """A trace that has no two barriers has no section."""
+    built = TraceBuilder(1)
+    built[0].collective(Op.BARRIER)
+    built[0].finish()
+    with pytest.raises(TraceError, match="rank 0 must have a barrier before and after its section, got 1"):
+        section(built.build())
+
+
+def test_longer_bursts_are_predicted_longer() -> None:
+    """With bursts three times as long as recorded: 6 · 0.5 + 1 + 6 · 0.25 seconds."""
+    prediction = predict([section(_program())], MACHINE, factor=3.0)
+    assert prediction.predicted == pytest.approx(5.5)
+    assert prediction.low < 5.5 < prediction.high
+    assert prediction.compute == pytest.approx(4.5)
+
+
+def test_kendalls_tau() -> None:
+    """All in order is 1, all reversed -1; one pair of three exchanged is (2 - 1) / 3."""
+    assert kendall([(1, 10), (2, 20), (3, 30)]) == 1
+    assert kendall([(1, 30), (2, 20), (3, 10)]) == -1
+    assert kendall([(1, 10), (2, 30), (3, 20)]) == pytest.approx(1 / 3)
+
+
+def test_regret_is_what_the_choice_costs() -> None:
+    """The machine predicted best takes 12 s where another takes 10: a fifth more."""
+    assert regret([(1, 12), (2, 10)]) == pytest.approx(0.2)
+    assert regret([(1, 10), (2, 12)]) == 0
+
+
+def test_quantiles_are_values() -> None:
+    """Nine of ten values do not exceed the ninth."""
+    assert quantile(list(range(1, 11)), 0.9) == 9
+    assert quantile([5.0], 0.9) == 5
+
+
+def test_a_case_compared() -> None:
+    """Median, half the range, the error relative to what was measured, and the share of runs in the interval."""
+    case = Compared("cg", "two", 2, 100, Prediction(1.1, 0.9, 1.05, 1.0), (1.0, 0.8, 1.2, 1.0, 0.9), 0.0, 1.0)
+    assert case.measured == 1.0
+    assert case.spread == pytest.approx(0.2)
+    assert case.error == pytest.approx(0.1)
+    assert case.covered == pytest.approx(0.6)
+
+
+def test_the_table_and_its_page(tmp_path: Path) -> None:
+    """Each case is a row with all columns; the page tells mean error and order."""
+    compared = [
+        Compared("cg", name, 2, 100, Prediction(predicted, 0.9, 1.5, 1.0), (measured,) * 5, 0.0, 1.0)
+        for name, predicted, measured in (("slow", 2.2, 2.0), ("fast", 0.9, 1.0))
+    ]
+    write_csv(tmp_path / "validation.csv", compared)
+    lines = (tmp_path / "validation.csv").read_text().splitlines()
+    assert lines[0].split(",") == list(COLUMNS)
+    assert [line.split(",")[:5] for line in lines[1:]] == [
+        ["cg", "slow", "2", "100", "2.20000"],
+        ["cg", "fast", "2", "100", "0.90000"],
+    ]
+    text = page(compared, "command", [], [])
+    assert "| mean absolute error of 2 cases | ≤ 5 % | 10.0% |" in text
+    assert "| cg | 10.0% | +10.0% on slow | 1.00 | 0.0% |" in text
+
+
+@pytest.mark.parametrize("name", cases.MACHINE_NAMES)
+def test_machines_can_be_simulated_and_built(name: str) -> None:
+    """Every machine of the testbed is one that clue simulates, and leaves room for other work of a small computer."""
+    machine = cases.machine(name)
+    assert machine.name == name
+    assert sum(host.cores for host in hosts_of(machine)) <= 1.0 + 1e-9
