@@ -61,6 +61,7 @@ class Actor:
         self.segments: list[Segment] | None = None
         histories = job.simulation.observation.histories
         self.history: History | None = None if histories is None else histories.setdefault((number, place), [])
+        self.keeps = histories is not None
         self.blocked_on: Row | None = None
         self._turn = -1.0
 
@@ -71,19 +72,22 @@ class Actor:
         begin = self.clock
         self.clock = begin + seconds
         self.communicate += seconds
-        if self.segments is not None and seconds:
-            self.segments.append((self.number, activity, self.region, begin, self.clock))
-        if self.history is not None and self.clock > begin:
-            self.history.append((begin, self.clock, activity, cause))
+        if self.keeps and seconds:
+            self.keep(activity, begin, cause)
 
     def wait_until(self, time: float, what: object, until: Until = Until.DONE) -> None:
         """Let time pass until then, if it has not come yet; tells what is waited for."""
         if time > self.clock:
-            if self.history is not None:
-                self.history.append((self.clock, time, Activity.WAIT, Awaited(what, until)))
-            if self.segments is not None:
-                self.segments.append((self.number, Activity.WAIT, self.region, self.clock, time))
-            self.clock = time
+            begin, self.clock = self.clock, time
+            if self.keeps:
+                self.keep(Activity.WAIT, begin, Awaited(what, until))
+
+    def keep(self, activity: Activity, begin: float, about: object) -> None:
+        """Keep what was done until now for those who asked."""
+        if self.segments is not None:
+            self.segments.append((self.number, activity, self.region, begin, self.clock))
+        if self.history is not None and self.clock > begin:
+            self.history.append((begin, self.clock, activity, about))
 
     def in_turn(self) -> Events:
         """Wait until all that happens before this rank's clock has happened; ties go by rank."""
@@ -112,12 +116,10 @@ class Actor:
         if (cost.eager or flags & _BUFFERED) and not flags & _SYNCHRONOUS:
             network = self.network if cost.between_nodes else UNSHARED
             network.begin(message, self.clock, cost)
-            message.cost = cost
             self.spend(Activity.SEND, message.busy, message)
             message.sent = self.clock
             message.envelope = message.arrival
         else:
-            message.eager = False
             message.envelope = self.clock + cost.envelope
             message.busy = cost.send
         if self.observed:

@@ -17,6 +17,7 @@ from operator import itemgetter
 import numpy as np
 
 from clue.kernel.actor import Background
+from clue.kernel.costs import Costs, MessageCost
 from clue.kernel.history import Awaited, Computed, History, Spawned, Step, Until, Who
 from clue.kernel.matching import Message, Receive
 from clue.kernel.observation import Observation
@@ -56,7 +57,7 @@ def explained_replay(program: Program, machine: Machine, placement: Placement, i
     histories: dict[Who, History] = {}
     done = replay(program, machine, placement, instances, Observation(histories=histories))
     ranks = len(done.finish)
-    walk = _Walk(histories)
+    walk = _Walk(histories, Costs(machine, placement, program.regions, program.host_speeds))
     if ranks:
         last = int(done.finish.argmax())
         walk.back_from((last, 0), float(done.finish[last]))
@@ -80,10 +81,12 @@ class _Walk:
 
     Attributes:
         histories: What every actor did.
+        costs: What messages cost.
         stretches: Those found so far, the last first.
     """
 
     histories: dict[Who, History]
+    costs: Costs
     stretches: list[tuple[int, int, Part, int, float, float]] = field(default_factory=list)
 
     def back_from(self, who: Who, time: float) -> None:
@@ -104,6 +107,10 @@ class _Walk:
         rank, place = who
         return ((rank, 0), history[0][0] if history else time) if place else None
 
+    def _cost(self, message: Message) -> MessageCost:
+        """Return the delays of a message without contention."""
+        return self.costs.message(message.source, message.dest, message.nbytes, _start(message))
+
     def _add(self, rank: int, part: Part, begin: float, end: float, *, peer: int = -1, region: int = 0) -> None:
         if not _equal(begin, end):
             self.stretches.append((rank, peer, part, region, begin, end))
@@ -123,8 +130,7 @@ class _Walk:
 
     def _sent(self, message: Message, begin: float, end: float) -> None:
         """Account for the time from when the data of a message start, or may start, to when they have left."""
-        assert message.cost is not None
-        leaves = _before(begin, end, message.cost.send)
+        leaves = _before(begin, end, self._cost(message).send)
         self._add(message.source, Part.SEND, leaves, end, peer=message.dest)
         self._add(message.source, Part.CONTENTION, begin, leaves, peer=message.dest)
 
@@ -147,37 +153,41 @@ class _Walk:
         if until is Until.ENVELOPE:
             return self._announced(what, end)
         if until is Until.LEAVES:
-            self._add(what.source, Part.CONTENTION, what.start, end, peer=what.dest)
+            self._add(what.source, Part.CONTENTION, _start(what), end, peer=what.dest)
         else:
-            self._sent(what, what.start, end)
+            self._sent(what, _start(what), end)
         return self._began(what)
 
     def _arrived(self, message: Message, arrival: float) -> tuple[Who, float]:
-        assert message.cost is not None
-        send, transmission = message.cost.send, message.cost.transmission
-        leaves = _before(message.start, arrival, send + transmission)
-        self._add(message.source, Part.TRANSMISSION, leaves + send, arrival, peer=message.dest)
-        self._add(message.source, Part.SEND, leaves, leaves + send, peer=message.dest)
-        self._add(message.source, Part.CONTENTION, message.start, leaves, peer=message.dest)
+        cost, start = self._cost(message), _start(message)
+        leaves = _before(start, arrival, cost.send + cost.transmission)
+        self._add(message.source, Part.TRANSMISSION, leaves + cost.send, arrival, peer=message.dest)
+        self._add(message.source, Part.SEND, leaves, leaves + cost.send, peer=message.dest)
+        self._add(message.source, Part.CONTENTION, start, leaves, peer=message.dest)
         return self._began(message)
 
     def _announced(self, message: Message, envelope: float) -> tuple[Who, float]:
         """Go along the envelope that ended a probe: of an eager message that is the message itself."""
-        if message.eager:
+        if message.answered is None and message.sent is not None:
             return self._arrived(message, envelope)
         self._add(message.source, Part.HANDSHAKE, message.ready, envelope, peer=message.dest)
         return _sender(message), message.ready
 
     def _began(self, message: Message) -> tuple[Who, float]:
         """Return who made the data of a message start, and when it did so."""
-        if message.eager:
+        if message.answered is None:
             return _sender(message), message.ready
         receive = message.receive
         assert receive is not None and receive.posted is not None
         late = receive.posted > message.ready
         begin = receive.posted if late else message.ready
-        self._add(message.dest, Part.HANDSHAKE, begin, message.start, peer=message.source)
+        self._add(message.dest, Part.HANDSHAKE, begin, message.answered, peer=message.source)
         return ((message.dest, receive.place) if late else _sender(message)), begin
+
+
+def _start(message: Message) -> float:
+    """Return when the data of a message may start; a send port may still keep them."""
+    return message.ready if message.answered is None else message.answered
 
 
 def _sender(message: Message) -> Who:

@@ -11,8 +11,6 @@ from collections import deque
 
 import simpy
 
-from clue.kernel.costs import MessageCost
-
 Channel = tuple[int, int, int, int]
 
 
@@ -26,9 +24,8 @@ class Message:
         ready: When the send call began, seconds.
         order: Place of what happens to it among events of one time.
         envelope: When a probe can see it, or ``None`` while that is open.
-        eager: Whether it is sent without waiting for its receive.
-        start: When its data may start, seconds, once that is known: a send port may still keep them.
-        cost: Its delays without contention, once ``start`` is known.
+        answered: When the answer to a rendezvous is here, seconds: its data may start, though a send port may keep
+            them; ``None`` while that is open, and for an eager message.
         leaves: When its data start, seconds, once that is known.
         busy: How long the sender is blocked from then on.
         sent: When the sender is free of it, or ``None`` while a rendezvous is open.
@@ -38,11 +35,10 @@ class Message:
     """
 
     __slots__ = (
+        "answered",
         "arrival",
         "busy",
-        "cost",
         "dest",
-        "eager",
         "envelope",
         "leaves",
         "nbytes",
@@ -51,7 +47,6 @@ class Message:
         "receive",
         "sent",
         "source",
-        "start",
         "waiter",
     )
 
@@ -61,12 +56,10 @@ class Message:
         self.nbytes = nbytes
         self.ready = ready
         self.order = order
-        self.eager = True
-        self.start = ready
-        self.cost: MessageCost | None = None
         self.leaves = ready
         self.busy = 0.0
         self.envelope: float | None = None
+        self.answered: float | None = None
         self.sent: float | None = None
         self.arrival: float | None = None
         self.receive: Receive | None = None

@@ -37,6 +37,7 @@ class Rank(Actor):
         self.compute_by_region = [0.0] * len(job.program.regions)
         self.finished = False
         self.segments = job.simulation.observation.segments
+        self.keeps |= self.segments is not None
         self.processor = job.simulation.shared.get(self.node)
         self.factors = self.costs.factors(job.simulation.machine.nodes[self.node])
         self.requests: dict[int, Message | Receive | Background] = {}
@@ -62,10 +63,8 @@ class Rank(Actor):
                     self.clock = begin + seconds
                     self.compute += seconds
                     by_region[region] += seconds
-                    if self.segments is not None:
-                        self.segments.append((self.number, Activity.COMPUTE, region, begin, self.clock))
-                    if self.history is not None and self.clock > begin:
-                        self.history.append((begin, self.clock, Activity.COMPUTE, Computed(region, seconds)))
+                    if self.keeps:
+                        self.keep(Activity.COMPUTE, begin, Computed(region, seconds))
                 else:
                     yield from self._shared_burst(cpu, region)
             blocking = handlers[row.op](self, row)
@@ -98,10 +97,8 @@ class Rank(Actor):
         self._turn = -1.0
         self.compute += self.clock - begin
         self.compute_by_region[region] += self.clock - begin
-        if self.segments is not None:
-            self.segments.append((self.number, Activity.COMPUTE, region, begin, self.clock))
-        if self.history is not None and self.clock > begin:
-            self.history.append((begin, self.clock, Activity.COMPUTE, Computed(region, alone)))
+        if self.keeps:
+            self.keep(Activity.COMPUTE, begin, Computed(region, alone))
 
     # -- ops: each returns None when done, or what to wait for --------------------------------------------
 

@@ -107,7 +107,7 @@ class Simulation:
         """Let the data of a rendezvous go."""
         cost = self.costs.message(message.source, message.dest, message.nbytes, start)
         network = self.network if cost.between_nodes else UNSHARED
-        message.start, message.cost = start, cost
+        message.answered = start
         network.begin(message, start, cost)
         message.sent = message.leaves + message.busy
         _wake(message)
