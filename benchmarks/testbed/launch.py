@@ -182,13 +182,19 @@ def _finish(words: Sequence[str], settings: Mapping[str, str], timeout: float) -
     except subprocess.TimeoutExpired:
         raise RecordError(f"testbed: program must end within {timeout:g} s, got none: it was stopped") from None
     finally:
-        if process.poll() is None:
-            with suppress(ProcessLookupError):
-                os.killpg(process.pid, signal.SIGINT)
-                process.communicate(timeout=5)
+        _stop(process)
     if process.returncode:
         raise RecordError(f"testbed: program must end well, got exit status {process.returncode}: {output[-2000:]}")
     return output
+
+
+def _stop(process: subprocess.Popen[str]) -> None:
+    """End mpiexec, if it still runs: it ends its ranks when it is interrupted, and they end when it is gone."""
+    for number in (signal.SIGINT, signal.SIGKILL):
+        if process.poll() is None:
+            with suppress(ProcessLookupError, subprocess.TimeoutExpired):
+                os.killpg(process.pid, number)
+                process.communicate(timeout=5)
 
 
 def _figures(folder: Path, ranks: int) -> Iterator[RankFigures]:
