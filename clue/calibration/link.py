@@ -11,7 +11,7 @@ split by an assumption, and every assumption is said in words.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -185,31 +185,37 @@ def _receive_delay(measurement: Measurement, rows: Sequence[Row]) -> tuple[float
 
 
 def _send_delay(rows: Sequence[Row], parts: _Parts) -> tuple[Curve, tuple[str, ...]]:
-    blocked = {row.size: row.blocked for row in rows if row.blocked is not None}
-    gaps = _gaps(rows)
+    """Return the send delay, from the best that is known of it."""
+    within = [row for row in rows if row.size <= parts.sizes[-1]]
+    blocked = {row.size: row.blocked for row in within if row.blocked is not None}
+    gaps = _gaps(within)
     if blocked:
         own = {size: estimate.value - _answer(parts, size) for size, estimate in blocked.items()}
         times = {size: min(time, gaps[size].value) if size in gaps else time for size, time in own.items()}
-        told: tuple[str, ...] = ()
-        estimates = blocked
-    elif gaps:
+        return _send_curve(times, blocked, parts), ()
+    if gaps:
         times = {size: estimate.value for size, estimate in gaps.items()}
-        told = ("send delay: how long a sender is blocked was not measured; the time per message of a stream is taken",)
-        estimates = gaps
-    else:
-        empty = parts.one_way[0] * _EMPTY_SHARE
-        growth = np.maximum(parts.total - parts.total[0], 0.0)
-        curve = _curve(parts.sizes, np.minimum(empty + growth / 2, parts.total), parts.uncertainty / 2, parts.limit)
-        return curve, (
-            f"send and transmission delay: only half round trips are known; sending gets a fifth of an empty message's "
-            f"time ({format_time(empty)}) and half of what larger ones take longer, transmission the rest",
+        return _send_curve(times, gaps, parts), (
+            "send delay: how long a sender is blocked was not measured; the time per message of a stream is taken",
         )
-    sizes = np.array([size for size in sorted(times) if size in set(parts.sizes.tolist())], np.float64)
+    empty = parts.one_way[0] * _EMPTY_SHARE
+    growth = np.maximum(parts.total - parts.total[0], 0.0)
+    curve = _curve(parts.sizes, np.minimum(empty + growth / 2, parts.total), parts.uncertainty / 2, parts.limit)
+    return curve, (
+        f"send and transmission delay: only half round trips are known; sending gets a fifth of an empty message's "
+        f"time ({format_time(empty)}) and half of what larger ones take longer, transmission the rest",
+    )
+
+
+def _send_curve(times: Mapping[int, float], estimates: Mapping[int, Estimate], parts: _Parts) -> Curve:
+    """Return the curve through send delays, none of which is more than a message takes in all."""
+    sizes = np.array(list(times), np.float64)
     whole = np.interp(sizes, parts.sizes, parts.total)
-    send = np.clip([times[int(size)] for size in sizes], 0.0, whole)
-    relative = _uncertainty(sizes, [estimates[int(size)] for size in sizes]) / [estimates[int(s)].value for s in sizes]
+    send = np.clip(list(times.values()), 0.0, whole)
+    values = np.array([max(estimate.value, 1e-12) for estimate in estimates.values()])
+    relative = _uncertainty(sizes, list(estimates.values())) / values
     # A send delay that is a small part of the whole need not be known any better than the whole.
-    return _curve(sizes, send, np.maximum(relative * send, LEAST_UNCERTAINTY / 3 * whole), parts.limit), told
+    return _curve(sizes, send, np.maximum(relative * send, LEAST_UNCERTAINTY / 3 * whole), parts.limit)
 
 
 def _transmission_delay(parts: _Parts, send: Curve) -> Curve:
@@ -248,7 +254,7 @@ def _gaps(rows: Sequence[Row]) -> dict[int, Estimate]:
     sizes, one_way = [size for size, _ in times], [time for _, time in times]
     gaps = {}
     for row in rows:
-        if row.gap is None:
+        if row.gap is None or row.gap.value <= 0:
             continue
         share = 1.0
         if row.window > 1:
@@ -271,7 +277,7 @@ def _answer(parts: _Parts, size: int) -> float:
 
 
 def _curve(sizes: Floats, times: Floats, uncertainty: Floats, split: float | None) -> Curve:
-    points = fit_points(Samples(sizes, times, uncertainty), split)
+    points = fit_points(Samples(sizes, times, np.maximum(uncertainty, 1e-15)), split)
     return Curve.through(_joined_at(points, split))
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import cache
+
 import pytest
 
 from clue.calibration.contention import (
@@ -51,11 +53,18 @@ TRUTHS: dict[str, tuple[Contention | None, tuple[tuple[int, int], ...]]] = {
 }
 
 
+@cache
+def judged_of(name: str) -> list[Judged]:
+    """Return the models by how well they explain what one of them would make of pairs."""
+    truth, nodes = TRUTHS[name]
+    return judge(measured(truth, nodes), LINK)
+
+
 @pytest.mark.parametrize("name", TRUTHS, ids=str)
 def test_the_model_that_made_the_data_is_found(name: str) -> None:
     """By what it predicts of numbers and sizes that it was not fitted to; its parameters within the grid's steps."""
-    truth, nodes = TRUTHS[name]
-    best = judge(measured(truth, nodes), LINK)[0]
+    truth, _ = TRUTHS[name]
+    best = judged_of(name)[0]
     assert best.model.name == name
     assert best.fitted < 0.03
     found = best.model.contention
@@ -89,7 +98,7 @@ def test_what_is_written_is_the_model_that_was_fitted(name: str) -> None:
     """The machine's file gives the contention back, beside all that its nodes had."""
     truth, nodes = TRUTHS[name]
     measurement = measured(truth, nodes)
-    judged = judge(measurement, LINK)
+    judged = judged_of(name)
     node = NodeType("fast", 4, memory=8e9, performance_factors={"a b": 0.5}, memory_contention={2: {"": 0.9}})
     machine = Machine("m", (node,) * 8, Network(LINK, LINK), source="measured: here")
     written = parse_yaml(contention_file(machine, measurement, judged).text(), "m.yaml").value

@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import csv
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from clue.calibration.importing import read_benchmark
 from clue.calibration.link import fit_link
 from clue.calibration.measurement import EagerLimit, Estimate, Measurement, Row
+from clue.calibration.network import calibrate_link, machine_file
 from clue.calibration.residuals import (
     WINDOW,
     Residual,
@@ -23,6 +25,8 @@ from clue.calibration.residuals import (
     simulated_one_way,
     summary,
 )
+from clue.config import load_machine
+from clue.config.yaml12 import parse_yaml
 from clue.errors import UsageError
 from clue.kernel import simulate
 from clue.machine import Curve, Link
@@ -188,6 +192,45 @@ def residuals_of(found: Measurement) -> tuple[tuple[Residual, ...], ...]:
     """Return the residuals of half round trips and of streams on the fitted link."""
     both = residuals(found, fit_link(found))
     return both.one_way, both.gap
+
+
+def test_with_the_sender_s_time_alone_ports_are_as_the_delays_say() -> None:
+    """Half round trips and blocked senders: delays are split as measured, and no port is made up."""
+    link = Link(Curve.line(1e-6, 2e-10), Curve.line(4e-6, 8e-10), 0.5e-6)
+    rows = tuple(replace(row, gap=None) for row in measured(link).rows)
+    fitted = fit_link(Measurement(rows, receive=Estimate.alone(0.5e-6)))
+    assert fitted.busy is None
+    assert fitted.link.send_delay(1 << 20) == pytest.approx(link.send_delay(1 << 20), rel=0.02)
+
+
+TIMES = st.one_of(st.none(), st.builds(Estimate.alone, st.floats(1e-9, 10.0)))
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    st.dictionaries(st.integers(0, 1 << 24), st.tuples(TIMES, TIMES, TIMES, st.sampled_from([0, 4, 64])), min_size=2),
+    TIMES,
+    st.one_of(st.none(), st.integers(0, 1 << 24)),
+)
+def test_whatever_was_measured_becomes_a_machine_that_is_read_back(
+    times: dict[int, tuple[Estimate | None, Estimate | None, Estimate | None, int]],
+    receive: Estimate | None,
+    limit: int | None,
+) -> None:
+    """Times that fall with the size, senders blocked for longer than messages travel, anything: it is a machine."""
+    rows = tuple(Row(size, *times[size]) for size in sorted(times))
+    assume(sum(row.one_way is not None for row in rows) > 1)
+    eager = None if limit is None else EagerLimit(limit, limit + 1, "found")
+    found = Measurement(rows, receive, eager, source='a "name": of # anything')
+    calibration = calibrate_link(found)
+    for between, within in ((calibration, None), (None, calibration)):
+        written = parse_yaml(machine_file(between, within).text(), "m.yaml").value
+        assert isinstance(written, dict)
+        read = load_machine(written).network.link("node", "node", same_node=between is None)
+        for size in (0, 1000, 1 << 25):
+            expected = calibration.fitted.link.transmission_delay(size)
+            assert read.transmission_delay(size) == pytest.approx(expected, rel=1e-2, abs=1e-12)
+        assert read.eager_limit == calibration.fitted.link.eager_limit
 
 
 def test_bandwidths_alone_are_refused() -> None:
