@@ -11,14 +11,19 @@ import numpy as np
 from mpi4py import MPI
 from section import measure
 
-STEPS = 2
+STEPS, TILE = 3, 16
 
 
 def forces(mine: np.ndarray, theirs: np.ndarray) -> np.ndarray:
-    """Return the forces of their bodies on mine; rows are x, y, z, mass."""
-    apart = theirs[:3, None, :] - mine[:3, :, None]
-    strength = theirs[3] * mine[3][:, None] / (np.square(apart).sum(axis=0) + 1e-2) ** 1.5
-    return np.asarray((apart * strength).sum(axis=2))
+    """Return the forces of their bodies on mine; rows are x, y, z, mass. In tiles that stay in the cache."""
+    total = np.empty((3, mine.shape[1]))
+    for first in range(0, mine.shape[1], TILE):
+        some = mine[:, first : first + TILE]
+        apart = theirs[:3, None, :] - some[:3, :, None]
+        square = np.square(apart).sum(axis=0) + 1e-2
+        strength = theirs[3] * some[3][:, None] / (square * np.sqrt(square))
+        total[:, first : first + TILE] = (apart * strength).sum(axis=2)
+    return total
 
 
 def gravity(comm: MPI.Intracomm, n: int) -> float:

@@ -35,11 +35,11 @@ class Case:
 
 #: Sizes for a second or some on four processors that are a tenth of a core each.
 CASES = (
-    Case("jacobi", 1200, 960),
+    Case("jacobi", 800, 640),
     Case("nbody", 2400, 1920),
     Case("cholesky", 1536, 1152),
     Case("lu", 1280, 960),
-    Case("cg", 1000, 800),
+    Case("cg", 720, 560),
     Case("fft", 768, 576),
     Case("wavefront", 3200, 2400),
     Case("master_worker", 800, 600),
