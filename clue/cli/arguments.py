@@ -8,6 +8,7 @@ from collections.abc import Callable, Sequence
 
 from clue import __version__
 from clue.cli.calibrate_arguments import add_calibrate
+from clue.cli.validate_arguments import add_validate
 
 _DESCRIPTION = """\
 Which cluster should I buy for my programs? Record an MPI program once, simulate it on clusters
@@ -24,6 +25,7 @@ def parse_arguments(argv: Sequence[str] | None) -> argparse.Namespace:
     for add in (_add_record, _add_simulate, _add_inspect, _add_convert, _add_schema):
         add(commands)
     add_calibrate(commands, _command("calibrate"))
+    add_validate(commands, _command("validate"))
     return parser.parse_args(argv)
 
 

@@ -1,0 +1,64 @@
+"""Read CSV files as documents that remember where each cell was written."""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+from clue.config.document import Document, Origin
+from clue.config.document import Path as Steps
+from clue.errors import ConfigError
+
+
+def read_table(path: Path, columns: Sequence[str], row_of: Callable[[dict[str, str]], dict[str, object]]) -> Document:
+    """Return a CSV file as a mapping of ``rows``; a fault of a cell is said with its line, and where it begins there.
+
+    The first line names the columns. Lines that are empty or begin with ``#`` are left out.
+
+    Args:
+        path: The file.
+        columns: Names that count, of which one must be there; others may be.
+        row_of: Makes a row of its cells by column.
+
+    Raises:
+        ConfigError: If the file cannot be read, names no such columns, or has a line with more cells than columns.
+    """
+    lines = list(enumerate(_text(path).splitlines(), 1))
+    lines = [(number, line) for number, line in lines if line.strip() and not line.lstrip().startswith("#")]
+    cells = [[cell.strip() for cell in next(csv.reader(io.StringIO(line)))] for _, line in lines]
+    if not cells or not set(cells[0]) & set(columns):
+        got = ", ".join(cells[0]) if cells else "an empty file"
+        raise ConfigError(f"{path}:1:1: first line must name columns among {', '.join(columns)}, got {got}")
+    head, rows = cells[0], list[object]()
+    origins: dict[Steps, Origin] = {(): Origin(str(path), 1, 1, ()), ("rows",): Origin(str(path), 1, 1, ())}
+    for (number, line), found in zip(lines[1:], cells[1:], strict=True):
+        if len(found) > len(head):
+            raise ConfigError(f"{path}:{number}:1: line must have at most {len(head)} cells, got {len(found)}")
+        here: Steps = ("rows", len(rows))
+        origins[here] = Origin(str(path), number, 1, ())
+        starts = _starts(line, len(found))
+        for column, start in zip(head, starts, strict=False):
+            origins[("rows", len(rows), column)] = Origin(str(path), number, start, (column,))
+        rows.append(row_of(dict(zip(head, found, strict=False))))
+    return Document({"rows": rows}, origins)
+
+
+def _text(path: Path) -> str:
+    try:
+        return path.read_text(encoding="utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise ConfigError(f"{path}: file must be UTF-8 text, got other bytes at {error.start}") from None
+    except OSError as error:
+        raise ConfigError(f"{path}: file must be readable, got: {error.strerror or error}") from None
+
+
+def _starts(line: str, cells: int) -> list[int]:
+    """Return the columns of text in which cells begin, from 1; all 1 where quotes hide commas."""
+    if '"' in line:
+        return [1] * cells
+    starts = [1]
+    for cell in line.split(",")[:-1]:
+        starts.append(starts[-1] + len(cell) + 1)
+    return starts

@@ -1,0 +1,275 @@
+"""Load what ``clue validate`` is given: measured run times, and what ran where."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
+from pathlib import Path as FilePath
+
+from clue.config.document import Path, format_value
+from clue.config.faults import Faults, did_you_mean, validated
+from clue.config.machines import build_machine_apart
+from clue.config.references import Reading, build_program, refer_to_machine
+from clue.config.run_schema import OrderForm, ProgramForm
+from clue.config.simulation import PlacementChoice
+from clue.config.sources import Source, read_source
+from clue.config.tables import read_table
+from clue.config.validation_schema import COLUMNS, CaseForm, RowForm, TableForm, ValidationForm, row_of
+from clue.errors import ConfigError, UsageError
+from clue.machine import Machine
+from clue.purchase.scenario import Program
+
+
+@dataclass(frozen=True, slots=True)
+class MeasuredCase:
+    """A program that was run for real, as a file describes it.
+
+    Attributes:
+        program_name: What it is called.
+        machine_name: What its machine is called.
+        size: What was solved; ``""`` if that is not said.
+        program: What ran; its trace, if any, may be for any number of ranks.
+        machine: Where.
+        ranks: How many ranks; ``None`` if only the trace knows.
+        placement: Where the ranks ran.
+        instances: Independent copies that ran side by side.
+        runs: What the runs took, seconds.
+        spread: Half of what lies between fastest and slowest run, where that is stated; seconds.
+    """
+
+    program_name: str
+    machine_name: str
+    size: str
+    program: Program
+    machine: Machine
+    ranks: int | None
+    placement: PlacementChoice
+    instances: int
+    runs: tuple[float, ...]
+    spread: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ValidationConfig:
+    """What was run for real.
+
+    Attributes:
+        name: Its name.
+        cases: At least one.
+    """
+
+    name: str
+    cases: tuple[MeasuredCase, ...]
+
+
+def load_validation(source: Source, *, relative_to: FilePath | None = None) -> ValidationConfig:
+    """Load measured run times.
+
+    Args:
+        source: A path, or the mapping itself.
+        relative_to: Folder that a relative path starts from; left out: the current one.
+
+    Raises:
+        ConfigError: With everything that is wrong with it.
+    """
+    document, path = read_source(source, ("validations",), relative_to)
+    base = path.parent if path is not None else relative_to or FilePath()
+    faults = Faults()
+    config = _validation(Reading(document, base, faults), path.stem if path is not None else "validation")
+    faults.check()
+    assert config is not None
+    return config
+
+
+def _validation(reading: Reading, name: str) -> ValidationConfig | None:
+    form = validated(ValidationForm, reading.document, reading.faults)
+    if form is None:
+        return None
+    builder = _Builder(reading, form)
+    written = list(_cases(reading, form))
+    if not written and not reading.faults:
+        rule = "must have measured times, cases or a table, got none"
+        reading.fault((), rule)
+    cases = [case for each in written if (case := builder.case(*each)) is not None]
+    return ValidationConfig(form.name or name, _together(cases))
+
+
+#: A case: the file that it stands in, the path there, and its form.
+_Written = tuple[Reading, Path, CaseForm]
+
+
+def _cases(reading: Reading, form: ValidationForm) -> Iterator[_Written]:
+    """Yield the cases of a file: the one at its top, those listed, and the rows of its table."""
+    if form.measured is not None:
+        yield reading, (), form
+    for i, case in enumerate(form.cases or ()):
+        yield reading, ("cases", i), case
+    if form.table is not None:
+        yield from _rows(reading, form.table)
+
+
+def _rows(reading: Reading, name: str) -> Iterator[_Written]:
+    file = reading.base / name
+    if not file.is_file():
+        reading.fault(("table",), f"must be a file that exists, got {format_value(name)}")
+        return
+    try:
+        table = replace(reading, document=read_table(file, COLUMNS, row_of))
+    except ConfigError as error:
+        reading.faults.take(error)
+        return
+    rows = validated(TableForm, table.document, reading.faults)
+    for i, row in enumerate(rows.rows if rows is not None else ()):
+        yield table, ("rows", i), row
+
+
+def _together(cases: list[MeasuredCase]) -> tuple[MeasuredCase, ...]:
+    """Put the runs of equal cases together: a row of a table may be a single run."""
+    found: dict[object, MeasuredCase] = {}
+    for case in cases:
+        what = (case.program_name, case.program, case.size, case.ranks)
+        key = (*what, case.machine_name, id(case.machine), case.placement, case.instances)
+        known = found.get(key)
+        found[key] = case if known is None else replace(known, runs=known.runs + case.runs)
+    return tuple(found.values())
+
+
+@dataclass(frozen=True, slots=True)
+class _Builder:
+    """Builds cases of what they name.
+
+    Attributes:
+        top: The file.
+        form: Its form.
+        machines: Those that were built, by name; ``None`` for those with faults.
+    """
+
+    top: Reading
+    form: ValidationForm
+    machines: dict[str, Machine | None] = field(default_factory=dict)
+
+    def case(self, reading: Reading, path: Path, form: CaseForm) -> MeasuredCase | None:
+        """Build a case, or add its faults and return nothing."""
+        runs = _runs(form)
+        if not runs:
+            reading.fault((*path, "measured"), "must be given, got nothing")
+        size, ranks = form.size or self.form.size or "", form.ranks or self.form.ranks
+        program = self._program(reading, path, form, size, ranks)
+        machine = self._machine(reading, path, form)
+        if program is None or machine is None or not runs:
+            return None
+        placement = _placement(form) or _placement(self.form) or PlacementChoice()
+        instances = form.instances or self.form.instances or 1
+        case = MeasuredCase(
+            program_name=program[0],
+            machine_name=machine[0],
+            size=size,
+            program=program[1],
+            machine=machine[1],
+            ranks=ranks,
+            placement=placement,
+            instances=instances,
+            runs=runs,
+            spread=form.spread,
+        )
+        _check_room(reading, path, form, case)
+        return case
+
+    def _program(
+        self, reading: Reading, path: Path, form: CaseForm, size: str, ranks: int | None
+    ) -> tuple[str, Program] | None:
+        """Return the name of a case's program, and the program for its size."""
+        source = form.program or self.form.program
+        if source is None:
+            reading.fault((*path, "program"), "must be given for the case or the whole file, got nothing")
+            return None
+        within, place = (reading, (*path, "program")) if form.program is not None else (self.top, ("program",))
+        name = _name(source) if isinstance(source, ProgramForm) else source
+        if isinstance(source, str):
+            programs = self.form.programs or {}
+            if source not in programs:
+                known = f" ({', '.join(programs)})" if programs else ""
+                near = did_you_mean(source, programs)
+                within.fault(place, f"must be a name under programs{known}, got {format_value(source)}{near}")
+                return None
+            within, place, source = self.top, ("programs", name), programs[name]
+        if ranks is None and (source.trace is None or "{ranks}" in source.trace):
+            reading.fault((*path, "ranks"), "must be given where there is no trace that knows it, got nothing")
+            return None
+        filled = _filled(source, size, ranks)
+        if "{size}" in str(filled):
+            reading.fault((*path, "size"), f"must be given where program {name} has {{size}}, got nothing")
+            return None
+        return name, build_program(within, place, filled)
+
+    def _machine(self, reading: Reading, path: Path, form: CaseForm) -> tuple[str, Machine] | None:
+        """Return the name of a case's machine, and the machine."""
+        source = form.machine if form.machine is not None else self.form.machine
+        if source is None:
+            reading.fault((*path, "machine"), "must be given for the case or the whole file, got nothing")
+            return None
+        within, place = (reading, (*path, "machine")) if form.machine is not None else (self.top, ("machine",))
+        if not isinstance(source, str):
+            built = self._built(f"{place}", within, place)
+            return None if built is None else (str(source.get("name", "machine")), built)
+        if source in (self.form.machines or {}):
+            within, place = self.top, ("machines", source)
+        built = self._built(source, within, place)
+        return None if built is None else (source, built)
+
+    def _built(self, key: str, reading: Reading, place: Path) -> Machine | None:
+        if key not in self.machines:
+            referred = refer_to_machine(reading, place)
+            built = build_machine_apart(*referred, reading.faults) if referred is not None else None
+            self.machines[key] = built
+        return self.machines[key]
+
+
+def _check_room(reading: Reading, path: Path, form: CaseForm, case: MeasuredCase) -> None:
+    """Check that the ranks fit, where their number is known before the trace is read."""
+    if case.ranks is None:
+        return
+    try:
+        case.placement.place(case.machine, case.ranks * case.instances)
+    except UsageError as error:
+        key = "placement" if form.placement is not None else "ranks"
+        reading.fault((*path, key), str(error).removeprefix("placement: ").removeprefix("ranks "))
+
+
+def _runs(form: CaseForm) -> tuple[float, ...]:
+    """Return the runs of a case, none if there are none."""
+    runs = form.runs if isinstance(form, RowForm) and form.runs is not None else form.measured
+    if runs is None:
+        return ()
+    return tuple(runs) if isinstance(runs, list) else (runs,)
+
+
+def _placement(form: CaseForm) -> PlacementChoice | None:
+    placement = form.placement
+    if isinstance(placement, OrderForm):
+        return PlacementChoice(placement.order, placement.ranks_per_processor)
+    if isinstance(placement, list):
+        return PlacementChoice(nodes=tuple(placement))
+    return None if placement is None else PlacementChoice(placement)
+
+
+def _name(form: ProgramForm) -> str:
+    """Return what a program is called that has no name of its own: its file without extension."""
+    return FilePath(form.script or form.trace or "program").stem
+
+
+def _filled(form: ProgramForm, size: str, ranks: int | None) -> ProgramForm:
+    """Return the form of a program with the size and ranks of a case in the place of what stands for them."""
+
+    def fill(text: str) -> str:
+        if size:
+            text = text.replace("{size}", size)
+        return text if ranks is None else text.replace("{ranks}", str(ranks))
+
+    return form.model_copy(
+        update={
+            "trace": None if form.trace is None else fill(form.trace),
+            "args": [fill(each) for each in form.args],
+            "repeats": [fill(each) for each in form.repeats],
+        }
+    )

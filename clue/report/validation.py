@@ -1,0 +1,208 @@
+"""A validation in plain words, and as a JSON document.
+
+============  =========================================================================================================
+key           value
+============  =========================================================================================================
+name          of the validation
+cases         list of {``program``, ``machine``, ``ranks``, ``size``, ``predicted``, ``interval``, ``measured``,
+              ``runs``, ``spread``, ``error``, ``covered``}: seconds; ``measured`` is the median of ``runs``, ``spread``
+              half of what lies between fastest and slowest, null if only one is known; ``error`` is predicted /
+              measured - 1; ``interval`` is {``low``, ``median``, ``high``} or null, ``covered`` the share of runs
+              in it
+error         {``mean_absolute``, ``percentile_90``, ``median``} over all cases, and ``noise``: how far apart the runs
+              of a case are, relative to their median
+covered       mean share of runs within intervals, or null
+orders        list of {``program``, ``size``, ``choices``, ``tau``, ``chosen``, ``best``, ``regret``}: Kendall's tau of
+              predicted and measured order of the machines; how much longer than on the best the program took on the one
+              predicted to be the best
+refits        list of {``parameter``, ``of``, ``multiplier``, ``range``, ``error_left``, ``predicted``, ``effect``,
+              ``at_limit``, ``explains``, ``rival``}, see :class:`clue.validation.Refit`, the one that leaves the least
+              error first
+alike         list of pairs of parameters that these cases cannot tell apart
+not_refitted  list of {``parameter``, ``reason``}
+verdict       list of sentences
+warnings      what the simulations say of the machines and programs
+============  =========================================================================================================
+
+Keys may be added, none removed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from clue.validation import Compared, Order, Parameter, Refit, Validation
+
+
+def validation_document(validation: Validation, name: str) -> dict[str, object]:
+    """Return a validation as a JSON document."""
+    return {
+        "name": name,
+        "cases": [_case(each) for each in validation.compared],
+        "error": {
+            "mean_absolute": validation.error,
+            "percentile_90": validation.percentile,
+            "median": validation.bias,
+            "noise": validation.noise,
+        },
+        "covered": validation.covered,
+        "orders": [_order(each) for each in validation.orders],
+        "refits": [_refit(each) for each in validation.refits],
+        "alike": [[parameter_name(one), parameter_name(other)] for one, other in validation.alike],
+        "not_refitted": [{"parameter": each.kind, "reason": each.reason} for each in validation.unchangeable],
+        "verdict": list(verdict(validation)),
+        "warnings": list(dict.fromkeys(warning for each in validation.compared for warning in each.warnings)),
+    }
+
+
+def _case(compared: Compared) -> dict[str, object]:
+    case, interval = compared.case, compared.interval
+    return {
+        "program": case.program,
+        "machine": case.machine,
+        "ranks": case.ranks,
+        "size": case.size or None,
+        "predicted": compared.predicted,
+        "interval": None
+        if interval is None
+        else {"low": interval.low, "median": interval.median, "high": interval.high},
+        "measured": case.measured,
+        "runs": list(case.runs),
+        "spread": case.spread,
+        "error": compared.error,
+        "covered": compared.covered,
+    }
+
+
+def _order(order: Order) -> dict[str, object]:
+    return {
+        "program": order.program,
+        "size": order.size or None,
+        "choices": order.choices,
+        "tau": order.tau,
+        "chosen": order.chosen,
+        "best": order.best,
+        "regret": order.regret,
+    }
+
+
+def _refit(refit: Refit) -> dict[str, object]:
+    return {
+        "parameter": refit.parameter.kind,
+        "of": refit.parameter.of or None,
+        "multiplier": refit.multiplier,
+        "range": None if refit.range is None else list(refit.range),
+        "error_left": refit.error_left,
+        "predicted": list(refit.predicted),
+        "effect": refit.effect,
+        "at_limit": refit.at_limit,
+        "explains": refit.explains,
+        "rival": refit.rival,
+    }
+
+
+# --- words -----------------------------------------------------------------------------------------------------------
+
+
+def parameter_name(parameter: Parameter) -> str:
+    """Return what a parameter is called: ``"latency"``, ``"computation on fast"``."""
+    link = " on " if parameter.kind == "computation" else " "
+    return f"{parameter.kind}{link}{parameter.of}" if parameter.of else parameter.kind
+
+
+#: What is said of a multiplier above 1, below 1, and of 2 or more.
+_WORDS = {
+    "computation": ("taking {} longer", "taking {} less time", "taking {} times as long"),
+    "contention": ("{} stronger", "{} weaker", "{} times as strong"),
+}
+_OTHER_WORDS = ("{} higher", "{} lower", "{} times as high")
+
+
+def change(refit: Refit) -> str:
+    """Say what a multiplier does, in words: ``"computation on fast taking 8.0% longer"``."""
+    more, less, many = _WORDS.get(refit.parameter.kind, _OTHER_WORDS)
+    multiplier, name = refit.multiplier, parameter_name(refit.parameter)
+    if abs(multiplier - 1) < 5e-4:
+        return f"{name} unchanged"
+    if multiplier >= 2:
+        return f"{name} {many.format(f'{multiplier:.3g}')}"
+    return f"{name} {(more if multiplier > 1 else less).format(percent(abs(multiplier - 1)))}"
+
+
+def percent(share: float) -> str:
+    """Return a share as a percentage: of a tenth of a percent below ten, else whole."""
+    return f"{share:.1%}" if share < 0.0995 else f"{share:.0%}"
+
+
+def verdict(validation: Validation) -> Iterator[str]:
+    """Yield sentences on how right predictions are, what explains their errors, and what cannot be told."""
+    yield _how_right(validation)
+    known = [each for each in validation.refits if each.is_identifiable]
+    if not validation.is_within_noise:
+        yield from _explanation(validation, known)
+    yield from _not_found_out(validation)
+
+
+def _how_right(validation: Validation) -> str:
+    error, cases = percent(validation.error), len(validation.compared)
+    of = "the one case" if cases == 1 else f"{cases} cases"
+    opening = f"The mean absolute error of {of} is {error}"
+    if validation.is_within_noise:
+        return f"{opening}, within the {percent(validation.noise)} by which runs differ: nothing is left to explain."
+    same_sign = len({each.error > 0 for each in validation.compared}) == 1
+    if same_sign and cases > 1:
+        return f"{opening}: predictions are {'too long' if validation.bias > 0 else 'too short'} in all cases."
+    if cases == 1:
+        return f"{opening}: the prediction is {'too long' if validation.bias > 0 else 'too short'}."
+    long = sum(each.error > 0 for each in validation.compared)
+    return f"{opening}: {long} predictions are too long, {cases - long} too short."
+
+
+def _explanation(validation: Validation, known: list[Refit]) -> Iterator[str]:
+    before = percent(validation.error)
+    for each in known:
+        name = parameter_name(each.parameter)
+        if each.explains and each.rival:
+            yield f"With {change(each)} the error falls from {before} to {percent(each.error_left)}{_sure(each)}."
+        elif each.error_left < validation.error:
+            end = " (the end of what was tried)" if each.at_limit else ""
+            part = "explains a part" if each.explains else "cannot explain it"
+            yield f"{name.capitalize()} alone {part}: at best, {change(each)}{end}, {percent(each.error_left)} is left."
+        else:
+            yield f"{name.capitalize()} alone cannot explain it: no change makes the error smaller."
+    explained = [each for each in known if each.explains and each.rival]
+    if len(explained) > 1:
+        names = " and ".join(parameter_name(each.parameter) for each in explained)
+        yield f"These cases cannot tell which it is: {names} leave as little error, as far as measured runs repeat."
+    if known and not explained:
+        yield "No parameter alone explains the error: several are wrong, or something that the model leaves out."
+
+
+def _sure(refit: Refit) -> str:
+    if refit.range is None or refit.range[1] / refit.range[0] < 1.005:
+        return ""
+    low, high = refit.range
+    return f" (multiplier {refit.multiplier:.3g}; {low:.3g} to {high:.3g} with any one case left out)"
+
+
+def _not_found_out(validation: Validation) -> Iterator[str]:
+    without = [parameter_name(each.parameter) for each in validation.refits if not each.has_effect]
+    little = [
+        parameter_name(each.parameter) for each in validation.refits if each.has_effect and not each.is_identifiable
+    ]
+    if without:
+        yield f"No effect on any case, so nothing can be said of it: {', '.join(without)}."
+    if little:
+        yield f"A tenth of it changes no case by 0.1%, so nothing can be said of it: {', '.join(little)}."
+    for each in validation.unchangeable:
+        yield f"{each.kind.capitalize()} was not refitted: {each.reason}."
+    pairs = [f"{parameter_name(one)} and {parameter_name(other)}" for one, other in validation.alike]
+    if pairs and len(validation.compared) == 1:
+        yield "One case cannot tell parameters apart: measure other sizes, numbers of ranks or machines too."
+    elif pairs:
+        yield (
+            f"Alike in all cases, so that these cannot tell them apart: {'; '.join(pairs)}. "
+            "Other sizes, numbers of ranks or machines could."
+        )

@@ -1,0 +1,32 @@
+"""Predictions held against run times that were measured: how large the errors are, and where they come from."""
+
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from clue.validation.cases import Case, Compared
+    from clue.validation.figures import Order
+    from clue.validation.parameters import Parameter, Unchangeable
+    from clue.validation.refits import Refit, Validation, validate
+
+__all__ = ["Case", "Compared", "Order", "Parameter", "Refit", "Unchangeable", "Validation", "validate"]
+
+# The command line knows these names before it needs them.
+_HOME = {
+    "Case": "cases",
+    "Compared": "cases",
+    "Order": "figures",
+    "Parameter": "parameters",
+    "Refit": "refits",
+    "Unchangeable": "parameters",
+    "Validation": "refits",
+    "validate": "refits",
+}
+
+
+def __getattr__(name: str) -> object:
+    if name not in _HOME:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(importlib.import_module(f"clue.validation.{_HOME[name]}"), name)

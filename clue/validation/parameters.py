@@ -1,0 +1,312 @@
+"""What an error may come from: parts of a machine's description, each with the way to make it cost more or less.
+
+============  ================================================================================================
+kind          what a cost of 1.1 means
+============  ================================================================================================
+computation   all computation on a node type takes 1.1 times as long (or that on all node types)
+latency       an empty message takes 1.1 times as long to send and to arrive, the others that much longer
+bandwidth     what delays grow by with size is 1.1 times as much, and so is all that messages keep what they share
+contention    what simultaneous messages cost: what factors are above 1, or how long messages keep ports, is 1.1
+              times as much; or the links of the topology have 1/1.1 times the bandwidth
+============  ================================================================================================
+
+A cost is not always what a file states: times grow with it, so a bandwidth shrinks (:attr:`Parameter.multiplier`).
+Where a machine's parameters change over time, those of all times change alike. Values only; nothing is simulated here.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, fields, replace
+from functools import partial
+from itertools import product
+from typing import Any, cast
+
+from clue.kernel import Candidate
+from clue.machine import Contention, Curve, FactorTable, Flows, Link, Machine, Network, NodeType, Ports
+from clue.machine.topology import Topology
+from clue.validation.cases import Case
+
+COMPUTATION, LATENCY, BANDWIDTH, CONTENTION = "computation", "latency", "bandwidth", "contention"
+
+_OfLink = Callable[[Link, float], Link]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Parameter:
+    """A parameter that is the same in all cases which have it.
+
+    Attributes:
+        kind: ``"computation"``, ``"latency"``, ``"bandwidth"`` or ``"contention"``.
+        of: Which of its kind, such as a node type; ``""`` if there is only one.
+        change: Returns a case's machine with the parameter's cost multiplied.
+    """
+
+    kind: str
+    of: str
+    change: Callable[[Case, float], Machine]
+
+    def multiplier(self, cost: float) -> float:
+        """Return what a file's figure is multiplied by where the cost is: a bandwidth is divided."""
+        return 1 / cost if self.kind == BANDWIDTH else cost
+
+
+@dataclass(frozen=True, slots=True)
+class Unchangeable:
+    """What cannot be refitted, and why.
+
+    Attributes:
+        kind: As of parameters.
+        reason: A sentence.
+    """
+
+    kind: str
+    reason: str
+
+
+def parameters_of(cases: Sequence[Case]) -> tuple[list[Parameter], list[Unchangeable]]:
+    """Return the parameters that the predictions of some cases could depend on, and what has none."""
+    contention = list(_contention(cases))
+    refused = [each for each in contention if isinstance(each, Unchangeable)]
+    found = [each for each in contention if isinstance(each, Parameter)]
+    return [*_computation(cases), *_delays(cases), *found], refused
+
+
+def _everywhere(
+    machine: Machine, node: Callable[[NodeType], NodeType], network: Callable[[Network], Network]
+) -> Machine:
+    """Change the nodes and the network of a machine, as they are at first and after each change."""
+    changes = tuple((at, _everywhere(later, node, network)) for at, later in machine.changes)
+    return replace(machine, nodes=tuple(map(node, machine.nodes)), network=network(machine.network), changes=changes)
+
+
+def _same(part: Any) -> Any:
+    return part
+
+
+# --- computation -----------------------------------------------------------------------------------------------------
+
+
+def _speed(node: NodeType) -> tuple[object, ...]:
+    """Return what tells two node types of one name apart, in different machines."""
+    return (node.performance_factor, sorted(node.performance_factors.items()), sorted(node.speeds.items()))
+
+
+def _computation(cases: Sequence[Case]) -> Iterator[Parameter]:
+    """Yield a parameter for each node type that ranks are on, and one for all of them together."""
+    used: dict[tuple[str, str], str] = {}
+    for case in cases:
+        machine = case.where.machine
+        for index in dict.fromkeys(case.where.placement.nodes):
+            node = machine.nodes[index]
+            used.setdefault((node.name, repr(_speed(node))), case.machine)
+    names = [name for name, _ in used]
+    if len(used) > 1:
+        yield Parameter(COMPUTATION, "all node types", partial(_compute, None))
+    for (name, speed), machine_name in used.items():
+        of = name if names.count(name) == 1 else f"{name} of {machine_name}"
+        yield Parameter(COMPUTATION, of if len(used) > 1 else "", partial(_compute, (name, speed)))
+
+
+def _compute(which: tuple[str, str] | None, case: Case, cost: float) -> Machine:
+    machine = case.where.machine
+    # Which types are meant is told by what they are at first; they may be others later on.
+    meant = {node.name for node in machine.nodes if which is None or (node.name, repr(_speed(node))) == which}
+
+    def changed(node: NodeType) -> NodeType:
+        return _slower(node, cost) if node.name in meant else node
+
+    return _everywhere(machine, changed, _same)
+
+
+def _slower(node: NodeType, cost: float) -> NodeType:
+    return replace(
+        node,
+        # 0 stands for "as recorded".
+        performance_factor=(node.performance_factor or 1.0) * cost,
+        performance_factors={region: (f or 1.0) * cost for region, f in node.performance_factors.items()},
+        speeds={region: speed / cost for region, speed in node.speeds.items()},
+    )
+
+
+# --- latency and bandwidth -------------------------------------------------------------------------------------------
+
+
+def _delays(cases: Sequence[Case]) -> Iterator[Parameter]:
+    """Yield latency and bandwidth of links between nodes, and within them where these are links of their own."""
+    between = any(len(set(case.where.placement.nodes)) > 1 for case in cases)
+    within = any(_is_crowded(case) and _has_own_within(case.where.machine) for case in cases)
+    for inside, there in ((False, between), (True, within)):
+        if there:
+            of = ("within nodes" if inside else "between nodes") if between and within else ""
+            yield Parameter(LATENCY, of, partial(_delay, inside, _later))
+            yield Parameter(BANDWIDTH, of, partial(_delay, inside, _narrower))
+
+
+def _is_crowded(case: Case) -> bool:
+    nodes = case.where.placement.nodes
+    return len(set(nodes)) < len(nodes)
+
+
+def _has_own_within(machine: Machine) -> bool:
+    """Tell whether messages within a node go by another link than those between nodes."""
+    return any(
+        state.network.within or state.network.within_node is not state.network.between_nodes for state in machine.epochs
+    )
+
+
+def _delay(inside: bool, change: _OfLink, case: Case, cost: float) -> Machine:
+    machine = case.where.machine
+    own = _has_own_within(machine)
+
+    def changed(network: Network) -> Network:
+        new = network
+        if inside or not own:
+            within = {name: change(link, cost) for name, link in network.within.items()}
+            new = replace(new, within_node=change(network.within_node, cost), within=within)
+        if not inside:
+            pairs = {pair: change(link, cost) for pair, link in network.pairs.items()}
+            new = replace(new, between_nodes=change(network.between_nodes, cost), pairs=pairs)
+            if change is _narrower:
+                new = replace(new, contention=_busier(network.contention, cost))
+        return new
+
+    return _everywhere(machine, _same, changed)
+
+
+def _later(link: Link, cost: float) -> Link:
+    return replace(
+        link,
+        send_delay=_other_start(link.send_delay, cost),
+        transmission_delay=_other_start(link.transmission_delay, cost),
+    )
+
+
+def _narrower(link: Link, cost: float) -> Link:
+    return replace(
+        link,
+        send_delay=_other_growth(link.send_delay, cost),
+        transmission_delay=_other_growth(link.transmission_delay, cost),
+    )
+
+
+def _other_start(curve: Curve, cost: float) -> Curve:
+    more = curve(0) * (cost - 1)
+    return Curve(curve.sizes, tuple(time + more for time in curve.times), curve.slopes)
+
+
+def _other_growth(curve: Curve, cost: float) -> Curve:
+    empty = curve(0)
+    times = tuple(empty + (time - empty) * cost for time in curve.times)
+    return Curve(curve.sizes, times, tuple(slope * cost for slope in curve.slopes))
+
+
+# --- contention ------------------------------------------------------------------------------------------------------
+
+
+def _contention(cases: Sequence[Case]) -> Iterator[Parameter | Unchangeable]:
+    """Yield how much simultaneous messages cost, if that can be changed for all cases that have it."""
+    stated = [case for case in cases if _states_contention(case.where.machine)]
+    if not stated:
+        yield Unchangeable(CONTENTION, "no machine of these cases states contention")
+        return
+    fixed = next((case for case in stated if _ports(case.where) is None and _has_free_ports(case.where.machine)), None)
+    if fixed is not None:
+        reason = f"ports of {fixed.machine} are busy as long as several different links say: state busy to refit it"
+        yield Unchangeable(CONTENTION, reason)
+        return
+    yield Parameter(CONTENTION, "", _contend)
+
+
+def _states_contention(machine: Machine) -> bool:
+    return any(state.network.contention is not None for state in machine.epochs)
+
+
+def _has_free_ports(machine: Machine) -> bool:
+    """Tell whether ports are busy as the delays of each link say."""
+    contentions = [state.network.contention for state in machine.epochs]
+    return any(isinstance(each, Ports) and each.busy is None for each in contentions)
+
+
+def _contend(case: Case, cost: float) -> Machine:
+    busy = _ports(case.where)
+
+    def changed(network: Network) -> Network:
+        contention = network.contention
+        if isinstance(contention, Ports) and contention.busy is None and busy is not None:
+            contention = Ports(busy)
+        return replace(network, contention=_stronger(contention, cost))
+
+    return _everywhere(case.where.machine, _same, changed)
+
+
+def _stronger(contention: Contention | None, cost: float) -> Contention | None:
+    if isinstance(contention, FactorTable):
+        return FactorTable(tuple((n, 1 + (f - 1) * cost) for n, f in contention.factors))
+    return _busier(contention, cost)
+
+
+def _busier(contention: Contention | None, cost: float) -> Contention | None:
+    """Let messages keep what they share for longer; a table of factors tells nothing of that."""
+    if isinstance(contention, Ports) and contention.busy is not None:
+        busy = contention.busy
+        return Ports(Curve(busy.sizes, tuple(t * cost for t in busy.times), tuple(s * cost for s in busy.slopes)))
+    if isinstance(contention, Flows):
+        topology: Any = contention.topology
+        widths = {each.name: getattr(topology, each.name) for each in fields(topology) if "bandwidth" in each.name}
+        less = {
+            name: tuple(each / cost for each in width) if isinstance(width, tuple) else width / cost
+            for name, width in widths.items()
+        }
+        return Flows(cast("Topology", replace(topology, **less)))
+    return contention
+
+
+def _ports(where: Candidate) -> Curve | None:
+    """Return how long a message keeps ports that are busy as its link says; ``None`` if several links say different."""
+    machine = where.machine
+    nodes_of = Counter(machine.nodes[node].name for node in set(where.placement.nodes))
+    links = {
+        state.network.link(here, there, same_node=False)
+        for state in machine.epochs
+        for here, there in product(nodes_of, repeat=2)
+        if here != there or nodes_of[here] > 1
+    }
+    growths = {(_other_start(link.send_delay, 0.0), _other_start(link.transmission_delay, 0.0)) for link in links}
+    if not links:
+        return Curve.line(0.0)
+    return _larger(*growths.pop()) if len(growths) == 1 else None
+
+
+def _larger(one: Curve, other: Curve) -> Curve:
+    """Return the larger of two curves at each size, or 0."""
+    zero = Curve.line(0.0)
+    return _larger_of_two(_larger_of_two(one, other), zero)
+
+
+def _larger_of_two(one: Curve, other: Curve) -> Curve:
+    starts = sorted({0.0, *one.sizes, *other.sizes})
+    segments: list[tuple[float, float, float]] = []
+    for i, start in enumerate(starts):
+        end = starts[i + 1] if i + 1 < len(starts) else float("inf")
+        segments.extend(_larger_line(start, end, _line_at(one, start), _line_at(other, start)))
+    return Curve(*zip(*segments, strict=True))
+
+
+def _line_at(curve: Curve, start: float) -> tuple[float, float]:
+    """Return the time at the start of a segment, and its slope there."""
+    slope = next((s for size, s in reversed([*zip(curve.sizes, curve.slopes, strict=True)]) if size <= start), 0.0)
+    return curve(start), slope
+
+
+def _larger_line(
+    start: float, end: float, one: tuple[float, float], other: tuple[float, float]
+) -> Iterator[tuple[float, float, float]]:
+    """Yield segments (start, time, slope) of the larger of two lines (time, slope)."""
+    high, low = sorted((one, other), reverse=True)
+    yield start, *high
+    if low[1] > high[1]:
+        crossing = start + (high[0] - low[0]) / (low[1] - high[1])
+        if start < crossing < end:
+            yield crossing, high[0] + (crossing - start) * high[1], low[1]

@@ -1,0 +1,151 @@
+"""Which cost of a parameter brings predictions nearest to what was measured: a search in one dimension, for each alone.
+
+A makespan is nearly a broken line over the cost of a parameter (without contention exactly one, and convex: it is the
+largest of sums along paths). So a few simulations say what lies between them: the search takes straight lines between
+the costs that were simulated, simulates where these have their best cost, and goes on until that does not move. Where
+a makespan jumps, as it may where messages change their order, lines on both sides of the best cost are halved until
+they hold. All parameters are searched in step, so that their simulations can be run together.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from clue.validation.cases import Case, Predictor
+from clue.validation.parameters import Parameter
+
+Doubles = npt.NDArray[np.float64]
+
+#: Costs are searched from an eighth to eight times what is stated.
+LEAST, MOST = 0.125, 8.0
+_FIRST = (LEAST, 0.5, 2.0, MOST)
+#: Errors up to this (of the logarithm: 10 %) count by their square, larger ones in proportion: one wild case among
+#: many does not decide. P. J. Huber, Robust estimation of a location parameter, Ann. Math. Statist. 35 (1964).
+_HUBER = 0.1
+_STEPS = 24
+#: The search ends where the best cost moves by less, relative to what it is.
+_CLOSE = 1e-6
+#: A line holds if a makespan in its middle is off by no more than this, relative; shorter ones are not halved.
+_STRAIGHT, _SHORT = 1e-4, 1e-3
+_GRID = 481
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Response:
+    """What predictions become when a parameter costs more or less.
+
+    Attributes:
+        parameter: Which.
+        costs: Where it was simulated, rising, shape (costs,); 1 is among them.
+        makespans: Seconds, shape (costs, cases).
+        straight: Whether the line between one cost and the next is known to hold, shape (costs - 1,).
+    """
+
+    parameter: Parameter
+    costs: Doubles
+    makespans: Doubles
+    straight: npt.NDArray[np.bool_]
+
+    def at(self, costs: Doubles) -> Doubles:
+        """Return the makespans at other costs, by straight lines, shape (costs, cases)."""
+        return np.stack([np.interp(costs, self.costs, column) for column in self.makespans.T], axis=1)
+
+    def with_simulated(self, cost: float, makespans: Sequence[float]) -> Response:
+        """Return the response with one more cost simulated."""
+        i = int(np.searchsorted(self.costs, cost))
+        off = np.abs(self.at(np.array([cost]))[0] / makespans - 1).max()
+        costs, rows = np.insert(self.costs, i, cost), np.insert(self.makespans, i, makespans, axis=0)
+        straight = np.insert(self.straight, i, False)
+        straight[i - 1 : i + 1] = off <= _STRAIGHT
+        return Response(self.parameter, costs, rows, straight)
+
+    def of_cases(self, kept: npt.NDArray[np.bool_]) -> Response:
+        """Return the response of some cases."""
+        return Response(self.parameter, self.costs, self.makespans[:, kept], self.straight)
+
+    def next_cost(self, measured: Doubles) -> float | None:
+        """Return the cost to simulate next, or ``None`` if the best cost is known."""
+        best = self.best(measured)
+        i = int(np.argmin(np.abs(self.costs / best - 1)))
+        if abs(self.costs[i] / best - 1) > _CLOSE:
+            return best
+        beside = [
+            (self.costs[k], self.costs[k + 1])
+            for k in (i - 1, i)
+            if 0 <= k < len(self.straight) and not self.straight[k]
+        ]
+        low, high = max(beside, key=lambda each: each[1] / each[0], default=(1.0, 1.0))
+        return math.sqrt(low * high) if high / low > 1 + _SHORT else None
+
+    def best(self, measured: Doubles) -> float:
+        """Return the cost at which makespans are nearest to measured ones, shape (cases,)."""
+        low, high = LEAST, MOST
+        # Two passes of a grid: its spacing after the second is below a millionth.
+        for _ in range(3):
+            grid = np.union1d(np.geomspace(low, high, _GRID), self.costs[(self.costs >= low) & (self.costs <= high)])
+            lost = losses(self.at(grid), measured)
+            # Of equally good costs that which changes least.
+            i = min(np.flatnonzero(lost <= lost.min() * (1 + 1e-12)), key=lambda k: abs(float(np.log(grid[k]))))
+            low, high = float(grid[max(i - 1, 0)]), float(grid[min(i + 1, len(grid) - 1)])
+        return float(grid[i])
+
+
+def losses(makespans: Doubles, measured: Doubles) -> Doubles:
+    """Return Huber's loss of the logarithm of predicted over measured, summed over cases (the last axis)."""
+    off = np.abs(np.log(makespans / measured))
+    loss = np.where(off <= _HUBER, off * off, _HUBER * (2 * off - _HUBER))
+    summed: Doubles = loss.sum(axis=-1)
+    return summed
+
+
+def respond(
+    cases: Sequence[Case], predicted: Sequence[float], parameters: Sequence[Parameter], predictor: Predictor
+) -> list[Response]:
+    """Find the best cost of each parameter; its neighbourhood is simulated, so that the responses hold there.
+
+    Args:
+        cases: All cases.
+        predicted: Makespans as things are.
+        parameters: What may cost more or less.
+        predictor: Simulates.
+    """
+    measured = np.array([case.measured for case in cases])
+    costs = [list(_FIRST)] * len(parameters)
+    first = np.array(sorted([*_FIRST, 1.0]))
+    found = [
+        Response(each, first, _rows(rows, predicted), np.zeros(len(first) - 1, bool))
+        for each, rows in zip(parameters, _simulated(cases, parameters, costs, predictor), strict=True)
+    ]
+    for _ in range(_STEPS):
+        following = {i: cost for i, each in enumerate(found) if (cost := each.next_cost(measured)) is not None}
+        if not following:
+            break
+        rows = _simulated(cases, [parameters[i] for i in following], [[cost] for cost in following.values()], predictor)
+        for (i, cost), (row,) in zip(following.items(), rows, strict=True):
+            found[i] = found[i].with_simulated(cost, row)
+    return found
+
+
+def _rows(rows: Sequence[Sequence[float]], predicted: Sequence[float]) -> Doubles:
+    """Put the makespans as things are between those of the first costs."""
+    middle = sum(cost < 1 for cost in _FIRST)
+    return np.array([*rows[:middle], predicted, *rows[middle:]])
+
+
+def _simulated(
+    cases: Sequence[Case], parameters: Sequence[Parameter], costs: Sequence[Sequence[float]], predictor: Predictor
+) -> list[list[list[float]]]:
+    """Return the makespan of each case at some costs of each parameter."""
+    wanted = [
+        (k, each.change(case, cost))
+        for each, some in zip(parameters, costs, strict=True)
+        for cost in some
+        for k, case in enumerate(cases)
+    ]
+    makespans = iter(predictor.makespans(wanted))
+    return [[[next(makespans) for _ in cases] for _ in some] for some in costs]

@@ -1,0 +1,267 @@
+"""``clue validate`` as a user meets it: measured times in, errors and their cause out, and every kind of bad input."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from clue.cli import main
+from clue.trace import TraceBuilder
+
+pytestmark = pytest.mark.usefixtures("folder")
+
+MACHINE = """\
+name: {name}
+nodes: [{{count: 4, type: host}}]
+node_types: {{host: {{processors: 1, performance_factor: {factor}}}}}
+network:
+  between_nodes: {{send_delay: 100 us, transmission_delay: {{latency: 400 us, bandwidth: {bandwidth}}}}}
+"""
+#: Seconds that a message of 1 MB takes until it arrives, by machine.
+MESSAGE = {"near": 0.0005 + 0.01, "far": 0.0005 + 0.1}
+
+
+def relay(ranks: int, seconds: float) -> TraceBuilder:
+    """Return ranks that compute one after the other and hand on 1 MB: ranks × seconds, and ranks - 1 messages."""
+    trace = TraceBuilder(ranks, program="relay.py")
+    for rank in range(ranks):
+        if rank:
+            trace[rank].recv(rank - 1)
+        trace[rank].compute(seconds)
+        if rank < ranks - 1:
+            trace[rank].send(rank + 1, 1_000_000)
+    return trace
+
+
+def seconds(machine: str, ranks: int, burst: float, slower: float = 1.0) -> float:
+    """Return what a relay takes, by hand; on processors that are so much slower."""
+    return ranks * burst * slower + (ranks - 1) * MESSAGE[machine]
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Return a folder to work in: two machines, traces for two numbers of ranks and two sizes, and measured runs.
+
+    Really the processors take 1.25 times as long as the machines say; each case ran twice, 1 % apart.
+    """
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("CLUE_CACHE", str(tmp_path / "cache"))
+    for name, bandwidth in (("near", "100 MB/s"), ("far", "10 MB/s")):
+        Path(f"{name}.yaml").write_text(MACHINE.format(name=name, factor=1, bandwidth=bandwidth))
+    lines = ["program,machine,ranks,size,measured,remark"]
+    for size, burst in (("10", 0.1), ("1000", 1.0)):
+        for ranks in (2, 4):
+            relay(ranks, burst).build().save(f"relay-{size}-{ranks}.clue")
+            for machine in MESSAGE:
+                run = seconds(machine, ranks, burst, slower=1.25)
+                lines += [f"relay,{machine},{ranks},{size},{run * times!r},x" for times in (0.995, 1.005)]
+    Path("runs.csv").write_text("\n".join(lines) + "\n")
+    Path("validate.yaml").write_text(
+        "programs: {relay: {trace: 'relay-{size}-{ranks}.clue'}}\n"
+        "machines: {near: near.yaml, far: far.yaml}\n"
+        "table: runs.csv\n"
+    )
+    return tmp_path
+
+
+def run(capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[int, str, str]:
+    """Run a command; returns exit status, standard output and standard error."""
+    status = main(arguments)
+    captured = capsys.readouterr()
+    return status, captured.out, captured.err
+
+
+def faults(capsys: pytest.CaptureFixture[str], text: str) -> list[str]:
+    """Validate a file of this text, which has to be refused; returns the faults."""
+    Path("bad.yaml").write_text(text)
+    status, out, err = run(capsys, "validate", "bad.yaml")
+    assert (status, out) == (2, "")
+    return [line.removeprefix("clue: ") for line in err.splitlines()]
+
+
+def test_document_by_hand(capsys: pytest.CaptureFixture[str]) -> None:
+    """Eight cases of two runs: predicted, median, half range, error, order, and the processors as the cause."""
+    status, out, err = run(capsys, "validate", "validate.yaml", "--json")
+    document = json.loads(out)
+    assert (status, err) == (0, "")
+    first = document["cases"][0]
+    assert {key: first[key] for key in ("program", "machine", "ranks", "size")} == {
+        "program": "relay",
+        "machine": "near",
+        "ranks": 2,
+        "size": "10",
+    }
+    predicted, measured = seconds("near", 2, 0.1), seconds("near", 2, 0.1, 1.25)
+    assert first["predicted"] == pytest.approx(predicted, rel=1e-12)
+    assert first["measured"] == pytest.approx(measured, rel=1e-12)
+    assert first["spread"] == pytest.approx(0.005 * measured)
+    assert first["error"] == pytest.approx(predicted / measured - 1)
+    assert first["interval"] is None and len(first["runs"]) == 2
+    assert len(document["cases"]) == 8
+    assert document["error"]["noise"] == pytest.approx(0.005)
+    assert [(each["size"], each["tau"], each["regret"]) for each in document["orders"]] == [
+        ("10", 1, 0),
+        ("1000", 1, 0),
+    ]
+    best = document["refits"][0]
+    assert (best["parameter"], best["explains"], best["rival"]) == ("computation", True, True)
+    assert best["multiplier"] == pytest.approx(1.25, rel=1e-4)
+    assert not any(each["rival"] for each in document["refits"][1:])
+    cases = [(machine, ranks, burst) for machine in MESSAGE for ranks in (2, 4) for burst in (0.1, 1.0)]
+    error = sum(1 - seconds(*case) / seconds(*case, 1.25) for case in cases) / 8
+    assert document["error"]["mean_absolute"] == pytest.approx(error, rel=1e-9)
+    assert document["verdict"][1] == f"With computation taking 25% longer the error falls from {error:.0%} to 0.0%."
+
+
+def test_table_for_people_and_picture(capsys: pytest.CaptureFixture[str]) -> None:
+    """Errors, order, refits and verdict; the picture goes to the folder asked for."""
+    status, out, err = run(capsys, "validate", "validate.yaml", "--plots", "new/plots")
+    assert status == 0
+    for expected in ("predicted (s)", "Kendall's tau", "Refitted one at a time", "Bandwidth alone cannot explain it"):
+        assert expected in out
+    assert err == "wrote new/plots/validation.png\n"
+    assert Path("new/plots/validation.png").read_bytes().startswith(b"\x89PNG")
+
+
+def test_cases_in_the_file_itself(capsys: pytest.CaptureFixture[str]) -> None:
+    """One program, one machine, cases that differ; times with units; what is at the top counts for all."""
+    Path("cases.yaml").write_text(
+        "program: {trace: 'relay-{size}-{ranks}.clue'}\nmachine: near.yaml\nsize: 10\n"
+        "cases:\n  - {ranks: 2, measured: [250 ms, 0.26]}\n  - {ranks: 4, measured: 0.5, spread: 10 ms}\n"
+        "  - {ranks: 2, machine: far.yaml, placement: [3, 0], measured: [0.4]}\n"
+    )
+    status, out, _ = run(capsys, "validate", "cases.yaml", "--json")
+    cases = json.loads(out)["cases"]
+    assert status == 0
+    assert [(each["machine"], each["ranks"], each["measured"]) for each in cases] == [
+        ("near.yaml", 2, pytest.approx(0.255)),
+        ("near.yaml", 4, 0.5),
+        ("far.yaml", 2, 0.4),
+    ]
+    assert [each["spread"] for each in cases] == [pytest.approx(0.005), pytest.approx(0.01), None]
+
+
+def test_a_single_case_as_for_simulate(capsys: pytest.CaptureFixture[str]) -> None:
+    """The file of a simulation with measured times; as many ranks as the trace has."""
+    Path("one.yaml").write_text("program: {trace: relay-10-2.clue}\nmachine: near.yaml\nmeasured: [0.2, 0.3, 0.25]\n")
+    status, out, _ = run(capsys, "validate", "one.yaml", "--json")
+    document = json.loads(out)
+    assert status == 0
+    assert (document["cases"][0]["ranks"], document["cases"][0]["measured"]) == (2, 0.25)
+    assert any("One case cannot tell parameters apart" in line for line in document["verdict"])
+
+
+def test_interval_where_the_machine_states_noise(capsys: pytest.CaptureFixture[str]) -> None:
+    """With noise of the performance factor there is an interval, and the share of runs within it."""
+    text = Path("near.yaml").read_text().replace("performance_factor: 1", "noise: {factor: 0.1}")
+    Path("noisy.yaml").write_text(text)
+    Path("one.yaml").write_text("program: {trace: relay-10-2.clue}\nmachine: noisy.yaml\nmeasured: [0.21, 9]\n")
+    _, out, _ = run(capsys, "validate", "one.yaml", "--json", "--samples", "50", "--seed", "3")
+    case = json.loads(out)["cases"][0]
+    assert case["interval"]["low"] < case["predicted"] < case["interval"]["high"]
+    assert case["covered"] == 0.5
+
+
+def test_table_of_several_runs_in_a_cell(capsys: pytest.CaptureFixture[str]) -> None:
+    """A column of runs goes before that of their median; lines with # are remarks."""
+    Path("runs.csv").write_text(
+        "# three runs\nmachine,ranks,size,predicted,measured,spread,runs\n"
+        "near,2,10,1,0.3,0.1,0.2 0.3 0.5\nfar,4,10,1,0.7,0.07,\n"
+    )
+    Path("validate.yaml").write_text(
+        "program: {trace: 'relay-{size}-{ranks}.clue'}\nmachines: {near: near.yaml, far: far.yaml}\ntable: runs.csv\n"
+    )
+    _, out, _ = run(capsys, "validate", "validate.yaml", "--json")
+    cases = json.loads(out)["cases"]
+    assert [each["runs"] for each in cases] == [[0.2, 0.3, 0.5], [0.7]]
+    assert [each["spread"] for each in cases] == [pytest.approx(0.15), 0.07]
+
+
+TOP = "program: {trace: relay-10-2.clue}\nmachine: near.yaml\n"
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        (TOP, "bad.yaml:1:1: file must have measured times, cases or a table, got none"),
+        (
+            TOP + "measured: fast\n",
+            "bad.yaml:3:11: measured must be a time with a unit such as \"12.5 us\", got 'fast'",
+        ),
+        (TOP + "measured: [1, 0]\n", "bad.yaml:3:15: measured[1] must be a run time above 0, got 0"),
+        (TOP + "measured: [1, -2 s]\n", "bad.yaml:3:15: measured[1] must be a time not below 0, got '-2 s'"),
+        (TOP + "measured: []\n", "bad.yaml:3:11: measured must have at least 1 entries, got an empty list"),
+        (TOP + "measured: true\n", "bad.yaml:3:11: measured must be a run time in seconds, or with a unit such as"),
+        (TOP + "measurd: 1\n", 'bad.yaml:3:1: measurd must be a known key, got "measurd": did you mean "measured"?'),
+        (TOP + "cases: [{ranks: 2}]\n", "bad.yaml:3:9: cases[0].measured must be given, got nothing"),
+        (TOP + "cases: [{ranks: 9, measured: 1}]\n", "bad.yaml:3:17: cases[0].ranks must be at most 4 on near"),
+        (TOP + "cases: [{machine: nera, measured: 1}]\n", "bad.yaml:3:19: cases[0].machine must be a file or one of"),
+        (
+            TOP + "cases: [{program: x, measured: 1}]\n",
+            "bad.yaml:3:19: cases[0].program must be a name under programs, got",
+        ),
+        (TOP + "table: none.csv\n", 'bad.yaml:3:8: table must be a file that exists, got "none.csv"'),
+        ("machine: near.yaml\nmeasured: 1\n", "bad.yaml:1:1: program must be given for the case or the whole file"),
+        ("program: {trace: relay-10-2.clue}\nmeasured: 1\n", "bad.yaml:1:1: machine must be given for the case or"),
+        (
+            "program: {trace: 'relay-{size}-2.clue'}\nmachine: near.yaml\nmeasured: 1\n",
+            "bad.yaml:1:1: size must be given where program relay-{size}-2 has {size}, got nothing",
+        ),
+        (
+            "program: {trace: 'relay-10-{ranks}.clue'}\nmachine: near.yaml\nmeasured: 1\n",
+            "bad.yaml:1:1: ranks must be given where there is no trace that knows it, got nothing",
+        ),
+        (
+            "program: {trace: 'relay-10-{ranks}.clue'}\nmachine: near.yaml\nranks: 3\nmeasured: 1\n",
+            'bad.yaml:1:18: program.trace must be a trace that exists, got "relay-10-3.clue"',
+        ),
+    ],
+)
+def test_bad_file_names_line_rule_and_value(capsys: pytest.CaptureFixture[str], text: str, expected: str) -> None:
+    """Every fault has its place, its rule and what was there instead."""
+    assert any(line.startswith(expected) for line in faults(capsys, text)), faults(capsys, text)
+
+
+@pytest.mark.parametrize(
+    ("table", "expected"),
+    [
+        (
+            "",
+            "runs.csv:1:1: first line must name columns among program, machine, ranks, size, measured, runs, spread,",
+        ),
+        ("a,b\n1,2\n", "runs.csv:1:1: first line must name columns among"),
+        ("ranks,measured\n2,soon\n", "runs.csv:2:3: measured must be a time with a unit"),
+        ("ranks,measured\n2,\n", "runs.csv:2:3: measured must be given, got nothing"),
+        ("ranks,measured\ntwo,1\n", 'runs.csv:2:1: ranks must be a whole number, got "two"'),
+        ("ranks,measured\n2,1\n# x\n2,1,3\n", "runs.csv:4:1: line must have at most 2 cells, got 3"),
+        ("ranks,runs\n2,1 x 3\n", "runs.csv:2:3: runs[1] must be a time with a unit"),
+        ("machine,measured\nnear,1\n", "runs.csv:2:1: machine must be a file or one of the machines"),
+    ],
+)
+def test_bad_table_names_line_and_column(capsys: pytest.CaptureFixture[str], table: str, expected: str) -> None:
+    """Faults of a CSV file are told with the line and the place where the cell begins."""
+    Path("runs.csv").write_text(table)
+    found = faults(capsys, TOP + "table: runs.csv\n")
+    assert any(line.startswith(expected) for line in found), found
+
+
+def test_trace_of_other_ranks_is_refused(capsys: pytest.CaptureFixture[str]) -> None:
+    """A case of four ranks needs a trace of four."""
+    status, _, err = run_file(capsys, TOP + "ranks: 4\nmeasured: 1\n")
+    assert status == 2
+    assert "trace must have 4 ranks, got 2" in err
+
+
+def test_ranks_of_the_trace_must_fit(capsys: pytest.CaptureFixture[str]) -> None:
+    """A list of nodes for other ranks than the trace has is found out when it is read; the case is named."""
+    status, _, err = run_file(capsys, TOP + "placement: [0]\nmeasured: 1\n")
+    assert status == 2
+    assert err == "clue: relay-10-2 on near.yaml: placement: list must name one node per rank (2), got 1\n"
+
+
+def run_file(capsys: pytest.CaptureFixture[str], text: str) -> tuple[int, str, str]:
+    """Validate a file of this text."""
+    Path("bad.yaml").write_text(text)
+    return run(capsys, "validate", "bad.yaml")

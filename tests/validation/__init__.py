@@ -1,0 +1,1 @@
+"""Tests of predictions held against measurements."""

@@ -1,0 +1,190 @@
+"""What predictions are worth, by hand: errors, order of machines, regret; and the words and pictures for them."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy.stats import kendalltau
+
+from clue.report.plots.validation import draw_validation, plot_validation
+from clue.report.validation import change, verdict
+from clue.uncertainty import Spread
+from clue.validation import Compared, Order, Parameter, Refit, Unchangeable, Validation
+from clue.validation.figures import kendall_tau, mean_absolute_error, orders, percentile
+from tests.validation.cases import in_turn, machine, measured
+
+CASE = measured(in_turn(1, 1e-3, 8), machine(2), machine(2))
+
+
+def compared(predicted: float, *runs: float, program: str = "p", size: str = "", on: str = "m") -> Compared:
+    """Return a prediction beside runs."""
+    return Compared(replace(CASE, program=program, size=size, machine=on, runs=runs), predicted)
+
+
+def test_median_spread_and_error() -> None:
+    """Runs of 1, 2 and 5 s: 2 s ± 2 s, of which 1.5 s is 25 % too short."""
+    each = compared(1.5, 5.0, 1.0, 2.0)
+    assert (each.case.measured, each.case.spread, each.error) == (2.0, 2.0, -0.25)
+    assert each.covered is None
+    assert replace(each, interval=Spread(1.0, 1.5, 2.0)).covered == pytest.approx(2 / 3)
+
+
+def test_single_run_has_the_spread_that_is_stated() -> None:
+    """One run says nothing of how far runs differ."""
+    assert compared(1.0, 2.0).case.spread is None
+    assert replace(CASE, runs=(2.0,), stated_spread=0.25).spread == 0.25
+
+
+def test_mean_absolute_error() -> None:
+    """Half as long and half as long again: 50 % on average."""
+    assert mean_absolute_error([compared(1.0, 2.0), compared(3.0, 2.0)]) == 0.5
+
+
+@pytest.mark.parametrize(("count", "expected"), [(1, 1.0), (2, 2.0), (9, 9.0), (10, 9.0), (11, 10.0), (20, 18.0)])
+def test_percentile_is_the_smallest_value_that_nine_of_ten_do_not_exceed(count: int, expected: float) -> None:
+    """Of 1 to 10 it is 9."""
+    assert percentile([float(each) for each in range(count, 0, -1)], 0.9) == expected
+
+
+def test_order_of_machines_and_regret() -> None:
+    """Predicted a < b < c, measured b < a < c: two of three pairs agree; a takes 3 s where b would take 2 s."""
+    cases = [compared(1.0, 3.0, on="a"), compared(2.0, 2.0, on="b"), compared(3.0, 4.0, on="c")]
+    other = [compared(1.0, 1.0, program="q", on="a"), compared(1.0, 1.0, size="large")]
+    (found,) = orders([*cases, *other])
+    assert found == Order("p", "", 3, pytest.approx(1 / 3), "a, 2 ranks", "b, 2 ranks", pytest.approx(0.5))
+
+
+def test_tau_of_all_ties_is_none() -> None:
+    """Where all are predicted equal there is no order to be right or wrong."""
+    assert kendall_tau([(1.0, 1.0), (1.0, 2.0)]) is None
+
+
+@given(st.lists(st.tuples(st.integers(0, 5), st.integers(0, 5)), min_size=2, max_size=12))
+def test_tau_is_that_of_scipy(pairs: list[tuple[int, int]]) -> None:
+    """The same figure as an independent implementation of tau-b."""
+    found = kendall_tau(pairs)
+    if found is None:
+        assert len({x for x, _ in pairs}) == 1 or len({y for _, y in pairs}) == 1
+    else:
+        assert found == pytest.approx(kendalltau(*zip(*pairs, strict=True)).statistic, abs=1e-12)
+
+
+# --- words -----------------------------------------------------------------------------------------------------------
+
+
+def refit(kind: str, multiplier: float, left: float, *, of: str = "", effect: float = 0.05, **more: object) -> Refit:
+    """Return a refit."""
+    parameter = Parameter(kind, of, lambda case, _: case.where.machine)
+    explains, rival = bool(more.get("explains", False)), bool(more.get("rival", False))
+    span = more.get("range")
+    assert span is None or isinstance(span, tuple)
+    at_limit = bool(more.get("at_limit", False))
+    return Refit(parameter, multiplier, span, (1.0,), left, effect, at_limit, explains, rival)
+
+
+def validation(*refits: Refit, **more: object) -> Validation:
+    """Return a validation of two cases that are predicted 20 % too short."""
+    cases = (compared(0.8, 0.99, 1.0, 1.01, on="a"), compared(1.6, 1.98, 2.0, 2.02, on="b", program="q"))
+    plain = Validation(cases, 0.2, 0.2, 0.01, orders(cases), refits, (), ())
+    return replace(plain, **more)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("kind", "of", "multiplier", "expected"),
+    [
+        ("computation", "", 1.08, "computation taking 8.0% longer"),
+        ("computation", "fast", 0.75, "computation on fast taking 25% less time"),
+        ("computation", "", 2.5, "computation taking 2.5 times as long"),
+        ("latency", "", 1.5, "latency 50% higher"),
+        ("bandwidth", "within nodes", 0.8, "bandwidth within nodes 20% lower"),
+        ("contention", "", 3.0, "contention 3 times as strong"),
+        ("contention", "", 1.0001, "contention unchanged"),
+    ],
+)
+def test_multipliers_in_words(kind: str, of: str, multiplier: float, expected: str) -> None:
+    """What a multiplier means for who reads it."""
+    assert change(refit(kind, multiplier, 0.0, of=of)) == expected
+
+
+def test_verdict_names_what_explains_and_what_cannot() -> None:
+    """One parameter explains, one does not, one changes nothing for the better, one has no effect."""
+    found = list(
+        verdict(
+            validation(
+                refit("computation", 1.25, 0.03, explains=True, rival=True, range=(1.2, 1.3)),
+                refit("latency", 8.0, 0.15, at_limit=True),
+                refit("bandwidth", 1.0, 0.2),
+                refit("contention", 1.0, 0.2, effect=0.0),
+            )
+        )
+    )
+    assert found == [
+        "The mean absolute error of 2 cases is 20%: predictions are too short in all cases.",
+        "With computation taking 25% longer the error falls from 20% to 3.0% "
+        "(multiplier 1.25; 1.2 to 1.3 with any one case left out).",
+        "Latency alone cannot explain it: at best, latency 8 times as high (the end of what was tried), 15% is left.",
+        "Bandwidth alone cannot explain it: no change makes the error smaller.",
+        "No effect on any case, so nothing can be said of it: contention.",
+    ]
+
+
+def test_verdict_says_what_cannot_be_told_apart() -> None:
+    """Two parameters leave as little; they are alike in all cases; contention could not be changed."""
+    one = refit("latency", 1.5, 0.01, explains=True, rival=True)
+    other = refit("bandwidth", 0.5, 0.012, explains=True, rival=True)
+    found = list(
+        verdict(
+            validation(
+                one,
+                other,
+                refit("computation", 1.1, 0.19, effect=0.0005),
+                alike=((one.parameter, other.parameter),),
+                unchangeable=(Unchangeable("contention", "no machine of these cases states contention"),),
+            )
+        )
+    )
+    assert found[3:] == [
+        "These cases cannot tell which it is: latency and bandwidth leave as little error, as far as measured runs "
+        "repeat.",
+        "A tenth of it changes no case by 0.1%, so nothing can be said of it: computation.",
+        "Contention was not refitted: no machine of these cases states contention.",
+        "Alike in all cases, so that these cannot tell them apart: latency and bandwidth. Other sizes, numbers of "
+        "ranks or machines could.",
+    ]
+
+
+def test_verdict_where_nothing_explains_or_nothing_is_wrong() -> None:
+    """Several wrong parameters, or none."""
+    assert list(verdict(validation(refit("latency", 1.5, 0.18))))[-1].startswith(
+        "No parameter alone explains the error"
+    )
+    right = validation(refit("latency", 1.0, 0.004), error=0.004)
+    assert list(verdict(right)) == [
+        "The mean absolute error of 2 cases is 0.4%, within the 1.0% by which runs differ: nothing is left to explain."
+    ]
+
+
+# --- the picture -----------------------------------------------------------------------------------------------------
+
+
+def test_picture_shows_cases_diagonal_and_refits(tmp_path: Path) -> None:
+    """Each program with its marker, the band, the diagonal, and a bar for each refit with its multiplier."""
+    found = validation(refit("computation", 1.25, 0.03), refit("latency", 2.0, 0.15))
+    drawn = draw_validation(found, "a $title$")
+    drawn.canvas.draw()
+    texts = [text.get_text() for text in drawn.findobj(match=lambda artist: hasattr(artist, "get_text"))]
+    for expected in ("p", "q", "within 10%", "predicted = measured", "as described", "computation\n× 1.25", "15.0%"):
+        assert expected in texts
+    left, right = drawn.axes
+    assert left.get_xlim() == left.get_ylim()
+    assert [bar.get_width() for bar in right.patches] == [0.2, 0.03, 0.15]
+    assert plot_validation(found, tmp_path, "a").read_bytes().startswith(b"\x89PNG")
+
+
+def test_picture_without_refits_has_one_panel() -> None:
+    """Nothing that could be refitted, nothing drawn of it."""
+    assert len(draw_validation(validation(), "a").axes) == 1
