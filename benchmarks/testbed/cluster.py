@@ -40,7 +40,7 @@ def missing() -> str | None:
         if shutil.which(tool) is None:
             return f"testbed: {tool} must be installed (iproute2, a C compiler), got none"
     try:
-        control_groups.root()
+        control_groups.check()
     except UsageError as error:
         return str(error)
     tried = subprocess.run(["unshare", "--net", "tc", "qdisc", "add", "dev", "lo", "root", "tbf", "rate", "1mbit",
@@ -83,9 +83,12 @@ def build(name: str, hosts: Sequence[Host]) -> None:
     _build_switch(name, _frame(hosts))
     for host in hosts:
         _build_host(name, host, hosts)
+    for host in hosts:
+        if host.background:
+            control_groups.limit(name, host.name, host.cores)
     state_file(name).write_text(json.dumps({"hosts": [_known(name, host) for host in [None, *hosts]]}))
     for host in hosts:
-        _slow_down(name, host)
+        _load(name, host)
 
 
 def _check_room(name: str, hosts: Sequence[Host]) -> None:
@@ -141,14 +144,11 @@ def _shape(where: str, device: str, bandwidth: float, frame: int) -> None:
     _call("tc", "-n", where, "qdisc", "replace", "dev", device, "root", *words)
 
 
-def _slow_down(name: str, host: Host) -> None:
-    """Limit a host that has a background load by a quota, in which busy processes take their part.
+def _load(name: str, host: Host) -> None:
+    """Start the background load of a host: busy processes, which share its quota with its ranks.
 
-    Elsewhere pacing (pace.c) is enough, and exact: a quota lets short bursts pass at full speed.
+    Hosts without have no quota: pacing (pace.c) is exact, while a quota lets short bursts pass at full speed.
     """
-    if not host.background:
-        return
-    control_groups.limit(control_groups.of(name) / host.name, host.cores)
     for _ in range(host.background):
         command = [*entry_command(name), host.name, "--exec", sys.executable, "-S", "-c", "while True: pass"]
         subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, start_new_session=True)
@@ -162,7 +162,7 @@ def _known(name: str, host: Host | None) -> dict[str, object]:
         "name": label,
         "address": FRONT if host is None else host.address,
         "namespace": str(_NAMESPACES / namespace(name, label)),
-        "group": str(control_groups.of(name) / label),
+        "groups": control_groups.of(name, label),
         "factor": None if host is None else host.factor,
         # Processes of one quota on several cores do not share it fairly.
         "cpu": cpus[host.index % len(cpus)] if host is not None and host.background else None,
@@ -189,7 +189,7 @@ def existing() -> set[str]:
     """Return the names of testbeds of which something is there."""
     states = {file.stem for file in _STATES.glob("*.json")}
     spaces = {file.name.removeprefix(_PREFIX).rpartition("-")[0] for file in _NAMESPACES.glob(f"{_PREFIX}*-*")}
-    return states | spaces | set(control_groups.existing())
+    return states | spaces | control_groups.existing()
 
 
 def _namespaces_of(name: str) -> Iterator[str]:

@@ -15,8 +15,9 @@ _NEW_NET, _NEW_UTS = 0x40000000, 0x04000000
 
 def enter(host: dict) -> None:  # type: ignore[type-arg]
     """Make this process one of the host: its processors, network and name."""
-    with open(os.path.join(host["group"], "cgroup.procs"), "w") as procs:  # noqa: PTH118, PTH123 - starts fast
-        procs.write(str(os.getpid()))
+    for group in host["groups"]:
+        with open(group, "w") as processes:  # noqa: PTH123 - starts fast
+            processes.write(str(os.getpid()))
     libc = ctypes.CDLL(None, use_errno=True)
     with open(host["namespace"]) as namespace:  # noqa: PTH123
         if libc.setns(namespace.fileno(), _NEW_NET) or libc.unshare(_NEW_UTS):
