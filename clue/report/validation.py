@@ -16,8 +16,8 @@ orders        list of {``program``, ``size``, ``choices``, ``tau``, ``chosen``, 
               predicted and measured order of the machines; how much longer than on the best the program took on the one
               predicted to be the best
 refits        list of {``parameter``, ``of``, ``multiplier``, ``range``, ``error_left``, ``predicted``, ``effect``,
-              ``at_limit``, ``explains``, ``rival``}, see :class:`clue.validation.Refit`, the one that leaves the least
-              error first
+              ``reach``, ``is_identifiable``, ``at_limit``, ``explains``, ``rival``}, see
+              :class:`clue.validation.Refit`, the one that leaves the least error first
 alike         list of pairs of parameters that these cases cannot tell apart
 not_refitted  list of {``parameter``, ``reason``}
 verdict       list of sentences
@@ -29,7 +29,7 @@ Keys may be added, none removed.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -97,6 +97,8 @@ def _refit(refit: Refit) -> dict[str, object]:
         "error_left": refit.error_left,
         "predicted": list(refit.predicted),
         "effect": refit.effect,
+        "reach": refit.reach,
+        "is_identifiable": refit.is_identifiable,
         "at_limit": refit.at_limit,
         "explains": refit.explains,
         "rival": refit.rival,
@@ -195,14 +197,28 @@ def _not_found_out(validation: Validation) -> Iterator[str]:
     if without:
         yield f"No effect on any case, so nothing can be said of it: {', '.join(without)}."
     if little:
-        yield f"A tenth of it changes no case by 0.1%, so nothing can be said of it: {', '.join(little)}."
+        yield (
+            "From a sixteenth to sixteen times of it no case changes by more than runs differ, so nothing can be said "
+            f"of it: {', '.join(little)}."
+        )
     for each in validation.unchangeable:
         yield f"{each.kind.capitalize()} was not refitted: {each.reason}."
-    pairs = [f"{parameter_name(one)} and {parameter_name(other)}" for one, other in validation.alike]
-    if pairs and len(validation.compared) == 1:
+    alike = [", ".join(each) for each in _groups(validation.alike)]
+    if alike and len(validation.compared) == 1:
         yield "One case cannot tell parameters apart: measure other sizes, numbers of ranks or machines too."
-    elif pairs:
+    elif alike:
         yield (
-            f"Alike in all cases, so that these cannot tell them apart: {'; '.join(pairs)}. "
+            f"Alike in all cases, so that these cannot tell them apart: {'; '.join(alike)}. "
             "Other sizes, numbers of ranks or machines could."
         )
+
+
+def _groups(pairs: Sequence[tuple[Parameter, Parameter]]) -> list[list[str]]:
+    """Put pairs that share a parameter together."""
+    groups: list[list[str]] = []
+    for pair in pairs:
+        names = list(map(parameter_name, pair))
+        touched = [group for group in groups if set(group) & set(names)]
+        groups = [group for group in groups if group not in touched]
+        groups.append(list(dict.fromkeys([name for group in [*touched, names] for name in group])))
+    return groups

@@ -23,8 +23,6 @@ from clue.validation.search import LEAST, MOST, Doubles, Response, respond
 
 #: Where the measurements do not say how well they repeat, as if they did within this; relative.
 LEAST_NOISE = 0.005
-#: A parameter whose change by a tenth changes no prediction by more than this, relative, cannot be found out.
-LEAST_EFFECT = 0.001
 #: Errors of this size at least are to be told apart by what causes them.
 _ERROR_TO_TELL = 0.1
 #: Nothing but rounding lies below this, relative.
@@ -42,6 +40,8 @@ class Refit:
         predicted: What is predicted with it, seconds, by case.
         error_left: Mean absolute error with it.
         effect: Largest relative change of any case's prediction where the parameter costs a tenth more or less.
+        reach: The same, wherever in the range of the search.
+        is_identifiable: Whether that is more than measured runs of a case differ by; else nothing can be found out.
         at_limit: Whether the multiplier is the smallest or largest that was tried.
         explains: Whether it takes away most of the error, or all but what the measurements do not repeat within.
         rival: Whether it leaves as little as the best does, as far as the measurements tell.
@@ -53,6 +53,8 @@ class Refit:
     predicted: tuple[float, ...]
     error_left: float
     effect: float
+    reach: float
+    is_identifiable: bool
     at_limit: bool
     explains: bool
     rival: bool
@@ -60,12 +62,7 @@ class Refit:
     @property
     def has_effect(self) -> bool:
         """Whether the parameter changes any prediction at all."""
-        return self.effect > _ROUNDING
-
-    @property
-    def is_identifiable(self) -> bool:
-        """Whether it changes predictions enough to be found out."""
-        return self.effect >= LEAST_EFFECT
+        return self.reach > _ROUNDING
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -168,9 +165,8 @@ def _refits(responses: Sequence[Response], cases: Sequence[Case], error: float, 
     costs = [response.best(measured) for response in responses]
     spans = [response.at(np.array([cost]))[0] for response, cost in zip(responses, costs, strict=True)]
     left = [float(np.mean(np.abs(span / measured - 1))) for span in spans]
-    effects = [_effect(response) for response in responses]
-    known = [each for each, effect in zip(left, effects, strict=True) if effect >= LEAST_EFFECT]
-    least = min(known, default=error)
+    reaches = [_change(response, response.costs) for response in responses]
+    least = min((each for each, reach in zip(left, reaches, strict=True) if reach > noise), default=error)
     found = [
         Refit(
             parameter=response.parameter,
@@ -178,12 +174,14 @@ def _refits(responses: Sequence[Response], cases: Sequence[Case], error: float, 
             range=_without_one(response, measured),
             predicted=tuple(span.tolist()),
             error_left=each,
-            effect=effect,
+            effect=_change(response, np.array([0.9, 1.1])),
+            reach=reach,
+            is_identifiable=reach > noise,
             at_limit=min(cost / LEAST, MOST / cost) < 1 + 1e-6,
-            explains=effect >= LEAST_EFFECT and each < error and (each <= error / 2 or each <= noise),
-            rival=effect >= LEAST_EFFECT and each <= max(1.5 * least, least + noise),
+            explains=reach > noise and each < error and (each <= error / 2 or each <= noise),
+            rival=reach > noise and each <= max(1.5 * least, least + noise),
         )
-        for response, cost, span, each, effect in zip(responses, costs, spans, left, effects, strict=True)
+        for response, cost, span, each, reach in zip(responses, costs, spans, left, reaches, strict=True)
     ]
     return tuple(sorted(found, key=lambda each: (not each.is_identifiable, each.error_left)))
 
@@ -199,10 +197,10 @@ def _without_one(response: Response, measured: Doubles) -> tuple[float, float] |
     return min(multipliers), max(multipliers)
 
 
-def _effect(response: Response) -> float:
-    """Return the largest relative change of a makespan where the parameter costs a tenth more or less."""
-    less, same, more = response.at(np.array([0.9, 1.0, 1.1]))
-    return float(max(np.abs(less / same - 1).max(), np.abs(more / same - 1).max()))
+def _change(response: Response, costs: Doubles) -> float:
+    """Return the largest relative change of a makespan at any of some costs."""
+    same = response.at(np.array([1.0]))
+    return float(np.abs(response.at(costs) / same - 1).max())
 
 
 def _alike(responses: Sequence[Response], error: float, noise: float) -> tuple[tuple[Parameter, Parameter], ...]:
@@ -211,7 +209,7 @@ def _alike(responses: Sequence[Response], error: float, noise: float) -> tuple[t
     Their effects on the logarithms of the makespans are directions, one entry a case. If one parameter causes errors of
     some size, what the other cannot take away is that size times the sine of the angle between them.
     """
-    known = [response for response in responses if _effect(response) >= LEAST_EFFECT]
+    known = [response for response in responses if _change(response, response.costs) > noise]
     directions = [_direction(response) for response in known]
     return tuple(
         (known[i].parameter, known[k].parameter)
@@ -221,7 +219,9 @@ def _alike(responses: Sequence[Response], error: float, noise: float) -> tuple[t
 
 
 def _direction(response: Response) -> Doubles:
-    less, more = response.at(np.array([0.9, 1.1]))
+    """Return how far each case's makespan follows the parameter, from half to twice its cost, as a unit vector."""
+    less, more = response.at(np.array([0.5, 2.0]))
     change: Doubles = np.log(more / less)
-    direction: Doubles = change / np.linalg.norm(change)
+    # Where that does nothing the parameter points nowhere, and is like no other.
+    direction: Doubles = change / (float(np.linalg.norm(change)) or 1.0)
     return direction

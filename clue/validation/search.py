@@ -21,9 +21,10 @@ from clue.validation.parameters import Parameter
 
 Doubles = npt.NDArray[np.float64]
 
-#: Costs are searched from an eighth to eight times what is stated.
-LEAST, MOST = 0.125, 8.0
-_FIRST = (LEAST, 0.5, 2.0, MOST)
+#: Costs are searched from a sixteenth to sixteen times what is stated.
+LEAST, MOST = 1 / 16, 16.0
+#: What is simulated first: the ends, and what a tenth and a factor of two do.
+_FIRST = (LEAST, 0.5, 0.9, 1.1, 2.0, MOST)
 #: Errors up to this (of the logarithm: 10 %) count by their square, larger ones in proportion: one wild case among
 #: many does not decide. P. J. Huber, Robust estimation of a location parameter, Ann. Math. Statist. 35 (1964).
 _HUBER = 0.1

@@ -83,7 +83,8 @@ def refit(kind: str, multiplier: float, left: float, *, of: str = "", effect: fl
     span = more.get("range")
     assert span is None or isinstance(span, tuple)
     at_limit = bool(more.get("at_limit", False))
-    return Refit(parameter, multiplier, span, (1.0,), left, effect, at_limit, explains, rival)
+    reach = 10 * effect
+    return Refit(parameter, multiplier, span, (1.0,), left, effect, reach, reach > 0.01, at_limit, explains, rival)
 
 
 def validation(*refits: Refit, **more: object) -> Validation:
@@ -150,9 +151,10 @@ def test_verdict_says_what_cannot_be_told_apart() -> None:
     assert found[3:] == [
         "These cases cannot tell which it is: latency and bandwidth leave as little error, as far as measured runs "
         "repeat.",
-        "A tenth of it changes no case by 0.1%, so nothing can be said of it: computation.",
+        "From a sixteenth to sixteen times of it no case changes by more than runs differ, so nothing can be said of "
+        "it: computation.",
         "Contention was not refitted: no machine of these cases states contention.",
-        "Alike in all cases, so that these cannot tell them apart: latency and bandwidth. Other sizes, numbers of "
+        "Alike in all cases, so that these cannot tell them apart: latency, bandwidth. Other sizes, numbers of "
         "ranks or machines could.",
     ]
 
