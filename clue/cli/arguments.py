@@ -170,7 +170,7 @@ def _add_schema(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -
         help="print the JSON Schema of a file form",
         description="Print the JSON Schema of a file form, for editors that complete and check YAML by it.",
     )
-    command.add_argument("form", choices=("machine", "scenario", "simulation"))
+    command.add_argument("form", choices=("machine", "scenario", "simulation", "validation"))
     command.set_defaults(run=_command("schema"))
 
 

@@ -7,17 +7,19 @@ from typing import Any
 from clue.config.forms import Form
 from clue.config.run_schema import ScenarioForm, SimulationForm
 from clue.config.schema import MachineForm
+from clue.config.validation_schema import ValidationForm
 from clue.errors import UsageError
 
 _FORMS: dict[str, type[Form]] = {
     "machine": MachineForm,
     "scenario": ScenarioForm,
     "simulation": SimulationForm,
+    "validation": ValidationForm,
 }
 
 
 def json_schema(kind: str) -> dict[str, Any]:
-    """Return the JSON Schema of a kind of file: ``"machine"``, ``"scenario"`` or ``"simulation"``.
+    """Return the JSON Schema of a kind of file: ``"machine"``, ``"scenario"``, ``"simulation"`` or ``"validation"``.
 
     Raises:
         UsageError: For another kind.

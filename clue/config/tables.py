@@ -25,9 +25,9 @@ def read_table(path: Path, columns: Sequence[str], row_of: Callable[[dict[str, s
     Raises:
         ConfigError: If the file cannot be read, names no such columns, or has a line with more cells than columns.
     """
-    lines = list(enumerate(_text(path).splitlines(), 1))
-    lines = [(number, line) for number, line in lines if line.strip() and not line.lstrip().startswith("#")]
-    cells = [[cell.strip() for cell in next(csv.reader(io.StringIO(line)))] for _, line in lines]
+    written = enumerate(_text(path).splitlines(), 1)
+    lines = [(number, line) for number, line in written if line.strip() and not line.lstrip().startswith("#")]
+    cells = [_cells(line, f"{path}:{number}:1") for number, line in lines]
     if not cells or not set(cells[0]) & set(columns):
         got = ", ".join(cells[0]) if cells else "an empty file"
         raise ConfigError(f"{path}:1:1: first line must name columns among {', '.join(columns)}, got {got}")
@@ -52,6 +52,13 @@ def _text(path: Path) -> str:
         raise ConfigError(f"{path}: file must be UTF-8 text, got other bytes at {error.start}") from None
     except OSError as error:
         raise ConfigError(f"{path}: file must be readable, got: {error.strerror or error}") from None
+
+
+def _cells(line: str, place: str) -> list[str]:
+    try:
+        return [cell.strip() for cell in next(csv.reader(io.StringIO(line)), [])]
+    except csv.Error as error:
+        raise ConfigError(f"{place}: line must be comma-separated values, got: {error}") from None
 
 
 def _starts(line: str, cells: int) -> list[int]:

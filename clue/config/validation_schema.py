@@ -107,9 +107,9 @@ def row_of(cells: dict[str, str]) -> dict[str, Any]:
 
 
 def _number(text: str) -> object:
-    if text.isascii() and text.isdecimal():
-        return int(text)
-    try:
-        return float(text)
-    except ValueError:
-        return text
+    for kind in (int, float):
+        try:
+            return kind(text)
+        except ValueError:
+            continue
+    return text

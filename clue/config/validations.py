@@ -220,8 +220,12 @@ class _Builder:
     def _built(self, key: str, reading: Reading, place: Path) -> Machine | None:
         if key not in self.machines:
             referred = refer_to_machine(reading, place)
-            built = build_machine_apart(*referred, reading.faults) if referred is not None else None
-            self.machines[key] = built
+            if referred is None:
+                self.machines[key] = None
+            else:
+                # A machine that is written under machines is called what it is called there.
+                title = key if place[0] == "machines" else referred[1]
+                self.machines[key] = build_machine_apart(referred[0], title, reading.faults)
         return self.machines[key]
 
 

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 from random import Random
 
+import numpy as np
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
 from clue.errors import DeadlockError, UsageError
@@ -15,7 +17,9 @@ from clue.machine import Contention, Curve, FactorTable, Flows, Link, Machine, N
 from clue.machine.topology import Switch
 from clue.trace import TraceBuilder
 from clue.validation import Case, Refit, Validation, validate
+from clue.validation.cases import Predictor
 from clue.validation.parameters import parameters_of
+from clue.validation.search import respond
 from tests.kernel.random_cases import random_machine, random_placement, random_trace
 from tests.validation.cases import (
     LATENCY,
@@ -311,3 +315,30 @@ def test_parameters_at_cost_1_change_nothing(random: Random) -> None:
     for parameter in parameters_of([case])[0]:
         after = simulate(program, parameter.change(case, 1.0), where.placement).makespan
         assert after == pytest.approx(before, rel=1e-9, abs=1e-12)
+
+
+@settings(max_examples=15, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@given(st.randoms(use_true_random=False), st.floats(0.5, 2.0))
+def test_any_cost_of_any_parameter_is_found_again(random: Random, cost: float) -> None:
+    """Random programs without contention, measured where one parameter costs otherwise: no error is left."""
+    on = random_machine(random, "none", ties=False, plain=True)
+    cases = []
+    for i in range(2):
+        program = compile_program(random_trace(random, ties=False))
+        where = Candidate(on, Placement(tuple(random_placement(random, on, program.ranks))))
+        cases.append(Case("p", "m", str(i), program, where, (1.0,)))
+
+    def makespans(changed: Callable[[Case], Machine]) -> list[float]:
+        return [simulate(each.compiled, changed(each), each.where.placement).makespan for each in cases]
+
+    try:
+        predicted = makespans(lambda case: case.where.machine)
+    except DeadlockError:
+        return
+    assume(min(predicted) > 0)
+    parameter = random.choice(parameters_of(cases)[0])
+    runs = makespans(lambda case: parameter.change(case, cost))
+    measured = [replace(each, runs=(run,)) for each, run in zip(cases, runs, strict=True)]
+    (found,) = respond(measured, predicted, [parameter], Predictor(measured, predicted, "auto", 1, lambda *_: None))
+    again = found.at(np.array([found.best(np.array(runs))]))[0]
+    assert again == pytest.approx(runs, rel=1e-3)

@@ -1,0 +1,84 @@
+"""Tables of measured times: what they may hold, and that nothing in them ends in a traceback."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from clue.config.validations import load_validation
+from clue.errors import ConfigError
+from clue.trace import TraceBuilder
+
+MACHINE = {
+    "nodes": [{"count": 2, "type": "host"}],
+    "node_types": {"host": {"processors": 1}},
+    "network": {"between_nodes": {"send_delay": "1 us", "transmission_delay": "1 us"}},
+}
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return a folder with a trace of two ranks."""
+    path = tmp_path_factory.mktemp("tables")
+    trace = TraceBuilder(2, program="p.py")
+    trace[0].compute(1.0)
+    trace.build().save(path / "p.clue")
+    return path
+
+
+def load(folder: Path, table: bytes) -> list[tuple[str, str, tuple[float, ...]]]:
+    """Load a table; returns machine, size and runs of each case."""
+    (folder / "runs.csv").write_bytes(table)
+    mapping = {"program": {"trace": "p.clue"}, "machines": {"a": MACHINE, "b, c": MACHINE}, "table": "runs.csv"}
+    config = load_validation(mapping, relative_to=folder)
+    return [(case.machine_name, case.size, case.runs) for case in config.cases]
+
+
+def test_rows_of_one_case_are_its_runs(folder: Path) -> None:
+    """Whatever stands between them; another size is another case. Byte order mark, blanks and quotes do no harm."""
+    table = '\ufeffmachine , size,measured\r\na,1, 2\r\n"b, c",,1 min\n\na,1,3.5 s\na,2,1e-3\n'
+    assert load(folder, table.encode()) == [("a", "1", (2.0, 3.5)), ("b, c", "", (60.0,)), ("a", "2", (0.001,))]
+
+
+def test_short_lines_leave_cells_empty(folder: Path) -> None:
+    """A line may end early, where nothing is needed of what follows."""
+    assert load(folder, b"measured,machine,ranks,spread\n1,a\n") == [("a", "", (1.0,))]
+
+
+@pytest.mark.parametrize(
+    ("table", "fault"),
+    [
+        (b"machine,measured\na," + b"9" * 5000, "must be a run time above 0"),
+        (b"machine,measured\na,\xff\n", "file must be UTF-8 text"),
+        (b"machine,measured\na,nan\n", "runs.csv:2:3: measured must be a run time above 0, got nan"),
+        (b"machine,measured\na,1e999\n", "runs.csv:2:3: measured must be a run time above 0, got inf"),
+        (b"machine,measured,ranks\na,1,3\n", "runs.csv:2:5: ranks must be at most 2 on a"),
+    ],
+)
+def test_cells_that_make_no_sense(folder: Path, table: bytes, fault: str) -> None:
+    """Numbers without end, other bytes, what is not a number."""
+    with pytest.raises(ConfigError, match=fault):
+        load(folder, table)
+
+
+CELLS = st.sampled_from(["a", "b, c", "1", "0", "-1", "2.5", "1 s", "1 2", '"', "x", "", "nan", "\x00", "#", "é"])
+
+
+@settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(
+    st.lists(st.sampled_from(["machine", "size", "measured", "ranks", "runs", "spread", "x", ""]), max_size=6),
+    st.lists(st.lists(CELLS, max_size=7), max_size=4),
+    st.sampled_from(["\n", "\r\n"]),
+)
+def test_any_table_is_read_or_refused(folder: Path, head: list[str], rows: list[list[str]], end: str) -> None:
+    """Cases with run times above 0, or faults that name the file."""
+    table = end.join(",".join(cells) for cells in [head, *rows])
+    try:
+        found = load(folder, table.encode())
+    except ConfigError as error:
+        assert all("runs.csv" in fault or "must have measured" in fault for fault in error.faults)
+    else:
+        assert all(runs and min(runs) > 0 for *_, runs in found)
