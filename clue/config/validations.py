@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from pathlib import Path as FilePath
@@ -258,8 +259,9 @@ def _placement(form: CaseForm) -> PlacementChoice | None:
 
 
 def _name(form: ProgramForm) -> str:
-    """Return what a program is called that has no name of its own: its file without extension."""
-    return FilePath(form.script or form.trace or "program").stem
+    """Return what a program is called that has no name of its own: its file, without extension and placeholders."""
+    stem = FilePath(form.script or form.trace or "").stem
+    return re.sub(r"[-_.]*\{\w+\}", "", stem) or stem or "program"
 
 
 def _filled(form: ProgramForm, size: str, ranks: int | None) -> ProgramForm:

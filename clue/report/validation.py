@@ -159,7 +159,7 @@ def _how_right(validation: Validation) -> str:
     if cases == 1:
         return f"{opening}: the prediction is {'too long' if validation.bias > 0 else 'too short'}."
     long = sum(each.error > 0 for each in validation.compared)
-    return f"{opening}: {long} predictions are too long, {cases - long} too short."
+    return f"{opening}: {long} predicted too long, {cases - long} too short."
 
 
 def _explanation(validation: Validation, known: list[Refit]) -> Iterator[str]:
@@ -173,7 +173,7 @@ def _explanation(validation: Validation, known: list[Refit]) -> Iterator[str]:
             part = "explains a part" if each.explains else "cannot explain it"
             yield f"{name.capitalize()} alone {part}: at best, {change(each)}{end}, {percent(each.error_left)} is left."
         else:
-            yield f"{name.capitalize()} alone cannot explain it: no change makes the error smaller."
+            yield f"{name.capitalize()} alone cannot explain it: its best value leaves no smaller error."
     explained = [each for each in known if each.explains and each.rival]
     if len(explained) > 1:
         names = " and ".join(parameter_name(each.parameter) for each in explained)

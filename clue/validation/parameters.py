@@ -135,8 +135,10 @@ def _slower(node: NodeType, cost: float) -> NodeType:
 
 def _delays(cases: Sequence[Case]) -> Iterator[Parameter]:
     """Yield latency and bandwidth of links between nodes, and within them where these are links of their own."""
-    between = any(len(set(case.where.placement.nodes)) > 1 for case in cases)
-    within = any(_is_crowded(case) and _has_own_within(case.where.machine) for case in cases)
+    inner = {_has_own_within(case.where.machine) for case in cases if _is_crowded(case)}
+    # Where nodes have no link of their own, what changes between them changes within them too.
+    between = False in inner or any(len(set(case.where.placement.nodes)) > 1 for case in cases)
+    within = True in inner
     for inside, there in ((False, between), (True, within)):
         if there:
             of = ("within nodes" if inside else "between nodes") if between and within else ""

@@ -135,6 +135,7 @@ def test_cases_in_the_file_itself(capsys: pytest.CaptureFixture[str]) -> None:
     status, out, _ = run(capsys, "validate", "cases.yaml", "--json")
     cases = json.loads(out)["cases"]
     assert status == 0
+    assert {each["program"] for each in cases} == {"relay"}
     assert [(each["machine"], each["ranks"], each["measured"]) for each in cases] == [
         ("near.yaml", 2, pytest.approx(0.255)),
         ("near.yaml", 4, 0.5),
@@ -207,7 +208,7 @@ TOP = "program: {trace: relay-10-2.clue}\nmachine: near.yaml\n"
         ("program: {trace: relay-10-2.clue}\nmeasured: 1\n", "bad.yaml:1:1: machine must be given for the case or"),
         (
             "program: {trace: 'relay-{size}-2.clue'}\nmachine: near.yaml\nmeasured: 1\n",
-            "bad.yaml:1:1: size must be given where program relay-{size}-2 has {size}, got nothing",
+            "bad.yaml:1:1: size must be given where program relay-2 has {size}, got nothing",
         ),
         (
             "program: {trace: 'relay-10-{ranks}.clue'}\nmachine: near.yaml\nmeasured: 1\n",

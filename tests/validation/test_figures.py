@@ -128,7 +128,7 @@ def test_verdict_names_what_explains_and_what_cannot() -> None:
         "With computation taking 25% longer the error falls from 20% to 3.0% "
         "(multiplier 1.25; 1.2 to 1.3 with any one case left out).",
         "Latency alone cannot explain it: at best, latency 8 times as high (the end of what was tried), 15% is left.",
-        "Bandwidth alone cannot explain it: no change makes the error smaller.",
+        "Bandwidth alone cannot explain it: its best value leaves no smaller error.",
         "No effect on any case, so nothing can be said of it: contention.",
     ]
 
@@ -157,6 +157,14 @@ def test_verdict_says_what_cannot_be_told_apart() -> None:
         "Alike in all cases, so that these cannot tell them apart: latency, bandwidth. Other sizes, numbers of "
         "ranks or machines could.",
     ]
+
+
+def test_verdict_counts_both_signs() -> None:
+    """One prediction too long, one too short."""
+    cases = (compared(1.2, 1.0), compared(0.8, 1.0))
+    assert next(iter(verdict(validation(compared=cases)))) == (
+        "The mean absolute error of 2 cases is 20%: 1 predicted too long, 1 too short."
+    )
 
 
 def test_verdict_where_nothing_explains_or_nothing_is_wrong() -> None:

@@ -248,6 +248,17 @@ def test_links_within_nodes_are_refitted_apart() -> None:
     check_found(validate(cases), "latency within nodes", 1.5)
 
 
+def test_the_one_link_is_refitted_where_all_ranks_share_a_node() -> None:
+    """A machine that says nothing of links within nodes: its one link counts there."""
+
+    def described(between: Link) -> Machine:
+        return Machine("m", (NodeType("host", processors=2),), Network(between, between))
+
+    real = described(link(latency=1.5 * LATENCY))
+    cases = [measured(program, real, described(link()), nodes=(0, 0)) for program in PROGRAMS[:3]]
+    check_found(validate(cases), "latency", 1.5)
+
+
 def test_program_without_time_is_refused() -> None:
     """A relative error needs a prediction above 0."""
     described = machine()
