@@ -85,8 +85,8 @@ def rank_options(
                 sampler = RankingSampler(
                     search, scores, library, sampling, crew=crew, progress=progress, engine=engine, workers=workers
                 )
-                notes += _about_noise(sampler)
                 sampled = sampler.sample() if sampler.is_worth_it else []
+                notes += _about_noise(sampler)
         except KeyboardInterrupt:
             search.interrupt()
     report = _Report(scenario, scores, search, attempts, sampled, sampling if sampled else None, notes)
@@ -98,6 +98,11 @@ def _about_noise(sampler: RankingSampler) -> Iterator[str]:
         yield f"samples: {NO_NOISE}"
     elif without := sampler.without_noise():
         yield f"{_named(without)}: no noise is stated, so samples are alike and say nothing of how sure the figures are"
+    if sampler.passed_over:
+        yield (
+            f"samples: with the stated noise {sampler.passed_over:,} more options may come among the first; they are "
+            "not sampled: ask for more of the first to have them compared (top)"
+        )
 
 
 def _candidates(scenario: Scenario) -> list[Option]:

@@ -20,7 +20,7 @@ from clue.purchase.library import Key, Library, Progress, Recorded, memory_neede
 from clue.purchase.outcome import Summary
 from clue.purchase.scenario import Option, Scenario, Workload
 from clue.purchase.splits import Misfit, Split, allowed_splits
-from clue.uncertainty import Sample, draw
+from clue.uncertainty import Sample, draw, engine_for_samples
 
 #: To describe a machine to the engine takes as long as it takes to replay so many ops there among others.
 _OPS_FOR_A_MACHINE = 200_000
@@ -59,6 +59,7 @@ def _performed(job: Job, what: Recorded, engine: str) -> Summary:
     if job.sample is not None:
         # Drawn here rather than sent here: a sample is the same whoever draws it.
         program, machine = draw(program, machine, job.placement, job.sample, what.noise)
+        engine = engine_for_samples(engine, program.ops * job.instances)
     return Summary.of(simulate(program, machine, job.placement, engine, instances=job.instances))
 
 

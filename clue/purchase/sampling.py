@@ -3,7 +3,8 @@
 Every option runs each workload in the split that counts without noise: who buys decides before knowing. In a sample
 all options have the draws of what they have in common (:mod:`clue.uncertainty`), and points are relative to the best of
 that sample. Beside the first options those are sampled that could come among them: whose bound, made better by all that
-the stated noise may do at the 10th percentile, reaches the worse end of the last one's interval.
+the stated noise may do at the 10th percentile, reaches the worse end of the last one's interval. Of dense rankings that
+may be hundreds: as many more as there are first options are sampled, the rest is counted.
 """
 
 from __future__ import annotations
@@ -85,6 +86,9 @@ class RankingSampler:
         self._engine = engine
         self._workers = workers
         self._seconds: dict[Run, Doubles] = {}  # of each kernel in each sample
+        self._deviations: dict[Run, float] = {}
+        #: Options that may come among the first, too, but are not sampled.
+        self.passed_over = 0
 
     @property
     def is_worth_it(self) -> bool:
@@ -125,9 +129,11 @@ class RankingSampler:
             return []
         last = Spread.of(self._scores_of(listed)[-1])
         reached = last.low if self._scores.higher_is_better else last.high
-        near = [attempt for attempt in others if self._may_reach(attempt, reached)]
-        self._search.settle(near)
-        return [attempt for attempt in near if self._may_reach(attempt, reached)]
+        near = sorted((each for each in others if self._may_reach(each, reached)), key=self._scores.key)
+        taken = near[: len(listed)]
+        self.passed_over = len(near) - len(taken)
+        self._search.settle(taken)
+        return [attempt for attempt in taken if self._may_reach(attempt, reached)]
 
     def _may_reach(self, attempt: Attempt, reached: float) -> bool:
         score = self._scores.score(replace(attempt, cells=tuple(map(self._at_best, attempt.cells))))
@@ -142,8 +148,10 @@ class RankingSampler:
         return _fixed([_with_seconds(choice, seconds) for choice, seconds in runs])
 
     def _deviation(self, run: Run) -> float:
-        noises = [self._library[key].noise for key in run.job.kernels]
-        return max(deviation_bound(run.job.machine, noise) for noise in noises)
+        if run not in self._deviations:
+            noises = [self._library[key].noise for key in run.job.kernels]
+            self._deviations[run] = max(deviation_bound(run.job.machine, noise) for noise in noises)
+        return self._deviations[run]
 
     def _has_noise(self, run: Run) -> bool:
         return any(is_uncertain(run.job.machine, self._library[key].noise) for key in run.job.kernels)

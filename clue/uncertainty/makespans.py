@@ -12,6 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from clue.kernel import Candidate, Program, contention_free, simulate, with_bursts
+from clue.kernel.engines import is_worth_it
 from clue.machine import Machine, Placement
 from clue.uncertainty.bursts import BurstNoise, draw_bursts, stated_deviations
 from clue.uncertainty.machines import draw_machine, largest_deviation, states_noise
@@ -32,6 +33,8 @@ def _tell_nobody(done: int) -> None:
     pass
 
 
+#: As so many samples together the engine for them is chosen.
+_TAKEN_TOGETHER = 64
 #: Bursts of a program by sample and by the deviations they were drawn with.
 Known = dict[tuple[Sample, bytes], npt.NDArray[np.int64]]
 
@@ -45,6 +48,11 @@ def deviation_bound(machine: Machine, noise: BurstNoise | None) -> float:
     """Return the largest deviation of the logarithm of any time in a simulation that its noise allows."""
     recorded = 0.0 if noise is None else max(map(math.hypot, noise.single.values(), noise.common.values()), default=0.0)
     return max(recorded, largest_deviation(machine))
+
+
+def engine_for_samples(engine: str, ops: int) -> str:
+    """Return which engine simulates one of many samples of so many ops: "auto" means to save time over all of them."""
+    return "fast" if is_worth_it(engine, ops * _TAKEN_TOGETHER) else engine
 
 
 def draw(
@@ -106,10 +114,11 @@ def sample_makespans(
             found[part[0].number : part[-1].number + 1] = seconds
             tell(part[-1].number + 1)
     left = [each for each in samples if np.isnan(found[each.number])]
+    one_by_one = engine_for_samples(engine, program.ops * instances)
 
     def one(sample: Sample) -> float:
         drawn, on = draw(program, machine, placement, sample, noise)
-        return simulate(drawn, on, placement, engine, instances=instances).makespan
+        return simulate(drawn, on, placement, one_by_one, instances=instances).makespan
 
     # The first alone prepares what all others share.
     first = [one(sample) for sample in left[:1]]

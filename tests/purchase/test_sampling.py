@@ -209,3 +209,11 @@ def test_a_machine_is_drawn_once_for_all_its_nodes() -> None:
     """Drawn nodes of one type are one type: a simulation of thousands of them costs no more."""
     drawn: Machine = draw_machine(option("a", nodes=4, factor=0.1).machine, SAMPLING.each()[0])
     assert len({id(node) for node in drawn.nodes}) == 1
+
+
+def test_of_very_many_that_may_come_among_the_first_some_are_only_counted() -> None:
+    """Eight like clusters of which one is asked for: another one is sampled, six are said to be left."""
+    options = [option(f"{i}", factor=0.1, pf=1 + i / 1000) for i in range(8)]
+    ranking = ranked(*options, top=1)
+    assert [position for _, position in positions(ranking)] == [1, 1, *[None] * 6]
+    assert any("6 more options may come among the first" in warning for warning in ranking.warnings)
