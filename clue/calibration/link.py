@@ -144,7 +144,9 @@ def _eager_limit(
 def _found_limit(found: EagerLimit) -> tuple[float | None, tuple[str, ...]]:
     if found.waits is None:
         largest = format_size(found.eager or 0)
-        return None, (f"eager limit: {found.how}, none up to {largest}, so every message counts as eager",)
+        return None, (
+            f"eager limit: {found.how}, of which none up to {largest} waits, so every message counts as eager",
+        )
     if found.eager is None:
         return 0.0, (f"eager limit: {found.how}, every message from {format_size(found.waits)} on waits",)
     if found.waits == found.eager + 1:

@@ -103,12 +103,12 @@ def _measurement(result: dict[str, Any], precision: float) -> Measurement:
     return Measurement(
         rows,
         receive=Estimate(*result["receive"]),
-        eager=EagerLimit(result["eager"], result["waits"], "found by sends to receives that are posted late"),
+        eager=_eager(result),
         hosts=hosts,
         mpi=result["mpi"],
         date=datetime.date.today().isoformat(),
         source=f"measured by clue between {' and '.join(hosts)}",
-        notes=tuple(_notes(rows, result["left_out"], precision)),
+        notes=tuple(_notes(rows, result, precision)),
     )
 
 
@@ -116,8 +116,22 @@ def _estimate(row: dict[str, Any], name: str) -> Estimate | None:
     return Estimate(*row[name]) if name in row else None
 
 
-def _notes(rows: Sequence[Row], left_out: Sequence[int], precision: float) -> list[str]:
+def _eager(result: dict[str, Any]) -> EagerLimit:
+    """Return the eager limit by when data travel: that senders wait for less than that is a note."""
+    how = "found by receives that are posted late"
+    if result["travels"] is not None:
+        return EagerLimit(result["travels"], result["stays"], how)
+    return EagerLimit(result["eager"], result["waits"], how)
+
+
+def _notes(rows: Sequence[Row], result: dict[str, Any], precision: float) -> list[str]:
     notes = []
+    left_out = result["left_out"]
+    if result["travels"] is not None:
+        notes.append(
+            f"senders wait for late receives from {format_size(result['waits'])} on, though data travel at once up to "
+            f"{format_size(result['travels'])}: simulated senders of these go on"
+        )
     if left_out:
         notes.append(
             f"messages from {format_size(left_out[0])} on were left out: they take too long for the time allowed"

@@ -6,6 +6,7 @@ import sys
 
 import pytest
 
+from clue.calibration import network
 from clue.calibration.contention import measure_pairs
 from clue.calibration.launching import launcher, run_program
 from clue.calibration.link import fit_link
@@ -31,6 +32,28 @@ def test_a_link_is_measured_here() -> None:
     calibration = calibrate_link(found)
     assert len(calibration.residuals.one_way) == len(found.rows)
     assert fit_link(found).link.receive_delay > 0
+
+
+TIMES = {"one_way": [1e-5, 9e-6, 1.1e-5, 9], "blocked": [2e-6, 2e-6, 2e-6, 9]}
+FOUND = {
+    "rows": [{"size": size, **TIMES} for size in (0, 128, 4096)],
+    "receive": [1e-6, 1e-6, 1e-6, 9], "eager": 128, "waits": 129, "travels": None, "stays": None,
+    "hosts": ["a", "b"], "mpi": "MPI", "left_out": [8192, 16384],
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("travels", "limit"), [(None, 128), (4096, None)])
+def test_the_eager_limit_is_by_when_data_travel(
+    travels: int | None, limit: int | None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A sender that waits though its data have gone does not make a rendezvous; what was found and left out is said."""
+    monkeypatch.setattr(network, "run_program", lambda *_: {**FOUND, "travels": travels})
+    found = measure_link([find_mpiexec()])
+    assert fit_link(found).link.eager_limit == limit
+    said = "\n".join(found.notes)
+    assert "messages from 8.192 KB on were left out" in said
+    assert "vary too much to be known within 2%, at worst 10%" in said
+    assert ("senders wait for late receives from 129 B on" in said) == (travels is not None)
 
 
 def test_pairs_are_measured_here() -> None:

@@ -7,7 +7,8 @@ one way   half a round trip, each rank waiting for the other
 blocked   the part of a round trip that the sending call takes; the other rank is in its receive
 gap       a window of nonblocking sends, begun when their receives are posted, and its empty answer, by message
 receive   by rank 1: a receive whose message is there, because a later one of the same sender has been received
-eager     whether a send returns though its receive is posted late: by doubling sizes, then by halving the interval
+eager     whether data have come when their receive is posted late, and whether their sender went on meanwhile: by
+          doubling sizes, then by halving the interval
 ========= ============================================================================================================
 
 Sizes are measured in turns, over and over, so that a disturbance hits all of them a little rather than one of them
@@ -37,6 +38,10 @@ _LEAST_SAMPLES, _MOST_SAMPLES, _LEAST_A_TURN, _LEAST_TURNS = 7, 20_000, 3, 3
 _FOR_ROUND_TRIPS, _FOR_STREAMS, _FOR_EAGER = 0.55, 0.3, 0.1
 #: A late receive is posted so many seconds after its send began, or so many times what the send takes otherwise.
 _LATE, _LATE_TIMES, _LATE_TRIALS = 0.02, 4.0, 5
+#: So many seconds before its late receive a rank wakes up.
+_AWAKE = 0.0005
+#: A message tells whether its data had travelled if it takes so many times as long as an empty one.
+_TELLING = 10.0
 _PING, _STREAM, _RECEIVE, _WAIT, _END = range(5)
 
 
@@ -136,18 +141,28 @@ def receives(comm: MPI.Comm, size: int, count: int, buffer: bytearray) -> list[f
     return gathered
 
 
-def late_send(comm: MPI.Comm, size: int, late: float, buffer: bytearray) -> float:
-    """Send to a receive that is posted late; returns, on rank 0, the time of the send, in seconds."""
+def late_receive(comm: MPI.Comm, size: int, late: float, buffer: bytearray) -> tuple[float, float]:
+    """Post a receive late; returns the times of its send, on rank 0, and of the receive, in seconds."""
     message = [memoryview(buffer)[:size], MPI.BYTE]
     if comm.rank:
         comm.Send(_EMPTY, 0, 6)
-        time.sleep(late)
+        time.sleep(max(0.0, late - _AWAKE))
+        # Awake when the receive begins: waking up takes longer than a small message.
+        begin = time.perf_counter() + min(late, _AWAKE)
+        while time.perf_counter() < begin:
+            pass
+        # Where processors are emulated, a call pays for the computation before it: let that not be the receive.
+        comm.Iprobe(0, 9)
+        start = time.perf_counter_ns()
         comm.Recv(message, 0, 7)
-        return 0.0
+        own = (time.perf_counter_ns() - start) * 1e-9
+        comm.send(own, 0, 8)
+        return 0.0, own
     comm.Recv(_EMPTY, 1, 6)
     start = time.perf_counter_ns()
     comm.Send(message, 1, 7)
-    return (time.perf_counter_ns() - start) * 1e-9
+    own = (time.perf_counter_ns() - start) * 1e-9
+    return own, comm.recv(None, 1, 8)
 
 
 def serve(comm: MPI.Comm, buffer: bytearray) -> None:
@@ -163,7 +178,7 @@ def serve(comm: MPI.Comm, buffer: bytearray) -> None:
         elif what == _RECEIVE:
             receives(comm, size, count, buffer)
         else:
-            late_send(comm, size, count, buffer)
+            late_receive(comm, size, count, buffer)
 
 
 # --- rank 0: what to measure next ---
@@ -212,18 +227,27 @@ class Link:
         self._ask(_RECEIVE, size, count)
         return median_of(receives(self._comm, size, count, self._buffer), self._confidence)
 
-    def waits(self, size: int) -> bool:
-        """Tell whether a send of a size waits for its receive: what most trials say.
+    def _late(self, size: int) -> tuple[float, float, float]:
+        """Post a receive late; returns how late, and the times of its send and of the receive."""
+        blocked = median_of(self.blocked[size]).value if size in self.blocked else self.usual(size)
+        late = max(_LATE, _LATE_TIMES * blocked)
+        self._ask(_WAIT, size, late)
+        return (late, *late_receive(self._comm, size, late, self._buffer))
+
+    def sender_waits(self, size: int) -> bool:
+        """Tell whether a sender waits for its receive: what most trials say.
 
         Either rank may be held up by others on its computer, so that a send seems to wait, or begins late itself.
         """
-        usual = median_of(self.blocked[size]).value if size in self.blocked else self.usual(size)
-        late = max(_LATE, _LATE_TIMES * usual)
-        votes = {True: 0, False: 0}
-        while 2 * max(votes.values()) < _LATE_TRIALS:
-            self._ask(_WAIT, size, late)
-            votes[late_send(self._comm, size, late, self._buffer) > late / 2] += 1
+        votes = [0, 0]
+        while 2 * max(votes) < _LATE_TRIALS:
+            late, sent, _ = self._late(size)
+            votes[sent > late / 2] += 1
         return votes[True] > votes[False]
+
+    def data_wait(self, size: int) -> bool:
+        """Tell whether data wait for their receive: then no late receive is faster than half of a message's time."""
+        return min(self._late(size)[2] for _ in range(_LATE_TRIALS)) > self.usual(size) / 2
 
     def usual(self, size: int) -> float:
         """Return about how long a message of a size takes, from the sizes that were tried."""
@@ -275,13 +299,13 @@ class Link:
         return len(samples) >= _MOST_SAMPLES or median_of(samples, self._confidence).spread <= self._precision
 
     def eager_limit(self, sizes: Sequence[int], deadline: float) -> tuple[int | None, int | None]:
-        """Return the largest size that does not wait for its receive and the smallest that does."""
+        """Return the largest size whose sender does not wait for its receive and the smallest whose sender does."""
         eager: int | None = None
         for size in sorted(sizes):
             if time.monotonic() > deadline:
                 return eager, None
             self._progress.tell(f"late receives of {size} B")
-            if self.waits(size) and self.waits(size):
+            if self.sender_waits(size) and self.sender_waits(size):
                 return self._narrowed(eager, size, deadline)
             eager = size
         return eager, None
@@ -294,12 +318,30 @@ class Link:
         while high - low > 1 and time.monotonic() < deadline:
             middle = (low + high) // 2
             self._progress.tell(f"late receives of {middle} B")
-            if self.waits(middle):
+            if self.sender_waits(middle):
                 high = middle
             else:
                 low = middle
-        agreed = self.waits(high) and not self.waits(low)
+        agreed = self.sender_waits(high) and not self.sender_waits(low)
         return (low, high) if agreed else (eager, waits)
+
+    def travelling(self, sizes: Sequence[int], deadline: float) -> tuple[int | None, int | None]:
+        """Return the largest of some sizes whose data travel before their receive, and the smallest whose do not.
+
+        Some libraries send data at once, and let the sender wait nonetheless. Sizes that take hardly longer than an
+        empty message do not tell.
+        """
+        travels: int | None = None
+        for size in sorted(sizes):
+            if self.usual(size) < _TELLING * self.usual(0):
+                continue
+            if time.monotonic() > deadline:
+                return travels, None
+            self._progress.tell(f"late receives of {size} B")
+            if self.data_wait(size):
+                return travels, size
+            travels = size
+        return travels, None
 
 
 def measure(comm: MPI.Comm, settings: dict[str, float | list[int]]) -> dict[str, object] | None:
@@ -316,6 +358,10 @@ def measure(comm: MPI.Comm, settings: dict[str, float | list[int]]) -> dict[str,
     link = Link(comm, buffer, float(settings["precision"]), confidence, progress)  # type: ignore[arg-type]
     usable = link.first_turn(sizes, limit * _FOR_ROUND_TRIPS)
     eager, waits = link.eager_limit(usable, progress.begin + limit * (_FOR_EAGER + 0.1))
+    # Within a computer the receiver copies the data itself, early or late: there the sender's wait is what counts.
+    apart = hosts is not None and hosts[0] != hosts[1]
+    larger = [size for size in usable if apart and waits is not None and size >= waits]
+    travels, stays = link.travelling(larger, progress.begin + limit * (_FOR_EAGER + 0.2))
     corners = [size for size in (eager, waits) if size is not None and size not in usable and size <= usable[-1]]
     usable = sorted([*usable, *corners])
     link.until_precise(usable, progress.begin + limit * (_FOR_EAGER + _FOR_ROUND_TRIPS), streams=False)
@@ -328,6 +374,8 @@ def measure(comm: MPI.Comm, settings: dict[str, float | list[int]]) -> dict[str,
         "receive": _plain(receive),
         "eager": eager,
         "waits": waits,
+        "travels": travels,
+        "stays": stays,
         "hosts": hosts,
         "mpi": " ".join(MPI.Get_library_version().strip("\0\n ").splitlines()[0].split()),
         "left_out": [size for size in sizes if size not in link.halves],
