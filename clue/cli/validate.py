@@ -31,7 +31,7 @@ def run(arguments: argparse.Namespace) -> int:
         cases = _cases(config, tell)
         validation = validate(
             cases,
-            Sampling(arguments.samples, arguments.seed),
+            Sampling(arguments.samples, arguments.seed) if arguments.samples else None,
             engine=arguments.engine,
             workers=arguments.workers or os.cpu_count() or 1,
             progress=tell,

@@ -26,10 +26,10 @@ def add_validate(commands: argparse._SubParsersAction[argparse.ArgumentParser], 
     )
     command.add_argument(
         "--samples",
-        type=_at_least(1),
+        type=_at_least(0),
         default=100,
         metavar="N",
-        help="draws of the noise for intervals, where machines or repeated recordings state noise (default: 100)",
+        help="draws of the noise for intervals, where machines or recordings state noise (default: 100; 0: none)",
     )
     command.add_argument(
         "--seed",

@@ -95,7 +95,18 @@ class Compared:
         return sum(self.interval.low <= run <= self.interval.high for run in self.case.runs) / len(self.case.runs)
 
 
-def compare(case: Case, sampling: Sampling | None = None, *, engine: str = "auto", workers: int = 1) -> Compared:
+def silent(what: str, done: int, total: int) -> None:
+    """Tell nobody."""
+
+
+def compare(
+    case: Case,
+    sampling: Sampling | None = None,
+    *,
+    engine: str = "auto",
+    workers: int = 1,
+    progress: Progress = silent,
+) -> Compared:
     """Predict a case.
 
     Args:
@@ -103,6 +114,7 @@ def compare(case: Case, sampling: Sampling | None = None, *, engine: str = "auto
         sampling: Which samples give the interval; ``None``: none.
         engine: As for :func:`clue.kernel.simulate`.
         workers: Number of threads.
+        progress: Told about what is done.
 
     Raises:
         DeadlockError: If the program deadlocks in virtual time.
@@ -120,6 +132,7 @@ def compare(case: Case, sampling: Sampling | None = None, *, engine: str = "auto
             instances=where.instances,
             engine=engine,
             workers=workers,
+            tell=lambda done: progress(f"samples of {case.name}", done, sampling.samples),
         )
         interval = Spread.of(makespans)
     return Compared(case, result.makespan, interval, result.warnings)

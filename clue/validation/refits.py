@@ -16,7 +16,7 @@ import numpy as np
 
 from clue.errors import UsageError
 from clue.uncertainty import Sampling
-from clue.validation.cases import Case, Compared, Predictor, Progress, compare
+from clue.validation.cases import Case, Compared, Predictor, Progress, compare, silent
 from clue.validation.figures import Order, mean_absolute_error, orders, percentile
 from clue.validation.parameters import Parameter, Unchangeable, parameters_of
 from clue.validation.search import LEAST, MOST, Doubles, Response, respond
@@ -107,17 +107,13 @@ class Validation:
         return self.error <= self.noise
 
 
-def _silent(what: str, done: int, total: int) -> None:
-    """Tell nobody."""
-
-
 def validate(
     cases: Sequence[Case],
     sampling: Sampling | None = None,
     *,
     engine: str = "auto",
     workers: int = 1,
-    progress: Progress = _silent,
+    progress: Progress = silent,
 ) -> Validation:
     """Predict cases, and find out which parameter their errors come from.
 
@@ -135,7 +131,7 @@ def validate(
     compared = []
     for i, case in enumerate(cases):
         progress(f"simulating {case.name}", i, len(cases))
-        compared.append(compare(case, sampling, engine=engine, workers=workers))
+        compared.append(compare(case, sampling, engine=engine, workers=workers, progress=progress))
         if not compared[-1].predicted > 0:
             raise UsageError(f"{case.name}: program must take time, got a makespan of 0 s")
     noise = _noise(cases)

@@ -163,6 +163,8 @@ def test_interval_where_the_machine_states_noise(capsys: pytest.CaptureFixture[s
     case = json.loads(out)["cases"][0]
     assert case["interval"]["low"] < case["predicted"] < case["interval"]["high"]
     assert case["covered"] == 0.5
+    _, out, _ = run(capsys, "validate", "one.yaml", "--json", "--samples", "0")
+    assert json.loads(out)["cases"][0]["interval"] is None
 
 
 def test_table_of_several_runs_in_a_cell(capsys: pytest.CaptureFixture[str]) -> None:

@@ -182,6 +182,21 @@ def test_one_wild_case_among_many_does_not_decide() -> None:
     assert best.range is not None and best.range[0] == pytest.approx(1.2, rel=1e-4)
 
 
+@pytest.mark.parametrize("cost", [0.8, 1.3])
+def test_parameters_are_found_under_runs_that_differ(cost: float) -> None:
+    """Every program measured thrice, 2 % more and 2 % less in turn: still latency, within what runs differ by."""
+    described = machine(contention=Ports())
+    real = machine(contention=Ports(), between=link(latency=LATENCY * cost))
+    cases = []
+    for i, case in enumerate(measured_on(real, described)):
+        run = case.measured * (1.02 if i % 2 else 0.98)
+        cases.append(replace(case, runs=(0.98 * run, run, 1.02 * run)))
+    validation = validate(cases)
+    assert validation.noise == pytest.approx(0.02)
+    assert named(validation.refits[0]) == "latency" and validation.refits[0].rival
+    assert validation.refits[0].multiplier == pytest.approx(cost, rel=0.06)
+
+
 def test_parameter_without_effect_is_not_blamed() -> None:
     """Where ranks only compute, no link has an effect, whatever is measured; that is said."""
     trace = TraceBuilder(2)
