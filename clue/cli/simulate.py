@@ -113,8 +113,10 @@ def _simulate(config: SimulationConfig, arguments: argparse.Namespace) -> None:
             traffic=pictures,
         )
         sampled = _sample(program, noise, placement, config=config, arguments=arguments, tell=tell)
-        if sampled is None and arguments.samples:
-            result = replace(result, warnings=(*result.warnings, f"{config.machine.name}: {NO_NOISE}"))
+        if arguments.samples:
+            remarks = [NO_NOISE] if sampled is None else sampled.remarks(result.makespan)
+            said = (f"{config.machine.name}: {remark}" for remark in remarks)
+            result = replace(result, warnings=(*result.warnings, *said))
         explanation = None
         if arguments.explain:
             explanation = explain(

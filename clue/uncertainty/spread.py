@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -11,6 +12,8 @@ from clue.uncertainty.noise import Sampling
 
 #: Share of the samples between the ends of an interval: from the 10th to the 90th percentile.
 LEVEL = 0.8
+#: From fewer samples than this the ends of an interval are a matter of luck: two are beyond each at most.
+FEW = 20
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,3 +53,13 @@ class Sampled:
     def spread(self) -> Spread:
         """How they are spread."""
         return Spread.of(self.makespans)
+
+    def remarks(self, makespan: float) -> Iterator[str]:
+        """Yield what a reader of the interval must know beside the makespan without noise."""
+        if self.sampling.samples < FEW:
+            yield f"{self.sampling.samples} samples say little of an interval: {FEW} or more are better"
+        if makespan < self.spread.low:
+            yield (
+                "the makespan without noise is below its interval: where bursts differ from rank to rank, all wait for "
+                "the slowest, and a recording that has such noise already gets it twice"
+            )

@@ -12,12 +12,23 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from clue.errors import DeadlockError
 from clue.kernel import compile_program, simulate
 from clue.kernel.fast.library import NoLibraryError, load
 from clue.machine import Curve, Flows, Link, LinkNoise, Machine, Network, NodeNoise, NodeType, Placement, Ports
 from clue.machine.topology import FatTree, Switch
 from clue.trace import TraceBuilder
-from clue.uncertainty import BurstNoise, Sample, Sampling, Spread, draw, draw_machine, is_uncertain, sample_makespans
+from clue.uncertainty import (
+    BurstNoise,
+    Sample,
+    Sampled,
+    Sampling,
+    Spread,
+    draw,
+    draw_machine,
+    is_uncertain,
+    sample_makespans,
+)
 from clue.uncertainty.noise import log_deviation
 from tests.kernel.cases import LINK, LOCAL_LINK, RECEIVE, machine, sending, transmission
 from tests.kernel.random_cases import CASES, random_machine, random_placement, random_trace
@@ -220,6 +231,12 @@ def test_samples_are_simulations_of_what_is_drawn(seed: int, plain: bool) -> Non
     on = with_noise(random, random_machine(random, kind, ties=False, plain=plain))
     placement = Placement(tuple(random_placement(random, on, program.ranks)))
     sampling = Sampling(3, seed % 1000)
+    try:
+        simulate(program, on, placement, "reference")
+    except DeadlockError:
+        with pytest.raises(DeadlockError):
+            sample_makespans(program, on, placement, sampling, engine="fast")
+        return
     fast = sample_makespans(program, on, placement, sampling, engine="fast")
     one_by_one = []
     for sample in sampling.each():
@@ -233,3 +250,12 @@ def test_the_machine_without_noise_is_the_one_given() -> None:
     plain = machine(3)
     drawn = draw_machine(plain, Sample(0, 0))
     assert drawn == plain
+
+
+def test_who_reads_an_interval_is_told_what_it_is_worth() -> None:
+    """Few samples, and a makespan that nine tenths of the samples exceed; nothing otherwise."""
+    few, many = Sampled(Sampling(10), np.arange(10.0, 20.0)), Sampled(Sampling(20), np.arange(10.0, 30.0))
+    assert [text.split()[0] for text in few.remarks(15.0)] == ["10"]
+    assert list(many.remarks(20.0)) == []
+    (remark,) = many.remarks(10.0)
+    assert "below its interval" in remark

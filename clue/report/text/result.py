@@ -54,7 +54,7 @@ def _summary(result: Result, sampled: Sampled | None) -> Table:
 
 def _interval(sampled: Sampled) -> str:
     spread, sampling = sampled.spread, sampled.sampling
-    ends = f"{format_time(spread.low)} to {format_time(spread.high)}"
+    ends = f"{format_time(spread.low)} to {format_time(spread.high)}, median {format_time(spread.median)}"
     return f"{ends} ({sampling.samples} samples of the stated noise, seed {sampling.seed})"
 
 
