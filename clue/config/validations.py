@@ -85,6 +85,7 @@ def load_validation(source: Source, *, relative_to: FilePath | None = None) -> V
 def _validation(reading: Reading, name: str) -> ValidationConfig | None:
     form = validated(ValidationForm, reading.document, reading.faults)
     if form is None:
+        _check_machines(reading)
         return None
     builder = _Builder(reading, form)
     written = list(_cases(reading, form))
@@ -93,6 +94,20 @@ def _validation(reading: Reading, name: str) -> ValidationConfig | None:
         reading.fault((), rule)
     cases = [case for each in written if (case := builder.case(*each)) is not None]
     return ValidationConfig(form.name or name, _together(cases))
+
+
+def _check_machines(reading: Reading) -> None:
+    """Add the faults of the machines at the top of a file whose other faults keep its cases from being built."""
+    top = reading.document.value if isinstance(reading.document.value, dict) else {}
+    machines, machine = top.get("machines"), top.get("machine")
+    named = machines if isinstance(machines, dict) else {}
+    paths: list[Path] = [("machines", name) for name in named]
+    if isinstance(machine, dict) or (isinstance(machine, str) and machine not in named):
+        paths.append(("machine",))
+    for path in paths:
+        referred = refer_to_machine(reading, path)
+        if referred is not None:
+            build_machine_apart(*referred, reading.faults)
 
 
 #: A case: the file that it stands in, the path there, and its form.

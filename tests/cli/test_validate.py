@@ -227,6 +227,15 @@ def test_bad_file_names_line_rule_and_value(capsys: pytest.CaptureFixture[str], 
     assert any(line.startswith(expected) for line in faults(capsys, text)), faults(capsys, text)
 
 
+def test_faults_of_times_and_machines_are_told_together(capsys: pytest.CaptureFixture[str]) -> None:
+    """A bad time does not hide a bad machine."""
+    found = faults(capsys, "program: {trace: relay-10-2.clue}\nmachines: {a: nera}\nmachine: a\nmeasured: [1, x]\n")
+    assert [line.split(" ")[:2] for line in found] == [
+        ["bad.yaml:2:15:", "machines.a"],
+        ["bad.yaml:4:15:", "measured[1]"],
+    ]
+
+
 @pytest.mark.parametrize(
     ("table", "expected"),
     [

@@ -8,6 +8,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from clue.config.validation_schema import CaseForm
 from clue.config.validations import load_validation
 from clue.errors import ConfigError
 from clue.trace import TraceBuilder
@@ -82,3 +83,48 @@ def test_any_table_is_read_or_refused(folder: Path, head: list[str], rows: list[
         assert all("runs.csv" in fault or "must have measured" in fault for fault in error.faults)
     else:
         assert all(runs and min(runs) > 0 for *_, runs in found)
+
+
+#: A validation that has everything.
+WHOLE = {
+    "name": "whole",
+    "programs": {"p": {"trace": "p.clue"}},
+    "machines": {"a": MACHINE},
+    "program": "p",
+    "machine": "a",
+    "ranks": 2,
+    "size": "1",
+    "placement": [0, 1],
+    "instances": 1,
+    "measured": [1.0, "2 s"],
+    "cases": [
+        {"size": "2", "measured": 3, "spread": "1 s"},
+        {"program": {"trace": "p.clue"}, "machine": MACHINE, "measured": [4]},
+    ],
+}
+VALUES = st.sampled_from([None, True, 0, -1, 3, 1.5, float("nan"), "", "p", "a", "x", [], [0], ["x"], {}, {"x": 1}])
+
+
+def test_everything_at_once_is_read(folder: Path) -> None:
+    """The case at the top and those listed."""
+    config = load_validation(WHOLE, relative_to=folder)
+    assert [(case.program_name, case.runs, case.spread) for case in config.cases] == [
+        ("p", (1.0, 2.0), None),
+        ("p", (3.0,), 1.0),
+        ("p", (4.0,), None),
+    ]
+
+
+@settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(st.sampled_from([*WHOLE, "table", "typo"]), VALUES, st.sampled_from([None, *CaseForm.model_fields]), VALUES)
+def test_any_value_anywhere_is_read_or_refused(
+    folder: Path, key: str, value: object, in_case: str | None, other: object
+) -> None:
+    """Whatever stands in the place of a key of the file and of one of a case."""
+    changed = {**WHOLE, key: value}
+    if in_case is not None and key != "cases":
+        changed["cases"] = [{"measured": 3, in_case: other}]
+    try:
+        assert load_validation(changed, relative_to=folder).cases
+    except ConfigError as error:
+        assert error.faults
