@@ -13,6 +13,7 @@ from clue.calibration.link import FittedLink, fit_link
 from clue.calibration.machine_file import CalibratedNetwork, MachineFile, ports_lines, size_text
 from clue.calibration.measurement import EagerLimit, Estimate, Measurement, Row
 from clue.calibration.residuals import Residual, Residuals, residuals, summary
+from clue.errors import UsageError
 from clue.machine import LinkNoise, Machine, Network, NodeType, Ports
 from clue.units import format_size, format_time
 
@@ -154,7 +155,13 @@ def machine_file(
     nodes: int | None = None,
     processors: int = 1,
 ) -> MachineFile:
-    """Return a machine with calibrated links, of which one at least must be there."""
+    """Return a machine with calibrated links, of which one at least must be there.
+
+    Raises:
+        UsageError: If several nodes are asked for, and only the link within one is known.
+    """
+    if between is None and (nodes or 1) > 1:
+        raise UsageError(f"nodes must be 1 where only the link within a node is known, got {nodes}")
     calibrations = [each for each in (between, within) if each is not None]
     network = CalibratedNetwork(
         between.fitted.link if between else None,

@@ -59,8 +59,6 @@ def _network(arguments: argparse.Namespace) -> int:
         processors=arguments.processors or (1 if arguments.files else os.cpu_count() or 1),
     )
     _write(output, file.text())
-    # What was written must be what the simulator reads.
-    load_machine(str(output))
     if arguments.json:
         show_json(network_document(between, within, str(output)))
     else:
@@ -155,7 +153,14 @@ def _output(arguments: argparse.Namespace) -> tuple[Path, str]:
 
 
 def _write(path: Path, text: str) -> None:
-    """Write all or nothing."""
+    """Write a machine, all or nothing, if it is what the simulator reads."""
+    machine = parse_yaml(text, str(path)).value
+    assert isinstance(machine, dict)
+    load_machine(machine)
+    _write_text(path, text)
+
+
+def _write_text(path: Path, text: str) -> None:
     draft = path.with_name(f".{path.name}.part")
     try:
         draft.write_text(text)
@@ -186,7 +191,6 @@ def _contention(arguments: argparse.Namespace) -> int:
             measurement, machine.network.between_nodes, known if isinstance(known, Ports) else None, report=tell
         )
     _write(output, contention_file(machine, measurement, judged, name if arguments.name else "").text())
-    load_machine(str(output))
     if arguments.json:
         show_json(contention_document(measurement, judged, str(output)))
     else:
@@ -227,7 +231,7 @@ def _processor(arguments: argparse.Namespace) -> int:
         node = _by_program(arguments, name, busy, tell) if arguments.trace else _by_kernels(arguments, name, busy, tell)
     text = node.text()
     _check_node(text, str(output), node)
-    _write(output, text)
+    _write_text(output, text)
     if arguments.json:
         show_json(processor_document(node, str(output)))
     else:

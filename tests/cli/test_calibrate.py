@@ -90,6 +90,7 @@ WRONG = {
     "conditions without files": (("--where", "a=b"), "must go with files"),
     "three hosts": (("--hosts", "a,b,c"), "two computers"),
     "no launcher": (("--mpiexec", "no-such-mpiexec"), "mpiexec must be a command"),
+    "several nodes and no link between": (("latency.txt", "--within-node", "--nodes", "4"), "nodes must be 1"),
     "bandwidths alone": (("bw.txt",), "bandwidths alone do not tell"),
 }
 
