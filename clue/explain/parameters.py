@@ -13,7 +13,8 @@ network.LINK.send_delay.bandwidth         what the delay grows by with size is d
 network.LINK.transmission_delay.…         the same
 network.LINK.receive_delay, eager_limit   the figure is 1.1 times as high
 network.contention.factors                what factors are above 1 is 1.1 times as much
-network.contention.busy                   messages keep ports 1.1 times as long
+network.contention.busy                   messages keep ports 1.1 times as long (where that follows from the delays: if
+                                          one link joins all nodes)
 network.contention.…bandwidth             the links of the topology have 1.1 times the bandwidth
 ========================================  ==============================================================================
 
@@ -22,11 +23,13 @@ A figure of 0 has no parameter: it stays 0. Where parameters change over time, t
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, fields, replace
 from functools import partial
-from itertools import product
+from itertools import pairwise, product
+from math import inf
 from operator import is_
 from typing import Any, cast
 
@@ -75,10 +78,11 @@ def parameters_of(machine: Machine, placement: Placement, regions: Sequence[str]
         timed: Those of them that declare their operations, so that a speed decides.
     """
     used = list(dict.fromkeys(machine.nodes[node].name for node in placement.nodes))
+    links = _links(machine, placement)
     return [
         *(each for name in used for each in _of_nodes(machine, name, regions, timed)),
-        *(each for name, links in _links(machine, placement).items() for each in _of_link(name, links)),
-        *_of_contention(machine),
+        *(each for name, of_name in links.items() for each in _of_link(name, of_name)),
+        *_of_contention(machine, [of_name for name, of_name in links.items() if not name.startswith("within")]),
     ]
 
 
@@ -258,7 +262,7 @@ def _higher_limit(link: Link, factor: float) -> Link:
 # --- contention ------------------------------------------------------------------------------------------------------
 
 
-def _of_contention(machine: Machine) -> Iterator[Parameter]:
+def _of_contention(machine: Machine, between: Sequence[list[Link]]) -> Iterator[Parameter]:
     stated = tuple(state.network.contention for state in machine.epochs)
 
     def parameter(what: str, change: _OfContention) -> Parameter:
@@ -269,6 +273,9 @@ def _of_contention(machine: Machine) -> Iterator[Parameter]:
         yield parameter("factors", _steeper)
     elif isinstance(first, Ports) and first.busy is not None:
         yield parameter("busy", _busier)
+    elif isinstance(first, Ports) and len(between) == 1:
+        figures = (stated, tuple(between[0]))
+        yield Parameter("network.contention.busy", figures, partial(_keep_ports_longer, between[0]))
     elif isinstance(first, Flows):
         for each in fields(cast("Any", first.topology)):
             if "bandwidth" in each.name:
@@ -287,11 +294,58 @@ def _steeper(contention: Contention | None, factor: float) -> Contention | None:
     return FactorTable(tuple((n, 1 + (f - 1) * factor) for n, f in contention.factors))
 
 
+def _keep_ports_longer(links: Sequence[Link], machine: Machine, factor: float) -> Machine:
+    """Let messages keep ports longer than follows from the delays of the link, which are ``links`` over time."""
+    states = [
+        replace(state.network, contention=Ports(_times(occupation_curve(link), factor)))
+        for state, link in zip(machine.epochs, links, strict=True)
+    ]
+    changes = tuple(
+        (at, replace(later, network=network)) for (at, later), network in zip(machine.changes, states[1:], strict=True)
+    )
+    return replace(machine, network=states[0], changes=changes)
+
+
+def occupation_curve(link: Link) -> Curve:
+    """Return how long a message keeps a port where nothing is stated, as a curve.
+
+    That is the largest of what the send delay and the transmission delay grow by with size, and 0.
+    """
+    curves = (link.send_delay, link.transmission_delay)
+    starts = sorted({0.0, *(size for curve in curves for size in curve.sizes if size > 0)})
+    segments = [
+        segment
+        for begin, end in pairwise((*starts, inf))
+        for segment in _upper([(0.0, 0.0), *(_line(curve, begin) for curve in curves)], begin, end)
+    ]
+    return Curve(*zip(*segments, strict=True))
+
+
+def _line(curve: Curve, begin: float) -> tuple[float, float]:
+    """Return what a curve has grown by at a size where a segment of some curve begins, and its slope from there on."""
+    i = bisect_right(curve.sizes, begin) - 1
+    return curve(begin) - curve(0), curve.slopes[i] if i >= 0 else 0.0
+
+
+def _upper(lines: Sequence[tuple[float, float]], begin: float, end: float) -> Iterator[tuple[float, float, float]]:
+    """Yield the segments (begin, value, slope) of the upper envelope of lines that are given by value and slope."""
+    at, (value, slope) = begin, max(lines)
+    while at < end:
+        yield at, value + (at - begin) * slope, slope
+        # Only a steeper line overtakes, so each does so once.
+        overtaking = [(begin + (value - v) / (s - slope), -s, v) for v, s in lines if s > slope]
+        at, falling, value = min(overtaking, default=(inf, 0.0, 0.0))
+        slope = -falling
+
+
 def _busier(contention: Contention | None, factor: float) -> Contention | None:
     if not isinstance(contention, Ports) or contention.busy is None:
         return contention
-    busy = contention.busy
-    return Ports(Curve(busy.sizes, *(tuple(x * factor for x in column) for column in (busy.times, busy.slopes))))
+    return Ports(_times(contention.busy, factor))
+
+
+def _times(curve: Curve, factor: float) -> Curve:
+    return Curve(curve.sizes, *(tuple(x * factor for x in column) for column in (curve.times, curve.slopes)))
 
 
 def _more_bandwidth(field: str, contention: Contention | None, factor: float) -> Contention | None:
