@@ -8,6 +8,7 @@ link          a measurement → the link of a machine, with what had to be assum
 residuals     the benchmarks simulated on the fitted link, beside what was measured
 network       a link measured here; all of the above in a row
 contention    pairs that talk at once → the model of contention that predicts them best
+kernels       how fast built-in kernels run here, alone and beside copies
 processor     recordings and kernels → performance factors by region, shares beside busy processors
 programs      what runs under mpiexec, or in a process of its own, and prints what it measured
 launching     starts these and reads them

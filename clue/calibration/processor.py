@@ -10,55 +10,24 @@ Two questions, each answered by what is at hand:
 
 from __future__ import annotations
 
-import contextlib
 import datetime
 import json
-import os
 import platform
-import subprocess
-import sys
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
 
 import numpy as np
 
-from clue.calibration.launching import Report, silent
+from clue.calibration.kernels import SPEEDS_MARK, Speeds, four_digits, processor_name, speeds_document
 from clue.calibration.machine_file import by_region, comment_lines, quoted
 from clue.calibration.measurement import Estimate, median_of
-from clue.errors import ClueError, UsageError
+from clue.errors import UsageError
 from clue.trace import Trace
 
-#: Built-in kernels, with the unit of their speed.
-KERNELS = {"dgemm": "flop/s", "triad": "B/s", "chase": "steps/s"}
 #: A region with less CPU time is too short to tell anything of.
 LEAST_TIME = 1e-3
 #: What stands for any other region.
 _DEFAULT = "default"
-_PROGRAM = "clue.calibration.programs.kernels"
-#: Copies go on for so long after they were measured, and one may take so long to get ready.
-_LONGER, _READY = 0.3, 120.0
-#: Every kernel is started so often with each number of copies.
-_TURNS = 2
-
-
-@dataclass(frozen=True, slots=True)
-class Speeds:
-    """How fast kernels run on a computer.
-
-    Attributes:
-        processor: Its model's name.
-        host: Its name.
-        kernels: Units of work per CPU second of one copy, by kernel and number of copies at once.
-    """
-
-    processor: str
-    host: str
-    kernels: Mapping[str, Mapping[int, Estimate]]
-
-    def alone(self, kernel: str) -> float:
-        """Return the speed of a kernel that has the computer for itself."""
-        return self.kernels[kernel][1].value
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,6 +43,7 @@ class NodeCalibration:
         source: Where the figures come from.
         notes: What a reader should know.
         speeds: Of kernels, where they were run.
+        deviation: Relative standard deviation of the whole program's time between recordings; 0 if there were too few.
     """
 
     name: str
@@ -84,6 +54,7 @@ class NodeCalibration:
     source: str = ""
     notes: tuple[str, ...] = ()
     speeds: Speeds | None = field(default=None)
+    deviation: float = 0.0
 
     def text(self) -> str:
         """Return the node type as YAML: the part ``node_types`` of a machine's file."""
@@ -95,6 +66,8 @@ class NodeCalibration:
         if self.shares:
             lines.append("    memory_contention_factor:")
             lines += [f"      {busy}: {by_region(shares)}" for busy, shares in sorted(self.shares.items())]
+        if self.deviation:
+            lines.append(f"    noise: {{factor: {self.deviation:.2g}}}")
         lines.append(f"    source: {quoted(self.source)}")
         return "\n".join(lines) + "\n"
 
@@ -112,151 +85,6 @@ def _comments(node: NodeCalibration) -> Iterable[str]:
     yield from node.notes
 
 
-# --- speeds in files ---
-
-#: Begins the line of a node type's file that holds its speeds, for comparison on another computer.
-SPEEDS_MARK = "speeds: "
-
-
-def speeds_document(speeds: Speeds) -> dict[str, Any]:
-    """Return speeds as what JSON can hold."""
-    kernels = {
-        kernel: {str(copies): _four_digits(estimate.value) for copies, estimate in by_copies.items()}
-        for kernel, by_copies in speeds.kernels.items()
-    }
-    return {"processor": speeds.processor, "host": speeds.host, "kernels": kernels}
-
-
-def _four_digits(value: float) -> float:
-    return float(f"{value:.4g}")
-
-
-def speeds_in(text: str, name: str) -> Speeds:
-    """Return the speeds that the file of a node type holds.
-
-    Raises:
-        UsageError: If it holds none.
-    """
-    for line in text.splitlines():
-        body = line.lstrip("# ")
-        if body.startswith(SPEEDS_MARK):
-            with contextlib.suppress(ValueError, KeyError, TypeError, AttributeError):
-                found = json.loads(body[len(SPEEDS_MARK) :])
-                kernels = {
-                    str(kernel): {int(n): Estimate.alone(float(speed)) for n, speed in by_copies.items()}
-                    for kernel, by_copies in found["kernels"].items()
-                }
-                return Speeds(str(found["processor"]), str(found["host"]), kernels)
-    raise UsageError(f"{name}: reference must be a node type written by clue calibrate processor, got no speeds in it")
-
-
-# --- kernels ---
-
-
-def measure_kernels(
-    kernels: Sequence[str] = tuple(KERNELS),
-    copies: Sequence[int] = (1,),
-    *,
-    seconds: float = 2.0,
-    confidence: float = 0.95,
-    report: Report = silent,
-) -> Speeds:
-    """Run kernels here, so many copies of each at once, and return how fast a copy is.
-
-    Args:
-        kernels: Names out of :data:`KERNELS`.
-        copies: Numbers of processors busy at once, with 1 first.
-        seconds: How long each is run.
-        confidence: Of the intervals of medians.
-        report: Told of the progress.
-
-    Raises:
-        ClueError: If a kernel cannot be run.
-    """
-    rates: dict[tuple[str, int], list[float]] = {}
-    # In turns, so that a disturbance does not hit one number of copies alone.
-    cases = [(kernel, n) for _ in range(_TURNS) for kernel in kernels for n in copies]
-    for i, (kernel, n) in enumerate(cases):
-        report(f"{kernel} on {n} processors", i, len(cases))
-        rates.setdefault((kernel, n), []).extend(_run_kernel(kernel, n, seconds / _TURNS))
-    found = {kernel: {n: median_of(rates[kernel, n], confidence) for n in copies} for kernel in kernels}
-    return Speeds(processor_name(), platform.node(), found)
-
-
-def _run_kernel(kernel: str, copies: int, seconds: float) -> list[float]:
-    """Run copies of a kernel at once, each on a processor of its own; returns the rates of all."""
-    processors = _own_processors()
-    running: list[subprocess.Popen[str]] = []
-    try:
-        for k in range(copies):
-            processor = processors[k % len(processors)] if processors else None
-            settings = {"kernel": kernel, "time": seconds, "processor": processor, "longer": _LONGER * (copies > 1)}
-            running.append(_start(settings))
-        for process in running:
-            _line(process, "progress")
-        for process in running:
-            assert process.stdin is not None
-            process.stdin.write("go\n")
-            process.stdin.flush()
-        rates = [rate for process in running for rate in _line(process, "result")["rates"]]
-        for process in running:
-            process.wait(_READY)
-    finally:
-        for process in running:
-            _end(process)
-    return rates
-
-
-def _own_processors() -> list[int]:
-    return sorted(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else []
-
-
-def _start(settings: object) -> subprocess.Popen[str]:
-    # One thread: a processor of the machine is one.
-    threads = dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"), "1")
-    return subprocess.Popen(
-        [sys.executable, "-m", _PROGRAM, json.dumps(settings)],
-        stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env={**os.environ, **threads},
-    )  # fmt: skip
-
-
-def _line(process: subprocess.Popen[str], key: str) -> dict[str, Any]:
-    assert process.stdout is not None
-    line = process.stdout.readline()
-    with contextlib.suppress(ValueError):
-        found = json.loads(line)
-        if key in found:
-            value = found[key]
-            return value if isinstance(value, dict) else {key: value}
-    _end(process)
-    assert process.stderr is not None
-    last = (process.stderr.read().strip().splitlines() or [f"exit status {process.returncode}"])[-1]
-    raise ClueError(f"kernel must run and print its rates, got {line.strip() or last}")
-
-
-def _end(process: subprocess.Popen[str]) -> None:
-    if process.poll() is None:
-        process.kill()
-        process.wait()
-    for stream in (process.stdin, process.stdout, process.stderr):
-        if stream is not None and not stream.closed:
-            stream.close()
-
-
-def processor_name() -> str:
-    """Return the model name of this computer's processor, as traces have it."""
-    with contextlib.suppress(OSError), open("/proc/cpuinfo") as file:  # noqa: PTH123
-        for line in file:
-            if line.startswith("model name"):
-                return line.partition(":")[2].strip()
-    return platform.processor() or platform.machine()
-
-
-def busy_numbers(processors: int) -> list[int]:
-    """Return the numbers of busy processors to try: 1, 2, 4, … and all."""
-    return sorted({min(processors, 1 << k) for k in range(processors.bit_length() + 1)} - {0})
-
-
 def shares_of(speeds: Speeds, regions: Mapping[str, str]) -> dict[int, dict[str, float]]:
     """Return the share of its speed that a processor keeps, by number of busy ones and region.
 
@@ -267,7 +95,7 @@ def shares_of(speeds: Speeds, regions: Mapping[str, str]) -> dict[int, dict[str,
     numbers = sorted({n for by_copies in speeds.kernels.values() for n in by_copies if n > 1})
     return {
         n: {
-            region: min(1.0, _four_digits(speeds.kernels[kernel][n].value / speeds.alone(kernel)))
+            region: min(1.0, four_digits(speeds.kernels[kernel][n].value / speeds.alone(kernel)))
             for region, kernel in regions.items()
             if n in speeds.kernels[kernel]
         }
@@ -367,7 +195,7 @@ def shares_by_region(alone: Sequence[Run], beside: Sequence[Run]) -> dict[str, f
 
 
 def _share(alone: float, beside: float) -> float:
-    return min(1.0, _four_digits(alone / beside)) if beside and alone else 1.0
+    return min(1.0, four_digits(alone / beside)) if beside and alone else 1.0
 
 
 def _long_enough(run: Run) -> list[str]:
@@ -419,7 +247,13 @@ def node_by_program(
         source=f"bursts of {there.name} recorded {len(alone)} times on {platform.node()} ({processor_name()}), "
         f"{datetime.date.today().isoformat()}",
         notes=tuple(notes),
+        deviation=_deviation(alone),
     )
+
+
+def _deviation(runs: Sequence[Run]) -> float:
+    """Return the standard deviation of the logarithm of times, from three runs on."""
+    return float(np.std(np.log([run.total for run in runs]), ddof=1)) if len(runs) > 2 else 0.0
 
 
 def node_by_kernels(

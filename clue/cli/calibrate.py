@@ -11,19 +11,10 @@ from tempfile import TemporaryDirectory
 
 from clue.calibration.contention import contention_file, judge, measure_pairs
 from clue.calibration.importing import read_benchmark
+from clue.calibration.kernels import KERNELS, busy_numbers, measure_kernels, speeds_in
 from clue.calibration.measurement import Measurement, merged
 from clue.calibration.network import SIZES, Calibration, calibrate_link, machine_file, machine_of, measure_link
-from clue.calibration.processor import (
-    KERNELS,
-    NodeCalibration,
-    Run,
-    busy_numbers,
-    measure_kernels,
-    node_by_kernels,
-    node_by_program,
-    regions_like,
-    speeds_in,
-)
+from clue.calibration.processor import NodeCalibration, Run, node_by_kernels, node_by_program, regions_like
 from clue.cli.terminal import Report, plots_folder, progress, say, show, show_json
 from clue.config import load_machine
 from clue.config.yaml12 import parse_yaml

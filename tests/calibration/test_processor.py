@@ -2,20 +2,19 @@
 
 from __future__ import annotations
 
+import math
+
 import pytest
 
+from clue.calibration.kernels import Speeds, busy_numbers, measure_kernels, speeds_in
 from clue.calibration.measurement import Estimate
 from clue.calibration.processor import (
     Run,
-    Speeds,
-    busy_numbers,
     factors_by_region,
-    measure_kernels,
     node_by_kernels,
     node_by_program,
     regions_like,
     shares_by_region,
-    speeds_in,
 )
 from clue.config import load_machine
 from clue.config.yaml12 import parse_yaml
@@ -75,6 +74,13 @@ def test_a_node_type_is_written_as_the_simulator_reads_it() -> None:
     assert read.share_kept(2, "sums") == 0.8
     assert read.share_kept(2, "product") == 1.0
     assert any("beside 2 busy ranks" in note for note in node.notes)
+
+
+def test_what_differs_between_recordings_is_noise() -> None:
+    """Times of 1, e^0.1 and e^0.2 s have logarithms with a standard deviation of 0.1; two recordings do not tell."""
+    runs = [Run(2, {"": math.exp(power), "product": 0.0, "sums": 0.0}) for power in (0.0, 0.1, 0.2)]
+    assert node_type(node_by_program("n", 2, trace(1.0, 1.0), {1: runs}).text()).noise.factor == 0.1
+    assert node_type(node_by_program("n", 2, trace(1.0, 1.0), {1: runs[:2]}).text()).noise.factor == 0.0
 
 
 def test_recordings_must_be_of_the_same_program() -> None:

@@ -6,8 +6,9 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from clue.calibration.contention import Judged, PairMeasurement, explained
+from clue.calibration.kernels import KERNELS, speeds_document
 from clue.calibration.network import Calibration
-from clue.calibration.processor import KERNELS, NodeCalibration, speeds_document
+from clue.calibration.processor import NodeCalibration
 from clue.calibration.residuals import Residual, summary
 from clue.machine import Curve
 from clue.report.text.table import NONE, add_row, bullets, facts, heading, stack, table
