@@ -42,7 +42,7 @@ class LinkNoise:
     """How far the delays of a link may be from what is stated.
 
     Both are relative standard deviations (0.05 is 5 %) of log-normal multipliers whose median is 1, one for all
-    messages of the link.
+    messages of the link. How messages of one run differ from one another is left out.
 
     Attributes:
         send: Of the send and receive delays.

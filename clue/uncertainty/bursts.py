@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
@@ -13,21 +14,36 @@ from clue.machine import Machine, Placement
 from clue.uncertainty.noise import Sample, log_deviation
 
 Doubles = npt.NDArray[np.float64]
+#: No run is drawn farther from the typical one than so many standard deviations.
+_FARTHEST = 10.0
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class BurstNoise:
     """What repeated recordings of a program say of its bursts: standard deviations of their logarithms, by region.
 
+    What runs have in common is drawn once for all regions (what slows a computer down slows all it does), and from
+    Student's t with a degree of freedom less than there are recordings, made wider by sqrt(1 + 1/recordings): so the
+    next run of a normal process deviates from the mean of those that are known.
+
     Attributes:
         single: Of each burst, independently of all others.
         common: Of all bursts of the region in a run together.
-        recordings: How many recordings say so.
+        recordings: How many recordings say so, at least 2.
     """
 
     single: Mapping[str, float] = field(default_factory=dict)
     common: Mapping[str, float] = field(default_factory=dict)
-    recordings: int = 0
+    recordings: int = 2
+
+    @property
+    def largest_deviation(self) -> float:
+        """The deviation of a normal variable whose 10th percentile is not above that of any burst's logarithm."""
+        # The ratio of the quantiles of Student's t and of a normal variable: 2.40 for 2 recordings, 1.47 for 3.
+        wider = math.sqrt(1 + 1 / self.recordings) * (1 + 1.41 / (self.recordings - 1))
+        regions = {*self.single, *self.common}
+        of_regions = (math.hypot(self.single.get(r, 0.0), wider * self.common.get(r, 0.0)) for r in regions)
+        return max(of_regions, default=0.0)
 
 
 def draw_bursts(
@@ -53,17 +69,19 @@ def draw_bursts(
     else:
         region = program.columns.region[rows]
         exponent *= np.array([noise.single.get(name, 0.0) for name in program.regions])[region]
-        exponent += np.array([_common(program, noise, name, sample) for name in program.regions])[region]
+        common = np.array([noise.common.get(name, 0.0) for name in program.regions])
+        exponent += (common * _run(program, noise, sample))[region]
     drawn = np.zeros(len(cpu), np.int64)
     # A burst that is there stays: 1 ns at least.
     drawn[rows] = np.maximum(np.rint(cpu[rows] * np.exp(exponent)), 1.0)
     return drawn
 
 
-def _common(program: Program, noise: BurstNoise, region: str, sample: Sample) -> float:
-    """Return what the logarithms of all bursts of a region have in common in a sample."""
-    normal = float(sample.generator("region", program.name, region).standard_normal())
-    return noise.common.get(region, 0.0) * normal
+def _run(program: Program, noise: BurstNoise, sample: Sample) -> float:
+    """Return how far a run is from the typical one in a sample, in standard deviations of what its bursts share."""
+    drawn = float(sample.generator("run", program.name).standard_t(noise.recordings - 1))
+    # Of two recordings the tails are so long that times would overflow.
+    return max(-_FARTHEST, min(drawn, _FARTHEST)) * math.sqrt(1 + 1 / noise.recordings)
 
 
 def stated_deviations(program: Program, machine: Machine, placement: Placement) -> Doubles:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
@@ -46,7 +45,7 @@ def is_uncertain(machine: Machine, noise: BurstNoise | None) -> bool:
 
 def deviation_bound(machine: Machine, noise: BurstNoise | None) -> float:
     """Return the largest deviation of the logarithm of any time in a simulation that its noise allows."""
-    recorded = 0.0 if noise is None else max(map(math.hypot, noise.single.values(), noise.common.values()), default=0.0)
+    recorded = 0.0 if noise is None else noise.largest_deviation
     return max(recorded, largest_deviation(machine))
 
 

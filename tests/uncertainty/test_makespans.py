@@ -27,21 +27,24 @@ from clue.uncertainty import (
     draw,
     draw_machine,
     is_uncertain,
+    noise_of_recordings,
     sample_makespans,
+    typical_recording,
 )
 from clue.uncertainty.noise import log_deviation
 from tests.kernel.cases import LINK, LOCAL_LINK, RECEIVE, machine, sending, transmission
 from tests.kernel.random_cases import CASES, random_machine, random_placement, random_trace
 from tests.uncertainty.cases import bursts, noisy
+from tests.uncertainty.test_recordings import recording
 
 ONE, TWO = Placement((0,)), Placement((0, 1))
-MANY = Sampling(4000, 1)
+MANY = Sampling(2000, 1)
 #: Quantiles of samples are this many standard errors from the true ones at most.
 ERRORS = 5
 
 
 def deviation_of_quantile(p: float, log: float) -> float:
-    """Return the standard error of a quantile of 4000 draws' logarithms, which deviate by ``log``."""
+    """Return the standard error of a quantile of that many draws' logarithms, which deviate by ``log``."""
     at = NormalDist().inv_cdf(p)
     return log * math.sqrt(p * (1 - p) / MANY.samples) / NormalDist().pdf(at)
 
@@ -170,7 +173,7 @@ def test_instances_on_other_kinds_of_nodes_take_the_mean_of_their_noise() -> Non
 
 def test_recordings_take_the_place_of_what_node_types_say() -> None:
     """A region's bursts go up and down together, whatever computation noise the machine states."""
-    noise = BurstNoise({"": 0.0}, {"": 0.2}, 3)
+    noise = BurstNoise({"": 0.0}, {"": 0.2}, 10**9)
     logs = np.log(sample_makespans(bursts([0.1] * 10), noisy(1, computation=5.0), ONE, MANY, noise=noise))
     assert logs.std() == pytest.approx(0.2, rel=ERRORS / math.sqrt(2 * MANY.samples))
 
@@ -259,3 +262,31 @@ def test_who_reads_an_interval_is_told_what_it_is_worth() -> None:
     assert list(many.remarks(20.0)) == []
     (remark,) = many.remarks(10.0)
     assert "below its interval" in remark
+
+
+def test_few_recordings_make_wide_intervals() -> None:
+    """The 90th percentile of Student's t is 3.078 with one degree of freedom, 1.533 with four; times sqrt(1 + 1/n)."""
+    for recordings, quantile in ((2, 3.078), (5, 1.533)):
+        noise = BurstNoise({}, {"": 0.01}, recordings)
+        spread = Spread.of(sample_makespans(bursts([1.0]), noisy(1), ONE, MANY, noise=noise))
+        expected = 0.01 * quantile * math.sqrt(1 + 1 / recordings)
+        assert math.log(spread.high) == pytest.approx(expected, rel=0.25)
+        assert math.log(spread.low) == pytest.approx(-expected, rel=0.25)
+        assert noise.largest_deviation * NormalDist().inv_cdf(0.9) >= expected
+
+
+def test_intervals_from_recordings_cover_further_runs() -> None:
+    """Of runs that deviate by 5 % together and 10 % a burst, intervals from five cover four fifths of others."""
+    random = np.random.default_rng(11)
+
+    def run() -> list[float]:
+        return (0.1 * np.exp(0.05 * random.standard_normal() + 0.1 * random.standard_normal(20))).tolist()
+
+    covered = []
+    for seed in range(40):
+        recordings = [recording(*run()) for _ in range(5)]
+        program, noise = compile_program(typical_recording(recordings)), noise_of_recordings(recordings)
+        spread = Spread.of(sample_makespans(program, noisy(1), ONE, Sampling(100, seed), noise=noise))
+        covered += [spread.low <= sum(run()) <= spread.high for _ in range(20)]
+    # 0.77 is to be expected of 100 samples, and coverage differs between sets of recordings with a deviation of 0.2.
+    assert np.mean(covered) == pytest.approx(0.77, abs=4 * 0.2 / math.sqrt(40))
