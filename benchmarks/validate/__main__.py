@@ -39,14 +39,14 @@ def main() -> int:
 def _validate(asked: argparse.Namespace, folder: Path) -> None:
     experiment = _experiment(asked, folder)
     experiment.calibrate_bursts()
-    compared: list[Compared] = []
+    known = {(each.program, each.machine): each for each in tables.read_csv(asked.output)} if asked.output else {}
     for name in cases.QUICK_MACHINES if asked.quick else cases.MACHINE_NAMES:
         if _wanted(name, asked.machines):
-            compared += experiment.on(cases.machine(name))
+            known |= {(each.program, each.machine): each for each in experiment.on(cases.machine(name))}
             if asked.output is not None:  # Each machine takes minutes: what is done is kept.
-                _write(asked.output, compared, experiment.calibrator)
-    if asked.output is None and compared:
-        print(tables.page(compared, _command(), list(describe(experiment.calibrator)), []))
+                _write(asked.output, list(known.values()), experiment.calibrator)
+    if asked.output is None and known:
+        print(tables.page(list(known.values()), _command(), list(describe(experiment.calibrator)), []))
 
 
 def _experiment(asked: argparse.Namespace, folder: Path) -> Experiment:
@@ -79,7 +79,12 @@ def _arguments() -> argparse.Namespace:
     parser.add_argument("--machines", type=lambda text: text.split(","), help="only these (default: all)")
     parser.add_argument("--runs", type=int, default=5, help="real runs of each case (default: %(default)s)")
     parser.add_argument("--traces", type=Path, metavar="FOLDER", help="keep the traces")
-    parser.add_argument("-o", "--output", type=Path, help="the CSV file; a page of the same name is written beside it")
+    parser.add_argument(
+        "-o",
+        "--output",
+        type=Path,
+        help="the CSV file, whose other cases stay; a page of its name is written beside it",
+    )
     return parser.parse_args()
 
 

@@ -48,7 +48,7 @@ CASES = (
 QUICK_CASES = (Case("jacobi", 600, 480), Case("fft", 512, 384), Case("lu", 768, 576))
 
 MACHINE_NAMES = (
-    "4x100m", "2x100m", "8x100m", "fast-slow", "two-on-fast", "2x1g", "4x1g", "load-one", "load-all", "8x1g",
+    "4x100m", "fast-slow", "2x100m", "8x100m", "two-on-fast", "2x1g", "4x1g", "load-one", "load-all", "8x1g",
     "slow-link", "4x10m",
 )  # fmt: skip
 #: Where processors are calibrated.

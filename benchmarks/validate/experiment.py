@@ -62,8 +62,7 @@ class Experiment:
         """Predict all programs on a machine, then run them there."""
         calibrated, ranks = self.calibrator.calibrated(machine), machine.processors
         predictions = {
-            case: predict(self.recorder.sections(case, ranks), calibrated, self.factors.get(case, 1.0))
-            for case in self.programs
+            case: predict(self.recorder.sections(case, ranks), calibrated, self.factors[case]) for case in self.programs
         }
         hosts = hosts_of(machine)
         placed = [hosts[node] for node in Placement.block(machine, ranks).nodes]
@@ -80,7 +79,9 @@ class Experiment:
         late = statistics.median(_late(outcome) / seconds for seconds, outcome in runs)
         ratio = statistics.median(_computation(outcome) for _, outcome in runs) / recorded
         times = tuple(seconds for seconds, _ in runs)
-        compared = Compared(case.program, machine.name, ranks, case.size, prediction, times, late, ratio)
+        compared = Compared(
+            case.program, machine.name, ranks, case.size, prediction, times, late, ratio, self.factors[case]
+        )
         self.tell(
             f"{case.program} on {machine.name}: predicted {prediction.predicted:.3f} s (computation "
             f"{prediction.compute:.3f}), measured {compared.measured:.3f} ± {compared.spread:.3f}: "

@@ -9,6 +9,10 @@ from itertools import combinations
 
 from benchmarks.validate.predicting import Prediction
 
+#: A measurement beyond one of these was disturbed: half the range of its runs, time for which ranks were late, and the
+#: change of CPU times since calibration, all relative.
+_MOST_SPREAD, _MOST_LATE, _MOST_CHANGE = 0.05, 0.03, 0.1
+
 
 @dataclass(frozen=True, slots=True)
 class Compared:
@@ -23,6 +27,7 @@ class Compared:
         runs: What runs took, seconds.
         late: Share of the slowest rank's time by which this computer was late: a disturbed measurement, if much.
         burst_ratio: CPU time of bursts when measured, relative to that recorded; the sum over ranks.
+        factor: The same as calibrated beforehand, which the prediction rests on.
     """
 
     program: str
@@ -33,6 +38,7 @@ class Compared:
     runs: tuple[float, ...]
     late: float
     burst_ratio: float
+    factor: float
 
     @property
     def measured(self) -> float:
@@ -48,6 +54,18 @@ class Compared:
     def error(self) -> float:
         """How far the prediction is off, relative to what was measured."""
         return self.prediction.predicted / self.measured - 1
+
+    @property
+    def disturbed(self) -> bool:
+        """Whether other work of this computer spoilt the measurement: told without a look at the prediction.
+
+        Its runs differ much, ranks were late to get their core, or their bursts took another CPU time than beforehand.
+        """
+        return (
+            self.spread > _MOST_SPREAD * self.measured
+            or self.late > _MOST_LATE
+            or abs(self.burst_ratio / self.factor - 1) > _MOST_CHANGE
+        )
 
     @property
     def covered(self) -> float:

@@ -9,7 +9,7 @@ from benchmarks.validate import cases
 from benchmarks.validate.figures import Compared, kendall, quantile, regret
 from benchmarks.validate.predicting import Prediction, predict
 from benchmarks.validate.sections import section
-from benchmarks.validate.tables import COLUMNS, page, write_csv
+from benchmarks.validate.tables import COLUMNS, page, read_csv, write_csv
 from clue.config import load_machine
 from clue.errors import TraceError
 from clue.kernel import simulate
@@ -90,17 +90,32 @@ def test_quantiles_are_values() -> None:
 
 def test_a_case_compared() -> None:
     """Median, half the range, the error relative to what was measured, and the share of runs in the interval."""
-    case = Compared("cg", "two", 2, 100, Prediction(1.1, 0.9, 1.05, 1.0), (1.0, 0.8, 1.2, 1.0, 0.9), 0.0, 1.0)
+    case = Compared("cg", "two", 2, 100, Prediction(1.1, 0.9, 1.05, 1.0), (1.0, 0.8, 1.2, 1.0, 0.9), 0.0, 1.0, 1.0)
     assert case.measured == 1.0
     assert case.spread == pytest.approx(0.2)
     assert case.error == pytest.approx(0.1)
     assert case.covered == pytest.approx(0.6)
 
 
+@pytest.mark.parametrize(
+    ("runs", "late", "burst_ratio", "disturbed"),
+    [
+        ((1.0, 1.0, 1.0), 0.0, 1.3, False),
+        ((1.0, 1.0, 1.2), 0.0, 1.3, True),
+        ((1.0, 1.0, 1.0), 0.04, 1.3, True),
+        ((1.0, 1.0, 1.0), 0.0, 1.5, True),
+    ],
+)
+def test_disturbed_measurements(runs: tuple[float, ...], late: float, burst_ratio: float, disturbed: bool) -> None:
+    """Runs that differ by a fifth, ranks 4 % late, and bursts 15 % longer than calibrated (1.3) each tell."""
+    case = Compared("cg", "two", 2, 100, Prediction(9.0, 8.0, 10.0, 1.0), runs, late, burst_ratio, 1.3)
+    assert case.disturbed is disturbed
+
+
 def test_the_table_and_its_page(tmp_path: Path) -> None:
     """Each case is a row with all columns; the page tells mean error and order."""
     compared = [
-        Compared("cg", name, 2, 100, Prediction(predicted, 0.9, 1.5, 1.0), (measured,) * 5, 0.0, 1.0)
+        Compared("cg", name, 2, 100, Prediction(predicted, 0.9, 1.5, 1.0), (measured,) * 5, 0.0, 1.05, 1.0)
         for name, predicted, measured in (("slow", 2.2, 2.0), ("fast", 0.9, 1.0))
     ]
     write_csv(tmp_path / "validation.csv", compared)
@@ -111,7 +126,8 @@ def test_the_table_and_its_page(tmp_path: Path) -> None:
         ["cg", "fast", "2", "100", "0.90000"],
     ]
     text = page(compared, "command", [], [])
-    assert "| mean absolute error of 2 cases | ≤ 5 % | 10.0% |" in text
+    assert "| mean absolute error | ≤ 5 % | 10.0% | 10.0% |" in text
+    assert read_csv(tmp_path / "validation.csv") == compared
     assert "| cg | 10.0% | +10.0% on slow | 1.00 | 0.0% |" in text
 
 
