@@ -29,7 +29,7 @@ def ranking_explanation_text(explanation: RankingExplanation) -> RenderableType:
 def _verdict(explanation: RankingExplanation) -> str:
     altering, change = len(explanation.altering), f"{explanation.change:.0%}"
     first, *others = explanation.options
-    lead = f"{first} leads {', '.join(others)} by {explanation.base.lead:.1%} of the worse score."
+    lead = f"{first} leads {', '.join(others)} by {explanation.base.lead:.2%} of the worse score."
     tried = f"{len(explanation.sensitivities)} parameters of their machines were changed by {change} either way"
     if altering:
         return f"{lead} {tried}: {altering} of them give{'s' * (altering == 1)} the first place to another option."
@@ -50,5 +50,5 @@ def _options(explanation: RankingExplanation, each: RankingSensitivity) -> str:
 
 
 def _outcome(explanation: RankingExplanation, outcome: Outcome) -> str:
-    lead = f"{outcome.lead:+.1%}" if math.isfinite(outcome.lead) else NONE
+    lead = f"{outcome.lead:+.2%}" if math.isfinite(outcome.lead) else NONE
     return lead if outcome.winner == explanation.base.winner else f"{lead} ({outcome.winner or 'deadlock'} first)"
