@@ -16,15 +16,11 @@ if TYPE_CHECKING:
 #: So many ranks on the path are listed, those with the largest share.
 MOST_RANKS = 8
 _EFFICIENCIES = (
-    ("parallel", "parallel efficiency", "mean computation / makespan: load balance × communication efficiency"),
-    ("load_balance", "  load balance", "mean / largest computation of a rank"),
-    ("communication", "  communication efficiency", "largest computation / makespan: the product of what follows"),
-    (
-        "serialisation",
-        "    serialisation",
-        "what is left by waiting for each other's computation, if messages took no time",
-    ),
-    ("sharing", "    processor sharing", "what is left by other ranks and load on the same processors"),
+    ("parallel", "parallel efficiency", "mean computation / makespan = load balance × communication efficiency"),
+    ("load_balance", "  load balance", "mean / largest computation of a rank, each on a processor of its own"),
+    ("communication", "  communication efficiency", "largest computation / makespan = product of the following"),
+    ("serialisation", "    serialisation", "largest computation / makespan if messages took no time"),
+    ("sharing", "    processor sharing", "that makespan if each rank had a processor of its own / as it is"),
     ("transfer", "    transfer", "makespan if messages took no time / makespan"),
 )
 
