@@ -11,8 +11,8 @@ import numpy as np
 import numpy.typing as npt
 
 from clue.trace import NO_REQUEST, Communicator, Head, Op, Ops, RankHead, Trace
+from clue.trace.meaning import check_meaning
 from clue.trace.ops import COLUMNS
-from clue.trace.store import check_meaning
 
 _Integers = npt.NDArray[np.int64]
 #: Fields of a row of an op that grows, in order.

@@ -7,8 +7,9 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 
 from clue.trace.head import Communicator, Head, RankHead
+from clue.trace.meaning import check_meaning
 from clue.trace.ops import COLUMNS, NO_REQUEST, Flag, Op
-from clue.trace.store import Ops, Trace, check_meaning
+from clue.trace.store import Ops, Trace
 
 _DEFAULTS = {"request": NO_REQUEST}
 _NAMES = tuple(name for name, _, _ in COLUMNS)

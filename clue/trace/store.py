@@ -25,8 +25,9 @@ import numpy as np
 import numpy.typing as npt
 
 from clue.errors import TraceError
-from clue.trace.head import Communicator, Head
-from clue.trace.ops import COLUMNS, Op
+from clue.trace.head import Head
+from clue.trace.meaning import check_meaning
+from clue.trace.ops import COLUMNS
 
 HEAD = "head.json"
 
@@ -219,44 +220,3 @@ def _checked(path: Path, head: Head, arrays: dict[str, npt.NDArray[Any]]) -> Tra
     trace = Trace(head, Ops(**arrays), path)
     check_meaning(trace)
     return trace
-
-
-def check_meaning(trace: Trace) -> None:
-    """Check that every field of every row means something.
-
-    Raises:
-        TraceError: At the first row that does not.
-    """
-    ops, head = trace.ops, trace.head
-    place = trace.path or head.program
-
-    def require(good: npt.NDArray[np.bool_], column: str, rule: str) -> None:
-        if not good.all():
-            row = int(np.argmin(good))
-            rank = int(np.searchsorted(head.offsets, row, side="right")) - 1
-            got = getattr(ops, column)[row]
-            raise TraceError(f"{place}: {column} of rank {rank}, op {row - head.offsets[rank]} must {rule}, got {got}")
-
-    require(np.isin(ops.op, [int(op) for op in Op]), "op", "be a known op code")
-    require((ops.comm >= 0) & (ops.comm < len(head.communicators)), "comm", "be a communicator of the head")
-    require(ops.call < len(head.calls), "call", "be a call of the head")
-    require(ops.region < len(head.regions), "region", "be a region of the head")
-    require(ops.nbytes >= 0, "nbytes", "not be negative")
-    require(ops.cpu >= 0, "cpu", "not be negative")
-    require(ops.count >= 0, "count", "not be negative")
-    lengths = np.diff(head.extra_offsets).repeat(np.diff(head.offsets)) if len(ops) else np.zeros(0, np.int64)
-    require(
-        (ops.count == 0) | ((ops.extra >= 0) & (ops.extra.astype(np.int64) + ops.count <= lengths)),
-        "extra",
-        "lie within the rank's extra column",
-    )
-    sizes = np.array([len(_peers(c)) for c in head.communicators] or [0])
-    require(
-        (ops.peer >= -2) & (ops.peer < sizes[ops.comm] if len(ops) else ops.peer >= -2),
-        "peer",
-        "be a rank of its communicator",
-    )
-
-
-def _peers(communicator: Communicator) -> tuple[int, ...]:
-    return communicator.group if communicator.remote is None else communicator.remote

@@ -9,7 +9,7 @@ import clue
 from benchmarks.workloads import Bursts, Workload, allreduce, alltoall, count_messages, halo, large, pipeline, ring
 from clue.machine import Curve, Link, Machine, Network, NodeType
 from clue.trace import Op
-from clue.trace.store import check_meaning
+from clue.trace.meaning import check_meaning
 
 SMALL: list[tuple[Callable[..., Workload], int, int]] = [
     (halo, 16, 1500),

@@ -13,6 +13,12 @@ void replay(const Program& program, const Machine& machine, Outcome& outcome) {
     else Engine<NETWORK, false>(program, machine, outcome).run();
 }
 
+// What copies of a program number together has to fit.
+void check_numbers(const Program& program, const Machine& machine) {
+    const int64_t most = std::numeric_limits<int32_t>::max() / machine.instances;
+    if (std::max({program.ranks, program.slots, program.instances, program.fork_offsets[program.ranks]}) > most) throw TooMany();
+}
+
 }  // namespace
 
 extern "C" {
@@ -41,6 +47,7 @@ void clue_release(Prepared* prepared) { delete prepared; }
 
 int64_t clue_replay(const Program* program, const Machine* machine, Outcome* outcome) {
     try {
+        check_numbers(*program, *machine);
         switch (machine->network) {
             case FACTOR: replay<FACTOR>(*program, *machine, *outcome); break;
             case PORTS: replay<PORTS>(*program, *machine, *outcome); break;
@@ -51,6 +58,8 @@ int64_t clue_replay(const Program* program, const Machine* machine, Outcome* out
         return NO_MEMORY;
     } catch (const Stopped&) {
         return STOPPED;
+    } catch (const TooMany&) {
+        return TOO_MANY;
     }
     return FINE;
 }
@@ -58,6 +67,7 @@ int64_t clue_replay(const Program* program, const Machine* machine, Outcome* out
 // Replay on one machine, whatever couples its ranks beside messages left aside, and write the tape; it is to be forgotten later.
 int64_t clue_record(const Program* program, const Machine* machine, Outcome* outcome, Tape** tape) {
     try {
+        check_numbers(*program, *machine);
         Engine<UNSHARED, false, Recorder> engine(*program, *machine, *outcome);
         engine.run();
         const int64_t ranks = program->ranks * machine->instances;
@@ -67,6 +77,8 @@ int64_t clue_record(const Program* program, const Machine* machine, Outcome* out
         return NO_MEMORY;
     } catch (const Stopped&) {
         return STOPPED;
+    } catch (const TooMany&) {
+        return TOO_MANY;
     }
     return FINE;
 }

@@ -27,6 +27,9 @@ namespace clue {
 // Thrown when whoever called no longer wants to know.
 struct Stopped {};
 
+// Thrown when there are more messages at once than can be numbered.
+struct TooMany {};
+
 enum Network { UNSHARED = 0, FACTOR = 1, PORTS = 2, FLOWS = 3 };
 
 // What is known of a message and its receive.
@@ -1001,6 +1004,7 @@ private:
         if (static_cast<int32_t>(free_pool_.size()) <= t) free_pool_.resize(t + 1);
         std::vector<int32_t>& free = free_pool_[t];
         if (free.empty()) {
+            if (own_slots_ + static_cast<int64_t>(pool_.size()) + n > std::numeric_limits<int32_t>::max()) throw TooMany();
             instance_base_[instance] = static_cast<int32_t>(own_slots_ + static_cast<int64_t>(pool_.size()));
             pool_.resize(pool_.size() + n, Slot{});
             pool_details_.resize(pool_.size(), Details{});

@@ -14,9 +14,9 @@ import numpy.typing as npt
 
 from clue.errors import Blocked, DeadlockError
 from clue.kernel.blocked import NEVER_BEGUN, describe_wait
-from clue.kernel.fast.layout import STATUS_NO_MEMORY, MachineLayout, OutcomeLayout
+from clue.kernel.fast.layout import STATUS_NO_MEMORY, STATUS_TOO_MANY, MachineLayout, OutcomeLayout
 from clue.kernel.fast.library import load
-from clue.kernel.fast.plan import Plan, plan_of
+from clue.kernel.fast.plan import NotCoveredError, Plan, plan_of
 from clue.kernel.fast.tables import tables_of
 from clue.kernel.observation import Observation
 from clue.kernel.program import Program
@@ -70,6 +70,8 @@ def replay(program: Program, machine: Machine, placement: Placement, instances: 
     figures, status = replayed(plan, tables_of(plan, machine, placement, instances), rows, seen, load().clue_replay)
     if status == STATUS_NO_MEMORY:
         raise MemoryError("the fast engine has too little memory for this program")
+    if status == STATUS_TOO_MANY:
+        raise NotCoveredError(f"{instances} copies of {program.name} have too many messages for the fast engine")
     if (figures.blocked != _ENDED).any():
         raise DeadlockError(
             [_blocked(program, figures, int(rank)) for rank in np.flatnonzero(figures.blocked != _ENDED)]
@@ -81,7 +83,7 @@ def replay(program: Program, machine: Machine, placement: Placement, instances: 
         communicate=figures.communicate,
         by_region=np.sum(figures.by_region, axis=0),
         wildcards=_count_wildcards(program, wild, rows, figures.seen),
-        left_over=plan.layout.left_over * instances,
+        left_over=plan.left_over * instances,
         seen=seen,
     )
 

@@ -135,6 +135,8 @@ def _compile(path: Path) -> None:
     os.close(handle)
     try:
         _run(compiler, made)
+        # A cache may be shared, and temporary files are not readable by others.
+        Path(made).chmod(0o755)
         Path(made).replace(path)
     finally:
         Path(made).unlink(missing_ok=True)

@@ -229,8 +229,18 @@ class Plan:
                 distinct.append(each)
         return distinct, np.array([place[id(each)] for each in chain.from_iterable(queues)], np.int64), homes
 
-    def _template(self, each: _Call, network: Network) -> int:
-        algorithm = algorithm_of(network, each) if isinstance(each, Collective) else ""
+    @cached_property
+    def left_over(self) -> int:
+        """Messages that no receive takes; those of neighbourhood collectives among them."""
+        left: int = self.layout.left_over
+        for which, each in enumerate(self._distinct):
+            if not isinstance(each, Collective):
+                template = self._built[self._template(each, None)]
+                left += (template.slots - len(template.receive_peers)) * int((self._which == which).sum())
+        return left
+
+    def _template(self, each: _Call, network: Network | None) -> int:
+        algorithm = algorithm_of(network, each) if network and isinstance(each, Collective) else ""
         key = (each, algorithm)
         number = self._templates.get(key)
         if number is None:

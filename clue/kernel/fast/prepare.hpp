@@ -6,6 +6,7 @@
 #pragma once
 
 #include <algorithm>
+#include <unordered_map>
 #include <utility>
 #include <vector>
 
@@ -93,7 +94,9 @@ public:
         for (int64_t rank = 0; rank < p.ranks; ++rank) {
             for (int32_t each : touched_) serial_[each] = 0;
             touched_.clear();
-            open_.clear();
+            // A rank has no more requests than ops, unless somebody has numbered them otherwise.
+            open_.assign(static_cast<size_t>(p.offsets[rank + 1] - p.offsets[rank]), 0);
+            far_.clear();
             calls_.assign(CALLS, Call{});
             for (int64_t i = p.offsets[rank]; i < p.offsets[rank + 1]; ++i) read(p, static_cast<int32_t>(rank), i);
             fork_offsets_.push_back(forks_);
@@ -223,11 +226,16 @@ private:
     // Requests of a rank are numbered from 0; 0: not held, else what Requests::first has.
     void begin_request(int32_t name, int64_t what, Held held) {
         if (name == NO_REQUEST || name < 0) return;
-        if (name >= static_cast<int32_t>(open_.size())) open_.resize(std::max<size_t>(static_cast<size_t>(name) + 1, 2 * open_.size()), 0);
-        open_[name] = static_cast<int32_t>(what << 2 | held);
+        int32_t& open = name < static_cast<int32_t>(open_.size()) ? open_[name] : far_[name];
+        open = static_cast<int32_t>(what << 2 | held);
     }
 
-    int32_t* request(int64_t name) { return name >= 0 && name < static_cast<int64_t>(open_.size()) ? &open_[name] : nullptr; }
+    int32_t* request(int64_t name) {
+        if (name < 0) return nullptr;
+        if (name < static_cast<int64_t>(open_.size())) return &open_[name];
+        const auto found = far_.find(name);
+        return found == far_.end() ? nullptr : &found->second;
+    }
 
     // A wait, whose entries begin at the first, waits for a request too.
     void end_request(int64_t name, size_t first) {
@@ -283,6 +291,7 @@ private:
         numbering_ = sizes_ = shape_numbers_ = Numbering();
         channels_ = {};
         open_ = {};
+        far_ = {};
     }
 
     Pages<Row> rows_{0};
@@ -295,6 +304,7 @@ private:
     std::vector<Channel> channels_;
     std::vector<Call> calls_;
     std::vector<int32_t> open_, serial_, touched_;
+    std::unordered_map<int64_t, int32_t> far_;
     int64_t forks_ = 0;
 };
 

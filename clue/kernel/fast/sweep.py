@@ -13,9 +13,9 @@ import numpy as np
 import numpy.typing as npt
 
 from clue.kernel.fast.engine import replayed
-from clue.kernel.fast.layout import STATUS_DEADLOCK, STATUS_NO_MEMORY, MachineLayout
+from clue.kernel.fast.layout import STATUS_DEADLOCK, STATUS_NO_MEMORY, STATUS_TOO_MANY, MachineLayout
 from clue.kernel.fast.library import load
-from clue.kernel.fast.plan import Plan, plan_of
+from clue.kernel.fast.plan import NotCoveredError, Plan, plan_of
 from clue.kernel.fast.tables import uncoupled_tables_of
 from clue.kernel.observation import Observation
 from clue.kernel.program import Program
@@ -57,6 +57,8 @@ class Tape:
         _, status = replayed(plan, machine, _NOTHING_WANTED, Observation(), record)
         if status == STATUS_NO_MEMORY:
             raise MemoryError("the fast engine has too little memory for a tape")
+        if status == STATUS_TOO_MANY:
+            raise NotCoveredError("the copies of the program have too many messages for the fast engine")
         if status == STATUS_DEADLOCK:
             raise DeadlockedError
 
