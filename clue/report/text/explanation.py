@@ -19,8 +19,12 @@ _EFFICIENCIES = (
     ("parallel", "parallel efficiency", "mean computation / makespan = load balance × communication efficiency"),
     ("load_balance", "  load balance", "mean / largest computation of a rank, each on a processor of its own"),
     ("communication", "  communication efficiency", "largest computation / makespan = product of the following"),
-    ("serialisation", "    serialisation", "largest computation / makespan if messages took no time"),
-    ("sharing", "    processor sharing", "that makespan if each rank had a processor of its own / as it is"),
+    (
+        "serialisation",
+        "    serialisation",
+        "largest computation / makespan if messages took no time and no processor were shared",
+    ),
+    ("sharing", "    processor sharing", "that makespan / makespan if messages took no time"),
     ("transfer", "    transfer", "makespan if messages took no time / makespan"),
 )
 
