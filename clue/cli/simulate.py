@@ -124,6 +124,8 @@ def _simulate(config: SimulationConfig, arguments: argparse.Namespace) -> None:
             )
         title = f"{Path(trace.head.program).name} on {config.machine.name}"
         plots = _plot_result(result, explanation, config.machine, title, arguments)
+        if sampled is not None and pictures:
+            plots.append(_plot_samples(sampled, result, title, arguments))
     _show(result, sampled, explanation, title, arguments)
     say([f"wrote {path}" for path in plots])
 
@@ -165,6 +167,12 @@ def _plot_result(
     folder = plots_folder(arguments.plots)
     explained = [] if explanation is None else [plot_explanation(explanation, folder, title)]
     return [*plot_result(result, folder, title), *explained, plot_machine(machine, folder)]
+
+
+def _plot_samples(sampled: Sampled, result: Result, title: str, arguments: argparse.Namespace) -> Path:
+    from clue.report.plots import plot_samples  # noqa: PLC0415 - matplotlib takes a second
+
+    return plot_samples(sampled, result.makespan, plots_folder(arguments.plots), title)
 
 
 def _recording(config: SimulationConfig, source: TraceSource) -> tuple[Trace, BurstNoise | None]:

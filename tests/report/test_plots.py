@@ -13,11 +13,20 @@ from hypothesis import strategies as st
 from matplotlib.figure import Figure
 
 from clue.errors import ClueError, UsageError
-from clue.report.plots import plot_machine, plot_performance, plot_ranking, plot_result, plot_speedup, style
+from clue.report.plots import (
+    plot_machine,
+    plot_performance,
+    plot_ranking,
+    plot_result,
+    plot_samples,
+    plot_speedup,
+    style,
+)
 from clue.report.plots.breakdown import draw_breakdown, mean_parts, split_panels
 from clue.report.plots.communication import MOST_CELLS, draw_communication, pool
 from clue.report.plots.delays import MOST_PANELS, delays, draw_delays, message_sizes
 from clue.report.plots.ranking import draw_ranking, ordered, score_parts
+from clue.report.plots.samples import draw_samples
 from clue.report.plots.scaling import (
     Series,
     draw_common_speedup,
@@ -28,7 +37,7 @@ from clue.report.plots.scaling import (
 )
 from clue.report.plots.timeline import COLUMNS, MOST_ROWS, cover, draw_timeline, paint, split_layers
 from clue.result import SEGMENT, Activity, Result, Timeline, Traffic
-from clue.uncertainty import Sampling, Spread
+from clue.uncertainty import Sampled, Sampling, Spread
 from tests.report.cases import by_makespan, machine, many_ranks, ranking, result, timeline, workload
 
 SCALING = (
@@ -320,3 +329,17 @@ def test_intervals_and_probabilities_are_drawn_beside_scores() -> None:
     ends = {tuple(line.get_xdata()) for line in scores.get_lines()}
     assert ends == {(90.0, 100.0)}
     assert sum("best in 25%" in each.get_text() for each in scores.texts) == 2
+
+
+def test_samples_are_counted_and_their_interval_is_marked(tmp_path: Path) -> None:
+    """All 101 samples are in bars; the interval of 3.6 to 4.4 s and the makespan of 3.8 s are in the words above."""
+    sampled = Sampled(Sampling(101), np.linspace(3.5, 4.5, 101))
+    (axes,) = draw_samples(sampled, 3.8, "a $title$").axes
+    assert sum(bar.get_height() for bar in axes.patches if bar.get_width() < 0.5) == 101
+    assert "3.6 s to 4.4 s" in axes.get_title(loc="left") and "3.8 s" in axes.get_title(loc="left")
+    assert plot_samples(sampled, 3.8, tmp_path, "title") == tmp_path / "samples.png"
+
+
+def test_samples_that_are_all_the_same_are_drawn() -> None:
+    """No width is no fault."""
+    draw_samples(Sampled(Sampling(1), np.array([2.0])), 2.0, "one")

@@ -65,7 +65,8 @@ def test_a_simulation_has_an_interval(capsys: pytest.CaptureFixture[str]) -> Non
     assert {key: found[key] for key in ("samples", "seed", "level")} == {"samples": 50, "seed": 3, "level": 0.8}
     assert found["makespan"]["low"] < found["makespan"]["median"] < found["makespan"]["high"]
     assert document == json.loads(plain)
-    _, text, _ = run(capsys, "simulate", "run.yaml", "--samples", "50", "--seed", "3")
+    _, text, _ = run(capsys, "simulate", "run.yaml", "--samples", "50", "--seed", "3", "--plots", "plots")
+    assert Path("plots/samples.png").exists()
     assert "80 % interval" in text and "50 samples" in text and "seed 3" in text
 
 

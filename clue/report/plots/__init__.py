@@ -16,8 +16,17 @@ if TYPE_CHECKING:
     from clue.purchase import Ranking
     from clue.report.plots.scaling import Series
     from clue.result import Result
+    from clue.uncertainty import Sampled
 
-__all__ = ["plot_explanation", "plot_machine", "plot_performance", "plot_ranking", "plot_result", "plot_speedup"]
+__all__ = [
+    "plot_explanation",
+    "plot_machine",
+    "plot_performance",
+    "plot_ranking",
+    "plot_result",
+    "plot_samples",
+    "plot_speedup",
+]
 
 
 def plot_result(result: Result, folder: Path, title: str) -> list[Path]:
@@ -48,6 +57,18 @@ def plot_explanation(explanation: Explanation, folder: Path, title: str) -> Path
     from clue.report.plots.style import save  # noqa: PLC0415
 
     return save(draw_explanation(explanation, title), folder, "explanation.png")
+
+
+def plot_samples(sampled: Sampled, makespan: float, folder: Path, title: str) -> Path:
+    """Draw how a makespan is spread over samples of the noise: ``samples.png``.
+
+    Raises:
+        ClueError: If the file cannot be written.
+    """
+    from clue.report.plots.samples import draw_samples  # noqa: PLC0415 - matplotlib
+    from clue.report.plots.style import save  # noqa: PLC0415
+
+    return save(draw_samples(sampled, makespan, title), folder, "samples.png")
 
 
 def plot_ranking(ranking: Ranking, folder: Path) -> list[Path]:

@@ -1,0 +1,40 @@
+"""The makespan of a simulation over samples of its noise, with the interval and the makespan without noise."""
+
+from __future__ import annotations
+
+import numpy as np
+from matplotlib.figure import Figure
+
+from clue.report.plots import style
+from clue.report.scale import time_scale
+from clue.uncertainty import LEVEL, Sampled
+from clue.units import format_time
+
+#: Bars, for so many samples or more; fewer for fewer.
+_MOST_BARS = 40
+
+
+def draw_samples(sampled: Sampled, makespan: float, title: str) -> Figure:
+    """Draw how often which makespan came out.
+
+    Args:
+        sampled: Makespans of samples.
+        makespan: That without noise.
+        title: Of the picture.
+    """
+    scale, spread = time_scale(float(sampled.makespans.max(initial=makespan))), sampled.spread
+    drawn = style.figure(9, 4.2, title)
+    axes = drawn.subplots()
+    bars = int(np.clip(np.sqrt(len(sampled.makespans)), 1, _MOST_BARS))
+    axes.axvspan(spread.low / scale.length, spread.high / scale.length, color=style.FAINT, zorder=0)
+    axes.hist(sampled.makespans / scale.length, bars, color=style.COMPUTE)
+    axes.axvline(makespan / scale.length, color=style.INK, linewidth=1.4, linestyle=(0, (4, 3)))
+    interval = f"{LEVEL:.0%} of {sampled.sampling.samples} samples (grey): "
+    ends = f"{format_time(spread.low)} to {format_time(spread.high)}"
+    style.finish_axes(
+        axes,
+        f"makespan ({scale.unit})",
+        "samples",
+        f"{interval}{ends}; without noise (dashed): {format_time(makespan)}",
+    )
+    return drawn
