@@ -199,6 +199,15 @@ def test_text_says_what_alters_the_first_place() -> None:
     assert f"{FACTOR} two -5.82% (two first) +15.50%" in lines
 
 
+def test_text_calls_a_tie_a_tie() -> None:
+    """Two equal machines score alike, whatever changes for both; the price decides."""
+    machines = {"one": machine(4), "two": machine(4)}
+    file = StringIO()
+    explanation = explained(scenario(machines, Criterion.MAKESPAN), computing)
+    Console(file=file, width=120).print(ranking_explanation_text(explanation))
+    assert f"{FACTOR} all tie tie" in [" ".join(line.split()) for line in file.getvalue().splitlines()]
+
+
 def test_document_is_json() -> None:
     """A lead that is infinite is null."""
     machines = {

@@ -50,5 +50,8 @@ def _options(explanation: RankingExplanation, each: RankingSensitivity) -> str:
 
 
 def _outcome(explanation: RankingExplanation, outcome: Outcome) -> str:
+    if outcome.lead == 0:
+        # The price decides, or the order of the options.
+        return "tie"
     lead = f"{outcome.lead:+.2%}" if math.isfinite(outcome.lead) else NONE
     return lead if outcome.winner == explanation.base.winner else f"{lead} ({outcome.winner or 'deadlock'} first)"
