@@ -54,7 +54,7 @@ def _experiment(asked: argparse.Namespace, folder: Path) -> Experiment:
         case for case in (cases.QUICK_CASES if asked.quick else cases.CASES) if _wanted(case.program, asked.programs)
     ]
     calibrator = Calibrator(5.0 if asked.quick else 15.0, _tell)
-    return Experiment(programs, asked.runs, calibrator, Recorder(folder, 2 if asked.quick else 3, _tell), _tell)
+    return Experiment(programs, asked.runs, calibrator, Recorder(folder, 2 if asked.quick else 5, _tell), _tell)
 
 
 def _write(file: Path, compared: list[Compared], calibrator: Calibrator) -> None:

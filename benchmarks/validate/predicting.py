@@ -29,7 +29,7 @@ class Prediction:
     """Seconds that a section is to take.
 
     Attributes:
-        predicted: The median over the recordings.
+        predicted: What the least disturbed recording says.
         low: Lower end of the interval in which four of five runs are expected.
         high: Its upper end.
         compute: Computation in it, the largest of any rank.
@@ -80,19 +80,27 @@ class Recorder:
 
 
 def recorded_cpu(sections: list[Trace]) -> float:
-    """Return the CPU time of all ranks' bursts, seconds; the median of the recordings."""
-    return statistics.median(float(each.ops.cpu.sum()) * 1e-9 for each in sections)
+    """Return the CPU time of all ranks' bursts, seconds, in the recording that was disturbed least."""
+    return min(map(_cpu, sections))
+
+
+def _cpu(recorded: Trace) -> float:
+    return float(recorded.ops.cpu.sum()) * 1e-9
 
 
 def predict(sections: list[Trace], machine: Machine, factor: float = 1.0) -> Prediction:
-    """Predict a section on a machine, with ranks in blocks and bursts longer by a factor than recorded."""
+    """Predict a section on a machine, with ranks in blocks and bursts longer by a factor than recorded.
+
+    The recording with the least CPU time counts, as other work of the computer only adds to it; how far others are from
+    it tells the interval.
+    """
     nodes = {
         name: replace(each, performance_factor=each.factor("") * factor) for name, each in machine.node_types().items()
     }
     machine = replace(machine, nodes=tuple(nodes[node.name] for node in machine.nodes))
-    results = [simulate(each, machine) for each in sections]
-    spans = sorted(result.makespan for result in results)
-    middle = statistics.median(spans)
+    results = [simulate(each, machine) for each in sorted(sections, key=_cpu)]
+    spans = [result.makespan for result in results]
+    middle = spans[0]
     deviation = max(statistics.stdev(spans) if len(spans) > 1 else 0.0, _LEAST_NOISE * middle)
-    compute = statistics.median(max(rank.compute for rank in result.ranks) for result in results)
+    compute = max(rank.compute for rank in results[0].ranks)
     return Prediction(middle, middle - _EIGHTY * deviation, middle + _EIGHTY * deviation, compute)
