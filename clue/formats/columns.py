@@ -6,10 +6,12 @@ from array import array
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import accumulate
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
+from clue.errors import TraceError
 from clue.trace import NO_REQUEST, Communicator, Head, Op, Ops, RankHead, Trace
 from clue.trace.meaning import check_meaning
 from clue.trace.ops import COLUMNS
@@ -18,6 +20,11 @@ _Integers = npt.NDArray[np.int64]
 #: Fields of a row of an op that grows, in order.
 _NAMES = ("op", "cpu", "peer", "tag", "nbytes", "request", "count", "flags")
 _LAST_OP, _LAST_REQUEST = -len(_NAMES), _NAMES.index("request") - len(_NAMES)
+#: Most ranks that a file of another form may have: a larger number is a slip, and would take all memory.
+MOST_RANKS = 2**24
+LARGEST_TAG = 2**31 - 1
+#: Most computation of a rank, ns: a year, and far from what its column can hold.
+LONGEST = 32 * 10**15
 _KINDS = {name: kind for name, kind, _ in COLUMNS}
 
 
@@ -87,11 +94,12 @@ class RankColumns:
         elif requests:
             self.add_list(Op.WAIT, requests, flags)
 
-    def block(self) -> None:
-        """Make the last op, a nonblocking send or receive, the blocking one."""
+    def block(self, count: int = 1) -> None:
+        """Make the last ops, nonblocking sends or receives, blocking ones."""
         rows = self._rows
-        rows[_LAST_OP] = int(Op.SEND if rows[_LAST_OP] == Op.ISEND else Op.RECV)
-        rows[_LAST_REQUEST] = NO_REQUEST
+        for back in range(0, count * len(_NAMES), len(_NAMES)):
+            rows[_LAST_OP - back] = int(Op.SEND if rows[_LAST_OP - back] == Op.ISEND else Op.RECV)
+            rows[_LAST_REQUEST - back] = NO_REQUEST
 
     def finish(self) -> RankOps:
         """Return what was added."""
@@ -106,17 +114,21 @@ def trace_of(ranks: Sequence[RankOps], program: str, notes: Sequence[str] = ()) 
     Raises:
         TraceError: If a field means nothing, as a partner that is not there.
     """
-    joined = {name: np.concatenate([rank.columns[name] for rank in ranks]) for name in ranks[0].columns}
-    extras = np.concatenate([rank.extras for rank in ranks])
+    # Ranks without ops are many where few are written of.
+    some = [rank for rank in ranks if len(rank)] or ranks[:1]
+    joined = {name: np.concatenate([rank.columns[name] for rank in some]) for name in some[0].columns}
+    extras = np.concatenate([rank.extras for rank in some])
     rows = len(joined["op"])
     joined["call"] = joined["op"]
     columns = {
-        name: joined[name].astype(kind) if name in joined else np.zeros(rows, kind) for name, kind in _KINDS.items()
+        name: _narrow(program, name, joined[name], kind) if name in joined else np.zeros(rows, kind)
+        for name, kind in _KINDS.items()
     }
+    nobody = RankHead(host="", peak_memory=0, cpu=0.0, wall=0.0)
     head = Head(
         program=program,
         arguments=(),
-        rank_heads=tuple(RankHead(host="", peak_memory=0, cpu=0.0, wall=0.0) for _ in ranks),
+        rank_heads=(nobody,) * len(ranks),
         offsets=(0, *accumulate(map(len, ranks))),
         extra_offsets=(0, *accumulate(len(rank.extras) for rank in ranks)),
         calls=tuple(_call(code) for code in range(max(Op) + 1)),
@@ -127,6 +139,15 @@ def trace_of(ranks: Sequence[RankOps], program: str, notes: Sequence[str] = ()) 
     trace = Trace(head, Ops(**columns, extras=extras))
     check_meaning(trace)
     return trace
+
+
+def _narrow(program: str, name: str, column: _Integers, kind: str) -> npt.NDArray[Any]:
+    """Return a column in the type of a trace, which must hold all of it."""
+    least, most = np.iinfo(kind).min, np.iinfo(kind).max
+    bad = column[(column < least) | (column > most)]
+    if len(bad):
+        raise TraceError(f"{program}: {name} must be from {least} to {most}, got {bad[0]}")
+    return column.astype(kind)
 
 
 def _call(code: int) -> str:

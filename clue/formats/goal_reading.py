@@ -2,8 +2,13 @@
 
 A rank of clue does one thing after the other: it computes, starts messages, and waits. A graph is such a sequence if
 every operation comes after everything that the rank has computed or waited for before it. Operations that may begin at
-the same time, on the one processor of a rank, begin with the messages, in the order of the file. Whatever else may
-happen side by side, on several processors or because it depends on another wait, is refused with its place.
+the same time, on the one processor of a rank, begin with the messages: sends before receives, each in the order of the
+file. Whatever else may happen side by side, on several processors or because it depends on another wait, is refused
+with its place.
+
+LogGOPSim posts a receive at no cost and pays its overhead when the message is there; an Irecv of clue pays it when it
+is posted. So receives that the rank does nothing beside become blocking ones, in the order of the file, where that can
+delay no sender: where they are short, and no machine makes the ranks wait for each other in a circle.
 """
 
 from __future__ import annotations
@@ -16,10 +21,13 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 
-from clue.errors import UsageError
-from clue.formats.columns import RankColumns, RankOps, trace_of
+from clue.errors import ReplayError, UsageError
+from clue.formats.columns import LARGEST_TAG, LONGEST, MOST_RANKS, RankColumns, RankOps, trace_of
 from clue.formats.remarks import Converted, Remarks
-from clue.trace import Op
+from clue.formats.words import DIGITS
+from clue.kernel import simulate
+from clue.machine import Curve, Link, Machine, Network, NodeType
+from clue.trace import Op, Trace
 
 _COMMENT = re.compile(r"//[^\n]*|/\*.*?\*/", re.DOTALL)
 _LABEL = r"(?P<label>[A-Za-z]\w*)"
@@ -41,8 +49,12 @@ _DEPENDENCIES = frozenset({"requires", "irequires"})
 _WAYS = frozenset({"to", "from"})
 #: Bits of an operation's number.
 _HALF = 32
+#: Digits of the longest number that is looked at.
+_MOST_DIGITS = 18
 _VERBS = {"send": int(Op.ISEND), "recv": int(Op.IRECV)}
-_COMPUTE, _ISEND = int(Op.COMPUTE), int(Op.ISEND)
+_COMPUTE, _ISEND, _IRECV = int(Op.COMPUTE), int(Op.ISEND), int(Op.IRECV)
+#: Longest message that is sent whether or not its receive is posted, where LogGOPSim is not told otherwise (its S).
+_SHORT = 65_535
 
 
 @dataclass(slots=True, eq=False)
@@ -91,9 +103,42 @@ def read_goal(path: Path) -> Converted:
         raise UsageError(f"{path}: schedule must be readable text, got {error}") from None
     remarks = Remarks()
     graphs = _parse(path, text, remarks)
-    ranks = [_Sequence(path, rank, graph).ops() for rank, graph in enumerate(graphs)]
-    trace = trace_of(ranks, path.name, ["read from a GOAL schedule", *remarks.lines])
-    return Converted(trace, remarks.lines)
+    ranks, blocked = _sequences(path, graphs, blocking=True)
+    if blocked and not _ends(trace_of(ranks, path.name)):
+        ranks, blocked = _sequences(path, graphs, blocking=False)
+    remarks.count(
+        "receives that may come in any order are taken in that of the file; where messages come in another, a rank is "
+        "late by up to one receive overhead each",
+        blocked,
+    )
+    remarks.count(
+        "receives are started before the rank waits for them; their overhead is paid when they are posted, in "
+        "LogGOPSim when the message is there",
+        sum(int((rank.columns["op"] == _IRECV).sum()) for rank in ranks if len(rank)),
+    )
+    return Converted(trace_of(ranks, path.name, ["read from a GOAL schedule", *remarks.lines]), remarks.lines)
+
+
+def _sequences(path: Path, graphs: list[_Graph], *, blocking: bool) -> tuple[list[RankOps], int]:
+    """Return each rank's ops, and how many receives block in the order of the file for want of another."""
+    nothing = RankColumns().finish()
+    ranks, blocked = [], 0
+    for rank, graph in enumerate(graphs):
+        sequence = _Sequence(path, rank, graph, blocking=blocking) if len(graph) else None
+        ranks.append(sequence.ops() if sequence else nothing)
+        blocked += sequence.blocked if sequence else 0
+    return ranks, blocked
+
+
+def _ends(trace: Trace) -> bool:
+    """Tell whether a program ends where every send waits for its receive; then it ends on every machine."""
+    link = Link(Curve.line(0.0), Curve.line(0.0), 0.0, 0)
+    machine = Machine("strict", (NodeType("node"),) * trace.ranks, Network(link, link, contention=None))
+    try:
+        simulate(trace, machine)
+    except ReplayError:
+        return False
+    return True
 
 
 def _parse(path: Path, text: str, remarks: Remarks) -> list[_Graph]:
@@ -111,7 +156,7 @@ class _Parser:
     def __init__(self, path: Path, remarks: Remarks) -> None:
         self._path, self._remarks = path, remarks
         self._ranks: dict[int, _Graph] = {}
-        self._size = 0
+        self._size = self._size_line = 0
         self._here: _Graph | None = None
         self._labels: dict[str, int] = {}
         #: Dependencies whose labels were not known when they were read.
@@ -129,7 +174,8 @@ class _Parser:
             raise UsageError(f"{self._path}: last rank must end with a bracket, got the end of the file")
         if not self._size:
             raise UsageError(f"{self._path}: schedule must begin with num_ranks, got none")
-        return [self._ranks.get(rank, _Graph()) for rank in range(self._size)]
+        nothing = _Graph()
+        return [self._ranks.get(rank, nothing) for rank in range(self._size)]
 
     def _take_usual(self, number: int, words: list[str]) -> bool:
         """Take ``l2 requires l1``, ``l1: calc 5``, ``l1: send 5b to 1 tag 0``, ``… cpu 0``; tell whether it was one."""
@@ -143,6 +189,8 @@ class _Parser:
             count -= 2
         label, verb, amount = words[0], words[1], words[2]
         if label[-1] != ":" or not label[:-1].isidentifier():
+            return False
+        if label[:-1] in self._labels or len(amount) > DIGITS:
             return False
         if verb == "calc" and count == _SHORTEST and amount.isdecimal():
             here.add(number, _COMPUTE, 0, 0, int(amount))
@@ -162,6 +210,9 @@ class _Parser:
             and tag == "tag"
             and number.isdecimal()
             and peer.isdecimal()
+            and len(number) < DIGITS
+            and len(peer) < DIGITS
+            and int(number) <= LARGEST_TAG
             and int(peer) < self._size
         )
 
@@ -170,9 +221,9 @@ class _Parser:
         if found is None:
             raise self._fault(number, f"line must be one of GOAL's, got {line!r}")
         if found["ranks"] is not None:
-            self._size = int(found["ranks"])
+            self._begin_all(number, found["ranks"])
         elif found["rank"] is not None:
-            self._begin(number, int(found["rank"]))
+            self._begin(number, found["rank"])
         elif self._here is None:
             raise self._fault(number, f"operation must be within a rank, got {line!r}")
         elif found["end"] is not None:
@@ -182,11 +233,20 @@ class _Parser:
         else:
             self._operation(number, found, self._here)
 
-    def _begin(self, number: int, rank: int) -> None:
+    def _begin_all(self, number: int, ranks: str) -> None:
+        if self._size:
+            raise self._fault(number, f"num_ranks must stand once, got it again after line {self._size_line}")
+        size = _whole(ranks)
+        if not 1 <= size <= MOST_RANKS:
+            raise self._fault(number, f"num_ranks must be from 1 to {MOST_RANKS}, got {ranks}")
+        self._size, self._size_line = size, number
+
+    def _begin(self, number: int, named: str) -> None:
+        rank = _whole(named)
         if self._here is not None:
-            raise self._fault(number, f"rank before must end with a bracket, got rank {rank}")
+            raise self._fault(number, f"rank before must end with a bracket, got rank {named}")
         if rank >= self._size or rank in self._ranks:
-            raise self._fault(number, f"rank must be a new one below num_ranks ({self._size}), got {rank}")
+            raise self._fault(number, f"rank must be a new one below num_ranks ({self._size}), got {named}")
         self._here = self._ranks[rank] = _Graph()
 
     def _operation(self, number: int, found: re.Match[str], here: _Graph) -> None:
@@ -194,16 +254,30 @@ class _Parser:
             raise self._fault(number, f"operation must be on cpu 0: a rank of clue has one, got cpu {found['cpu']}")
         if found["nic"] not in {None, "0"}:
             self._remarks.count("operations name a network interface, which is left out")
+        label, known = found["label"], self._labels.get(found["label"])
+        if known is not None:
+            raise self._fault(
+                number, f"label must be a new one of the rank, got {label}, as in line {here.line[known]}"
+            )
         if found["calc"] is not None:
-            here.add(number, _COMPUTE, 0, 0, int(found["calc"]))
+            here.add(number, _COMPUTE, 0, 0, self._at_most(number, LONGEST, "calc", "ns", found["calc"]))
         else:
-            here.add(number, _VERBS[found["verb"]], *self._ends_of(number, found), int(found["nbytes"]))
-        if found["label"] is not None:
-            self._labels[found["label"]] = len(here) - 1
+            nbytes = self._at_most(number, 10**DIGITS - 1, "size", "B", found["nbytes"])
+            here.add(number, _VERBS[found["verb"]], *self._ends_of(number, found), nbytes)
+        if label is not None:
+            self._labels[label] = len(here) - 1
+
+    def _at_most(self, number: int, most: int, what: str, unit: str, digits: str) -> int:
+        value = _whole(digits)
+        if value > most:
+            raise self._fault(number, f"{what} must be at most {most} {unit}, got {digits}")
+        return value
 
     def _ends_of(self, number: int, found: re.Match[str]) -> tuple[int, int]:
         """Return partner and tag of a message."""
-        peer, tag = int(found["peer"]), int(found["tag"] or 0)
+        peer, tag = _whole(found["peer"]), _whole(found["tag"] or "0")
+        if tag > LARGEST_TAG:
+            raise self._fault(number, f"tag must be at most {LARGEST_TAG}, got {found['tag']}")
         if not 0 <= peer < self._size or tag < 0:
             raise self._fault(
                 number,
@@ -233,11 +307,23 @@ class _Parser:
         return UsageError(f"{self._path}:{number}: {text}")
 
 
-class _Sequence:
-    """One rank's graph becoming a sequence of ops."""
+def _whole(text: str) -> int:
+    """Return a whole number; one that is too long for any meaning comes out too large for all."""
+    digits = text.lstrip("-0")
+    value = int(digits or "0") if len(digits) <= _MOST_DIGITS else 10**_MOST_DIGITS
+    return -value if text[0] == "-" else value
 
-    def __init__(self, path: Path, rank: int, graph: _Graph) -> None:
-        self._path, self._rank, self._graph = path, rank, graph
+
+class _Sequence:
+    """One rank's graph becoming a sequence of ops.
+
+    Attributes:
+        blocked: How many receives block in the order of the file for want of another.
+    """
+
+    def __init__(self, path: Path, rank: int, graph: _Graph, *, blocking: bool) -> None:
+        self.blocked = 0
+        self._path, self._rank, self._graph, self._blocking = path, rank, graph, blocking
         self._ops = RankColumns()
         requires, irequires = _pairs(graph.requires), _pairs(graph.irequires)
         self._requires, self._enders = _Edges(requires, len(graph)), _Edges(requires[:, ::-1], len(graph))
@@ -257,6 +343,7 @@ class _Sequence:
         #: What the rank has last computed or waited for, and where in the sequence that was.
         self._last: list[int] = []
         self._last_at = -1
+        self._computed = 0
 
     def ops(self) -> RankOps:
         """Return the ops.
@@ -289,7 +376,9 @@ class _Sequence:
     def _start_messages(self) -> None:
         """Start every message that need not wait."""
         graph = self._graph
-        free, self._messages = sorted(self._messages), []
+        # Posting takes no time in LogGOPSim, and a send never waits for what comes in.
+        free = sorted(self._messages, key=lambda each: (graph.op[each] == _IRECV, each))
+        self._messages = []
         for each in free:
             self._check_order(each)
             op = graph.op[each]
@@ -302,6 +391,9 @@ class _Sequence:
         free, self._bursts = sorted(self._bursts), []
         for each in free:
             self._check_order(each)
+            self._computed += self._graph.amount[each]
+            if self._computed > LONGEST:
+                raise self._fault(each, f"must keep the rank's computation at most {LONGEST} ns, got {self._computed}")
             self._ops.burst += self._graph.amount[each]
             self._end(each)
             self._place(each)
@@ -320,10 +412,26 @@ class _Sequence:
         if len(operations) == 1 and self._position[operations[0]] == self._next - 1:
             self._ops.block()
         else:
-            self._ops.wait([self._request[each] for each in operations])
+            last = self._last_receives(operations)
+            self._ops.block(len(last))
+            self._ops.wait([self._request[each] for each in operations if each not in last])
+            self.blocked += len(last) if len(last) > 1 else 0
         for each in operations:
             self._end(each)
         self._come_to(operations)
+
+    def _last_receives(self, operations: list[int]) -> set[int]:
+        """Return those receives that nothing is begun after, and that may as well block: short ones, in any order."""
+        last: set[int] = set()
+        # Whoever writes irequires means nonblocking calls, in that order.
+        if not self._blocking or any(self._irequires.of(each) or self._starters.of(each) for each in operations):
+            return last
+        for each in sorted(operations, key=self._position.__getitem__, reverse=True):
+            short = self._graph.op[each] == _IRECV and self._graph.amount[each] <= _SHORT
+            if not short or self._position[each] != self._next - 1 - len(last):
+                break
+            last.add(each)
+        return last
 
     def _come_to(self, operations: list[int]) -> None:
         self._last, self._last_at = operations, self._next

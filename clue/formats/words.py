@@ -20,7 +20,7 @@ Mask = npt.NDArray[np.bool_]
 
 _BLANK, _NEWLINE = ord(" "), ord("\n")
 #: Longest whole number: larger ones are no sizes, and must not overflow when they are multiplied.
-_DIGITS = 15
+DIGITS = 15
 #: Bytes of a name that can be compared.
 _NAME = 16
 
@@ -47,7 +47,7 @@ class Text:
         negative = self.letters[self.starts] == ord("-")
         starts = self.starts + negative
         lengths = self.ends - starts
-        good = (lengths > 0) & (lengths <= _DIGITS)
+        good = (lengths > 0) & (lengths <= DIGITS)
         values = np.zeros(len(starts), np.int64)
         some = np.flatnonzero(good)
         for i in range(int(lengths[some].max(initial=0))):

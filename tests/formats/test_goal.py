@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
 
-from clue.errors import UsageError
+from clue.errors import TraceError, UsageError
 from clue.formats import read_goal, write_goal
-from clue.trace import Op, TraceBuilder
+from clue.formats.columns import RankColumns, trace_of
+from clue.kernel import simulate
+from clue.machine import Curve, Link, Machine, Network, NodeType, Ports
+from clue.trace import Op, Trace, TraceBuilder
 
 
 def lines(trace: TraceBuilder) -> list[str]:
@@ -18,8 +22,10 @@ def lines(trace: TraceBuilder) -> list[str]:
 
 
 def read(folder: Path, rank0: str, ranks: int = 2) -> list[tuple[str, int]]:
-    """Return rank 0's ops by name, each with its burst in ns; lines are separated by ``;``."""
-    (folder / "x.goal").write_text(f"num_ranks {ranks}\nrank 0 {{\n" + rank0.replace("; ", "\n") + "\n}\n")
+    """Return rank 0's ops by name, each with its burst in ns; lines end with ``;``. Rank 1 sends all it gets."""
+    sends = [f"send {size}b to 0" for size in re.findall(r"recv (\d+)b from 1", rank0)]
+    lines = [f"num_ranks {ranks}", "rank 0 {", *rank0.split("; "), "}", "rank 1 {", *sends, "}"]
+    (folder / "x.goal").write_text("\n".join(lines))
     rows = read_goal(folder / "x.goal").trace.rank(0)
     return [(Op(op).name, cpu) for op, cpu in zip(rows.op.tolist(), rows.cpu.tolist(), strict=True)]
 
@@ -87,11 +93,16 @@ SEQUENCES = {
         ("COMPUTE", 6),
     ],
     "a: recv 9b from 1; b: send 9b to 1 tag 3; c: calc 5; c requires a; c requires b": [
-        ("IRECV", 0),
         ("ISEND", 0),
+        ("RECV", 0),
         ("WAIT", 0),
         ("COMPUTE", 5),
     ],
+    # Short receives in any order block in that of the file; long ones open their rendezvous together.
+    "a: recv 9b from 1; b: recv 9b from 1; c: recv 9b from 1": [("RECV", 0)] * 3,
+    "a: recv 65536b from 1; b: recv 65536b from 1": [("IRECV", 0), ("IRECV", 0), ("WAIT", 0)],
+    # What is written as nonblocking stays so.
+    "a: recv 9b from 1; b: recv 9b from 1; b irequires a": [("IRECV", 0), ("IRECV", 0), ("WAIT", 0)],
     # A join of two waits.
     "a: recv 9b from 1; b: recv 9b from 1; j: calc 0; j requires a; k: calc 7; k requires j; k requires b": [
         ("IRECV", 0),
@@ -128,6 +139,15 @@ BAD = {
     "a: recv 1b from -1": "x.goal:3: message must name its partner",
     "a: recv 1b from 2": "x.goal:3: message must name its partner",
     "a: calc 5; a requires b": "x.goal:4: dependency must be between labels of the rank, got b",
+    "a: calc 5; b: calc 6; a: calc 7": "x.goal:5: label must be a new one of the rank, got a, as in line 3",
+    "num_ranks 3": "x.goal:3: num_ranks must stand once, got it again after line 1",
+    "a: send 1b to 1 tag 99999999999": "x.goal:3: tag must be at most 2147483647, got 99999999999",
+    "a: recv 1b from 1 tag 2147483648": "x.goal:3: tag must be at most 2147483647, got 2147483648",
+    "send 1000000000000000b to 1": "x.goal:3: size must be at most 999999999999999 B, got 1000000000000000",
+    "a: recv 9223372036854775808b from 1 tag 0": "x.goal:3: size must be at most 999999999999999 B, got 92233",
+    "a: calc 9223372036854775808": "x.goal:3: calc must be at most 32000000000000000 ns, got 9223372036854775808",
+    "calc 1" + 5000 * "0": "x.goal:3: calc must be at most 32000000000000000 ns, got 1000",
+    "a: calc 20000000000000000; b: calc 20000000000000000": "x.goal:4: operation of rank 0 must keep the rank's comp",
     "a: jump 5": "x.goal:3: line must be one of GOAL's",
 }
 
@@ -137,6 +157,82 @@ def test_what_is_no_sequence_is_refused(rank0: str, tmp_path: Path) -> None:
     """With the place, and why."""
     with pytest.raises(UsageError, match=BAD[rank0]):
         read(tmp_path, rank0)
+
+
+@pytest.mark.parametrize("ranks", ["0", "16777217", "1000000000000", 5000 * "9"], ids=lambda ranks: ranks[:13])
+def test_ranks_are_bounded(ranks: str, tmp_path: Path) -> None:
+    """A slip in their number is told before it takes all memory."""
+    (tmp_path / "x.goal").write_text(f"\nnum_ranks {ranks}\n")
+    with pytest.raises(UsageError, match=f"x.goal:2: num_ranks must be from 1 to 16777216, got {ranks}$"):
+        read_goal(tmp_path / "x.goal")
+
+
+#: A reduction of 1024 B to rank 0 on a binomial tree: who receives from whom, then sends on.
+REDUCTION = {0: (1, 2, 4), 1: (), 2: (3,), 3: (), 4: (5, 6), 5: (), 6: (7,), 7: ()}
+
+
+def reduction(nbytes: int) -> str:
+    """Return a schedule of it in which receives of a rank have no order."""
+    text = ["num_ranks 8"]
+    for rank, sources in REDUCTION.items():
+        text.append(f"rank {rank} {{")
+        text += [f"r{source}: recv {nbytes}b from {source} tag 0 cpu 0" for source in sources]
+        if rank:
+            text.append(f"s: send {nbytes}b to {rank & (rank - 1)} tag 0 cpu 0")
+        text += [f"s requires r{source}" for source in sources if rank]
+        text.append("}")
+    return "\n".join(text)
+
+
+def loggops_finishes(trace: Trace) -> list[float]:
+    """Return when each rank finishes at L=2500 o=1500 g=1000 G=6 O=0 (ns, ns/B), in ns."""
+    way = Link(Curve.line(1500e-9), Curve((1.0,), (2500e-9,), (6e-9,)), 1500e-9, 65535)
+    ports = Ports(Curve((1.0,), (1000e-9,), (6e-9,)))
+    machine = Machine("loggops", (NodeType("node"),) * trace.ranks, Network(way, way, contention=ports))
+    return [rank.finish * 1e9 for rank in simulate(trace, machine).ranks]
+
+
+def test_receives_in_any_order_pay_their_overhead_when_messages_come(tmp_path: Path) -> None:
+    """A leaf's send takes o = 1500; each level adds L + 1023 G + o = 10138, and o where another receive stood before.
+
+    LogGOPSim gives the same figures for this schedule: rank 2: 13138, rank 4: 24776, rank 0: 34914.
+    """
+    (tmp_path / "x.goal").write_text(reduction(1024))
+    converted = read_goal(tmp_path / "x.goal")
+    expected = [34914, 1500, 13138, 1500, 24776, 1500, 13138, 1500]
+    assert loggops_finishes(converted.trace) == pytest.approx(expected, rel=1e-12)
+    assert [remark[:54] for remark in converted.remarks] == ["5 receives that may come in any order are taken in tha"]
+
+
+def test_long_receives_stay_posted_together(tmp_path: Path) -> None:
+    """A sender of a long message waits for its receive, which must not stand behind another; it is told."""
+    (tmp_path / "x.goal").write_text(reduction(100_000))
+    converted = read_goal(tmp_path / "x.goal")
+    assert converted.trace.rank(0).op.tolist() == [Op.IRECV] * 3 + [Op.WAIT]
+    (remark,) = converted.remarks
+    assert remark.startswith("5 receives are started before the rank waits for them; their overhead is paid when they")
+
+
+def test_receives_stay_posted_together_where_their_order_could_stop_the_program(tmp_path: Path) -> None:
+    """Rank 1 sends only after rank 2 has: where that send waits for its receive, rank 0 must have posted both."""
+    (tmp_path / "x.goal").write_text(
+        "num_ranks 3\nrank 0 {\nrecv 8b from 1\nrecv 8b from 2\n}\n"
+        "rank 1 {\na: recv 8b from 2\nb: send 8b to 0\nb requires a\n}\n"
+        "rank 2 {\na: send 8b to 0\nb: send 8b to 1\nb requires a\n}\n"
+    )
+    converted = read_goal(tmp_path / "x.goal")
+    assert converted.trace.rank(0).op.tolist() == [Op.IRECV, Op.IRECV, Op.WAIT]
+    strict = Link(Curve.line(0.0), Curve.line(1.0), 0.0, 0)
+    machine = Machine("strict", (NodeType("node"),) * 3, Network(strict, strict, contention=None))
+    assert simulate(converted.trace, machine).makespan > 0
+
+
+def test_no_field_is_cut_off() -> None:
+    """What a trace cannot hold is refused, never wrapped round."""
+    rank = RankColumns()
+    rank.add(Op.SEND, peer=0, tag=2**31)
+    with pytest.raises(TraceError, match=r"x: tag must be from -2147483648 to 2147483647, got 2147483648"):
+        trace_of([rank.finish()], "x")
 
 
 def test_comments_and_interfaces(tmp_path: Path) -> None:
