@@ -24,7 +24,7 @@ import numpy.typing as npt
 from clue.errors import ReplayError, UsageError
 from clue.formats.columns import LARGEST_TAG, LONGEST, MOST_RANKS, RankColumns, RankOps, trace_of
 from clue.formats.remarks import Converted, Remarks
-from clue.formats.words import DIGITS
+from clue.formats.words import DIGITS, unreadable
 from clue.kernel import simulate
 from clue.machine import Curve, Link, Machine, Network, NodeType
 from clue.trace import Op, Trace
@@ -100,7 +100,7 @@ def read_goal(path: Path) -> Converted:
     try:
         text = path.read_text()
     except (OSError, UnicodeDecodeError) as error:
-        raise UsageError(f"{path}: schedule must be readable text, got {error}") from None
+        raise unreadable(path, error, "schedule") from None
     remarks = Remarks()
     graphs = _parse(path, text, remarks)
     ranks, blocked = _sequences(path, graphs, blocking=True)

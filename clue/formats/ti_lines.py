@@ -6,12 +6,12 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
 from clue.errors import UsageError
+from clue.formats.columns import LARGEST_TAG, LONGEST
 from clue.formats.remarks import Remarks
 from clue.formats.ti_actions import NAMES, NOWHERE, Action, actions
-from clue.formats.words import Integers, Lines, Mask, Names
+from clue.formats.words import DIGITS, Integers, Lines, Mask, Names
 from clue.trace import Op
 
 #: Bytes of SimGrid's datatypes by number, from DOUBLE (0) to COUNT (59), on 64-bit Linux.
@@ -19,11 +19,9 @@ _BYTES = np.array([
     8, 4, 1, 2, 8, 4, 1, 8, 1, 1, 2, 4, 8, 8, 16, 4, 1, 1, 2, 4, 8, 1, 2, 4, 8, 8, 16, 32, 8, 8,
     8, 16, 16, 8, 8, 8, 16, 16, 4, 4, 8, 16, 8, 16, 16, 4, 2, 4, 8, 16, 32, 1, 8, 16, 32, 0, 0, 1, 8, 8,
 ])  # fmt: skip
-_Numbers = npt.NDArray[np.int64 | np.float64]
-_LARGEST_TAG = 2**31 - 1
-#: A burst must be shorter, ns: that is a year.
-_LONGEST = 3.2e16
 _ACTION = 1
+_WHOLE = f"must be a whole number of at most {DIGITS} digits"
+_NOT_NEGATIVE = "must not be negative"
 _NAMES = Names(NAMES)
 _CODES = {name: code for code, name in enumerate(NAMES)}
 
@@ -102,7 +100,7 @@ class _FirstFault:
 
 
 class _Reader:
-    """Lines becoming numbers. Methods take the lines of one action, and the words for a line that lacks numbers."""
+    """Lines becoming numbers. Methods take the lines of one action, and return those that are good."""
 
     def __init__(self, lines: Lines, rank: int, size: int, nanoseconds_per_flop: float, remarks: Remarks) -> None:
         self._lines, self._rank, self._size, self._remarks = lines, rank, size, remarks
@@ -120,6 +118,7 @@ class _Reader:
         code = self._code[:-1]
         for each in np.unique(code[code >= 0]).tolist():
             self._take(NAMES[each], np.flatnonzero(code == each))
+        self._add_up()
         self._faults.tell()
         return Said(
             code=self._code,
@@ -146,79 +145,102 @@ class _Reader:
         last = np.maximum.accumulate(np.where(init, np.arange(len(init)), -1))
         return np.where((last >= 0) & (self._lines.count[last] > _ACTION + 1), 8, 1)
 
+    def _add_up(self) -> None:
+        """Check how long the rank computes altogether, which whole numbers of nanoseconds must be able to hold."""
+        total = np.cumsum(self._before.astype(np.float64) + self._after)[:-1]
+        for line in np.flatnonzero(total > LONGEST)[:1].tolist():
+            self._faults.note(line, f"rank must compute for at most {LONGEST:g} ns altogether", f"{total[line]:g} ns")
+
     def _take(self, name: str, at: Integers) -> None:
         """Take all lines of an action."""
-        action, lacks = self._actions[name], f"action {name} must have its numbers"
-        at = self._keep(at, self._lines.count[at] >= action.words, lacks)
+        action = self._actions[name]
+        at = self._keep_long(name, action.words - _ACTION - 1, at)
         for word in action.lists:
-            values, good = self._lines.listed(at, word, self._size)
-            at = self._keep(at, good & (values >= 0).all(axis=1), lacks)
-        at = self._take_partner(action, at, lacks)
-        at = self._take_size(action, at, lacks)
+            at = self._list(word, at, "size", self._size)
+            values = self._lines.listed(at, word, self._size)[0].reshape(-1, self._size)
+            for rank in np.flatnonzero((values < 0).any(axis=0)).tolist():
+                self._keep(at, values[:, rank] >= 0, f"size {_NOT_NEGATIVE}", word + rank)
+            at = at[(values >= 0).all(axis=1)]
+        at = self._take_partner(action, at)
+        at = self._take_size(action, at)
         if action.op is not None:
             self._op[at] = action.op
         if action.flops != NOWHERE:
-            at, flops = self._real(action.flops, at, lacks)
-            burst = self._nanoseconds(flops * self._nanoseconds_per_flop, at)
+            at, burst = self._burst(action.flops, at, "flops", self._nanoseconds_per_flop)
             (self._before if action.op is None else self._after)[at] = burst
         if name in _MORE:
-            _MORE[name](self, at, lacks)
+            _MORE[name](self, at)
 
-    def _keep(
-        self, at: Integers, good: Mask, rule: str, got: npt.NDArray[np.int64 | np.float64] | None = None, why: str = ""
-    ) -> Integers:
-        """Note the first line that is not good, and return the good ones."""
-        if good.all():
-            return at
-        bad = int(np.argmin(good))
-        self._faults.note(int(at[bad]), rule, None if got is None else got[bad], why)
+    def _keep_long(self, name: str, numbers: int, at: Integers) -> Integers:
+        """Return the lines that have so many words after the action."""
+        there = self._lines.count[at] - _ACTION - 1
+        for i in np.flatnonzero(there < numbers)[:1].tolist():
+            self._faults.note(int(at[i]), f"{name} must have {numbers} number{'s'[: numbers != 1]} after it", there[i])
+        return at[there >= numbers]
+
+    def _keep(self, at: Integers, good: Mask, rule: str, word: int, why: str = "") -> Integers:
+        """Note the word of that number on the first line that is not good, and return the good ones."""
+        for line in at[~good][:1].tolist():
+            self._faults.note(line, rule, self._lines.words(line)[word], why)
         return at[good]
 
-    def _whole(self, word: int, at: Integers, lacks: str) -> tuple[Integers, Integers]:
+    def _whole(self, word: int, at: Integers, what: str) -> tuple[Integers, Integers]:
         """Return a whole number of each line, and which lines have it."""
         values, good = self._lines.whole(at, word)
-        return self._keep(at, good, lacks), values[good]
+        return self._keep(at, good, f"{what} {_WHOLE}", word), values[good]
 
-    def _real(self, word: int, at: Integers, lacks: str) -> tuple[Integers, npt.NDArray[np.float64]]:
+    def _list(self, word: int, at: Integers, what: str, length: int) -> Integers:
+        """Return the lines that have a list of whole numbers from that word on."""
+        if not self._lines.listed(at, word, length)[1].all():
+            for each in range(word, word + length):
+                at, _ = self._whole(each, at, what)
+        return at
+
+    def _burst(self, word: int, at: Integers, what: str, nanoseconds: float) -> tuple[Integers, Integers]:
+        """Return the length of a burst in nanoseconds, of which a unit of what is there has so many."""
         values, good = self._lines.real(at, word)
-        good &= values >= 0
-        return self._keep(at, good, lacks), values[good]
+        at, values = self._keep(at, good, f"{what} must be a finite number", word), values[good]
+        at, values = self._keep(at, values >= 0, f"{what} {_NOT_NEGATIVE}", word), values[values >= 0] * nanoseconds
+        good = values < LONGEST
+        at = self._keep(at, good, f"{what} must be computation of less than {LONGEST:g} ns", word)
+        return at, np.rint(values[good]).astype(np.int64)
 
-    def _rank_at(self, word: int, at: Integers, lacks: str) -> tuple[Integers, Integers]:
-        at, ranks = self._whole(word, at, lacks)
+    def _rank_at(self, word: int, at: Integers, what: str) -> tuple[Integers, Integers]:
+        at, ranks = self._whole(word, at, what)
         good = (ranks >= 0) & (ranks < self._size)
-        return self._keep(at, good, f"partner must be a rank from 0 to {self._size - 1}", ranks), ranks[good]
+        return self._keep(at, good, f"{what} must be a rank from 0 to {self._size - 1}", word), ranks[good]
 
-    def _take_partner(self, action: Action, at: Integers, lacks: str) -> Integers:
-        """Take partner, tag and root; returns the lines where they are good."""
+    def _take_partner(self, action: Action, at: Integers) -> Integers:
+        """Take partner, tag and root."""
         if action.peer != NOWHERE:
-            at, ranks = self._rank_at(action.peer, at, lacks)
+            at, ranks = self._rank_at(action.peer, at, "partner")
             self._peer[at] = ranks
         if action.tag != NOWHERE:
-            at, tags = self._whole(action.tag, at, lacks)
-            low, high = tags >= 0, tags <= _LARGEST_TAG
-            self._keep(at, low, "tag must be at least 0", tags, ": wildcards do not say what they matched")
-            self._keep(at, high, f"tag must be at most {_LARGEST_TAG}", tags)
+            at, tags = self._whole(action.tag, at, "tag")
+            low, high = tags >= 0, tags <= LARGEST_TAG
+            self._keep(at, low, "tag must be at least 0", action.tag, ": wildcards do not say what they matched")
+            self._keep(at, high, f"tag must be at most {LARGEST_TAG}", action.tag)
             at = at[low & high]
             self._tag[at] = tags[low & high]
         if action.root != NOWHERE:
             there = self._lines.has(at, action.root)
-            named, ranks = self._rank_at(action.root, at[there], lacks)
+            named, ranks = self._rank_at(action.root, at[there], "root")
             self._peer[named] = ranks
             at = np.union1d(at[~there], named)
         return at
 
-    def _take_size(self, action: Action, at: Integers, lacks: str) -> Integers:
-        """Take the size; returns the lines where it is good."""
+    def _take_size(self, action: Action, at: Integers) -> Integers:
+        """Take the size."""
         if action.size == NOWHERE:
             return at
-        values, good = self._lines.whole(at, action.size)
-        good &= values >= 0
-        at, values = self._keep(at, good, lacks), values[good]
+        at, values = self._whole(action.size, at, "size")
+        at, values = self._keep(at, values >= 0, f"size {_NOT_NEGATIVE}", action.size), values[values >= 0]
         unit, good = self._unit(action, at)
-        self._keep(at, good, lacks)
         self._nbytes[at] = values * unit
-        return at[good]
+        return self._keep_typed(action, at, good)
+
+    def _keep_typed(self, action: Action, at: Integers, good: Mask) -> Integers:
+        return self._keep(at, good, f"datatype must be a number from 0 to {len(_BYTES) - 1}", action.datatype)
 
     def _unit(self, action: Action, at: Integers) -> tuple[Integers, Mask]:
         """Return the bytes of an element on each line, and where the datatype is one."""
@@ -230,53 +252,47 @@ class _Reader:
         good &= (kind >= 0) & (kind < len(_BYTES))
         return np.where(there, _BYTES[np.where(good, kind, 0)], self._default[at]), good | ~there
 
-    def _nanoseconds(self, values: npt.NDArray[np.float64], at: Integers) -> Integers:
-        good = values < _LONGEST
-        self._keep(at, good, f"computation must be below {_LONGEST:g} ns", values)
-        return np.rint(np.where(good, values, 0.0)).astype(np.int64)
-
-    def take_sleep(self, at: Integers, lacks: str) -> None:
+    def take_sleep(self, at: Integers) -> None:
         """Take it as computation: clue's ops have no idle time."""
-        at, seconds = self._real(2, at, lacks)
-        self._before[at] = self._nanoseconds(seconds * 1e9, at)
+        at, burst = self._burst(2, at, "seconds", 1e9)
+        self._before[at] = burst
         self._remarks.count("sleeps are taken as computation", len(at))
 
-    def take_communicator(self, at: Integers, _lacks: str) -> None:
+    def take_communicator(self, at: Integers) -> None:
         """Pass over, as SimGrid does."""
         what = "actions make communicators, of which these traces say no more; they are left out"
         self._remarks.count(what, len(at))
 
-    def take_isend(self, at: Integers, _lacks: str) -> None:
+    def take_isend(self, at: Integers) -> None:
         """Name a request."""
         self._request[at] = self._request_name(np.full(len(at), self._rank), self._peer[at], self._tag[at])
 
-    def take_irecv(self, at: Integers, _lacks: str) -> None:
+    def take_irecv(self, at: Integers) -> None:
         """Name a request."""
         self._request[at] = self._request_name(self._peer[at], np.full(len(at), self._rank), self._tag[at])
 
-    def take_wait(self, at: Integers, lacks: str) -> None:
+    def take_wait(self, at: Integers) -> None:
         """Name the request to wait for."""
-        names, good = self._lines.listed(at, 2, 3)
-        at = self._keep(at, good, lacks)
-        self._request[at] = self._request_name(*names[good].T)
+        at = self._list(2, at, "source, destination and tag of a request", 3)
+        self._request[at] = self._request_name(*self._lines.listed(at, 2, 3)[0].T)
 
-    def take_test(self, at: Integers, lacks: str) -> None:
+    def take_test(self, at: Integers) -> None:
         """Name the request to test, and its partner."""
-        self.take_wait(at, lacks)
+        self.take_wait(at)
         (source, dest, tag), here = self._lines.listed(at, 2, 3)[0].T, self._request[at] >= 0
         self._peer[at] = np.where(here, np.where(dest == self._rank, source, dest), 0)
         self._tag[at] = np.where(here, tag, 0)
 
-    def take_sendrecv(self, at: Integers, lacks: str) -> None:
+    def take_sendrecv(self, at: Integers) -> None:
         """Take the source too; both tags are 0."""
-        at, ranks = self._rank_at(5, at, lacks)
+        at, ranks = self._rank_at(5, at, "source")
         self._source[at] = ranks
 
-    def take_alltoallv(self, at: Integers, lacks: str) -> None:
+    def take_alltoallv(self, at: Integers) -> None:
         """Take what is sent to each rank."""
         action = self._actions["alltoallv"]
         unit, good = self._unit(action, at)
-        at, unit = self._keep(at, good, lacks), unit[good]
+        at, unit = self._keep_typed(action, at, good), unit[good]
         self._sent = self._lines.listed(at, action.lists[0], self._size)[0] * unit[:, None]
 
     def _request_name(self, source: Integers, dest: Integers, tag: Integers) -> Integers:
@@ -284,12 +300,12 @@ class _Reader:
         sends = source == self._rank
         other = np.where(sends, dest, source)
         possible = (sends | (dest == self._rank)) & (other >= 0) & (other < self._size)
-        possible &= (tag >= 0) & (tag <= _LARGEST_TAG)
+        possible &= (tag >= 0) & (tag <= LARGEST_TAG)
         return np.where(possible, (tag * self._size + other) * 2 + sends, -1)
 
 
 #: What else there is to take of some actions.
-_MORE: Mapping[str, Callable[[_Reader, Integers, str], None]] = {
+_MORE: Mapping[str, Callable[[_Reader, Integers], None]] = {
     "sleep": _Reader.take_sleep,
     "comm_size": _Reader.take_communicator,
     "comm_split": _Reader.take_communicator,

@@ -6,13 +6,14 @@ Sizes there count elements: of the datatype whose number stands at the end of th
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
 
 from clue.errors import UsageError
-from clue.formats.columns import RankOps, ended, trace_of
+from clue.formats.columns import MOST_RANKS, RankOps, ended, trace_of
 from clue.formats.remarks import Converted, Remarks
 from clue.formats.ti_lines import Said, understand
 from clue.formats.ti_requests import Events, match
@@ -37,43 +38,63 @@ def read_ti(path: Path, *, flops_per_second: float) -> Converted:
     """
     if not flops_per_second > 0:
         raise UsageError(f"flops per second must be above 0, got {flops_per_second}")
-    files = _files(path)
-    merged = _merged(files[0]) if len(files) == 1 else None
-    size = len(files) if merged is None else len(merged)
     remarks = Remarks()
     ranks = []
-    for rank in range(size):
-        lines = _of_rank(files[rank], rank) if merged is None else merged[rank]
+    for rank, (lines, size) in enumerate(_ranks(path)):
         ranks.append(_Assembly(understand(lines, rank, size, flops_per_second, remarks), remarks).ops())
     note = f"read from SimGrid's time-independent traces at {flops_per_second:g} flop/s"
     return Converted(trace_of(ranks, path.name, [note, *remarks.lines]), remarks.lines)
 
 
-def _files(path: Path) -> list[Path]:
-    lines = read_lines(path)
-    if not len(lines):
+def _ranks(path: Path) -> Iterator[tuple[Lines, int]]:
+    """Yield each rank's lines, and how many ranks there are."""
+    files = read_lines(path)
+    if not len(files):
         raise UsageError(f"{path}: list must name a file of actions for each rank, got none")
-    return [path.parent / lines.words(line)[0] for line in range(len(lines))]
+    merged = _merged(_actions(files, 0)) if len(files) == 1 else ()
+    for lines in merged:
+        yield lines, len(merged)
+    for rank in range(0 if merged else len(files)):
+        yield _of_rank(_actions(files, rank), rank), len(files)
 
 
-def _of_rank(file: Path, rank: int) -> Lines:
+def _actions(files: Lines, line: int) -> Lines:
+    """Return the lines of the file that a line of the list names."""
+    return read_lines(files.text.file.parent / files.words(line)[0], files.place(line))
+
+
+def _of_rank(lines: Lines, rank: int) -> Lines:
     """Return a rank's lines of its own file; SimGrid passes over others too."""
-    lines = read_lines(file)
     ranks, good = lines.whole(np.arange(len(lines)), _RANK)
     return lines.where(good & (ranks == rank))
 
 
-def _merged(file: Path) -> list[Lines]:
+def _merged(lines: Lines) -> list[Lines]:
     """Return each rank's lines of a file for all of them."""
-    lines = read_lines(file)
     rank, good = lines.whole(np.arange(len(lines)), _RANK)
     good &= rank >= 0
     if not good.all():
         line = int(np.argmin(good))
         raise UsageError(f"{lines.place(line)}: line must begin with a rank, got {lines.words(line)[0]!r}")
+    _check_ranks(lines, rank)
     order = np.argsort(rank, kind="stable")
     bounds = np.searchsorted(rank[order], np.arange(rank.max(initial=-1) + 2))
     return [lines.where(order[begin:end]) for begin, end in pairwise(bounds.tolist())]
+
+
+def _check_ranks(lines: Lines, rank: Integers) -> None:
+    """Check that no rank is missing below the largest, which a slip may have made too large for all memory."""
+    if not len(rank):
+        raise UsageError(f"{lines.text.file}: file must have actions, got none")
+    line, known = int(np.argmax(rank)), np.unique(rank)
+    if rank[line] >= MOST_RANKS:
+        raise UsageError(f"{lines.place(line)}: rank must be below {MOST_RANKS}, got {rank[line]}")
+    if len(known) <= rank[line]:
+        missing = int(np.argmin(known == np.arange(len(known))))
+        raise UsageError(
+            f"{lines.place(line)}: rank must have lines of all ranks below it in the file, got {rank[line]} without "
+            f"{missing}"
+        )
 
 
 class _Assembly:

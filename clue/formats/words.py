@@ -174,8 +174,14 @@ def _mixed(halves: npt.NDArray[np.uint64]) -> npt.NDArray[np.uint64]:
     return mixed
 
 
-def read_lines(file: Path) -> Lines:
-    """Read a file.
+def unreadable(file: Path, error: OSError | UnicodeDecodeError, what: str, place: str = "") -> UsageError:
+    """Return the fault of a file that is missing or no text, and of the place that names it."""
+    why = error.strerror if isinstance(error, OSError) and error.strerror else error
+    return UsageError(f"{place}{': ' if place else ''}{file}: {what} must be readable text, got {why}")
+
+
+def read_lines(file: Path, place: str = "") -> Lines:
+    """Read a file, which a place in another one may name.
 
     Raises:
         UsageError: If it is missing, or no text.
@@ -185,7 +191,7 @@ def read_lines(file: Path) -> Lines:
         if not content.isascii():
             content.decode()
     except (OSError, UnicodeDecodeError) as error:
-        raise UsageError(f"{file}: file must be readable text, got {error}") from None
+        raise unreadable(file, error, "file", place) from None
     return _split(file, np.frombuffer(content, np.uint8))
 
 

@@ -136,7 +136,7 @@ BAD = {
     "no schedule": (("none.goal", "x.clue"), nothing, "none.goal: schedule must be readable text"),
     "no trace": (("none.clue", "x.ti"), nothing, "none.clue"),
     "empty list": (("list.ti", "x.clue"), file("list.ti", "\n"), "list.ti: list must name a file of actions"),
-    "no actions": (("list.ti", "x.clue"), file("list.ti", "a\nb\n"), "a: file must be readable text"),
+    "no actions": (("list.ti", "x.clue"), file("list.ti", "a\nb\n"), "list.ti:1: a: file must be readable text"),
     "no rank": (("list.ti", "x.clue"), file("list.ti", "list.ti\n"), "list.ti:1: line must begin with a rank"),
     "no partner": (("list.ti", "x.clue"), lonely, "actions:2: partner must be a rank from 0 to 0, got 1"),
     "no GOAL": (("x.goal", "x.clue"), file("x.goal", "num_ranks 1\nrank 0 {\nfly\n}\n"), "x.goal:3: line must be one"),
@@ -170,3 +170,19 @@ def test_bad_usage_has_exit_status_2(options: tuple[str, ...], capsys: pytest.Ca
         main(("convert", "exchange.clue", *(("x.ti", *options) if options else ())))
     assert caught.value.code == 2
     assert "usage: clue convert" in capsys.readouterr().err
+
+
+def test_too_little_memory_is_a_short_message(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whatever asks for more than there is: a failure at run time, without a traceback."""
+
+    def greedy(_path: Path) -> None:
+        raise MemoryError("Unable to allocate 7.28 TiB")
+
+    monkeypatch.setattr("clue.formats.read_goal", greedy)
+    assert run(capsys, "x.goal", "x.clue") == (
+        1,
+        "",
+        "clue: memory must suffice for what was asked, got Unable to allocate 7.28 TiB\n",
+    )

@@ -239,10 +239,27 @@ def test_what_clue_cannot_hold_is_told(actions: str, tmp_path: Path) -> None:
 BAD = {
     "send 2 0 5": r"t\.0:1: partner must be a rank from 0 to 1, got 2",
     "recv 1 -444 5": r"t\.0:1: tag must be at least 0, got -444",
-    "send 1 0": r"t\.0:1: action send must have its numbers",
-    "send 1 0 five": r"t\.0:1: action send must have its numbers",
+    "recv 1 2147483648 5": r"t\.0:1: tag must be at most 2147483647, got 2147483648$",
+    "send 1 0": r"t\.0:1: send must have 3 numbers after it, got 2$",
+    "send 1 0 five": r"t\.0:1: size must be a whole number of at most 15 digits, got five$",
+    "send 1 0 -5": r"t\.0:1: size must not be negative, got -5$",
+    "send 1 0 1000000000000000": r"t\.0:1: size must be a whole number of at most 15 digits, got 1000000000000000$",
+    "send 1 zero 5": r"t\.0:1: tag must be a whole number of at most 15 digits, got zero$",
+    "send one 0 5": r"t\.0:1: partner must be a whole number of at most 15 digits, got one$",
+    "send 1 0 5 60": r"t\.0:1: datatype must be a number from 0 to 59, got 60$",
+    "compute": r"t\.0:1: compute must have 1 number after it, got 0$",
+    "compute -5": r"t\.0:1: flops must not be negative, got -5$",
+    "compute much": r"t\.0:1: flops must be a finite number, got much$",
+    "compute 1e30": r"t\.0:1: flops must be computation of less than 3\.2e\+16 ns, got 1e30$",
+    "compute 20000000000000000; compute 10; compute 2e16": r"t\.0:3: rank must compute for at most .* got 4e\+16 ns$",
+    "sleep -1": r"t\.0:1: seconds must not be negative, got -1$",
+    "bcast 8 2": r"t\.0:1: root must be a rank from 0 to 1, got 2$",
+    "sendRecv 7 1 8 2": r"t\.0:1: source must be a rank from 0 to 1, got 2$",
+    "wait 0 1 x": r"t\.0:1: source, destination and tag of a request must be a whole number .*, got x$",
     "init; fly": r"t\.0:2: action must be one of init",
-    "gatherv 4 4": r"t\.0:1: action gatherv must have its numbers",
+    "gatherv 4 4": r"t\.0:1: gatherv must have 3 numbers after it, got 2$",
+    "gatherv 4 4 x": r"t\.0:1: size must be a whole number of at most 15 digits, got x$",
+    "gatherv 4 4 4; gatherv 4 4 -3; gatherv 4 -2 4": r"t\.0:2: size must not be negative, got -3$",
 }
 
 
@@ -253,8 +270,26 @@ def test_fault_names_its_place(actions: str, tmp_path: Path) -> None:
         read(tmp_path, actions, "init")
 
 
-def test_missing_file_is_told(tmp_path: Path) -> None:
+def test_missing_file_is_told_with_the_line_that_names_it(tmp_path: Path) -> None:
     """A list that names a file which is not there."""
-    (tmp_path / "list").write_text("a\nb\n")
-    with pytest.raises(UsageError, match="file must be readable text"):
+    (tmp_path / "a").write_text("0 init\n")
+    (tmp_path / "list").write_text("a\n# a comment\nb\n")
+    with pytest.raises(UsageError, match=r"list:3: .*/b: file must be readable text, got No such file or directory$"):
+        read_ti(tmp_path / "list", flops_per_second=1e9)
+
+
+MERGED_BAD = {
+    "5000000000000 send 1 0 5": r"all:1: rank must be below 16777216, got 5000000000000$",
+    "0 init\n3 init\n1 init": r"all:2: rank must have lines of all ranks below it in the file, got 3 without 2$",
+    "0 init\n-1 init": r"all:2: line must begin with a rank, got '-1'$",
+    "# nothing": r"all: file must have actions, got none$",
+}
+
+
+@pytest.mark.parametrize("text", MERGED_BAD, ids=str)
+def test_ranks_of_one_file_are_all_there(text: str, tmp_path: Path) -> None:
+    """A slip in a rank is told before it takes all memory."""
+    (tmp_path / "all").write_text(text)
+    (tmp_path / "list").write_text("all\n")
+    with pytest.raises(UsageError, match=MERGED_BAD[text]):
         read_ti(tmp_path / "list", flops_per_second=1e9)
