@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from functools import cached_property, lru_cache
 from itertools import pairwise
 from typing import Any, NamedTuple
@@ -109,8 +109,8 @@ class Program:
         return tuple(self._decode(*span) for span in zip(pairwise(self.offsets), self.extra_offsets, strict=False))
 
     def __getstate__(self) -> dict[str, Any]:
-        # Another process decodes rows anew, if it needs them.
-        return {name: value for name, value in self.__dict__.items() if name != "rows"}
+        # Another process decodes rows anew, and whatever else engines keep here.
+        return {each.name: getattr(self, each.name) for each in fields(self)}
 
     def row(self, index: int) -> Row:
         """Return one decoded op, by its row among all ranks' ops."""

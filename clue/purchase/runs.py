@@ -233,7 +233,8 @@ def _bound(runs: Sequence[Run], library: Library, sweep: Sweep, progress: Progre
         def tell(done: int, before: int = before, work: int = work[key]) -> None:
             progress("bounding", (before + done * work) * machines // total, machines)
 
-        tell(0)
+        if not before:
+            progress("bounding; the engine is compiled on its first use", 0, machines)
         seconds, exact = sweep(library[key].program, candidates, tell)
         before += work[key] * len(each)
         for run, bound in zip(each, zip(seconds.tolist(), exact.tolist(), strict=True), strict=True):

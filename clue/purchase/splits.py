@@ -99,7 +99,7 @@ def _memory_fault(machine: Machine, places: Sequence[int], needs: Sequence[float
         if memory is not None and size > memory:
             count = places.count(node)
             return (
-                f"{count} rank{'s' * (count > 1)} on a node need {format_size(size)} of memory, "
+                f"{count} {'rank needs' if count == 1 else 'ranks need'} {format_size(size)} of memory on a node, "
                 f"a {machine.nodes[node].name} has {format_size(memory)}"
             )
     return ""

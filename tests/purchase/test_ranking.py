@@ -138,7 +138,7 @@ def test_memory_decides_what_is_feasible() -> None:
     two, one = ranking.entries
     assert (two.option, two.workloads[0].ranks) == ("two", 2)
     assert one.position is None
-    assert "1 rank on a node need 240 MB of memory, a host has 128 MB" in one.reason
+    assert "1 rank needs 240 MB of memory on a node, a host has 128 MB" in one.reason
 
 
 def test_memory_limits_instances_side_by_side() -> None:

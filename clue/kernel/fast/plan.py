@@ -8,7 +8,7 @@ from copy import copy
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import accumulate, chain
-from weakref import WeakKeyDictionary, finalize
+from weakref import finalize
 
 import numpy as np
 import numpy.typing as npt
@@ -357,15 +357,17 @@ def _indexed(sizes: _Longs, size_of: Callable[[_Longs], _Ints]) -> _Ints:
     return size_of(distinct)[back] if len(distinct) else np.zeros(0, np.int32)
 
 
-_PLANS: WeakKeyDictionary[Program, Plan] = WeakKeyDictionary()
+#: Where a program keeps its plan: with it, so that both go together.
+_PLAN = "fast_plan"
 
 
 def plan_of(program: Program) -> Plan:
     """Return the plan of a program, made on first use and kept as long as the program."""
     if program.like is not None:
         return plan_of(program.like).with_bursts_of(program)
-    plan = _PLANS.get(program)
-    if plan is None:
+    kept = vars(program)
+    if _PLAN not in kept:
         load()  # before anything is prepared for an engine that is not there
-        plan = _PLANS[program] = Plan(program)
+        kept[_PLAN] = Plan(program)
+    plan: Plan = kept[_PLAN]
     return plan
