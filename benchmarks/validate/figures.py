@@ -59,9 +59,9 @@ class Compared:
     def disturbed(self) -> bool:
         """Whether the measurement was spoilt, most likely by other work of this computer.
 
-        Its runs differ much, ranks were late to get their core, or their bursts took another CPU time than calibrated. The
-        last also excludes cases whose computation was predicted wrongly for any other reason, so figures of what is left
-        are favourable: those of all cases count.
+        Its runs differ much, ranks were late to get their core, or their bursts took another CPU time than
+        calibrated. The last also excludes cases whose computation was predicted wrongly for any other reason,
+        so figures of what is left are favourable: those of all cases count.
         """
         return (
             self.spread > _MOST_SPREAD * self.measured
