@@ -7,6 +7,7 @@ https://github.com/spcl/LogGOPSim; with -O3, its default build is nine times slo
 from __future__ import annotations
 
 import argparse
+import os
 import sys
 import tempfile
 from collections.abc import Iterator
@@ -76,7 +77,10 @@ def _arguments() -> argparse.Namespace:
     parser.add_argument("--quick", action="store_true", help="small sizes, to see that everything runs")
     parser.add_argument("--inputs", type=Path, metavar="FOLDER", help="keep what simulators read, for another run")
     parser.add_argument("-o", "--output", type=Path, help="the Markdown file (default: standard output)")
-    return parser.parse_args()
+    asked = parser.parse_args()
+    if asked.loggopsim is not None and not (asked.loggopsim.is_file() and os.access(asked.loggopsim, os.X_OK)):
+        parser.error(f"loggopsim must be an executable file, got {asked.loggopsim}")
+    return asked
 
 
 def _workloads(text: str) -> frozenset[str]:

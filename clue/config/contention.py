@@ -105,9 +105,9 @@ def build_topology(form: FlowsForm) -> Topology:
         form.groups,
         form.routers_per_group,
         form.nodes_per_router,
-        form.bandwidth.node,
-        form.bandwidth.within_group,
-        form.bandwidth.between_groups,
+        form.bandwidths.node,
+        form.bandwidths.within_group,
+        form.bandwidths.between_groups,
     )
 
 

@@ -285,7 +285,17 @@ class DragonflyForm(Form):
     groups: Places = Field(description="Groups, each two joined by one link each way.")
     routers_per_group: Places = Field(description="Routers of a group, each two joined by one link each way.")
     nodes_per_router: Places = Field(description="Nodes at each router.")
-    bandwidth: DragonflyBandwidthForm = Field(description="Of the three kinds of links.")
+    bandwidth: Annotated[
+        Annotated[Bandwidth, Tag("<one>")] | Annotated[DragonflyBandwidthForm, Tag("<table>")], Discriminator(shape)
+    ] = Field(description="Of each link, each way: one for all, or one for each of the three kinds.")
+
+    @property
+    def bandwidths(self) -> DragonflyBandwidthForm:
+        """Bandwidths by kind of link."""
+        one = self.bandwidth
+        if isinstance(one, DragonflyBandwidthForm):
+            return one
+        return DragonflyBandwidthForm.model_construct(node=one, within_group=one, between_groups=one)
 
 
 TOPOLOGIES = ("switch", "switches", "fat_tree", "torus", "dragonfly")
@@ -392,10 +402,16 @@ class CollectivesForm(Form):
         return self.__pydantic_extra__
 
 
+def _no_loggops(value: object) -> object:
+    if isinstance(value, dict) and "loggops" in value:
+        raise ValueError("must be a link; loggops stands beside, as network.loggops, got loggops in between_nodes")
+    return value
+
+
 class NetworkForm(Form):
     """How the nodes talk."""
 
-    between_nodes: LinkForm | None = Field(
+    between_nodes: Annotated[LinkForm | None, BeforeValidator(_no_loggops)] = Field(
         None, description="Link between ranks of different nodes; may be left out only if there is one node or loggops."
     )
     loggops: LogGOPSForm | None = Field(

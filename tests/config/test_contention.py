@@ -90,6 +90,16 @@ def test_ports_may_say_how_long_a_message_keeps_them() -> None:
             },
             Dragonfly(3, 2, 3, 1e9, 2e9, 4e9),
         ),
+        (
+            {
+                "topology": "dragonfly",
+                "groups": 3,
+                "routers_per_group": 2,
+                "nodes_per_router": 3,
+                "bandwidth": "1 GB/s",
+            },
+            Dragonfly(3, 2, 3, 1e9, 1e9, 1e9),
+        ),
     ],
 )
 def test_flows_have_a_topology(written: Mapping[str, object], topology: object) -> None:
@@ -190,8 +200,8 @@ FLOWS = "network.contention.flows"
             f"10:53: {FLOWS}.groups must give a place to each of the 2 nodes, got 1 places",
         ),
         (
-            "{flows: {topology: dragonfly, groups: 1, routers_per_group: 1, nodes_per_router: 2, bandwidth: 1 GB/s}}",
-            f"10:110: {FLOWS}.bandwidth must be a mapping, got",
+            "{flows: {topology: dragonfly, groups: 1, routers_per_group: 1, nodes_per_router: 2, bandwidth: [1 GB/s]}}",
+            f"10:110: {FLOWS}.bandwidth must be one value or a mapping, got a list",
         ),
     ],
 )
@@ -349,6 +359,11 @@ def test_loggops_may_state_another_contention() -> None:
             "  between_nodes:\n    send_delay: 1 us\n    transmission_delay: {latency: 9 us, bandwidth: 1 GB/s}\n",
             "  loggops: {L: 1 us, o: 1 us, G: 1 ns/B}\n",
             "7:12: network.loggops.g must be given, got nothing",
+        ),
+        (
+            "    send_delay: 1 us\n    transmission_delay: {latency: 9 us, bandwidth: 1 GB/s}\n",
+            "    loggops: {L: 1 us, o: 1 us, g: 1 us, G: 1 ns/B}\n",
+            "8:5: network.between_nodes must be a link; loggops stands beside, as network.loggops, got loggops in",
         ),
     ],
 )
