@@ -25,7 +25,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         print("clue: interrupted", file=sys.stderr)
         return INTERRUPTED
     except MemoryError as error:
-        print(f"clue: memory must suffice for what was asked, got {error or 'none left'}", file=sys.stderr)
+        print(f"clue: memory must suffice for what was asked, got {str(error) or 'none left'}", file=sys.stderr)
         return 1
     except BrokenPipeError:
         # The reader of our output has gone (`clue … | head`): nothing is wrong, and there is nobody to tell.
