@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
+from functools import lru_cache
 
 from clue.collectives import bcast, reduce
 from clue.collectives.blocks import even_circle
 from clue.collectives.rounds import exchange, receive, send
-from clue.collectives.schedule import Collective, Schedule
+from clue.collectives.schedule import Collective, Round, Schedule
 from clue.collectives.trees import Fold, doublings, halvings
 
 
@@ -20,10 +21,16 @@ def recursive_doubling(collective: Collective, rank: int) -> Schedule:
     nbytes = collective.sizes[rank]
 
     def doubled(fold: Fold, number: int) -> Schedule:
-        partners = (fold.rank(number ^ bit) for bit in doublings(fold.core))
-        return tuple(exchange(partner, nbytes, partner, nbytes) for partner in partners)
+        exchanges = _whole_exchanges(collective.size, nbytes)
+        return tuple([exchanges[fold.rank(number ^ bit)] for bit in doublings(fold.core)])
 
     return _within_core(collective, rank, doubled)
+
+
+@lru_cache(maxsize=4)
+def _whole_exchanges(size: int, nbytes: int) -> tuple[Round, ...]:
+    """Return the exchange of whole vectors with each rank; all ranks share them."""
+    return tuple(exchange(partner, nbytes, partner, nbytes) for partner in range(size))
 
 
 def reduce_scatter_allgather(collective: Collective, rank: int) -> Schedule:
