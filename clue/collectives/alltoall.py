@@ -6,7 +6,7 @@ row by sender. A rank's block to itself is a local copy and costs nothing.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from functools import lru_cache
 from itertools import chain
 
@@ -35,10 +35,6 @@ def _messages_from(collective: Collective, sender: int) -> tuple[tuple[int, int]
     if collective.name != "alltoallv":
         return _equal_messages(collective.sizes[sender], collective.size)
     return tuple(enumerate(collective.sizes[sender * collective.size : (sender + 1) * collective.size]))
-
-
-def _blocks_to(collective: Collective, receiver: int) -> Sequence[int]:
-    return collective.sizes[receiver :: collective.size] if collective.name == "alltoallv" else collective.sizes
 
 
 def bruck(collective: Collective, rank: int) -> Schedule:
@@ -83,9 +79,14 @@ def scattered(collective: Collective, rank: int) -> Schedule:
     return tuple(chain.from_iterable(rounds))
 
 
-def _posted(collective: Collective, rank: int, dests: Iterable[int], sources: Iterable[int]) -> Schedule:
+def _posted(collective: Collective, rank: int, dests: Sequence[int], sources: Sequence[int]) -> Schedule:
     """Return the round that posts all these at once; none if no data moves."""
-    messages, blocks = _messages_from(collective, rank), _blocks_to(collective, rank)
+    messages = _messages_from(collective, rank)
+    if collective.name != "alltoallv":
+        # All blocks are equal, and there are thousands of them.
+        moves = bool(dests) and collective.sizes[rank] > 0
+        return (Round(tuple([messages[dest] for dest in dests]), tuple(sources)),) if moves else ()
+    blocks = collective.sizes[rank :: collective.size]
     sends = tuple([messages[dest] for dest in dests if messages[dest][1]])
     receives = tuple([source for source in sources if blocks[source]])
     # Such rounds do not recur, so there is nothing to share.
