@@ -16,6 +16,7 @@ from benchmarks.validate import cases, tables
 from benchmarks.validate.calibrating import Calibrator, describe
 from benchmarks.validate.experiment import Experiment
 from benchmarks.validate.figures import Compared
+from benchmarks.validate.measured import Measured
 from benchmarks.validate.predicting import Recorder
 from clue.errors import ClueError
 
@@ -29,15 +30,16 @@ def main() -> int:
         return 2
     try:
         with tempfile.TemporaryDirectory() as scratch:
-            _validate(asked, asked.traces or Path(scratch))
+            _validate(asked, Measured(asked.measured or Path(scratch)))
     except ClueError as error:
         print(error, file=sys.stderr)
         return error.exit_status
     return 0
 
 
-def _validate(asked: argparse.Namespace, folder: Path) -> None:
-    experiment = _experiment(asked, folder)
+def _validate(asked: argparse.Namespace, measured: Measured) -> None:
+    measured.folder.mkdir(parents=True, exist_ok=True)
+    experiment = _experiment(asked, measured)
     experiment.calibrate_bursts()
     known = {(each.program, each.machine): each for each in tables.read_csv(asked.output)} if asked.output else {}
     for name in cases.QUICK_MACHINES if asked.quick else cases.MACHINE_NAMES:
@@ -49,12 +51,13 @@ def _validate(asked: argparse.Namespace, folder: Path) -> None:
         print(tables.page(list(known.values()), _command(), list(describe(experiment.calibrator)), []))
 
 
-def _experiment(asked: argparse.Namespace, folder: Path) -> Experiment:
+def _experiment(asked: argparse.Namespace, measured: Measured) -> Experiment:
     programs = [
         case for case in (cases.QUICK_CASES if asked.quick else cases.CASES) if _wanted(case.program, asked.programs)
     ]
-    calibrator = Calibrator(5.0 if asked.quick else 15.0, _tell)
-    return Experiment(programs, asked.runs, calibrator, Recorder(folder, 2 if asked.quick else 5, _tell), _tell)
+    calibrator = Calibrator(5.0 if asked.quick else 15.0, measured, _tell)
+    recorder = Recorder(measured, 2 if asked.quick else 5, _tell)
+    return Experiment(programs, asked.runs, calibrator, recorder, measured, _tell)
 
 
 def _write(file: Path, compared: list[Compared], calibrator: Calibrator) -> None:
@@ -78,7 +81,12 @@ def _arguments() -> argparse.Namespace:
     parser.add_argument("--programs", type=lambda text: text.split(","), help="only these (default: all)")
     parser.add_argument("--machines", type=lambda text: text.split(","), help="only these (default: all)")
     parser.add_argument("--runs", type=int, default=5, help="real runs of each case (default: %(default)s)")
-    parser.add_argument("--traces", type=Path, metavar="FOLDER", help="keep the traces")
+    parser.add_argument(
+        "--measured",
+        type=Path,
+        metavar="FOLDER",
+        help="keep recordings and measurements there; what it has is not measured again",
+    )
     parser.add_argument(
         "-o",
         "--output",

@@ -5,20 +5,19 @@ A link is that between two kinds of hosts, or between two ranks of one; what has
 
 from __future__ import annotations
 
-import json
-import sys
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field, replace
+from dataclasses import asdict, dataclass, field, replace
 from itertools import combinations_with_replacement
-from pathlib import Path
+from typing import Any
 
 from benchmarks.testbed import launch
 from benchmarks.testbed.description import Host, hosts_of
+from benchmarks.validate.measured import Measured
 from clue.calibration.link import FittedLink
+from clue.calibration.measurement import EagerLimit, Estimate, Measurement, Row
 from clue.calibration.network import calibrate_link, measure_link
 from clue.machine import Machine, Network, NodeType, Ports
 
-_LATE = Path(__file__).with_name("late.py")
 #: What a link depends on: factor and bandwidth of both hosts, and whether they are one.
 _Key = tuple[tuple[float, float | None], tuple[float, float | None], bool]
 
@@ -29,11 +28,13 @@ class Calibrator:
 
     Attributes:
         seconds: How long a link is measured.
+        measured: Keeps measurements.
         tell: Told what is being done.
         known: Links by what they depend on.
     """
 
     seconds: float
+    measured: Measured
     tell: Callable[[str], None]
     known: dict[_Key, FittedLink] = field(default_factory=dict)
 
@@ -54,17 +55,35 @@ class Calibrator:
         low, high = sorted(((host.factor, host.bandwidth) for host in hosts), key=str)
         key = (low, high, same)
         if key not in self.known:
-            self.tell(f"calibrating {' – '.join(map(_words, key[:1] if same else key[:2]))}{' itself' if same else ''}")
-            self.known[key] = self._measured(hosts, same=same)
+            name = "link-" + "-".join(f"{factor:g}at{bandwidth:g}" for factor, bandwidth in (low, high))
+            plain = self.measured.get(name + "-within" * same, lambda: asdict(self._measure(hosts, key)))
+            self.known[key] = calibrate_link(_measurement(plain)).fitted
         return self.known[key]
 
-    def _measured(self, hosts: list[Host], *, same: bool) -> FittedLink:
+    def _measure(self, hosts: list[Host], key: _Key) -> Measurement:
+        *ends, same = key
+        self.tell(f"calibrating {' – '.join(map(_words, ends[:1] if same else ends))}{' itself' if same else ''}")
         with launch.standing("calibration", hosts) as name:
             addresses = [hosts[0].address, hosts[0 if same else 1].address]
-            measurement = measure_link([str(launch.mpiexec_of(name))], addresses, seconds=self.seconds)
-            sizes = [str(1 << k) for k in range(10, 22)]
-            late = launch.run(name, [hosts[0], hosts[0 if same else 1]], [sys.executable, str(_LATE), *sizes])
-        return calibrate_link(measurement, float(json.loads(late.output.splitlines()[-1]))).fitted
+            return measure_link([str(launch.mpiexec_of(name))], addresses, seconds=self.seconds)
+
+
+def _measurement(plain: dict[str, Any]) -> Measurement:
+    """Return a measurement from its fields as they are kept."""
+    rows = tuple(
+        Row(
+            row["size"], *(Estimate(**row[name]) if row[name] else None for name in ("one_way", "blocked", "gap")),
+            row["window"],
+        )
+        for row in plain["rows"]
+    )  # fmt: skip
+    return Measurement(
+        rows,
+        receive=Estimate(**plain["receive"]),
+        eager=EagerLimit(**plain["eager"]),
+        **{name: tuple(plain[name]) for name in ("hosts", "notes")},
+        **{name: plain[name] for name in ("mpi", "date", "source")},
+    )
 
 
 def _unloaded(machine: Machine, node: NodeType, index: int) -> Host:

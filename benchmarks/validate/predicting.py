@@ -11,6 +11,7 @@ from pathlib import Path
 from benchmarks.testbed import launch
 from benchmarks.testbed.description import Host
 from benchmarks.validate.cases import Case
+from benchmarks.validate.measured import Measured
 from benchmarks.validate.sections import section
 from clue.kernel import simulate
 from clue.machine import Machine
@@ -29,7 +30,7 @@ class Prediction:
     """Seconds that a section is to take.
 
     Attributes:
-        predicted: What the least disturbed recording says.
+        predicted: What the middle recording says.
         low: Lower end of the interval in which four of five runs are expected.
         high: Its upper end.
         compute: Computation in it, the largest of any rank.
@@ -49,13 +50,13 @@ class Recorder:
     ranks have had the core and its caches, when recording as later on.
 
     Attributes:
-        folder: Keeps the traces.
+        measured: Keeps the traces.
         times: How often each is recorded.
         tell: Told what is being done.
         known: Sections of traces by case and ranks.
     """
 
-    folder: Path
+    measured: Measured
     times: int
     tell: Callable[[str], None]
     known: dict[tuple[Case, int], list[Trace]] = field(default_factory=dict)
@@ -63,25 +64,24 @@ class Recorder:
     def sections(self, case: Case, ranks: int) -> list[Trace]:
         """Return the program's section, as often as it is recorded."""
         if (case, ranks) not in self.known:
-            self.tell(f"recording {case.program} on {ranks} ranks")
-            self.known[case, ranks] = self._record(case, ranks)
+            self.known[case, ranks] = [self._section(case, ranks, i) for i in range(self.times)]
         return self.known[case, ranks]
 
-    def _record(self, case: Case, ranks: int) -> list[Trace]:
-        host = Host(index=0, factor=FACTOR, processors=ranks, background=0, bandwidth=None)
-        with launch.standing("recording", [host]) as testbed:
-            return [self._section(testbed, [host] * ranks, case, i) for i in range(self.times)]
+    def _section(self, case: Case, ranks: int, i: int) -> Trace:
+        name = f"{case.program}-{case.size}-{ranks}-{i}.clue"
+        return section(Trace.open(self.measured.file(name, lambda target: self._record(case, ranks, target))))
 
-    def _section(self, testbed: str, placed: list[Host], case: Case, i: int) -> Trace:
-        target = self.folder / f"{case.program}-{case.size}-{len(placed)}-{i}.clue"
+    def _record(self, case: Case, ranks: int, target: Path) -> None:
+        self.tell(f"recording {case.program} on {ranks} ranks")
+        host = Host(index=0, factor=FACTOR, processors=ranks, background=0, bandwidth=None)
         layer = [sys.executable, "-m", "virtual_layer", "-o", str(target.resolve())]
-        launch.run(testbed, placed, [*layer, str(case.script), str(case.size)], timeout=300)
-        return section(Trace.open(target))
+        with launch.standing("recording", [host]) as testbed:
+            launch.run(testbed, [host] * ranks, [*layer, str(case.script), str(case.size)], timeout=300)
 
 
 def recorded_cpu(sections: list[Trace]) -> float:
-    """Return the CPU time of all ranks' bursts, seconds, in the recording that was disturbed least."""
-    return min(map(_cpu, sections))
+    """Return the CPU time of all ranks' bursts, seconds, in the middle recording."""
+    return statistics.median(map(_cpu, sections))
 
 
 def _cpu(recorded: Trace) -> float:
@@ -91,8 +91,8 @@ def _cpu(recorded: Trace) -> float:
 def predict(sections: list[Trace], machine: Machine, factor: float = 1.0) -> Prediction:
     """Predict a section on a machine, with ranks in blocks and bursts longer by a factor than recorded.
 
-    The recording with the least CPU time counts, as other work of the computer only adds to it; how far others are from
-    it tells the interval.
+    The recording in the middle by CPU time counts, as does the median of measured runs; how far others are from it tells
+    the interval.
     """
     nodes = {
         name: replace(each, performance_factor=each.factor("") * factor) for name, each in machine.node_types().items()
@@ -100,7 +100,7 @@ def predict(sections: list[Trace], machine: Machine, factor: float = 1.0) -> Pre
     machine = replace(machine, nodes=tuple(nodes[node.name] for node in machine.nodes))
     results = [simulate(each, machine) for each in sorted(sections, key=_cpu)]
     spans = [result.makespan for result in results]
-    middle = spans[0]
+    middle = spans[len(spans) // 2]
     deviation = max(statistics.stdev(spans) if len(spans) > 1 else 0.0, _LEAST_NOISE * middle)
-    compute = max(rank.compute for rank in results[0].ranks)
+    compute = max(rank.compute for rank in results[len(spans) // 2].ranks)
     return Prediction(middle, middle - _EIGHTY * deviation, middle + _EIGHTY * deviation, compute)
