@@ -91,8 +91,8 @@ def _cpu(recorded: Trace) -> float:
 def predict(sections: list[Trace], machine: Machine, factor: float = 1.0) -> Prediction:
     """Predict a section on a machine, with ranks in blocks and bursts longer by a factor than recorded.
 
-    The recording in the middle by CPU time counts, as does the median of measured runs; how far others are from it tells
-    the interval.
+    The recording in the middle by CPU time counts, as does the median of measured runs; how far others are from it
+    tells the interval.
     """
     nodes = {
         name: replace(each, performance_factor=each.factor("") * factor) for name, each in machine.node_types().items()
