@@ -23,19 +23,17 @@ A figure of 0 has no parameter: it stays 0. Where parameters change over time, t
 
 from __future__ import annotations
 
-from bisect import bisect_right
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, replace
 from functools import partial
-from itertools import pairwise, product
-from math import inf
+from itertools import product
 from operator import is_
-from typing import Any, cast
+from typing import Any
 
 from clue.kernel import Program
 from clue.machine import Contention, Curve, FactorTable, Flows, Link, Machine, Network, NodeType, Placement, Ports
-from clue.machine.topology import Topology
+from clue.machine.scaling import bandwidth_names, busier, own_occupation, steeper, wider
 
 #: How the names of parameters end with which a program may deadlock.
 EAGER_LIMIT = "eager_limit"
@@ -196,7 +194,7 @@ def _of_link(name: str, links: list[Link]) -> Iterator[Parameter]:
     for delay in ("send_delay", "transmission_delay"):
         curves = [getattr(link, delay) for link in links]
         if any(curve(0) for curve in curves):
-            yield parameter(f"{delay}.latency", partial(_other_curve, delay, _later))
+            yield parameter(f"{delay}.latency", partial(_other_curve, delay, Curve.start_scaled))
         if any(_grows(curve) for curve in curves):
             yield parameter(f"{delay}.bandwidth", partial(_other_curve, delay, _wider))
     if any(link.receive_delay for link in links):
@@ -240,15 +238,8 @@ def _grows(curve: Curve) -> bool:
     return any(curve.slopes) or len(set(curve.times)) > 1
 
 
-def _later(curve: Curve, factor: float) -> Curve:
-    more = curve(0) * (factor - 1)
-    return Curve(curve.sizes, tuple(time + more for time in curve.times), curve.slopes)
-
-
 def _wider(curve: Curve, factor: float) -> Curve:
-    empty = curve(0)
-    times = tuple(empty + (time - empty) / factor for time in curve.times)
-    return Curve(curve.sizes, times, tuple(slope / factor for slope in curve.slopes))
+    return curve.growth_scaled(1 / factor)
 
 
 def _longer_receive(link: Link, factor: float) -> Link:
@@ -277,9 +268,8 @@ def _of_contention(machine: Machine, between: Sequence[list[Link]]) -> Iterator[
         figures = (stated, tuple(between[0]))
         yield Parameter("network.contention.busy", figures, partial(_keep_ports_longer, between[0]))
     elif isinstance(first, Flows):
-        for each in fields(cast("Any", first.topology)):
-            if "bandwidth" in each.name:
-                yield parameter(each.name, partial(_more_bandwidth, each.name))
+        for name in bandwidth_names(first.topology):
+            yield parameter(name, partial(_more_bandwidth, name))
 
 
 def _change_contention(change: _OfContention, machine: Machine, factor: float) -> Machine:
@@ -289,15 +279,13 @@ def _change_contention(change: _OfContention, machine: Machine, factor: float) -
 
 
 def _steeper(contention: Contention | None, factor: float) -> Contention | None:
-    if not isinstance(contention, FactorTable):
-        return contention
-    return FactorTable(tuple((n, 1 + (f - 1) * factor) for n, f in contention.factors))
+    return steeper(contention, factor) if isinstance(contention, FactorTable) else contention
 
 
 def _keep_ports_longer(links: Sequence[Link], machine: Machine, factor: float) -> Machine:
     """Let messages keep ports longer than follows from the delays of the link, which are ``links`` over time."""
     states = [
-        replace(state.network, contention=Ports(_times(occupation_curve(link), factor)))
+        replace(state.network, contention=Ports(own_occupation(link).scaled(factor)))
         for state, link in zip(machine.epochs, links, strict=True)
     ]
     changes = tuple(
@@ -306,52 +294,9 @@ def _keep_ports_longer(links: Sequence[Link], machine: Machine, factor: float) -
     return replace(machine, network=states[0], changes=changes)
 
 
-def occupation_curve(link: Link) -> Curve:
-    """Return how long a message keeps a port where nothing is stated, as a curve.
-
-    That is the largest of what the send delay and the transmission delay grow by with size, and 0.
-    """
-    curves = (link.send_delay, link.transmission_delay)
-    starts = sorted({0.0, *(size for curve in curves for size in curve.sizes if size > 0)})
-    segments = [
-        segment
-        for begin, end in pairwise((*starts, inf))
-        for segment in _upper([(0.0, 0.0), *(_line(curve, begin) for curve in curves)], begin, end)
-    ]
-    return Curve(*zip(*segments, strict=True))
-
-
-def _line(curve: Curve, begin: float) -> tuple[float, float]:
-    """Return what a curve has grown by at a size where a segment of some curve begins, and its slope from there on."""
-    i = bisect_right(curve.sizes, begin) - 1
-    return curve(begin) - curve(0), curve.slopes[i] if i >= 0 else 0.0
-
-
-def _upper(lines: Sequence[tuple[float, float]], begin: float, end: float) -> Iterator[tuple[float, float, float]]:
-    """Yield the segments (begin, value, slope) of the upper envelope of lines that are given by value and slope."""
-    at, (value, slope) = begin, max(lines)
-    while at < end:
-        yield at, value + (at - begin) * slope, slope
-        # Only a steeper line overtakes, so each does so once.
-        overtaking = [(begin + (value - v) / (s - slope), -s, v) for v, s in lines if s > slope]
-        at, falling, value = min(overtaking, default=(inf, 0.0, 0.0))
-        slope = -falling
-
-
 def _busier(contention: Contention | None, factor: float) -> Contention | None:
-    if not isinstance(contention, Ports) or contention.busy is None:
-        return contention
-    return Ports(_times(contention.busy, factor))
-
-
-def _times(curve: Curve, factor: float) -> Curve:
-    return Curve(curve.sizes, *(tuple(x * factor for x in column) for column in (curve.times, curve.slopes)))
+    return busier(contention, factor) if isinstance(contention, Ports) else contention
 
 
 def _more_bandwidth(field: str, contention: Contention | None, factor: float) -> Contention | None:
-    if not isinstance(contention, Flows):
-        return contention
-    topology: Any = contention.topology
-    value = getattr(topology, field)
-    more = tuple(each * factor for each in value) if isinstance(value, tuple) else value * factor
-    return Flows(cast("Topology", replace(topology, **{field: more})))
+    return wider(contention, [field], factor) if isinstance(contention, Flows) else contention

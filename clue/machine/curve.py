@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
+from math import inf
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -53,3 +54,51 @@ class Curve:
         slopes = [(t1 - t0) / (m1 - m0) for (m0, t0), (m1, t1) in pairwise(points)]
         slopes.append(slopes[-1] if slopes else 0.0)
         return cls(tuple(map(float, sizes)), tuple(map(float, times)), tuple(slopes))
+
+    def scaled(self, factor: float) -> Curve:
+        """Return the curve with every delay multiplied."""
+        return Curve(self.sizes, *(tuple(x * factor for x in column) for column in (self.times, self.slopes)))
+
+    def start_scaled(self, factor: float) -> Curve:
+        """Return the curve with the delay of an empty message multiplied, and the others that much longer."""
+        more = self(0) * (factor - 1)
+        return Curve(self.sizes, tuple(time + more for time in self.times), self.slopes)
+
+    def growth_scaled(self, factor: float) -> Curve:
+        """Return the curve with what it grows by with size multiplied."""
+        empty = self(0)
+        times = tuple(empty + (time - empty) * factor for time in self.times)
+        return Curve(self.sizes, times, tuple(slope * factor for slope in self.slopes))
+
+    @property
+    def growth(self) -> Curve:
+        """The curve without the delay of an empty message: what it grows by with size."""
+        empty = self(0)
+        return Curve(self.sizes, tuple(time - empty for time in self.times), self.slopes)
+
+    @classmethod
+    def upper(cls, curves: Sequence[Curve]) -> Curve:
+        """Return the largest of some curves at every size."""
+        starts = sorted({0.0, *(size for curve in curves for size in curve.sizes if size > 0)})
+        segments = [
+            segment
+            for begin, end in pairwise((*starts, inf))
+            for segment in _envelope([curve._line_at(begin) for curve in curves], begin, end)
+        ]
+        return cls(*zip(*segments, strict=True))
+
+    def _line_at(self, begin: float) -> tuple[float, float]:
+        """Return the delay at a size, and the slope from there on."""
+        i = bisect_right(self.sizes, begin) - 1
+        return self(begin), self.slopes[i] if i >= 0 else 0.0
+
+
+def _envelope(lines: Sequence[tuple[float, float]], begin: float, end: float) -> Iterator[tuple[float, float, float]]:
+    """Yield the segments (begin, value, slope) of the upper envelope of lines that are given by value and slope."""
+    at, (value, slope) = begin, max(lines)
+    while at < end:
+        yield at, value + (at - begin) * slope, slope
+        # Only a steeper line overtakes, so each does so once.
+        overtaking = [(begin + (value - v) / (s - slope), -s, v) for v, s in lines if s > slope]
+        at, falling, value = min(overtaking, default=(inf, 0.0, 0.0))
+        slope = -falling

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import math
-from dataclasses import fields, replace
-from typing import Any, cast
+from dataclasses import replace
 
-from clue.machine import Contention, Curve, Flows, Link, Machine, Network, NodeType, Ports
-from clue.machine.topology import Topology
+from clue.machine import Contention, Link, Machine, Network, NodeType
+from clue.machine.scaling import busier, slower
 from clue.uncertainty.noise import Sample, log_deviation
 
 
@@ -70,15 +69,7 @@ def _factor(deviation: float, node: NodeType, sample: Sample) -> float:
 
 
 def _drawn_type(node: NodeType, factor: float) -> NodeType:
-    if factor == 1.0:
-        return node
-    return replace(
-        node,
-        # 0 stands for "as recorded".
-        performance_factor=(node.performance_factor or 1.0) * factor,
-        performance_factors={region: (f or 1.0) * factor for region, f in node.performance_factors.items()},
-        speeds={region: speed / factor for region, speed in node.speeds.items()},
-    )
+    return node if factor == 1.0 else slower(node, factor)
 
 
 # --- links ---
@@ -115,33 +106,12 @@ def _link_factors(link: Link, base: Link, sample: Sample) -> tuple[float, float]
 def _drawn_link(link: Link, send: float, transmission: float) -> Link:
     return replace(
         link,
-        send_delay=_times(link.send_delay, send),
-        transmission_delay=_times(link.transmission_delay, transmission),
+        send_delay=link.send_delay.scaled(send),
+        transmission_delay=link.transmission_delay.scaled(transmission),
         receive_delay=link.receive_delay * send,
     )
 
 
-def _times(curve: Curve, factor: float) -> Curve:
-    if factor == 1.0:
-        return curve
-    times, slopes = (tuple(each * factor for each in column) for column in (curve.times, curve.slopes))
-    return Curve(curve.sizes, times, slopes)
-
-
 def _drawn_contention(contention: Contention | None, transmission: float) -> Contention | None:
     """Let ports be busy, and cables carry, as the link between nodes takes more or less time."""
-    if isinstance(contention, Ports) and contention.busy is not None:
-        return Ports(_times(contention.busy, transmission))
-    if isinstance(contention, Flows) and transmission != 1.0:
-        return Flows(_slower(contention.topology, transmission))
-    return contention
-
-
-def _slower(topology: Topology, factor: float) -> Topology:
-    """Return a topology all of whose bandwidths are divided by a factor."""
-    found = {}
-    for each in fields(cast("Any", topology)):
-        value = getattr(topology, each.name)
-        if "bandwidth" in each.name:
-            found[each.name] = tuple(v / factor for v in value) if isinstance(value, tuple) else value / factor
-    return cast("Topology", replace(cast("Any", topology), **found))
+    return contention if transmission == 1.0 else busier(contention, transmission)

@@ -18,14 +18,14 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, replace
 from functools import partial
 from itertools import product
-from typing import Any, cast
+from typing import Any
 
 from clue.kernel import Candidate
-from clue.machine import Contention, Curve, FactorTable, Flows, Link, Machine, Network, NodeType, Ports
-from clue.machine.topology import Topology
+from clue.machine import Contention, Curve, FactorTable, Link, Machine, Network, NodeType, Ports
+from clue.machine.scaling import busier, own_occupation, slower, steeper
 from clue.validation.cases import Case
 
 COMPUTATION, LATENCY, BANDWIDTH, CONTENTION = "computation", "latency", "bandwidth", "contention"
@@ -115,19 +115,9 @@ def _compute(which: tuple[str, str] | None, case: Case, cost: float) -> Machine:
     meant = {node.name for node in machine.nodes if which is None or (node.name, repr(_speed(node))) == which}
 
     def changed(node: NodeType) -> NodeType:
-        return _slower(node, cost) if node.name in meant else node
+        return slower(node, cost) if node.name in meant else node
 
     return _everywhere(machine, changed, _same)
-
-
-def _slower(node: NodeType, cost: float) -> NodeType:
-    return replace(
-        node,
-        # 0 stands for "as recorded".
-        performance_factor=(node.performance_factor or 1.0) * cost,
-        performance_factors={region: (f or 1.0) * cost for region, f in node.performance_factors.items()},
-        speeds={region: speed / cost for region, speed in node.speeds.items()},
-    )
 
 
 # --- latency and bandwidth -------------------------------------------------------------------------------------------
@@ -171,7 +161,7 @@ def _delay(inside: bool, change: _OfLink, case: Case, cost: float) -> Machine:
             pairs = {pair: change(link, cost) for pair, link in network.pairs.items()}
             new = replace(new, between_nodes=change(network.between_nodes, cost), pairs=pairs)
             if change is _narrower:
-                new = replace(new, contention=_busier(network.contention, cost))
+                new = replace(new, contention=busier(network.contention, cost))
         return new
 
     return _everywhere(machine, _same, changed)
@@ -180,28 +170,17 @@ def _delay(inside: bool, change: _OfLink, case: Case, cost: float) -> Machine:
 def _later(link: Link, cost: float) -> Link:
     return replace(
         link,
-        send_delay=_other_start(link.send_delay, cost),
-        transmission_delay=_other_start(link.transmission_delay, cost),
+        send_delay=link.send_delay.start_scaled(cost),
+        transmission_delay=link.transmission_delay.start_scaled(cost),
     )
 
 
 def _narrower(link: Link, cost: float) -> Link:
     return replace(
         link,
-        send_delay=_other_growth(link.send_delay, cost),
-        transmission_delay=_other_growth(link.transmission_delay, cost),
+        send_delay=link.send_delay.growth_scaled(cost),
+        transmission_delay=link.transmission_delay.growth_scaled(cost),
     )
-
-
-def _other_start(curve: Curve, cost: float) -> Curve:
-    more = curve(0) * (cost - 1)
-    return Curve(curve.sizes, tuple(time + more for time in curve.times), curve.slopes)
-
-
-def _other_growth(curve: Curve, cost: float) -> Curve:
-    empty = curve(0)
-    times = tuple(empty + (time - empty) * cost for time in curve.times)
-    return Curve(curve.sizes, times, tuple(slope * cost for slope in curve.slopes))
 
 
 # --- contention ------------------------------------------------------------------------------------------------------
@@ -245,24 +224,8 @@ def _contend(case: Case, cost: float) -> Machine:
 
 def _stronger(contention: Contention | None, cost: float) -> Contention | None:
     if isinstance(contention, FactorTable):
-        return FactorTable(tuple((n, 1 + (f - 1) * cost) for n, f in contention.factors))
-    return _busier(contention, cost)
-
-
-def _busier(contention: Contention | None, cost: float) -> Contention | None:
-    """Let messages keep what they share for longer; a table of factors tells nothing of that."""
-    if isinstance(contention, Ports) and contention.busy is not None:
-        busy = contention.busy
-        return Ports(Curve(busy.sizes, tuple(t * cost for t in busy.times), tuple(s * cost for s in busy.slopes)))
-    if isinstance(contention, Flows):
-        topology: Any = contention.topology
-        widths = {each.name: getattr(topology, each.name) for each in fields(topology) if "bandwidth" in each.name}
-        less = {
-            name: tuple(each / cost for each in width) if isinstance(width, tuple) else width / cost
-            for name, width in widths.items()
-        }
-        return Flows(cast("Topology", replace(topology, **less)))
-    return contention
+        return steeper(contention, cost)
+    return busier(contention, cost)
 
 
 def _ports(where: Candidate) -> Curve | None:
@@ -275,40 +238,7 @@ def _ports(where: Candidate) -> Curve | None:
         for here, there in product(nodes_of, repeat=2)
         if here != there or nodes_of[here] > 1
     }
-    growths = {(_other_start(link.send_delay, 0.0), _other_start(link.transmission_delay, 0.0)) for link in links}
     if not links:
         return Curve.line(0.0)
-    return _larger(*growths.pop()) if len(growths) == 1 else None
-
-
-def _larger(one: Curve, other: Curve) -> Curve:
-    """Return the larger of two curves at each size, or 0."""
-    zero = Curve.line(0.0)
-    return _larger_of_two(_larger_of_two(one, other), zero)
-
-
-def _larger_of_two(one: Curve, other: Curve) -> Curve:
-    starts = sorted({0.0, *one.sizes, *other.sizes})
-    segments: list[tuple[float, float, float]] = []
-    for i, start in enumerate(starts):
-        end = starts[i + 1] if i + 1 < len(starts) else float("inf")
-        segments.extend(_larger_line(start, end, _line_at(one, start), _line_at(other, start)))
-    return Curve(*zip(*segments, strict=True))
-
-
-def _line_at(curve: Curve, start: float) -> tuple[float, float]:
-    """Return the time at the start of a segment, and its slope there."""
-    slope = next((s for size, s in reversed([*zip(curve.sizes, curve.slopes, strict=True)]) if size <= start), 0.0)
-    return curve(start), slope
-
-
-def _larger_line(
-    start: float, end: float, one: tuple[float, float], other: tuple[float, float]
-) -> Iterator[tuple[float, float, float]]:
-    """Yield segments (start, time, slope) of the larger of two lines (time, slope)."""
-    high, low = sorted((one, other), reverse=True)
-    yield start, *high
-    if low[1] > high[1]:
-        crossing = start + (high[0] - low[0]) / (low[1] - high[1])
-        if start < crossing < end:
-            yield crossing, high[0] + (crossing - start) * high[1], low[1]
+    occupations = set(map(own_occupation, links))
+    return occupations.pop() if len(occupations) == 1 else None

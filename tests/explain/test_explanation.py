@@ -11,10 +11,8 @@ from hypothesis import strategies as st
 
 from clue.errors import DeadlockError
 from clue.explain import Explanation, Sensitivity, explain
-from clue.explain.parameters import occupation_curve
 from clue.explain.shares import part_shares, rank_shares
 from clue.kernel import compile_program, simulate
-from clue.kernel.costs import occupation
 from clue.machine import Curve, FactorTable, Flows, Link, Machine, Network, NodeType, Placement, Ports
 from clue.machine.topology import FatTree, Switch
 from clue.result import Part
@@ -283,25 +281,3 @@ def test_a_table_below_one_scales_what_is_above() -> None:
     base = machine()
     on = replace(base, network=replace(base.network, contention=FactorTable(((1, 1.0), (2, 2.0)))))
     assert not by_name(explanation_of(trace, on))["network.contention.factors"].has_effect
-
-
-SIZES = st.lists(st.integers(0, 20), min_size=1, max_size=4, unique=True).map(sorted)
-FIGURES = st.lists(st.integers(0, 40), min_size=8, max_size=8)
-
-
-@given(SIZES, SIZES, FIGURES, FIGURES)
-def test_occupation_as_a_curve(here: list[int], there: list[int], times: list[int], slopes: list[int]) -> None:
-    """It is at every size what the kernel makes of the link's delays, wherever the curves bend, jump and cross."""
-    curves = [
-        Curve(tuple(map(float, sizes)), tuple(map(float, times[at : at + len(sizes)])), tuple(rises))
-        for sizes, at, rises in (
-            (here, 0, [each / 8 - 2 for each in slopes[: len(here)]]),
-            (there, 4, [each / 8 - 2 for each in slopes[4 : 4 + len(there)]]),
-        )
-    ]
-    link = Link(*curves)
-    curve = occupation_curve(link)
-    assert list(curve.sizes) == sorted(curve.sizes)
-    for nbytes in range(40):
-        # Where one line overtakes another rounding decides which of them a size is on.
-        assert curve(nbytes) == pytest.approx(occupation(Ports(), link, nbytes), rel=1e-9, abs=1e-9)

@@ -1,0 +1,72 @@
+"""Costs multiplied: by hand, and against what the kernel makes of a link."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from clue.kernel.costs import occupation
+from clue.machine import Curve, FactorTable, Flows, Link, NodeType, Ports
+from clue.machine.scaling import bandwidth_names, busier, own_occupation, slower, steeper, wider
+from clue.machine.topology import FatTree, Switch
+
+#: 2 s for an empty message; at 10 B it jumps to 7 s.
+CURVE = Curve((0.0, 10.0), (2.0, 7.0), (0.1, 0.5))
+
+
+def test_parts_of_a_curve_scale_alone() -> None:
+    """An empty message of 2 s and 5 s of growth at 10 B: doubled as a whole, at its start, and in its growth."""
+    assert [CURVE.scaled(2.0)(nbytes) for nbytes in (0, 10, 12)] == pytest.approx([4.0, 14.0, 16.0])
+    assert [CURVE.start_scaled(2.0)(nbytes) for nbytes in (0, 10, 12)] == pytest.approx([4.0, 9.0, 10.0])
+    assert [CURVE.growth_scaled(2.0)(nbytes) for nbytes in (0, 10, 12)] == pytest.approx([2.0, 12.0, 14.0])
+    assert [CURVE.growth(nbytes) for nbytes in (0, 10, 12)] == pytest.approx([0.0, 5.0, 6.0])
+
+
+def test_the_upper_of_two_crossing_lines() -> None:
+    """3 s flat and 1 s rising by 1 s/B cross at 2 B."""
+    upper = Curve.upper([Curve.line(3.0), Curve.line(1.0, 1.0)])
+    assert [upper(nbytes) for nbytes in (0, 1, 2, 3, 10)] == [3.0, 3.0, 3.0, 4.0, 11.0]
+    assert upper.sizes == (0.0, 2.0)
+
+
+def test_a_slower_node_is_slower_everywhere() -> None:
+    """Factors double, "as recorded" (0) becomes 2, a speed halves."""
+    node = slower(NodeType("n", performance_factor=0.0, performance_factors={"a": 3.0}, speeds={"b": 8.0}), 2.0)
+    assert (node.performance_factor, node.performance_factors, node.speeds) == (2.0, {"a": 6.0}, {"b": 4.0})
+
+
+def test_what_is_shared_is_kept_longer() -> None:
+    """Ports are busy twice as long, links have half the bandwidth; what says nothing of it stays."""
+    assert busier(Ports(Curve.line(1.0, 2.0)), 2.0) == Ports(Curve.line(2.0, 4.0))
+    assert busier(Flows(Switch(8.0)), 2.0) == Flows(Switch(4.0))
+    for stays in (None, Ports(), FactorTable(((1, 1.0), (2, 1.5)))):
+        assert busier(stays, 2.0) == stays
+    assert steeper(FactorTable(((1, 1.0), (2, 1.5))), 2.0) == FactorTable(((1, 1.0), (2, 2.0)))
+
+
+def test_bandwidths_of_a_topology_by_name() -> None:
+    """Those of all levels of a tree together."""
+    tree = FatTree((2, 2), (1, 1), (1, 1), (4.0, 6.0))
+    assert bandwidth_names(tree) == ["bandwidths"]
+    assert wider(Flows(tree), ["bandwidths"], 2.0) == Flows(FatTree((2, 2), (1, 1), (1, 1), (8.0, 12.0)))
+
+
+SIZES = st.lists(st.integers(0, 20), min_size=1, max_size=4, unique=True).map(sorted)
+FIGURES = st.lists(st.integers(0, 40), min_size=8, max_size=8)
+
+
+@given(SIZES, SIZES, FIGURES, FIGURES)
+def test_occupation_as_a_curve(here: list[int], there: list[int], times: list[int], slopes: list[int]) -> None:
+    """It is at every size what the kernel makes of the link's delays, wherever the curves bend, jump and cross."""
+    curves = [
+        Curve(tuple(map(float, sizes)), tuple(map(float, times[at : at + len(sizes)])), tuple(rises))
+        for sizes, at, rises in (
+            (here, 0, [each / 8 - 2 for each in slopes[: len(here)]]),
+            (there, 4, [each / 8 - 2 for each in slopes[4 : 4 + len(there)]]),
+        )
+    ]
+    link = Link(*curves)
+    curve = own_occupation(link)
+    assert list(curve.sizes) == sorted(curve.sizes)
+    for nbytes in range(40):
+        # Where one line overtakes another rounding decides which of them a size is on.
+        assert curve(nbytes) == pytest.approx(occupation(Ports(), link, nbytes), rel=1e-9, abs=1e-9)
