@@ -1,0 +1,47 @@
+"""Dividing work between unequal processors: by relative performance beforehand, or in chunks while it runs.
+
+The words are those of Laine and Midorikawa's PEMPIs-Het (the relative performance vector, VRP) and of the papers on
+loop scheduling. Nothing here runs or sends anything: a program asks how much to hand out, and to whom. So that it may,
+names are loaded when they are first used, and only what asks a virtual machine needs more than Python itself.
+"""
+
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from clue.balance.chunks import factoring, guided, portion, self_scheduled, trapezoidal
+    from clue.balance.division import loads, shares, unit_load
+    from clue.balance.factors import factors_on
+    from clue.balance.vector import TimeModel, relative_performance, remeasured, vector_at
+
+__all__ = [
+    "TimeModel",
+    "factoring",
+    "factors_on",
+    "guided",
+    "loads",
+    "portion",
+    "relative_performance",
+    "remeasured",
+    "self_scheduled",
+    "shares",
+    "trapezoidal",
+    "unit_load",
+    "vector_at",
+]
+
+_HOMES = {
+    "chunks": ("factoring", "guided", "portion", "self_scheduled", "trapezoidal"),
+    "division": ("loads", "shares", "unit_load"),
+    "factors": ("factors_on",),
+    "vector": ("TimeModel", "relative_performance", "remeasured", "vector_at"),
+}
+_HOME = {name: home for home, names in _HOMES.items() for name in names}
+
+
+def __getattr__(name: str) -> object:
+    if name not in _HOME:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(importlib.import_module(f"clue.balance.{_HOME[name]}"), name)

@@ -1,0 +1,94 @@
+"""Sizes of the chunks in which work is handed out to whoever is idle, in the order of their requests.
+
+Each is an iterator over whole units that add up to the total. Which processor takes a chunk, time decides.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from fractions import Fraction
+
+from clue.errors import UsageError
+
+
+def self_scheduled(total: int, unit: int = 1) -> Iterator[int]:
+    """Yield chunks of one size, the last of which is what is left: self-scheduling (SS)."""
+    _check(unit=unit)
+    for begin in range(0, total, unit):
+        yield min(unit, total - begin)
+
+
+def guided(total: int, workers: int, least: int = 1) -> Iterator[int]:
+    """Yield chunks that are each a worker's even share of what is left: guided self-scheduling (GSS).
+
+    C. D. Polychronopoulos, D. J. Kuck, Guided self-scheduling, IEEE Transactions on Computers C-36 (1987).
+
+    Args:
+        total: Units in all.
+        workers: Among how many they are divided.
+        least: No chunk but the last is smaller.
+    """
+    _check(workers=workers, least=least)
+    while total > 0:
+        chunk = min(total, max(least, -(-total // workers)))
+        yield chunk
+        total -= chunk
+
+
+def trapezoidal(total: int, workers: int, first: int | None = None, last: int = 1) -> Iterator[int]:
+    """Yield chunks that shrink evenly from the first to the last: trapezoidal self-scheduling (TSS).
+
+    N = ⌈2 τ / (first + last)⌉ chunks shrink by (first − last) / (N − 1) each, rounded as they come, and the last one is
+    what is left. T. H. Tzen, L. M. Ni, Trapezoid self-scheduling, IEEE Transactions on Parallel and Distributed
+    Systems 4 (1993).
+
+    Args:
+        total: Units in all.
+        workers: Among how many they are divided.
+        first: Size of the first chunk; ``None``: half of an even share, ⌈τ / (2 workers)⌉, as its authors advise.
+        last: Size of the last.
+    """
+    _check(workers=workers, last=last)
+    begin = max(last, -(-total // (2 * workers)) if first is None else first)
+    steps = math.ceil(Fraction(2 * total, begin + last))
+    shrink = Fraction(begin - last, max(1, steps - 1))
+    size = Fraction(begin)
+    while total > 0:
+        chunk = min(total, max(last, round(size)))
+        yield chunk
+        total -= chunk
+        size -= shrink
+
+
+def factoring(total: int, workers: int) -> Iterator[int]:
+    """Yield rounds of one chunk per worker, half of what is left in each round: factoring.
+
+    S. Flynn Hummel, E. Schonberg, L. E. Flynn, Factoring, Communications of the ACM 35 (1992).
+    """
+    _check(workers=workers)
+    while total > 0:
+        size = -(-total // (2 * workers))
+        for _ in range(workers):
+            chunk = min(total, size)
+            if not chunk:
+                return
+            yield chunk
+            total -= chunk
+
+
+def portion(left: int, unit: float, performance: float) -> int:
+    """Return how much of what is left the next chunk of a processor is: ⌈unit φ⌉, as in VRP-SS of PEMPIs-Het.
+
+    Args:
+        left: Units that are left.
+        unit: Units for a processor whose relative performance is 1.
+        performance: Its relative performance φ.
+    """
+    return min(left, math.ceil(unit * performance))
+
+
+def _check(**counts: int) -> None:
+    for name, count in counts.items():
+        if count < 1:
+            raise UsageError(f"balance: {name} must be at least 1, got {count}")

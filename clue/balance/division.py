@@ -1,0 +1,49 @@
+"""Shares by relative performance: how many units of a total each processor gets, all at once."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from fractions import Fraction
+
+from clue.errors import UsageError
+
+
+def unit_load(total: float, vector: Sequence[float]) -> float:
+    """Return the load of a processor whose relative performance is 1: ul = τ / Σ φ (PEMPIs-Het, equation 3).
+
+    Raises:
+        UsageError: If the vector is empty or has an entry that is not positive and finite, or the total is negative.
+    """
+    if not vector or not all(0 < phi < math.inf for phi in vector):
+        raise UsageError(f"balance: relative performances must be one or more numbers > 0, got {list(vector)}")
+    if total < 0:
+        raise UsageError(f"balance: total must be at least 0, got {total}")
+    return total / math.fsum(vector)
+
+
+def loads(total: int, vector: Sequence[float]) -> tuple[int, ...]:
+    """Return the loads Δ_i = ⌈ul φ_i⌉ as PEMPIs-Het states them (equation 4).
+
+    Rounded up one by one, together they may be more than there is: by less than one unit each. :func:`shares` are
+    those that add up.
+    """
+    unit = unit_load(total, vector)
+    return tuple(math.ceil(unit * phi) for phi in vector)
+
+
+def shares(total: int, vector: Sequence[float]) -> tuple[int, ...]:
+    """Return whole shares of a total in proportion to relative performance, which add up to it.
+
+    Each differs from ul φ_i by less than one unit, and none is larger than that of a faster processor: all are rounded
+    down, and what is left goes, one unit each, to those that lost most by it (the first of equals).
+    """
+    unit_load(total, vector)
+    exact = [Fraction(phi) for phi in vector]
+    whole = sum(exact)
+    quotas = [total * phi / whole for phi in exact]
+    rounded = [math.floor(quota) for quota in quotas]
+    by_loss = sorted(range(len(quotas)), key=lambda i: rounded[i] - quotas[i])
+    for i in by_loss[: total - sum(rounded)]:
+        rounded[i] += 1
+    return tuple(rounded)

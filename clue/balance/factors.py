@@ -1,0 +1,31 @@
+"""What a virtual machine says of the speed of its nodes, as times of the same work."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from types import MappingProxyType
+
+from clue.kernel.costs import Costs
+from clue.machine import Machine, Placement
+
+
+def factors_on(
+    machine: Machine,
+    nodes: Sequence[int],
+    region: str = "",
+    time: float = 0.0,
+    host_speeds: Mapping[str, float] = MappingProxyType({}),
+) -> tuple[float, ...]:
+    """Return the times that one second of recorded computation takes a rank on each of some nodes, alone there.
+
+    Alone but for background load; the meaning is that of a replay.
+
+    Args:
+        machine: The virtual cluster.
+        nodes: Indices of its nodes, one per rank.
+        region: Whose performance factors count.
+        time: When, on a machine that changes.
+        host_speeds: flop/s of the recording host by region, where known; then ``speed`` of a node type counts.
+    """
+    costs = Costs(machine, Placement(tuple(nodes)), (region,), host_speeds)
+    return tuple(1 / costs.rates(costs.node_type(node, time), ranks=1)[0] for node in nodes)

@@ -1,0 +1,55 @@
+"""The relative performance vector φ: how many times as fast as the slowest each processor is.
+
+It comes from times of the same work: measured ones, those that performance models give for a size of problem, or
+those of a virtual machine (:mod:`clue.balance.factors`). PEMPIs-Het calls it static if it was found once, at one
+size, and dynamic if it is evaluated at the size at hand; :func:`remeasured` goes further and takes it from what has
+just been computed.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+
+from clue.errors import UsageError
+
+#: A performance model δ(n, p): seconds that a problem of size n takes on p processors of a kind.
+TimeModel = Callable[[float, int], float]
+
+
+def relative_performance(times: Sequence[float]) -> tuple[float, ...]:
+    """Return φ of some processors from the times that the same work takes on each; the slowest has 1.
+
+    PEMPIs-Het, equations 1 and 2. Equation 1 prints φ_x = δ_x / δ_y, which would give the slow the more; that the
+    slowest has 1 and the others more, as the text beside equation 2 says, needs φ_x = δ_y / δ_x with y the slowest.
+
+    Raises:
+        UsageError: If there is no time, or one that is not positive and finite.
+    """
+    if not times or not all(0 < time < math.inf for time in times):
+        raise UsageError(f"balance: times must be one or more numbers > 0, got {list(times)}")
+    slowest = max(times)
+    return tuple(slowest / time for time in times)
+
+
+def vector_at(models: Sequence[TimeModel], n: float, p: int) -> tuple[float, ...]:
+    """Return φ from the performance models of some processors, for a problem of size n on p processors."""
+    return relative_performance([model(n, p) for model in models])
+
+
+def remeasured(vector: Sequence[float], done: Sequence[float], seconds: Sequence[float]) -> tuple[float, ...]:
+    """Return φ anew, from what each processor has done since the last time and how long that took it.
+
+    Who has done nothing keeps its place: the ratio of its φ to the sum of theirs who have done something.
+
+    Args:
+        vector: The vector so far.
+        done: Units of work that each has done.
+        seconds: How long that took each.
+    """
+    measured = [units > 0 and time > 0 for units, time in zip(done, seconds, strict=True)]
+    if not any(measured):
+        return tuple(vector)
+    speeds = [units / time if known else 0.0 for units, time, known in zip(done, seconds, measured, strict=True)]
+    unit = sum(speeds) / sum(phi for phi, known in zip(vector, measured, strict=True) if known)
+    return relative_performance([1 / (speed or phi * unit) for speed, phi in zip(speeds, vector, strict=True)])

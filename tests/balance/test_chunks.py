@@ -1,0 +1,65 @@
+"""Chunk sequences of self-scheduling: the published examples, and that all work is handed out."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from clue.balance import factoring, guided, portion, self_scheduled, trapezoidal
+from clue.errors import UsageError
+
+TOTALS, WORKERS = st.integers(0, 20_000), st.integers(1, 64)
+
+
+def test_self_scheduling_of_one_size() -> None:
+    """10 rows by 4: 4, 4 and the last 2."""
+    assert list(self_scheduled(10, 4)) == [4, 4, 2]
+    assert list(self_scheduled(3)) == [1, 1, 1]
+
+
+def test_guided_is_an_even_share_of_what_is_left() -> None:
+    """100 among 4: 25, a quarter of 75 is 19, of 56 14, of 42 11, of 31 8, and so on."""
+    assert list(guided(100, 4)) == [25, 19, 14, 11, 8, 6, 5, 3, 3, 2, 1, 1, 1, 1]
+    assert list(guided(100, 4, least=10)) == [25, 19, 14, 11, 10, 10, 10, 1]
+
+
+def test_trapezoidal_shrinks_evenly() -> None:
+    """100 from 19 to 1: N = ⌈200 / 20⌉ = 10 chunks, 2 less each: 19, 17, …, 1."""
+    assert list(trapezoidal(100, 4, first=19, last=1)) == [19, 17, 15, 13, 11, 9, 7, 5, 3, 1]
+
+
+def test_trapezoidal_starts_at_half_an_even_share() -> None:
+    """1000 among 4: the first is 1000 / 8 = 125."""
+    assert next(trapezoidal(1000, 4)) == 125
+
+
+def test_factoring_halves_by_rounds() -> None:
+    """100 among 4, as published: four times 13, 6, 3, 2 and 1 (⌈100/8⌉, ⌈48/8⌉, ⌈24/8⌉, ⌈12/8⌉, ⌈4/8⌉)."""
+    assert list(factoring(100, 4)) == [13] * 4 + [6] * 4 + [3] * 4 + [2] * 4 + [1] * 4
+
+
+def test_a_portion_is_by_performance_and_never_more_than_left() -> None:
+    """Unit 4 at φ = 2.3: ⌈9.2⌉ = 10 rows, or the 7 that are left."""
+    assert portion(100, 4, 2.3) == 10
+    assert portion(7, 4, 2.3) == 7
+
+
+@pytest.mark.parametrize("make", [lambda: self_scheduled(1, 0), lambda: guided(1, 0), lambda: trapezoidal(1, 1, 1, 0)])
+def test_counts_must_be_positive(make) -> None:  # type: ignore[no-untyped-def]
+    """A chunk of nothing, or nobody to hand it to, is refused."""
+    with pytest.raises(UsageError, match=r"balance: \w+ must be at least 1, got 0"):
+        list(make())
+
+
+@given(TOTALS, WORKERS, st.integers(1, 50))
+def test_all_work_is_handed_out(total: int, workers: int, least: int) -> None:
+    """Every sequence adds up, has no empty chunk, and shrinks where it says so."""
+    shrinking = (guided(total, workers, least), trapezoidal(total, workers, last=least), factoring(total, workers))
+    for sequence in (self_scheduled(total, least), *shrinking):
+        chunks = list(sequence)
+        assert sum(chunks) == total
+        assert all(chunk > 0 for chunk in chunks)
+        assert all(a >= b for a, b in pairwise(chunks))

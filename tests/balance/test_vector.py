@@ -1,0 +1,98 @@
+"""The relative performance vector: from times, models, machines and what has just been computed."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from clue.balance import factors_on, relative_performance, remeasured, vector_at
+from clue.errors import UsageError
+from clue.machine import Curve, Link, Machine, Network, NodeType
+
+TIMES = st.lists(st.floats(1e-6, 1e6), min_size=1, max_size=20)
+
+
+def pgf_intel(n: float, p: int) -> float:
+    """Return seconds of the particle program on intel nodes: PEMPIs-Het, equation 13 with the columns of Table 2."""
+    c1, c2, c3 = {
+        2: (-1.125736, 0.000073, 3.206325e-7),
+        3: (5.790233, -0.000157, 2.163252e-7),
+        4: (8.578502, -0.000247, 1.640802e-7),
+    }[p]
+    return c3 / p * n**2 + c2 / p * n + c1 / p
+
+
+def two_kinds() -> Machine:
+    """Return a machine of one fast node and two slow dual ones, which become busy at 10 s."""
+    delay = Curve.line(1e-6)
+    link = Link(delay, delay)
+    fast = NodeType("fast", performance_factors={"product": 0.5})
+    slow = NodeType("slow", processors=2, performance_factor=4.0, performance_factors={"product": 2.0})
+    machine = Machine("two-kinds", (fast, slow, slow), Network(link, link))
+    busy = replace(slow, background_load=3.0, memory_contention={2: {"product": 0.5}})
+    return replace(machine, changes=((10.0, replace(machine, nodes=(fast, busy, busy))),))
+
+
+def test_the_slowest_has_one_and_the_others_their_multiple() -> None:
+    """Times 12, 6, 4 s are relative performances 1, 2, 3."""
+    assert relative_performance([12, 6, 4]) == (1, 2, 3)
+
+
+def test_models_are_asked_at_the_size_at_hand() -> None:
+    """Linear against quadratic time: equal at n = 1, ten times as fast at n = 10; so static and dynamic differ."""
+    models = [lambda n, p: n * n / p, lambda n, p: n / p]
+    assert vector_at(models, 1, 4) == (1, 1)
+    assert vector_at(models, 10, 4) == (1, 10)
+
+
+def test_a_published_model_gives_the_vector_of_two_groups() -> None:
+    """PGF on 2 and on 4 intel nodes, n = 10 000 (PEMPIs-Het, Table 2): 15.83 s against 5.63 s."""
+    vector = vector_at([lambda n, _: pgf_intel(n, 2), lambda n, _: pgf_intel(n, 4)], 10_000, 6)
+    slow = (32.06325 + 0.73 - 1.125736) / 2
+    fast = (16.40802 - 2.47 + 8.578502) / 4
+    assert vector == pytest.approx((1, slow / fast), rel=1e-12)
+
+
+def test_factors_of_a_machine_by_region_and_load() -> None:
+    """From 10 s on, three tasks and a rank on two processors halve the speed, and a busy memory halves it again."""
+    machine = two_kinds()
+    assert factors_on(machine, [0, 1, 2], "product") == (0.5, 2, 2)
+    assert factors_on(machine, [1, 0]) == (4, 1)
+    assert factors_on(machine, [0, 1], "product", time=10) == (0.5, 8)
+    assert factors_on(machine, [1], "", time=10) == (8,)
+    assert relative_performance(factors_on(machine, [0, 1], "product", time=9.9)) == (4, 1)
+
+
+def test_measuring_anew_takes_what_was_done() -> None:
+    """One unit in 4 s, eight in 4 s: eight times as fast, whatever was believed."""
+    assert remeasured([1, 3], [1, 8], [4, 4]) == (1, 8)
+
+
+def test_who_did_nothing_keeps_its_place() -> None:
+    """Believed 1, 2, 4: the second measured at 2 per second, the third at 4, so the first has 1 per second."""
+    assert remeasured([1, 2, 4], [0, 6, 12], [0, 3, 3]) == (1, 2, 4)
+    assert remeasured([1, 2, 4], [0, 0, 0], [0, 0, 0]) == (1, 2, 4)
+
+
+@pytest.mark.parametrize("times", [[], [1, 0], [-1], [float("inf")], [float("nan")]])
+def test_times_must_be_positive(times: list[float]) -> None:
+    """No times, or such that are no times, are refused with what was given."""
+    with pytest.raises(UsageError, match="balance: times must be one or more numbers > 0, got"):
+        relative_performance(times)
+
+
+@given(TIMES)
+def test_the_smallest_entry_is_one(times: list[float]) -> None:
+    """Whatever the times, nobody is slower than the slowest."""
+    assert min(relative_performance(times)) == 1
+
+
+@given(TIMES, st.floats(0.001, 1000))
+def test_measuring_what_was_believed_changes_nothing(times: list[float], unit: float) -> None:
+    """Who does its share of work in the same time as all others has the performance it was thought to have."""
+    vector = relative_performance(times)
+    again = remeasured(vector, [unit * phi for phi in vector], [unit] * len(vector))
+    assert again == pytest.approx(vector, rel=1e-9)
