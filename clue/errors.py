@@ -7,6 +7,7 @@
     ├── ConfigError         YAML that breaks a rule; carries every fault found      exit status 2
     ├── TraceError          a trace that is missing, damaged or incomplete          exit status 2
     ├── RecordError         a program that could not be recorded                    exit status 1
+    ├── LiveError           a program that failed while it ran in virtual time      exit status 1
     └── ReplayError         a simulation that cannot go on                          exit status 1
         └── DeadlockError   every unfinished rank waits                             exit status 3
 
@@ -57,6 +58,21 @@ class TraceError(ClueError):
 
 class RecordError(ClueError):
     """Report a program that could not be recorded."""
+
+
+class LiveError(ClueError):
+    """Report a program that failed while it ran in virtual time, with the rank.
+
+    Args:
+        message: What happened, one line.
+        rank: The rank it happened to, or ``None`` where that is not one rank.
+        status: The program's own exit status, or ``None`` where it has none.
+    """
+
+    def __init__(self, message: str, rank: int | None = None, status: int | None = None) -> None:
+        super().__init__(message)
+        self.rank = rank
+        self.status = status
 
 
 class ReplayError(ClueError):

@@ -13,8 +13,9 @@ from clue.errors import UsageError
 from clue.kernel import contention_free
 from clue.purchase.executors import PROCESSES, Crew, check_executor
 from clue.purchase.library import Progress, TraceSource, record_all
+from clue.purchase.live import LiveCrew, LiveRunner, check_live, no_bounds, unrecorded
 from clue.purchase.outcome import Entry, KernelOutcome, Ranking, WorkloadOutcome
-from clue.purchase.runs import Attempt, Choice, Run, attempts_on
+from clue.purchase.runs import Attempt, Choice, Run, Sweep, attempts_on
 from clue.purchase.sampling import RankingSampler, SampledOption
 from clue.purchase.scenario import Criterion, Option, Scenario
 from clue.purchase.scores import Scores
@@ -42,6 +43,7 @@ def rank_options(
     workers: int = 1,
     thorough: bool = False,
     sampling: Sampling | None = None,
+    live: LiveRunner | None = None,
 ) -> Ranking:
     """Simulate workloads on the affordable options as far as their order needs it, and put these in order.
 
@@ -59,6 +61,7 @@ def rank_options(
         thorough: Whether to simulate the splits, too, that cannot be the best; they show how a program scales.
         sampling: Which samples of the stated noise to draw: they give intervals, to each option its probability of
             being the best, and one position to options that cannot be told apart.
+        live: Runs the programs themselves; traces, engine, executor, workers and sampling then play no part.
 
     Raises:
         UsageError: If no option is affordable, prices and budget are in different currencies, or the executor cannot
@@ -69,15 +72,19 @@ def rank_options(
     check_executor(executor)
     candidates = _candidates(scenario)
     scores = Scores(scenario, candidates)
-    library = record_all(scenario, candidates, traces, progress)
-    sweep = partial(contention_free, engine=engine, workers=workers)
+    if live is None:
+        library = record_all(scenario, candidates, traces, progress)
+        sweep: Sweep = partial(contention_free, engine=engine, workers=workers)
+    else:
+        check_live(scenario)
+        library, sweep = unrecorded(scenario), no_bounds
     attempts = attempts_on(candidates, scenario, library, sweep, progress)
     able = [attempt for attempt in attempts if attempt.cells]
     if top is None:
         top = len(able) if len(candidates) <= ALL_UP_TO else FIRST_OF_MANY
     sampled: list[SampledOption] = []
     notes: list[str] = []
-    with Crew(library, engine, executor, workers) as crew:
+    with Crew(library, engine, executor, workers) if live is None else LiveCrew(live) as crew:
         search = Search(able, scores, top, crew, progress)
         try:
             search.run(thorough=thorough)

@@ -1,0 +1,1 @@
+"""Programs that run live in virtual time: their processes, and the kernel that lets one go on at a time."""
