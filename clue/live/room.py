@@ -1,0 +1,72 @@
+"""Whether this computer has room for so many ranks: memory and processes. Asked before the program starts."""
+
+from __future__ import annotations
+
+import os
+import resource
+from pathlib import Path
+
+from clue.errors import LiveError
+from clue.units import format_size
+
+#: Of the free memory so much stays free: ranks grow, and others live here, too.
+_RESERVE = 0.1
+#: File descriptors that a run needs beside those of its ranks.
+_OWN_FILES = 64
+
+
+def private_memory(process: int) -> int:
+    """Return the memory (B) that a process shares with nobody: what one more like it costs.
+
+    Raises:
+        OSError: If the process has gone.
+    """
+    lines = Path(f"/proc/{process}/smaps_rollup").read_text().splitlines()
+    return sum(int(line.split()[1]) for line in lines if line.startswith("Private_")) * 1024
+
+
+def free_memory(meminfo: Path = Path("/proc/meminfo"), group: Path = Path("/sys/fs/cgroup")) -> int:
+    """Return the memory (B) that new processes can have: what is available here, and what a container leaves."""
+    words = dict(line.split(":", 1) for line in meminfo.read_text().splitlines())
+    free = int(words["MemAvailable"].split()[0]) * 1024
+    try:
+        most, used = ((group / name).read_text().strip() for name in ("memory.max", "memory.current"))
+    except OSError:
+        return free
+    return free if most == "max" else min(free, max(0, int(most) - int(used)))
+
+
+def check_room(program: str, ranks: int, each: int, files: int = 2, free: int | None = None) -> None:
+    """Check that so many ranks fit.
+
+    Args:
+        program: For the message.
+        ranks: How many are to start.
+        each: Private memory (B) of one, measured before the program computes anything.
+        files: File descriptors that each takes in the process that lets them run.
+        free: Memory (B) that is free; left out: asked for.
+
+    Raises:
+        LiveError: If they do not.
+    """
+    free = free_memory() if free is None else free
+    most = int(free * (1 - _RESERVE) / max(each, 1))
+    if ranks > most:
+        raise LiveError(
+            f"{program}: ranks must be at most {most:,} here, got {ranks:,}: each takes {format_size(each)} of memory "
+            f"before it computes anything, and {format_size(free)} is free"
+        )
+    _allow_files(program, ranks * files + _OWN_FILES)
+    processes = resource.getrlimit(resource.RLIMIT_NPROC)[0]
+    if os.geteuid() != 0 and 0 <= processes < ranks:
+        raise LiveError(f"{program}: ranks must be at most {processes:,} processes here (ulimit -u), got {ranks:,}")
+
+
+def _allow_files(program: str, wanted: int) -> None:
+    """Raise this process's own limit of open files as far as it may, if need be."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    if soft in {resource.RLIM_INFINITY} or wanted <= soft:
+        return
+    if hard != resource.RLIM_INFINITY and wanted > hard:
+        raise LiveError(f"{program}: ranks must need at most {hard:,} open files here (ulimit -n), got {wanted:,}")
+    resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, hard))
