@@ -1,0 +1,1 @@
+"""mpi4py's own tests and demos under ``clue run``, beside a real MPI library."""

@@ -1,0 +1,77 @@
+"""Run mpi4py's tests and demos by a real MPI library and live, and write what came of it.
+
+python -m benchmarks.conformance [--ranks 1 2 3 5] [--files p2p cco …] [-o benchmarks/conformance.md]
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+import time
+from dataclasses import astuple
+from pathlib import Path
+
+from benchmarks.conformance import demos
+from benchmarks.conformance.files import LIVE, REAL, Outcome, Way, run_file
+from benchmarks.conformance.table import Comparison, report, write_csv
+from clue.recording import cache_folder
+from tests.conformance.suite import fetch
+
+
+def main() -> None:
+    """Run, and write the report."""
+    asked = _arguments()
+    tests = fetch()
+    modules = [file.stem for file in sorted(tests.glob("test_*.py")) if _wanted(file.stem, asked.files)]
+    compared = []
+    for ranks in asked.ranks:
+        for module in modules:
+            real = _kept(REAL, ranks, tests, module)
+            if asked.real_only:
+                continue
+            begin = time.perf_counter()
+            live = run_file(LIVE, ranks, tests, module)
+            compared.append(Comparison(module, ranks, tuple(real), tuple(live)))
+            _say(f"{compared[-1].line}, {time.perf_counter() - begin:.0f} s")
+    shown = list(demos.run_all(tests.parent / "demo", _say)) if asked.demos else []
+    if asked.output is not None:
+        asked.output.write_text(report(compared, shown, " ".join(["python -m benchmarks.conformance", *sys.argv[1:]])))
+        write_csv(asked.output.with_suffix(".csv"), compared)
+
+
+def _arguments() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.conformance", description=__doc__.splitlines()[0])
+    parser.add_argument("--ranks", type=int, nargs="+", default=[1, 2, 3, 5])
+    parser.add_argument("--files", nargs="+", default=[""], help="parts of the names of files; left out: all")
+    parser.add_argument("--real-only", action="store_true", help="run by the real library only, which is kept")
+    parser.add_argument("--demos", action="store_true", help="run mpi4py's demos and two pools, too")
+    parser.add_argument("-o", dest="output", type=Path, help="the report, beside which the CSV goes")
+    return parser.parse_args()
+
+
+def _wanted(module: str, parts: list[str]) -> bool:
+    return any(part in module for part in parts)
+
+
+def _kept(way: Way, ranks: int, tests: Path, module: str) -> list[Outcome]:
+    """Return outcomes that do not change, from the cache if they are there."""
+    kept = cache_folder().parent / "conformance" / f"{tests.parent.name}-{ranks}-{module}.json"
+    if not kept.exists():
+        outcomes = run_file(way, ranks, tests, module)
+        kept.write_text(json.dumps([astuple(outcome) for outcome in outcomes]))
+        _say(f"{module}, {ranks} ranks by {way.name}: {_counted(outcomes)}")
+    return [Outcome(*each) for each in json.loads(kept.read_text())]
+
+
+def _counted(outcomes: list[Outcome]) -> str:
+    names = [outcome.outcome for outcome in outcomes]
+    return ", ".join(f"{names.count(name)} {name}" for name in dict.fromkeys(names))
+
+
+def _say(line: str) -> None:
+    print(line, flush=True)
+
+
+if __name__ == "__main__":
+    main()

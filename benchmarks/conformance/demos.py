@@ -1,0 +1,101 @@
+"""mpi4py's demo programs, schwimmbad's MPIPool and mpi4py.futures' MPICommExecutor, both ways.
+
+A program ends well or does not; where its output depends on neither time nor order, that is compared, too.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from benchmarks.conformance.files import LIVE, REAL, Ending, start
+
+_OWN = Path(__file__).with_name("programs")
+#: What stands for times, process numbers and computers' names in outputs that are compared.
+_VARYING = re.compile(r"\d+\.\d+(e[-+]?\d+)?|0x[0-9a-f]+")
+
+
+@dataclass(frozen=True, slots=True)
+class Case:
+    """A program to be tried.
+
+    Attributes:
+        words: Its file below the folder of demos (``own:`` for those beside this file), and its arguments.
+        ranks: Number of ranks.
+        compare: Whether what it prints is the same each time, up to the order of lines.
+        why_not: Why it cannot run live, where that is known.
+    """
+
+    words: tuple[str, ...]
+    ranks: int = 3
+    compare: bool = True
+    why_not: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Demo:
+    """What came of a program: whether it ends well either way, and prints the same (``None``: not compared)."""
+
+    name: str
+    ranks: int
+    real: bool
+    live: bool
+    same: bool | None
+    remark: str
+
+
+def _cases() -> Iterator[Case]:
+    yield Case(("helloworld.py",), 5, compare=False)
+    yield Case(("compute-pi/cpi-cco.py",), 3, compare=False)
+    yield Case(("compute-pi/cpi-rma.py",), 3, compare=False)
+    yield Case(("compute-pi/cpi-dpm.py",), 1, compare=False)
+    yield Case(("mandelbrot/mandelbrot.py",), 3, compare=False)
+    for number in ("2.01", "2.08", "2.16", "2.29", "2.32", "2.34", "2.35"):
+        yield Case((f"mpi-ref-v1/ex-{number}.py",), 2)
+    for number in ("3.01", "3.02", "3.03", "3.04", "3.05", "3.06", "3.07", "3.08", "3.09", "3.11", "3.12", "3.13"):
+        yield Case((f"mpi-ref-v1/ex-{number}.py",), 4)
+    for name in ("dynproc", "mpi3", "onesided", "scalable", "threads"):
+        yield Case((f"nxtval/nxtval-{name}.py",), 3, compare=False)
+    yield Case(("reductions/test_reductions.py",), 3, compare=False)
+    yield Case(("sequential/test_seq.py",), 3, compare=False)
+    yield Case(("spawning/cpi-master.py", "cpi-worker.py"), 1, compare=False)
+    yield Case(("threads/sendrecv.py",), 2, compare=False)
+    for number in ("0", "1", "2", "3", "4", "5", "6", "mpi40"):
+        yield Case((f"init-fini/test_{number}.py",), 2)
+    for name in ("run_hello", "run_cpi", "run_primes", "run_julia", "run_mandelbrot"):
+        yield Case((f"futures/{name}.py",), 3, compare=False)
+    for name in ("allgather", "alltoall", "alltoallv", "barrier", "bcast", "bibw", "bw", "gather", "latency"):
+        yield Case((f"osu_{name}.py",), 2, compare=False)
+    yield Case(("osu_multi_lat.py",), 4, compare=False)
+    yield Case(("osu_scatter.py",), 2, compare=False)
+    yield Case(("own:mpipool.py",), 4)
+    yield Case(("own:commexecutor.py",), 4)
+
+
+def run_all(folder: Path, tell: Callable[[str], None]) -> Iterator[Demo]:
+    """Run every program both ways."""
+    for case in _cases():
+        demo = run_case(case, folder)
+        tell(f"{demo.name}: mpiexec {demo.real}, clue run {demo.live}, same {demo.same} {demo.remark}")
+        yield demo
+
+
+def run_case(case: Case, folder: Path) -> Demo:
+    """Run one program both ways."""
+    name, *arguments = case.words
+    file = _OWN / name.removeprefix("own:") if name.startswith("own:") else folder / name
+    real, live = (start(way, case.ranks, [str(file), *arguments], folder=file.parent) for way in (REAL, LIVE))
+    ends = real.status == 0, live.status == 0
+    same = _alike(real, live) if case.compare and all(ends) else None
+    remark = case.why_not or ("" if ends[1] else live.why)
+    return Demo(f"{file.parent.name}/{file.name}", case.ranks, *ends, same, remark)
+
+
+def _alike(real: Ending, live: Ending) -> bool:
+    return sorted(_lines(real.output)) == sorted(_lines(live.output))
+
+
+def _lines(output: str) -> Sequence[str]:
+    return [_VARYING.sub("#", line.strip()) for line in output.splitlines() if line.strip()]

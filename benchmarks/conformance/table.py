@@ -1,0 +1,181 @@
+"""What came of mpi4py's tests, as Markdown and as CSV."""
+
+from __future__ import annotations
+
+import csv
+import importlib.metadata
+import platform
+import re
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from benchmarks.conformance.demos import Demo
+from benchmarks.conformance.files import Outcome
+
+#: What point-to-point, collective and communicator code rests on.
+_CORE = re.compile(r"test_(p2p|cco|comm|request|status|cart|graph|topo|pack|op$|msgspec)")
+_CORE_GOAL, _WHOLE_GOAL = 0.95, 0.80
+_PLACE = re.compile(r" \(\w+\.py:\d+\)$|^rank \d+: ")
+
+
+@dataclass(frozen=True, slots=True)
+class Comparison:
+    """One file at one number of ranks, both ways."""
+
+    module: str
+    ranks: int
+    real: tuple[Outcome, ...]
+    live: tuple[Outcome, ...]
+
+    @property
+    def counting(self) -> list[Outcome]:
+        """What came live of the tests that the real library passes."""
+        live = {outcome.test: outcome for outcome in self.live}
+        missing = next((each for each in self.live if each.outcome == "ended"), None)
+        return [
+            live.get(each.test) or Outcome(each.test, "ended", missing.why if missing else "not found")
+            for each in self.real
+            if each.outcome == "passed"
+        ]
+
+    @property
+    def faults(self) -> list[Outcome]:
+        """Those of them that did not pass live."""
+        return [outcome for outcome in self.counting if outcome.outcome != "passed"]
+
+    @property
+    def passed(self) -> tuple[int, int]:
+        """How many passed live, of how many that the real library passes."""
+        return len(self.counting) - len(self.faults), len(self.counting)
+
+    @property
+    def line(self) -> str:
+        """How it went, in a line."""
+        passed, of = self.passed
+        reasons = "; ".join(f"{count} × {why}" for why, count in _reasons(self.faults).most_common(3))
+        return f"{self.module}, {self.ranks} ranks: {passed} of {of}" + (f": {reasons}" if reasons else "")
+
+
+def _reasons(faults: Iterable[Outcome]) -> Counter[str]:
+    """Count reasons, whatever the rank and the line they came from."""
+    return Counter(_PLACE.sub("", _PLACE.sub("", fault.why or fault.outcome))[:120] for fault in faults)
+
+
+def report(compared: Sequence[Comparison], demos: Sequence[Demo], command: str) -> str:
+    """Return the whole report."""
+    lines = [
+        "# mpi4py's own tests and demos under `clue run`",
+        "",
+        f"`{command}`: mpi4py {importlib.metadata.version('mpi4py')}, "
+        f"MPICH {_version('mpich')}, Python {platform.python_version()}.",
+        "",
+        "Each file of mpi4py's test suite (fetched from PyPI) runs by `mpiexec` and by `clue run`. What counts is how "
+        "many of the tests that pass under the real library (skipped ones aside) pass on every virtual rank, too.",
+        "",
+        *_goals(compared),
+        "",
+        *_files(compared),
+        "",
+        *_failing(compared),
+        *_demos(demos),
+    ]
+    return "\n".join(lines) + "\n"
+
+
+def _version(package: str) -> str:
+    try:
+        return importlib.metadata.version(package)
+    except importlib.metadata.PackageNotFoundError:
+        return "of this computer"
+
+
+def _sum(compared: Iterable[Comparison]) -> tuple[int, int]:
+    each = [comparison.passed for comparison in compared]
+    return sum(passed for passed, _ in each), sum(of for _, of in each)
+
+
+def _share(compared: Iterable[Comparison]) -> str:
+    passed, of = _sum(compared)
+    return f"{passed:,} of {of:,} ({_percent(passed, of)})" if of else "–"
+
+
+def _percent(passed: int, of: int) -> str:
+    # Rounded down: 100 % means all of them.
+    return f"{int(1000 * passed / of) / 10:.1f} %" if of else "–"
+
+
+def _goals(compared: Sequence[Comparison]) -> Iterator[str]:
+    ranks = sorted({each.ranks for each in compared})
+    yield from _head("", "goal", "all", *(f"{n} rank{'s' * (n > 1)}" for n in ranks))
+    core = [each for each in compared if _CORE.match(each.module)]
+    about = "point to point, collectives, communicators, requests, statuses, topologies, packing, operations"
+    for name, goal, part in ((about, _CORE_GOAL, core), ("the whole suite", _WHOLE_GOAL, compared)):
+        shares = [_share(each for each in part if each.ranks == n) for n in ranks]
+        yield f"| {name} | {goal:.0%} | {_share(part)} | {' | '.join(shares)} |"
+
+
+def _files(compared: Sequence[Comparison]) -> Iterator[str]:
+    ranks = sorted({each.ranks for each in compared})
+    yield from ["## By file", ""]
+    yield from _head("file", *(f"{n} rank{'s' * (n > 1)}" for n in ranks), "share", "why not")
+    for module in dict.fromkeys(each.module for each in compared):
+        of_file = {each.ranks: each for each in compared if each.module == module}
+        cells = [f"{of_file[n].passed[0]}/{of_file[n].passed[1]}" if n in of_file else "" for n in ranks]
+        reasons = _reasons(fault for each in of_file.values() for fault in each.faults)
+        why = "; ".join(f"{count} × {_cell(reason)}" for reason, count in reasons.most_common(3))
+        yield f"| {module} | {' | '.join(cells)} | {_percent(*_sum(of_file.values()))} | {why} |"
+
+
+def _failing(compared: Sequence[Comparison]) -> Iterator[str]:
+    found: dict[str, dict[str, list[str]]] = {}
+    for each in compared:
+        for fault in each.faults:
+            by_reason = found.setdefault(each.module, {})
+            reason = next(iter(_reasons([fault])))
+            by_reason.setdefault(reason, []).append(fault.test.removeprefix(f"{each.module}."))
+    if not found:
+        return
+    yield from ["## Tests that pass by the real library only", ""]
+    for module, by_reason in found.items():
+        yield from [f"### {module}", ""]
+        for reason, tests in by_reason.items():
+            names = list(dict.fromkeys(tests))
+            more = f" and {len(names) - 12} more" if len(names) > 12 else ""
+            yield f"- {_cell(reason)}: {', '.join(f'`{name}`' for name in names[:12])}{more}"
+        yield ""
+
+
+def _demos(demos: Sequence[Demo]) -> Iterator[str]:
+    if not demos:
+        return
+    yield from ["## Demos and pools", ""]
+    yield from _head("program", "ranks", "ends well by mpiexec", "ends well live", "same output", "remark")
+    for each in demos:
+        cells = [_tick(each.real), _tick(each.live), _tick(each.same)]
+        yield f"| {each.name} | {each.ranks} | {' | '.join(cells)} | {_cell(each.remark)} |"
+
+
+def _tick(what: bool | None) -> str:
+    return {True: "yes", False: "**no**", None: "–"}[what]
+
+
+def _head(*columns: str) -> list[str]:
+    return [f"| {' | '.join(columns)} |", "|" + " --- |" * len(columns)]
+
+
+def _cell(text: str) -> str:
+    return text.replace("|", "\\|").replace("<", "&lt;")
+
+
+def write_csv(path: Path, compared: Sequence[Comparison]) -> None:
+    """Write a line for each test at each number of ranks."""
+    with path.open("w", newline="") as file:
+        lines = csv.writer(file)
+        lines.writerow(["file", "test", "ranks", "real", "live", "why"])
+        for each in compared:
+            live = {outcome.test: outcome for outcome in each.live}
+            for real in each.real:
+                found = live.get(real.test, Outcome(real.test, "ended", "not found"))
+                lines.writerow([each.module, real.test, each.ranks, real.outcome, found.outcome, found.why])
