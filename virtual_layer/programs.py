@@ -67,7 +67,7 @@ def run(words: Sequence[str], session: Session) -> None:
     """Run ``SCRIPT``, ``-m MODULE`` or ``-c CODE`` with its arguments as ``__main__``, recorded."""
     sys.meta_path.insert(0, _AfterImport(session.watch))
     try:
-        _start(list(words))
+        start(list(words))
     except SystemExit as exit_:
         if exit_.code not in (None, 0):
             session.fail(f"exit status {int(exit_.code) if isinstance(exit_.code, int) else 1}")
@@ -78,7 +78,8 @@ def run(words: Sequence[str], session: Session) -> None:
         raise
 
 
-def _start(words: list[str]) -> None:
+def start(words: list[str]) -> None:
+    """Run ``SCRIPT``, ``-m MODULE`` or ``-c CODE`` with its arguments as ``__main__``."""
     if words[0] == "-c":
         code = compile(words[1], "<string>", "exec", 0, True)
         sys.argv[:] = ["-c", *words[2:]]

@@ -1,0 +1,160 @@
+"""The processes of a live run: the one that all ranks are forked from, and a channel to each rank.
+
+They form a process group of their own. Whatever happens here, they end when this side of the control socket closes.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import marshal
+import os
+import signal
+import socket
+import subprocess
+import sys
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from clue.errors import LiveError
+from clue.trace.wire import Channel
+
+_LONGEST = 1 << 20
+#: What programs are likely to import: done once, before ranks are forked.
+WARM = ("numpy",)
+#: Variables by which an MPI launcher tells a process that it is one of many.
+_LAUNCHERS = ("PMI_", "PMIX_", "OMPI_COMM_WORLD", "HYDI_", "MPI_LOCAL", "OMPI_UNIVERSE")
+_THREADS = {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1", "MKL_NUM_THREADS": "1"}
+
+
+@dataclass(frozen=True, slots=True)
+class World:
+    """Ranks that begin together.
+
+    Attributes:
+        key: The same for all its members, and no other world's.
+        members: Its ranks, as ranks of the program.
+        command: What each of them runs.
+        facts: What a spawned world is told of its parents.
+    """
+
+    key: str
+    members: tuple[int, ...]
+    command: tuple[str, ...]
+    facts: Any = None
+
+
+class Processes:
+    """The rank processes of one run, on the way to which this is the only one.
+
+    Attributes:
+        group: Process group of all of them.
+        library: The MPI library's name.
+    """
+
+    def __init__(
+        self, *, memory: int, rate: float | None = None, virtual_clock: bool = False, stdout: int | None = None
+    ) -> None:
+        self._rate = rate
+        self._virtual_clock = virtual_clock
+        self._control, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        self._channels: list[Channel] = []
+        with theirs:
+            self._server = subprocess.Popen(
+                [sys.executable, "-m", "virtual_layer.live", str(theirs.fileno())],
+                stdin=_stdin(), stdout=stdout, pass_fds=[theirs.fileno()], start_new_session=True, env=_environment(),
+            )  # fmt: skip
+        self.group = self._server.pid
+        self._control.send(marshal.dumps((memory, WARM)))
+        try:
+            _, self.library = marshal.loads(self._answer())
+        except LiveError:
+            self.close()
+            raise
+
+    def start(self, world: World, rank: int) -> tuple[Channel, int]:
+        """Start a rank of a world; returns the channel to it and its process number."""
+        orders = (
+            "start", rank, world.key, world.members, world.command, self._rate, self._virtual_clock, world.facts,
+        )  # fmt: skip
+        self._control.send(marshal.dumps(orders))
+        data, descriptors, _, _ = socket.recv_fds(self._control, _LONGEST, 2)
+        if not data:
+            raise LiveError(_ENDED)
+        channel = Channel(*descriptors)
+        self._channels.append(channel)
+        return channel, marshal.loads(data)
+
+    def ending(self, rank: int) -> int:
+        """Return how a rank's process ended: its exit status, or minus the signal that ended it."""
+        self._control.send(marshal.dumps(("ending", rank)))
+        status: int = marshal.loads(self._answer())
+        return status
+
+    def close(self) -> None:
+        """End all processes."""
+        self._control.close()
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(self.group, signal.SIGKILL)
+        self._server.wait()
+        for channel in self._channels:
+            channel.close()
+        self._channels.clear()
+
+    def _answer(self) -> bytes:
+        try:
+            data = self._control.recv(_LONGEST)
+        except ConnectionError:
+            data = b""
+        if not data:
+            raise LiveError(_ENDED)
+        return data
+
+
+_ENDED = "live run: mpi4py and an MPI library must be there to run programs, got an end of the process that forks ranks"
+
+
+@contextlib.contextmanager
+def one_core() -> Iterator[None]:
+    """Keep this process and those it starts on one core: changing between them then takes a tenth of the time."""
+    before = os.sched_getaffinity(0)
+    os.sched_setaffinity(0, {_present_core(before)})
+    try:
+        yield
+    finally:
+        os.sched_setaffinity(0, before)
+
+
+def _present_core(allowed: set[int]) -> int:
+    """Return the core this process runs on: field 39 of its statistics."""
+    fields = Path("/proc/self/stat").read_text().rpartition(")")[2].split()
+    present = int(fields[36])
+    return present if present in allowed else min(allowed)
+
+
+def _stdin() -> int | None:
+    # A program may read what is piped into it; a terminal cannot be read from another session.
+    closed = sys.__stdin__ is None or sys.__stdin__.closed or sys.__stdin__.isatty()
+    return subprocess.DEVNULL if closed else None
+
+
+def _environment() -> dict[str, str]:
+    """Return an environment in which ranks find this very clue, with one thread each, and no launcher's traces."""
+    kept = {name: value for name, value in os.environ.items() if not name.startswith(_LAUNCHERS)}
+    here = str(Path(__file__).resolve().parent.parent.parent)
+    paths = kept.get("PYTHONPATH", "")
+    if here not in paths.split(os.pathsep) and "site-packages" not in here:
+        kept["PYTHONPATH"] = os.pathsep.join(filter(None, [paths, here]))
+    return kept if "OMP_NUM_THREADS" in kept else kept | _THREADS
+
+
+def available_memory() -> int:
+    """Return how many bytes programs may still take."""
+    for line in Path("/proc/meminfo").read_text().splitlines():
+        if line.startswith("MemAvailable"):
+            return int(line.split()[1]) * 1024
+    return 1 << 34
+
+
+__all__: Sequence[str] = ("Processes", "World", "available_memory", "one_core")

@@ -1,0 +1,7 @@
+"""``python -m virtual_layer.live DESCRIPTOR``: the process that ranks are forked from, started by ``clue.live``."""
+
+import sys
+
+from virtual_layer.live.server import main
+
+main(sys.argv[1:])

@@ -1,0 +1,104 @@
+"""Shared memory for large payloads: blocks that are used again, so that their pages need not be found anew.
+
+Only one rank runs at a time, so whoever runs may change the lists of free blocks without a lock. They stand at the
+beginning of the memory itself, one for each size; sizes are powers of two and three quarters between them.
+"""
+
+from __future__ import annotations
+
+import mmap
+import os
+from struct import Struct
+
+#: Payloads beyond this many bytes travel through the arena, smaller ones with their op.
+INLINE = 16384
+
+_WORD = Struct("<q")
+_BLOCK = Struct("<qqq")  # next free block, class, readers still to come
+_HEADER = 64
+_TABLE = 4096
+_END, _USED = 0, 8  # words at the beginning: first byte never handed out, bytes in use
+_LISTS = 64
+#: Blocks beyond this are given back to the system when nobody reads them any more.
+_KEPT = 256 << 20
+
+
+class Arena:
+    """The shared memory of all ranks.
+
+    Attributes:
+        descriptor: File descriptor of the memory, inherited by ranks.
+        size: Bytes of address space; memory is taken only where it is used.
+    """
+
+    def __init__(self, size: int) -> None:
+        self.descriptor = os.memfd_create("clue-payloads")
+        self.size = max(size, 1 << 24) // mmap.PAGESIZE * mmap.PAGESIZE
+        os.ftruncate(self.descriptor, self.size)
+        self._memory = mmap.mmap(self.descriptor, self.size, mmap.MAP_SHARED)
+        self._view = memoryview(self._memory)
+        self._write(_END, _TABLE)
+
+    @property
+    def used(self) -> int:
+        """Bytes in blocks that somebody still has to read."""
+        return self._read(_USED)
+
+    def take(self, length: int, readers: int = 1) -> int:
+        """Return the offset of a block for so many bytes, which is free again after so many readers.
+
+        Raises:
+            MemoryError: If the arena is full.
+        """
+        which, room = _size_class(length + _HEADER)
+        at = _LISTS + 8 * which
+        block = self._read(at)
+        if block:
+            self._write(at, self._read(block))
+        else:
+            block = self._read(_END)
+            if block + room > self.size:
+                raise MemoryError(f"payloads under way must fit in {self.size} B of shared memory")
+            self._write(_END, block + room)
+        _BLOCK.pack_into(self._memory, block, 0, which, readers)
+        self._write(_USED, self._read(_USED) + room)
+        return block + _HEADER
+
+    def view(self, offset: int, length: int) -> memoryview:
+        """Return the bytes of a block."""
+        return self._view[offset : offset + length]
+
+    def release(self, offset: int) -> None:
+        """Say that one reader is done with a block."""
+        block = offset - _HEADER
+        _, which, readers = _BLOCK.unpack_from(self._memory, block)
+        if readers > 1:
+            _BLOCK.pack_into(self._memory, block, 0, which, readers - 1)
+            return
+        at, room = _LISTS + 8 * which, _room(which)
+        if room > _KEPT:
+            page = mmap.PAGESIZE
+            begin = (block + _HEADER + page - 1) // page * page
+            self._memory.madvise(mmap.MADV_REMOVE, begin, (block + room - begin) // page * page)
+        _BLOCK.pack_into(self._memory, block, self._read(at), which, 0)
+        self._write(at, block)
+        self._write(_USED, self._read(_USED) - room)
+
+    def _read(self, at: int) -> int:
+        word: int = _WORD.unpack_from(self._memory, at)[0]
+        return word
+
+    def _write(self, at: int, word: int) -> None:
+        _WORD.pack_into(self._memory, at, word)
+
+
+def _size_class(length: int) -> tuple[int, int]:
+    """Return number and size of the smallest class that holds so many bytes; four classes an octave from 4 KiB."""
+    octave = max((length - 1).bit_length() - 13, 0)
+    quarter = 1024 << octave
+    step = max(-(-length // quarter) - 4, 0)
+    return 4 * octave + step, (4 + step) * quarter
+
+
+def _room(which: int) -> int:
+    return (4 + which % 4) * (1024 << which // 4)

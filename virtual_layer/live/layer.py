@@ -1,0 +1,149 @@
+"""What a live rank knows: its port, the real MPI, and which real object stands for which virtual communicator."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any
+
+from clue.trace.calls import LiveOp
+from virtual_layer.communicators import derive_key
+from virtual_layer.live.requests import Requests
+
+if TYPE_CHECKING:
+    from virtual_layer.live.port import Payload, Port
+
+_ANNOUNCE = int(LiveOp.ANNOUNCE)
+#: Tags of the real messages by which data are handed over, one after the other.
+_TAGS = 1 << 20
+
+
+class LiveComm:
+    """A virtual communicator.
+
+    Attributes:
+        real: The real communicator of this process alone that stands for it.
+        key: The same on all members.
+        group: Its members as ranks of the program; of an intercommunicator, the local ones.
+        remote: The remote members of an intercommunicator, else ``None``.
+        rank: This process's rank in it.
+        peers: Those that ranks in calls mean: ``remote`` or ``group``.
+        made: Number of communicators made of it so far by collective calls.
+    """
+
+    __slots__ = ("_context", "_layer", "_sources", "_tag", "group", "key", "made", "peers", "rank", "real", "remote")
+
+    def __init__(  # noqa: PLR0917 - six fields of one thing
+        self, layer: Layer, real: Any, key: str, group: Sequence[int], remote: Sequence[int] | None, rank: int
+    ) -> None:
+        self._layer = layer
+        self.real = real
+        self.key = key
+        self.group = tuple(group)
+        self.remote = None if remote is None else tuple(remote)
+        self.rank = rank
+        self.peers = self.group if self.remote is None else self.remote
+        self.made = 0
+        self._context = -1
+        self._tag = 0
+        self._sources: dict[int, int] | None = None
+
+    @property
+    def context(self) -> int:
+        """The kernel's number for it, the same on all members; asked for on first use."""
+        if self._context < 0:
+            self._context = self._layer.port.ask(
+                _ANNOUNCE, entries=self.group, payload=(self.key, self.remote, self.real.Get_name())
+            )
+        return self._context
+
+    def source(self, member: int) -> int:
+        """Return the rank in it of a rank of the program, as statuses tell it."""
+        if member < 0:
+            return int(self._layer.mpi.PROC_NULL)
+        if self._sources is None:
+            self._sources = {each: place for place, each in enumerate(self.peers)}
+        return self._sources[member]
+
+    def next_tag(self) -> int:
+        """Return a tag for one real message on ``real``."""
+        self._tag = self._tag % _TAGS + 1
+        return self._tag
+
+
+class Layer:
+    """Everything that substitutes need.
+
+    Attributes:
+        mpi: The module ``mpi4py.MPI``.
+        port: The way to the kernel.
+        originals: The untouched functions by type and name.
+        comms: Virtual communicators by the handle of the real one.
+        requests: Requests under way.
+        parcels: A real communicator of this process alone, on which data are packed.
+        world: Members of this process's world as ranks of the program.
+    """
+
+    def __init__(self, mpi: Any, port: Port, world_key: str, world: Sequence[int]) -> None:
+        self.mpi = mpi
+        self.port = port
+        self.originals: dict[tuple[str, str], Any] = {}
+        self.comms: dict[int, LiveComm] = {}
+        self.world = tuple(world)
+        self.parcels = mpi.COMM_SELF.Dup()
+        self.requests = Requests(self)
+        self._probe, self._receive, self._isend = (self.original("Comm", name) for name in ("Probe", "Recv", "Isend"))
+        self._wait = self.original("Request", "Wait")
+        rank = self.world.index(port.rank)
+        self.add(mpi.COMM_WORLD, derive_key("world", world_key), self.world, None, rank)
+        self.add(mpi.COMM_SELF, derive_key("self", port.rank), (port.rank,), None, 0)
+
+    def original(self, of: str, name: str) -> Callable[..., Any]:
+        """Return mpi4py's own function, substituted or not."""
+        found = self.originals.get((of, name))
+        if found is None:
+            found = getattr(self.mpi, name) if of == "" else getattr(self.mpi, of).__dict__[name]
+            found = found.__func__ if isinstance(found, classmethod) else found
+        return found
+
+    # -- communicators ------------------------------------------------------------------------------------
+
+    def add(self, real: Any, key: str, group: Sequence[int], remote: Sequence[int] | None, rank: int) -> LiveComm:
+        """Let a real communicator of this process alone stand for a virtual one."""
+        known = self.comms[real.handle] = LiveComm(self, real, key, group, remote, rank)
+        return known
+
+    def comm_of(self, comm: Any) -> LiveComm:
+        """Return what is known of a communicator.
+
+        Raises:
+            KeyError: If it is null or was freed; a real call with it says so better.
+        """
+        return self.comms[comm.handle]
+
+    def forget(self, comm: Any) -> None:
+        """Forget a communicator that is freed."""
+        self.comms.pop(comm.handle, None)
+
+    # -- data ---------------------------------------------------------------------------------------------
+
+    def collect(self, sent: Any, readers: int = 1) -> tuple[Payload, int]:
+        """Take in what a real send to this process itself on ``parcels`` has sent; returns payload and size.
+
+        ``sent`` is its request.
+        """
+        status = self.mpi.Status()
+        self._probe(self.parcels, 0, 0, status)
+        length = status.Get_count(self.mpi.BYTE)
+        payload, memory = self.port.room(length, readers)
+        self._receive(self.parcels, [memory, self.mpi.BYTE], 0, 0)
+        self._wait(sent)
+        return payload, length
+
+    def inject(self, comm: Any, tag: int, payload: Payload) -> Any:
+        """Send a payload to this process itself, to be received there by a real call; returns the real request."""
+        return self._isend(comm, [self.port.view(payload), self.mpi.BYTE], 0, tag)
+
+    def settle(self, sent: Any, payload: Payload) -> None:
+        """End an injection whose message has been received."""
+        self._wait(sent)
+        self.port.release(payload)

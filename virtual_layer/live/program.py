@@ -1,0 +1,128 @@
+"""A rank's process from its fork to its end: the layer is put in place, the program runs, and its end is told."""
+
+from __future__ import annotations
+
+import atexit
+import contextlib
+import ctypes
+import os
+import signal
+import sys
+import threading
+import traceback
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, NoReturn
+
+from clue.trace.calls import LiveOp
+from clue.trace.wire import Channel
+from virtual_layer import programs, regions
+from virtual_layer.live.arena import Arena
+from virtual_layer.live.layer import Layer
+from virtual_layer.live.port import Port
+from virtual_layer.live.table import substitute
+
+_PR_SET_PDEATHSIG = 1
+
+
+@dataclass(frozen=True, slots=True)
+class Orders:
+    """What a rank is to be.
+
+    Attributes:
+        rank: Its number in the program, spawned worlds included.
+        world: Key of its world.
+        members: That world's ranks of the program.
+        command: Program and arguments, as ``PROG.py …``, ``-m MODULE …`` or ``-c CODE …``.
+        rate: Speed (flop/s) at which declared work counts, or ``None``: bursts are measured.
+        virtual_clock: Whether Python's clocks are virtual, too.
+        facts: What spawned ranks are told of their parents, or ``None``.
+    """
+
+    rank: int
+    world: str
+    members: Sequence[int]
+    command: Sequence[str]
+    rate: float | None = None
+    virtual_clock: bool = False
+    facts: Any = None
+
+
+def become(orders: Orders, channel: Channel, arena: Arena, mpi: Any) -> NoReturn:
+    """Be the rank of these orders; never returns."""
+    _die_with_parent()
+    port = Port(channel, arena, orders.rank, orders.rate)
+    os.register_at_fork(after_in_child=port.cut)
+    layer = Layer(mpi, port, orders.world, orders.members)
+    substitute(layer)
+    regions.listen(port)
+    port.wait_for_start()
+    status = _run(list(orders.command), port)
+    with port:
+        port.part(int(LiveOp.END), nbytes=status)
+    os._exit(status)
+
+
+def _die_with_parent() -> None:
+    parent = os.getppid()
+    ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
+    if os.getppid() != parent:
+        os._exit(1)
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
+def _run(command: list[str], port: Port) -> int:
+    """Run the program to its end, as the interpreter would; returns its exit status."""
+    status = 0
+    try:
+        try:
+            programs.start(command)
+        finally:
+            _finish()
+    except SystemExit as exit_:
+        status = _status(exit_.code)
+    except BaseException as error:
+        _tell_of(error, port)
+    _flush()
+    return status
+
+
+def _finish() -> None:
+    """Do what the interpreter does at the end: wait for threads, call what was registered for it."""
+    threading._shutdown()  # type: ignore[attr-defined]
+    atexit._run_exitfuncs()
+
+
+def _status(code: object) -> int:
+    if code is None:
+        return 0
+    if isinstance(code, int):
+        return code & 0xFF
+    sys.stderr.write(f"{code}\n")
+    return 1
+
+
+def _tell_of(error: BaseException, port: Port) -> NoReturn:
+    """Print a traceback that names the rank, tell the kernel, and end."""
+    lines = traceback.format_exception(type(error), error, _own(error.__traceback__))
+    text = "".join(lines)
+    _flush()
+    sys.stderr.write("".join(f"rank {port.rank}: {line}\n" for line in text.splitlines()))
+    _flush()
+    with port:
+        port.part(int(LiveOp.RAISED), payload="".join(traceback.format_exception_only(type(error), error)).strip())
+    os._exit(1)
+
+
+def _own(trace: Any) -> Any:
+    """Leave out the frames above the program's own."""
+    below = trace
+    while below is not None and below.tb_frame.f_globals.get("__name__") != "__main__":
+        below = below.tb_next
+    return below or trace
+
+
+def _flush() -> None:
+    for stream in (sys.stdout, sys.stderr):
+        with contextlib.suppress(OSError, ValueError, AttributeError):  # closed, or the reader is gone
+            stream.flush()

@@ -1,0 +1,128 @@
+"""The process that all ranks are forked from: warmed up once, it starts them quickly and shares its memory with them.
+
+It never runs the program. It does what the kernel's process asks on a socket: start a rank, tell how one ended; and
+when that socket closes, whatever happened there, it ends every process that came from it.
+"""
+
+from __future__ import annotations
+
+import gc
+import importlib
+import marshal
+import os
+import signal
+import socket
+import sys
+import time
+from collections.abc import Sequence
+from typing import Any, NoReturn
+
+from clue.trace.wire import Channel
+from virtual_layer.live.arena import Arena
+from virtual_layer.live.program import Orders, become
+
+_LONGEST = 1 << 20
+#: Seconds that a process has to end by itself after its talk with the kernel is over.
+_PATIENCE = 5.0
+
+
+def serve(control: socket.socket) -> None:
+    """Start ranks until the other side closes the socket, then end all of them."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    setting = _Setting(*marshal.loads(control.recv(_LONGEST)))
+    mpi = setting.warm_up()
+    arena = Arena(setting.memory)
+    processes: dict[int, int] = {}
+    control.send(marshal.dumps((os.getpid(), mpi.Get_library_version().splitlines()[0])))
+    try:
+        while True:
+            request = control.recv(_LONGEST)
+            if not request:
+                return
+            what, *rest = marshal.loads(request)
+            if what == "start":
+                processes[rest[0]] = _start(control, Orders(*rest), arena, mpi)
+            else:
+                control.send(marshal.dumps(_ending(processes[rest[0]])))
+    finally:
+        _end_all()
+
+
+class _Setting:
+    """What is common to all ranks.
+
+    Attributes:
+        memory: Address space for payloads, bytes.
+        modules: What to import beforehand, if it is there.
+    """
+
+    def __init__(self, memory: int, modules: Sequence[str]) -> None:
+        self.memory = memory
+        self.modules = modules
+
+    def warm_up(self) -> Any:
+        """Import what programs need, initialise MPI, and leave memory as ranks can share it."""
+        from mpi4py import MPI  # noqa: PLC0415 - a rank's process is the only place for it
+
+        for name in self.modules:
+            try:
+                importlib.import_module(name)
+            except ImportError:
+                continue
+        gc.collect()
+        gc.freeze()
+        return MPI
+
+
+def _start(control: socket.socket, orders: Orders, arena: Arena, mpi: Any) -> int:
+    """Fork a rank, and hand the other ends of its pipes over."""
+    (to_rank, from_kernel), (to_kernel, from_rank) = os.pipe()[::-1], os.pipe()[::-1]
+    sys.stdout.flush()
+    sys.stderr.flush()
+    process = os.fork()
+    if process == 0:
+        os.close(to_rank)
+        os.close(from_rank)
+        control.close()
+        _set_streams(orders.rank)
+        become(orders, Channel(from_kernel, to_kernel), arena, mpi)
+    socket.send_fds(control, [marshal.dumps(process)], [from_rank, to_rank])
+    for descriptor in (to_rank, from_kernel, to_kernel, from_rank):
+        os.close(descriptor)
+    return process
+
+
+def _set_streams(rank: int) -> None:
+    """Give only the first rank the standard input, and show lines as they are written."""
+    if rank:
+        null = os.open(os.devnull, os.O_RDONLY)
+        os.dup2(null, 0)
+        os.close(null)
+    for stream in (sys.stdout, sys.stderr):
+        stream.reconfigure(line_buffering=True)  # type: ignore[union-attr]
+
+
+def _ending(process: int) -> int:
+    """Wait for a process to end; returns its exit status, or minus the signal that ended it."""
+    deadline = time.monotonic() + _PATIENCE
+    pause = 0.0002
+    while True:
+        ended, status = os.waitpid(process, os.WNOHANG)
+        if ended:
+            return os.waitstatus_to_exitcode(status)
+        if time.monotonic() > deadline:
+            os.kill(process, signal.SIGKILL)
+        time.sleep(pause)
+        pause = min(2 * pause, 0.05)
+
+
+def _end_all() -> NoReturn:
+    """End the whole process group, this process last of all."""
+    os.killpg(os.getpgrp(), signal.SIGKILL)
+    sys.exit(0)
+
+
+def main(words: list[str]) -> None:
+    """Serve on the socket whose descriptor is given."""
+    with socket.socket(fileno=int(words[0])) as control:
+        serve(control)
