@@ -12,7 +12,7 @@ from clue.live.bursts import Declared
 from clue.machine import Machine
 from clue.trace import Trace
 
-#: flop/s of an intel node in this product, the one figure that is fitted: VRP-SS is to take the paper's time at n = 2500.
+#: flop/s of an intel node in this product: fitted, so that VRP-SS takes the paper's time at n = 2500.
 SPEED = 250e6
 #: Rows of a unit of work, which the paper does not state, and others to see what it matters.
 UNIT, UNITS = 4, (1, 2, 4, 10, 25)
