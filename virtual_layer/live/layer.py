@@ -7,10 +7,13 @@ from typing import TYPE_CHECKING, Any
 
 from clue.trace.calls import LiveOp
 from virtual_layer.communicators import derive_key
+from virtual_layer.live.blocks import Blocks
+from virtual_layer.live.groups import Groups
 from virtual_layer.live.requests import Requests
 
 if TYPE_CHECKING:
     from virtual_layer.live.port import Payload, Port
+    from virtual_layer.live.shapes import Shape
 
 _ANNOUNCE = int(LiveOp.ANNOUNCE)
 #: Tags of the real messages by which data are handed over, one after the other.
@@ -21,16 +24,19 @@ class LiveComm:
     """A virtual communicator.
 
     Attributes:
-        real: The real communicator of this process alone that stands for it.
+        real: The real communicator of this process alone that stands for it; ``None`` if the program does not see it.
         key: The same on all members.
         group: Its members as ranks of the program; of an intercommunicator, the local ones.
         remote: The remote members of an intercommunicator, else ``None``.
         rank: This process's rank in it.
         peers: Those that ranks in calls mean: ``remote`` or ``group``.
         made: Number of communicators made of it so far by collective calls.
+        shape: Its topology, or ``None``.
     """
 
-    __slots__ = ("_context", "_layer", "_sources", "_tag", "group", "key", "made", "peers", "rank", "real", "remote")
+    __slots__ = (
+        "_context", "_layer", "_sources", "_tag", "group", "key", "made", "peers", "rank", "real", "remote", "shape",
+    )  # fmt: skip
 
     def __init__(  # noqa: PLR0917 - six fields of one thing
         self, layer: Layer, real: Any, key: str, group: Sequence[int], remote: Sequence[int] | None, rank: int
@@ -43,6 +49,7 @@ class LiveComm:
         self.rank = rank
         self.peers = self.group if self.remote is None else self.remote
         self.made = 0
+        self.shape: Shape | None = None
         self._context = -1
         self._tag = 0
         self._sources: dict[int, int] | None = None
@@ -51,9 +58,8 @@ class LiveComm:
     def context(self) -> int:
         """The kernel's number for it, the same on all members; asked for on first use."""
         if self._context < 0:
-            self._context = self._layer.port.ask(
-                _ANNOUNCE, entries=self.group, payload=(self.key, self.remote, self.real.Get_name())
-            )
+            name = "" if self.real is None else self.real.Get_name()
+            self._context = self._layer.port.ask(_ANNOUNCE, entries=self.group, payload=(self.key, self.remote, name))
         return self._context
 
     def source(self, member: int) -> int:
@@ -81,6 +87,11 @@ class Layer:
         requests: Requests under way.
         parcels: A real communicator of this process alone, on which data are packed.
         world: Members of this process's world as ranks of the program.
+        groups: Groups of virtual processes.
+        blocks: Buffers of collectives.
+        privates: Communicators that the program does not see, by key.
+        serials: How often the members of a group have made a communicator in a way that only they know of.
+        node: Number of the node that this rank is on.
     """
 
     def __init__(self, mpi: Any, port: Port, world_key: str, world: Sequence[int]) -> None:
@@ -91,6 +102,11 @@ class Layer:
         self.world = tuple(world)
         self.parcels = mpi.COMM_SELF.Dup()
         self.requests = Requests(self)
+        self.groups = Groups(mpi, port.rank, world)
+        self.blocks = Blocks(self)
+        self.privates: dict[str, LiveComm] = {}
+        self.serials: dict[tuple[object, ...], int] = {}
+        self.node = 0
         self._probe, self._receive, self._isend = (self.original("Comm", name) for name in ("Probe", "Recv", "Isend"))
         self._wait = self.original("Request", "Wait")
         rank = self.world.index(port.rank)
@@ -107,8 +123,11 @@ class Layer:
 
     # -- communicators ------------------------------------------------------------------------------------
 
-    def add(self, real: Any, key: str, group: Sequence[int], remote: Sequence[int] | None, rank: int) -> LiveComm:
-        """Let a real communicator of this process alone stand for a virtual one."""
+    def add(
+        self, real: Any, key: str, group: Sequence[int], remote: Sequence[int] | None = None, rank: int | None = None
+    ) -> LiveComm:
+        """Let a real communicator of this process alone stand for a virtual one of which this rank is a member."""
+        rank = tuple(group).index(self.port.rank) if rank is None else rank
         known = self.comms[real.handle] = LiveComm(self, real, key, group, remote, rank)
         return known
 
@@ -120,9 +139,9 @@ class Layer:
         """
         return self.comms[comm.handle]
 
-    def forget(self, comm: Any) -> None:
+    def forget(self, handle: int) -> None:
         """Forget a communicator that is freed."""
-        self.comms.pop(comm.handle, None)
+        self.comms.pop(handle, None)
 
     # -- data ---------------------------------------------------------------------------------------------
 

@@ -8,7 +8,7 @@ from types import GetSetDescriptorType
 from typing import TYPE_CHECKING, Any
 
 from virtual_layer.interpose import replace
-from virtual_layer.live import clock, messages, requests
+from virtual_layer.live import clock, collectives, groups, making, messages, requests, topologies
 
 if TYPE_CHECKING:
     from virtual_layer.live.layer import Layer
@@ -19,7 +19,7 @@ Function = Callable[..., Any]
 Table = Mapping[tuple[str, str], Callable[["Layer", Function], Function]]
 
 #: Modules with a ``CALLS`` table (their time is no burst) or a ``QUERIES`` table (local, part of the burst).
-MODULES: tuple[Any, ...] = (messages, requests, clock)
+MODULES: tuple[Any, ...] = (messages, requests, clock, groups, topologies, making, collectives)
 
 
 def substitute(layer: Layer) -> None:

@@ -1,0 +1,162 @@
+"""Buffers of collectives, in any of mpi4py's forms, taken apart into blocks of bytes and put together again.
+
+mpi4py itself does it: a real neighbourhood collective of this process, on a graph in which it is its own neighbour as
+often as there are blocks, reads counts, displacements and datatypes as the program means them, and raises its errors.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from enum import Enum
+from typing import TYPE_CHECKING, Any
+
+from virtual_layer.meaning.arguments import _parts as parts
+from virtual_layer.meaning.arguments import block_size, block_sizes, typed_block_sizes
+
+if TYPE_CHECKING:
+    from virtual_layer.live.layer import Layer
+    from virtual_layer.live.port import Payload
+
+
+class Form(Enum):
+    """How a buffer argument describes its blocks."""
+
+    EQUAL = "Neighbor_alltoall"
+    VECTOR = "Neighbor_alltoallv"
+    TYPED = "Neighbor_alltoallw"
+
+
+class Blocks:
+    """Packs and unpacks buffers on real graphs of this process alone."""
+
+    def __init__(self, layer: Layer) -> None:
+        self._layer = layer
+        self._mpi = layer.mpi
+        self._port = layer.port
+        self._graphs: dict[int, Any] = {}
+        self._exchange = {form: layer.original("Topocomm", form.value) for form in Form}
+        self._create = layer.original("Intracomm", "Create_dist_graph_adjacent")
+
+    def sizes(self, buffer: Any, count: int, form: Form = Form.EQUAL) -> list[int]:
+        """Return the bytes of each block of a buffer."""
+        if form is Form.VECTOR:
+            return block_sizes(self._mpi, buffer, count) if count else []
+        if form is Form.TYPED:
+            return typed_block_sizes(buffer, count)
+        return [block_size(self._mpi, buffer, max(count, 1))] * count
+
+    def size(self, buffer: Any) -> int:
+        """Return the bytes of a buffer that is one block."""
+        return block_size(self._mpi, buffer)
+
+    def pack(self, buffer: Any, readers: int = 1) -> Payload:
+        """Pack a buffer that is one block."""
+        payload, memory = self._port.room(self.size(buffer), readers)
+        self._exchange[Form.EQUAL](self._graph(1), buffer, [memory, self._mpi.BYTE])
+        return payload
+
+    def pack_inline(self, buffer: Any) -> bytearray:
+        """Pack a buffer that is one block into memory of this process, for readers that nobody counts."""
+        memory = bytearray(self.size(buffer))
+        self._exchange[Form.EQUAL](self._graph(1), buffer, [memory, self._mpi.BYTE])
+        return memory
+
+    def unpack(self, buffer: Any, payload: Payload) -> None:
+        """Unpack into a buffer that is one block, and let the payload go."""
+        self._exchange[Form.EQUAL](self._graph(1), [self._port.view(payload), self._mpi.BYTE], buffer)
+        self._port.release(payload)
+
+    def split(self, buffer: Any, count: int, form: Form = Form.EQUAL) -> list[Payload]:
+        """Pack each block of a buffer."""
+        return [self._payload(block) for block in self._split(buffer, count, form)]
+
+    def own(self, buffer: Any, count: int, which: int, form: Form = Form.EQUAL, readers: int = 1) -> Payload:
+        """Pack one of the blocks of a buffer."""
+        return self._payload(self._split(buffer, count, form)[which], readers)
+
+    def join(self, buffer: Any, payloads: Sequence[Payload], form: Form = Form.EQUAL) -> None:
+        """Unpack a payload into each block of a buffer, leaving alone blocks for which there is ``None``."""
+        blocks = [self._port.view(payload) for payload in payloads]
+        if None in payloads:
+            present = self._split(buffer, len(blocks), form)
+            blocks = [
+                old if payload is None else new for old, new, payload in zip(present, blocks, payloads, strict=True)
+            ]
+        self._join(buffer, blocks, form)
+        for payload in payloads:
+            self._port.release(payload)
+
+    def _split(self, buffer: Any, count: int, form: Form) -> list[memoryview]:
+        sizes = self.sizes(buffer, count, form)
+        memory = bytearray(sum(sizes))
+        self._exchange[form](self._graph(count), buffer, self._bytes(memory, sizes, form))
+        view, blocks, at = memoryview(memory), [], 0
+        for size in sizes:
+            blocks.append(view[at : at + size])
+            at += size
+        return blocks
+
+    def _join(self, buffer: Any, blocks: Sequence[Any], form: Form) -> None:
+        sizes = [len(block) for block in blocks]
+        if form is Form.EQUAL and len(set(sizes)) > 1:
+            raise self._mpi.Exception(self._mpi.ERR_TRUNCATE)
+        memory = b"".join(blocks)
+        self._exchange[form](self._graph(len(blocks)), self._bytes(memory, sizes, form), buffer)
+
+    def _bytes(self, memory: Any, sizes: Sequence[int], form: Form) -> list[Any]:
+        """Describe blocks of bytes one after the other."""
+        byte = self._mpi.BYTE
+        if form is Form.EQUAL:
+            return [memory, sizes[0] if sizes else 0, byte]
+        if form is Form.VECTOR:
+            return [memory, sizes, byte]
+        starts = [sum(sizes[:at]) for at in range(len(sizes))]
+        return [memory, sizes, starts, [byte] * len(sizes)]
+
+    def _payload(self, block: Any, readers: int = 1) -> Payload:
+        payload, memory = self._port.room(len(block), readers)
+        memory[:] = block
+        return payload
+
+    def _graph(self, count: int) -> Any:
+        graph = self._graphs.get(count)
+        if graph is None:
+            myself = [0] * count
+            graph = self._graphs[count] = self._create(self._mpi.COMM_SELF, myself, myself)
+        return graph
+
+    # -- datatypes ----------------------------------------------------------------------------------------
+
+    def kind(self, buffer: Any) -> Any:
+        """Return the datatype of a buffer, stated or that of its elements."""
+        kind = parts(self._mpi, buffer)[3] if isinstance(buffer, list | tuple) else None
+        if kind is not None:
+            return kind
+        holder = buffer[0] if isinstance(buffer, list | tuple) else buffer
+        try:
+            code = memoryview(holder).format
+        except TypeError:
+            code = self._mpi.buffer.frombuffer(holder, True).format
+        return self._mpi._typedict[code.lstrip("@=<>")]
+
+    def fold(self, operation: Any, kind: Any, blocks: Sequence[Any]) -> bytearray:
+        """Combine packed blocks of one datatype, from the first to the last, by the real operation."""
+        if kind.is_predefined and kind.Get_size() == kind.Get_extent()[1]:
+            return self._fold(operation, kind, [bytearray(block) for block in blocks])
+        laid_out = self._fold(operation, kind, [self._lay_out(kind, block) for block in blocks])
+        return self.pack_inline([laid_out, len(blocks[0]) // kind.Get_size(), kind])
+
+    def _fold(self, operation: Any, kind: Any, arrays: Sequence[bytearray]) -> bytearray:
+        folded = arrays[0]
+        extent = kind.Get_extent()[1]
+        count = len(folded) // extent if extent else 0
+        for array in arrays[1:]:
+            operation.Reduce_local([folded, count, kind], [array, count, kind])
+            folded = array
+        return folded
+
+    def _lay_out(self, kind: Any, block: Any) -> bytearray:
+        count = len(block) // kind.Get_size()
+        memory = bytearray(count * kind.Get_extent()[1])
+        self._exchange[Form.EQUAL](self._graph(1), [block, self._mpi.BYTE], [memory, count, kind])
+        return memory
