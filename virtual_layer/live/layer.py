@@ -86,6 +86,9 @@ class Layer:
         comms: Virtual communicators by the handle of the real one.
         requests: Requests under way.
         parcels: A real communicator of this process alone, on which data are packed.
+        messages: Those that matched probes have found, if any.
+        initialised: Whether the program, too, takes MPI for initialised.
+        parent: Of a spawned world: key and members of the communicator that spawned it.
         world: Members of this process's world as ranks of the program.
         groups: Groups of virtual processes.
         blocks: Buffers of collectives.
@@ -101,6 +104,10 @@ class Layer:
         self.comms: dict[int, LiveComm] = {}
         self.world = tuple(world)
         self.parcels = mpi.COMM_SELF.Dup()
+        self.messages: Any = None
+        self.initialised = True
+        self.parent: Any = None
+        self._tag = 0
         self.requests = Requests(self)
         self.groups = Groups(mpi, port.rank, world)
         self.blocks = Blocks(self)
@@ -108,6 +115,7 @@ class Layer:
         self.serials: dict[tuple[object, ...], int] = {}
         self.node = 0
         self._probe, self._receive, self._isend = (self.original("Comm", name) for name in ("Probe", "Recv", "Isend"))
+        self._status = mpi.Status()
         self._wait = self.original("Request", "Wait")
         rank = self.world.index(port.rank)
         self.add(mpi.COMM_WORLD, derive_key("world", world_key), self.world, None, rank)
@@ -143,18 +151,36 @@ class Layer:
         """Forget a communicator that is freed."""
         self.comms.pop(handle, None)
 
+    def next_tag(self) -> int:
+        """Return a tag for one real message on ``parcels``; 0 is for packing."""
+        self._tag = self._tag % _TAGS + 1
+        return self._tag
+
+    # -- objects ------------------------------------------------------------------------------------------
+
+    def dump(self, value: Any) -> bytes:
+        """Pickle as mpi4py does; the program's own work."""
+        return self.port.work(self.mpi.pickle.dumps, value)  # type: ignore[no-any-return]
+
+    def load(self, data: Any) -> Any:
+        """Make an object of its pickle as mpi4py does; the program's own work."""
+        return self.port.work(self.mpi.pickle.loads, data)
+
     # -- data ---------------------------------------------------------------------------------------------
 
-    def collect(self, sent: Any, readers: int = 1) -> tuple[Payload, int]:
-        """Take in what a real send to this process itself on ``parcels`` has sent; returns payload and size.
+    def collect(self, sent: Any, readers: int = 1, comm: Any = None) -> tuple[Payload, int]:
+        """Take in what a real send to this process itself has sent; returns payload and size.
 
-        ``sent`` is its request.
+        Args:
+            sent: The request of the send, which has tag 0.
+            readers: Number of ranks that will release the payload.
+            comm: The real communicator of the send; ``parcels`` if not given.
         """
-        status = self.mpi.Status()
-        self._probe(self.parcels, 0, 0, status)
+        comm, status = comm or self.parcels, self._status
+        self._probe(comm, 0, 0, status)
         length = status.Get_count(self.mpi.BYTE)
         payload, memory = self.port.room(length, readers)
-        self._receive(self.parcels, [memory, self.mpi.BYTE], 0, 0)
+        self._receive(comm, [memory, self.mpi.BYTE], 0, 0)
         self._wait(sent)
         return payload, length
 

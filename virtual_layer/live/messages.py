@@ -1,134 +1,394 @@
-"""Messages from rank to rank: sends and receives of buffers and of objects, probes, and who this rank is.
+"""Messages from rank to rank: sends and receives of buffers and of objects, in all modes.
 
 The real library does the packing: a send goes to this process itself and is taken in as bytes; bytes that arrive
-are sent to this process itself, where a real receive with the program's own buffer takes them.
+are sent to this process itself, where the real call with the program's own buffer takes them. So datatypes, counts,
+truncation and errors are the library's. Ranks and tags that it must refuse, and null partners, are left to it.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from operator import index
 from typing import TYPE_CHECKING, Any
 
 from clue.trace.ops import ANY, Flag, Op
+from virtual_layer.live.requests import LiveRequest
 
 if TYPE_CHECKING:
     from virtual_layer.live.layer import Layer, LiveComm
+    from virtual_layer.live.port import Payload
 
 Function = Callable[..., Any]
-_SEND, _RECV = int(Op.SEND), int(Op.RECV)
+Make = Callable[["Layer", Function], Function]
+_SEND, _ISEND, _RECV, _IRECV, _WAIT = int(Op.SEND), int(Op.ISEND), int(Op.RECV), int(Op.IRECV), int(Op.WAIT)
+_BUFFERED, _SYNCHRONOUS, _READY = int(Flag.BUFFERED), int(Flag.SYNCHRONOUS), int(Flag.READY)
+_PICKLED, _PERSISTENT = int(Flag.PICKLED), int(Flag.PERSISTENT)
 
 
-def rank_of(layer: Layer, original: Function) -> Function:
-    """Make ``Get_rank`` and ``rank`` return the virtual rank."""
-    comms = layer.comms
+class Ends:
+    """What ranks and tags in calls mean."""
 
-    def substitute(self: Any, *_: Any) -> Any:
-        known = comms.get(self.handle)
-        return original(self) if known is None else known.rank
+    def __init__(self, layer: Layer) -> None:
+        self.any_source, self.any_tag = layer.mpi.ANY_SOURCE, layer.mpi.ANY_TAG
+        self.null = layer.mpi.PROC_NULL
+        self.highest = layer.mpi.COMM_WORLD.Get_attr(layer.mpi.TAG_UB)
+        self._comms = layer.comms
 
-    return substitute
+    def to(self, comm: Any, dest: int, tag: int) -> LiveComm | None:
+        """Return the communicator, or ``None`` if the real library must refuse the send, or nothing is sent."""
+        known = self._comms.get(comm.handle)
+        return known if known is not None and 0 <= dest < len(known.peers) and 0 <= tag <= self.highest else None
+
+    def of(self, comm: Any, source: int, tag: int) -> LiveComm | None:
+        """Return the communicator, or ``None`` if the real library must refuse the receive, or nothing comes."""
+        known = self._comms.get(comm.handle)
+        if known is None or not (0 <= source < len(known.peers) or source == self.any_source):
+            return None
+        return known if 0 <= tag <= self.highest or tag == self.any_tag else None
+
+    def wanted(self, known: LiveComm, source: int, tag: int) -> tuple[int, int]:
+        """Return source and tag of a receive as the kernel knows them."""
+        peer = ANY if source == self.any_source else known.peers[source]
+        return peer, ANY if tag == self.any_tag else index(tag)
+
+    @staticmethod
+    def wrong(rank: int) -> int:
+        """Return a rank that the real library, which has but rank 0, treats as the virtual one would treat this."""
+        return rank if rank < 0 else rank + 1
 
 
-def size_of(layer: Layer, original: Function) -> Function:
-    """Make ``Get_size`` and ``size`` return the virtual size."""
-    comms = layer.comms
+class Packer:
+    """Packs what a call sends: by a nonblocking send to this process itself, of the call's own mode."""
 
-    def substitute(self: Any, *_: Any) -> Any:
-        known = comms.get(self.handle)
-        return original(self) if known is None else len(known.group)
+    def __init__(self, layer: Layer, flags: int) -> None:
+        self._layer = layer
+        self._pickled = flags & _PICKLED
+        name = "Ibsend" if flags & _BUFFERED else "Isend"
+        self._send = layer.original("Comm", name.lower() if self._pickled else name)
 
-    return substitute
-
-
-def remote_size_of(layer: Layer, original: Function) -> Function:
-    """Make ``Get_remote_size`` and ``remote_size`` return the virtual size of the remote group."""
-    comms = layer.comms
-
-    def substitute(self: Any, *_: Any) -> Any:
-        known = comms.get(self.handle)
-        return original(self) if known is None or known.remote is None else len(known.remote)
-
-    return substitute
+    def pack(self, comm: Any, message: Any) -> tuple[Payload, int]:
+        """Return payload and size; pickling is the program's own work."""
+        if self._pickled:
+            sent = self._layer.port.work(self._send, comm, message, 0, 0)
+        else:
+            sent = self._send(comm, message, 0, 0)
+        return self._layer.collect(sent, comm=comm)
 
 
-def send(flags: int = 0) -> Callable[[Layer, Function], Function]:
-    """Make a blocking send of a buffer."""
+class Receiver:
+    """Lets a real receive take what the kernel answered."""
+
+    def __init__(self, layer: Layer, flags: int = 0) -> None:
+        self._layer = layer
+        self._pickled = flags & _PICKLED
+        self._receive = layer.original("Comm", "recv" if self._pickled else "Recv")
+
+    def take(self, comm: Any, known: LiveComm, buf: Any, answer: Any, status: Any) -> Any:
+        """Receive; returns what the real call does."""
+        source, tag, payload = answer
+        real_tag = known.next_tag()
+        sent = self._layer.inject(comm, real_tag, payload)
+        try:
+            if self._pickled:
+                return self._layer.port.work(self._receive, comm, buf, 0, real_tag, status)
+            return self._receive(comm, buf, 0, real_tag, status)
+        finally:
+            self._layer.settle(sent, payload)
+            if status is not None:
+                status.Set_source(known.source(source))
+                status.Set_tag(tag)
+
+    def refuse(self, comm: Any, buf: Any, source: int, tag: int, status: Any) -> Any:
+        """Let the real library refuse a receive, or receive from nobody."""
+        return self._receive(comm, buf, Ends.wrong(source), tag, status)
+
+
+def send(flags: int = 0) -> Make:
+    """Make a blocking send."""
 
     def make(layer: Layer, original: Function) -> Function:
-        comms, port, parcels = layer.comms, layer.port, layer.parcels
-        isend = layer.original("Comm", "Isend")
+        ends, port, pack = Ends(layer), layer.port, Packer(layer, flags).pack
 
         def substitute(self: Any, buf: Any, dest: int, tag: int = 0) -> None:
-            known = comms.get(self.handle)
-            if known is None or not 0 <= dest < len(known.peers) or tag < 0:
-                original(self, buf, _wrong(dest), tag)
+            known = ends.to(self, dest, tag)
+            if known is None:
+                original(self, buf, ends.wrong(dest), tag)
                 return
-            payload, length = layer.collect(isend(parcels, buf, 0, 0))
-            port.tell(
-                _SEND,
-                peer=known.peers[dest],
-                tag=tag,
-                context=known.context,
-                nbytes=length,
-                flags=flags,
-                payload=payload,
-            )
+            payload, size = pack(self, buf)
+            peer, tag = known.peers[dest], index(tag)
+            port.tell(_SEND, peer=peer, tag=tag, context=known.context, nbytes=size, flags=flags, payload=payload)
 
         return substitute
 
     return make
 
 
-def recv(layer: Layer, original: Function) -> Function:
-    """Make ``Recv``."""
-    comms, port = layer.comms, layer.port
-    any_source, any_tag = layer.mpi.ANY_SOURCE, layer.mpi.ANY_TAG
+def isend(flags: int = 0) -> Make:
+    """Make a nonblocking send."""
 
-    def substitute(self: Any, buf: Any, source: int = any_source, tag: int = any_tag, status: Any = None) -> None:
-        known = comms.get(self.handle)
-        if known is None or not (source == any_source or 0 <= source < len(known.peers)):
-            original(self, buf, _wrong(source), tag, status)
-            return
-        peer = ANY if source == any_source else known.peers[source]
-        answer = port.ask(_RECV, peer=peer, tag=ANY if tag == any_tag else tag, context=known.context)
-        receive(layer, original, self, known, buf, answer, status)
+    def make(layer: Layer, original: Function) -> Function:
+        ends, pack = Ends(layer), Packer(layer, flags).pack
+
+        def substitute(self: Any, buf: Any, dest: int, tag: int = 0) -> Any:
+            known = ends.to(self, dest, tag)
+            if known is None:
+                return original(self, buf, ends.wrong(dest), tag)
+            packed = pack(self, buf)
+            request, serial = layer.requests.begin()
+            _tell_isend(layer, known, serial, (dest, tag), packed, flags)
+            return request
+
+        return substitute
+
+    return make
+
+
+def _tell_isend(  # noqa: PLR0917 - fields of one op
+    layer: Layer, known: LiveComm, serial: int, envelope: tuple[int, int], packed: tuple[Payload, int], flags: int
+) -> None:
+    (dest, tag), (payload, size) = envelope, packed
+    layer.port.tell(
+        _ISEND, peer=known.peers[dest], tag=index(tag), context=known.context, nbytes=size, request=serial,
+        flags=flags, payload=payload,
+    )  # fmt: skip
+
+
+def recv(flags: int = 0) -> Make:
+    """Make a blocking receive."""
+
+    def make(layer: Layer, _original: Function) -> Function:
+        ends, port, receiver = Ends(layer), layer.port, Receiver(layer, flags)
+
+        def substitute(
+            self: Any, buf: Any = None, source: int = ends.any_source, tag: int = ends.any_tag, status: Any = None
+        ) -> Any:
+            known = ends.of(self, source, tag)
+            if known is None:
+                return receiver.refuse(self, buf, source, tag, status)
+            peer, wanted = ends.wanted(known, source, tag)
+            answer = port.ask(_RECV, peer=peer, tag=wanted, context=known.context, flags=flags)
+            return receiver.take(self, known, buf, answer, status)
+
+        return substitute
+
+    return make
+
+
+def irecv(flags: int = 0) -> Make:
+    """Make a nonblocking receive."""
+
+    def make(layer: Layer, original: Function) -> Function:
+        ends, requests = Ends(layer), layer.requests
+
+        def substitute(self: Any, buf: Any = None, source: int = ends.any_source, tag: int = ends.any_tag) -> Any:
+            known = ends.of(self, source, tag)
+            if known is None:
+                return original(self, buf, ends.wrong(source), tag)
+            real_tag, serial = known.next_tag(), requests.serial()
+            request = original(self, buf, 0, real_tag)
+            requests.add(request, LiveRequest(self, real_tag, (serial,), known))
+            _tell_irecv(layer, known, serial, ends.wanted(known, source, tag), flags)
+            return request
+
+        return substitute
+
+    return make
+
+
+def _tell_irecv(layer: Layer, known: LiveComm, serial: int, wanted: tuple[int, int], flags: int) -> None:
+    peer, tag = wanted
+    layer.port.tell(_IRECV, peer=peer, tag=tag, context=known.context, request=serial, flags=flags)
+
+
+class Exchange:
+    """A send and a receive at once."""
+
+    def __init__(self, layer: Layer, flags: int = 0) -> None:
+        self._layer = layer
+        self._flags = flags
+        self._ends = Ends(layer)
+        self._packer = Packer(layer, flags)
+        self._receiver = Receiver(layer, flags)
+        self._refuse = layer.original("Comm", "send" if flags & _PICKLED else "Send")
+
+    def begin(
+        self, comm: Any, message: Any, to: tuple[int, int], of: tuple[int, int]
+    ) -> tuple[LiveComm | None, tuple[int, ...]]:
+        """Tell both; returns the communicator if something will come, and the numbers of the requests, receive first.
+
+        Whatever the real library must refuse it refuses here.
+        """
+        ends, layer = self._ends, self._layer
+        source, target = ends.of(comm, *of), ends.to(comm, *to)
+        if source is None and of[0] != ends.null:
+            self._receiver.refuse(comm, None, *of, None)
+        packed = None
+        if target is None:
+            self._refuse(comm, message, ends.wrong(to[0]), to[1])
+        else:
+            packed = self._packer.pack(comm, message)
+        serials = []
+        if source is not None:
+            serials.append(layer.requests.serial())
+            _tell_irecv(layer, source, serials[-1], ends.wanted(source, *of), self._flags)
+        if target is not None and packed is not None:
+            serials.append(layer.requests.serial())
+            _tell_isend(layer, target, serials[-1], to, packed, self._flags)
+        return source, tuple(serials)
+
+    def run(  # noqa: PLR0917 - as mpi4py has it
+        self, comm: Any, message: Any, to: tuple[int, int], buf: Any, of: tuple[int, int], status: Any
+    ) -> Any:
+        """Do both, and return what the real receive does."""
+        known, serials = self.begin(comm, message, to, of)
+        outcomes = self._layer.port.ask(_WAIT, entries=serials) if serials else []
+        if known is None:
+            return self._receiver.refuse(comm, buf, *of, status)
+        return self._receiver.take(comm, known, buf, outcomes[0], status)
+
+    def start(self, comm: Any, message: Any, to: tuple[int, int], buf: Any, of: tuple[int, int]) -> Any:
+        """Begin both, and return one real request for them."""
+        known, serials = self.begin(comm, message, to, of)
+        requests = self._layer.requests
+        irecv = self._layer.original("Comm", "Irecv")
+        if known is None and not serials:
+            return irecv(comm, buf, *of)
+        if known is None:
+            request, _ = requests.begin()
+            requests.by_handle[request.handle].serials = serials
+            return request
+        tag = known.next_tag()
+        request = irecv(comm, buf, 0, tag)
+        requests.add(request, LiveRequest(comm, tag, serials, known))
+        return request
+
+
+def sendrecv(flags: int = 0) -> Make:
+    """Make ``Sendrecv`` or ``sendrecv``."""
+
+    def make(layer: Layer, _original: Function) -> Function:
+        exchange, any_source, any_tag = Exchange(layer, flags), layer.mpi.ANY_SOURCE, layer.mpi.ANY_TAG
+
+        def substitute(  # noqa: PLR0917 - as mpi4py has it
+            self: Any, sendbuf: Any, dest: int, sendtag: int = 0, recvbuf: Any = None, source: int = any_source,
+            recvtag: int = any_tag, status: Any = None,
+        ) -> Any:  # fmt: skip
+            return exchange.run(self, sendbuf, (dest, sendtag), recvbuf, (source, recvtag), status)
+
+        def of_objects(  # noqa: PLR0917
+            self: Any, sendobj: Any, dest: int, sendtag: int = 0, recvbuf: Any = None, source: int = any_source,
+            recvtag: int = any_tag, status: Any = None,
+        ) -> Any:  # fmt: skip
+            return exchange.run(self, sendobj, (dest, sendtag), recvbuf, (source, recvtag), status)
+
+        return of_objects if flags & _PICKLED else substitute
+
+    return make
+
+
+def sendrecv_replace(layer: Layer, _original: Function) -> Function:
+    """Make ``Sendrecv_replace``."""
+    exchange, any_source, any_tag = Exchange(layer), layer.mpi.ANY_SOURCE, layer.mpi.ANY_TAG
+
+    def substitute(  # noqa: PLR0917
+        self: Any, buf: Any, dest: int, sendtag: int = 0, source: int = any_source, recvtag: int = any_tag,
+        status: Any = None,
+    ) -> None:  # fmt: skip
+        exchange.run(self, buf, (dest, sendtag), buf, (source, recvtag), status)
 
     return substitute
 
 
-def receive(  # noqa: PLR0917
-    layer: Layer, original: Function, comm: Any, known: LiveComm, buf: Any, answer: Any, status: Any
-) -> Any:
-    """Let a real receive take what has arrived, and say in its status whence."""
-    source, tag, payload = answer
-    real_tag = known.next_tag()
-    sent = layer.inject(comm, real_tag, payload)
-    try:
-        return original(comm, buf, 0, real_tag, status)
-    finally:
-        layer.settle(sent, payload)
-        if status is not None:
-            status.Set_source(known.source(source))
-            status.Set_tag(tag)
+def isendrecv(layer: Layer, _original: Function) -> Function:
+    """Make ``Isendrecv``."""
+    exchange, any_source, any_tag = Exchange(layer), layer.mpi.ANY_SOURCE, layer.mpi.ANY_TAG
+
+    def substitute(  # noqa: PLR0917
+        self: Any, sendbuf: Any, dest: int, sendtag: int = 0, recvbuf: Any = None, source: int = any_source,
+        recvtag: int = any_tag,
+    ) -> Any:  # fmt: skip
+        return exchange.start(self, sendbuf, (dest, sendtag), recvbuf, (source, recvtag))
+
+    return substitute
 
 
-def _wrong(rank: int) -> int:
-    """Return a rank that the real library refuses or treats as null, where the virtual one is such."""
-    return rank if rank < 0 else rank + 1
+def isendrecv_replace(layer: Layer, _original: Function) -> Function:
+    """Make ``Isendrecv_replace``."""
+    exchange, any_source, any_tag = Exchange(layer), layer.mpi.ANY_SOURCE, layer.mpi.ANY_TAG
+
+    def substitute(  # noqa: PLR0917
+        self: Any, buf: Any, dest: int, sendtag: int = 0, source: int = any_source, recvtag: int = any_tag
+    ) -> Any:
+        return exchange.start(self, buf, (dest, sendtag), buf, (source, recvtag))
+
+    return substitute
 
 
-QUERIES = {
-    ("Comm", "Get_rank"): rank_of,
-    ("Comm", "rank"): rank_of,
-    ("Comm", "Get_size"): size_of,
-    ("Comm", "size"): size_of,
-    ("Intercomm", "Get_remote_size"): remote_size_of,
-    ("Intercomm", "remote_size"): remote_size_of,
+def send_init(flags: int = 0) -> Make:
+    """Make a persistent send; each start packs anew, by a real persistent send to this process itself."""
+
+    def make(layer: Layer, original: Function) -> Function:
+        ends = Ends(layer)
+        begin, free = layer.original("Prequest", "Start"), layer.original("Request", "Free")
+
+        def substitute(self: Any, buf: Any, dest: int, tag: int = 0) -> Any:
+            known = ends.to(self, dest, tag)
+            if known is None:
+                return original(self, buf, ends.wrong(dest), tag)
+            packing = original(self, buf, 0, 0)
+
+            def start(serial: int) -> None:
+                begin(packing)
+                packed = layer.collect(packing, comm=self)
+                _tell_isend(layer, known, serial, (dest, tag), packed, flags | _PERSISTENT)
+
+            request = layer.requests.prepare(start)
+            layer.requests.by_handle[request.handle].release = lambda: free(packing)
+            return request
+
+        return substitute
+
+    return make
+
+
+def recv_init(layer: Layer, original: Function) -> Function:
+    """Make ``Recv_init``."""
+    ends, requests = Ends(layer), layer.requests
+
+    def substitute(self: Any, buf: Any, source: int = ends.any_source, tag: int = ends.any_tag) -> Any:
+        known = ends.of(self, source, tag)
+        if known is None:
+            return original(self, buf, ends.wrong(source), tag)
+        real_tag = known.next_tag()
+        request = original(self, buf, 0, real_tag)
+
+        def start(live: LiveRequest) -> None:
+            serial = requests.serial()
+            live.serials = (serial,)
+            _tell_irecv(layer, known, serial, ends.wanted(known, source, tag), _PERSISTENT)
+
+        requests.add(request, LiveRequest(self, real_tag, (), known)).start = start
+        return request
+
+    return substitute
+
+
+CALLS: dict[tuple[str, str], Make] = {
+    ("Comm", "Recv"): recv(),
+    ("Comm", "recv"): recv(_PICKLED),
+    ("Comm", "Irecv"): irecv(),
+    ("Comm", "irecv"): irecv(_PICKLED),
+    ("Comm", "Sendrecv"): sendrecv(),
+    ("Comm", "sendrecv"): sendrecv(_PICKLED),
+    ("Comm", "Sendrecv_replace"): sendrecv_replace,
+    ("Comm", "Isendrecv"): isendrecv,
+    ("Comm", "Isendrecv_replace"): isendrecv_replace,
+    ("Comm", "Recv_init"): recv_init,
 }
-CALLS = {
-    ("Comm", "Send"): send(),
-    ("Comm", "Bsend"): send(int(Flag.BUFFERED)),
-    ("Comm", "Ssend"): send(int(Flag.SYNCHRONOUS)),
-    ("Comm", "Rsend"): send(int(Flag.READY)),
-    ("Comm", "Recv"): recv,
-}
+for _letter, _flags in (("", 0), ("b", _BUFFERED), ("s", _SYNCHRONOUS), ("r", _READY)):
+    CALLS["Comm", f"{_letter}send".capitalize()] = send(_flags)
+    CALLS["Comm", f"I{_letter}send"] = isend(_flags)
+    CALLS["Comm", f"{_letter}send".capitalize() + "_init"] = send_init(_flags)
+    if _letter != "r":  # mpi4py has no ready send of objects
+        CALLS["Comm", f"{_letter}send"] = send(_flags | _PICKLED)
+        CALLS["Comm", f"i{_letter}send"] = isend(_flags | _PICKLED)

@@ -71,8 +71,16 @@ class Port:
             self._last[get_ident()] = thread_time_ns()
         self._lock.release()
 
+    def work(self, function: Callable[..., Any], *args: Any) -> Any:
+        """Do within a call what is the program's own work, such as pickling: it belongs to the next op's burst."""
+        begin = thread_time_ns()
+        try:
+            return function(*args)
+        finally:
+            self.charge(thread_time_ns() - begin)
+
     def charge(self, nanoseconds: int) -> None:
-        """Add work done within a call that is the program's own, such as pickling, to the next op's burst."""
+        """Add CPU time spent within a call to the next op's burst."""
         if self.rate is None:
             self._burst += nanoseconds
 

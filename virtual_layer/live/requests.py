@@ -1,52 +1,185 @@
-"""Requests under way: real ones, which this process completes itself when the kernel says that they are complete."""
+"""Requests under way: real ones, which this process completes itself when the kernel says that they are complete.
+
+A request of the program is a real receive from this process itself, with a tag of its own. Once the kernel tells its
+outcome, the data (nothing, for a send or a collective) are sent there, and the real call that the program made finds
+the real request complete. Requests that are not known here, such as those of null partners, are the real library's.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
+from clue.trace.calls import BLOCKING, LiveOp, Mode
 from clue.trace.ops import Op
 
 if TYPE_CHECKING:
-    from virtual_layer.live.layer import Layer
+    from virtual_layer.live.layer import Layer, LiveComm
 
-#: Told what the kernel answered for a request; makes its data arrive.
+Function = Callable[..., Any]
+#: Does what is left to do when the kernel has told the outcome of a collective.
 Deliver = Callable[[Any], None]
 
-_WAIT = int(Op.WAIT)
+_WAIT, _TEST, _ALL = int(Op.WAIT), int(LiveOp.TEST), int(Mode.ALL)
 
 
 class LiveRequest:
-    """A request under way.
+    """A request.
 
     Attributes:
-        serials: Its numbers at the kernel: two after Isendrecv.
-        deliver: What to do with the outcome of the first of them.
-        source, tag: What its status is to say, once it is complete; ``None`` where the real one is right.
+        serials: Its numbers at the kernel, as long as it is under way: two after Isendrecv.
+        outcomes: What the kernel told of them so far.
+        handle: The real request's handle.
+        comm: The real communicator on which it is completed.
+        tag: The tag there.
+        known: Whose ranks its status tells, if it is a receive.
+        deliver: What to do with the outcome of anything but a message.
+        start: What starts a persistent one; sets ``serials``.
+        release: What to do when the program frees it, if anything.
+        envelope: Source and tag for its status, once it is complete.
+        complete: Whether the real request is complete, and the program has not learnt of it.
     """
 
-    __slots__ = ("deliver", "serials", "source", "tag")
+    __slots__ = (
+        "comm",
+        "complete",
+        "deliver",
+        "envelope",
+        "handle",
+        "known",
+        "outcomes",
+        "release",
+        "serials",
+        "start",
+        "tag",
+    )
 
-    def __init__(self, serials: tuple[int, ...], deliver: Deliver | None) -> None:
+    def __init__(self, comm: Any, tag: int, serials: tuple[int, ...], known: LiveComm | None = None) -> None:
+        self.handle = 0
+        self.comm = comm
+        self.tag = tag
         self.serials = serials
-        self.deliver = deliver
-        self.source: int | None = None
-        self.tag: int | None = None
+        self.known = known
+        self.outcomes: dict[int, Any] = {}
+        self.deliver: Deliver | None = None
+        self.start: Callable[[LiveRequest], None] | None = None
+        self.release: Callable[[], None] | None = None
+        self.envelope: tuple[int, int] | None = None
+        self.complete = False
 
 
 class Requests:
-    """The requests under way of one rank."""
+    """The requests of one rank, by the handles of the real ones."""
 
     def __init__(self, layer: Layer) -> None:
         self._layer = layer
-        self._under_way: dict[int, LiveRequest] = {}
         self._serial = 0
+        self.by_handle: dict[int, LiveRequest] = {}
+        self.freed: list[LiveRequest] = []
+        self.nothing = [bytearray(0), 0, layer.mpi.BYTE]
+        self._send = layer.original("Comm", "Send")
+        self._irecv = layer.original("Comm", "Irecv")
+        self._recv_init = layer.original("Comm", "Recv_init")
+        self._cancel = layer.original("Request", "Cancel")
 
     def serial(self) -> int:
-        """Return the next number."""
+        """Return a number for a request."""
         self._serial += 1
         return self._serial
 
+    # -- making -------------------------------------------------------------------------------------------
 
-CALLS: dict[tuple[str, str], Any] = {}
-QUERIES: dict[tuple[str, str], Any] = {}
+    def begin(self, deliver: Deliver | None = None) -> tuple[Any, int]:
+        """Return a real request without data, and the number by which the kernel knows it."""
+        layer = self._layer
+        tag, serial = layer.next_tag(), self.serial()
+        request = self._irecv(layer.parcels, self.nothing, 0, tag)
+        live = self.add(request, LiveRequest(layer.parcels, tag, (serial,)))
+        live.deliver = deliver
+        return request, serial
+
+    def prepare(self, start: Callable[[int], Deliver | None]) -> Any:
+        """Return a real persistent request without data; ``start`` tells the kernel of a start with this number."""
+        layer = self._layer
+        tag = layer.next_tag()
+        request = self._recv_init(layer.parcels, self.nothing, 0, tag)
+
+        def begin(live: LiveRequest) -> None:
+            serial = self.serial()
+            live.serials = (serial,)
+            live.deliver = start(serial)
+
+        self.add(request, LiveRequest(layer.parcels, tag, ())).start = begin
+        return request
+
+    def add(self, request: Any, live: LiveRequest) -> LiveRequest:
+        """Remember a real request."""
+        live.handle = request.handle
+        self.by_handle[live.handle] = live
+        return live
+
+    # -- completing ---------------------------------------------------------------------------------------
+
+    def settle(self, requests: Sequence[LiveRequest], mode: int, *, blocking: bool) -> None:
+        """Ask the kernel about requests under way, and complete the real ones of those that are complete."""
+        port = self._layer.port
+        if mode == _ALL and blocking:
+            serials = [serial for live in requests for serial in live.serials]
+            for serial, outcome in zip(serials, port.ask(_WAIT, entries=serials), strict=True):
+                self._note(requests, serial, outcome)
+            return
+        while True:
+            serials = [serial for live in requests for serial in live.serials if serial not in live.outcomes]
+            told = port.ask(_TEST, tag=mode, entries=serials, flags=BLOCKING if blocking else 0)
+            if not told:
+                return
+            # Half of an Isendrecv is not enough for the program.
+            if sum(self._note(requests, serials[place], outcome) for place, outcome in told):
+                return
+
+    def _note(self, requests: Sequence[LiveRequest], serial: int, outcome: Any) -> bool:
+        """Note an outcome; returns whether its request is complete with it."""
+        live = next(each for each in requests if serial in each.serials)
+        live.outcomes[serial] = outcome
+        if len(live.outcomes) < len(live.serials):
+            return False
+        self._complete(live, live.outcomes[live.serials[0]])
+        live.serials, live.outcomes = (), {}
+        return True
+
+    def _complete(self, live: LiveRequest, outcome: Any) -> None:
+        live.complete = True
+        if live.known is not None and type(outcome) is tuple:
+            source, tag, payload = outcome
+            live.envelope = live.known.source(source), tag
+            self._send(live.comm, [self._layer.port.view(payload), self._layer.mpi.BYTE], 0, live.tag)
+            self._layer.port.release(payload)
+            return
+        mpi = self._layer.mpi
+        live.envelope = mpi.ANY_SOURCE, mpi.ANY_TAG
+        if outcome == "cancelled":
+            self._cancel(mpi.Request.fromhandle(live.handle))
+            return
+        try:
+            if live.deliver is not None:
+                live.deliver(outcome)
+        finally:
+            self._send(live.comm, self.nothing, 0, live.tag)
+
+    def finish(self, live: LiveRequest) -> None:
+        """Forget a request that the program has seen complete, or let a persistent one rest."""
+        live.complete = False
+        if live.start is None:
+            self.by_handle.pop(live.handle, None)
+
+    def correct(self, live: LiveRequest, status: Any) -> None:
+        """Say in a status whence the message came."""
+        if status is not None and live.envelope is not None:
+            status.Set_source(live.envelope[0])
+            status.Set_tag(live.envelope[1])
+
+    def complete_freed(self) -> None:
+        """Complete the receives that the program has freed and, as it may, left to the library."""
+        freed, self.freed = self.freed, []
+        if freed:
+            self.settle(freed, _ALL, blocking=True)

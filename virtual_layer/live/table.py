@@ -8,7 +8,18 @@ from types import GetSetDescriptorType
 from typing import TYPE_CHECKING, Any
 
 from virtual_layer.interpose import replace
-from virtual_layer.live import clock, collectives, groups, making, messages, objects, requests, topologies
+from virtual_layer.live import (
+    clock,
+    collectives,
+    completion,
+    groups,
+    making,
+    messages,
+    objects,
+    probes,
+    process,
+    topologies,
+)
 
 if TYPE_CHECKING:
     from virtual_layer.live.layer import Layer
@@ -19,7 +30,18 @@ Function = Callable[..., Any]
 Table = Mapping[tuple[str, str], Callable[["Layer", Function], Function]]
 
 #: Modules with a ``CALLS`` table (their time is no burst) or a ``QUERIES`` table (local, part of the burst).
-MODULES: tuple[Any, ...] = (messages, requests, clock, groups, topologies, making, collectives, objects)
+MODULES: tuple[Any, ...] = (
+    process,
+    messages,
+    probes,
+    completion,
+    clock,
+    groups,
+    topologies,
+    making,
+    collectives,
+    objects,
+)
 
 
 def substitute(layer: Layer) -> None:
