@@ -14,6 +14,7 @@ from virtual_layer.live.requests import Requests
 if TYPE_CHECKING:
     from virtual_layer.live.port import Payload, Port
     from virtual_layer.live.shapes import Shape
+    from virtual_layer.live.windows import Windows
 
 _ANNOUNCE = int(LiveOp.ANNOUNCE)
 #: Tags of the real messages by which data are handed over, one after the other.
@@ -95,6 +96,7 @@ class Layer:
         privates: Communicators that the program does not see, by key.
         serials: How often the members of a group have made a communicator in a way that only they know of.
         node: Number of the node that this rank is on.
+        windows: Memory that this rank opens to others; made by those who substitute its calls.
     """
 
     def __init__(self, mpi: Any, port: Port, world_key: str, world: Sequence[int]) -> None:
@@ -114,6 +116,7 @@ class Layer:
         self.privates: dict[str, LiveComm] = {}
         self.serials: dict[tuple[object, ...], int] = {}
         self.node = 0
+        self.windows: Windows | None = None
         self._probe, self._receive, self._isend = (self.original("Comm", name) for name in ("Probe", "Recv", "Isend"))
         self._status = mpi.Status()
         self._wait = self.original("Request", "Wait")

@@ -19,6 +19,7 @@ from virtual_layer.live import (
     probes,
     process,
     topologies,
+    windows,
 )
 
 if TYPE_CHECKING:
@@ -41,6 +42,7 @@ MODULES: tuple[Any, ...] = (
     making,
     collectives,
     objects,
+    windows,
 )
 
 

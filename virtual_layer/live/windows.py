@@ -1,0 +1,642 @@
+"""One-sided communication in a rank process: windows, and what other ranks may do to the memory they open.
+
+What an origin wants of a target travels to it as a message (``SERVE``); when that arrives in virtual time, the layer of
+the sleeping target does it to its memory and answers. Origin and target are told apart from the program by keys that
+all members of a window share. An epoch ends when the answers of its operations are there; locks wait at the target.
+Within an epoch, operations of one origin on one target are done in order.
+"""
+
+from __future__ import annotations
+
+import pickle
+from collections import deque
+from collections.abc import Callable, Sequence
+from functools import wraps
+from typing import Any, NamedTuple
+
+from clue.trace.calls import LiveOp
+from clue.trace.ops import Op
+from virtual_layer.live.collectives import Part, ask
+from virtual_layer.live.layer import LiveComm
+from virtual_layer.live.making import agree
+from virtual_layer.live.meeting import private
+
+Factory = Callable[[Any, Any], Any]
+Deliver = Callable[[Any], None]
+
+_SEND, _RECV, _WAIT = int(Op.SEND), int(Op.RECV), int(Op.WAIT)
+_SERVE, _IPROBE = int(LiveOp.SERVE), int(LiveOp.IPROBE)
+#: Tags of the messages by which exposure epochs begin and end.
+_POSTED, _COMPLETED = 1, 2
+#: What an origin asks of a target.
+_PUT, _GET, _ACCUMULATE, _SWAP, _LOCK, _UNLOCK, _PING = range(7)
+#: Done at the target: the origin, its number of the request, the reply.
+Done = list[tuple[int, int, Any]]
+
+
+class Region(NamedTuple):
+    """Memory that a member opens: address, bytes (any number where it is dynamic), bytes of a displacement."""
+
+    base: int
+    room: int
+    unit: int
+
+
+class Place(NamedTuple):
+    """Where an operation acts at its target: address, number of elements, and their datatype."""
+
+    address: int
+    count: int
+    kind: Any
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of data."""
+        return int(self.count * self.kind.Get_size())
+
+
+class Locks:
+    """The locks on one member's memory: who holds them, and who waits, in order."""
+
+    def __init__(self) -> None:
+        self._holders: dict[int, bool] = {}
+        self._waiting: deque[tuple[int, int, bool]] = deque()
+
+    def lock(self, origin: int, serial: int, exclusive: bool) -> Done:
+        """Ask for a lock; returns those that are granted now."""
+        self._waiting.append((origin, serial, exclusive))
+        return self._grant()
+
+    def unlock(self, origin: int) -> Done:
+        """Give a lock back; returns those that are granted now."""
+        self._holders.pop(origin, None)
+        return self._grant()
+
+    def _grant(self) -> Done:
+        done: Done = []
+        while self._waiting:
+            origin, serial, exclusive = self._waiting[0]
+            if self._holders and (exclusive or any(self._holders.values())):
+                break
+            self._waiting.popleft()
+            self._holders[origin] = exclusive
+            done.append((origin, serial, None))
+        return done
+
+
+class Window:
+    """What a rank knows of a window.
+
+    Attributes:
+        comm: A private communicator of its members.
+        regions: What each member opens.
+        flavor: How it was made.
+        locks: Those on this rank's memory.
+        under_way: Operations by target: their numbers at the kernel, and what takes the replies.
+        loose: Targets of operations that have a request of the program, which may not have waited for it.
+        exposed, accessed: Groups of the exposure and of the access epoch, as ranks of the program.
+    """
+
+    def __init__(self, comm: LiveComm, regions: Sequence[Region], flavor: int) -> None:
+        self.comm = comm
+        self.regions = regions
+        self.flavor = flavor
+        self.locks = Locks()
+        self.under_way: dict[int, list[tuple[int, Deliver | None]]] = {}
+        self.loose: set[int] = set()
+        self.exposed: list[int] = []
+        self.accessed: tuple[int, ...] = ()
+
+
+class Windows:
+    """The windows of one rank: by the handles of the real ones, and by the keys that members share."""
+
+    def __init__(self, layer: Any) -> None:
+        self._layer = layer
+        self._mpi = layer.mpi
+        self._port = layer.port
+        self.by_handle: dict[int, Window] = {}
+        self._by_key: dict[str, Window] = {}
+        layer.port.serve = self.serve
+
+    def open(self, comm: LiveComm, real: Any, region: Region, flavor: int) -> None:
+        """Let a real window of this process stand for one of all members; all tell what memory they open."""
+        serial = self._layer.serials.get(("window", comm.key), 0)
+        self._layer.serials["window", comm.key] = serial + 1
+        place = private(self._layer, comm, f"window {serial}")
+        said, _ = agree(self._layer, comm, tuple(region))
+        window = Window(place, [Region(*each) for each in said], flavor)
+        self.by_handle[real.handle] = self._by_key[place.key] = window
+
+    def close(self, handle: int) -> None:
+        """Forget a window."""
+        window = self.by_handle.pop(handle)
+        del self._by_key[window.comm.key]
+
+    # -- at the origin ------------------------------------------------------------------------------------
+
+    def act(
+        self, window: Window, target: int, what: int, where: Place | None, data: Any = None, back: int = 0,
+        deliver: Deliver | None = None, extra: Any = None,
+    ) -> None:  # fmt: skip
+        """Send an operation on its way; the epoch's end waits for it."""
+        serial = self._layer.requests.serial()
+        self._send(window, target, serial, what, where, data, back, extra)
+        window.under_way.setdefault(target, []).append((serial, deliver))
+
+    def act_with_request(
+        self, window: Window, target: int, what: int, where: Place, data: Any = None, back: int = 0,
+        deliver: Deliver | None = None, extra: Any = None,
+    ) -> Any:  # fmt: skip
+        """Send an operation on its way; return a request that the program waits for."""
+        request, serial = self._layer.requests.begin(deliver)
+        self._send(window, target, serial, what, where, data, back, extra)
+        window.loose.add(target)
+        return request
+
+    def _send(
+        self, window: Window, target: int, serial: int, what: int, where: Place | None, data: Any, back: int, extra: Any
+    ) -> None:
+        place = None if where is None else (where.address, where.count, self._tell_kind(where.kind))
+        self._port.tell(
+            _SERVE, peer=window.comm.group[target], context=window.comm.context, request=serial, entries=(back,),
+            nbytes=0 if data is None else len(self._port.view(data)),
+            payload=(window.comm.key, what, place, data, extra),
+        )  # fmt: skip
+
+    def finish(self, window: Window, targets: Sequence[int]) -> None:
+        """Wait for all operations on some targets, and take their replies."""
+        for target in targets:
+            if target in window.loose:
+                window.loose.discard(target)
+                self.act(window, target, _PING, None)
+        ended = [each for target in targets for each in window.under_way.pop(target, ())]
+        if ended:
+            replies = self._port.ask(_WAIT, entries=[serial for serial, _ in ended])
+            for (_, deliver), reply in zip(ended, replies, strict=True):
+                if deliver is not None:
+                    deliver(reply)
+
+    def finish_all(self, window: Window) -> None:
+        """Wait for all operations."""
+        self.finish(window, sorted({*window.under_way, *window.loose}))
+
+    def lock(self, window: Window, targets: Sequence[int], exclusive: bool) -> None:
+        """Wait until locks are granted."""
+        for target in targets:
+            self.act(window, target, _LOCK, None, extra=exclusive)
+        self.finish(window, targets)
+
+    def unlock(self, window: Window, targets: Sequence[int]) -> None:
+        """Give locks back once all operations are done."""
+        for target in targets:
+            self.act(window, target, _UNLOCK, None)
+        self.finish(window, targets)
+
+    # -- at the target ------------------------------------------------------------------------------------
+
+    def serve(self, origin: int, serial: int, asked: Any) -> Done:
+        """Do what another rank asks of this one's memory; returns what is done now."""
+        key, what, place, data, extra = asked
+        window = self._by_key[key]
+        if what == _LOCK:
+            return window.locks.lock(origin, serial, extra)
+        if what == _UNLOCK:
+            return [(origin, serial, None), *window.locks.unlock(origin)]
+        return [(origin, serial, None if what == _PING else self._do(what, place, data, extra))]
+
+    def _do(self, what: int, place: Any, data: Any, extra: Any) -> Any:
+        address, count, told = place
+        kind = self._hear_kind(told)
+        memory = self._memory(address, count, kind)
+        blocks = self._layer.blocks
+        if what == _PUT:
+            blocks.unpack(memory, data)
+            return None
+        if what == _GET:
+            return blocks.pack(memory)
+        before = blocks.pack_inline(memory)
+        if what == _ACCUMULATE:
+            self._accumulate(memory, kind, before, data, extra)
+        elif what == _SWAP and before == extra:
+            blocks.unpack(memory, data)
+        return before
+
+    def _accumulate(self, memory: Any, kind: Any, before: bytearray, data: Any, operation: int) -> None:
+        op = self._mpi.Op.fromhandle(operation)
+        if op == self._mpi.NO_OP:
+            return
+        if op == self._mpi.REPLACE:
+            after = data
+        else:
+            after = self._layer.blocks.fold(op, self._element(kind), [self._port.view(data), before])
+            self._port.release(data)
+        self._layer.blocks.unpack(memory, after)
+
+    def _memory(self, address: int, count: int, kind: Any) -> Any:
+        low, extent = kind.Get_true_extent()
+        span = max(low + extent + (count - 1) * kind.Get_extent()[1], 0) if count else 0
+        return [self._mpi.memory.fromaddress(address, span), count, kind]
+
+    def _element(self, kind: Any) -> Any:
+        """Return the basic datatype that a datatype is made of."""
+        while not kind.is_predefined:
+            made_of = kind.decode()[0]
+            kind = made_of[0] if isinstance(made_of, list | tuple) else made_of
+        return kind
+
+    # -- datatypes: ranks are forked from one process, so that handles of the library's own mean the same in all ---
+
+    def _tell_kind(self, kind: Any) -> Any:
+        return kind.handle if kind.is_predefined else pickle.dumps(kind)
+
+    def _hear_kind(self, told: Any) -> Any:
+        if isinstance(told, int):
+            return self._mpi.Datatype.fromhandle(told)
+        kind = pickle.loads(told)
+        return kind.Commit()
+
+
+# -- arguments --------------------------------------------------------------------------------------------------
+
+
+def _aim(layer: Any, window: Window, origin: Any, target_rank: int, target: Any) -> Place | None:
+    """Return where an operation acts at its target; ``None`` if that is no process."""
+    mpi, blocks = layer.mpi, layer.blocks
+    if target_rank == mpi.PROC_NULL:
+        return None
+    if not 0 <= target_rank < len(window.comm.group):
+        raise mpi.Exception(mpi.ERR_RANK)
+    given = [] if target is None else list(target) if isinstance(target, list | tuple) else [target]
+    if len(given) > 3:
+        raise ValueError("target: expecting 3 items at most")
+    kind = blocks.kind(origin)
+    size = kind.Get_size()
+    displacement = int(given[0]) if given else 0
+    count = int(given[1]) if len(given) > 1 else (blocks.size(origin) // size if size else 0)
+    if len(given) > 2:
+        kind = given[2] if not isinstance(given[2], str) else mpi._typedict[given[2]]
+    return _located(mpi, window.regions[target_rank], displacement, count, kind)
+
+
+def _located(mpi: Any, region: Region, displacement: int, count: int, kind: Any) -> Place:
+    begin = displacement * region.unit
+    low, extent = kind.Get_true_extent()
+    end = begin + low + extent + (count - 1) * kind.Get_extent()[1] if count else begin
+    if displacement < 0 or end > region.room:
+        raise mpi.Exception(mpi.ERR_RMA_RANGE)
+    return Place(region.base + begin, count, kind)
+
+
+def _operation(mpi: Any, op: Any) -> int:
+    op = mpi.SUM if op is None else op
+    if not op.is_predefined:
+        raise mpi.Exception(mpi.ERR_OP)
+    return int(op.handle)
+
+
+def _check_single(layer: Any, **buffers: Any) -> None:
+    """Refuse what mpi4py refuses: atomics act on one element of one datatype."""
+    kinds = []
+    for name, buffer in buffers.items():
+        kind = layer.blocks.kind(buffer)
+        count = layer.blocks.size(buffer) // max(kind.Get_size(), 1)
+        if count != 1:
+            raise ValueError(f"{name}: expecting a single element, got {count}")
+        kinds.append(kind)
+    if any(kind != kinds[0] for kind in kinds):
+        raise ValueError("mismatch in origin and result MPI datatypes")
+
+
+# -- operations: each returns what to send, or None if there is no target ------------------------------------------
+
+
+class Order(NamedTuple):
+    """An operation on its way."""
+
+    target: int
+    what: int
+    where: Place
+    data: Any = None
+    back: int = 0
+    deliver: Deliver | None = None
+    extra: Any = None
+
+
+def _put(layer: Any, window: Window, origin: Any, target_rank: int, target: Any = None) -> Order | None:
+    where = _aim(layer, window, origin, target_rank, target)
+    return None if where is None else Order(target_rank, _PUT, where, layer.blocks.pack(origin))
+
+
+def _get(layer: Any, window: Window, origin: Any, target_rank: int, target: Any = None) -> Order | None:
+    where = _aim(layer, window, origin, target_rank, target)
+    if where is None:
+        return None
+    return Order(target_rank, _GET, where, None, where.nbytes, lambda reply: layer.blocks.unpack(origin, reply))
+
+
+def _accumulate(
+    layer: Any, window: Window, origin: Any, target_rank: int, target: Any = None, op: Any = None
+) -> Order | None:
+    where = _aim(layer, window, origin, target_rank, target)
+    if where is None:
+        return None
+    return Order(target_rank, _ACCUMULATE, where, layer.blocks.pack(origin), extra=_operation(layer.mpi, op))
+
+
+def _get_accumulate(
+    layer: Any, window: Window, origin: Any, result: Any, target_rank: int, target: Any = None, op: Any = None
+) -> Order | None:
+    where = _aim(layer, window, origin, target_rank, target)
+    if where is None:
+        return None
+    return Order(
+        target_rank, _ACCUMULATE, where, layer.blocks.pack(origin), where.nbytes,
+        lambda reply: layer.blocks.unpack(result, reply), _operation(layer.mpi, op),
+    )  # fmt: skip
+
+
+def _fetch_and_op(
+    layer: Any, window: Window, origin: Any, result: Any, target_rank: int, target_disp: int = 0, op: Any = None
+) -> Order | None:
+    if target_rank != layer.mpi.PROC_NULL:
+        _check_single(layer, origin=origin, result=result)
+    return _get_accumulate(layer, window, origin, result, target_rank, target_disp, op)
+
+
+def _compare_and_swap(
+    layer: Any, window: Window, origin: Any, compare: Any, result: Any, target_rank: int, target_disp: int = 0
+) -> Order | None:
+    if target_rank == layer.mpi.PROC_NULL:
+        return None
+    _check_single(layer, origin=origin, compare=compare, result=result)
+    where = _aim(layer, window, origin, target_rank, target_disp)
+    assert where is not None
+    return Order(
+        target_rank, _SWAP, where, layer.blocks.pack(origin), where.nbytes,
+        lambda reply: layer.blocks.unpack(result, reply), bytes(layer.blocks.pack_inline(compare)),
+    )  # fmt: skip
+
+
+def _of_window(function: Callable[..., Any]) -> Factory:
+    """Make the factory of a call of (layer, window, its arguments); null windows are the real library's to refuse."""
+
+    def make(layer: Any, original: Any) -> Any:
+        windows = _windows(layer)
+
+        @wraps(original)
+        def call(self: Any, *args: Any, **kwargs: Any) -> Any:
+            window = windows.by_handle.get(self.handle)
+            if window is None:
+                return original(self, *args, **kwargs)
+            return function(layer, window, *args, **kwargs)
+
+        return call
+
+    return make
+
+
+def _windows(layer: Any) -> Windows:
+    if layer.windows is None:
+        layer.windows = Windows(layer)
+    windows: Windows = layer.windows
+    return windows
+
+
+def _operates(read: Callable[..., Order | None]) -> Factory:
+    """Make the factory of an operation that the end of the epoch completes."""
+
+    def act(layer: Any, window: Window, *args: Any, **kwargs: Any) -> None:
+        order = read(layer, window, *args, **kwargs)
+        if order is not None:
+            layer.windows.act(window, *order)
+
+    return _of_window(act)
+
+
+def _requests(read: Callable[..., Order | None]) -> Factory:
+    """Make the factory of an operation that the program waits for."""
+
+    def act(layer: Any, window: Window, *args: Any, **kwargs: Any) -> Any:
+        order = read(layer, window, *args, **kwargs)
+        if order is None:
+            return layer.requests.begin(None)[0]
+        return layer.windows.act_with_request(window, *order)
+
+    return _of_window(act)
+
+
+# -- synchronisation ----------------------------------------------------------------------------------------------
+
+
+def _fence(layer: Any, window: Window, assertion: int = 0) -> None:
+    layer.windows.finish_all(window)
+    ask(layer, Part(window.comm, Op.BARRIER))
+
+
+def _post(layer: Any, window: Window, group: Any, assertion: int = 0) -> None:
+    window.exposed = list(layer.groups.members(group))
+    _notify(layer, window, window.exposed, _POSTED)
+
+
+def _start(layer: Any, window: Window, group: Any, assertion: int = 0) -> None:
+    window.accessed = layer.groups.members(group)
+    for member in window.accessed:
+        layer.port.ask(_RECV, peer=member, tag=_POSTED, context=window.comm.context)
+
+
+def _complete(layer: Any, window: Window) -> None:
+    layer.windows.finish_all(window)
+    _notify(layer, window, window.accessed, _COMPLETED)
+    window.accessed = ()
+
+
+def _notify(layer: Any, window: Window, members: Sequence[int], tag: int) -> None:
+    for member in members:
+        layer.port.tell(_SEND, peer=member, tag=tag, context=window.comm.context)
+
+
+def _wait(layer: Any, window: Window) -> bool:
+    for member in window.exposed:
+        layer.port.ask(_RECV, peer=member, tag=_COMPLETED, context=window.comm.context)
+    window.exposed = []
+    return True
+
+
+def _test(layer: Any, window: Window) -> bool:
+    for member in list(window.exposed):
+        if layer.port.ask(_IPROBE, peer=member, tag=_COMPLETED, context=window.comm.context) is None:
+            return False
+        layer.port.ask(_RECV, peer=member, tag=_COMPLETED, context=window.comm.context)
+        window.exposed.remove(member)
+    return True
+
+
+def _one(layer: Any, window: Window, rank: int) -> list[int]:
+    if rank == layer.mpi.PROC_NULL:
+        return []
+    if not 0 <= rank < len(window.comm.group):
+        raise layer.mpi.Exception(layer.mpi.ERR_RANK)
+    return [rank]
+
+
+def _lock(layer: Any, window: Window, rank: int, lock_type: int | None = None, assertion: int = 0) -> None:
+    exclusive = lock_type in {None, layer.mpi.LOCK_EXCLUSIVE}
+    layer.windows.lock(window, _one(layer, window, rank), exclusive)
+
+
+def _unlock(layer: Any, window: Window, rank: int) -> None:
+    layer.windows.unlock(window, _one(layer, window, rank))
+
+
+def _lock_all(layer: Any, window: Window, assertion: int = 0) -> None:
+    layer.windows.lock(window, range(len(window.comm.group)), False)
+
+
+def _unlock_all(layer: Any, window: Window) -> None:
+    layer.windows.unlock(window, range(len(window.comm.group)))
+
+
+def _flush(layer: Any, window: Window, rank: int) -> None:
+    layer.windows.finish(window, _one(layer, window, rank))
+
+
+def _flush_all(layer: Any, window: Window) -> None:
+    layer.windows.finish_all(window)
+
+
+def _sync(_layer: Any, _window: Window) -> None:
+    """Do nothing: a window's memory is all there is of it."""
+
+
+# -- making windows -------------------------------------------------------------------------------------------------
+
+
+def _maker(make_real: Callable[..., tuple[Any, tuple[int, int, int]]], flavor: str) -> Factory:
+    """Make the factory of a constructor from what makes the real window and tells of its memory."""
+
+    def make(layer: Any, original: Any) -> Any:
+        windows = _windows(layer)
+
+        @wraps(original)
+        def call(cls: type, *args: Any, **kwargs: Any) -> Any:
+            return make_real(layer, windows, original, cls, getattr(layer.mpi, flavor), *args, **kwargs)
+
+        return call
+
+    return make
+
+
+def _create(
+    layer: Any, windows: Windows, original: Any, cls: type, flavor: int, memory: Any, disp_unit: int = 1,
+    info: Any = None, comm: Any = None,
+) -> Any:  # fmt: skip
+    real = original(cls, memory, disp_unit, _info(layer, info), layer.mpi.COMM_SELF)
+    windows.open(_members(layer, comm), real, Region(*real.attrs), flavor)
+    return real
+
+
+def _allocate(
+    layer: Any, windows: Windows, original: Any, cls: type, flavor: int, size: int, disp_unit: int = 1,
+    info: Any = None, comm: Any = None,
+) -> Any:  # fmt: skip
+    real = original(cls, size, disp_unit, _info(layer, info), layer.mpi.COMM_SELF)
+    windows.open(_members(layer, comm), real, Region(*real.attrs), flavor)
+    return real
+
+
+def _create_dynamic(
+    layer: Any, windows: Windows, original: Any, cls: type, flavor: int, info: Any = None, comm: Any = None
+) -> Any:
+    real = original(cls, _info(layer, info), layer.mpi.COMM_SELF)
+    windows.open(_members(layer, comm), real, Region(0, 1 << 63, 1), flavor)
+    return real
+
+
+def _info(layer: Any, info: Any) -> Any:
+    return layer.mpi.INFO_NULL if info is None else info
+
+
+def _members(layer: Any, comm: Any) -> LiveComm:
+    found: LiveComm = layer.comm_of(layer.mpi.COMM_SELF if comm is None else comm)
+    return found
+
+
+def _free(layer: Any, original: Any) -> Any:
+    windows = _windows(layer)
+
+    @wraps(original)
+    def call(self: Any) -> None:
+        window = windows.by_handle.get(self.handle)
+        if window is not None:
+            windows.finish_all(window)
+            ask(layer, Part(window.comm, Op.BARRIER))
+            windows.close(self.handle)
+        original(self)
+
+    return call
+
+
+def _safe_free(_layer: Any, _original: Any) -> Any:
+    def call(self: Any) -> None:
+        if self:
+            self.Free()
+
+    return call
+
+
+# -- queries --------------------------------------------------------------------------------------------------------
+
+
+def _group(layer: Any, window: Window) -> Any:
+    return layer.groups.make(window.comm.group)
+
+
+def _group_size(_layer: Any, window: Window) -> int:
+    return len(window.comm.group)
+
+
+def _group_rank(_layer: Any, window: Window) -> int:
+    return window.comm.rank
+
+
+#: What stands in the place of the calls of ``MPI.Win``.
+CALLS: dict[tuple[str, str], Factory] = {
+    ("Win", "Create"): _maker(_create, "WIN_FLAVOR_CREATE"),
+    ("Win", "Allocate"): _maker(_allocate, "WIN_FLAVOR_ALLOCATE"),
+    ("Win", "Create_dynamic"): _maker(_create_dynamic, "WIN_FLAVOR_DYNAMIC"),
+    ("Win", "Free"): _free,
+    ("Win", "free"): _safe_free,
+    ("Win", "Put"): _operates(_put),
+    ("Win", "Get"): _operates(_get),
+    ("Win", "Accumulate"): _operates(_accumulate),
+    ("Win", "Get_accumulate"): _operates(_get_accumulate),
+    ("Win", "Fetch_and_op"): _operates(_fetch_and_op),
+    ("Win", "Compare_and_swap"): _operates(_compare_and_swap),
+    ("Win", "Rput"): _requests(_put),
+    ("Win", "Rget"): _requests(_get),
+    ("Win", "Raccumulate"): _requests(_accumulate),
+    ("Win", "Rget_accumulate"): _requests(_get_accumulate),
+    ("Win", "Fence"): _of_window(_fence),
+    ("Win", "Post"): _of_window(_post),
+    ("Win", "Start"): _of_window(_start),
+    ("Win", "Complete"): _of_window(_complete),
+    ("Win", "Wait"): _of_window(_wait),
+    ("Win", "Test"): _of_window(_test),
+    ("Win", "Lock"): _of_window(_lock),
+    ("Win", "Unlock"): _of_window(_unlock),
+    ("Win", "Lock_all"): _of_window(_lock_all),
+    ("Win", "Unlock_all"): _of_window(_unlock_all),
+    ("Win", "Flush"): _of_window(_flush),
+    ("Win", "Flush_all"): _of_window(_flush_all),
+    ("Win", "Flush_local"): _of_window(_flush),
+    ("Win", "Flush_local_all"): _of_window(_flush_all),
+    ("Win", "Sync"): _of_window(_sync),
+}
+
+#: What stands in the place of local queries of windows.
+QUERIES: dict[tuple[str, str], Factory] = {
+    ("Win", "Get_group"): _of_window(_group),
+    ("Win", "group_size"): _of_window(_group_size),
+    ("Win", "group_rank"): _of_window(_group_rank),
+}
