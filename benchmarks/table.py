@@ -45,7 +45,7 @@ def report(about: About, goals: Sequence[Goal], measured: Sequence[Measurement],
         "",
         "## To reach",
         "",
-        *_table(
+        *markdown_table(
             ("figure", "goal", "measured", "reached"),
             ((goal.figure, goal.wanted, goal.measured or "–", _REACHED[goal.reached]) for goal in goals),
         ),
@@ -70,8 +70,8 @@ def report(about: About, goals: Sequence[Goal], measured: Sequence[Measurement],
 
 def _about(about: About) -> Iterator[str]:
     now = datetime.now(timezone.utc)
-    yield f"Measured {now:%Y-%m-%d %H:%M} UTC by `{about.command}`, on one core of {_processor()}, {platform.system()}."
-    yield f"clue {clue.__version__} ({_revision()}), Python {platform.python_version()}, numpy {np.__version__},"
+    yield f"Measured {now:%Y-%m-%d %H:%M} UTC by `{about.command}`, on one core of {processor()}, {platform.system()}."
+    yield f"clue {clue.__version__} ({revision()}), Python {platform.python_version()}, numpy {np.__version__},"
     yield f"{_compiler()}."
     yield from (f"{peer.description}." for peer in about.peers)
     yield ""
@@ -84,7 +84,8 @@ def _about(about: About) -> Iterator[str]:
     )
 
 
-def _processor() -> str:
+def processor() -> str:
+    """Return what this computer calls its processor, with its speed and number of cores."""
     info = Path("/proc/cpuinfo").read_text()
     model = re.findall(r"model name\s*: (.*)", info)
     megahertz = re.findall(r"cpu MHz\s*: ([\d.]+)", info)
@@ -92,7 +93,8 @@ def _processor() -> str:
     return f"{model[0] if model else platform.machine()}{speed} ({len(model)} cores)"
 
 
-def _revision() -> str:
+def revision() -> str:
+    """Return which version of the checkout is measured."""
     said = subprocess.run(
         ["git", "describe", "--always", "--dirty"], cwd=ROOT, capture_output=True, text=True, check=False
     )
@@ -108,7 +110,7 @@ def _compiler() -> str:
 
 
 def _measurements(shown: Sequence[Measurement], measured: Sequence[Measurement]) -> Iterator[str]:
-    yield from _table(
+    yield from markdown_table(
         (
             "workload",
             "network",
@@ -150,7 +152,8 @@ def _times(other: Measurement, measured: Sequence[Measurement]) -> str:
     return f"{mine[0].rate / other.rate:.3g} ×" if mine and other.simulator != "clue" else ""
 
 
-def _table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> Iterator[str]:
+def markdown_table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> Iterator[str]:
+    """Yield the lines of a table."""
     yield "| " + " | ".join(head) + " |"
     yield "|" + " --- |" * len(head)
     yield from ("| " + " | ".join(row) + " |" for row in rows)

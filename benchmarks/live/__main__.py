@@ -1,0 +1,67 @@
+"""What live execution costs on this computer: ``python -m benchmarks.live [-o benchmarks/LIVE.md]``."""
+
+from __future__ import annotations
+
+import argparse
+import platform
+import sys
+from collections.abc import Iterator, Sequence
+from datetime import datetime, timezone
+from pathlib import Path
+
+import clue
+from benchmarks.goals import Goal
+from benchmarks.live.measure import call_goals, payload_goals, rank_goals, share_goal
+from benchmarks.table import markdown_table, processor, revision
+
+_REACHED = {True: "yes", False: "**no**", None: "not measured"}
+
+
+def main() -> None:
+    """Measure, and write the page."""
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.live", description=__doc__)
+    parser.add_argument("--quick", action="store_true", help="few ranks, to see that everything runs")
+    parser.add_argument("-o", "--output", type=Path, help="the Markdown file (default: standard output)")
+    args = parser.parse_args()
+    goals = []
+    for goal in _goals(quick=args.quick):
+        print(f"{goal.figure}: {goal.measured}", file=sys.stderr)
+        goals.append(goal)
+    text = "\n".join(_page(goals))
+    if args.output is None:
+        print(text)
+    else:
+        args.output.write_text(f"{text}\n")
+
+
+def _goals(quick: bool) -> Iterator[Goal]:
+    yield from call_goals(2, 20 if quick else 500)
+    yield from call_goals(8 if quick else 64, 5 if quick else 50)
+    yield from payload_goals((1 << 20,) if quick else (1 << 20, 16 << 20))
+    yield from rank_goals(16 if quick else 256)
+    yield share_goal(("--bursts", "250 Mflop/s"), "declared bursts")
+    yield share_goal((), "measured bursts")
+
+
+def _page(goals: Sequence[Goal]) -> Iterator[str]:
+    yield "# What live execution costs"
+    yield ""
+    yield f"Measured {datetime.now(timezone.utc):%Y-%m-%d %H:%M} UTC by `python -m benchmarks.live`, on {processor()},"
+    yield f"{platform.system()}; clue {clue.__version__} ({revision()}), Python {platform.python_version()}."
+    yield ""
+    yield from markdown_table(
+        ("figure", "goal", "measured", "reached"),
+        ((goal.figure, goal.wanted, goal.measured, _REACHED[goal.reached]) for goal in goals),
+    )
+    yield ""
+    yield (
+        "Real time, by the programs in [live/programs](live/programs) under `clue run`; fastest and slowest batch in "
+        "brackets. A *call* is any one MPI call of any rank: the time of a batch, in which all ranks take part, by the "
+        "calls of all of them, the simulation of their messages included (an Allreduce on 64 ranks is six messages a "
+        "rank). *Memory* counts once what processes share, and includes the program's own. A worker as fast as three "
+        "quarters of all is due a *share* of 0.75."
+    )
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,26 @@
+"""All ranks meet; rank 0 says when that was (seconds since the epoch), then stands still until its input ends."""
+
+from __future__ import annotations
+
+import os
+import time
+from pathlib import Path
+
+import numpy as np
+from mpi4py import MPI
+
+
+def main() -> None:
+    """Meet, say so in the file STARTED, and wait for it to go away."""
+    MPI.COMM_WORLD.Allreduce(np.ones(1), np.empty(1))
+    MPI.COMM_WORLD.Barrier()
+    if MPI.COMM_WORLD.rank == 0:
+        started = Path(os.environ["STARTED"])
+        started.with_suffix(".part").write_text(str(time.time()))
+        started.with_suffix(".part").replace(started)
+        while started.exists():
+            time.sleep(0.05)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,37 @@
+"""Looking at the processes of a live run from outside."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+
+from benchmarks.live.processes import Live, family, proportional
+
+
+def test_a_family_is_a_process_and_its_descendants() -> None:
+    """A shell that waits for a sleeping child: both, and nobody else."""
+    with subprocess.Popen(["/bin/sh", "-c", "sleep 60 & echo $!; wait"], stdout=subprocess.PIPE, text=True) as shell:
+        assert shell.stdout is not None
+        child = int(shell.stdout.readline())
+        assert list(family(shell.pid)) == [shell.pid, child]
+        os.kill(child, 9)
+
+
+def test_memory_of_a_process_is_what_it_touches() -> None:
+    """A process that fills 32 MiB has at least that, and this one's memory is not counted to it."""
+    fill = "block = b'1' * (32 << 20); print(); input()"
+    with subprocess.Popen([sys.executable, "-c", fill], stdin=subprocess.PIPE, stdout=subprocess.PIPE) as process:
+        assert process.stdout is not None
+        process.stdout.readline()
+        assert 32 << 20 < proportional(process.pid) < 64 << 20
+        process.communicate(b"\n")
+
+
+def test_a_live_run_is_a_command_line() -> None:
+    """Ranks, machine and options of `clue run` come before the program, its own arguments after it."""
+    words = Live("calls.py", ("pingpong",), 64, options=("--bursts", "synthetic")).command
+    assert words[1:6] == ["-m", "clue", "run", "-n", "64"]
+    assert words[-2].endswith("calls.py")
+    assert words[-1] == "pingpong"
+    assert words.index("--bursts") < words.index(words[-2])

@@ -1,0 +1,103 @@
+"""The shared matrix product computes what it says under every strategy, and its machines are what they say."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import subprocess
+import sys
+from dataclasses import replace
+
+import pytest
+
+import clue
+from benchmarks.self_scheduling.lines import FOLDER, PROGRAM, SIZES, VRP_DYNAMIC, VRP_SS, VRP_STATIC, vector
+from clue.machine import Machine
+from tests.scenarios.test_programs import MPIEXEC, ROOT, SETTINGS
+
+STRATEGIES = ["ss", "gss", "tss", "vrp", "vrp-live", "vrp-ss"]
+
+
+def product(ranks: int, *args: object) -> dict[str, str]:
+    """Run the product under real MPI; return the ``name=value`` pairs of the one line it prints."""
+    path = os.pathsep.join(filter(None, [str(ROOT), os.environ.get("PYTHONPATH")]))
+    done = subprocess.run(
+        [MPIEXEC or "", "-n", str(ranks), sys.executable, str(PROGRAM), *map(str, args)],
+        env={**os.environ, **SETTINGS, "PYTHONPATH": path},
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    return dict(re.findall(r"(\w+)=(\[.*?\]|\S+)", done.stdout))
+
+
+@pytest.mark.skipif(MPIEXEC is None, reason="needs mpiexec")
+@pytest.mark.parametrize("strategy", STRATEGIES)
+def test_every_strategy_multiplies_all_rows_under_real_mpi(strategy: str) -> None:
+    """61 rows over two workers, performance measured where it is needed: all done, and the product is right."""
+    said = product(3, strategy, "--n", 61, "--rows", 3, "--check")
+    assert sum(json.loads(said["rows"])) == 61
+    assert float(said["error"]) < 1e-12
+
+
+@pytest.mark.skipif(MPIEXEC is None, reason="needs mpiexec")
+def test_given_performance_decides_who_gets_what() -> None:
+    """60 rows at performances 1 and 2: 20 and 40, in one chunk each."""
+    said = product(3, "vrp", "--n", 60, "--performance", "1,2", "--check")
+    assert (said["rows"], said["chunks"]) == ("[20, 40]", "2")
+
+
+@pytest.mark.skipif(MPIEXEC is None, reason="needs mpiexec")
+def test_more_workers_than_rows() -> None:
+    """One row among three workers: one does it, the others are let go."""
+    said = product(4, "gss", "--n", 1, "--check")
+    assert sorted(json.loads(said["rows"])) == [0, 0, 1]
+
+
+# --- the machines ---
+
+
+def machine(name: str) -> Machine:
+    """Return a machine of the study."""
+    return clue.load_machine(FOLDER / f"{name}.yaml")
+
+
+def test_the_cluster_is_the_shipped_one_but_for_speeds_by_order() -> None:
+    """Same nodes and network; at n = 1500 the same factors."""
+    study, shipped = machine("cluster"), clue.load_machine("pempis-het")
+    assert study.network == shipped.network
+    assert [replace(node, performance_factors={}) for node in study.nodes] == list(shipped.nodes)
+    assert [node.factor("product-1500") for node in study.nodes] == [node.factor("") for node in shipped.nodes]
+
+
+@pytest.mark.parametrize("n", SIZES)
+def test_speeds_by_order_are_the_stated_lines(n: int) -> None:
+    """A bio node takes 1.15 + n / 10 000 times as long as an intel one, a taurus node 6 + n / 500 times."""
+    factors = {node.name: node.factor(f"product-{n}") for node in machine("cluster").nodes}
+    assert factors == pytest.approx({"intel": 1, "bio": 1.15 + n / 10_000, "taurus": 6 + n / 500})
+
+
+def test_the_loaded_cluster_is_the_steady_one_until_it_changes() -> None:
+    """Nodes differ by name alone; then two of four intel nodes have seven more processes."""
+    steady, loaded = machine("cluster"), machine("loaded")
+    assert [replace(node, name="") for node in loaded.nodes] == [replace(node, name="") for node in steady.nodes]
+    ((at, changed),) = loaded.changes
+    assert at == 3
+    assert [node.background_load for node in changed.nodes] == [0, 0, 7, 7] + [0] * 10
+    link = steady.network.pairs["intel", "intel"]
+    assert {pair: loaded.network.pairs[pair] for pair in loaded.network.pairs} == {
+        (one, other): link for one in ("intel", "intel-shared") for other in ("intel", "intel-shared")
+    }
+
+
+def test_performance_at_hand_and_once() -> None:
+    """At n = 2500 a taurus node is the slowest (1), an intel one 11 times as fast; static VRP still believes 7."""
+    cluster = machine("cluster")
+    assert vector(cluster, 2500)[0] == pytest.approx(11)
+    assert vector(cluster, 2500)[-1] == 1
+    static, dynamic = (line.arguments(2500, 4, cluster)[-1].split(",")[0] for line in (VRP_STATIC, VRP_DYNAMIC))
+    assert (float(static), float(dynamic)) == (7, 11)
+    assert VRP_SS.arguments(500, 4, cluster)[:5] == ["vrp-ss", "--n", "500", "--rows", "4"]
