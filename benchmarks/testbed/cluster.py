@@ -12,7 +12,7 @@ import os
 import shutil
 import subprocess
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 from benchmarks.testbed import control_groups
@@ -83,10 +83,8 @@ def build(name: str, hosts: Sequence[Host]) -> None:
     _build_switch(name, _frame(hosts))
     for host in hosts:
         _build_host(name, host, hosts)
-    for host in hosts:
-        if host.background:
-            control_groups.limit(name, host.name, host.cores)
-    state_file(name).write_text(json.dumps({"hosts": [_known(name, host) for host in [None, *hosts]]}))
+    cpus = _cpus(hosts)
+    state_file(name).write_text(json.dumps({"hosts": [_known(name, host, cpus) for host in [None, *hosts]]}))
     for host in hosts:
         _load(name, host)
 
@@ -145,27 +143,29 @@ def _shape(where: str, device: str, bandwidth: float, frame: int) -> None:
 
 
 def _load(name: str, host: Host) -> None:
-    """Start the background load of a host: busy processes, which share its quota with its ranks.
-
-    Hosts without have no quota: pacing (pace.c) is exact, while a quota lets short bursts pass at full speed.
-    """
+    """Start the background load of a host: busy processes, which share its core with its rank."""
     for _ in range(host.background):
         command = [*entry_command(name), host.name, "--exec", sys.executable, "-S", "-c", "while True: pass"]
         subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, start_new_session=True)
 
 
-def _known(name: str, host: Host | None) -> dict[str, object]:
-    """Return what must be known to enter a host, or the switch, where programs are started from."""
+def _cpus(hosts: Sequence[Host]) -> dict[int | None, list[int]]:
+    """Return the cores of each host by its index: one of its own if it is loaded, else all that are left."""
     cpus = sorted(os.sched_getaffinity(0))
+    loaded = {host.index: [cpus.pop(0)] for host in hosts if host.background}
+    return {**{host.index: cpus for host in hosts}, **loaded, None: cpus or sorted(os.sched_getaffinity(0))}
+
+
+def _known(name: str, host: Host | None, cpus: Mapping[int | None, Sequence[int]]) -> dict[str, object]:
+    """Return what must be known to enter a host, or the switch, where programs are started from."""
     label = SWITCH if host is None else host.name
     return {
         "name": label,
         "address": FRONT if host is None else host.address,
         "namespace": str(_NAMESPACES / namespace(name, label)),
-        "groups": control_groups.of(name, label),
+        "group": control_groups.of(name, label),
         "factor": None if host is None else host.factor,
-        # Processes of one quota on several cores do not share it fairly.
-        "cpu": cpus[host.index % len(cpus)] if host is not None and host.background else None,
+        "cpus": list(cpus[None if host is None else host.index]),
     }
 
 

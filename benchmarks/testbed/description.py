@@ -21,7 +21,8 @@ class Host:
         index: Its node in the machine.
         factor: How many times slower than a core of this computer its processors are.
         processors: Their number.
-        background: Busy processes on it beside the ranks.
+        background: Busy processes on it beside its rank; if there are any, it is a core of this computer by itself,
+            which the kernel's own scheduler shares out.
         bandwidth: Of its link to the switch, each way, B/s, headers included; ``None``: not shaped.
     """
 
@@ -71,6 +72,11 @@ def _host(machine: Machine, index: int, node: NodeType, bandwidth: float | None)
         )
     if node.background_load != int(node.background_load):
         raise UsageError(f"{machine.name}: background_load of {node.name} must be whole, got {node.background_load:g}")
+    if node.background_load and (factor, node.processors) != (1, 1):
+        raise UsageError(
+            f"{machine.name}: {node.name} has background load, so it must be one whole core: performance_factor 1, got "
+            f"{factor:g}, and 1 processor, got {node.processors}"
+        )
     return Host(index, factor, node.processors, int(node.background_load), bandwidth)
 
 

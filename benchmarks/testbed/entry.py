@@ -15,20 +15,18 @@ _NEW_NET, _NEW_UTS = 0x40000000, 0x04000000
 
 def enter(host: dict) -> None:  # type: ignore[type-arg]
     """Make this process one of the host: its processors, network and name."""
-    for group in host["groups"]:
-        with open(group, "w") as processes:  # noqa: PTH123 - starts fast
-            processes.write(str(os.getpid()))
+    with open(host["group"], "w") as processes:  # noqa: PTH123 - starts fast
+        processes.write(str(os.getpid()))
     libc = ctypes.CDLL(None, use_errno=True)
     with open(host["namespace"]) as namespace:  # noqa: PTH123
         if libc.setns(namespace.fileno(), _NEW_NET) or libc.unshare(_NEW_UTS):
             raise OSError(ctypes.get_errno(), f"namespace of {host['name']} must let this process in")
     name = host["name"].encode()
     libc.sethostname(name, len(name))
-    if host["cpu"] is not None:
-        os.sched_setaffinity(0, {host["cpu"]})
+    os.sched_setaffinity(0, host["cpus"])
     if host["factor"] is not None:  # The launcher hands its own variables on to the ranks: it must not have these.
         os.environ["CLUE_TESTBED_FACTOR"] = repr(host["factor"])
-        os.environ["CLUE_TESTBED_PROMPT"] = "0" if host["cpu"] is not None else "1"  # Quotas are not for prompt ranks.
+        os.environ["CLUE_TESTBED_PROMPT"] = "1"
 
 
 def main(words: list) -> None:  # type: ignore[type-arg]

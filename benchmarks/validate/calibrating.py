@@ -18,8 +18,10 @@ from clue.calibration.measurement import EagerLimit, Estimate, Measurement, Row
 from clue.calibration.network import calibrate_link, measure_link
 from clue.machine import Machine, Network, NodeType, Ports
 
-#: What a link depends on: factor and bandwidth of both hosts, and whether they are one.
-_Key = tuple[tuple[float, float | None], tuple[float, float | None], bool]
+#: What a link depends on of a host: factor, busy processes (which a rank that wakes waits for) and bandwidth.
+_End = tuple[float, int, float | None]
+#: What it depends on: both hosts, and whether they are one.
+_Key = tuple[_End, _End, bool]
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,7 +41,7 @@ class Calibrator:
     known: dict[_Key, FittedLink] = field(default_factory=dict)
 
     def calibrated(self, machine: Machine) -> Machine:
-        """Return the machine with its links as measured on hosts without background load."""
+        """Return the machine with its links as measured."""
         types = machine.node_types()
         between = {
             (one, other): self._link(types[one], types[other], machine, same=False)
@@ -51,11 +53,11 @@ class Calibrator:
         return replace(machine, network=_network(between, within))
 
     def _link(self, one: NodeType, other: NodeType, machine: Machine, *, same: bool) -> FittedLink:
-        hosts = [_unloaded(machine, node, index) for index, node in enumerate((one, other))]
-        low, high = sorted(((host.factor, host.bandwidth) for host in hosts), key=str)
+        hosts = [_host(machine, node, index) for index, node in enumerate((one, other))]
+        low, high = sorted(((host.factor, host.background, host.bandwidth) for host in hosts), key=str)
         key = (low, high, same)
         if key not in self.known:
-            name = "link-" + "-".join(f"{factor:g}at{bandwidth:g}" for factor, bandwidth in (low, high))
+            name = "link-" + "-".join(map(_label, (low, high)))
             plain = self.measured.get(name + "-within" * same, lambda: asdict(self._measure(hosts, key)))
             self.known[key] = calibrate_link(_measurement(plain)).fitted
         return self.known[key]
@@ -86,14 +88,20 @@ def _measurement(plain: dict[str, Any]) -> Measurement:
     )
 
 
-def _unloaded(machine: Machine, node: NodeType, index: int) -> Host:
+def _host(machine: Machine, node: NodeType, index: int) -> Host:
     host = next(host for host in hosts_of(machine) if machine.nodes[host.index] is node)
-    return replace(host, index=index, background=0)
+    return replace(host, index=index)
 
 
-def _words(end: tuple[float, float | None]) -> str:
-    factor, bandwidth = end
-    return f"1/{factor:g} core at {'any speed' if bandwidth is None else f'{bandwidth * 8 / 1e6:g} Mbit/s'}"
+def _label(end: _End) -> str:
+    factor, background, bandwidth = end
+    return f"{factor:g}{f'loaded{background}' if background else ''}at{bandwidth or 0:g}"
+
+
+def _words(end: _End) -> str:
+    factor, background, bandwidth = end
+    busy = f" with {background} busy processes" if background else ""
+    return f"1/{factor:g} core{busy} at {'any speed' if bandwidth is None else f'{bandwidth * 8 / 1e6:g} Mbit/s'}"
 
 
 def _network(between: dict[tuple[str, str], FittedLink], within: dict[str, FittedLink]) -> Network:

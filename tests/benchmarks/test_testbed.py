@@ -79,6 +79,7 @@ def test_a_pair_cannot_be_slower_than_both_ends() -> None:
     [
         ({"performance_factor": 0.5}, r"performance_factor of fast must be at least 1 .*, got 0\.5"),
         ({"performance_factor": 5, "background_load": 0.5}, r"background_load of fast must be whole, got 0\.5"),
+        ({"performance_factor": 5, "background_load": 1}, r"fast has background load, so it must be one whole core"),
     ],
 )
 def test_what_cannot_be_emulated_is_said(node: dict[str, object], rule: str) -> None:
@@ -143,7 +144,7 @@ STAND = """
 import time
 from benchmarks.testbed import launch
 from benchmarks.testbed.description import Host
-with launch.standing("killed", [Host(0, 10.0, 1, 1, 1e6)]) as name:
+with launch.standing("killed", [Host(0, 1.0, 1, 1, 1e6)]) as name:
     print(name, flush=True)
     time.sleep(60)
 """
