@@ -6,7 +6,6 @@ built it and however that ended.
 
 from __future__ import annotations
 
-import contextlib
 import json
 import os
 import shutil
@@ -181,8 +180,6 @@ def remove(name: str) -> None:
         _call("ip", "netns", "del", each)
     for file in _STATES.glob(f"{name}.*"):
         file.unlink()
-    with contextlib.suppress(OSError):
-        _STATES.rmdir()
 
 
 def existing() -> set[str]:

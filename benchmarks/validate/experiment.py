@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 import json
+import math
 import statistics
 import sys
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack
 from dataclasses import asdict, dataclass, field
+from functools import cache, partial
+from itertools import product
 
 from benchmarks.testbed import launch
 from benchmarks.testbed.description import Host, hosts_of
@@ -15,7 +19,7 @@ from benchmarks.validate.calibrating import Calibrator
 from benchmarks.validate.cases import Case
 from benchmarks.validate.figures import MOST_LATE, Compared
 from benchmarks.validate.measured import Measured
-from benchmarks.validate.predicting import Prediction, Recorder, predict, recorded_cpu
+from benchmarks.validate.predicting import Factor, Prediction, Recorder, predict, recorded_cpu
 from clue.errors import RecordError
 from clue.machine import Machine, Placement
 
@@ -58,7 +62,7 @@ class Experiment:
     recorder: Recorder
     measured: Measured
     tell: Callable[[str], None]
-    factors: dict[Case, float] = field(default_factory=dict)
+    factors: dict[Case, Factor] = field(default_factory=dict)
 
     def calibrate_bursts(self) -> None:
         """Calibrate processors: how much longer bursts take there than recorded, from runs of a smaller size.
@@ -66,36 +70,43 @@ class Experiment:
         On an emulated cluster it is more than 1 where caches matter: between two bursts of a rank others had the core.
         """
         machine = cases.machine(cases.CALIBRATION_MACHINE)
-        for case in self.programs:
-            smaller = Case(case.program, case.smaller, case.smaller)
-            recorded = recorded_cpu(self.recorder.sections(smaller, machine.processors))
-            runs = self._runs(machine, smaller, _CALIBRATION_RUNS)
-            self.factors[case] = statistics.median(run.computation for run in runs) / recorded
-            self.tell(f"bursts of {case.program} take {self.factors[case]:.3f} times as long as recorded")
+        smaller = [Case(case.program, case.smaller, case.smaller) for case in self.programs]
+        self.recorder.record(smaller, machine.processors)
+        runs = self._runs(machine, smaller, _CALIBRATION_RUNS)
+        for case, small in zip(self.programs, smaller, strict=True):
+            recorded = recorded_cpu(self.recorder.sections(small, machine.processors))
+            self.factors[case] = _factor([run.computation / recorded for run in runs[small]])
+            self.tell(f"bursts of {case.program} take {self.factors[case].value:.3f} times as long as recorded")
 
     def on(self, machine: Machine) -> Iterator[Compared]:
-        """Predict all programs on a machine, then run them there."""
+        """Predict all programs on a machine, and run them there."""
         calibrated, ranks = self.calibrator.calibrated(machine), machine.processors
+        self.recorder.record(self.programs, ranks)
+        runs = self._runs(machine, self.programs, self.runs)
         for case in self.programs:
             prediction = predict(self.recorder.sections(case, ranks), calibrated, self.factors[case])
-            runs = self._runs(machine, case, self.runs)
-            yield self._compared(case, machine, prediction, runs)
+            yield self._compared(case, machine, prediction, runs[case])
 
-    def _runs(self, machine: Machine, case: Case, count: int) -> list[Run]:
-        """Return as many runs; those that were disturbed are repeated, and of twice as many the best count."""
+    def _runs(self, machine: Machine, programs: Sequence[Case], count: int) -> dict[Case, list[Run]]:
+        """Return as many runs of each program; disturbed ones are repeated, and of twice as many the best count.
+
+        Programs take turns, so that minutes in which this computer is slower do not fall to one of them.
+        """
         hosts = hosts_of(machine)
         placed = [hosts[node] for node in Placement.block(machine, machine.processors).nodes]
+        runs: dict[Case, list[Run]] = {case: [] for case in programs}
+        with ExitStack() as opened:
+            testbed = cache(lambda: opened.enter_context(launch.standing(machine.name.replace("-", "_"), hosts)))
 
-        def measure() -> list[dict[str, float]]:
-            runs: list[Run] = []
-            with launch.standing(machine.name.replace("-", "_"), hosts) as testbed:
-                while sum(run.late <= MOST_LATE for run in runs) < count and len(runs) < 2 * count:
-                    runs.append(run_once(testbed, placed, case))
-            return [asdict(run) for run in runs]
+            def run(case: Case) -> dict[str, float]:
+                self.tell(f"running {case.program} on {machine.name}")
+                return asdict(run_once(testbed(), placed, case))
 
-        kept = self.measured.get(f"{machine.name}-{case.program}-{case.size}", measure)
-        runs = [Run(**each) for each in kept]
-        return [*(run for run in runs if run.late <= MOST_LATE), *sorted(runs, key=lambda run: run.late)][:count]
+            for i, case in product(range(2 * count), programs):
+                if sum(each.late <= MOST_LATE for each in runs[case]) < count:
+                    kept = self.measured.get(f"{machine.name}-{case.program}-{case.size}-{i}", partial(run, case))
+                    runs[case].append(Run(**kept))
+        return {case: _least_disturbed(all_of_it, count) for case, all_of_it in runs.items()}
 
     def _compared(self, case: Case, machine: Machine, prediction: Prediction, runs: list[Run]) -> Compared:
         ranks = machine.processors
@@ -104,7 +115,7 @@ class Experiment:
         ratio = statistics.median(run.computation for run in runs) / recorded
         times = tuple(run.seconds for run in runs)
         compared = Compared(
-            case.program, machine.name, ranks, case.size, prediction, times, late, ratio, self.factors[case]
+            case.program, machine.name, ranks, case.size, prediction, times, late, ratio, self.factors[case].value
         )
         self.tell(
             f"{case.program} on {machine.name}: predicted {prediction.predicted:.3f} s (computation "
@@ -112,6 +123,17 @@ class Experiment:
             f"{compared.error:+.1%}; late {late:.1%}, bursts {ratio:.2f}"
         )
         return compared
+
+
+def _factor(ratios: Sequence[float]) -> Factor:
+    """Return the median of some ratios, and how far the next one may be from it."""
+    middle = statistics.median(ratios)
+    return Factor(middle, statistics.stdev(ratios) / middle * math.sqrt(1 + 1 / len(ratios)))
+
+
+def _least_disturbed(runs: Sequence[Run], count: int) -> list[Run]:
+    on_time = [run for run in runs if run.late <= MOST_LATE]
+    return [*on_time, *sorted((run for run in runs if run not in on_time), key=lambda run: run.late)][:count]
 
 
 def run_once(testbed: str, placed: Sequence[Host], case: Case) -> Run:

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import statistics
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import product
 from pathlib import Path
 
 from benchmarks.testbed import launch
@@ -13,16 +14,15 @@ from benchmarks.testbed.description import Host
 from benchmarks.validate.cases import Case
 from benchmarks.validate.measured import Measured
 from benchmarks.validate.sections import section
-from clue.kernel import simulate
-from clue.machine import Machine
+from clue.kernel import compile_program, simulate
+from clue.machine import Machine, Placement
+from clue.machine.scaling import slower
 from clue.trace import Trace
+from clue.uncertainty import Sampling, Spread, noise_of_recordings, sample_makespans, typical_recording
 
 #: What part of a core a processor of the recording host is.
 FACTOR = 10.0
-#: Of a normal distribution: 80 % lie within so many standard deviations.
-_EIGHTY = 1.2816
-#: What two runs on one testbed differ by at least, as calibration runs show; relative.
-_LEAST_NOISE = 0.015
+_SAMPLES = 100
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,7 +30,7 @@ class Prediction:
     """Seconds that a section is to take.
 
     Attributes:
-        predicted: What the middle recording says.
+        predicted: The median of what samples of the noise say.
         low: Lower end of the interval in which four of five runs are expected.
         high: Its upper end.
         compute: Computation in it, the largest of any rank.
@@ -40,6 +40,19 @@ class Prediction:
     low: float
     high: float
     compute: float
+
+
+@dataclass(frozen=True, slots=True)
+class Factor:
+    """How much longer bursts take on a testbed than recorded.
+
+    Attributes:
+        value: The factor.
+        deviation: How sure that is: relative standard deviation.
+    """
+
+    value: float
+    deviation: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,15 +74,20 @@ class Recorder:
     tell: Callable[[str], None]
     known: dict[tuple[Case, int], list[Trace]] = field(default_factory=dict)
 
+    def record(self, programs: Sequence[Case], ranks: int) -> None:
+        """Record what has not been; programs take turns, as they do when they are measured."""
+        for i, case in product(range(self.times), programs):
+            self._file(case, ranks, i)
+
     def sections(self, case: Case, ranks: int) -> list[Trace]:
         """Return the program's section, as often as it is recorded."""
         if (case, ranks) not in self.known:
-            self.known[case, ranks] = [self._section(case, ranks, i) for i in range(self.times)]
+            self.known[case, ranks] = [section(Trace.open(self._file(case, ranks, i))) for i in range(self.times)]
         return self.known[case, ranks]
 
-    def _section(self, case: Case, ranks: int, i: int) -> Trace:
+    def _file(self, case: Case, ranks: int, i: int) -> Path:
         name = f"{case.program}-{case.size}-{ranks}-{i}.clue"
-        return section(Trace.open(self.measured.file(name, lambda target: self._record(case, ranks, target))))
+        return self.measured.file(name, lambda target: self._record(case, ranks, target))
 
     def _record(self, case: Case, ranks: int, target: Path) -> None:
         self.tell(f"recording {case.program} on {ranks} ranks")
@@ -88,19 +106,24 @@ def _cpu(recorded: Trace) -> float:
     return float(recorded.ops.cpu.sum()) * 1e-9
 
 
-def predict(sections: list[Trace], machine: Machine, factor: float = 1.0) -> Prediction:
-    """Predict a section on a machine, with ranks in blocks and bursts longer by a factor than recorded.
+def predict(sections: list[Trace], machine: Machine, factor: Factor) -> Prediction:
+    """Predict a section on a machine, with ranks in blocks.
 
-    The recording in the middle by CPU time counts, as does the median of measured runs; how far others are from it
-    tells the interval.
+    Args:
+        sections: The recordings of it; bursts are their medians, and their scatter is noise.
+        machine: Where it is to run; the noise of its links is part of the interval.
+        factor: How much longer bursts take there than recorded.
     """
     nodes = {
-        name: replace(each, performance_factor=each.factor("") * factor) for name, each in machine.node_types().items()
+        name: replace(slower(each, factor.value), noise=replace(each.noise, factor=factor.deviation))
+        for name, each in machine.node_types().items()
     }
     machine = replace(machine, nodes=tuple(nodes[node.name] for node in machine.nodes))
-    results = [simulate(each, machine) for each in sorted(sections, key=_cpu)]
-    spans = [result.makespan for result in results]
-    middle = spans[len(spans) // 2]
-    deviation = max(statistics.stdev(spans) if len(spans) > 1 else 0.0, _LEAST_NOISE * middle)
-    compute = max(rank.compute for rank in results[len(spans) // 2].ranks)
-    return Prediction(middle, middle - _EIGHTY * deviation, middle + _EIGHTY * deviation, compute)
+    program = compile_program(typical_recording(sections))
+    placement = Placement.block(machine, program.ranks)
+    makespans = sample_makespans(
+        program, machine, placement, Sampling(_SAMPLES), noise=noise_of_recordings(sections), engine="fast"
+    )
+    spread = Spread.of(makespans)
+    compute = max(rank.compute for rank in simulate(program, machine).ranks)
+    return Prediction(spread.median, spread.low, spread.high, compute)

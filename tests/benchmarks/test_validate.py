@@ -7,7 +7,7 @@ import pytest
 from benchmarks.testbed.description import hosts_of
 from benchmarks.validate import cases
 from benchmarks.validate.figures import Compared, kendall, quantile, regret
-from benchmarks.validate.predicting import Prediction, predict
+from benchmarks.validate.predicting import Factor, Prediction, predict
 from benchmarks.validate.sections import section
 from benchmarks.validate.tables import COLUMNS, page, read_csv, write_csv
 from clue.config import load_machine
@@ -63,9 +63,9 @@ def test_a_program_without_section_is_refused() -> None:
 
 def test_longer_bursts_are_predicted_longer() -> None:
     """With bursts three times as long as recorded: 6 · 0.5 + 1 + 6 · 0.25 seconds."""
-    prediction = predict([section(_program())], MACHINE, factor=3.0)
+    prediction = predict([section(_program())], MACHINE, Factor(3.0))
     assert prediction.predicted == pytest.approx(5.5)
-    assert prediction.low < 5.5 < prediction.high
+    assert prediction.low == prediction.high == pytest.approx(5.5)
     assert prediction.compute == pytest.approx(4.5)
 
 

@@ -329,7 +329,8 @@ class Link:
         """Return the largest of some sizes whose data travel before their receive, and the smallest whose do not.
 
         Some libraries send data at once, and let the sender wait nonetheless. Sizes that take hardly longer than an
-        empty message do not tell.
+        empty message do not tell. (Nor does shared memory, from which the receiver copies the data early or late: it
+        looks as if they waited, and the sender's wait is what counts.)
         """
         travels: int | None = None
         for size in sorted(sizes):
@@ -357,11 +358,9 @@ def measure(comm: MPI.Comm, settings: dict[str, float | list[int]]) -> dict[str,
     confidence = float(settings["confidence"])  # type: ignore[arg-type]
     link = Link(comm, buffer, float(settings["precision"]), confidence, progress)  # type: ignore[arg-type]
     usable = link.first_turn(sizes, limit * _FOR_ROUND_TRIPS)
-    eager, waits = link.eager_limit(usable, progress.begin + limit * (_FOR_EAGER + 0.1))
-    # Within a computer the receiver copies the data itself, early or late: there the sender's wait is what counts.
-    apart = hosts is not None and hosts[0] != hosts[1]
-    larger = [size for size in usable if apart and waits is not None and size >= waits]
-    travels, stays = link.travelling(larger, progress.begin + limit * (_FOR_EAGER + 0.2))
+    eager, waits = link.eager_limit(usable, time.monotonic() + limit * _FOR_EAGER)
+    larger = [size for size in usable if waits is not None and size >= waits]
+    travels, stays = link.travelling(larger, time.monotonic() + limit * _FOR_EAGER)
     corners = [size for size in (eager, waits) if size is not None and size not in usable and size <= usable[-1]]
     usable = sorted([*usable, *corners])
     link.until_precise(usable, progress.begin + limit * (_FOR_EAGER + _FOR_ROUND_TRIPS), streams=False)
