@@ -8,7 +8,7 @@ import numpy as np
 from mpi4py import MPI
 from section import measure
 
-STEPS = 250
+STEPS = 130
 
 
 class Laplacian:

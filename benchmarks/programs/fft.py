@@ -8,7 +8,7 @@ import numpy as np
 from mpi4py import MPI
 from section import measure
 
-ROUNDS = 6
+ROUNDS = 4
 
 
 def turn(comm: MPI.Intracomm, rows: np.ndarray) -> np.ndarray:

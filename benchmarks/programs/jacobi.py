@@ -8,7 +8,7 @@ import numpy as np
 from mpi4py import MPI
 from section import measure
 
-ITERATIONS = 400
+ITERATIONS = 200
 
 
 def exchange(comm: MPI.Intracomm, plate: np.ndarray) -> None:

@@ -12,7 +12,7 @@ import scipy.sparse
 from mpi4py import MPI
 from section import measure
 
-ITERATIONS, PER_ROW = 100, 12
+ITERATIONS, PER_ROW = 50, 12
 
 
 def rows_of(rank: int, own: int, n: int) -> scipy.sparse.csr_array:

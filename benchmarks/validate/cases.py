@@ -33,20 +33,21 @@ class Case:
         return PROGRAMS / f"{self.program}.py"
 
 
-#: Sizes for about a second on four processors that are a tenth of a core each. What a rank works on fits its core's
-#: second cache: memory is shared with others on most computers, and its speed then changes by the minute.
+#: Sizes for about a second on four processors that are a tenth of a core each: small enough for what a rank works on to
+#: stay near its core (memory is shared with others on most computers, and its speed changes by the minute), large enough
+#: for few messages a second (each costs the computer that emulates the network some 30 us).
 CASES = (
-    Case("jacobi", 320, 256),
+    Case("jacobi", 448, 360),
     Case("nbody", 2400, 1920),
     Case("cholesky", 1536, 1152),
     Case("lu", 1280, 960),
-    Case("cg", 288, 240),
-    Case("fft", 384, 288),
+    Case("cg", 400, 320),
+    Case("fft", 512, 384),
     Case("wavefront", 3200, 2400),
     Case("master_worker", 800, 600),
-    Case("sparse", 16000, 12000),
+    Case("sparse", 32000, 24000),
 )
-QUICK_CASES = (Case("jacobi", 320, 256), Case("fft", 384, 288), Case("lu", 768, 576))
+QUICK_CASES = (Case("jacobi", 448, 360), Case("fft", 512, 384), Case("lu", 768, 576))
 
 MACHINE_NAMES = (
     "4x100m", "fast-slow", "2x100m", "8x100m", "two-on-fast", "2x1g", "4x1g", "load-one", "load-all", "8x1g",
