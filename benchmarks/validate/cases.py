@@ -34,7 +34,7 @@ class Case:
 
 
 #: Sizes for about a second on four processors that are a tenth of a core each: small enough for what a rank works on to
-#: stay near its core (memory is shared with others on most computers, and its speed changes by the minute), large enough
+#: stay near its core (memory is shared with others on most computers; its speed changes by the minute), large enough
 #: for few messages a second (each costs the computer that emulates the network some 30 us).
 CASES = (
     Case("jacobi", 448, 360),
