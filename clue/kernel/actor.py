@@ -39,6 +39,9 @@ class Actor:
         communicate: Processor time spent on messages so far.
     """
 
+    #: What it sends.
+    message_type = Message
+
     def __init__(self, job: Job, rank: int, number: int, place: int, clock: float) -> None:
         self.job = job
         self.simulation = job.simulation
@@ -112,7 +115,8 @@ class Actor:
         dest = self.offset + channel[2]
         cost = self.costs.message(self.number, dest, nbytes, self.clock)
         self.launched += 1
-        message = Message(self.number, dest, nbytes, self.clock, action(self.number, self.place, self.launched))
+        order = action(self.number, self.place, self.launched)
+        message = self.message_type(self.number, dest, nbytes, self.clock, order)
         if (cost.eager or flags & _BUFFERED) and not flags & _SYNCHRONOUS:
             network = self.network if cost.between_nodes else UNSHARED
             network.begin(message, self.clock, cost)
@@ -148,10 +152,16 @@ class Actor:
         """Pay for the call of a nonblocking send whose data may go later; what it costs is settled when it is made."""
         self.spend(Activity.SEND, self.costs.message(message.source, message.dest, message.nbytes, self.clock).send)
 
+    def receive_cost(self, source: int) -> float:
+        """Return the time of a receive or probe call that begins now, from a rank or from any."""
+        if source < 0:
+            return self.costs.poll_delay(self.number, self.clock)
+        return self.costs.message(self.offset + source, self.number, 0, self.clock).receive
+
     def post(self, channel: Channel) -> Receive:
         """Post a receive at this actor's clock."""
         receive = Receive(self.clock, self.place)
-        receive.cost = self.costs.message(self.offset + channel[1], self.number, 0, self.clock).receive
+        receive.cost = self.receive_cost(channel[1])
         message = self.mailboxes.post(channel, receive)
         if message is not None:
             self.simulation.meet(message, receive)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from clue.kernel.program import Row
-from clue.trace import COLLECTIVES, Op
+from clue.trace import ANY, COLLECTIVES, Op
 
 NEVER_BEGUN = "its start: the Spawn that begins its world is never reached"
 
@@ -29,4 +29,5 @@ def describe_wait(row: Row, offset: int, pending: int, serial: int) -> str:
     if op is Op.WAIT:
         return f"requests, {pending} of them open" if len(row.entries) > 1 else "a request"
     partner = "to" if op in {Op.SEND, Op.ISEND} else "from"
-    return f"{name} {partner} rank {row.peer + offset}, tag {row.tag}, on communicator {row.context}"
+    whom = "any rank" if row.peer == ANY else f"rank {row.peer + offset}"
+    return f"{name} {partner} {whom}, tag {row.tag}, on communicator {row.context}"

@@ -62,12 +62,13 @@ class SharedNode:
         self._costs = costs
         self._bursts: dict[int, Burst] = {}
         self._alive = 0
-        self._type = costs.node_type(index, 0.0)
+        self._type = costs.node_type(index, env.now)
         self._known_rates: dict[int, list[float]] = {}
         self._rates = self._rates_now()
         self._factors = costs.factors(self._type)
         for time in costs.change_times:
-            env.at(time, PARAMETERS_CHANGE).callbacks.append(self._change_parameters)
+            if time >= env.now:
+                env.at(time, PARAMETERS_CHANGE).callbacks.append(self._change_parameters)
 
     def compute(self, rank: int, region: int, cpu: float) -> Generator[simpy.Event, object, float]:
         """Run a burst that begins now; ends at the virtual time when it is done.
@@ -93,6 +94,12 @@ class SharedNode:
     def end(self) -> None:
         """Let one rank less live on this node from now on."""
         self._alive -= 1
+        self._share_anew()
+
+    def take_regions(self) -> None:
+        """Take over what the costs now know of regions."""
+        self._factors = self._costs.factors(self._type)
+        self._known_rates = {}
         self._share_anew()
 
     def _change_parameters(self, _: simpy.Event) -> None:

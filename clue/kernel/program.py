@@ -252,7 +252,7 @@ def _collectives_on(
                 )
             built.append(Collective("alltoallv", len(group), tuple(n for row in rows for n in row)))
         else:
-            built.append(_collective(code, int(roots[i]), sizes[i].tobytes()))
+            built.append(collective_of(code, int(roots[i]), sizes[i].tobytes()))
     return built
 
 
@@ -262,8 +262,14 @@ def _entries(ops: Ops, rows: npt.NDArray[np.int64], i: int) -> list[int]:
 
 
 @lru_cache(maxsize=65536)
-def _collective(code: int, root: int, packed_sizes: bytes) -> Collective:
-    """Build one collective; the same few recur millions of times, so they are shared."""
+def collective_of(code: int, root: int, packed_sizes: bytes) -> Collective:
+    """Build one collective; the same few recur millions of times, so they are shared.
+
+    Args:
+        code: Its op; not that of an alltoallv, whose sizes are more.
+        root: Its root within the communicator, or anything where it has none.
+        packed_sizes: Sizes by member, as bytes of int64.
+    """
     op = Op(code)
     sizes: list[int] = np.frombuffer(packed_sizes, dtype=np.int64).tolist()
     root = max(root, 0)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from clue.collectives import Collective, Schedule, lower, neighbor
+from clue.collectives import Schedule, lower, neighbor
 from clue.kernel.actor import Actor, Background, Events
 from clue.kernel.blocked import NEVER_BEGUN, channel_context, describe_wait
 from clue.kernel.history import Computed, Spawned, Until
@@ -13,7 +13,7 @@ from clue.kernel.matching import Message, Receive
 from clue.kernel.program import Row
 from clue.kernel.wildcards import Received
 from clue.result import Activity, Part
-from clue.trace import COLLECTIVES, NO_REQUEST, Flag, Op
+from clue.trace import COLLECTIVES, NO_REQUEST, PROC_NULL, Flag, Op
 
 if TYPE_CHECKING:
     from clue.kernel.reference import Job
@@ -51,22 +51,15 @@ class Rank(Actor):
     def run(self) -> Events:
         """Replay all ops."""
         yield from self._start()
-        handlers = _HANDLERS
-        private, factors, by_region = self.processor is None, self.factors, self.compute_by_region
+        handlers = HANDLERS
+        private = self.processor is None
         for row in self.job.program.rows[self.rank]:
-            cpu = row.cpu
-            self.region = region = row.region
-            if cpu:
+            self.region = row.region
+            if row.cpu:
                 if private:
-                    seconds = cpu * factors[region]
-                    begin = self.clock
-                    self.clock = begin + seconds
-                    self.compute += seconds
-                    by_region[region] += seconds
-                    if self.keeps:
-                        self.keep(Activity.COMPUTE, begin, Computed(region, seconds))
+                    self.compute_alone(row.cpu, row.region)
                 else:
-                    yield from self._shared_burst(cpu, region)
+                    yield from self.compute_among_others(row.cpu, row.region)
             blocking = handlers[row.op](self, row)
             if blocking is not None:
                 self.blocked_on = row
@@ -74,7 +67,7 @@ class Rank(Actor):
         yield from self._stop()
 
     def _start(self) -> Events:
-        world = self.job.program.worlds[self.rank]
+        world = self.job.world_of(self.rank)
         if world:
             spawned = yield self.job.worlds[world]
             node_type = self.costs.node_type(self.node, spawned.time)
@@ -89,7 +82,18 @@ class Rank(Actor):
             self.processor.end()
         self.finished = True
 
-    def _shared_burst(self, cpu: float, region: int) -> Events:
+    def compute_alone(self, cpu: float, region: int) -> None:
+        """Run a burst on a processor of its own."""
+        seconds = cpu * self.factors[region]
+        begin = self.clock
+        self.clock = begin + seconds
+        self.compute += seconds
+        self.compute_by_region[region] += seconds
+        if self.keeps:
+            self.keep(Activity.COMPUTE, begin, Computed(region, seconds))
+
+    def compute_among_others(self, cpu: float, region: int) -> Events:
+        """Run a burst on a node whose ranks disturb each other."""
         yield from self.in_turn()
         begin = self.clock
         alone = yield from self.processor.compute(self.number, region, cpu)  # type: ignore[union-attr]
@@ -131,7 +135,7 @@ class Rank(Actor):
         return None
 
     def _receive(self, row: Row) -> Events | None:
-        if row.peer < 0 or row.flags & _CANCELLED:
+        if row.peer == PROC_NULL or row.flags & _CANCELLED:
             return None
         receive = self._post_row(row)
         if row.request != NO_REQUEST:
@@ -181,15 +185,10 @@ class Rank(Actor):
             self.wait_until(pending.end, pending)  # type: ignore[arg-type]
 
     def _poll(self, row: Row) -> None:
-        cost = (
-            self.costs.message(self.offset + row.peer, self.number, 0, self.clock).receive
-            if row.peer >= 0
-            else self.costs.poll_delay(self.number, self.clock)
-        )
-        self.spend(Activity.RECEIVE, cost)
+        self.spend(Activity.RECEIVE, self.receive_cost(row.peer))
 
     def _probe(self, row: Row) -> Events | None:
-        return None if row.peer < 0 else self._await_envelope(row)
+        return None if row.peer == PROC_NULL else self._await_envelope(row)
 
     def _await_envelope(self, row: Row) -> Events:
         channel = (row.context, row.peer, self.rank, row.tag)
@@ -212,12 +211,12 @@ class Rank(Actor):
         self.wait_until(message.envelope, message, Until.ENVELOPE)
 
     def _matched_probe(self, row: Row) -> Events | None:
-        return None if row.peer < 0 else self._reserve(row)
+        return None if row.peer == PROC_NULL else self._reserve(row)
 
     def _reserve(self, row: Row) -> Events:
         channel = (row.context, row.peer, self.rank, row.tag)
         receive = Receive(None)
-        receive.cost = self.costs.message(self.offset + row.peer, self.number, 0, self.clock).receive
+        receive.cost = self.receive_cost(row.peer)
         self.mailboxes.post(channel, receive)
         self._note(row, receive)
         if receive.message is None:
@@ -244,22 +243,27 @@ class Rank(Actor):
         self.spend(Activity.SEND, row.nbytes * self.costs.node_type(self.node, self.clock).packing_delay, Part.PACKING)
 
     def _collective(self, row: Row) -> Events | None:
-        serial = self.serials.get(row.context, 0)
-        self.serials[row.context] = serial + 1
+        serial = self.next_serial(row.context)
         collective = self.job.program.collectives[row.context][serial]
-        schedule = self._lowered(collective, row)
+        schedule = lower(collective, self.position(row), self.costs.algorithm(collective))
         return self._run_schedule(row, schedule, serial)
 
-    def _lowered(self, collective: Collective, row: Row) -> Schedule:
+    def next_serial(self, context: int) -> int:
+        """Count the collectives of this rank on a context; returns the number of the next one, from 0."""
+        serial = self.serials.get(context, 0)
+        self.serials[context] = serial + 1
+        return serial
+
+    def position(self, row: Row) -> int:
+        """Return this rank's place within the communicator of an op."""
         position = self.positions.get(row.context)
         if position is None:
             position = self.positions[row.context] = row.members.index(self.rank)
-        return lower(collective, position, self.costs.algorithm(collective))
+        return position
 
     def _neighbor(self, row: Row) -> Events | None:
         context = channel_context(row)
-        serial = self.serials.get(context, 0)
-        self.serials[context] = serial + 1
+        serial = self.next_serial(context)
         return self._run_schedule(row._replace(context=context), neighbor(row.entries), serial)
 
     def _run_schedule(self, row: Row, schedule: Schedule, serial: int) -> Events | None:
@@ -316,4 +320,5 @@ def _handlers() -> list[Callable[[Rank, Row], Events | None]]:
     return table
 
 
-_HANDLERS = _handlers()
+#: By op what it means: returns ``None`` when done, or what to wait for.
+HANDLERS = _handlers()

@@ -58,7 +58,10 @@ class Simulation:
         self.observation = observation
         self.network = network_of(self)
         self.shared = self._shared_nodes()
-        self.jobs = [Job(self, program, i * program.ranks) for i in range(instances)]
+        self.jobs = self._jobs(program, instances)
+
+    def _jobs(self, program: Program, instances: int) -> list[Job]:
+        return [Job(self, program, i * program.ranks) for i in range(instances)]
 
     def _shared_nodes(self) -> dict[int, SharedNode]:
         """Return the nodes whose ranks disturb each other."""
@@ -91,7 +94,7 @@ class Simulation:
             self.open_rendezvous(message, receive)
         elif receive.posted is None or message.arrival is not None:
             # After a matched probe the data of a rendezvous follow at the receive.
-            _wake(receive)
+            wake(receive)
 
     def open_rendezvous(self, message: Message, receive: Receive) -> None:
         """Let the answer travel back, then the data start."""
@@ -110,20 +113,21 @@ class Simulation:
         message.answered = start
         network.begin(message, start, cost)
         message.sent = message.leaves + message.busy
-        _wake(message)
+        wake(message)
         if message.arrival is not None:
-            _wake(message.receive)
+            wake(message.receive)
 
     def arrived(self, message: Message, time: float) -> None:
         """Note that a message arrives at a time which nothing can change any more."""
         message.arrival = time
         if message.envelope is None:
             message.envelope = time
-            _wake(message)
-        _wake(message.receive)
+            wake(message)
+        wake(message.receive)
 
 
-def _wake(holder: Message | Receive | None) -> None:
+def wake(holder: Message | Receive | None) -> None:
+    """Let whoever waits for the outcome of a message or receive go on."""
     if holder is not None and holder.waiter is not None:
         holder.waiter.succeed()
         holder.waiter = None
@@ -135,11 +139,21 @@ class Job:
     def __init__(self, simulation: Simulation, program: Program, base: int) -> None:
         self.simulation = simulation
         self.program = program
-        self.mailboxes = Mailboxes()
+        self.mailboxes = self._mailboxes()
         self.worlds: dict[int, simpy.Event] = {world: simulation.env.event() for world in set(program.worlds) if world}
         self.wild = frozenset(ranks_with_wildcards(program))
-        self.ranks = [Rank(self, rank, base + rank) for rank in range(program.ranks)]
         self.base = base
+        self.ranks = self._ranks()
+
+    def _mailboxes(self) -> Mailboxes:
+        return Mailboxes()
+
+    def _ranks(self) -> list[Rank]:
+        return [Rank(self, rank, self.base + rank) for rank in range(self.program.ranks)]
+
+    def world_of(self, rank: int) -> int:
+        """Return the world of a rank: 0, or that of a spawned one."""
+        return self.program.worlds[rank]
 
 
 def replay(program: Program, machine: Machine, placement: Placement, instances: int, seen: Observation) -> Replay:

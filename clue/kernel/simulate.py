@@ -50,18 +50,23 @@ def simulate(
         raise UsageError(f"instances must be at least 1, got {instances}")
     program = trace if isinstance(trace, Program) else compile_program(trace)
     ranks = program.ranks * instances
-    placed = _place(machine, placement, ranks)
+    placed = place(machine, placement, ranks)
     seen = Observation(
         segments=[] if timeline else None,
         messages=np.zeros((ranks, ranks), np.int64) if traffic else None,
         nbytes=np.zeros((ranks, ranks), np.int64) if traffic else None,
     )
     replay, notes = run(engine, program, machine, placed, instances, seen)
-    warnings = (*notes, *_warnings(replay, program, machine, placed))
-    return _result(replay, program, placed, warnings, instances)
+    warnings = (*notes, *warnings_of(replay, program, machine, placed))
+    return result_of(replay, program, placed, warnings, instances)
 
 
-def _place(machine: Machine, placement: Placement | str | Sequence[int], ranks: int) -> Placement:
+def place(machine: Machine, placement: Placement | str | Sequence[int], ranks: int) -> Placement:
+    """Return where ranks run.
+
+    Raises:
+        UsageError: If the placement makes no sense.
+    """
     if isinstance(placement, Placement):
         return Placement.listed(machine, placement.nodes, ranks)
     if placement == "block":
@@ -73,7 +78,8 @@ def _place(machine: Machine, placement: Placement | str | Sequence[int], ranks: 
     return Placement.listed(machine, tuple(placement), ranks)
 
 
-def _result(replay: Replay, program: Program, placed: Placement, warnings: tuple[str, ...], instances: int) -> Result:
+def result_of(replay: Replay, program: Program, placed: Placement, warnings: tuple[str, ...], instances: int) -> Result:
+    """Return what a simulation yields."""
     # What is left of the finish time is waiting; rounding may leave it a hair below zero.
     wait = np.maximum(0.0, replay.finish - replay.compute - replay.communicate)
     columns = (replay.finish, replay.compute, replay.communicate, wait)
@@ -100,7 +106,7 @@ def _timeline(seen: Observation, program: Program) -> Timeline | None:
     return Timeline(segments[np.lexsort((segments["begin"], segments["rank"]))], program.regions)
 
 
-def _warnings(replay: Replay, program: Program, machine: Machine, placed: Placement) -> Iterator[str]:
+def warnings_of(replay: Replay, program: Program, machine: Machine, placed: Placement) -> Iterator[str]:
     """Say what a reader must know beside the figures."""
     yield from (f"{machine.name}: {note}" for note in machine.notes)
     yield from (f"{program.name}: {note}" for note in program.notes)

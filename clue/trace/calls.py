@@ -45,11 +45,13 @@ CANCEL         request                                              None (told);
 RESULT         context, request = serial, payload                   None (told): see below
 SERVE          peer, payload, nbytes, entries = (bytes back,),      None (told); the outcome is the reply
                request
+WORK           region, nbytes = flops done there                    None (told): declared work, for the record
 ABORT, END     nbytes = exit status                                 never
 RAISED         payload = text                                       never
 ============== ==================================================== ===================================================
 
-``cpu`` counts in all calls, live-only ones included, but not in ``RESULT``, ``LINE``, ``REGION`` and ``ANNOUNCE``.
+``cpu`` counts in all calls, live-only ones included, but must be 0 in ``RESULT``, ``LINE``, ``REGION``, ``WORK`` and
+``ANNOUNCE``.
 
 **Outcome of a request** (in the answers to ``WAIT`` and ``TEST``): None for a send, for a request that is not known (or
 not any more) and for a collective without an answer; (source, tag, payload) for a receive; ``"cancelled"``; the answer
@@ -119,6 +121,7 @@ class LiveOp(IntEnum):
     ABORT = 75
     RAISED = 76
     END = 77
+    WORK = 78
 
 
 class Mode(IntEnum):

@@ -1,0 +1,297 @@
+"""MPI matching while a program runs: receives from any source take what comes first in virtual time.
+
+A receive that names its source takes the next message of that source that fits, as in a replay: the order in which
+ranks are simulated cannot matter. A receive from any source takes, among the first fitting message of each source, the
+one whose envelope is there first (ties: the lowest source). That is known once virtual time has come so far: whatever
+a rank does from then on happens later. Until then the receive is *undecided*, and a message that fits it is given to no
+receive that was posted later, whatever that names.
+
+Messages of collectives (tags below 0) are matched as in a replay.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import simpy
+
+from clue.kernel.live.messages import Bell, LiveMessage
+from clue.kernel.matching import Channel, Mailboxes, Message, Receive
+from clue.kernel.virtual_time import decision
+from clue.trace import ANY
+
+if TYPE_CHECKING:
+    from clue.kernel.live.simulation import LiveSimulation
+
+#: Context of messages that no receive takes: one-sided operations. (Below 0 are those of neighbourhood collectives.)
+UNMATCHED = 1 << 62
+#: A receive of any tag: above all tags, where those of collectives lie below 0.
+ANY_TAG = 1 << 62
+
+
+@dataclass(slots=True, eq=False)
+class Posted:
+    """A receive that has no message yet.
+
+    Attributes:
+        serial: Its place among the receives posted in its box.
+        source: Its source, or ``ANY``.
+        tag: Its tag, or :data:`ANY_TAG`.
+        receive: Itself.
+        takes: Whether it takes the message; a probe only looks.
+    """
+
+    serial: int
+    source: int
+    tag: int
+    receive: Receive
+    takes: bool = True
+
+    @property
+    def is_wild(self) -> bool:
+        """Whether it leaves its source or tag open."""
+        return self.source == ANY or self.tag == ANY_TAG
+
+    def fits(self, source: int, tag: int) -> bool:
+        """Tell whether a message of this source and tag could be for it."""
+        return self.source in {ANY, source} and self.tag in {ANY_TAG, tag}
+
+
+class Box:
+    """What a rank has in one context: messages without receive, receives without message.
+
+    Attributes:
+        rank: The rank.
+        messages: Messages by source and tag, in the order of their sends; no queue is empty.
+        named: Receives that name source and tag, by these; no queue is empty.
+        wild: Other receives and all probes, in the order in which they were posted.
+        alarm: Virtual time at which to look again, or infinity.
+        deciding: Whether all that happens up to now has happened.
+    """
+
+    def __init__(self, rank: int) -> None:
+        self.rank = rank
+        self.messages: dict[tuple[int, int], deque[LiveMessage]] = {}
+        self.named: dict[tuple[int, int], deque[Posted]] = {}
+        self.wild: list[Posted] = []
+        self.alarm = float("inf")
+        self.deciding = False
+        self._serial = 0
+
+    def next_serial(self) -> int:
+        """Return the place of one more receive."""
+        self._serial += 1
+        return self._serial
+
+    def add(self, source: int, message: LiveMessage) -> None:
+        """Keep a message."""
+        self.messages.setdefault((source, message.tag), deque()).append(message)
+
+    def take(self, source: int, tag: int) -> LiveMessage:
+        """Take out the first message of a source with a tag."""
+        queue = self.messages[source, tag]
+        message = queue.popleft()
+        if not queue:
+            del self.messages[source, tag]
+        return message
+
+    def take_named(self, source: int, tag: int) -> Posted | None:
+        """Take out the first receive that names this source and tag."""
+        queue = self.named.get((source, tag))
+        if queue is None:
+            return None
+        posted = queue.popleft()
+        if not queue:
+            del self.named[source, tag]
+        return posted
+
+    def candidates(self, source: int, tag: int) -> Iterator[tuple[int, LiveMessage]]:
+        """Return the first message of each source that fits a source and tag, either of which may be any."""
+        if source != ANY and tag != ANY_TAG:
+            queue = self.messages.get((source, tag))
+            return iter(() if queue is None else ((source, queue[0]),))
+        first: dict[int, LiveMessage] = {}
+        for (of, with_tag), queue in self.messages.items():
+            if source in {ANY, of} and tag in {ANY_TAG, with_tag}:
+                known = first.get(of)
+                if known is None or queue[0].order < known.order:
+                    first[of] = queue[0]
+        return iter(first.items())
+
+    def in_order(self) -> list[Posted]:
+        """Return all receives in the order in which they were posted."""
+        return sorted((*(each for queue in self.named.values() for each in queue), *self.wild), key=lambda e: e.serial)
+
+    def remove(self, posted: Posted) -> None:
+        """Take out a receive."""
+        queue = self.named.get((posted.source, posted.tag), ())
+        if posted not in queue:
+            self.wild.remove(posted)
+            return
+        assert isinstance(queue, deque)
+        queue.remove(posted)
+        if not queue:
+            del self.named[posted.source, posted.tag]
+
+
+class LiveMailboxes(Mailboxes):
+    """The queues of a program that runs."""
+
+    def __init__(self, simulation: LiveSimulation) -> None:
+        super().__init__()
+        self._simulation = simulation
+        self._boxes: dict[int, dict[int, Box]] = {}
+        #: By rank what to ring when something about its messages changes.
+        self.bells: dict[int, Bell] = {}
+
+    def box(self, context: int, rank: int) -> Box:
+        """Return a rank's box in a context."""
+        boxes = self._boxes.setdefault(rank, {})
+        box = boxes.get(context)
+        if box is None:
+            box = boxes[context] = Box(rank)
+        return box
+
+    # -- as in a replay -----------------------------------------------------------------------------------
+
+    def deliver(self, channel: Channel, message: Message) -> Receive | None:
+        """Match a message with the first receive posted for it, or keep it; returns the receive."""
+        context, source, dest, tag = channel
+        if tag < 0:
+            return None if context == UNMATCHED else super().deliver(channel, message)
+        assert isinstance(message, LiveMessage)
+        message.tag, message.box = tag, self.box(context, dest)
+        box = message.box
+        if not box.wild:
+            posted = box.take_named(source, tag)
+            if posted is not None:
+                posted.receive.match(message)
+                return posted.receive
+        box.add(source, message)
+        self.changed(box)
+        return None
+
+    def post(self, channel: Channel, receive: Receive, takes: bool = True) -> Message | None:
+        """Match a receive with a message kept for it, or keep it; returns the message."""
+        context, source, dest, tag = channel
+        if tag < 0:
+            return super().post(channel, receive)
+        box = self.box(context, dest)
+        posted = Posted(box.next_serial(), source, tag, receive, takes)
+        if posted.is_wild or not takes:
+            box.wild.append(posted)
+        elif box.wild or (source, tag) not in box.messages:
+            box.named.setdefault((source, tag), deque()).append(posted)
+        else:
+            message = box.take(source, tag)
+            receive.match(message)
+            return message
+        if box.wild:
+            self._settle(box)
+        return None
+
+    def left_over(self) -> list[Message]:
+        """Return messages that no receive took."""
+        boxes = (box for boxes in self._boxes.values() for box in boxes.values())
+        return super().left_over() + [m for box in boxes for queue in box.messages.values() for m in queue]
+
+    # -- by arrival ---------------------------------------------------------------------------------------
+
+    def changed(self, box: Box) -> None:
+        """Note that a message came into a box, or that it is known when it can be seen."""
+        if box.wild:
+            self._settle(box)
+        bell = self.bells.pop(box.rank, None)
+        if bell is not None:
+            bell.succeed()
+
+    def visible(self, channel: Channel, time: float) -> tuple[int, LiveMessage] | None:
+        """Return the message that a receive posted now would take of those that can be seen at a time."""
+        context, source, dest, tag = channel
+        box = self.box(context, dest)
+        waiting = box.in_order() if box.wild else ()
+        seen = [
+            (of, message)
+            for of, message in box.candidates(source, tag)
+            if message.envelope is not None
+            and message.envelope <= time
+            and not any(each.takes and each.fits(of, message.tag) for each in waiting)
+        ]
+        return min(seen, key=_by_arrival, default=None)
+
+    def next_seen(self, rank: int, time: float) -> float:
+        """Return when a rank can next see a message that has been sent, from a time on; infinity if it cannot."""
+        queues = (queue for box in self._boxes.get(rank, {}).values() for queue in box.messages.values())
+        envelopes = (queue[0].envelope for queue in queues)
+        return min((each for each in envelopes if each is not None and each >= time), default=float("inf"))
+
+    def cancel(self, rank: int, receive: Receive) -> bool:
+        """Take out a receive of a rank that has no message yet; tells whether it was there."""
+        for box in self._boxes.get(rank, {}).values():
+            for posted in box.in_order():
+                if posted.receive is receive:
+                    box.remove(posted)
+                    self._settle(box)
+                    return True
+        return False
+
+    def _settle(self, box: Box) -> None:
+        """Give messages to receives in the order in which these were posted, as far as can be decided now."""
+        undecided: list[Posted] = []
+        for posted in box.in_order():
+            found = self._decide(box, posted, undecided)
+            if found is None:
+                undecided.append(posted)
+                continue
+            source, message = found
+            box.remove(posted)
+            if posted.takes:
+                box.take(source, message.tag)
+                posted.receive.match(message)
+                if posted.source == ANY:
+                    self._simulation.price(posted.receive)
+                self._simulation.meet(message, posted.receive)
+            else:
+                self._simulation.found(posted.receive, message)
+
+    def _decide(self, box: Box, posted: Posted, before: list[Posted]) -> tuple[int, LiveMessage] | None:
+        """Return the message for a receive, if that can be told; ``before`` are undecided ones posted before it."""
+        candidates = list(box.candidates(posted.source, posted.tag))
+        for source, message in candidates:
+            if any(each.takes and each.fits(source, message.tag) for each in before):
+                return None
+        if posted.source != ANY:
+            return candidates[0] if candidates else None
+        known = [each for each in candidates if each[1].envelope is not None]
+        if not known:
+            return None
+        first = min(known, key=_by_arrival)
+        return first if self._has_come(box, first[1].envelope) else None  # type: ignore[arg-type]
+
+    def _has_come(self, box: Box, time: float) -> bool:
+        """Tell whether all that happens up to a time has happened; else have the box looked at again then."""
+        env = self._simulation.env
+        if env.now > time or (box.deciding and env.now == time):
+            return True
+        if box.alarm != time:
+            box.alarm = time
+            self._simulation.at(time, decision(box.rank), lambda: self._look_again(box))
+        return False
+
+    def _look_again(self, box: Box) -> None:
+        box.alarm, box.deciding = float("inf"), True
+        self._settle(box)
+        box.deciding = False
+
+
+def _by_arrival(found: tuple[int, LiveMessage]) -> tuple[float, int]:
+    assert found[1].envelope is not None
+    return found[1].envelope, found[0]
+
+
+def ring(event: simpy.Event) -> None:
+    """Ring a bell, as a callback."""
+    event.succeed()

@@ -1,0 +1,173 @@
+"""Collectives while a program runs: what each member knows of the sizes, and whose payload is due to whom."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+
+from clue.collectives import Collective
+from clue.errors import ReplayError
+from clue.kernel.costs import Costs
+from clue.kernel.program import Row, collective_of
+from clue.trace import PROC_NULL, Op
+
+#: Those of which each member knows its own size, and the root all.
+_PARTLY_KNOWN = frozenset({Op.GATHERV, Op.SCATTERV})
+_PREFIX = frozenset({Op.SCAN, Op.EXSCAN})
+_REDUCED_FOR_ALL = frozenset({Op.ALLREDUCE, Op.REDUCE_SCATTER})
+_GATHERED = frozenset({Op.GATHER, Op.GATHERV, Op.REDUCE})
+_SCATTERED = frozenset({Op.SCATTER, Op.SCATTERV})
+_GATHERED_BY_ALL = frozenset({Op.ALLGATHER, Op.ALLGATHERV, Op.COMM})
+_EXCHANGED = frozenset({Op.ALLTOALL, Op.ALLTOALLV})
+
+
+@lru_cache(maxsize=4096)
+def _regular(op: int, root: int, nbytes: int, size: int) -> Collective:
+    return collective_of(op, root, np.full(size, nbytes, np.int64).tobytes())
+
+
+def _one_of(row: Row, position: int) -> Collective:
+    """Return an irregular collective as far as this member knows it, which is all that its own part depends on."""
+    size = len(row.members)
+    if row.op == Op.ALLTOALLV:
+        sizes = [0] * (size * size)
+        sizes[position::size] = row.entries[size:]
+        sizes[position * size : (position + 1) * size] = row.entries[:size]
+    else:
+        sizes = [0] * size
+        sizes[position] = row.nbytes
+    return Collective(Op(row.op).name.lower(), size, tuple(sizes), max(row.peer, 0))
+
+
+def _algorithm(row: Row, known: Collective, costs: Costs) -> str:
+    """Return the algorithm that all members agree on, from what one of them knows."""
+    if known.name in {"gatherv", "scatterv"}:
+        # A member of a tree would have to know the sizes of those below it, which MPI tells the root alone.
+        return "linear"
+    if known.name == "alltoallv":
+        return costs.algorithm(Collective("alltoallv", known.size, (row.nbytes,)))
+    return costs.algorithm(known)
+
+
+@dataclass(slots=True, eq=False)
+class Meeting:
+    """One collective of a communicator.
+
+    Attributes:
+        row: As the member that came first made it.
+        algorithm: By which it is done.
+        payloads: By member, once it has come.
+        neighbors: The entries of neighbourhood collectives, the same.
+        come: How many members have come.
+        told: How many have been given their answer.
+        prefixes: Reductions that a member has made: of how many payloads, and what came out.
+    """
+
+    row: Row
+    algorithm: str
+    payloads: list[Any]
+    neighbors: list[tuple[int, ...]]
+    come: int = 0
+    told: int = 0
+    prefixes: dict[int, Any] = field(default_factory=dict)
+
+    @classmethod
+    def begin(cls, row: Row) -> Meeting:
+        """Begin a collective with its first member."""
+        size = len(row.members)
+        return cls(row, "", [None] * size, [()] * size)
+
+    def join(self, row: Row, position: int, payload: Any) -> None:
+        """Let a member come.
+
+        Raises:
+            ReplayError: If it makes another call than the others.
+        """
+        if row.op != self.row.op:
+            raise ReplayError(
+                f"members of a communicator must make the same collective calls: rank {row.members[position]} makes "
+                f"{Op(row.op).name} where another one makes {Op(self.row.op).name}"
+            )
+        self.payloads[position] = payload
+        self.neighbors[position] = row.entries
+        self.come += 1
+
+    def collective(self, row: Row, position: int, costs: Costs) -> Collective:
+        """Return it as this member knows it; the first one's word counts for how it is done."""
+        if row.op == Op.ALLTOALLV:
+            known = _one_of(row, position)
+        elif row.entries:
+            known = collective_of(row.op, row.peer, np.array(row.entries, np.int64).tobytes())
+        elif row.op in _PARTLY_KNOWN:
+            known = _one_of(row, position)
+        else:
+            known = _regular(row.op, row.peer, row.nbytes, len(row.members))
+        if not self.algorithm:
+            self.algorithm = _algorithm(row, known, costs)
+        return known
+
+    # -- who gets what ------------------------------------------------------------------------------------
+
+    def answer(self, op: int, position: int, serial: int) -> Any:
+        """Return what a member whose part has ended is told."""
+        self.told += 1
+        if op in _REDUCED_FOR_ALL:
+            return self._reduction(serial, len(self.payloads)) if self.come == len(self.payloads) else None
+        if op in _PREFIX:
+            return self._prefix(op, position, serial)
+        return self._data(op, position)
+
+    def _data(self, op: int, position: int) -> Any:
+        root = self.row.peer
+        if op == Op.BCAST:
+            return None if position == root else self.payloads[root]
+        if op in _GATHERED:
+            return self.payloads if position == root else None
+        if op in _SCATTERED:
+            return None if self.payloads[root] is None else self.payloads[root][position]
+        if op in _GATHERED_BY_ALL:
+            return self.payloads
+        if op in _EXCHANGED:
+            return [None if each is None else each[position] for each in self.payloads]
+        return self._from_neighbors(position) if op == Op.NEIGHBOR else None
+
+    def _from_neighbors(self, position: int) -> list[Any]:
+        """Return what came along the incoming edges; of several edges between two, the k-th brings the k-th."""
+        entries = self.neighbors[position]
+        sources = entries[2 + 2 * entries[0] :]
+        seen: dict[int, int] = {}
+        came: list[Any] = []
+        for source in sources:
+            if source == PROC_NULL or self.payloads[source] is None:
+                came.append(None)
+                continue
+            nth = seen[source] = seen.get(source, -1) + 1
+            theirs = self.neighbors[source]
+            edges = [i for i, dest in enumerate(theirs[1 : 1 + theirs[0]]) if dest == position]
+            came.append(self.payloads[source][edges[nth]])
+        return came
+
+    def _prefix(self, op: int, position: int, serial: int) -> Any:
+        upto = position + (op == Op.SCAN)
+        if not upto or any(payload is None for payload in self.payloads[:upto]):
+            return None
+        return self._reduction(serial, upto)
+
+    def _reduction(self, serial: int, upto: int) -> tuple[int, Any, list[Any]]:
+        """Return what has been reduced of the first payloads, and those that are still to do."""
+        done = max((each for each in self.prefixes if each <= upto), default=0)
+        return serial, self.prefixes.get(done), self.payloads[done:upto]
+
+    def reduced(self, position: int, result: Any) -> None:
+        """Take what a member has reduced, for the others."""
+        op = self.row.op
+        upto = position + (op == Op.SCAN) if op in _PREFIX else len(self.payloads)
+        self.prefixes[upto] = result
+
+    @property
+    def is_over(self) -> bool:
+        """Whether all members have had their answer."""
+        return self.told == len(self.payloads)

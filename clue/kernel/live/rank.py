@@ -1,0 +1,497 @@
+"""A rank whose program runs: the meaning of what no trace has, and the answers to all calls."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Generator, Sequence
+from typing import TYPE_CHECKING, Any
+
+import simpy
+
+from clue.collectives import lower
+from clue.errors import LiveError, ReplayError
+from clue.kernel.actor import Background, Events
+from clue.kernel.blocked import channel_context
+from clue.kernel.history import Spawned
+from clue.kernel.live.mailboxes import ANY_TAG, UNMATCHED
+from clue.kernel.live.meetings import Meeting
+from clue.kernel.live.messages import Bell, LiveMessage, Settled
+from clue.kernel.live.source import Source
+from clue.kernel.matching import Channel, Message, Receive
+from clue.kernel.program import Row
+from clue.kernel.rank import HANDLERS, Rank
+from clue.kernel.virtual_time import decision
+from clue.result import Activity, Part
+from clue.trace import ANY, COLLECTIVES, NO_REQUEST, Flag, Op
+from clue.trace.calls import BLOCKING, Call, LiveOp, Mode
+
+if TYPE_CHECKING:
+    from clue.kernel.live.simulation import LiveJob
+
+_BUFFERED, _NONBLOCKING = int(Flag.BUFFERED), int(Flag.NONBLOCKING)
+#: So many polls in a row that found nothing, with no more CPU time than this before each (ns), are a loop that spins.
+_SPINNING, _SPIN_BURST = 100, 50_000
+_POLLS = frozenset({LiveOp.TEST, LiveOp.IPROBE, LiveOp.IMPROBE})
+#: Calls that do not end a streak of polls.
+_IDLE = _POLLS | {LiveOp.WTIME, LiveOp.SLEEP, LiveOp.LINE}
+_NEVER = float("inf")
+#: Spawns are counted apart from the collectives of their communicator.
+_SPAWNS = 1 << 40
+
+#: What a request can be.
+Pending = Message | Receive | Background | Settled
+Handler = Callable[["LiveRank", Row], "Events | None"]
+Answer = Callable[["LiveRank", Row], Any]
+
+
+class LiveRank(Rank):
+    """A rank that is told what to do by a program, call by call.
+
+    Attributes:
+        source: The program.
+        call: The call it is in.
+        ended: Whether its program has said so.
+    """
+
+    message_type = LiveMessage
+    job: LiveJob
+    requests: dict[int, Pending]  # type: ignore[assignment]
+
+    def __init__(self, job: LiveJob, rank: int, source: Source) -> None:
+        super().__init__(job, rank, rank)
+        self.source = source
+        self.call = Call(Op.LOCAL)
+        self.ended = False
+        self._answer: Any = None
+        self._found: Receive | Message | None = None
+        self._waited: Sequence[Pending | None] = ()
+        self._meeting: tuple[Meeting, int] | None = None
+        self._meetings: dict[int, tuple[Meeting, int, Row]] = {}
+        self._served_until: dict[int, float] = {}
+        self._streak = 0
+        self._streak_began = 0.0
+        self._asked_time = False
+        self._bell = Bell(self.env)
+
+    # -- the program --------------------------------------------------------------------------------------
+
+    def run(self) -> Events:
+        """Do what the program says until it ends."""
+        yield from self._start()
+        resume, table, record, burst = self.source.resume, _TABLE, self.job.record, self.job.burst
+        answer: Any = None
+        while not self.ended:
+            self.call = call = resume(answer)
+            handler, answers, kept = table[call.op]
+            cpu = call.cpu
+            if burst is not None:
+                cpu = burst(self.rank, record.rows(self.rank), cpu) if kept else 0
+            row = self._row(call, cpu)
+            self.region = row.region
+            if cpu:
+                if self.processor is None:
+                    self.compute_alone(row.cpu, row.region)
+                else:
+                    yield from self.compute_among_others(row.cpu, row.region)
+            if call.op not in _IDLE:
+                self._streak = 0
+            begin = self.clock
+            blocking = handler(self, row)
+            if blocking is not None:
+                self.blocked_on = row
+                yield from blocking
+            answer = answers(self, row) if answers is not None else None
+            record.add(self, call, cpu, begin, answer)
+        yield from self._stop()
+
+    def _row(self, call: Call, cpu: int) -> Row:
+        """Return a call as the op that it is."""
+        op, _, region, peer, tag, context, nbytes, request, flags, entries, _, _ = call
+        members = self.job.members(context, self.rank) if Op.BARRIER <= op < LiveOp.ANNOUNCE else ()
+        return Row(
+            op,
+            cpu / 1e9,
+            region,
+            peer,
+            ANY_TAG if tag == ANY else tag,
+            context,
+            nbytes,
+            request,
+            flags,
+            members,
+            entries,
+        )
+
+    def launch(self, channel: Channel, nbytes: int, flags: int = 0) -> Message:
+        """Begin to send at this rank's clock; its own messages carry what the program gives."""
+        message = super().launch(channel, nbytes, flags)
+        if channel[3] >= 0:
+            message.payload = self.call.payload  # type: ignore[attr-defined]
+        return message
+
+    def _note(self, row: Row, found: Receive | Message) -> None:  # noqa: ARG002 - it needs no row to know
+        self._found = found
+
+    # -- answers ------------------------------------------------------------------------------------------
+
+    def _outcome(self, pending: Pending | None, request: int = NO_REQUEST) -> Any:
+        """Return what the program is told of something that is complete."""
+        if isinstance(pending, Receive):
+            message = pending.message
+            assert isinstance(message, LiveMessage)
+            return message.source, message.tag, message.payload
+        if isinstance(pending, Background):
+            meeting, serial, row = self._meetings.pop(request)
+            return self._due(meeting, serial, row)
+        return pending.outcome if isinstance(pending, Settled) else None
+
+    def _due(self, meeting: Meeting, serial: int, row: Row) -> Any:
+        context = channel_context(row)
+        answer = meeting.answer(row.op, self.position(row), serial)
+        self.job.leave(context, serial, meeting)
+        return answer
+
+    def _received(self, _row: Row) -> Any:
+        found, self._found = self._found, None
+        return None if found is None else self._outcome(found)
+
+    def _receive_matched(self, row: Row) -> Events | None:
+        self._found = None if row.flags & _NONBLOCKING else self.requests.get(row.request)  # type: ignore[assignment]
+        return self._matched_receive(row)
+
+    def _seen(self, _row: Row) -> Any:
+        """Return what a probe saw."""
+        found, self._found = self._found, None
+        return None if found is None else _envelope(found)
+
+    def _wait(self, row: Row) -> Events | None:
+        names = row.entries or (row.request,)
+        self._waited = [self.requests.get(name) for name in names]
+        return super()._wait(row)
+
+    def _waited_for(self, row: Row) -> list[Any]:
+        names, waited = row.entries or (row.request,), self._waited
+        self._waited = ()
+        return [self._outcome(pending, name) for name, pending in zip(names, waited, strict=True)]
+
+    def _take_answer(self, _row: Row) -> Any:
+        answer, self._answer = self._answer, None
+        return answer
+
+    # -- collectives --------------------------------------------------------------------------------------
+
+    def _collective(self, row: Row) -> Events | None:
+        serial = self.next_serial(row.context)
+        position = self.position(row)
+        meeting = self._join(row, row.context, serial)
+        schedule = lower(meeting.collective(row, position, self.costs), position, meeting.algorithm)
+        return self._run_schedule(row, schedule, serial)
+
+    def _neighbor(self, row: Row) -> Events | None:
+        context = channel_context(row)
+        self._join(row, context, self.serials.get(context, 0))
+        return super()._neighbor(row)
+
+    def _join(self, row: Row, context: int, serial: int) -> Meeting:
+        meeting = self.job.meeting(context, serial, row)
+        meeting.join(row, self.position(row), self.call.payload)
+        if row.flags & _NONBLOCKING:
+            self._meetings[row.request] = meeting, serial, row
+        else:
+            self._meeting = meeting, serial
+        return meeting
+
+    def _met(self, row: Row) -> Any:
+        if row.flags & _NONBLOCKING:
+            return None
+        assert self._meeting is not None
+        (meeting, serial), self._meeting = self._meeting, None
+        return self._due(meeting, serial, row)
+
+    def _result(self, row: Row) -> None:
+        """Take what this rank has reduced, for the other members."""
+        meeting = self.job.meetings.get((row.context, row.request))
+        if meeting is not None:
+            meeting.reduced(meeting.row.members.index(self.rank), self.call.payload)
+
+    # -- probes and polls ---------------------------------------------------------------------------------
+
+    def _await_envelope(self, row: Row) -> Events:
+        probe = Receive(self.clock, self.place)
+        self.job.mailboxes.post((row.context, row.peer, self.rank, row.tag), probe, takes=False)
+        if probe.message is None:
+            yield from self.until_known(probe)
+        message = probe.message
+        assert message is not None
+        self._note(row, message)
+        yield from self._until_seen(message)
+        self._poll(row._replace(peer=message.source))
+
+    def _iprobe(self, row: Row) -> Events | None:
+        return self._polled(row, self._look)
+
+    def _improbe(self, row: Row) -> Events | None:
+        return self._polled(row, self._look_and_take)
+
+    def _test(self, row: Row) -> Events | None:
+        if row.flags & BLOCKING:
+            return self._wait_for_some(row)
+        return self._polled(row, self._take_complete)
+
+    def _polled(self, row: Row, look: Callable[[Row], Any]) -> Events:
+        """Look once; where the program only spins until something changes, go to where it does."""
+        yield from self.in_turn()
+        self._answer = look(row)
+        if self._answer is None:
+            if not self._streak:
+                self._streak_began, self._asked_time = self.clock, False
+            spins = self.call.cpu <= _SPIN_BURST and self._streak >= _SPINNING
+            self._streak += 1
+            looked = self.clock
+            self._poll(row)
+            if spins:
+                yield from self._spin(looked)
+                self._answer = look(row)
+        if self._answer is not None:
+            self._streak = 0
+
+    def _look(self, row: Row) -> Any:
+        found = self.job.mailboxes.visible((row.context, row.peer, self.rank, row.tag), self.clock)
+        if found is None:
+            return None
+        self._poll(row._replace(peer=found[0]))
+        return _envelope(found[1])
+
+    def _look_and_take(self, row: Row) -> Any:
+        seen = self._look(row)
+        if seen is not None:
+            channel = (row.context, seen[0], self.rank, seen[1])
+            receive = Receive(None)
+            receive.cost = self.receive_cost(seen[0])
+            self.mailboxes.post(channel, receive)
+            self.requests[row.request] = receive
+        return seen
+
+    def _take_complete(self, row: Row) -> Any:
+        """Return the outcomes of requests that are complete by now, if that is enough; these are then forgotten."""
+        known = [(i, name, self.requests[name]) for i, name in enumerate(row.entries) if name in self.requests]
+        done = [each for each in known if each[2].end is not None and each[2].end <= self.clock]
+        if known and (not done or (row.tag == Mode.ALL and len(done) < len(known))):
+            return None
+        if row.tag == Mode.ANY:
+            done = done[:1]
+        for _, name, _ in done:
+            del self.requests[name]
+        return [(i, self._outcome(pending, name)) for i, name, pending in done]
+
+    def _wait_for_some(self, row: Row) -> Events:
+        """Wait for the first of several requests to be complete."""
+        yield from self.in_turn()
+        self._answer = self._take_complete(row)
+        while self._answer is None:
+            pendings = [self.requests[name] for name in row.entries if name in self.requests]
+            first = min((each for each in pendings if each.end is not None), key=_end, default=None)
+            if (yield from self._until(pendings, _NEVER if first is None else _end(first))):
+                assert first is not None
+                self.wait_until(_end(first), first)
+                self._answer = self._take_complete(row)
+
+    def _until(self, pendings: Sequence[Pending], time: float) -> Generator[simpy.Event, Any, bool]:
+        """Wait until all that happens up to a time has happened, or one more of some requests is known to end.
+
+        Returns:
+            Whether the time has come.
+        """
+        self._bell = bell = Bell(self.env)
+        for pending in pendings:
+            if pending.end is None:
+                pending.waiter = bell
+        self.job.mailboxes.bells[self.rank] = bell
+        if time < _NEVER:
+            at = max(time, self.env.now)
+            self.simulation.at(at, decision(self.number) + 1, lambda: _ring(bell, True))
+        self._turn = -1.0
+        come = yield bell
+        return bool(come)
+
+    def let_on(self) -> None:
+        """Let it go on although nothing has changed for it, because nothing else can happen."""
+        self._bell.succeed(True)
+
+    def _spin(self, looked: float) -> Events:
+        """Go to where something that this rank can see changes after it looked: a request ends, or a message comes."""
+        # One that asks for the time may be waiting for a time, and must not overshoot it by much.
+        limit = self.clock + (self.clock - self._streak_began) / 64 if self._asked_time else _NEVER
+        self.job.spinning[self.rank] = self
+        come = False
+        while not come:
+            pendings = list(self.requests.values())
+            ends = (each.end for each in pendings if each.end is not None and each.end >= looked)
+            change = min(min(ends, default=_NEVER), self.job.mailboxes.next_seen(self.rank, looked), limit)
+            come = yield from self._until(pendings, max(change, self.clock))
+        del self.job.spinning[self.rank]
+        self.wait_until(min(change, self.env.now), None)
+
+    # -- the rest -----------------------------------------------------------------------------------------
+
+    def _announce(self, row: Row) -> None:
+        key, remote, name = self.call.payload
+        self._answer = self.job.announce(self.rank, key, row.entries, remote, name)
+
+    def _region(self, _row: Row) -> None:
+        self._answer = self.job.region(self.call.payload)
+
+    def _line(self, row: Row) -> None:
+        self.job.lines[self.rank, row.request] = self.call.payload
+
+    def _other(self, _row: Row) -> None:
+        self.job.unmodelled[self.call.payload] += 1
+
+    def _work(self, row: Row) -> None:
+        self.job.record.work(self.rank, row.region, row.nbytes)
+
+    def _time(self, _row: Row) -> None:
+        self._asked_time = True
+        self._answer = self.clock
+
+    def _sleep(self, row: Row) -> None:
+        self.wait_until(self.clock + row.nbytes / 1e9, None)
+
+    def _cancel(self, row: Row) -> None:
+        pending = self.requests.get(row.request)
+        if isinstance(pending, Receive) and pending.message is None and self.job.mailboxes.cancel(self.rank, pending):
+            self.requests[row.request] = Settled(0.0, "cancelled")
+            self.job.record.cancelled(self, row.request)
+
+    def _spawn(self, row: Row) -> Events:
+        world = self.job.spawned(row.context, self.next_serial(_SPAWNS | row.context))
+        if self.rank == row.peer:
+            self.spend(Activity.SEND, self.costs.node_type(self.node, self.clock).spawn_delay, Part.SPAWN)
+            self.job.begin_world(world, row.nbytes, self.call.payload)
+            self.job.worlds[world].succeed(Spawned(self.number, self.clock))
+        else:
+            self._turn = -1.0
+            spawned = yield self.job.worlds[world]
+            self.wait_until(spawned.time, spawned)
+        self._answer = world, self.job.children[world]
+
+    def _serve(self, row: Row) -> Events | None:
+        if self.takes_turns_with(row.peer):
+            return self._serve_in_turn(row)
+        self._ask(row)
+        return None
+
+    def _serve_in_turn(self, row: Row) -> Events:
+        yield from self.in_turn()
+        self._ask(row)
+
+    def _ask(self, row: Row) -> None:
+        """Send a one-sided operation to where its data are."""
+        reply = self.requests[row.request] = Settled()
+        payload, back = self.call.payload, row.entries[0] if row.entries else 0
+        message = self.launch((UNMATCHED, self.rank, row.peer, -1), row.nbytes, _BUFFERED)
+
+        def arrive() -> None:
+            assert message.arrival is not None
+            time = max(message.arrival, self._served_until.get(row.peer, 0.0))
+            self._served_until[row.peer] = time
+            self.simulation.at(max(time, self.env.now), message.order, lambda: self._let_serve(row, payload))
+
+        self.job.open_services[self.rank, row.request] = reply, back, row.peer
+        assert isinstance(message, LiveMessage)
+        if message.arrival is None:
+            message.landed = arrive
+        else:
+            arrive()
+
+    def _let_serve(self, row: Row, payload: Any) -> None:
+        target = self.job.ranks[row.peer]
+        if target.ended:
+            raise ReplayError(
+                f"a one-sided operation of rank {self.rank} must find rank {row.peer} alive, but it ended"
+            )
+        for origin, request, outcome in target.source.serve(self.rank, row.request, payload):
+            reply, back, peer = self.job.open_services.pop((origin, request))
+            cost = self.costs.message(peer, origin, back, self.env.now)
+            reply.settle((self.env.now + cost.send) + cost.transmission, outcome)
+
+    def _end(self, row: Row) -> None:
+        self.ended = True
+        if row.nbytes:
+            raise LiveError(
+                f"{self.job.program.name}: rank {self.rank} must end well, got exit status {row.nbytes}",
+                self.rank,
+                row.nbytes,
+            )
+
+    def _abort(self, row: Row) -> None:
+        text = f"{self.job.program.name}: rank {self.rank} called Abort({row.nbytes}){self.job.place(self)}"
+        raise LiveError(text, self.rank, row.nbytes)
+
+    def _raised(self, _row: Row) -> None:
+        raise LiveError(f"{self.job.program.name}: rank {self.rank} raised {self.call.payload}", self.rank, 1)
+
+    def waits_for(self) -> str:
+        """Say in words what this rank is blocked on, and where in its program."""
+        row = self.blocked_on
+        if row is not None and row.op in _POLLS:
+            what = "one of its requests" if row.flags & BLOCKING else "something to change: it polls"
+            return what + self.job.place(self)
+        if row is not None and row.op >= LiveOp.ANNOUNCE:
+            return LiveOp(row.op).name.lower() + self.job.place(self)
+        return super().waits_for() + self.job.place(self)
+
+
+def _envelope(found: Receive | Message) -> tuple[int, int, int]:
+    message = found.message if isinstance(found, Receive) else found
+    assert isinstance(message, LiveMessage)
+    return message.source, message.tag, message.nbytes
+
+
+def _end(pending: Pending) -> float:
+    assert pending.end is not None
+    return pending.end
+
+
+def _ring(bell: Bell, come: bool) -> None:
+    bell.succeed(come)
+
+
+def _table() -> dict[int, tuple[Handler, Answer | None, bool]]:
+    """Return by op what it means, its answer if it has one, and whether it is an op of a trace."""
+    live = LiveRank
+    table: dict[int, tuple[Handler, Answer | None, bool]] = {
+        op: (HANDLERS[op], None, True) for op in Op if op not in COLLECTIVES
+    }
+    table[Op.RECV] = HANDLERS[Op.RECV], live._received, True
+    table[Op.MRECV] = live._receive_matched, live._received, True
+    table[Op.PROBE] = HANDLERS[Op.PROBE], live._seen, True
+    table[Op.MPROBE] = HANDLERS[Op.MPROBE], live._seen, True
+    table[Op.WAIT] = live._wait, live._waited_for, True
+    table[Op.OTHER] = live._other, None, True
+    table[Op.SPAWN] = live._spawn, live._take_answer, True
+    table |= dict.fromkeys(COLLECTIVES, (live._collective, live._met, True))
+    table[Op.NEIGHBOR] = live._neighbor, live._met, True
+    polls: dict[LiveOp, Handler] = {LiveOp.TEST: live._test, LiveOp.IPROBE: live._iprobe, LiveOp.IMPROBE: live._improbe}
+    table |= {op: (handler, live._take_answer, True) for op, handler in polls.items()}
+    asked: dict[LiveOp, Handler] = {
+        LiveOp.ANNOUNCE: live._announce,
+        LiveOp.REGION: live._region,
+        LiveOp.WTIME: live._time,
+    }
+    table |= {op: (handler, live._take_answer, False) for op, handler in asked.items()}
+    told: dict[LiveOp, Handler] = {
+        LiveOp.LINE: live._line,
+        LiveOp.SLEEP: live._sleep,
+        LiveOp.CANCEL: live._cancel,
+        LiveOp.RESULT: live._result,
+        LiveOp.WORK: live._work,
+        LiveOp.ABORT: live._abort,
+        LiveOp.RAISED: live._raised,
+        LiveOp.END: live._end,
+    }
+    table |= {op: (handler, None, False) for op, handler in told.items()}
+    table[LiveOp.SERVE] = live._serve, None, True
+    return table
+
+
+_TABLE = _table()

@@ -1,0 +1,71 @@
+"""Live execution against replay: the same calls mean the same, to the last bit, on whatever machine."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from random import Random
+
+import pytest
+from hypothesis import HealthCheck, assume, given, settings
+from hypothesis import strategies as st
+
+from clue.errors import DeadlockError
+from clue.kernel import compile_program, simulate
+from clue.kernel.live import execute
+from clue.machine import Machine
+from clue.result import Result
+from clue.trace import Trace
+from tests.kernel.live_sources import playing
+from tests.kernel.random_cases import CASES, random_machine, random_placement, random_trace
+
+
+def without_trees(machine: Machine) -> Machine:
+    """Return a machine whose irregular gathers are linear, as live ones are."""
+    collectives = {k: v for k, v in machine.network.collectives.items() if k not in {"gatherv", "scatterv"}}
+    changes = tuple((time, without_trees(each)) for time, each in machine.changes)
+    return replace(machine, network=replace(machine.network, collectives=collectives), changes=changes)
+
+
+def replayed(trace: Trace, machine: Machine, placement: list[int]) -> Result | list[tuple[int, float]]:
+    """Return the reference's result, or who is blocked since when."""
+    try:
+        return simulate(trace, machine, placement, "reference", traffic=True, timeline=True)
+    except DeadlockError as deadlock:
+        return [(each.rank, each.time) for each in deadlock.blocked]
+
+
+def lived(trace: Trace, machine: Machine, placement: list[int]) -> Result | list[tuple[int, float]]:
+    """Return the same of a live execution."""
+    rates = compile_program(trace).host_speeds
+    try:
+        return execute(playing(trace), machine, placement, rate=rates, traffic=True, timeline=True).result
+    except DeadlockError as deadlock:
+        return [(each.rank, each.time) for each in deadlock.blocked]
+
+
+def same(expected: Result | list[tuple[int, float]], got: Result | list[tuple[int, float]]) -> None:
+    """Check that two results say the same."""
+    if isinstance(expected, list) or isinstance(got, list):
+        assert got == expected
+        return
+    assert got.ranks == expected.ranks
+    assert got.makespan == expected.makespan
+    assert got.compute_by_region == expected.compute_by_region
+    assert got.traffic is not None and expected.traffic is not None
+    assert (got.traffic.messages == expected.traffic.messages).all()
+    assert (got.traffic.nbytes == expected.traffic.nbytes).all()
+    assert got.timeline is not None and expected.timeline is not None
+    assert (got.timeline.segments == expected.timeline.segments).all()
+
+
+@pytest.mark.parametrize("kind", ["none", "factor", "ports", "flows"])
+@settings(max_examples=CASES // 4, deadline=None, suppress_health_check=list(HealthCheck))
+@given(seed=st.integers(0, 2**48), ties=st.booleans(), plain=st.booleans(), spoilt=st.integers(0, 9))
+def test_calls_mean_what_they_mean_in_a_replay(kind: str, seed: int, ties: bool, plain: bool, spoilt: int) -> None:
+    """A program that makes the calls of a trace takes as long as a replay of it, also where it deadlocks."""
+    random = Random(seed)
+    trace = random_trace(random, ties=ties, spoilt=spoilt == 0)
+    assume(not any(head.world for head in trace.head.rank_heads))
+    machine = without_trees(random_machine(random, kind, ties=ties, plain=plain))
+    placement = random_placement(random, machine, trace.ranks)
+    same(replayed(trace, machine, placement), lived(trace, machine, placement))
