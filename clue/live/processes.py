@@ -26,6 +26,8 @@ WARM = ("numpy",)
 #: Variables by which an MPI launcher tells a process that it is one of many.
 _LAUNCHERS = ("PMI_", "PMIX_", "OMPI_COMM_WORLD", "HYDI_", "MPI_LOCAL", "OMPI_UNIVERSE")
 _THREADS = {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1", "MKL_NUM_THREADS": "1"}
+#: The real library only ever talks to its own process, and leaves faults of the program to the system.
+_ALONE = {"UCX_TLS": "self", "UCX_HANDLE_ERRORS": "none"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,7 +148,7 @@ def _environment() -> dict[str, str]:
     paths = kept.get("PYTHONPATH", "")
     if here not in paths.split(os.pathsep) and "site-packages" not in here:
         kept["PYTHONPATH"] = os.pathsep.join(filter(None, [paths, here]))
-    return kept if "OMP_NUM_THREADS" in kept else kept | _THREADS
+    return _ALONE | kept if "OMP_NUM_THREADS" in kept else _ALONE | kept | _THREADS
 
 
 def available_memory() -> int:

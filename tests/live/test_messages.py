@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from clue.trace import Op
 from clue.trace.calls import LiveOp
 from tests.live import fake_kernel
 
@@ -58,3 +59,214 @@ else:
         raise AssertionError
 """
     run(tmp_path, text, 2)
+
+
+RING = """
+import numpy as np
+from mpi4py import MPI
+comm = MPI.COMM_WORLD
+rank, size = comm.rank, comm.size
+right, left = (rank + 1) % size, (rank - 1) % size
+mine, found, status = np.full(5, rank, "i"), np.full(5, -1, "i"), MPI.Status()
+thing = {"a": [rank] * 10}
+"""
+
+CASES = {
+    "every mode of a send delivers": """
+MPI.Attach_buffer(bytearray(10000))
+for name in ("Send", "Ssend", "Rsend", "Bsend"):
+    found[:] = -1
+    request = comm.Irecv(found, left, 3)
+    getattr(comm, name)(mine, right, 3)
+    request.Wait(status)
+    assert found[4] == left and (status.source, status.tag, status.Get_count(MPI.INT)) == (left, 3, 5)
+    assert request == MPI.REQUEST_NULL
+for name in ("Isend", "Issend", "Irsend", "Ibsend"):
+    found[:], statuses = -1, []
+    requests = [comm.Irecv(found, left, 3), getattr(comm, name)(mine, right, 3)]
+    assert MPI.Request.Waitall(requests, statuses) and found[4] == left and statuses[0].source == left
+MPI.Detach_buffer()
+""",
+    "objects travel as pickles": """
+request = comm.irecv(source=left)
+comm.send(thing, right, 9)
+assert request.wait(status) == {"a": [left] * 10} and status.tag == 9
+for send in (comm.isend, comm.issend):
+    request = send(thing, right)
+    assert comm.recv(source=MPI.ANY_SOURCE, status=status)["a"][0] == left == status.source
+    request.wait()
+assert comm.sendrecv(thing, right, 1, None, left, 1, status)["a"][0] == left
+requests = [comm.irecv(source=left, tag=i) for i in range(3)] + [comm.isend(i, right, i) for i in range(3)]
+assert MPI.Request.waitall(requests)[:3] == [0, 1, 2]
+requests = [comm.irecv(source=left, tag=i) for i in range(3)]
+for i in (2, 1, 0):
+    comm.send(i, right, i)
+assert sorted(MPI.Request.waitany(requests) for _ in range(3)) == [(0, 0), (1, 1), (2, 2)]
+""",
+    "a send and a receive at once": """
+comm.Sendrecv(mine, right, 5, found, left, 5, status)
+assert found[0] == left and (status.source, status.tag) == (left, 5)
+both = mine.copy()
+comm.Sendrecv_replace(both, right, 5, left, 5)
+assert both[0] == left
+found[:] = -1
+comm.Isendrecv(mine, right, 5, found, left, 5).Wait(status)
+assert found[0] == left == status.source
+both = mine.copy()
+assert MPI.Request.Waitany([comm.Isendrecv_replace(both, right, 5, left, 5)], status) == 0 and both[0] == left
+""",
+    "null partners send and receive nothing": """
+comm.Send(mine, MPI.PROC_NULL)
+comm.Recv(found, MPI.PROC_NULL, status=status)
+assert status.source == MPI.PROC_NULL and found[0] == -1
+comm.Isend(mine, MPI.PROC_NULL).Wait()
+comm.Irecv(found, MPI.PROC_NULL).Wait()
+comm.Sendrecv(mine, right, 0, found, MPI.PROC_NULL)
+assert found[0] == -1
+comm.Sendrecv(mine, MPI.PROC_NULL, 0, found, left)
+assert found[0] == left
+MPI.Message.Probe(comm, MPI.PROC_NULL).Recv(found)
+""",
+    "wrong arguments are refused by the real library": """
+for call, kind in (
+    (lambda: comm.Send(mine, size), MPI.ERR_RANK), (lambda: comm.Recv(found, size), MPI.ERR_RANK),
+    (lambda: comm.Send(mine, 0, -5), MPI.ERR_TAG), (lambda: comm.Isend(mine, size + 3), MPI.ERR_RANK),
+    (lambda: comm.Irecv(found, -7), MPI.ERR_RANK), (lambda: comm.Sendrecv(mine, size), MPI.ERR_RANK),
+):
+    try:
+        call()
+    except MPI.Exception as error:
+        assert error.Get_error_class() == kind
+    else:
+        raise AssertionError
+request = comm.Irecv(np.zeros(1, "i"), left)
+comm.Send(mine, right)
+try:
+    request.Wait()
+except MPI.Exception as error:
+    assert error.Get_error_class() == MPI.ERR_TRUNCATE
+else:
+    raise AssertionError
+""",
+    "persistent requests send what is there at each start": """
+pair = [comm.Send_init(mine, right, 4), comm.Recv_init(found, left, 4)]
+for k in range(3):
+    mine[:], statuses = 10 * rank + k, []
+    MPI.Prequest.Startall(pair)
+    MPI.Request.Waitall(pair, statuses)
+    assert found[0] == 10 * left + k and statuses[1].source == left
+    for each in reversed(pair):
+        each.Start()
+    pair[1].Wait()
+    pair[0].Wait()
+for each in pair:
+    each.Free()
+""",
+    "probes see messages and matched probes keep them": """
+comm.Send(mine, right, 8)
+assert comm.Probe(left, 8, status) and (status.source, status.Get_count(MPI.INT)) == (left, 5)
+assert comm.Iprobe(MPI.ANY_SOURCE, 8) and not comm.Iprobe(MPI.ANY_SOURCE, 888)
+message = comm.Mprobe(MPI.ANY_SOURCE, 8, status)
+assert not comm.Iprobe(left, 8)
+message.Recv(found, status)
+assert found[0] == left and status.tag == 8 and message == MPI.MESSAGE_NULL
+comm.send(thing, right)
+assert comm.mprobe().recv()["a"][0] == left
+comm.send(thing, right)
+assert MPI.Message.probe(comm, left).irecv().wait()["a"][0] == left
+comm.Send(mine, right)
+while (message := comm.Improbe(left)) is None:
+    pass
+found[:] = -1
+message.Irecv(found).Wait(status)
+assert found[0] == left == status.source and comm.improbe() is None
+""",
+    "tests and waits tell what is complete": """
+request = comm.Irecv(found, left, 77)
+assert not request.Test() and not request.Get_status()
+comm.Send(mine, right, 77)
+while not request.Get_status(status):
+    pass
+assert status.source == left and request.Test(status) and (status.source, status.tag) == (left, 77)
+assert request == MPI.REQUEST_NULL
+blocks = [np.zeros(1, "i") for _ in range(4)]
+requests = [comm.Irecv(block, left, 100 + i) for i, block in enumerate(blocks)]
+assert MPI.Request.Testany(requests) == (MPI.UNDEFINED, False)
+assert not MPI.Request.Testall(requests) and MPI.Request.Testsome(requests) == []
+comm.Send(mine[:1], right, 102)
+assert MPI.Request.Waitany(requests, status) == 2 and status.tag == 102
+comm.Send(mine[:1], right, 103)
+comm.Send(mine[:1], right, 100)
+done = []
+while len(done) < 2:
+    statuses = []
+    new = MPI.Request.Waitsome(requests, statuses)
+    assert [each.tag for each in statuses] == [100 + i for i in new]
+    done += new
+comm.Send(mine[:1], right, 101)
+MPI.Request.Waitall(requests)
+assert MPI.Request.Waitsome(requests) is None and all(block[0] == left for block in blocks)
+""",
+    "a receive without a message can be cancelled": """
+request = comm.Irecv(found, left, 55)
+request.Cancel()
+request.Wait(status)
+assert status.Is_cancelled()
+""",
+    "derived datatypes are packed by the real library": """
+every_other = MPI.INT.Create_vector(3, 1, 2).Commit()
+block = np.zeros(3, "i")
+comm.Sendrecv([np.arange(6, dtype="i") + rank, 1, every_other], right, 0, block, left, 0)
+assert list(block) == [left, left + 2, left + 4]
+""",
+    "what the program leaves in the library is done at the end": """
+comm.Irecv(found, left).Free()
+comm.Send(mine, right)
+MPI.Finalize()
+assert MPI.Is_finalized() and found[0] == left
+""",
+}
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_in_a_ring(tmp_path: Path, case: str) -> None:
+    """Every rank sends to the right and receives from the left, in all ways that MPI has."""
+    run(tmp_path, RING + CASES[case], 2)
+
+
+def test_mpi_begins_when_the_program_says_so(tmp_path: Path) -> None:
+    """With ``rc.initialize = False`` the program finds MPI uninitialised, though the library was initialised before."""
+    text = """
+import mpi4py
+mpi4py.rc.initialize = False
+from mpi4py import MPI
+assert not MPI.Is_initialized()
+MPI.Init_thread()
+assert MPI.Is_initialized() and MPI.COMM_WORLD.size == 2
+"""
+    run(tmp_path, text, 2)
+
+
+def test_ops_and_regions_travel_in_order(tmp_path: Path) -> None:
+    """Sends that need no answer come with the next call that does, each in its region, with the line of the last."""
+    text = """
+from mpi4py import MPI
+import virtual_layer
+comm = MPI.COMM_WORLD
+if comm.rank == 0:
+    with virtual_layer.region("loop"):
+        for i in range(3):
+            comm.Send(bytes(8), 1, i)
+    MPI.Wtime()
+else:
+    for i in range(3):
+        comm.Recv(bytearray(8), 0, i)
+"""
+    kernel = run(tmp_path, text, 2)
+    sends = [call for rank, call in kernel.log if rank == 0 and call.op == Op.SEND]
+    assert [(call.tag, call.nbytes, kernel.regions[call.region]) for call in sends] == [
+        (i, 8, "loop") for i in range(3)
+    ]
+    clock = next(call for rank, call in kernel.log if rank == 0 and call.op == LiveOp.WTIME)
+    place = next(c.payload for r, c in kernel.log if (r, c.op, c.request) == (0, LiveOp.LINE, clock.line))
+    assert place == (str(tmp_path / "program.py"), 9)

@@ -89,6 +89,7 @@ class Layer:
         parcels: A real communicator of this process alone, on which data are packed.
         messages: Those that matched probes have found, if any.
         initialised: Whether the program, too, takes MPI for initialised.
+        finalised: … or for finalised.
         parent: Of a spawned world: key and members of the communicator that spawned it.
         world: Members of this process's world as ranks of the program.
         groups: Groups of virtual processes.
@@ -108,6 +109,7 @@ class Layer:
         self.parcels = mpi.COMM_SELF.Dup()
         self.messages: Any = None
         self.initialised = True
+        self.finalised = False
         self.parent: Any = None
         self._tag = 0
         self.requests = Requests(self)

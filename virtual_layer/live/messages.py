@@ -51,10 +51,10 @@ class Ends:
         peer = ANY if source == self.any_source else known.peers[source]
         return peer, ANY if tag == self.any_tag else index(tag)
 
-    @staticmethod
-    def wrong(rank: int) -> int:
+    def real(self, comm: Any, rank: int) -> int:
         """Return a rank that the real library, which has but rank 0, treats as the virtual one would treat this."""
-        return rank if rank < 0 else rank + 1
+        known = self._comms.get(comm.handle)
+        return 0 if known is not None and 0 <= rank < len(known.peers) else rank if rank < 0 else rank + 1
 
 
 class Packer:
@@ -80,6 +80,7 @@ class Receiver:
 
     def __init__(self, layer: Layer, flags: int = 0) -> None:
         self._layer = layer
+        self._ends = Ends(layer)
         self._pickled = flags & _PICKLED
         self._receive = layer.original("Comm", "recv" if self._pickled else "Recv")
 
@@ -100,7 +101,7 @@ class Receiver:
 
     def refuse(self, comm: Any, buf: Any, source: int, tag: int, status: Any) -> Any:
         """Let the real library refuse a receive, or receive from nobody."""
-        return self._receive(comm, buf, Ends.wrong(source), tag, status)
+        return self._receive(comm, buf, self._ends.real(comm, source), tag, status)
 
 
 def send(flags: int = 0) -> Make:
@@ -112,7 +113,7 @@ def send(flags: int = 0) -> Make:
         def substitute(self: Any, buf: Any, dest: int, tag: int = 0) -> None:
             known = ends.to(self, dest, tag)
             if known is None:
-                original(self, buf, ends.wrong(dest), tag)
+                original(self, buf, ends.real(self, dest), tag)
                 return
             payload, size = pack(self, buf)
             peer, tag = known.peers[dest], index(tag)
@@ -132,7 +133,7 @@ def isend(flags: int = 0) -> Make:
         def substitute(self: Any, buf: Any, dest: int, tag: int = 0) -> Any:
             known = ends.to(self, dest, tag)
             if known is None:
-                return original(self, buf, ends.wrong(dest), tag)
+                return original(self, buf, ends.real(self, dest), tag)
             packed = pack(self, buf)
             request, serial = layer.requests.begin()
             _tell_isend(layer, known, serial, (dest, tag), packed, flags)
@@ -183,7 +184,7 @@ def irecv(flags: int = 0) -> Make:
         def substitute(self: Any, buf: Any = None, source: int = ends.any_source, tag: int = ends.any_tag) -> Any:
             known = ends.of(self, source, tag)
             if known is None:
-                return original(self, buf, ends.wrong(source), tag)
+                return original(self, buf, ends.real(self, source), tag)
             real_tag, serial = known.next_tag(), requests.serial()
             request = original(self, buf, 0, real_tag)
             requests.add(request, LiveRequest(self, real_tag, (serial,), known))
@@ -224,7 +225,7 @@ class Exchange:
             self._receiver.refuse(comm, None, *of, None)
         packed = None
         if target is None:
-            self._refuse(comm, message, ends.wrong(to[0]), to[1])
+            self._refuse(comm, message, ends.real(comm, to[0]), to[1])
         else:
             packed = self._packer.pack(comm, message)
         serials = []
@@ -334,7 +335,7 @@ def send_init(flags: int = 0) -> Make:
         def substitute(self: Any, buf: Any, dest: int, tag: int = 0) -> Any:
             known = ends.to(self, dest, tag)
             if known is None:
-                return original(self, buf, ends.wrong(dest), tag)
+                return original(self, buf, ends.real(self, dest), tag)
             packing = original(self, buf, 0, 0)
 
             def start(serial: int) -> None:
@@ -358,7 +359,7 @@ def recv_init(layer: Layer, original: Function) -> Function:
     def substitute(self: Any, buf: Any, source: int = ends.any_source, tag: int = ends.any_tag) -> Any:
         known = ends.of(self, source, tag)
         if known is None:
-            return original(self, buf, ends.wrong(source), tag)
+            return original(self, buf, ends.real(self, source), tag)
         real_tag = known.next_tag()
         request = original(self, buf, 0, real_tag)
 

@@ -30,7 +30,7 @@ def probe(*, blocking: bool) -> Make:
         def substitute(self: Any, source: int = ends.any_source, tag: int = ends.any_tag, status: Any = None) -> Any:
             known = ends.of(self, source, tag)
             if known is None:
-                return original(self, ends.wrong(source), tag, status)
+                return original(self, ends.real(self, source), tag, status)
             peer, wanted = ends.wanted(known, source, tag)
             found = port.ask(op, peer=peer, tag=wanted, context=known.context)
             if found is not None:
@@ -62,7 +62,7 @@ def matched_probe(*, blocking: bool, of_class: bool = False) -> Make:
         def find(refuse: Callable[..., Any], comm: Any, source: int, tag: int, status: Any) -> Any:
             known = ends.of(comm, source, tag)
             if known is None:
-                return refuse(comm, ends.wrong(source), tag, status)
+                return refuse(comm, ends.real(comm, source), tag, status)
             return messages.find(refuse, known, ends.wanted(known, source, tag), status, blocking=blocking)
 
         def of_comm(self: Any, source: int = ends.any_source, tag: int = ends.any_tag, status: Any = None) -> Any:
@@ -87,7 +87,7 @@ class Messages:
 
     def __init__(self, layer: Layer) -> None:
         self._layer = layer
-        self._by_handle: dict[int, tuple[int, LiveComm, int]] = {}
+        self._by_handle: dict[int, tuple[int, LiveComm, int, Any]] = {}
         self._receive = layer.original("Message", "Recv")
         self._send = layer.original("Comm", "Isend")
 
@@ -109,18 +109,21 @@ class Messages:
         if found is None:
             return None
         tag = known.next_tag()
-        layer.settle(self._send(known.real, layer.requests.nothing, 0, tag), None)
+        sent = self._send(known.real, layer.requests.nothing, 0, tag)
         message = take(known.real, 0, tag, None)
-        self._by_handle[message.handle] = serial, known, found[2]
+        self._by_handle[message.handle] = serial, known, found[2], sent
         _describe(layer, known, found, status)
         return message
 
     def take_out(self, message: Any) -> tuple[int, LiveComm, int] | None:
         """Receive a placeholder; returns the kernel's number of the message, its communicator and its size."""
         entry = self._by_handle.pop(message.handle, None)
-        if entry is not None:
-            self._receive(message, self._layer.requests.nothing, None)
-        return entry
+        if entry is None:
+            return None
+        serial, known, size, sent = entry
+        self._receive(message, self._layer.requests.nothing, None)
+        self._layer.settle(sent, None)
+        return serial, known, size
 
     def receive(self, message: Any, probe: Function, use: Callable[[Any], Any], status: Any) -> Any:
         """Let ``use`` receive a real message with the data, found by ``probe``."""

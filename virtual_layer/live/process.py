@@ -90,13 +90,24 @@ def init_thread(layer: Layer, original: Function) -> Function:
 
 
 def finalize(layer: Layer, original: Function) -> Function:
-    """Make ``Finalize``, which ends what the program left to the library."""
+    """Make ``Finalize``, which ends what the program left to the library.
+
+    The library itself stays: it shares what it opened with all ranks. From now on no communicator is known.
+    """
 
     def substitute() -> None:
+        if layer.finalised:
+            original()
         layer.requests.complete_freed()
-        original()
+        layer.comms.clear()
+        layer.finalised = True
 
     return substitute
+
+
+def is_finalized(layer: Layer, _original: Function) -> Function:
+    """Make ``Is_finalized`` say whether the program has finalised MPI."""
+    return lambda: layer.finalised
 
 
 QUERIES = {
@@ -107,6 +118,7 @@ QUERIES = {
     ("Intercomm", "Get_remote_size"): remote_size_of,
     ("Intercomm", "remote_size"): remote_size_of,
     ("", "Is_initialized"): is_initialized,
+    ("", "Is_finalized"): is_finalized,
 }
 CALLS = {
     ("Comm", "Abort"): abort,

@@ -10,13 +10,17 @@ import signal
 import sys
 import threading
 import traceback
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from importlib.abc import Loader, MetaPathFinder
+from importlib.machinery import ModuleSpec
+from types import ModuleType
 from typing import Any, NoReturn
 
 from clue.trace.calls import LiveOp
 from clue.trace.wire import Channel
 from virtual_layer import programs, regions
+from virtual_layer.live import clock
 from virtual_layer.live.arena import Arena
 from virtual_layer.live.layer import Layer
 from virtual_layer.live.port import Port
@@ -56,8 +60,11 @@ def become(orders: Orders, channel: Channel, arena: Arena, mpi: Any) -> NoReturn
     layer = Layer(mpi, port, orders.world, orders.members)
     substitute(layer)
     regions.listen(port)
+    _import_anew(layer)
     port.wait_for_start()
-    status = _run(list(orders.command), port)
+    if orders.virtual_clock:
+        clock.take_over(port)
+    status = _run(list(orders.command), layer)
     with port:
         port.part(int(LiveOp.END), nbytes=status)
     os._exit(status)
@@ -71,26 +78,58 @@ def _die_with_parent() -> None:
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
-def _run(command: list[str], port: Port) -> int:
+def _import_anew(layer: Layer) -> None:
+    """Let the program import ``mpi4py.MPI`` as if for the first time: what it says in ``mpi4py.rc`` counts then."""
+    import mpi4py  # noqa: PLC0415 - a rank's process is the only place for it
+
+    del sys.modules["mpi4py.MPI"], mpi4py.MPI
+    layer.initialised = False
+    sys.meta_path.insert(0, _Reimport(layer, lambda: bool(mpi4py.rc.initialize)))
+
+
+class _Reimport(MetaPathFinder, Loader):
+    """Finds the module that is there already."""
+
+    def __init__(self, layer: Layer, initialises: Callable[[], bool]) -> None:
+        self._layer = layer
+        self._initialises = initialises
+        self._spec = layer.mpi.__spec__
+
+    def find_spec(self, name: str, _path: Any = None, _target: Any = None) -> ModuleSpec | None:
+        return ModuleSpec(name, self) if name == "mpi4py.MPI" else None
+
+    def create_module(self, spec: ModuleSpec) -> ModuleType:  # noqa: ARG002 - as the import system calls it
+        return self._layer.mpi  # type: ignore[no-any-return]
+
+    def exec_module(self, module: ModuleType) -> None:
+        sys.meta_path.remove(self)
+        module.__spec__ = self._spec
+        self._layer.initialised = self._initialises()
+
+
+def _run(command: list[str], layer: Layer) -> int:
     """Run the program to its end, as the interpreter would; returns its exit status."""
     status = 0
     try:
         try:
             programs.start(command)
         finally:
-            _finish()
+            _finish(layer)
     except SystemExit as exit_:
         status = _status(exit_.code)
     except BaseException as error:
-        _tell_of(error, port)
+        _tell_of(error, layer.port)
     _flush()
     return status
 
 
-def _finish() -> None:
+def _finish(layer: Layer) -> None:
     """Do what the interpreter does at the end: wait for threads, call what was registered for it."""
     threading._shutdown()  # type: ignore[attr-defined]
     atexit._run_exitfuncs()
+    if not layer.finalised:
+        with layer.port:
+            layer.requests.complete_freed()
 
 
 def _status(code: object) -> int:
