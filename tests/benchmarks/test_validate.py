@@ -1,9 +1,13 @@
 """What validation makes of traces and times, by hand; and a case of it for real, where that can be."""
 
+import os
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 
+from benchmarks.testbed import cluster
 from benchmarks.testbed.description import hosts_of
 from benchmarks.validate import cases
 from benchmarks.validate.figures import Compared, kendall, quantile, regret
@@ -138,3 +142,27 @@ def test_machines_can_be_simulated_and_built(name: str) -> None:
     hosts = hosts_of(machine)
     assert machine.name == name
     assert sum(host.cores for host in hosts) <= (2.0 if any(host.background for host in hosts) else 1.0 + 1e-9)
+
+
+@pytest.mark.skipif(cluster.missing() is not None, reason=cluster.missing() or "")
+def test_a_case_for_real(tmp_path: Path) -> None:
+    """A program is recorded, its machine calibrated, its time predicted and measured; a second call measures nothing.
+
+    How right the prediction is depends on what else this computer does: here it only must not be nonsense.
+    """
+    chosen = ["--quick", "--programs=jacobi", "--machines=2x100m", "--runs=2"]
+    command = [sys.executable, "-m", "benchmarks.validate", *chosen, "--measured=kept", "-o", "validation.csv"]
+    environment = {**os.environ, "PYTHONPATH": str(Path(__file__).parents[2])}
+    first, second = (
+        subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True, check=False)
+        for _ in range(2)
+    )
+    assert first.returncode == 0, first.stderr
+    (case,) = read_csv(tmp_path / "validation.csv")
+    assert (case.program, case.machine, case.ranks, len(case.runs)) == ("jacobi", "2x100m", 2, 2)
+    assert 0.5 < case.prediction.predicted / case.measured < 2.0
+    assert case.prediction.low < case.prediction.predicted < case.prediction.high
+    assert "calibrating" in first.stderr
+    assert "| jacobi |" in (tmp_path / "validation.md").read_text()
+    assert second.returncode == 0, second.stderr
+    assert not {"calibrating", "recording", "running"} & set(second.stderr.split())
