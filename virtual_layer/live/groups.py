@@ -180,14 +180,6 @@ def _free(layer: Any, original: Any) -> Any:
     return call
 
 
-def _safe_free(_layer: Any, _original: Any) -> Any:
-    def call(self: Any) -> None:
-        if self and self.Get_size():
-            self.Free()
-
-    return call
-
-
 _union = _class_method(lambda one, other: (*one, *(member for member in other if member not in one)))
 _intersection = _class_method(lambda one, other: [member for member in one if member in other])
 _difference = _class_method(lambda one, other: [member for member in one if member not in other])
@@ -208,5 +200,4 @@ QUERIES: dict[tuple[str, str], Callable[[Any, Any], Any]] = {
     ("Group", "Range_incl"): _method(_range_incl),
     ("Group", "Range_excl"): _method(_range_excl),
     ("Group", "Free"): _free,
-    ("Group", "free"): _safe_free,
 }

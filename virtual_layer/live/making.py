@@ -46,22 +46,24 @@ def register(
 
 def agree(layer: Any, comm: Any, said: object = None) -> tuple[list[Any], list[Any]]:
     """Let all members say something; return what the local and the remote members said, in order."""
+    if alone(comm):
+        return [said], []
     place = meeting(layer, comm)
     answers = layer.port.ask(_COMM, context=place.comm.context, payload=said)
     return [answers[at] for at in place.local], [answers[at] for at in place.remote]
 
 
-def _constructor(build: Callable[..., Any]) -> Factory:
+def _constructor(build: Callable[..., Any], *, real_alone: bool = True) -> Factory:
     """Make the factory of a constructor of (layer, original, communicator object, what is known of it, arguments).
 
-    On a communicator of one process the real constructor does it all.
+    On a communicator of one process the real constructor does it all, unless it takes a group, which is ours.
     """
 
     def make(layer: Any, original: Any) -> Any:
         @wraps(original)
         def call(self: Any, *args: Any, **kwargs: Any) -> Any:
             parent = layer.comm_of(self)
-            if alone(parent):
+            if real_alone and alone(parent):
                 return _made_alone(layer, parent, original(self, *args, **kwargs))
             return build(layer, original, self, parent, *args, **kwargs)
 
@@ -156,9 +158,28 @@ def _create_group(layer: Any, original: Any, self: Any, parent: Any, group: Any,
         return layer.mpi.Intracomm()
     real = original(self, _real_group(layer, self), tag)
     comm = layer.add(real, _shared_key(layer, "Create_group", parent.key, tag, members), members)
-    if len(members) > 1:
-        agree(layer, comm)
+    agree(layer, comm)
     return real
+
+
+def _create_from_group(layer: Any, _original: Any) -> Any:
+    def call(cls: type, group: Any, stringtag: str = "org.mpi4py", info: Any = None, errhandler: Any = None) -> Any:
+        members = layer.groups.members(group)
+        if layer.port.rank not in members:
+            raise layer.mpi.Exception(layer.mpi.ERR_GROUP)
+        real = layer.original("Comm", "Dup")(layer.mpi.COMM_SELF)
+        comm = layer.add(real, _shared_key(layer, "Create_from_group", stringtag, members), members)
+        _handle_errors(layer, real, errhandler)
+        agree(layer, comm)
+        return real
+
+    return call
+
+
+def _handle_errors(layer: Any, real: Any, errhandler: Any) -> None:
+    """Give a communicator the error handler that its maker names."""
+    if errhandler is not None:
+        real.Set_errhandler(errhandler)
 
 
 def _shared_key(layer: Any, *shared: object) -> str:
@@ -271,12 +292,31 @@ def _create_intercomm(layer: Any, _original: Any) -> Any:
         remote = None
         if local.rank == local_leader:
             remote = _introduce(layer, layer.comm_of(peer_comm), local.group, remote_leader, tag)
-        if not alone(local):
-            remote = agree(layer, local, remote)[0][local_leader]
-        assert remote is not None
-        key = _shared_key(layer, "Create_intercomm", tag, *sorted([tuple(local.group), tuple(remote)]))
-        made = intercomm(layer)
-        layer.add(made, key, local.group, remote)
+        remote = agree(layer, local, remote)[0][local_leader]
+        return _bridged(layer, "Create_intercomm", tag, local.group, remote)
+
+    return call
+
+
+def _bridged(layer: Any, name: str, tag: object, group: Members, remote: Members) -> Any:
+    """Return the intercommunicator of two groups who know of each other."""
+    key = _shared_key(layer, name, tag, *sorted([tuple(group), tuple(remote)]))
+    made = intercomm(layer)
+    layer.add(made, key, group, remote)
+    return made
+
+
+def _create_from_groups(layer: Any, _original: Any) -> Any:
+    def call(
+        cls: type, local_group: Any, local_leader: int, remote_group: Any, remote_leader: int,
+        stringtag: str = "org.mpi4py", info: Any = None, errhandler: Any = None,
+    ) -> Any:  # fmt: skip
+        groups = [layer.groups.members(local_group), layer.groups.members(remote_group)]
+        if layer.port.rank not in groups[0] or not groups[1]:
+            raise layer.mpi.Exception(layer.mpi.ERR_GROUP)
+        made = _bridged(layer, "Create_from_groups", stringtag, *groups)
+        _handle_errors(layer, made, errhandler)
+        agree(layer, layer.comm_of(made))
         return made
 
     return call
@@ -323,14 +363,6 @@ def _free(layer: Any, original: Any) -> Any:
         original(self)
         if known is not None and not self:
             layer.forget(handle)
-
-    return call
-
-
-def _safe_free(layer: Any, _original: Any) -> Any:
-    def call(self: Any) -> None:
-        if self and self not in (layer.mpi.COMM_WORLD, layer.mpi.COMM_SELF):
-            self.Free()
 
     return call
 
@@ -383,7 +415,7 @@ def _from_handle(layer: Any, original: Any) -> Any:
     """Return the communicator of a handle: the library knows our intercommunicators as intracommunicators."""
 
     def call(cls: type, *args: Any, **kwargs: Any) -> Any:
-        found = original.__get__(None, cls)(*args, **kwargs) if hasattr(original, "__get__") else original(*args)
+        found = original(cls, *args, **kwargs)
         if found and layer.comm_of(found).remote is not None and not isinstance(found, layer.mpi.Intercomm):
             made = layer.mpi.Intercomm()
             set_handle(layer.mpi, made, found)
@@ -404,8 +436,8 @@ CALLS: dict[tuple[str, str], Factory] = {
     ("Comm", "Idup_with_info"): _IDUP,
     ("Comm", "Split"): _constructor(_split),
     ("Comm", "Split_type"): _constructor(_split_type),
-    ("Comm", "Create"): _constructor(_create),
-    ("Intracomm", "Create_group"): _constructor(_create_group),
+    ("Comm", "Create"): _constructor(_create, real_alone=False),
+    ("Intracomm", "Create_group"): _constructor(_create_group, real_alone=False),
     ("Intracomm", "Create_cart"): _constructor(_create_cart),
     ("Intracomm", "Create_graph"): _constructor(_create_graph),
     ("Intracomm", "Create_dist_graph_adjacent"): _constructor(_create_adjacent),
@@ -415,7 +447,8 @@ CALLS: dict[tuple[str, str], Factory] = {
     ("Intercomm", "Merge"): _merge,
     ("Comm", "Free"): _free,
     ("Comm", "Disconnect"): _free,
-    ("Comm", "free"): _safe_free,
+    ("Intracomm", "Create_from_group"): _create_from_group,
+    ("Intercomm", "Create_from_groups"): _create_from_groups,
 }
 
 #: What stands in the place of local queries.

@@ -46,13 +46,13 @@ class Place(NamedTuple):
     """Where an operation acts at its target: address, number of elements, and their datatype."""
 
     address: int
-    count: int
+    elements: int
     kind: Any
 
     @property
     def nbytes(self) -> int:
         """Bytes of data."""
-        return int(self.count * self.kind.Get_size())
+        return int(self.elements * self.kind.Get_size())
 
 
 class Locks:
@@ -157,7 +157,7 @@ class Windows:
     def _send(
         self, window: Window, target: int, serial: int, what: int, where: Place | None, data: Any, back: int, extra: Any
     ) -> None:
-        place = None if where is None else (where.address, where.count, self._tell_kind(where.kind))
+        place = None if where is None else (where.address, where.elements, self._tell_kind(where.kind))
         self._port.tell(
             _SERVE, peer=window.comm.group[target], context=window.comm.context, request=serial, entries=(back,),
             nbytes=0 if data is None else len(self._port.view(data)),
@@ -577,14 +577,6 @@ def _free(layer: Any, original: Any) -> Any:
     return call
 
 
-def _safe_free(_layer: Any, _original: Any) -> Any:
-    def call(self: Any) -> None:
-        if self:
-            self.Free()
-
-    return call
-
-
 # -- queries --------------------------------------------------------------------------------------------------------
 
 
@@ -606,7 +598,6 @@ CALLS: dict[tuple[str, str], Factory] = {
     ("Win", "Allocate"): _maker(_allocate, "WIN_FLAVOR_ALLOCATE"),
     ("Win", "Create_dynamic"): _maker(_create_dynamic, "WIN_FLAVOR_DYNAMIC"),
     ("Win", "Free"): _free,
-    ("Win", "free"): _safe_free,
     ("Win", "Put"): _operates(_put),
     ("Win", "Get"): _operates(_get),
     ("Win", "Accumulate"): _operates(_accumulate),
