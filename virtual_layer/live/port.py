@@ -24,6 +24,9 @@ Payload = Any
 
 _OPS, _BYTES = 256, 1 << 20
 _COMPUTE, _REGION, _LINE, _WTIME = int(Op.COMPUTE), int(LiveOp.REGION), int(LiveOp.LINE), int(LiveOp.WTIME)
+_WORK = int(LiveOp.WORK)
+#: The burst before these belongs to the op after them.
+_TIMELESS = frozenset({_REGION, int(LiveOp.ANNOUNCE), int(LiveOp.RESULT)})
 _HERE = (str(Path(__file__).parent.parent), "<frozen ")
 
 
@@ -88,9 +91,9 @@ class Port:
         """Begin a region inside the present one."""
         with self:
             self._end_burst()
-            self._nested.append(self.region)
             if name not in self._regions:
                 self._regions[name] = self.ask(_REGION, payload=name)
+            self._nested.append(self.region)
             self.region = self._regions[name]
 
     def leave_region(self, flops: float) -> None:
@@ -99,6 +102,8 @@ class Port:
             if self.rate is not None:
                 self._burst += round(flops / self.rate * 1e9)
             self._end_burst()
+            if flops:
+                self._queue.append((_WORK, 0, self.region, -1, 0, 0, round(flops), -1, 0, (), None, -1))
             self.region = self._nested.pop() if self._nested else 0
 
     def __enter__(self) -> None:
@@ -127,7 +132,7 @@ class Port:
         payload: Payload = None,
     ) -> None:
         """Say what this rank does; the kernel learns of it with the next op that is asked."""
-        burst, self._burst = self._burst, 0
+        burst = self._burst_before(op)
         self._queue.append((op, burst, self.region, peer, tag, context, nbytes, request, flags, entries, payload, -1))
         self._bytes += nbytes
         if len(self._queue) >= _OPS or self._bytes >= _BYTES:
@@ -147,8 +152,7 @@ class Port:
         payload: Payload = None,
     ) -> Any:
         """Say what this rank does, sleep until it is over in virtual time, and return the kernel's answer."""
-        burst, self._burst = self._burst, 0
-        line = self._line()
+        burst, line = self._burst_before(op), self._line()
         self._queue.append((op, burst, self.region, peer, tag, context, nbytes, request, flags, entries, payload, line))
         calls, self._queue, self._bytes = self._queue, [], 0
         self._channel.send(calls)
@@ -161,6 +165,12 @@ class Port:
             self._channel.send(self.serve(*answer))
             serving, answer = self._channel.receive()
         return answer
+
+    def _burst_before(self, op: int) -> int:
+        if op in _TIMELESS:
+            return 0
+        burst, self._burst = self._burst, 0
+        return burst
 
     def _line(self) -> int:
         place = _place()
