@@ -94,7 +94,7 @@ class LiveRank(Rank):
                     yield from self.compute_among_others(row.cpu, row.region)
             if call.op not in _IDLE:
                 self._streak = 0
-            begin = self.clock
+            begin, self._found = self.clock, None
             blocking = handler(self, row)
             if blocking is not None:
                 self.blocked_on = row
@@ -137,6 +137,8 @@ class LiveRank(Rank):
         """Return what the program is told of something that is complete."""
         if isinstance(pending, Receive):
             message = pending.message
+            if message is None:
+                return None
             assert isinstance(message, LiveMessage)
             return message.source, message.tag, message.payload
         if isinstance(pending, Background):
@@ -151,8 +153,7 @@ class LiveRank(Rank):
         return answer
 
     def _received(self, _row: Row) -> Any:
-        found, self._found = self._found, None
-        return None if found is None else self._outcome(found)
+        return None if self._found is None else self._outcome(self._found)
 
     def _receive_matched(self, row: Row) -> Events | None:
         self._found = None if row.flags & _NONBLOCKING else self.requests.get(row.request)  # type: ignore[assignment]
@@ -160,8 +161,7 @@ class LiveRank(Rank):
 
     def _seen(self, _row: Row) -> Any:
         """Return what a probe saw."""
-        found, self._found = self._found, None
-        return None if found is None else _envelope(found)
+        return None if self._found is None else _envelope(self._found)
 
     def _wait(self, row: Row) -> Events | None:
         names = row.entries or (row.request,)

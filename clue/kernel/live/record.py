@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+from clue.errors import ReplayError
 from clue.kernel.matching import Receive
 from clue.trace import ANY, COLLECTIVES, NO_REQUEST, PROC_NULL, Flag, Op, Trace, TraceBuilder
 from clue.trace.calls import Call, LiveOp
@@ -156,11 +157,11 @@ class FullRecord(Record):
             source, tag = (answer[0], answer[1]) if op in _RECEIVES and answer is not None else (call.peer, call.tag)
             fields |= self._partner(rank, call, source, tag)
         elif op in COLLECTIVES:
-            fields |= {"comm": self._of[call.context, rank], "peer": call.peer if call.peer >= 0 else 0}
+            fields |= {"comm": self._comm(rank, call.context), "peer": call.peer if call.peer >= 0 else 0}
             sizes = {Op.NEIGHBOR: len(call.entries), Op.ALLTOALLV: len(call.entries) // 2}
             fields["extras"] = call.entries[: sizes.get(Op(op), 0)]
         elif op == Op.SPAWN:
-            comm = self._of[call.context, rank]
+            comm = self._comm(rank, call.context)
             root = self._described[comm][0].index(call.peer)
             fields |= {"comm": comm, "peer": root, "nbytes": len(answer[1]), "extras": (answer[0],)}
         elif op == Op.WAIT:
@@ -169,11 +170,17 @@ class FullRecord(Record):
             fields["call"] = call.payload
         return fields
 
+    def _comm(self, rank: int, context: int) -> int:
+        comm = self._of.get((context, rank))
+        if comm is None:
+            raise ReplayError(f"rank {rank}: communicator must be announced, got context {context}")
+        return comm
+
     def _partner(self, rank: int, call: Call, source: int, tag: int) -> dict[str, Any]:
         """Return what a row says of its partner, in the communicator's own count."""
-        if source == PROC_NULL or (call.context, rank) not in self._of:
+        if source == PROC_NULL:
             return {"peer": PROC_NULL, "tag": max(tag, 0)}
-        comm = self._of[call.context, rank]
+        comm = self._comm(rank, call.context)
         flags = call.flags | (_INTER if self._described[comm][1] is not None else 0)
         if call.op not in _OUTGOING:
             flags |= (_ANY_SOURCE if call.peer == ANY else 0) | (_ANY_TAG if call.tag == ANY else 0)

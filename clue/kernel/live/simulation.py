@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from clue.errors import Blocked, ClueError, DeadlockError, LiveError, ReplayError
+from clue.errors import Blocked, DeadlockError, LiveError, ReplayError
 from clue.kernel.live.mailboxes import LiveMailboxes
 from clue.kernel.live.meetings import Meeting
 from clue.kernel.live.messages import LiveMessage, Settled
@@ -206,7 +206,7 @@ class LiveSimulation(Simulation):
 
         Raises:
             DeadlockError: If nothing can happen any more and ranks are unfinished.
-            ClueError: Whatever a source raises.
+            BaseException: Whatever a source raises.
         """
         for rank in self.job.ranks:
             self.env.process(rank.run())
@@ -216,9 +216,10 @@ class LiveSimulation(Simulation):
                 if not self._let_on():
                     break
                 self.env.run()
-        except ClueError as error:
-            # SimPy raises a copy, which has lost what it carries.
-            raise error.__cause__ or error from None
+        except BaseException as error:
+            # SimPy raises a copy, which has lost what the original carries beside its text.
+            original = error.__cause__
+            raise original if original is not None and original.args == error.args else error from None
         blocked = [Blocked(rank.number, rank.clock, rank.waits_for()) for rank in self.job.ranks if not rank.finished]
         if blocked:
             raise DeadlockError(blocked)

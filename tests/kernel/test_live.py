@@ -1,0 +1,713 @@
+"""Programs that decide while they run: closed forms by hand on a machine with round numbers."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from clue.errors import DeadlockError, LiveError, ReplayError
+from clue.kernel import simulate
+from clue.kernel.live import Execution, execute
+from clue.machine import Machine
+from clue.trace import ANY, NO_REQUEST, Flag, Op
+from clue.trace.calls import BLOCKING, Call, LiveOp, Mode
+from tests.kernel.cases import ANSWER, LINK, RECEIVE, SEND, TRANSMIT, machine, sending, transmission
+from tests.kernel.live_sources import Script, Scripted, world
+
+#: From the beginning of an empty eager send to its arrival.
+TRAVEL = SEND + TRANSMIT
+
+
+def run(*scripts: Script, on: Machine | None = None, **options: Any) -> Execution:
+    """Run programs, which know their world as context 0, on a machine with a node for each."""
+    sources = [Scripted(_in_world(each, len(scripts))) for each in scripts]
+    return execute(sources, on or machine(len(scripts)), **options)
+
+
+def _in_world(script: Script, ranks: int) -> Script:
+    yield world(ranks)
+    yield from script
+
+
+def seconds(cpu: float) -> int:
+    """Return nanoseconds."""
+    return round(cpu * 1e9)
+
+
+def send(dest: int, payload: Any = None, *, after: float = 0.0, tag: int = 0, nbytes: int = 0) -> Call:
+    """Return a blocking send after a burst."""
+    return Call(Op.SEND, seconds(after), peer=dest, tag=tag, nbytes=nbytes, payload=payload)
+
+
+def recv(source: int = ANY, tag: int = ANY, after: float = 0.0) -> Call:
+    """Return a blocking receive after a burst."""
+    return Call(Op.RECV, seconds(after), peer=source, tag=tag)
+
+
+def irecv(request: int, source: int = ANY, tag: int = ANY) -> Call:
+    """Return a nonblocking receive."""
+    return Call(Op.IRECV, peer=source, tag=tag, request=request)
+
+
+def wait(*requests: int, after: float = 0.0) -> Call:
+    """Return a wait for all."""
+    return Call(Op.WAIT, seconds(after), entries=requests)
+
+
+def some(mode: Mode, *requests: int, blocking: bool = False, after: float = 0.0) -> Call:
+    """Return a test of some kind."""
+    return Call(LiveOp.TEST, seconds(after), tag=mode, entries=requests, flags=BLOCKING if blocking else 0)
+
+
+def sender(dest: int, payload: Any, *, after: float = 0.0, tag: int = 0, nbytes: int = 0) -> Script:
+    """A rank that sends one message."""
+    yield send(dest, payload, after=after, tag=tag, nbytes=nbytes)
+
+
+def finishes(execution: Execution) -> list[float]:
+    """Return when ranks ended."""
+    return [rank.finish for rank in execution.result.ranks]
+
+
+# -- messages ---------------------------------------------------------------------------------------------
+
+
+def test_a_message_brings_its_payload() -> None:
+    """A receive is told source, tag and payload, and ends when a replay's would."""
+    heard = []
+
+    def receiver() -> Script:
+        heard.append((yield recv(1, 5)))
+
+    done = run(receiver(), sender(0, b"data", after=1.0, tag=5, nbytes=2000))
+    assert heard == [(1, 5, b"data")]
+    assert done.result.engine == "live"
+    assert finishes(done) == pytest.approx([1 + sending(2) + transmission(2) + RECEIVE, 1 + sending(2)])
+
+
+def test_a_receive_from_any_source_takes_what_arrives_first() -> None:
+    """Rank 2's message arrives before rank 1's, although rank 1 runs first and rank 0 waits for none of them."""
+    heard = []
+
+    def receiver() -> Script:
+        heard.append((yield recv()))
+        heard.append((yield recv()))
+
+    done = run(receiver(), sender(0, "late", after=1.0), sender(0, "early", after=0.5))
+    assert heard == [(2, 0, "early"), (1, 0, "late")]
+    assert finishes(done)[0] == pytest.approx(1.0 + TRAVEL + RECEIVE)
+
+
+def test_messages_of_one_time_are_taken_by_rank() -> None:
+    """Of messages that arrive at the same time the lowest rank's comes first."""
+    heard = []
+
+    def receiver() -> Script:
+        for _ in range(3):
+            heard.append((yield recv())[0])
+
+    run(receiver(), sender(0, "", after=0.5), sender(0, "", after=0.5), sender(0, "", after=0.5))
+    assert heard == [1, 2, 3]
+
+
+def test_tags_choose_among_arrivals() -> None:
+    """A receive from any source of a tag passes over earlier messages of other tags."""
+    heard = []
+
+    def receiver() -> Script:
+        heard.append((yield recv(ANY, 7)))
+        heard.append((yield recv(ANY, ANY)))
+
+    run(receiver(), sender(0, "a", tag=3), sender(0, "b", tag=7, after=1.0))
+    assert heard == [(2, 7, "b"), (1, 3, "a")]
+
+
+@pytest.mark.parametrize(("one", "other", "expected"), [(1.0, 0.5, ["2", "1"]), (0.5, 1.0, ["1", "1 again"])])
+def test_an_undecided_receive_comes_before_those_posted_later(one: float, other: float, expected: list[str]) -> None:
+    """A receive that names its source gets only what the receive from any source before it has left."""
+    heard = []
+
+    def receiver() -> Script:
+        yield irecv(0)
+        yield irecv(1, source=1)
+        heard.extend(outcome[2] for outcome in (yield wait(0, 1)))
+
+    def twice() -> Script:
+        yield send(0, "1", after=one)
+        yield send(0, "1 again", after=5.0)
+
+    run(receiver(), twice(), sender(0, "2", after=other))
+    assert heard == expected
+
+
+def test_a_rendezvous_is_taken_by_its_envelope() -> None:
+    """A large message counts from when its envelope is there; its data follow once the receive has answered."""
+    heard = []
+
+    def receiver() -> Script:
+        heard.append((yield recv())[0])
+        heard.append((yield recv())[0])
+
+    done = run(receiver(), sender(0, "", after=0.5, nbytes=20_000), sender(0, "", after=0.6))
+    assert heard == [1, 2]
+    first = 0.5 + ANSWER + sending(20) + transmission(20) + RECEIVE
+    assert finishes(done)[0] == pytest.approx(first + RECEIVE)
+
+
+def test_contention_decides_who_comes_first() -> None:
+    """Where messages slow each other down, a receive from any source waits for the true arrival."""
+    heard = []
+
+    def receiver() -> Script:
+        heard.append((yield recv()))
+
+    on = machine(3, contention={1: 1.0, 2: 3.0})
+    run(receiver(), sender(0, "first", after=0.5), sender(0, "slowed", after=0.5), on=on)
+    assert heard == [(1, 0, "first")]
+
+
+# -- waiting for some -------------------------------------------------------------------------------------
+
+
+def test_waiting_for_any_ends_with_the_first() -> None:
+    """Waitany returns the request that is complete first, whatever its place in the list."""
+    heard = []
+
+    def receiver() -> Script:
+        yield irecv(0, 1)
+        yield irecv(1, 2)
+        heard.append((yield some(Mode.ANY, 0, 1, blocking=True)))
+        heard.append((yield Call(LiveOp.WTIME)))
+        heard.append((yield some(Mode.ANY, 0, 1, blocking=True)))
+
+    run(receiver(), sender(0, "late", after=1.0), sender(0, "early", after=0.5))
+    assert heard == [[(1, (2, 0, "early"))], pytest.approx(0.5 + TRAVEL), [(0, (1, 0, "late"))]]
+
+
+def test_waiting_for_some_returns_all_that_are_there() -> None:
+    """Waitsome returns what is complete at the time of the first, then the rest; then there is nothing to wait for."""
+    heard = []
+
+    def receiver() -> Script:
+        for source in (1, 2, 3):
+            yield irecv(source, source)
+        for _ in range(3):
+            heard.append([i for i, _ in (yield some(Mode.SOME, 1, 2, 3, blocking=True))])
+
+    run(receiver(), sender(0, "", after=0.5), sender(0, "", after=1.0), sender(0, "", after=0.5))
+    assert heard == [[0, 2], [1], []]
+
+
+def test_a_test_finds_what_has_ended_and_costs_if_it_finds_nothing() -> None:
+    """A Test before the arrival finds nothing and costs a receive's time; one after it finds the message at no cost."""
+    heard = []
+
+    def receiver() -> Script:
+        yield irecv(0, 1)
+        heard.append((yield some(Mode.ALL, 0)))
+        heard.append((yield some(Mode.ALL, 0, after=1.0)))
+
+    done = run(receiver(), sender(0, "x", after=0.5))
+    assert heard == [None, [(0, (1, 0, "x"))]]
+    assert finishes(done)[0] == pytest.approx(RECEIVE + RECEIVE + 1.0)
+
+
+def test_all_or_nothing() -> None:
+    """Testall tells nothing before all are complete."""
+    heard = []
+
+    def receiver() -> Script:
+        yield irecv(0, 1)
+        yield irecv(1, 2)
+        heard.append((yield some(Mode.ALL, 0, 1, after=0.8)))
+        heard.append((yield some(Mode.ANY, 0, 1)))
+        heard.append((yield wait(0, 1)))
+
+    run(receiver(), sender(0, "a", after=0.5), sender(0, "b", after=1.0))
+    assert heard == [None, [(0, (1, 0, "a"))], [None, (2, 0, "b")]]
+
+
+# -- probes and polls -------------------------------------------------------------------------------------
+
+
+def test_a_probe_looks_and_a_receive_takes() -> None:
+    """A probe of any source ends with the first envelope and leaves the message for the receive."""
+    heard = []
+
+    def receiver() -> Script:
+        heard.append((yield Call(Op.PROBE, peer=ANY, tag=ANY)))
+        heard.append((yield recv(heard[0][0])))
+
+    done = run(receiver(), sender(0, "late", after=1.0), sender(0, "early", after=0.5, nbytes=1000))
+    assert heard == [(2, 0, 1000), (2, 0, "early")]
+    assert finishes(done)[0] == pytest.approx(0.5 + sending(1) + transmission(1) + 2 * RECEIVE)
+
+
+def test_a_matched_probe_takes() -> None:
+    """A message that a matched probe took is for its own receive only."""
+    heard = []
+
+    def receiver() -> Script:
+        heard.append((yield Call(Op.MPROBE, peer=ANY, tag=ANY, request=0)))
+        heard.append((yield recv()))
+        heard.append((yield Call(Op.MRECV, request=0)))
+
+    run(receiver(), sender(0, "second", after=1.0), sender(0, "first", after=0.5))
+    assert heard == [(2, 0, 0), (1, 0, "second"), (2, 0, "first")]
+
+
+@pytest.mark.parametrize("op", [LiveOp.IPROBE, LiveOp.IMPROBE])
+def test_a_look_finds_only_what_is_there(op: LiveOp) -> None:
+    """Iprobe finds a message once its envelope is there, not when it was sent; Improbe takes it."""
+    heard: list[Any] = []
+
+    def receiver() -> Script:
+        heard.append((yield Call(op, seconds(0.5), peer=ANY, tag=ANY, request=0)))
+        heard.append((yield Call(op, seconds(0.5), peer=ANY, tag=ANY, request=0)))
+        heard.append((yield Call(op, peer=ANY, tag=ANY, request=1)))
+        if op is LiveOp.IMPROBE:
+            heard.append((yield Call(Op.MRECV, request=0)))
+
+    run(receiver(), sender(0, "x", after=0.5))
+    taken = [None, (1, 0, "x")] if op is LiveOp.IMPROBE else [(1, 0, 0)]
+    assert heard == [None, (1, 0, 0), *taken]
+
+
+@pytest.mark.parametrize("receive", [RECEIVE, 0.0])
+def test_a_loop_that_spins_ends_when_the_message_comes(receive: float) -> None:
+    """A polling loop ends at the arrival, also where neither its polls nor its bursts take any time."""
+    polls = []
+
+    def receiver() -> Script:
+        yield irecv(0, 1)
+        while (yield some(Mode.ALL, 0)) is None:
+            polls.append(1)
+
+    on = machine(2, link=replace(LINK, receive_delay=receive))
+    done = run(receiver(), sender(0, "", after=1000.0), on=on)
+    assert finishes(done)[0] == pytest.approx(1000.0 + TRAVEL, abs=RECEIVE)
+    assert len(polls) < 200
+
+
+def test_several_that_spin_do_not_keep_each_other_busy() -> None:
+    """Ranks that poll for the same late sender take few polls each."""
+    polls = []
+
+    def receiver() -> Script:
+        while (yield Call(LiveOp.IPROBE, peer=8, tag=ANY)) is None:
+            polls.append(1)
+        yield recv(8)
+
+    def late() -> Script:
+        for dest in range(8):
+            yield send(dest, after=100.0)
+
+    done = run(*(receiver() for _ in range(8)), late())
+    assert finishes(done)[7] == pytest.approx(800.0 + 7 * SEND + TRAVEL + 2 * RECEIVE, abs=RECEIVE)
+    assert len(polls) < 8 * 200
+
+
+def test_polling_for_a_time_ends_near_it() -> None:
+    """A loop that polls until a time has passed overshoots it by little, although nothing ever comes."""
+    polls = []
+
+    def receiver() -> Script:
+        while (yield Call(LiveOp.WTIME)) < 10.0:
+            assert (yield Call(LiveOp.IPROBE, peer=ANY, tag=ANY)) is None
+            polls.append(1)
+
+    done = run(receiver())
+    assert 10.0 <= finishes(done)[0] < 10.3
+    assert len(polls) < 2000
+
+
+def test_polling_so_often_and_no_more() -> None:
+    """A loop that gives up after so many polls goes on, although nothing comes."""
+
+    def receiver() -> Script:
+        for _ in range(300):
+            assert (yield Call(LiveOp.IPROBE, peer=1, tag=ANY)) is None
+        yield send(1, "given up")
+
+    heard = []
+
+    def other() -> Script:
+        heard.append((yield recv(0)))
+
+    run(receiver(), other())
+    assert heard == [(0, 0, "given up")]
+
+
+def test_polling_for_ever_is_a_deadlock() -> None:
+    """A loop that polls for what nobody sends ends the simulation, with the program's line."""
+
+    def receiver() -> Script:
+        yield Call(LiveOp.LINE, request=3, payload=("/home/me/wait.py", 17))
+        while (yield Call(LiveOp.IPROBE, peer=ANY, tag=ANY, line=3)) is None:
+            pass
+
+    with pytest.raises(DeadlockError, match=r"rank 0 .* polls \(wait.py:17\)"):
+        run(receiver())
+
+
+# -- programs ---------------------------------------------------------------------------------------------
+
+
+def master(workers: int, tasks: int, shares: dict[int, int]) -> Script:
+    """A master that gives a task to whoever asks."""
+    stopped = 0
+    while stopped < workers:
+        source, _, _ = yield recv()
+        task = sum(shares.values()) < tasks
+        shares[source] += task
+        stopped += not task
+        yield send(source, task)
+
+
+def worker(work: float) -> Script:
+    """A worker that asks for tasks as long as there are any."""
+    yield send(0)
+    while (yield recv(0))[2]:
+        yield send(0, after=work)
+
+
+def test_the_fast_worker_gets_its_share_by_speed() -> None:
+    """Of 1 worker that is 9 times as fast as 3 others, self-scheduling gives it 9 tasks for each 1 of theirs."""
+    shares = dict.fromkeys(range(1, 5), 0)
+    works = [100.0, 900.0, 900.0, 900.0]
+    run(master(4, 120, shares), *map(worker, works))
+    assert shares == {1: 90, 2: 10, 3: 10, 4: 10}
+
+
+def test_a_processor_that_slows_down_gets_less() -> None:
+    """Of two equal workers, one of which takes twice as long from 1000 s on, that one does a third of what is left."""
+    shares = {1: 0, 2: 0}
+    slow = machine(3)
+    nodes = (slow.nodes[0], slow.nodes[1], machine(1, performance_factor=2.0).nodes[0])
+    later = Machine("slower", nodes, slow.network)
+    run(master(2, 50, shares), worker(100.0), worker(100.0), on=machine(3, changes=((1000.0, later),)))
+    assert abs(shares[1] - (10 + 20)) <= 1
+    assert sum(shares.values()) == 50
+
+
+def test_who_waits_for_what_and_where() -> None:
+    """A deadlock names every rank's line."""
+
+    def receiver(line: int) -> Script:
+        yield Call(LiveOp.LINE, request=0, payload=("/home/me/ring.py", line))
+        yield recv(line % 2)._replace(line=0)
+
+    with pytest.raises(DeadlockError) as raised:
+        run(receiver(11), receiver(12))
+    assert [each.waits_for.split("(")[1] for each in raised.value.blocked] == ["ring.py:11)", "ring.py:12)"]
+
+
+def test_a_deadlock_of_any_source_says_so() -> None:
+    """Who waits for any rank is said to."""
+
+    def receiver() -> Script:
+        yield recv()
+
+    with pytest.raises(DeadlockError, match="recv from any rank"):
+        run(receiver())
+
+
+# -- time -------------------------------------------------------------------------------------------------
+
+
+def test_time_is_virtual_and_sleeping_costs_it() -> None:
+    """Bursts and sleeps move the clock that a program reads."""
+    heard = []
+
+    def program() -> Script:
+        heard.append((yield Call(LiveOp.WTIME, seconds(2.0))))
+        yield Call(LiveOp.SLEEP, nbytes=seconds(3.0))
+        heard.append((yield Call(LiveOp.WTIME)))
+
+    done = run(program(), on=machine(1, performance_factor=0.5))
+    assert heard == [1.0, 4.0]
+    assert done.result.ranks[0].compute == 1.0
+    assert done.result.ranks[0].wait == 3.0
+
+
+def test_bursts_can_be_given() -> None:
+    """A rule for bursts is asked for the ops of a trace, by their number; before others there are none."""
+    asked = []
+
+    def program() -> Script:
+        yield Call(LiveOp.WTIME, 7)
+        yield Call(Op.LOCAL, 8)
+        yield Call(LiveOp.TEST, 9)
+
+    def rule(rank: int, index: int, measured: int) -> int:
+        asked.append((rank, index, measured))
+        return seconds(1.0)
+
+    done = run(program(), burst=rule)
+    assert asked == [(0, 0, 8), (0, 1, 9)]
+    assert finishes(done) == [2.0]
+
+
+def test_regions_are_told_apart() -> None:
+    """Computation counts by region, at the factor of that region."""
+
+    def program() -> Script:
+        yield Call(Op.LOCAL, seconds(1.0))
+        index = yield Call(LiveOp.REGION, payload="solve")
+        assert index == 1
+        yield Call(Op.COMPUTE, seconds(1.0), region=index)
+
+    done = run(program(), on=machine(1, performance_factors={"solve": 3.0}))
+    assert done.result.compute_by_region == {"": 1.0, "solve": 3.0}
+
+
+# -- the rest ---------------------------------------------------------------------------------------------
+
+
+def test_a_cancelled_receive_takes_nothing() -> None:
+    """A receive without message can be cancelled; one that has its message cannot."""
+    heard = []
+
+    def receiver() -> Script:
+        yield irecv(0)
+        yield Call(LiveOp.CANCEL, request=0)
+        heard.append((yield wait(0)))
+        yield irecv(1)
+        yield Call(LiveOp.WTIME, seconds(5.0))
+        heard.append((yield some(Mode.ALL, 1)))
+        yield Call(LiveOp.CANCEL, request=1)
+        heard.append((yield wait(1)))
+
+    run(receiver(), sender(0, "x"))
+    assert heard == [["cancelled"], [(0, (1, 0, "x"))], [None]]
+
+
+def test_a_spawned_world_begins_after_both_delays() -> None:
+    """The root pays the spawn delay, each child its initialisation; parent and child can talk."""
+    heard: list[Any] = []
+
+    def parent() -> Script:
+        heard.append((yield Call(Op.SPAWN, peer=0, nbytes=2, payload="go")))
+        if len(heard) == 1:
+            yield Call(LiveOp.ANNOUNCE, entries=(0, 1), payload=("family", (2, 3), "Spawn"))
+            heard.append((yield recv(3)._replace(context=1)))
+
+    def child(payload: Any) -> Script:
+        yield Call(LiveOp.ANNOUNCE, entries=(2, 3), payload=("family", (0, 1), "Spawn"))
+        yield send(0, payload)._replace(context=1)
+
+    def spawn(index: int, ranks: Any, payload: Any) -> list[Scripted]:
+        assert (index, tuple(ranks)) == (1, (2, 3))
+        return [Scripted(child(payload)) for _ in ranks]
+
+    on = machine(4, spawn_delay=2.0, initialisation_delay=0.5)
+    done = run(parent(), parent(), on=on, spawn=spawn, traffic=True, record=True)
+    assert heard == [(1, (2, 3)), (1, (2, 3)), (3, 0, "go")]
+    assert finishes(done) == pytest.approx([2.5 + TRAVEL + RECEIVE, 2.0, 2.5 + SEND, 2.5 + SEND])
+    assert done.result.traffic is not None
+    assert done.result.traffic.messages[3, 0] == 1
+    assert done.trace is not None
+    assert simulate(done.trace, on, engine="reference").ranks == done.result.ranks
+
+
+def test_one_sided_operations_are_served_when_they_arrive() -> None:
+    """A rank that waits serves others at no cost to itself; what comes back travels as a message."""
+    memory: list[Any] = []
+
+    def serve(origin: int, request: int, payload: Any) -> list[Any]:
+        memory.append(payload)
+        return [(origin, request, len(memory))]
+
+    def target() -> Script:
+        yield recv(1)
+
+    heard = []
+
+    def origin() -> Script:
+        yield Call(LiveOp.SERVE, peer=0, nbytes=1000, payload="a", request=0, entries=(2000,))
+        yield Call(LiveOp.SERVE, peer=0, nbytes=0, payload="b", request=1, entries=(0,))
+        heard.append((yield wait(0, 1)))
+        yield send(0)
+
+    done = execute([Scripted(target(), serve), Scripted(origin())], machine(2))
+    assert memory == ["a", "b"]
+    assert heard == [[1, 2]]
+    # The second one leaves s(1 KB) later, and its reply is the last to be back.
+    assert finishes(done)[1] == pytest.approx(sending(1) + 2 * TRAVEL + SEND)
+
+
+@pytest.mark.parametrize(
+    ("call", "text", "status"),
+    [
+        (Call(LiveOp.ABORT, nbytes=3), r"rank 1 called Abort\(3\)", 3),
+        (Call(LiveOp.RAISED, payload="ValueError: no"), "rank 1 raised ValueError: no", 1),
+        (Call(LiveOp.END, nbytes=4), "rank 1 must end well, got exit status 4", 4),
+    ],
+)
+def test_a_rank_that_fails_ends_it(call: Call, text: str, status: int) -> None:
+    """Failures name the rank and carry the exit status."""
+
+    def failing() -> Script:
+        yield call
+
+    with pytest.raises(LiveError, match=text) as raised:
+        run(sender(1, ""), failing(), name="prog.py")
+    assert (raised.value.rank, raised.value.status) == (1, status)
+
+
+def test_what_a_source_raises_comes_out_as_it_is() -> None:
+    """The caller's own exceptions pass through the kernel unharmed."""
+    error = LiveError("gone", 1, 9)
+
+    def failing() -> Script:
+        yield Call(Op.LOCAL)
+        raise error
+
+    with pytest.raises(LiveError) as raised:
+        run(failing())
+    assert raised.value is error
+
+
+# -- what is kept -----------------------------------------------------------------------------------------
+
+
+def events(**options: Any) -> tuple[list[Any], Execution]:
+    """Run a self-scheduled program; returns all answers in order, and the outcome."""
+    shares = dict.fromkeys(range(1, 4), 0)
+    scripts = (master(3, 20, shares), *(worker(work) for work in (1.0, 2.5, 2.5)))
+    sources = [Scripted(_in_world(script, 4)) for script in scripts]
+    done = execute(sources, machine(4), timeline=True, record=True, **options)
+    return [source.heard for source in sources], done
+
+
+def test_two_runs_are_one() -> None:
+    """With fixed bursts two runs give the same answers and the same timeline."""
+    (first, one), (second, other) = events(), events()
+    assert first == second
+    assert one.result.timeline is not None and other.result.timeline is not None
+    assert (one.result.timeline.segments == other.result.timeline.segments).all()
+
+
+@pytest.mark.parametrize("engine", ["reference", "auto"])
+def test_what_happened_can_be_replayed(engine: str) -> None:
+    """A replay of what was kept, on the same machine, gives the same figures to the last bit."""
+    _, done = events()
+    assert done.trace is not None
+    replayed = simulate(done.trace, machine(4), engine=engine)
+    assert replayed.ranks == done.result.ranks
+    assert replayed.ops == done.result.ops
+    received = done.trace.ops.op == Op.RECV
+    assert (done.trace.ops.flags[received] & Flag.ANY_SOURCE > 0).sum() == 20 + 3
+    assert (done.trace.ops.peer[received] >= 0).all()
+
+
+def mixed(rank: int) -> Script:
+    """A rank that does a bit of everything that names partners and sizes."""
+    region = yield Call(LiveOp.REGION, payload="work")
+    right, left = (rank + 1) % 3, (rank - 1) % 3
+    yield irecv(0, left, 1)
+    yield Call(Op.ISEND, seconds(0.1 * rank), region, right, 1, nbytes=20_000, request=1)
+    yield Call(LiveOp.WTIME, seconds(0.2), region)
+    yield wait(0, 1)._replace(region=region)
+    yield Call(Op.ALLREDUCE, seconds(0.3), nbytes=8000)
+    yield Call(Op.BCAST, peer=2, nbytes=100, request=2, flags=int(Flag.NONBLOCKING))
+    yield Call(Op.ALLTOALLV, entries=(10 * rank,) * 3 + (0, 10, 20))
+    yield Call(Op.GATHERV, peer=1, nbytes=rank, entries=(0, 1, 2) if rank == 1 else ())
+    yield Call(Op.NEIGHBOR, entries=(1, right, 5000, 1, left))
+    yield wait(2)
+    if rank:
+        yield send(0, after=0.1 * rank)
+    else:
+        yield irecv(3)
+        yield irecv(4)
+        done = yield some(Mode.ANY, 3, 4, blocking=True)
+        yield wait(4 - done[0][0])
+
+
+@pytest.mark.parametrize("contention", [None, {1: 1.0, 4: 2.0}])
+def test_a_mixed_program_can_be_replayed(contention: dict[int, float] | None) -> None:
+    """Messages, requests, regions and collectives of what was kept mean the same in a replay."""
+    on = machine(3, contention=contention)
+    done = run(*map(mixed, range(3)), on=on, record=True, traffic=True)
+    assert done.trace is not None
+    replayed = simulate(done.trace, on, engine="reference", traffic=True)
+    assert [each.finish for each in replayed.ranks] == pytest.approx(finishes(done), rel=1e-12)
+    assert done.result.traffic is not None and replayed.traffic is not None
+    assert (done.result.traffic.nbytes == replayed.traffic.nbytes).all()
+    assert done.trace.head.regions == ("", "work")
+
+
+# -- collectives ------------------------------------------------------------------------------------------
+
+
+def collective(call: Callable[[int], Call], ranks: int = 3, reduces: int = NO_REQUEST) -> list[Any]:
+    """Let ranks make a collective; returns their answers. A reduction adds what is to be added."""
+    heard: list[Any] = [None] * ranks
+    reduced = []
+
+    def member(rank: int) -> Script:
+        mine = call(rank)
+        answer = yield mine._replace(cpu=seconds(0.1 * rank))
+        if mine.flags & Flag.NONBLOCKING:
+            (answer,) = yield wait(mine.request)
+        if isinstance(answer, tuple):
+            serial, result, rest = answer
+            if rest:
+                reduced.append(rank)
+                result = (result or 0) + sum(rest)
+                yield Call(LiveOp.RESULT, request=serial, payload=result)
+            answer = result
+        heard[rank] = answer
+
+    run(*(member(rank) for rank in range(ranks)))
+    assert reduces in {NO_REQUEST, len(reduced)}
+    return heard
+
+
+def test_who_gets_what() -> None:
+    """Every collective brings each member what is due to it."""
+    size = 8
+    assert collective(lambda _: Call(Op.BARRIER)) == [None] * 3
+    assert collective(lambda r: Call(Op.BCAST, peer=1, nbytes=size, payload=r)) == [1, None, 1]
+    for op in (Op.GATHER, Op.REDUCE):
+        assert collective(lambda r, op=op: Call(op, peer=2, nbytes=size, payload=r)) == [None, None, [0, 1, 2]]  # type: ignore[misc]
+    parts = ["a", "b", "c"]
+    assert collective(lambda r: Call(Op.SCATTER, peer=0, nbytes=size, payload=None if r else parts)) == parts
+    for op in (Op.ALLGATHER, Op.COMM):
+        assert collective(lambda r, op=op: Call(op, nbytes=size, payload=r)) == [[0, 1, 2]] * 3  # type: ignore[misc]
+    exchanged = collective(lambda r: Call(Op.ALLTOALL, nbytes=size, payload=[(r, d) for d in range(3)]))
+    assert exchanged == [[(s, d) for s in range(3)] for d in range(3)]
+
+
+def test_reductions_are_made_once() -> None:
+    """The first member that is through reduces for all; prefixes build on each other."""
+    assert collective(lambda r: Call(Op.ALLREDUCE, nbytes=8, payload=r + 1), 8, reduces=1) == [36] * 8
+    assert collective(lambda r: Call(Op.SCAN, nbytes=8, payload=r + 1), 4) == [1, 3, 6, 10]
+    assert collective(lambda r: Call(Op.EXSCAN, nbytes=8, payload=r + 1), 4) == [None, 1, 3, 6]
+
+
+def test_a_nonblocking_collective_answers_in_its_wait() -> None:
+    """What a nonblocking collective brings is told when it is waited for."""
+    flags = int(Flag.NONBLOCKING)
+    call = Call(Op.ALLREDUCE, nbytes=8, payload=1, request=5, flags=flags)
+    assert collective(lambda _: call, reduces=1) == [3] * 3
+
+
+def test_neighbours_exchange_along_edges() -> None:
+    """Of two edges between the same ranks the k-th brings the k-th payload."""
+
+    def call(rank: int) -> Call:
+        other = 1 - rank
+        edges = (2, other, other, 8, 8, 3, other, -1, other)
+        return Call(Op.NEIGHBOR, entries=edges, payload=[f"{rank} first", f"{rank} second"])
+
+    assert collective(call, 2) == [["1 first", None, "1 second"], ["0 first", None, "0 second"]]
+
+
+def test_members_must_make_the_same_call() -> None:
+    """A barrier where others broadcast is refused."""
+    with pytest.raises(ReplayError, match="rank 1 makes BARRIER where another one makes BCAST"):
+        collective(lambda r: Call(Op.BARRIER if r == 1 else Op.BCAST, peer=0, nbytes=8))
