@@ -65,6 +65,15 @@ def _through_layer(
 
 def python_arguments(command: Any, arguments: Any, paper: Path) -> list[str] | None:
     """Return the arguments that run a Python program through the layer, or ``None`` if it is not one."""
+    found = python_program(command, arguments)
+    if found is None:
+        return None
+    options, program = found
+    return [*options, "-m", "virtual_layer", "--child", str(paper), *program]
+
+
+def python_program(command: Any, arguments: Any) -> tuple[Sequence[str], Sequence[str]] | None:
+    """Return the interpreter's options and the program with its arguments, or ``None`` if it is not Python's."""
     name = os.fsdecode(command)
     if name != sys.executable and not re.fullmatch(r"python[\d.]*", Path(name).name):
         return None
@@ -72,6 +81,4 @@ def python_arguments(command: Any, arguments: Any, paper: Path) -> list[str] | N
     at = 0
     while at < len(words) and words[at].startswith("-") and words[at] not in ("-c", "-m", "-"):
         at += 2 if words[at] in _WITH_VALUE else 1
-    if at >= len(words) or words[at] == "-":
-        return None
-    return [*words[:at], "-m", "virtual_layer", "--child", str(paper), *words[at:]]
+    return None if at >= len(words) or words[at] == "-" else (words[:at], words[at:])

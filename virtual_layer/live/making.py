@@ -62,7 +62,9 @@ def _constructor(build: Callable[..., Any], *, real_alone: bool = True) -> Facto
     def make(layer: Any, original: Any) -> Any:
         @wraps(original)
         def call(self: Any, *args: Any, **kwargs: Any) -> Any:
-            parent = layer.comm_of(self)
+            parent = layer.comms.get(self.handle)
+            if parent is None:
+                return original(self, *args, **kwargs)
             if real_alone and alone(parent):
                 return _made_alone(layer, parent, original(self, *args, **kwargs))
             return build(layer, original, self, parent, *args, **kwargs)
@@ -98,8 +100,8 @@ def _idup_alone(layer: Any, original: Any) -> Any:
 
     @wraps(original)
     def call(self: Any, *args: Any, **kwargs: Any) -> Any:
-        parent = layer.comm_of(self)
-        if not alone(parent):
+        parent = layer.comms.get(self.handle)
+        if parent is None or not alone(parent):
             return several(self, *args, **kwargs)
         real, request = original(self, *args, **kwargs)
         return _made_alone(layer, parent, real), request
@@ -284,9 +286,11 @@ def intercomm(layer: Any, of: type | None = None) -> Any:
     return made
 
 
-def _create_intercomm(layer: Any, _original: Any) -> Any:
+def _create_intercomm(layer: Any, original: Any) -> Any:
     def call(self: Any, local_leader: int, peer_comm: Any, remote_leader: int, tag: int = 0) -> Any:
-        local = layer.comm_of(self)
+        local = layer.comms.get(self.handle)
+        if local is None:
+            return original(self, local_leader, peer_comm, remote_leader, tag)
         if not 0 <= local_leader < len(local.group):
             raise layer.mpi.Exception(layer.mpi.ERR_RANK)
         remote = None
@@ -338,11 +342,11 @@ def _introduce(layer: Any, peer: Any, group: Members, leader: int, tag: int) -> 
     return list(remote)
 
 
-def _merge(layer: Any, _original: Any) -> Any:
+def _merge(layer: Any, original: Any) -> Any:
     def call(self: Any, high: bool = False) -> Any:
-        parent = layer.comm_of(self)
-        if parent.remote is None:
-            raise layer.mpi.Exception(layer.mpi.ERR_COMM)
+        parent = layer.comms.get(self.handle)
+        if parent is None or parent.remote is None:
+            return original(self, high)
         _, remote = agree(layer, parent, bool(high))
         first = parent.group[0] < parent.remote[0] if bool(high) == remote[0] else not high
         group = (*parent.group, *parent.remote) if first else (*parent.remote, *parent.group)
@@ -358,10 +362,9 @@ def _merge(layer: Any, _original: Any) -> Any:
 def _free(layer: Any, original: Any) -> Any:
     @wraps(original)
     def call(self: Any) -> None:
-        known = layer.comm_of(self) if self else None
         handle = self.handle
         original(self)
-        if known is not None and not self:
+        if not self:
             layer.forget(handle)
 
     return call
@@ -370,35 +373,37 @@ def _free(layer: Any, original: Any) -> Any:
 # -- queries -------------------------------------------------------------------------------------------------
 
 
-def _group(layer: Any, _original: Any) -> Any:
+def _group(layer: Any, original: Any) -> Any:
     def call(self: Any) -> Any:
-        return layer.groups.make(layer.comm_of(self).group)
+        comm = layer.comms.get(self.handle)
+        return original(self) if comm is None else layer.groups.make(comm.group)
 
     return call
 
 
-def _remote_group(layer: Any, _original: Any) -> Any:
+def _remote_group(layer: Any, original: Any) -> Any:
     def call(self: Any) -> Any:
-        remote = layer.comm_of(self).remote
-        if remote is None:
-            raise layer.mpi.Exception(layer.mpi.ERR_COMM)
-        return layer.groups.make(remote)
+        comm = layer.comms.get(self.handle)
+        return original(self) if comm is None or comm.remote is None else layer.groups.make(comm.remote)
 
     return call
 
 
-def _is_inter(layer: Any, _original: Any) -> Any:
+def _is_inter(layer: Any, original: Any) -> Any:
     def call(self: Any) -> bool:
-        return layer.comm_of(self).remote is not None
+        comm = layer.comms.get(self.handle)
+        return bool(original(self)) if comm is None else comm.remote is not None
 
     return call
 
 
-def _compare(layer: Any, _original: Any) -> Any:
+def _compare(layer: Any, original: Any) -> Any:
     mpi, groups = layer.mpi, layer.groups
 
     def call(self: Any, comm: Any) -> int:
-        one, other = layer.comm_of(self), layer.comm_of(comm)
+        one, other = layer.comms.get(self.handle), layer.comms.get(comm.handle)
+        if one is None or other is None:
+            return int(original(self, comm))
         if one is other:
             return int(mpi.IDENT)
         if (one.remote is None) != (other.remote is None):
@@ -416,7 +421,8 @@ def _from_handle(layer: Any, original: Any) -> Any:
 
     def call(cls: type, *args: Any, **kwargs: Any) -> Any:
         found = original(cls, *args, **kwargs)
-        if found and layer.comm_of(found).remote is not None and not isinstance(found, layer.mpi.Intercomm):
+        known = layer.comms.get(found.handle)
+        if known is not None and known.remote is not None and not isinstance(found, layer.mpi.Intercomm):
             made = layer.mpi.Intercomm()
             set_handle(layer.mpi, made, found)
             return made

@@ -58,6 +58,7 @@ def become(orders: Orders, channel: Channel, arena: Arena, mpi: Any) -> NoReturn
     port = Port(channel, arena, orders.rank, orders.rate)
     os.register_at_fork(after_in_child=port.cut)
     layer = Layer(mpi, port, orders.world, orders.members)
+    layer.parent = orders.facts
     substitute(layer)
     regions.listen(port)
     _import_anew(layer)

@@ -20,6 +20,7 @@ from virtual_layer.live import (
     process,
     topologies,
     windows,
+    worlds,
 )
 
 if TYPE_CHECKING:
@@ -43,6 +44,7 @@ MODULES: tuple[Any, ...] = (
     collectives,
     objects,
     windows,
+    worlds,
 )
 
 
