@@ -77,7 +77,7 @@ def finishes(execution: Execution) -> list[float]:
 
 def test_a_message_brings_its_payload() -> None:
     """A receive is told source, tag and payload, and ends when a replay's would."""
-    heard = []
+    heard: list[Any] = []
 
     def receiver() -> Script:
         heard.append((yield recv(1, 5)))
@@ -90,7 +90,7 @@ def test_a_message_brings_its_payload() -> None:
 
 def test_a_receive_from_any_source_takes_what_arrives_first() -> None:
     """Rank 2's message arrives before rank 1's, although rank 1 runs first and rank 0 waits for none of them."""
-    heard = []
+    heard: list[Any] = []
 
     def receiver() -> Script:
         heard.append((yield recv()))
@@ -103,7 +103,7 @@ def test_a_receive_from_any_source_takes_what_arrives_first() -> None:
 
 def test_messages_of_one_time_are_taken_by_rank() -> None:
     """Of messages that arrive at the same time the lowest rank's comes first."""
-    heard = []
+    heard: list[Any] = []
 
     def receiver() -> Script:
         for _ in range(3):
@@ -115,7 +115,7 @@ def test_messages_of_one_time_are_taken_by_rank() -> None:
 
 def test_tags_choose_among_arrivals() -> None:
     """A receive from any source of a tag passes over earlier messages of other tags."""
-    heard = []
+    heard: list[Any] = []
 
     def receiver() -> Script:
         heard.append((yield recv(ANY, 7)))
@@ -128,7 +128,7 @@ def test_tags_choose_among_arrivals() -> None:
 @pytest.mark.parametrize(("one", "other", "expected"), [(1.0, 0.5, ["2", "1"]), (0.5, 1.0, ["1", "1 again"])])
 def test_an_undecided_receive_comes_before_those_posted_later(one: float, other: float, expected: list[str]) -> None:
     """A receive that names its source gets only what the receive from any source before it has left."""
-    heard = []
+    heard: list[Any] = []
 
     def receiver() -> Script:
         yield irecv(0)
@@ -145,7 +145,7 @@ def test_an_undecided_receive_comes_before_those_posted_later(one: float, other:
 
 def test_a_rendezvous_is_taken_by_its_envelope() -> None:
     """A large message counts from when its envelope is there; its data follow once the receive has answered."""
-    heard = []
+    heard: list[Any] = []
 
     def receiver() -> Script:
         heard.append((yield recv())[0])
@@ -159,7 +159,7 @@ def test_a_rendezvous_is_taken_by_its_envelope() -> None:
 
 def test_contention_decides_who_comes_first() -> None:
     """Where messages slow each other down, a receive from any source waits for the true arrival."""
-    heard = []
+    heard: list[Any] = []
 
     def receiver() -> Script:
         heard.append((yield recv()))
@@ -174,7 +174,7 @@ def test_contention_decides_who_comes_first() -> None:
 
 def test_waiting_for_any_ends_with_the_first() -> None:
     """Waitany returns the request that is complete first, whatever its place in the list."""
-    heard = []
+    heard: list[Any] = []
 
     def receiver() -> Script:
         yield irecv(0, 1)
@@ -189,7 +189,7 @@ def test_waiting_for_any_ends_with_the_first() -> None:
 
 def test_waiting_for_some_returns_all_that_are_there() -> None:
     """Waitsome returns what is complete at the time of the first, then the rest; then there is nothing to wait for."""
-    heard = []
+    heard: list[Any] = []
 
     def receiver() -> Script:
         for source in (1, 2, 3):
@@ -203,7 +203,7 @@ def test_waiting_for_some_returns_all_that_are_there() -> None:
 
 def test_a_test_finds_what_has_ended_and_costs_if_it_finds_nothing() -> None:
     """A Test before the arrival finds nothing and costs a receive's time; one after it finds the message at no cost."""
-    heard = []
+    heard: list[Any] = []
 
     def receiver() -> Script:
         yield irecv(0, 1)
@@ -217,7 +217,7 @@ def test_a_test_finds_what_has_ended_and_costs_if_it_finds_nothing() -> None:
 
 def test_all_or_nothing() -> None:
     """Testall tells nothing before all are complete."""
-    heard = []
+    heard: list[Any] = []
 
     def receiver() -> Script:
         yield irecv(0, 1)
@@ -235,7 +235,7 @@ def test_all_or_nothing() -> None:
 
 def test_a_probe_looks_and_a_receive_takes() -> None:
     """A probe of any source ends with the first envelope and leaves the message for the receive."""
-    heard = []
+    heard: list[Any] = []
 
     def receiver() -> Script:
         heard.append((yield Call(Op.PROBE, peer=ANY, tag=ANY)))
@@ -248,7 +248,7 @@ def test_a_probe_looks_and_a_receive_takes() -> None:
 
 def test_a_matched_probe_takes() -> None:
     """A message that a matched probe took is for its own receive only."""
-    heard = []
+    heard: list[Any] = []
 
     def receiver() -> Script:
         heard.append((yield Call(Op.MPROBE, peer=ANY, tag=ANY, request=0)))
@@ -332,7 +332,7 @@ def test_polling_so_often_and_no_more() -> None:
             assert (yield Call(LiveOp.IPROBE, peer=1, tag=ANY)) is None
         yield send(1, "given up")
 
-    heard = []
+    heard: list[Any] = []
 
     def other() -> Script:
         heard.append((yield recv(0)))
@@ -420,7 +420,7 @@ def test_a_deadlock_of_any_source_says_so() -> None:
 
 def test_time_is_virtual_and_sleeping_costs_it() -> None:
     """Bursts and sleeps move the clock that a program reads."""
-    heard = []
+    heard: list[Any] = []
 
     def program() -> Script:
         heard.append((yield Call(LiveOp.WTIME, seconds(2.0))))
@@ -469,7 +469,7 @@ def test_regions_are_told_apart() -> None:
 
 def test_a_cancelled_receive_takes_nothing() -> None:
     """A receive without message can be cancelled; one that has its message cannot."""
-    heard = []
+    heard: list[Any] = []
 
     def receiver() -> Script:
         yield irecv(0)
@@ -524,7 +524,7 @@ def test_one_sided_operations_are_served_when_they_arrive() -> None:
     def target() -> Script:
         yield recv(1)
 
-    heard = []
+    heard: list[Any] = []
 
     def origin() -> Script:
         yield Call(LiveOp.SERVE, peer=0, nbytes=1000, payload="a", request=0, entries=(2000,))

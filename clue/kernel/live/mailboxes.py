@@ -16,8 +16,6 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-import simpy
-
 from clue.kernel.live.messages import Bell, LiveMessage
 from clue.kernel.matching import Channel, Mailboxes, Message, Receive
 from clue.kernel.virtual_time import decision
@@ -65,38 +63,69 @@ class Box:
 
     Attributes:
         rank: The rank.
-        messages: Messages by source and tag, in the order of their sends; no queue is empty.
+        messages: Messages by source, in the order of their sends; no queue is empty.
         named: Receives that name source and tag, by these; no queue is empty.
         wild: Other receives and all probes, in the order in which they were posted.
         alarm: Virtual time at which to look again, or infinity.
         deciding: Whether all that happens up to now has happened.
     """
 
+    __slots__ = ("_serial", "alarm", "deciding", "messages", "named", "rank", "wild")
+
     def __init__(self, rank: int) -> None:
         self.rank = rank
-        self.messages: dict[tuple[int, int], deque[LiveMessage]] = {}
+        self.messages: dict[int, deque[LiveMessage]] = {}
         self.named: dict[tuple[int, int], deque[Posted]] = {}
         self.wild: list[Posted] = []
         self.alarm = float("inf")
         self.deciding = False
         self._serial = 0
 
-    def next_serial(self) -> int:
-        """Return the place of one more receive."""
-        self._serial += 1
-        return self._serial
+    # -- messages -----------------------------------------------------------------------------------------
 
-    def add(self, source: int, message: LiveMessage) -> None:
+    def add(self, message: LiveMessage) -> None:
         """Keep a message."""
-        self.messages.setdefault((source, message.tag), deque()).append(message)
+        queue = self.messages.get(message.source)
+        if queue is None:
+            self.messages[message.source] = deque((message,))
+        else:
+            queue.append(message)
 
-    def take(self, source: int, tag: int) -> LiveMessage:
-        """Take out the first message of a source with a tag."""
-        queue = self.messages[source, tag]
-        message = queue.popleft()
+    def take(self, message: LiveMessage) -> None:
+        """Take out a message."""
+        queue = self.messages[message.source]
+        queue.remove(message)
         if not queue:
-            del self.messages[source, tag]
-        return message
+            del self.messages[message.source]
+
+    def first_from(self, source: int, tag: int) -> LiveMessage | None:
+        """Return the first message of a source with a tag, which may be any."""
+        for message in self.messages.get(source, ()):
+            if tag in {message.tag, ANY_TAG}:
+                return message
+        return None
+
+    def firsts(self, source: int, tag: int) -> Iterator[LiveMessage]:
+        """Return the first message of each source that fits a source and tag, either of which may be any."""
+        for each in self.messages if source == ANY else (source,):
+            message = self.first_from(each, tag)
+            if message is not None:
+                yield message
+
+    # -- receives -----------------------------------------------------------------------------------------
+
+    def post(self, source: int, tag: int, receive: Receive, takes: bool) -> None:
+        """Keep a receive."""
+        self._serial += 1
+        posted = Posted(self._serial, source, tag, receive, takes)
+        if posted.is_wild or not takes:
+            self.wild.append(posted)
+            return
+        queue = self.named.get((source, tag))
+        if queue is None:
+            self.named[source, tag] = deque((posted,))
+        else:
+            queue.append(posted)
 
     def take_named(self, source: int, tag: int) -> Posted | None:
         """Take out the first receive that names this source and tag."""
@@ -108,33 +137,31 @@ class Box:
             del self.named[source, tag]
         return posted
 
-    def candidates(self, source: int, tag: int) -> Iterator[tuple[int, LiveMessage]]:
-        """Return the first message of each source that fits a source and tag, either of which may be any."""
-        if source != ANY and tag != ANY_TAG:
-            queue = self.messages.get((source, tag))
-            return iter(() if queue is None else ((source, queue[0]),))
-        first: dict[int, LiveMessage] = {}
-        for (of, with_tag), queue in self.messages.items():
-            if source in {ANY, of} and tag in {ANY_TAG, with_tag}:
-                known = first.get(of)
-                if known is None or queue[0].order < known.order:
-                    first[of] = queue[0]
-        return iter(first.items())
-
     def in_order(self) -> list[Posted]:
         """Return all receives in the order in which they were posted."""
-        return sorted((*(each for queue in self.named.values() for each in queue), *self.wild), key=lambda e: e.serial)
+        if not self.named:
+            return list(self.wild)
+        return sorted((*(each for queue in self.named.values() for each in queue), *self.wild), key=_serial)
 
     def remove(self, posted: Posted) -> None:
         """Take out a receive."""
-        queue = self.named.get((posted.source, posted.tag), ())
-        if posted not in queue:
+        if posted in self.wild:
             self.wild.remove(posted)
             return
-        assert isinstance(queue, deque)
+        queue = self.named[posted.source, posted.tag]
         queue.remove(posted)
         if not queue:
             del self.named[posted.source, posted.tag]
+
+    def is_settled_until(self, message: LiveMessage) -> bool:
+        """Tell whether a message that comes in cannot be for any receive before the next look."""
+        if self.named or len(self.wild) > 1 or self.wild[0].source != ANY:
+            return False
+        return message.envelope is None or message.envelope >= self.alarm
+
+
+def _serial(posted: Posted) -> int:
+    return posted.serial
 
 
 class LiveMailboxes(Mailboxes):
@@ -149,7 +176,9 @@ class LiveMailboxes(Mailboxes):
 
     def box(self, context: int, rank: int) -> Box:
         """Return a rank's box in a context."""
-        boxes = self._boxes.setdefault(rank, {})
+        boxes = self._boxes.get(rank)
+        if boxes is None:
+            boxes = self._boxes[rank] = {}
         box = boxes.get(context)
         if box is None:
             box = boxes[context] = Box(rank)
@@ -170,8 +199,8 @@ class LiveMailboxes(Mailboxes):
             if posted is not None:
                 posted.receive.match(message)
                 return posted.receive
-        box.add(source, message)
-        self.changed(box)
+        box.add(message)
+        self.changed(box, message)
         return None
 
     def post(self, channel: Channel, receive: Receive, takes: bool = True) -> Message | None:
@@ -180,15 +209,13 @@ class LiveMailboxes(Mailboxes):
         if tag < 0:
             return super().post(channel, receive)
         box = self.box(context, dest)
-        posted = Posted(box.next_serial(), source, tag, receive, takes)
-        if posted.is_wild or not takes:
-            box.wild.append(posted)
-        elif box.wild or (source, tag) not in box.messages:
-            box.named.setdefault((source, tag), deque()).append(posted)
-        else:
-            message = box.take(source, tag)
-            receive.match(message)
-            return message
+        if takes and source != ANY and not box.wild:
+            message = box.first_from(source, tag)
+            if message is not None:
+                box.take(message)
+                receive.match(message)
+                return message
+        box.post(source, tag, receive, takes)
         if box.wild:
             self._settle(box)
         return None
@@ -200,32 +227,30 @@ class LiveMailboxes(Mailboxes):
 
     # -- by arrival ---------------------------------------------------------------------------------------
 
-    def changed(self, box: Box) -> None:
+    def changed(self, box: Box, message: LiveMessage) -> None:
         """Note that a message came into a box, or that it is known when it can be seen."""
-        if box.wild:
+        if box.wild and not box.is_settled_until(message):
             self._settle(box)
         bell = self.bells.pop(box.rank, None)
         if bell is not None:
             bell.succeed()
 
-    def visible(self, channel: Channel, time: float) -> tuple[int, LiveMessage] | None:
+    def visible(self, channel: Channel, time: float) -> LiveMessage | None:
         """Return the message that a receive posted now would take of those that can be seen at a time."""
         context, source, dest, tag = channel
         box = self.box(context, dest)
-        waiting = box.in_order() if box.wild else ()
+        waiting = box.in_order() if box.wild else []
         seen = [
-            (of, message)
-            for of, message in box.candidates(source, tag)
-            if message.envelope is not None
-            and message.envelope <= time
-            and not any(each.takes and each.fits(of, message.tag) for each in waiting)
+            message
+            for message in box.firsts(source, tag)
+            if message.envelope is not None and message.envelope <= time and not _is_for(waiting, message)
         ]
         return min(seen, key=_by_arrival, default=None)
 
     def next_seen(self, rank: int, time: float) -> float:
         """Return when a rank can next see a message that has been sent, from a time on; infinity if it cannot."""
         queues = (queue for box in self._boxes.get(rank, {}).values() for queue in box.messages.values())
-        envelopes = (queue[0].envelope for queue in queues)
+        envelopes = (message.envelope for queue in queues for message in queue)
         return min((each for each in envelopes if each is not None and each >= time), default=float("inf"))
 
     def cancel(self, rank: int, receive: Receive) -> bool:
@@ -242,14 +267,13 @@ class LiveMailboxes(Mailboxes):
         """Give messages to receives in the order in which these were posted, as far as can be decided now."""
         undecided: list[Posted] = []
         for posted in box.in_order():
-            found = self._decide(box, posted, undecided)
-            if found is None:
+            message = self._decide(box, posted, undecided)
+            if message is None:
                 undecided.append(posted)
                 continue
-            source, message = found
             box.remove(posted)
             if posted.takes:
-                box.take(source, message.tag)
+                box.take(message)
                 posted.receive.match(message)
                 if posted.source == ANY:
                     self._simulation.price(posted.receive)
@@ -257,19 +281,18 @@ class LiveMailboxes(Mailboxes):
             else:
                 self._simulation.found(posted.receive, message)
 
-    def _decide(self, box: Box, posted: Posted, before: list[Posted]) -> tuple[int, LiveMessage] | None:
+    def _decide(self, box: Box, posted: Posted, before: list[Posted]) -> LiveMessage | None:
         """Return the message for a receive, if that can be told; ``before`` are undecided ones posted before it."""
-        candidates = list(box.candidates(posted.source, posted.tag))
-        for source, message in candidates:
-            if any(each.takes and each.fits(source, message.tag) for each in before):
+        first, envelope = None, float("inf")
+        for message in box.firsts(posted.source, posted.tag):
+            if before and _is_for(before, message):
                 return None
-        if posted.source != ANY:
-            return candidates[0] if candidates else None
-        known = [each for each in candidates if each[1].envelope is not None]
-        if not known:
-            return None
-        first = min(known, key=_by_arrival)
-        return first if self._has_come(box, first[1].envelope) else None  # type: ignore[arg-type]
+            if posted.source != ANY:
+                return message
+            at = message.envelope
+            if at is not None and (at < envelope or (at == envelope and first and message.source < first.source)):
+                first, envelope = message, at
+        return first if first is not None and self._has_come(box, envelope) else None
 
     def _has_come(self, box: Box, time: float) -> bool:
         """Tell whether all that happens up to a time has happened; else have the box looked at again then."""
@@ -287,11 +310,11 @@ class LiveMailboxes(Mailboxes):
         box.deciding = False
 
 
-def _by_arrival(found: tuple[int, LiveMessage]) -> tuple[float, int]:
-    assert found[1].envelope is not None
-    return found[1].envelope, found[0]
+def _is_for(receives: list[Posted], message: LiveMessage) -> bool:
+    """Tell whether one of some receives could take a message."""
+    return any(each.takes and each.fits(message.source, message.tag) for each in receives)
 
 
-def ring(event: simpy.Event) -> None:
-    """Ring a bell, as a callback."""
-    event.succeed()
+def _by_arrival(message: LiveMessage) -> tuple[float, int]:
+    assert message.envelope is not None
+    return message.envelope, message.source

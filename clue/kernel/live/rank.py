@@ -258,8 +258,8 @@ class LiveRank(Rank):
         found = self.job.mailboxes.visible((row.context, row.peer, self.rank, row.tag), self.clock)
         if found is None:
             return None
-        self._poll(row._replace(peer=found[0]))
-        return _envelope(found[1])
+        self._poll(row._replace(peer=found.source))
+        return _envelope(found)
 
     def _look_and_take(self, row: Row) -> Any:
         seen = self._look(row)

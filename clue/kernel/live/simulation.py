@@ -242,7 +242,7 @@ class LiveSimulation(Simulation):
         if message.landed is not None:
             message.landed()
         elif message.box is not None and message.receive is None:
-            self.job.mailboxes.changed(message.box)
+            self.job.mailboxes.changed(message.box, message)
 
     def price(self, receive: Receive) -> None:
         """Let a receive from any source cost what it does from the one that it got."""
