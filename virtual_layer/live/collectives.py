@@ -8,7 +8,7 @@ ranks. Those on intercommunicators are made of collectives on private intracommu
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from functools import wraps
+from functools import partial, wraps
 from typing import Any, NamedTuple
 
 from clue.trace.calls import LiveOp
@@ -66,6 +66,12 @@ def ask(layer: Any, part: Part) -> Any:
         int(part.op), peer=int(part.root), context=part.comm.context, nbytes=part.nbytes, entries=part.entries,
         payload=part.payload,
     )  # fmt: skip
+
+
+def _take(deliver: Deliver | None, answer: Any) -> None:
+    """Take an answer, unless nothing was due to this member."""
+    if deliver is not None and answer is not None:
+        deliver(answer)
 
 
 def _nothing(_answer: object) -> None:
@@ -310,9 +316,8 @@ def _scanning(name: str, code: Op) -> Reader:
         sent, kind = _vector(layer, name, sendbuf, recvbuf, op)
         mine = layer.blocks.pack_inline(sent)
 
-        def deliver(answer: tuple[int, Any, list[Any]] | None) -> None:
-            if answer is not None:
-                layer.blocks.unpack(recvbuf, finish(layer, comm, op, kind, answer))
+        def deliver(answer: tuple[int, Any, list[Any]]) -> None:
+            layer.blocks.unpack(recvbuf, finish(layer, comm, op, kind, answer))
 
         return Part(comm, code, PROC_NULL, len(mine), (), mine, deliver)
 
@@ -444,7 +449,7 @@ def blocking(read: Reader) -> Factory:
             if part.deliver is None:
                 say(layer, part)
             else:
-                part.deliver(ask(layer, part))
+                _take(part.deliver, ask(layer, part))
 
         return call
 
@@ -461,7 +466,7 @@ def nonblocking(read: Reader) -> Factory:
             if comm is None or alone(comm):
                 return original(self, *args, **kwargs)
             part = read(layer, comm, *args, **kwargs)
-            request, serial = layer.requests.begin(None if part is None else part.deliver)
+            request, serial = layer.requests.begin(None if part is None else partial(_take, part.deliver))
             if part is not None:
                 say(layer, part, _NONBLOCKING, serial)
             return request
@@ -488,7 +493,7 @@ def persistent(read: Reader) -> Factory:
                 if part is None:
                     return None
                 say(layer, part, _STARTED, serial)
-                return part.deliver
+                return partial(_take, part.deliver)
 
             return layer.requests.prepare(start)
 

@@ -207,8 +207,12 @@ class Port:
         if length <= INLINE:
             inline = bytearray(length)
             return inline, inline
-        offset = self._arena.take(length, readers)
-        return (0, offset, length), self._arena.view(offset, length)
+        block = self.block(length, readers)
+        return block, self.view(block)
+
+    def block(self, length: int, readers: int) -> Payload:
+        """Return a payload of so many bytes in shared memory."""
+        return (0, self._arena.take(length, readers), length)
 
     def view(self, payload: Payload) -> Any:
         """Return a payload's bytes, valid until it is released."""

@@ -18,6 +18,7 @@ from virtual_layer.live import (
     objects,
     probes,
     process,
+    shared,
     topologies,
     windows,
     worlds,
@@ -44,6 +45,7 @@ MODULES: tuple[Any, ...] = (
     collectives,
     objects,
     windows,
+    shared,
     worlds,
 )
 

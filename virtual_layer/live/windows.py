@@ -95,6 +95,7 @@ class Window:
         under_way: Operations by target: their numbers at the kernel, and what takes the replies.
         loose: Targets of operations that have a request of the program, which may not have waited for it.
         exposed, accessed: Groups of the exposure and of the access epoch, as ranks of the program.
+        block: Memory that all members share, if they do; ``starts`` are where theirs begin there.
     """
 
     def __init__(self, comm: LiveComm, regions: Sequence[Region], flavor: int) -> None:
@@ -106,6 +107,8 @@ class Window:
         self.loose: set[int] = set()
         self.exposed: list[int] = []
         self.accessed: tuple[int, ...] = ()
+        self.block: Any = None
+        self.starts: Sequence[int] = ()
 
 
 class Windows:
@@ -378,11 +381,11 @@ def _compare_and_swap(
     )  # fmt: skip
 
 
-def _of_window(function: Callable[..., Any]) -> Factory:
+def of_window(function: Callable[..., Any]) -> Factory:
     """Make the factory of a call of (layer, window, its arguments); null windows are the real library's to refuse."""
 
     def make(layer: Any, original: Any) -> Any:
-        windows = _windows(layer)
+        windows = windows_of(layer)
 
         @wraps(original)
         def call(self: Any, *args: Any, **kwargs: Any) -> Any:
@@ -396,7 +399,8 @@ def _of_window(function: Callable[..., Any]) -> Factory:
     return make
 
 
-def _windows(layer: Any) -> Windows:
+def windows_of(layer: Any) -> Windows:
+    """Return the windows of this rank."""
     if layer.windows is None:
         layer.windows = Windows(layer)
     windows: Windows = layer.windows
@@ -411,7 +415,7 @@ def _operates(read: Callable[..., Order | None]) -> Factory:
         if order is not None:
             layer.windows.act(window, *order)
 
-    return _of_window(act)
+    return of_window(act)
 
 
 def _requests(read: Callable[..., Order | None]) -> Factory:
@@ -423,7 +427,7 @@ def _requests(read: Callable[..., Order | None]) -> Factory:
             return layer.requests.begin(None)[0]
         return layer.windows.act_with_request(window, *order)
 
-    return _of_window(act)
+    return of_window(act)
 
 
 # -- synchronisation ----------------------------------------------------------------------------------------------
@@ -516,7 +520,7 @@ def _maker(make_real: Callable[..., tuple[Any, tuple[int, int, int]]], flavor: s
     """Make the factory of a constructor from what makes the real window and tells of its memory."""
 
     def make(layer: Any, original: Any) -> Any:
-        windows = _windows(layer)
+        windows = windows_of(layer)
 
         @wraps(original)
         def call(cls: type, *args: Any, **kwargs: Any) -> Any:
@@ -563,7 +567,7 @@ def _members(layer: Any, comm: Any) -> LiveComm:
 
 
 def _free(layer: Any, original: Any) -> Any:
-    windows = _windows(layer)
+    windows = windows_of(layer)
 
     @wraps(original)
     def call(self: Any) -> None:
@@ -573,6 +577,8 @@ def _free(layer: Any, original: Any) -> Any:
             ask(layer, Part(window.comm, Op.BARRIER))
             windows.close(self.handle)
         original(self)
+        if window is not None:
+            layer.port.release(window.block)
 
     return call
 
@@ -608,26 +614,26 @@ CALLS: dict[tuple[str, str], Factory] = {
     ("Win", "Rget"): _requests(_get),
     ("Win", "Raccumulate"): _requests(_accumulate),
     ("Win", "Rget_accumulate"): _requests(_get_accumulate),
-    ("Win", "Fence"): _of_window(_fence),
-    ("Win", "Post"): _of_window(_post),
-    ("Win", "Start"): _of_window(_start),
-    ("Win", "Complete"): _of_window(_complete),
-    ("Win", "Wait"): _of_window(_wait),
-    ("Win", "Test"): _of_window(_test),
-    ("Win", "Lock"): _of_window(_lock),
-    ("Win", "Unlock"): _of_window(_unlock),
-    ("Win", "Lock_all"): _of_window(_lock_all),
-    ("Win", "Unlock_all"): _of_window(_unlock_all),
-    ("Win", "Flush"): _of_window(_flush),
-    ("Win", "Flush_all"): _of_window(_flush_all),
-    ("Win", "Flush_local"): _of_window(_flush),
-    ("Win", "Flush_local_all"): _of_window(_flush_all),
-    ("Win", "Sync"): _of_window(_sync),
+    ("Win", "Fence"): of_window(_fence),
+    ("Win", "Post"): of_window(_post),
+    ("Win", "Start"): of_window(_start),
+    ("Win", "Complete"): of_window(_complete),
+    ("Win", "Wait"): of_window(_wait),
+    ("Win", "Test"): of_window(_test),
+    ("Win", "Lock"): of_window(_lock),
+    ("Win", "Unlock"): of_window(_unlock),
+    ("Win", "Lock_all"): of_window(_lock_all),
+    ("Win", "Unlock_all"): of_window(_unlock_all),
+    ("Win", "Flush"): of_window(_flush),
+    ("Win", "Flush_all"): of_window(_flush_all),
+    ("Win", "Flush_local"): of_window(_flush),
+    ("Win", "Flush_local_all"): of_window(_flush_all),
+    ("Win", "Sync"): of_window(_sync),
 }
 
 #: What stands in the place of local queries of windows.
 QUERIES: dict[tuple[str, str], Factory] = {
-    ("Win", "Get_group"): _of_window(_group),
-    ("Win", "group_size"): _of_window(_group_size),
-    ("Win", "group_rank"): _of_window(_group_rank),
+    ("Win", "Get_group"): of_window(_group),
+    ("Win", "group_size"): of_window(_group_size),
+    ("Win", "group_rank"): of_window(_group_rank),
 }

@@ -43,7 +43,7 @@ def _spawn(layer: Any, _original: Any) -> Any:
         errcodes: list[int] | None = None,
     ) -> Any:  # fmt: skip
         parent = layer.comm_of(self)
-        commands = [_program(layer, command, args)] * maxprocs if parent.rank == root else None
+        commands = [_program(command, args)] * maxprocs if parent.rank == root else None
         made, children = _begin(layer, parent, root, commands)
         if errcodes is not None:
             errcodes[:] = [layer.mpi.SUCCESS] * children
@@ -52,7 +52,7 @@ def _spawn(layer: Any, _original: Any) -> Any:
     return call
 
 
-def _program(layer: Any, command: Any, args: Any) -> list[str]:
+def _program(command: Any, args: Any) -> list[str]:
     found = program_of(command, args)
     if found is None:
         raise NotImplementedError(f"Spawn: must start a Python program in a live run, got {os.fsdecode(command)}")
@@ -85,7 +85,7 @@ def _spawn_multiple(layer: Any, _original: Any) -> Any:
         if parent.rank == root:
             _check_infos(layer, info, len(counts))
             pairs = zip(command, _arguments(args, len(counts)), counts, strict=True)
-            commands = [_program(layer, each, words) for each, words, count in pairs for _ in range(count)]
+            commands = [_program(each, words) for each, words, count in pairs for _ in range(count)]
         made, _ = _begin(layer, parent, root, commands)
         if errcodes is not None:
             errcodes[:] = [[layer.mpi.SUCCESS] * count for count in counts]
