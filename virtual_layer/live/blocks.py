@@ -68,11 +68,11 @@ class Blocks:
 
     def split(self, buffer: Any, count: int, form: Form = Form.EQUAL) -> list[Payload]:
         """Pack each block of a buffer."""
-        return [self._payload(block) for block in self._split(buffer, count, form)]
+        return [self.payload(block) for block in self._split(buffer, count, form)]
 
     def own(self, buffer: Any, count: int, which: int, form: Form = Form.EQUAL, readers: int = 1) -> Payload:
         """Pack one of the blocks of a buffer."""
-        return self._payload(self._split(buffer, count, form)[which], readers)
+        return self.payload(self._split(buffer, count, form)[which], readers)
 
     def join(self, buffer: Any, payloads: Sequence[Payload], form: Form = Form.EQUAL) -> None:
         """Unpack a payload into each block of a buffer, leaving alone blocks for which there is ``None``."""
@@ -113,7 +113,8 @@ class Blocks:
         starts = [sum(sizes[:at]) for at in range(len(sizes))]
         return [memory, sizes, starts, [byte] * len(sizes)]
 
-    def _payload(self, block: Any, readers: int = 1) -> Payload:
+    def payload(self, block: Any, readers: int = 1) -> Payload:
+        """Copy bytes into a payload."""
         payload, memory = self._port.room(len(block), readers)
         memory[:] = block
         return payload

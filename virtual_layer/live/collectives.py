@@ -272,13 +272,14 @@ def combine(layer: Any, op: Any, kind: Any, payloads: Sequence[Any]) -> bytearra
     return folded
 
 
-def finish(layer: Any, comm: LiveComm, op: Any, kind: Any, answer: tuple[int, Any, list[Any]]) -> Any:
-    """Return the reduction that an answer leads to: do what is left of it and tell the kernel, for the others."""
+def finish(layer: Any, comm: LiveComm, op: Any, kind: Any, answer: tuple[int, Any, list[Any]], readers: int) -> Any:
+    """Return the reduction that an answer leads to: do what is left of it and tell the kernel, for so many others."""
     serial, result, rest = answer
     if not rest:
         return result
     folded = combine(layer, op, kind, rest if result is None else [result, *rest])
-    layer.port.tell(int(LiveOp.RESULT), context=comm.context, request=serial, payload=folded)
+    told = layer.blocks.payload(folded, readers) if readers else folded
+    layer.port.tell(int(LiveOp.RESULT), context=comm.context, request=serial, payload=told)
     return folded
 
 
@@ -287,12 +288,13 @@ def _allreduce(layer: Any, comm: LiveComm, sendbuf: Any, recvbuf: Any, op: Any =
     if comm.remote is not None:
         return _reduce_across(layer, comm, sendbuf, recvbuf, op, None)
     sent, kind = _vector(layer, "Allreduce", sendbuf, recvbuf, op)
-    mine = layer.blocks.pack_inline(sent)
+    others = len(comm.group) - 1
 
     def deliver(answer: tuple[int, Any, list[Any]]) -> None:
-        layer.blocks.unpack(recvbuf, finish(layer, comm, op, kind, answer))
+        layer.blocks.unpack(recvbuf, finish(layer, comm, op, kind, answer, others))
 
-    return Part(comm, Op.ALLREDUCE, PROC_NULL, len(mine), (), mine, deliver)
+    mine, size = layer.blocks.pack(sent), layer.blocks.size(sent)
+    return Part(comm, Op.ALLREDUCE, PROC_NULL, size, (), mine, deliver)
 
 
 def _reduce_across(
@@ -317,7 +319,8 @@ def _scanning(name: str, code: Op) -> Reader:
         mine = layer.blocks.pack_inline(sent)
 
         def deliver(answer: tuple[int, Any, list[Any]]) -> None:
-            layer.blocks.unpack(recvbuf, finish(layer, comm, op, kind, answer))
+            # Nobody knows how many will read a prefix: it travels with the calls.
+            layer.blocks.unpack(recvbuf, finish(layer, comm, op, kind, answer, 0))
 
         return Part(comm, code, PROC_NULL, len(mine), (), mine, deliver)
 
@@ -367,14 +370,17 @@ def _scattered(layer: Any, comm: LiveComm, sendbuf: Any, recvbuf: Any, op: Any, 
     kind = layer.blocks.kind(sent)
     if not whole and (kind != layer.blocks.kind(recvbuf) or layer.blocks.size(recvbuf) != sizes[comm.rank]):
         raise ValueError("mismatch in send and receive MPI datatypes or counts")
-    mine = layer.blocks.pack_inline(sent)
-    if len(mine) != sum(sizes):
-        raise ValueError(f"mismatch in send size {len(mine)} and sum of receive sizes {sum(sizes)}")
+    size, others = layer.blocks.size(sent), len(comm.group) - 1
+    if size != sum(sizes):
+        raise ValueError(f"mismatch in send size {size} and sum of receive sizes {sum(sizes)}")
 
     def deliver(answer: tuple[int, Any, list[Any]]) -> None:
-        block = bytes(layer.port.view(finish(layer, comm, op, kind, answer)))[slice(*span)]
-        _fill(layer, recvbuf, block, len(mine) if whole else len(block))
+        reduced = finish(layer, comm, op, kind, answer, others)
+        block = bytes(layer.port.view(reduced)[slice(*span)])
+        layer.port.release(reduced)
+        _fill(layer, recvbuf, block, size if whole else len(block))
 
+    mine = layer.blocks.pack(sent)
     return Part(comm, Op.REDUCE_SCATTER, PROC_NULL, sizes[comm.rank], sizes, mine, deliver)
 
 

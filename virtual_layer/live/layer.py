@@ -171,6 +171,11 @@ class Layer:
         """Make an object of its pickle as mpi4py does; the program's own work."""
         return self.port.work(self.mpi.pickle.loads, data)
 
+    def leave(self) -> None:
+        """Stay until the other ranks need nothing of this one any more."""
+        if self.windows is not None:
+            self.windows.leave()
+
     # -- data ---------------------------------------------------------------------------------------------
 
     def collect(self, sent: Any, readers: int = 1, comm: Any = None) -> tuple[Payload, int]:

@@ -99,6 +99,7 @@ def finalize(layer: Layer, original: Function) -> Function:
         if layer.finalised:
             original()
         layer.requests.complete_freed()
+        layer.leave()
         layer.comms.clear()
         layer.finalised = True
 

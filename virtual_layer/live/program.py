@@ -67,6 +67,8 @@ def become(orders: Orders, channel: Channel, arena: Arena, mpi: Any) -> NoReturn
         clock.take_over(port)
     status = _run(list(orders.command), layer)
     with port:
+        if not status and not layer.finalised:
+            layer.leave()
         port.part(int(LiveOp.END), nbytes=status)
     os._exit(status)
 

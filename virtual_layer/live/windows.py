@@ -136,6 +136,12 @@ class Windows:
         window = self.by_handle.pop(handle)
         del self._by_key[window.comm.key]
 
+    def leave(self) -> None:
+        """Stay until nobody uses this rank's memory any more, as the end of MPI does, which is collective."""
+        for window in self.by_handle.values():
+            self.finish_all(window)
+            ask(self._layer, Part(window.comm, Op.BARRIER))
+
     # -- at the origin ------------------------------------------------------------------------------------
 
     def act(
