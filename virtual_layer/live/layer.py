@@ -148,9 +148,12 @@ class Layer:
         """Return what is known of a communicator.
 
         Raises:
-            KeyError: If it is null or was freed; a real call with it says so better.
+            MPI.Exception: If it is null or was freed.
         """
-        return self.comms[comm.handle]
+        known = self.comms.get(comm.handle)
+        if known is None:
+            raise self.mpi.Exception(self.mpi.ERR_COMM)
+        return known
 
     def forget(self, handle: int) -> None:
         """Forget a communicator that is freed."""

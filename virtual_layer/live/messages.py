@@ -76,32 +76,64 @@ class Packer:
 
 
 class Receiver:
-    """Lets a real receive take what the kernel answered."""
+    """Lets a real receive take what the kernel answers.
 
-    def __init__(self, layer: Layer, flags: int = 0) -> None:
+    That of a buffer is posted beforehand: then a buffer that is none is refused before anything is asked.
+    """
+
+    def __init__(self, layer: Layer) -> None:
         self._layer = layer
-        self._ends = Ends(layer)
-        self._pickled = flags & _PICKLED
-        self._receive = layer.original("Comm", "recv" if self._pickled else "Recv")
+        self._post = layer.original("Comm", "Irecv")
+        self._send = layer.original("Comm", "Send")
+        self._wait = layer.original("Request", "Wait")
 
-    def take(self, comm: Any, known: LiveComm, buf: Any, answer: Any, status: Any) -> Any:
+    def post(self, comm: Any, known: LiveComm, buf: Any) -> Any:
+        """Prepare to receive; returns what :meth:`take` needs."""
+        tag = known.next_tag()
+        return comm, known, tag, self._post(comm, buf, 0, tag)
+
+    def take(self, posted: Any, answer: Any, status: Any) -> Any:
         """Receive; returns what the real call does."""
+        comm, known, real_tag, request = posted
+        source, tag, payload = answer
+        port = self._layer.port
+        self._send(comm, [port.view(payload), self._layer.mpi.BYTE], 0, real_tag)
+        port.release(payload)
+        try:
+            self._wait(request, status)
+        finally:
+            if status is not None:
+                status.Set_source(known.source(source))
+                status.Set_tag(tag)
+
+
+class Unpickler:
+    """Lets a real receive of an object take what the kernel answers."""
+
+    def __init__(self, layer: Layer) -> None:
+        self._layer = layer
+        self._receive = layer.original("Comm", "recv")
+
+    def post(self, comm: Any, known: LiveComm, buf: Any) -> Any:
+        """Prepare to receive; returns what :meth:`take` needs."""
+        return comm, known, buf
+
+    def take(self, posted: Any, answer: Any, status: Any) -> Any:
+        """Receive; returns the object. Unpickling is the program's own work."""
+        comm, known, buf = posted
         source, tag, payload = answer
         real_tag = known.next_tag()
         sent = self._layer.inject(comm, real_tag, payload)
         try:
-            if self._pickled:
-                return self._layer.port.work(self._receive, comm, buf, 0, real_tag, status)
-            return self._receive(comm, buf, 0, real_tag, status)
+            return self._layer.port.work(self._receive, comm, buf, 0, real_tag, status)
+        except TypeError:  # a buffer that is none: the message is still there
+            self._receive(comm, None, 0, real_tag)
+            raise
         finally:
             self._layer.settle(sent, payload)
             if status is not None:
                 status.Set_source(known.source(source))
                 status.Set_tag(tag)
-
-    def refuse(self, comm: Any, buf: Any, source: int, tag: int, status: Any) -> Any:
-        """Let the real library refuse a receive, or receive from nobody."""
-        return self._receive(comm, buf, self._ends.real(comm, source), tag, status)
 
 
 def send(flags: int = 0) -> Make:
@@ -157,18 +189,20 @@ def _tell_isend(  # noqa: PLR0917 - fields of one op
 def recv(flags: int = 0) -> Make:
     """Make a blocking receive."""
 
-    def make(layer: Layer, _original: Function) -> Function:
-        ends, port, receiver = Ends(layer), layer.port, Receiver(layer, flags)
+    def make(layer: Layer, original: Function) -> Function:
+        ends, port = Ends(layer), layer.port
+        receiver = Unpickler(layer) if flags & _PICKLED else Receiver(layer)
 
         def substitute(
             self: Any, buf: Any = None, source: int = ends.any_source, tag: int = ends.any_tag, status: Any = None
         ) -> Any:
             known = ends.of(self, source, tag)
             if known is None:
-                return receiver.refuse(self, buf, source, tag, status)
+                return original(self, buf, ends.real(self, source), tag, status)
+            posted = receiver.post(self, known, buf)
             peer, wanted = ends.wanted(known, source, tag)
             answer = port.ask(_RECV, peer=peer, tag=wanted, context=known.context, flags=flags)
-            return receiver.take(self, known, buf, answer, status)
+            return receiver.take(posted, answer, status)
 
         return substitute
 
@@ -209,23 +243,25 @@ class Exchange:
         self._flags = flags
         self._ends = Ends(layer)
         self._packer = Packer(layer, flags)
-        self._receiver = Receiver(layer, flags)
-        self._refuse = layer.original("Comm", "send" if flags & _PICKLED else "Send")
+        self._receiver = Unpickler(layer) if flags & _PICKLED else Receiver(layer)
+        self._send = layer.original("Comm", "send" if flags & _PICKLED else "Send")
+        self._receive = layer.original("Comm", "recv" if flags & _PICKLED else "Recv")
+
+    def source(self, comm: Any, of: tuple[int, int]) -> LiveComm | None:
+        """Return the communicator if something will come from there; a wrong rank or tag is refused."""
+        known = self._ends.of(comm, *of)
+        if known is None and of[0] != self._ends.null:
+            self._receive(comm, None, self._ends.real(comm, of[0]), of[1])
+        return known
 
     def begin(
-        self, comm: Any, message: Any, to: tuple[int, int], of: tuple[int, int]
-    ) -> tuple[LiveComm | None, tuple[int, ...]]:
-        """Tell both; returns the communicator if something will come, and the numbers of the requests, receive first.
-
-        Whatever the real library must refuse it refuses here.
-        """
+        self, comm: Any, message: Any, to: tuple[int, int], source: LiveComm | None, of: tuple[int, int]
+    ) -> tuple[int, ...]:
+        """Tell both; returns the numbers of the requests, receive first."""
         ends, layer = self._ends, self._layer
-        source, target = ends.of(comm, *of), ends.to(comm, *to)
-        if source is None and of[0] != ends.null:
-            self._receiver.refuse(comm, None, *of, None)
-        packed = None
+        target, packed = ends.to(comm, *to), None
         if target is None:
-            self._refuse(comm, message, ends.real(comm, to[0]), to[1])
+            self._send(comm, message, ends.real(comm, to[0]), to[1])
         else:
             packed = self._packer.pack(comm, message)
         serials = []
@@ -235,32 +271,35 @@ class Exchange:
         if target is not None and packed is not None:
             serials.append(layer.requests.serial())
             _tell_isend(layer, target, serials[-1], to, packed, self._flags)
-        return source, tuple(serials)
+        return tuple(serials)
 
     def run(  # noqa: PLR0917 - as mpi4py has it
         self, comm: Any, message: Any, to: tuple[int, int], buf: Any, of: tuple[int, int], status: Any
     ) -> Any:
         """Do both, and return what the real receive does."""
-        known, serials = self.begin(comm, message, to, of)
+        known = self.source(comm, of)
+        posted = None if known is None else self._receiver.post(comm, known, buf)
+        serials = self.begin(comm, message, to, known, of)
         outcomes = self._layer.port.ask(_WAIT, entries=serials) if serials else []
         if known is None:
-            return self._receiver.refuse(comm, buf, *of, status)
-        return self._receiver.take(comm, known, buf, outcomes[0], status)
+            return self._receive(comm, buf, *of, status)
+        return self._receiver.take(posted, outcomes[0], status)
 
     def start(self, comm: Any, message: Any, to: tuple[int, int], buf: Any, of: tuple[int, int]) -> Any:
         """Begin both, and return one real request for them."""
-        known, serials = self.begin(comm, message, to, of)
-        requests = self._layer.requests
+        known, requests = self.source(comm, of), self._layer.requests
         irecv = self._layer.original("Comm", "Irecv")
-        if known is None and not serials:
-            return irecv(comm, buf, *of)
-        if known is None:
-            request, _ = requests.begin()
-            requests.by_handle[request.handle].serials = serials
+        if known is not None:
+            tag = known.next_tag()
+            request = irecv(comm, buf, 0, tag)
+            serials = self.begin(comm, message, to, known, of)
+            requests.add(request, LiveRequest(comm, tag, serials, known))
             return request
-        tag = known.next_tag()
-        request = irecv(comm, buf, 0, tag)
-        requests.add(request, LiveRequest(comm, tag, serials, known))
+        serials = self.begin(comm, message, to, None, of)
+        if not serials:
+            return irecv(comm, buf, *of)
+        request, _ = requests.begin()
+        requests.by_handle[request.handle].serials = serials
         return request
 
 

@@ -111,7 +111,19 @@ def is_finalized(layer: Layer, _original: Function) -> Function:
     return lambda: layer.finalised
 
 
+def attribute_of(layer: Layer, original: Function) -> Function:
+    """Make ``Get_attr`` say how large the universe is: the real library would ask a launcher that is not there."""
+    mpi = layer.mpi
+    told = {mpi.UNIVERSE_SIZE: len(layer.world), mpi.APPNUM: 0}
+
+    def substitute(self: Any, keyval: int) -> Any:
+        return told[keyval] if keyval in told else original(self, keyval)
+
+    return substitute
+
+
 QUERIES = {
+    ("Comm", "Get_attr"): attribute_of,
     ("Comm", "Get_rank"): rank_of,
     ("Comm", "rank"): rank_of,
     ("Comm", "Get_size"): size_of,

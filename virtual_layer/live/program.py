@@ -54,6 +54,15 @@ class Orders:
 
 def become(orders: Orders, channel: Channel, arena: Arena, mpi: Any) -> NoReturn:
     """Be the rank of these orders; never returns."""
+    try:
+        _live(orders, channel, arena, mpi)
+    except BaseException:  # whatever it is: the rank's process must not go on as the one it was forked from
+        traceback.print_exc()
+        _flush()
+    os._exit(1)
+
+
+def _live(orders: Orders, channel: Channel, arena: Arena, mpi: Any) -> NoReturn:
     _die_with_parent()
     port = Port(channel, arena, orders.rank, orders.rate)
     os.register_at_fork(after_in_child=port.cut)
