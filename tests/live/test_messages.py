@@ -131,7 +131,7 @@ MPI.Message.Probe(comm, MPI.PROC_NULL).Recv(found)
 for call, kind in (
     (lambda: comm.Send(mine, size), MPI.ERR_RANK), (lambda: comm.Recv(found, size), MPI.ERR_RANK),
     (lambda: comm.Send(mine, 0, -5), MPI.ERR_TAG), (lambda: comm.Isend(mine, size + 3), MPI.ERR_RANK),
-    (lambda: comm.Irecv(found, -7), MPI.ERR_RANK), (lambda: comm.Sendrecv(mine, size), MPI.ERR_RANK),
+    (lambda: comm.Irecv(found, -7), MPI.ERR_RANK), (lambda: comm.Sendrecv(mine, size, 0, found), MPI.ERR_RANK),
 ):
     try:
         call()
