@@ -19,18 +19,23 @@ FIRST_HANDLE = 0x7E000000
 class Groups:
     """The groups of one rank process.
 
-    Args:
+    Attributes:
         mpi: ``mpi4py.MPI``.
         me: This process, a program rank.
         world: Members of its ``COMM_WORLD``.
     """
 
-    def __init__(self, mpi: Any, me: int, world: Sequence[int]) -> None:
+    def __init__(self, mpi: Any) -> None:
         self.mpi = mpi
-        self.me = me
-        self.world: Members = tuple(world)
+        self.me = 0
+        self.world: Members = ()
         self._members: dict[int, Members] = {mpi.GROUP_EMPTY.handle: ()}
         self._handles: dict[Members, int] = {(): mpi.GROUP_EMPTY.handle}
+
+    def begin(self, me: int, world: Members) -> None:
+        """Know who this process is."""
+        self.me = me
+        self.world = world
 
     def make(self, members: Iterable[int], of: type | None = None) -> Any:
         """Return the ``MPI.Group`` (or of a subclass) of these members."""

@@ -100,12 +100,12 @@ class Layer:
         windows: Memory that this rank opens to others; made by those who substitute its calls.
     """
 
-    def __init__(self, mpi: Any, port: Port, world_key: str, world: Sequence[int]) -> None:
+    def __init__(self, mpi: Any, port: Port) -> None:
         self.mpi = mpi
         self.port = port
         self.originals: dict[tuple[str, str], Any] = {}
         self.comms: dict[int, LiveComm] = {}
-        self.world = tuple(world)
+        self.world: tuple[int, ...] = ()
         self.parcels = mpi.COMM_SELF.Dup()
         self.messages: Any = None
         self.initialised = True
@@ -113,7 +113,7 @@ class Layer:
         self.parent: Any = None
         self._tag = 0
         self.requests = Requests(self)
-        self.groups = Groups(mpi, port.rank, world)
+        self.groups = Groups(mpi)
         self.blocks = Blocks(self)
         self.privates: dict[str, LiveComm] = {}
         self.serials: dict[tuple[object, ...], int] = {}
@@ -122,9 +122,14 @@ class Layer:
         self._probe, self._receive, self._isend = (self.original("Comm", name) for name in ("Probe", "Recv", "Isend"))
         self._status = mpi.Status()
         self._wait = self.original("Request", "Wait")
-        rank = self.world.index(port.rank)
-        self.add(mpi.COMM_WORLD, derive_key("world", world_key), self.world, None, rank)
-        self.add(mpi.COMM_SELF, derive_key("self", port.rank), (port.rank,), None, 0)
+
+    def begin(self, world_key: str, world: Sequence[int], parent: Any) -> None:
+        """Be the layer of a rank of this world; everything else was prepared before the rank's process was there."""
+        me = self.port.rank
+        self.world, self.parent = tuple(world), parent
+        self.groups.begin(me, self.world)
+        self.add(self.mpi.COMM_WORLD, derive_key("world", world_key), self.world, None)
+        self.add(self.mpi.COMM_SELF, derive_key("self", me), (me,), None)
 
     def original(self, of: str, name: str) -> Callable[..., Any]:
         """Return mpi4py's own function, substituted or not."""

@@ -30,6 +30,24 @@ _TIMELESS = frozenset({_REGION, int(LiveOp.ANNOUNCE), int(LiveOp.RESULT)})
 _HERE = (str(Path(__file__).parent.parent), "<frozen ")
 
 
+class _Cut(Channel):
+    """What a process that the program forked has in place of a channel."""
+
+    def __init__(self) -> None:
+        super().__init__(-1, -1)
+
+    def send(self, value: Any) -> None:
+        """Refuse."""
+        del value
+        raise RuntimeError("MPI must be called by the rank's own process, got a call in one that it forked")
+
+    def close(self) -> None:
+        """Do nothing."""
+
+
+_CUT = _Cut()
+
+
 class Port:
     """The only way from a rank to the kernel.
 
@@ -41,12 +59,12 @@ class Port:
             who offers memory to others.
     """
 
-    def __init__(self, channel: Channel, arena: Arena, rank: int, rate: float | None = None) -> None:
-        self.rank = rank
+    def __init__(self, arena: Arena) -> None:
+        self.rank = 0
         self.region = 0
-        self.rate = rate
+        self.rate: float | None = None
         self.serve: Callable[[int, int, Any], Any] | None = None
-        self._channel = channel
+        self._channel: Channel = _CUT
         self._arena = arena
         self._lock = RLock()
         self._depth = 0
@@ -57,6 +75,12 @@ class Port:
         self._lines: dict[tuple[str, int], int] = {}
         self._regions: dict[str, int] = {"": 0}
         self._nested: list[int] = []
+
+    def begin(self, channel: Channel, rank: int, rate: float | None) -> None:
+        """Be the port of a rank."""
+        self.rank = rank
+        self.rate = rate
+        self._channel = channel
 
     # -- bursts -------------------------------------------------------------------------------------------
 
@@ -224,24 +248,6 @@ class Port:
         """Say that this rank has read a payload."""
         if type(payload) is tuple:
             self._arena.release(payload[1])
-
-
-class _Cut(Channel):
-    """What a process that the program forked has in place of a channel."""
-
-    def __init__(self) -> None:
-        super().__init__(-1, -1)
-
-    def send(self, value: Any) -> None:
-        """Refuse."""
-        del value
-        raise RuntimeError("MPI must be called by the rank's own process, got a call in one that it forked")
-
-    def close(self) -> None:
-        """Do nothing."""
-
-
-_CUT = _Cut()
 
 
 def _place() -> tuple[str, int]:

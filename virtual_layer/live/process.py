@@ -114,10 +114,11 @@ def is_finalized(layer: Layer, _original: Function) -> Function:
 def attribute_of(layer: Layer, original: Function) -> Function:
     """Make ``Get_attr`` say how large the universe is: the real library would ask a launcher that is not there."""
     mpi = layer.mpi
-    told = {mpi.UNIVERSE_SIZE: len(layer.world), mpi.APPNUM: 0}
 
     def substitute(self: Any, keyval: int) -> Any:
-        return told[keyval] if keyval in told else original(self, keyval)
+        if keyval == mpi.UNIVERSE_SIZE:
+            return len(layer.world)
+        return 0 if keyval == mpi.APPNUM else original(self, keyval)
 
     return substitute
 

@@ -52,24 +52,30 @@ class Orders:
     facts: Any = None
 
 
-def become(orders: Orders, channel: Channel, arena: Arena, mpi: Any) -> NoReturn:
+def prepare(mpi: Any, arena: Arena) -> Layer:
+    """Put the layer in place, before there is any rank: so its memory is shared by all, and ranks start quickly."""
+    layer = Layer(mpi, Port(arena))
+    substitute(layer)
+    regions.listen(layer.port)
+    return layer
+
+
+def become(orders: Orders, channel: Channel, layer: Layer) -> NoReturn:
     """Be the rank of these orders; never returns."""
     try:
-        _live(orders, channel, arena, mpi)
+        _live(orders, channel, layer)
     except BaseException:  # whatever it is: the rank's process must not go on as the one it was forked from
         traceback.print_exc()
         _flush()
     os._exit(1)
 
 
-def _live(orders: Orders, channel: Channel, arena: Arena, mpi: Any) -> NoReturn:
+def _live(orders: Orders, channel: Channel, layer: Layer) -> NoReturn:
     _die_with_parent()
-    port = Port(channel, arena, orders.rank, orders.rate)
+    port = layer.port
+    port.begin(channel, orders.rank, orders.rate)
+    layer.begin(orders.world, orders.members, orders.facts)
     os.register_at_fork(after_in_child=port.cut)
-    layer = Layer(mpi, port, orders.world, orders.members)
-    layer.parent = orders.facts
-    substitute(layer)
-    regions.listen(port)
     _import_anew(layer)
     port.wait_for_start()
     if orders.virtual_clock:

@@ -15,11 +15,12 @@ import socket
 import sys
 import time
 from collections.abc import Sequence
-from typing import Any, NoReturn
+from typing import NoReturn
 
 from clue.trace.wire import Channel
 from virtual_layer.live.arena import Arena
-from virtual_layer.live.program import Orders, become
+from virtual_layer.live.layer import Layer
+from virtual_layer.live.program import Orders, become, prepare
 
 _LONGEST = 1 << 20
 #: Seconds that a process has to end by itself after its talk with the kernel is over.
@@ -30,10 +31,9 @@ def serve(control: socket.socket) -> None:
     """Start ranks until the other side closes the socket, then end all of them."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     setting = _Setting(*marshal.loads(control.recv(_LONGEST)))
-    mpi = setting.warm_up()
-    arena = Arena(setting.memory)
+    layer = setting.warm_up()
     processes: dict[int, int] = {}
-    control.send(marshal.dumps((os.getpid(), mpi.Get_library_version().splitlines()[0])))
+    control.send(marshal.dumps((os.getpid(), layer.mpi.Get_library_version().splitlines()[0])))
     try:
         while True:
             request = control.recv(_LONGEST)
@@ -41,7 +41,7 @@ def serve(control: socket.socket) -> None:
                 return
             what, *rest = marshal.loads(request)
             if what == "start":
-                processes[rest[0]] = _start(control, Orders(*rest), arena, mpi)
+                processes[rest[0]] = _start(control, Orders(*rest), layer)
             else:
                 control.send(marshal.dumps(_ending(processes[rest[0]])))
     finally:
@@ -60,8 +60,8 @@ class _Setting:
         self.memory = memory
         self.modules = modules
 
-    def warm_up(self) -> Any:
-        """Import what programs need, initialise MPI, and leave memory as ranks can share it."""
+    def warm_up(self) -> Layer:
+        """Import what programs need, initialise MPI, prepare the layer, and leave memory as ranks can share it."""
         from mpi4py import MPI  # noqa: PLC0415 - a rank's process is the only place for it
 
         for name in self.modules:
@@ -69,12 +69,13 @@ class _Setting:
                 importlib.import_module(name)
             except ImportError:
                 continue
+        layer = prepare(MPI, Arena(self.memory))
         gc.collect()
         gc.freeze()
-        return MPI
+        return layer
 
 
-def _start(control: socket.socket, orders: Orders, arena: Arena, mpi: Any) -> int:
+def _start(control: socket.socket, orders: Orders, layer: Layer) -> int:
     """Fork a rank, and hand the other ends of its pipes over."""
     (to_rank, from_kernel), (to_kernel, from_rank) = os.pipe()[::-1], os.pipe()[::-1]
     sys.stdout.flush()
@@ -85,7 +86,7 @@ def _start(control: socket.socket, orders: Orders, arena: Arena, mpi: Any) -> in
         os.close(from_rank)
         control.close()
         _set_streams(orders.rank)
-        become(orders, Channel(from_kernel, to_kernel), arena, mpi)
+        become(orders, Channel(from_kernel, to_kernel), layer)
     socket.send_fds(control, [marshal.dumps(process)], [from_rank, to_rank])
     for descriptor in (to_rank, from_kernel, to_kernel, from_rank):
         os.close(descriptor)
