@@ -4,10 +4,23 @@ from __future__ import annotations
 
 import argparse
 import importlib
-from collections.abc import Callable, Sequence
+import sys
+from collections.abc import Sequence
 
 from clue import __version__
 from clue.cli.calibrate_arguments import add_calibrate
+from clue.cli.options import (
+    Command,
+    Commands,
+    add_engine,
+    add_full,
+    add_json,
+    add_plots,
+    add_seed,
+    add_workers,
+    positive,
+)
+from clue.cli.run_arguments import add_run, options_first
 from clue.cli.validate_arguments import add_validate
 
 _DESCRIPTION = """\
@@ -17,6 +30,7 @@ described in YAML, rank what a budget can buy. Start with: clue simulate wien97"
 
 def parse_arguments(argv: Sequence[str] | None) -> argparse.Namespace:
     """Parse the command line; ``run`` of what it returns is the command."""
+    words = sys.argv[1:] if argv is None else list(argv)
     parser = argparse.ArgumentParser(
         prog="clue", description=_DESCRIPTION, formatter_class=argparse.RawDescriptionHelpFormatter
     )
@@ -25,34 +39,35 @@ def parse_arguments(argv: Sequence[str] | None) -> argparse.Namespace:
     for add in (_add_record, _add_simulate, _add_inspect, _add_convert, _add_schema):
         add(commands)
     add_calibrate(commands, _command("calibrate"))
+    add_run(commands, _command("run"))
     add_validate(commands, _command("validate"))
-    return parser.parse_args(argv)
+    return parser.parse_args(options_first(words))
 
 
-def _command(module: str) -> Callable[[argparse.Namespace], int]:
+def _command(module: str) -> Command:
     def run(arguments: argparse.Namespace) -> int:
         return int(importlib.import_module(f"clue.cli.{module}").run(arguments))
 
     return run
 
 
-def _add_record(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+def _add_record(commands: Commands) -> None:
     command = commands.add_parser(
         "record",
         help="record an unmodified mpi4py program",
         description="Record an unmodified mpi4py program: starts it under mpiexec and keeps every "
         "computation burst and every MPI call of every rank.",
     )
-    command.add_argument("-n", dest="ranks", type=_positive, required=True, metavar="RANKS", help="MPI ranks to start")
+    command.add_argument("-n", dest="ranks", type=positive, required=True, metavar="RANKS", help="MPI ranks to start")
     command.add_argument("-o", dest="output", metavar="TRACE", help="where the trace goes (default: PROGRAM.clue here)")
     command.add_argument("--mpiexec", metavar="PATH", help="the mpiexec to start (default: beside Python, then PATH)")
-    command.add_argument("--json", action="store_true", help="print what was recorded as JSON")
+    add_json(command, "print what was recorded as JSON")
     command.add_argument("program", metavar="PROGRAM.py")
     command.add_argument("arguments", nargs=argparse.REMAINDER, metavar="ARGS", help="arguments of the program")
     command.set_defaults(run=_command("record"))
 
 
-def _add_simulate(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+def _add_simulate(commands: Commands) -> None:
     command = commands.add_parser(
         "simulate",
         help="simulate a program on a machine, or rank what a budget can buy",
@@ -60,50 +75,32 @@ def _add_simulate(commands: argparse._SubParsersAction[argparse.ArgumentParser])
         "Programs given as scripts are recorded on first use and cached.",
     )
     command.add_argument("config", metavar="CONFIG.yaml", help="a file, or the name of a scenario shipped with clue")
-    command.add_argument(
-        "--engine",
-        choices=("auto", "reference", "fast"),
-        default="auto",
-        help="which engine simulates; all give the same figures (default: auto, whichever is done first)",
-    )
+    add_engine(command)
     command.add_argument(
         "--explain",
         action="store_true",
         help="tell what the makespan is made of along the critical path, where time is lost, and what each parameter "
         "of the machine does to it; of a comparison, which of them would give the first place to another option",
     )
-    command.add_argument(
-        "--full", action="store_true", help="use the scenario's full sizes instead of the reduced ones"
-    )
-    command.add_argument("--json", action="store_true", help="print one JSON document and nothing else")
-    command.add_argument("--plots", metavar="DIR", help="draw pictures into this folder")
-    command.add_argument(
-        "--workers",
-        type=_positive,
-        metavar="N",
-        help="processes that simulate options at the same time (default: one per core)",
-    )
+    add_full(command)
+    add_json(command)
+    add_plots(command)
+    add_workers(command, "processes that simulate options at the same time")
     command.add_argument(
         "--top",
-        type=_positive,
+        type=positive,
         metavar="K",
         help="rank the first K options exactly, and only prove that the others come later "
         "(default: all of up to 100 options, else 20)",
     )
     command.add_argument(
         "--samples",
-        type=_positive,
+        type=positive,
         metavar="N",
         help="draw the noise that machines and repeated recordings state so often: gives intervals, and to each option "
         "its probability of being the best",
     )
-    command.add_argument(
-        "--seed",
-        type=_whole,
-        default=0,
-        metavar="S",
-        help="what samples are drawn from; the same give the same figures",
-    )
+    add_seed(command)
     command.add_argument(
         "--executor",
         default="processes",
@@ -114,19 +111,19 @@ def _add_simulate(commands: argparse._SubParsersAction[argparse.ArgumentParser])
     command.set_defaults(run=_command("simulate"))
 
 
-def _add_inspect(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+def _add_inspect(commands: Commands) -> None:
     command = commands.add_parser(
         "inspect",
         help="show what is in a trace, a machine or a configuration",
         description="Show what is in a trace, a machine or a configuration, and what the simulator would leave out.",
     )
     command.add_argument("subject", metavar="TRACE|MACHINE|CONFIG", help="a path, or the name of something shipped")
-    command.add_argument("--json", action="store_true", help="print one JSON document and nothing else")
-    command.add_argument("--plots", metavar="DIR", help="draw a machine's delay curves into this folder")
+    add_json(command)
+    add_plots(command, "draw a machine's delay curves into this folder")
     command.set_defaults(run=_command("inspect"))
 
 
-def _add_convert(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+def _add_convert(commands: Commands) -> None:
     command = commands.add_parser(
         "convert",
         help="convert a trace to or from another simulator's form, or a machine to SimGrid's platform",
@@ -164,7 +161,7 @@ def _add_convert(commands: argparse._SubParsersAction[argparse.ArgumentParser]) 
     command.set_defaults(run=_command("convert"))
 
 
-def _add_schema(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+def _add_schema(commands: Commands) -> None:
     command = commands.add_parser(
         "schema",
         help="print the JSON Schema of a file form",
@@ -172,18 +169,3 @@ def _add_schema(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -
     )
     command.add_argument("form", choices=("machine", "scenario", "simulation", "validation"))
     command.set_defaults(run=_command("schema"))
-
-
-def _positive(text: str) -> int:
-    return _at_least(1, text)
-
-
-def _whole(text: str) -> int:
-    return _at_least(0, text)
-
-
-def _at_least(least: int, text: str) -> int:
-    number = int(text) if text.isdecimal() and text.isascii() else -1
-    if number < least:
-        raise argparse.ArgumentTypeError(f"must be a whole number of at least {least}, got {text!r}")
-    return number

@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-import argparse
-from collections.abc import Callable
-
-_Command = Callable[[argparse.Namespace], int]
+from clue.cli.options import Command, Commands, Parser, above_zero, add_json, add_mpiexec, add_plots, positive, share
 
 
-def add_calibrate(commands: argparse._SubParsersAction[argparse.ArgumentParser], run: _Command) -> None:
+def add_calibrate(commands: Commands, run: Command) -> None:
     """Add the command, of which ``subject`` says what it calibrates."""
     command = commands.add_parser(
         "calibrate",
@@ -21,7 +18,7 @@ def add_calibrate(commands: argparse._SubParsersAction[argparse.ArgumentParser],
         add(subjects).set_defaults(run=run)
 
 
-def _add_network(subjects: argparse._SubParsersAction[argparse.ArgumentParser]) -> argparse.ArgumentParser:
+def _add_network(subjects: Commands) -> Parser:
     subject = subjects.add_parser(
         "network",
         help="delays of messages by size, and the eager limit",
@@ -46,14 +43,14 @@ def _add_network(subjects: argparse._SubParsersAction[argparse.ArgumentParser]) 
     _add_measuring(subject, 60)
     subject.add_argument("--largest", default="16 MiB", metavar="SIZE", help="largest message measured (16 MiB)")
     _add_output(subject)
-    subject.add_argument("--nodes", type=_positive, metavar="N", help="nodes of the machine (default: as measured)")
+    subject.add_argument("--nodes", type=positive, metavar="N", help="nodes of the machine (default: as measured)")
     subject.add_argument(
-        "--processors", type=_positive, metavar="N", help="processors of a node (default: as here, or 1)"
+        "--processors", type=positive, metavar="N", help="processors of a node (default: as here, or 1)"
     )
     return subject
 
 
-def _add_contention(subjects: argparse._SubParsersAction[argparse.ArgumentParser]) -> argparse.ArgumentParser:
+def _add_contention(subjects: Commands) -> Parser:
     subject = subjects.add_parser(
         "contention",
         help="how messages at the same time slow each other",
@@ -63,7 +60,7 @@ def _add_contention(subjects: argparse._SubParsersAction[argparse.ArgumentParser
     subject.add_argument(
         "--machine", metavar="MACHINE", help="machine whose link between nodes is known (default: it is measured first)"
     )
-    subject.add_argument("--pairs", type=_positive, default=4, metavar="N", help="most pairs at once (default: 4)")
+    subject.add_argument("--pairs", type=positive, default=4, metavar="N", help="most pairs at once (default: 4)")
     subject.add_argument(
         "--sizes", metavar="A,B", default="1 KiB,16 KiB,128 KiB,1 MiB", help="sizes of messages, separated by commas"
     )
@@ -77,7 +74,7 @@ def _add_contention(subjects: argparse._SubParsersAction[argparse.ArgumentParser
     return subject
 
 
-def _add_processor(subjects: argparse._SubParsersAction[argparse.ArgumentParser]) -> argparse.ArgumentParser:
+def _add_processor(subjects: Commands) -> Parser:
     subject = subjects.add_parser(
         "processor",
         help="performance factors by region, and what busy neighbours take away",
@@ -100,19 +97,19 @@ def _add_processor(subjects: argparse._SubParsersAction[argparse.ArgumentParser]
         help="the kernel that a region of your program is like (may be repeated; default stands for any other region)",
     )
     subject.add_argument(
-        "--busy", type=_positive, metavar="N", help="most processors busy at once (default: all there are)"
+        "--busy", type=positive, metavar="N", help="most processors busy at once (default: all there are)"
     )
-    subject.add_argument("--repeats", type=_positive, default=3, metavar="N", help="recordings of the program (3)")
-    subject.add_argument("--time", type=_above_zero, default=2.0, metavar="SECONDS", help="of each kernel (2)")
-    subject.add_argument("--confidence", type=_share, default=0.95, metavar="SHARE", help="of intervals (0.95)")
-    subject.add_argument("--mpiexec", metavar="COMMAND", help="what starts MPI programs, with its options")
+    subject.add_argument("--repeats", type=positive, default=3, metavar="N", help="recordings of the program (3)")
+    subject.add_argument("--time", type=above_zero, default=2.0, metavar="SECONDS", help="of each kernel (2)")
+    subject.add_argument("--confidence", type=share, default=0.95, metavar="SHARE", help="of intervals (0.95)")
+    add_mpiexec(subject)
     subject.add_argument("-o", dest="output", metavar="FILE", help="the YAML to write (default: NAME.yaml)")
     subject.add_argument("--name", help="name of the node type (default: that of FILE, or calibrated)")
-    subject.add_argument("--json", action="store_true", help="print one JSON document and nothing else")
+    add_json(subject)
     return subject
 
 
-def _add_measuring(subject: argparse.ArgumentParser, seconds: float) -> None:
+def _add_measuring(subject: Parser, seconds: float) -> None:
     subject.add_argument(
         "--mpiexec",
         metavar="COMMAND",
@@ -123,53 +120,25 @@ def _add_measuring(subject: argparse.ArgumentParser, seconds: float) -> None:
     )
     subject.add_argument(
         "--time",
-        type=_above_zero,
+        type=above_zero,
         default=seconds,
         metavar="SECONDS",
         help=f"how long a measurement may take (default: {seconds:g})",
     )
     subject.add_argument(
         "--precision",
-        type=_share,
+        type=share,
         default=0.02,
         metavar="SHARE",
         help="measure until medians are known within this share (default: 0.02)",
     )
     subject.add_argument(
-        "--confidence", type=_share, default=0.95, metavar="SHARE", help="confidence of that (default: 0.95)"
+        "--confidence", type=share, default=0.95, metavar="SHARE", help="confidence of that (default: 0.95)"
     )
 
 
-def _add_output(subject: argparse.ArgumentParser) -> None:
+def _add_output(subject: Parser) -> None:
     subject.add_argument("-o", dest="output", metavar="FILE", help="the YAML to write (default: NAME.yaml)")
     subject.add_argument("--name", help="name of what is written (default: that of FILE, or calibrated)")
-    subject.add_argument("--plots", metavar="DIR", help="draw data and fit into this folder")
-    subject.add_argument("--json", action="store_true", help="print one JSON document and nothing else")
-
-
-def _positive(text: str) -> int:
-    number = int(text) if text.isdecimal() else 0
-    if number < 1:
-        raise argparse.ArgumentTypeError(f"must be a whole number of at least 1, got {text!r}")
-    return number
-
-
-def _number(text: str) -> float:
-    try:
-        return float(text)
-    except ValueError:
-        return float("nan")
-
-
-def _above_zero(text: str) -> float:
-    number = _number(text)
-    if not 0 < number < float("inf"):
-        raise argparse.ArgumentTypeError(f"must be a number above 0, got {text!r}")
-    return number
-
-
-def _share(text: str) -> float:
-    number = _number(text)
-    if not 0 < number < 1:
-        raise argparse.ArgumentTypeError(f"must be between 0 and 1, got {text!r}")
-    return number
+    add_plots(subject, "draw data and fit into this folder")
+    add_json(subject)

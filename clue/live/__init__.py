@@ -1,1 +1,19 @@
 """Programs that run live in virtual time: their processes, and the kernel that lets one go on at a time."""
+
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from clue.live.running import LiveOutcome, run
+
+__all__ = ["LiveOutcome", "run"]
+
+_HOME = {"LiveOutcome": "running", "run": "running"}
+
+
+def __getattr__(name: str) -> object:
+    if name not in _HOME:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(importlib.import_module(f"clue.live.{_HOME[name]}"), name)

@@ -16,13 +16,14 @@ _OWN_FILES = 64
 
 
 def private_memory(process: int) -> int:
-    """Return the memory (B) that a process shares with nobody: what one more like it costs.
+    """Return the memory (B) that a process shares with nobody, its page tables included: what one more like it costs.
 
     Raises:
         OSError: If the process has gone.
     """
-    lines = Path(f"/proc/{process}/smaps_rollup").read_text().splitlines()
-    return sum(int(line.split()[1]) for line in lines if line.startswith("Private_")) * 1024
+    own = Path(f"/proc/{process}")
+    lines = (own / "smaps_rollup").read_text().splitlines() + (own / "status").read_text().splitlines()
+    return sum(int(line.split()[1]) for line in lines if line.startswith(("Private_", "VmPTE"))) * 1024
 
 
 def free_memory(meminfo: Path = Path("/proc/meminfo"), group: Path = Path("/sys/fs/cgroup")) -> int:

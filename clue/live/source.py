@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import select
 from collections import deque
 from typing import Any
 
@@ -10,11 +11,19 @@ from clue.trace.wire import Channel
 
 
 class ProcessSource:
-    """The calls of one rank process."""
+    """The calls of one rank process.
 
-    def __init__(self, rank: int, channel: Channel) -> None:
+    Attributes:
+        rank: Its rank.
+        limit: Wall seconds that it may go without a call, or ``None``.
+    """
+
+    def __init__(self, rank: int, channel: Channel, limit: float | None = None) -> None:
         self.rank = rank
+        self.limit = limit
         self._channel = channel
+        self._ready = select.poll()
+        self._ready.register(channel.incoming, select.POLLIN)
         self._queue: deque[tuple[Any, ...]] = deque()
 
     def resume(self, answer: object) -> Call:
@@ -22,10 +31,13 @@ class ProcessSource:
 
         Raises:
             EOFError: If the process is gone.
+            TimeoutError: If it goes without a call for too long.
         """
         queue = self._queue
         if not queue:
             self._channel.send((False, answer))
+            if self.limit is not None and not self._ready.poll(self.limit * 1000):
+                raise TimeoutError
             queue.extend(self._channel.receive())
         return Call._make(queue.popleft())
 

@@ -1,0 +1,98 @@
+"""Options that several commands have, each worded once, and the types of their values."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Callable
+from typing import TypeAlias
+
+Parser = argparse.ArgumentParser
+Commands: TypeAlias = "argparse._SubParsersAction[argparse.ArgumentParser]"
+#: What a command does with its arguments; returns the exit status.
+Command = Callable[[argparse.Namespace], int]
+
+
+def add_json(to: Parser, what: str = "print one JSON document and nothing else") -> None:
+    """Add ``--json``."""
+    to.add_argument("--json", action="store_true", help=what)
+
+
+def add_plots(to: Parser, what: str = "draw pictures into this folder") -> None:
+    """Add ``--plots``."""
+    to.add_argument("--plots", metavar="DIR", help=what)
+
+
+def add_engine(to: Parser) -> None:
+    """Add ``--engine``."""
+    to.add_argument(
+        "--engine",
+        choices=("auto", "reference", "fast"),
+        default="auto",
+        help="which engine simulates; all give the same figures (default: auto, whichever is done first)",
+    )
+
+
+def add_full(to: Parser) -> None:
+    """Add ``--full``."""
+    to.add_argument("--full", action="store_true", help="use the scenario's full sizes instead of the reduced ones")
+
+
+def add_workers(to: Parser, who: str) -> None:
+    """Add ``--workers``."""
+    to.add_argument("--workers", type=positive, metavar="N", help=f"{who} (default: one per core)")
+
+
+def add_seed(to: Parser) -> None:
+    """Add ``--seed``."""
+    to.add_argument(
+        "--seed",
+        type=whole,
+        default=0,
+        metavar="S",
+        help="what samples are drawn from; the same give the same figures",
+    )
+
+
+def add_mpiexec(to: Parser) -> None:
+    """Add ``--mpiexec``."""
+    to.add_argument("--mpiexec", metavar="COMMAND", help="what starts MPI programs, with its options")
+
+
+def positive(text: str) -> int:
+    """Read a whole number of at least 1."""
+    return _at_least(1, text)
+
+
+def whole(text: str) -> int:
+    """Read a whole number of at least 0."""
+    return _at_least(0, text)
+
+
+def above_zero(text: str) -> float:
+    """Read a finite number above 0."""
+    number = _number(text)
+    if not 0 < number < float("inf"):
+        raise argparse.ArgumentTypeError(f"must be a number above 0, got {text!r}")
+    return number
+
+
+def share(text: str) -> float:
+    """Read a number between 0 and 1, both excluded."""
+    number = _number(text)
+    if not 0 < number < 1:
+        raise argparse.ArgumentTypeError(f"must be between 0 and 1, got {text!r}")
+    return number
+
+
+def _at_least(least: int, text: str) -> int:
+    number = int(text) if text.isdecimal() and text.isascii() else -1
+    if number < least:
+        raise argparse.ArgumentTypeError(f"must be a whole number of at least {least}, got {text!r}")
+    return number
+
+
+def _number(text: str) -> float:
+    try:
+        return float(text)
+    except ValueError:
+        return float("nan")

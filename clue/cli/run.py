@@ -1,0 +1,218 @@
+"""``clue run``: a program in virtual time, on a machine, or on every option of a comparison."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from clue.cli.run_arguments import is_program
+from clue.cli.terminal import plots_folder, progress, say, show, show_json
+from clue.config import PlacementChoice, SimulationConfig, load_config, load_machine
+from clue.errors import UsageError
+from clue.live import LiveOutcome
+from clue.live import run as run_live
+from clue.live.bursts import MEASURED, Bursts, Declared, Replayed, Synthetic
+from clue.machine import Machine, Placement
+from clue.purchase import Program, Scenario
+from clue.purchase.runs import Job
+from clue.report.document import ranking_document, result_document
+from clue.report.text.ranking import ranking_text
+from clue.report.text.result import result_text
+from clue.result import Result
+from clue.trace import Trace
+from clue.units import Quantity, parse_quantity
+
+_STANDARD_ERROR = 2
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Run what the command line or its configuration names, and show what came of it."""
+    words = arguments.words[1:] if arguments.words[:1] == ["--"] else arguments.words
+    if not words:
+        raise UsageError("run must have a configuration or a program, got neither")
+    if is_program(words[0]):
+        _run_one(_from_words(words, arguments), arguments)
+        return 0
+    if len(words) > 1:
+        raise UsageError(f"run must have one configuration, or a program that ends in .py, got {' '.join(words)}")
+    config = load_config(words[0], full=arguments.full)
+    if isinstance(config, Scenario):
+        return _compare(config, arguments)
+    _run_one(_from_config(config, arguments), arguments)
+    return 0
+
+
+@dataclass(frozen=True, slots=True)
+class _Run:
+    """A program, and where it runs."""
+
+    command: tuple[str, ...]
+    ranks: int
+    machine: Machine
+    placement: PlacementChoice
+
+    @property
+    def title(self) -> str:
+        """What stands above its result."""
+        words = [word for word in self.command if word != "-m"]
+        program = "code" if words[0] == "-c" else Path(words[0]).name
+        return f"{program} on {self.machine.name}, run live"
+
+
+def _from_words(words: Sequence[str], arguments: argparse.Namespace) -> _Run:
+    for option, value in (("-n", arguments.ranks), ("--machine", arguments.machine)):
+        if value is None:
+            raise UsageError(f"{words[0]}: {option} must be given before a program, got none")
+    if words[0] in {"-m", "-c"}:
+        if len(words) < 2:
+            raise UsageError(f"{words[0]} must have a module or code behind it, got nothing")
+    elif not Path(words[0]).is_file():
+        raise UsageError(f"{words[0]}: program must exist, got no such file")
+    return _Run(tuple(words), arguments.ranks, load_machine(arguments.machine), _placement(arguments.placement))
+
+
+def _from_config(config: SimulationConfig, arguments: argparse.Namespace) -> _Run:
+    if config.instances > 1:
+        raise UsageError(f"{config.name}: instances must be 1 in a live run, got {config.instances}")
+    ranks = arguments.ranks or config.ranks
+    if ranks is None:
+        assert config.program.trace is not None
+        ranks = Trace.open(config.program.trace).ranks
+    machine = config.machine if arguments.machine is None else load_machine(arguments.machine)
+    placement = config.placement if arguments.placement is None else _placement(arguments.placement)
+    return _Run(command_of(config.program, ranks, config.name), ranks, machine, placement)
+
+
+def command_of(program: Program, ranks: int, name: str) -> tuple[str, ...]:
+    """Return the words that start a program on so many ranks.
+
+    Raises:
+        UsageError: If there is only a trace of it.
+    """
+    if program.script is None:
+        raise UsageError(f"{name}: program must have a script to run live, got a trace only: use clue simulate")
+    return (str(program.script), *(word.replace("{ranks}", str(ranks)) for word in program.arguments))
+
+
+def _placement(text: str | None) -> PlacementChoice:
+    """Read ``block``, ``cyclic:2`` or ``0,1,1``."""
+    if text is None:
+        return PlacementChoice()
+    order, _, each = text.partition(":")
+    if order in {"block", "cyclic"} and (each or "1").isdecimal() and int(each or 1) > 0:
+        return PlacementChoice(order, int(each or 1))
+    nodes = text.split(",")
+    if all(node.isdecimal() for node in nodes):
+        return PlacementChoice(nodes=tuple(map(int, nodes)))
+    raise UsageError(f"placement must be block, cyclic, block:2 or node indices such as 0,0,1, got {text}")
+
+
+def _bursts(text: str | None) -> Bursts:
+    """Read where bursts come from: ``synthetic``, a speed for declared operations, or a trace."""
+    if text is None:
+        return MEASURED
+    if text == "synthetic":
+        return Synthetic()
+    if text.endswith("/s"):
+        try:
+            return Declared(parse_quantity(text, Quantity.SPEED))
+        except ValueError as error:
+            raise UsageError(f"bursts {error}") from None
+    return Replayed(Trace.open(text))
+
+
+# --- one program on one machine ---
+
+
+def _run_one(run: _Run, arguments: argparse.Namespace) -> None:
+    placement = run.placement.place(run.machine, run.ranks)
+    if arguments.record is not None:
+        _check_target(Path(arguments.record))
+    outcome = _live(run, placement, _bursts(arguments.bursts), arguments)
+    if outcome.trace is not None:
+        outcome.trace.save(arguments.record)
+    _show(outcome.result, run.title, arguments)
+    if outcome.trace is not None:
+        say([f"wrote {arguments.record}"])
+    say([f"wrote {path}" for path in _plot(outcome.result, run, arguments)])
+
+
+def _live(run: _Run, placement: Placement, bursts: Bursts, arguments: argparse.Namespace) -> LiveOutcome:
+    pictures = arguments.plots is not None
+    # What was printed so far comes before what the program prints.
+    sys.stdout.flush()
+    return run_live(
+        run.command,
+        run.ranks,
+        run.machine,
+        placement,
+        timeline=pictures,
+        traffic=pictures,
+        record=arguments.record is not None,
+        bursts=bursts,
+        virtual_clock=arguments.virtual_clock,
+        limit=arguments.limit,
+        stdout=_STANDARD_ERROR if arguments.json else None,
+    )
+
+
+def _check_target(target: Path) -> None:
+    """Refuse a place where no trace can be written before time is spent on the run."""
+    taken = target.exists() and not (target.is_file() or (target / "head.json").exists())
+    if taken and any(target.iterdir()):
+        raise UsageError(f"{target}: trace must be new or replace a trace, got a folder with other things in it")
+
+
+def _show(result: Result, title: str, arguments: argparse.Namespace) -> None:
+    if arguments.json:
+        say(result.warnings, prefix="clue: warning: ")
+        show_json(result_document(result))
+    else:
+        show(result_text(result, title))
+
+
+def _plot(result: Result, run: _Run, arguments: argparse.Namespace) -> list[Path]:
+    if arguments.plots is None:
+        return []
+    from clue.report.plots import plot_machine, plot_result  # noqa: PLC0415 - matplotlib takes a second
+
+    folder = plots_folder(arguments.plots)
+    return [*plot_result(result, folder, run.title), plot_machine(run.machine, folder)]
+
+
+# --- a comparison ---
+
+
+def _no_traces(_program: Program, _ranks: int) -> Trace:
+    raise AssertionError("a live run needs no trace")
+
+
+def _compare(scenario: Scenario, arguments: argparse.Namespace) -> int:
+    """Run the programs of a comparison live on every option, and rank these."""
+    for option in ("ranks", "machine", "placement", "record"):
+        if getattr(arguments, option) is not None:
+            word = "-n" if option == "ranks" else f"--{option}"
+            raise UsageError(f"{scenario.name}: {word} must go with one program on one machine, got a comparison")
+    from clue.purchase import rank_options  # noqa: PLC0415 - only for comparisons
+
+    bursts = _bursts(arguments.bursts)
+
+    def live(program: Program, ranks: int, job: Job) -> Result:
+        run = _Run(command_of(program, ranks, scenario.name), ranks, job.machine, PlacementChoice())
+        return _live(run, job.placement, bursts, arguments).result
+
+    with progress() as tell:
+        ranking = rank_options(scenario, _no_traces, tell, live=live, thorough=arguments.plots is not None)
+    if arguments.json:
+        say(ranking.warnings, prefix="clue: warning: ")
+        show_json(ranking_document(ranking))
+    else:
+        show(ranking_text(ranking))
+    if arguments.plots is not None:
+        from clue.report.plots import plot_ranking  # noqa: PLC0415 - matplotlib takes a second
+
+        say([f"wrote {path}" for path in plot_ranking(ranking, plots_folder(arguments.plots))])
+    return 0

@@ -1,0 +1,150 @@
+"""The ranks of a live run, begun world by world and watched: what fails, fails where the kernel lets a rank go on.
+
+So the kernel knows only of programs that end well. An exception, an exit status, ``Abort``, a process that is gone,
+or one that does not call MPI any more becomes a :class:`LiveError` that names the rank.
+"""
+
+from __future__ import annotations
+
+import signal
+import time
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from clue.errors import LiveError
+from clue.live.processes import Processes, World
+from clue.live.room import check_room, private_memory
+from clue.live.source import ProcessSource
+from clue.trace.calls import Call, LiveOp
+
+#: Seconds that the first rank may take to be ready; then its memory is measured as it is.
+_READY = 2.0
+_ENDINGS = frozenset({int(LiveOp.END), int(LiveOp.ABORT), int(LiveOp.RAISED)})
+
+
+class Ranks:
+    """Begins ranks.
+
+    Args:
+        command: What the ranks of the first world run.
+        processes: Where they begin.
+        limit: Wall seconds that a rank may go without an MPI call, or ``None``.
+    """
+
+    def __init__(self, command: Sequence[str], processes: Processes, limit: float | None = None) -> None:
+        self._command = tuple(command)
+        self._name = program_name(command)
+        self._processes = processes
+        self._limit = limit
+        self._room_is_known = False
+
+    def begin(self, ranks: int) -> list[WatchedSource]:
+        """Begin the first world.
+
+        Raises:
+            LiveError: If there is no room for so many ranks.
+        """
+        return self._begin(World("w0", tuple(range(ranks)), self._command))
+
+    def spawn(self, world: int, members: Sequence[int], what: Any) -> list[WatchedSource]:
+        """Begin a world that is spawned; ``what`` is its command and what it is told of its parents."""
+        command, facts = what
+        return self._begin(World(f"w{world}", tuple(members), tuple(command), facts))
+
+    def _begin(self, world: World) -> list[WatchedSource]:
+        first, *others = world.members
+        begun = [self._start(world, first)]
+        self._check_room(len(world.members), begun[0].process)
+        begun.extend(self._start(world, rank) for rank in others)
+        return begun
+
+    def _start(self, world: World, rank: int) -> WatchedSource:
+        channel, process = self._processes.start(world, rank)
+        source = ProcessSource(rank, channel, self._limit)
+        return WatchedSource(source, process, self._processes, program_name(world.command))
+
+    def _check_room(self, ranks: int, first: int) -> None:
+        """Measure what a rank takes before it computes anything, and check that as much is there for all."""
+        if ranks == 1:
+            return
+        deadline = time.monotonic() + _READY
+        while not _sleeps(first) and time.monotonic() < deadline:
+            time.sleep(0.001)
+        check_room(self._name, ranks, private_memory(first))
+
+
+class WatchedSource:
+    """A rank whose failures become errors."""
+
+    def __init__(self, source: ProcessSource, process: int, processes: Processes, program: str) -> None:
+        self._source = source
+        self._processes = processes
+        self._program = program
+        self.process = process
+        self.rank = source.rank
+
+    def resume(self, answer: object) -> Call:
+        """Return the next call.
+
+        Raises:
+            LiveError: If the rank fails.
+        """
+        try:
+            call = self._source.resume(answer)
+        except (EOFError, BrokenPipeError):
+            raise self._fault(_ending(self._processes.ending(self.rank))) from None
+        except TimeoutError:
+            raise LiveError(
+                f"{self._program}: rank {self.rank} must call MPI within {self._source.limit:g} s, got no call: "
+                "raise the limit (--limit) if it computes for longer",
+                self.rank,
+            ) from None
+        if call.op in _ENDINGS:
+            self._check_end(call)
+        return call
+
+    def serve(self, origin: int, serial: int, payload: Any) -> Any:
+        """Let the waiting program's layer do what another rank asks of it."""
+        return self._source.serve(origin, serial, payload)
+
+    def _check_end(self, call: Call) -> None:
+        if call.op == LiveOp.RAISED:
+            raise self._fault(_in_a_line(str(call.payload)))
+        if call.op == LiveOp.ABORT:
+            message = f"{self._program}: rank {self.rank} called Abort({call.nbytes})"
+            raise LiveError(message, self.rank, call.nbytes)
+        if call.nbytes:
+            raise self._fault(f"exit status {call.nbytes}", call.nbytes)
+
+    def _fault(self, got: str, status: int | None = None) -> LiveError:
+        return LiveError(f"{self._program}: rank {self.rank} must end well, got {got}", self.rank, status)
+
+
+def program_name(command: Sequence[str]) -> str:
+    """Return what a command is called in messages."""
+    first, *rest = command
+    if first == "-m" and rest:
+        return rest[0]
+    return "code" if first == "-c" else Path(first).name
+
+
+def _in_a_line(raised: str) -> str:
+    """Return the line of an exception that names it: the places of a syntax error stand before it, notes behind."""
+    lines = raised.splitlines()
+    return next((line for line in lines if not line.startswith(" ")), lines[0])
+
+
+def _ending(status: int) -> str:
+    if status >= 0:
+        return f"exit status {status} without an end of MPI" if status == 0 else f"exit status {status}"
+    return f"signal {-status} ({signal.Signals(-status).name})"
+
+
+def _sleeps(process: int) -> bool:
+    """Tell whether a process waits: for the kernel, as it has nothing else to wait for."""
+    try:
+        stat = Path(f"/proc/{process}/stat").read_text()
+    except OSError:
+        return True
+    return stat.rpartition(")")[2].split()[0] == "S"

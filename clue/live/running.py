@@ -1,0 +1,82 @@
+"""One live run from its start to its end: processes begin, and the kernel lets them go on in turn."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from clue.kernel.live import execute
+from clue.live.bursts import MEASURED, Bursts
+from clue.live.processes import Processes, available_memory, one_core
+from clue.live.ranks import Ranks, program_name
+from clue.machine import Machine, Placement
+from clue.result import Result
+from clue.trace import Trace
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class LiveOutcome:
+    """What a live run yields.
+
+    Attributes:
+        result: The figures, as of a replay.
+        trace: What happened, if that was to be recorded.
+    """
+
+    result: Result
+    trace: Trace | None = None
+
+
+def run(
+    command: Sequence[str],
+    ranks: int,
+    machine: Machine,
+    placement: Placement,
+    *,
+    timeline: bool = False,
+    traffic: bool = False,
+    record: bool = False,
+    bursts: Bursts = MEASURED,
+    virtual_clock: bool = False,
+    limit: float | None = None,
+    stdout: int | None = None,
+) -> LiveOutcome:
+    """Run a program in virtual time.
+
+    Args:
+        command: What each rank runs: ``PROG.py ARGS…``, ``-m MODULE ARGS…`` or ``-c CODE ARGS…``.
+        ranks: How many ranks.
+        machine: What it runs on.
+        placement: Node of each rank.
+        timeline: Whether to keep what every rank did when.
+        traffic: Whether to keep who sent how much to whom.
+        record: Whether to keep what happened as a trace.
+        bursts: What computation takes.
+        virtual_clock: Whether Python's own clocks tell virtual time, too.
+        limit: Wall seconds that a rank may go without an MPI call.
+        stdout: Descriptor that the ranks' standard output goes to, left out: that of this process.
+
+    Raises:
+        LiveError: If a rank fails, or there is no room for so many.
+        DeadlockError: If the program deadlocks in virtual time.
+    """
+    with one_core():
+        processes = Processes(memory=available_memory(), rate=bursts.rate, virtual_clock=virtual_clock, stdout=stdout)
+        try:
+            begun = Ranks(command, processes, limit)
+            result, trace = execute(
+                begun.begin(ranks),
+                machine,
+                placement,
+                name=program_name(command),
+                spawn=begun.spawn,
+                burst=None if bursts is MEASURED else bursts.burst,
+                rate=bursts.rate,
+                timeline=timeline,
+                traffic=traffic,
+                record=record,
+            )
+        finally:
+            # However it ended, and even if that was Ctrl-C.
+            processes.close()
+    return LiveOutcome(result, trace)

@@ -1,0 +1,163 @@
+"""A live program that fails: what is told, with which exit status, and that no process is left behind."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from tests.live.programs import Live, processes_of
+
+#: Rank 1 does something; the others wait for it.
+ONE_DOES = """\
+import os, sys, signal
+from mpi4py import MPI
+comm = MPI.COMM_WORLD
+comm.Barrier()
+if comm.rank == 1:
+    {what}
+comm.Barrier()
+"""
+
+
+@pytest.mark.parametrize(
+    ("what", "said"),
+    [
+        ('raise ValueError("bad block")', "rank 1 must end well, got ValueError: bad block"),
+        ("sys.exit(7)", "rank 1 must end well, got exit status 7"),
+        ('sys.exit("no input")', "rank 1 must end well, got exit status 1"),
+        ("os._exit(9)", "rank 1 must end well, got exit status 9"),
+        ("comm.Abort(5)", "rank 1 called Abort(5)"),
+        ("os.kill(os.getpid(), signal.SIGKILL)", "rank 1 must end well, got signal 9 (SIGKILL)"),
+        ("os.kill(os.getpid(), signal.SIGSEGV)", "rank 1 must end well, got signal 11 (SIGSEGV)"),
+    ],
+)
+def test_a_rank_that_fails_ends_the_run_and_is_named(live: Live, what: str, said: str) -> None:
+    """Whatever it did, in one line, with status 1."""
+    ended = live(ONE_DOES.format(what=what))
+    assert ended.status == 1
+    assert f"clue: prog.py: {said}" in ended.err
+    assert ended.out == ""
+
+
+def test_a_traceback_is_shown_with_its_rank(live: Live) -> None:
+    """The program's own lines, each behind the rank they came from, and nothing of how ranks are run."""
+    ended = live(ONE_DOES.format(what='raise ValueError("bad block")'))
+    traced = [line for line in ended.err.splitlines() if line.startswith("rank 1: ")]
+    assert traced[0] == "rank 1: Traceback (most recent call last):"
+    assert any("prog.py" in line and "line 6" in line for line in traced)
+    assert traced[-1] == "rank 1: ValueError: bad block"
+    assert not any("virtual_layer" in line for line in traced)
+
+
+def test_a_program_may_fail_before_it_knows_mpi(live: Live) -> None:
+    """Its syntax is wrong, or it imports what is not there."""
+    for program, said in (("def", "SyntaxError"), ("import no_such_module", "ModuleNotFoundError")):
+        ended = live(program)
+        assert ended.status == 1
+        assert f"rank 0 must end well, got {said}" in ended.err
+
+
+def test_a_deadlock_says_who_waits_where(live: Live) -> None:
+    """Both receive first; the line of each is told, and the status is that of a deadlock."""
+    ended = live(
+        """\
+        from mpi4py import MPI
+        comm = MPI.COMM_WORLD
+        other = 1 - comm.rank
+        if comm.rank == 0:
+            comm.recv(source=other, tag=5)
+        else:
+            comm.recv(source=other, tag=6)
+        """
+    )
+    assert ended.status == 3
+    assert "rank 0 at" in ended.err
+    assert "prog.py:5" in ended.err
+    assert "prog.py:7" in ended.err
+
+
+def test_a_child_of_fork_may_live_but_not_call_mpi(live: Live) -> None:
+    """What only computes and exits disturbs nobody; what calls MPI gets an error of its own."""
+    ended = live(
+        """\
+        import os
+        from mpi4py import MPI
+        comm = MPI.COMM_WORLD
+        child = os.fork()
+        if child == 0:
+            try:
+                comm.Barrier()
+            except RuntimeError as error:
+                os._exit(5 if "fork" in str(error) else 6)
+            os._exit(7)
+        print(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))
+        comm.Barrier()
+        """
+    )
+    assert (ended.status, ended.out.splitlines()[:2]) == (0, ["5", "5"])
+
+
+def test_a_rank_that_never_calls_mpi_again_meets_the_limit(live: Live) -> None:
+    """The limit is told, with the rank and how to change it."""
+    ended = live(ONE_DOES.format(what="while True: pass"), "--limit", "0.5")
+    assert ended.status == 1
+    assert "clue: prog.py: rank 1 must call MPI within 0.5 s, got none" in ended.err
+    assert "--limit" in ended.err
+
+
+def test_too_little_memory_is_told_before_the_start(live: Live) -> None:
+    """A million ranks need more memory than there is; no rank has printed anything."""
+    ended = live("print('started')", "--placement", "block:1000000", ranks=1_000_000)
+    assert ended.status == 1
+    assert "clue: prog.py: ranks must be at most" in ended.err
+    assert "of memory" in ended.err
+    assert "started" not in ended.out
+
+
+@pytest.mark.parametrize("whole_group", [True, False])
+def test_interrupted_it_leaves_nothing(live: Live, whole_group: bool) -> None:
+    """Ctrl-C reaches the group, a signal only the command: either way all processes end, with status 130."""
+    path = live.write("from mpi4py import MPI\nprint('ready', flush=True)\nwhile True: MPI.COMM_WORLD.Iprobe()\n")
+    run = subprocess.Popen(
+        [sys.executable, "-m", "clue", "run", "-n", "3", "--machine", live.machine, str(path)],
+        stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True,
+        env={**os.environ, "PYTHONPATH": str(Path(__file__).resolve().parents[2])},
+    )  # fmt: skip
+    assert run.stdout is not None
+    assert run.stdout.readline() == "ready\n"
+    before = set(Path("/dev/shm").iterdir())
+    (os.killpg if whole_group else os.kill)(run.pid, signal.SIGINT)
+    _, err = run.communicate(timeout=20)
+    assert run.returncode == 130
+    assert "clue: interrupted" in err
+    assert "Traceback" not in err
+    _wait_for_none(live.folder)
+    assert set(Path("/dev/shm").iterdir()) <= before
+
+
+def test_the_command_killed_its_ranks_end(live: Live) -> None:
+    """Even the signal that cannot be caught leaves no rank behind."""
+    path = live.write("from mpi4py import MPI\nprint('ready', flush=True)\nwhile True: MPI.COMM_WORLD.Iprobe()\n")
+    run = subprocess.Popen(
+        [sys.executable, "-m", "clue", "run", "-n", "2", "--machine", live.machine, str(path)],
+        stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True,
+        env={**os.environ, "PYTHONPATH": str(Path(__file__).resolve().parents[2])},
+    )  # fmt: skip
+    assert run.stdout is not None
+    assert run.stdout.readline() == "ready\n"
+    run.kill()
+    run.communicate(timeout=20)
+    _wait_for_none(live.folder)
+
+
+def _wait_for_none(folder: Path) -> None:
+    deadline = time.monotonic() + 5
+    while processes_of(folder) and time.monotonic() < deadline:
+        time.sleep(0.05)
+    assert processes_of(folder) == []

@@ -1,0 +1,104 @@
+"""What a live program meets on its machine: speeds, messages, changes during the run, background load."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from tests.live.programs import Live
+
+#: Three times a second of declared work, with the virtual time behind each.
+THREE = """\
+from mpi4py import MPI
+from virtual_layer import region
+for _ in range(3):
+    with region("work", flops=1e9):
+        pass
+    print(f"{MPI.Wtime():.6f}", flush=True)
+"""
+DECLARED = ("--bursts", "1 Gflop/s")
+NODES = "nodes: [{count: 1, type: host}]\nnetwork: {between_nodes: {send_delay: 10 us}}\n"
+
+
+def times(live: Live, machine: str) -> list[float]:
+    """Return when each second of work was done."""
+    (live.folder / "four.yaml").write_text(NODES + machine)
+    ended = live(THREE, *DECLARED, ranks=1)
+    assert ended.status == 0, ended.err
+    return [float(line) for line in ended.out.splitlines()[:3]]
+
+
+def test_a_processor_is_as_fast_as_its_factor_says(live: Live) -> None:
+    """Half the time for each second of work."""
+    found = times(live, "node_types: {host: {processors: 1, performance_factor: 0.5}}\n")
+    assert found == pytest.approx([0.5, 1.0, 1.5])
+
+
+def test_a_processor_that_slows_down_during_the_run(live: Live) -> None:
+    """Half as fast from 1.5 s on: the second piece has half of it left then, which takes a second more."""
+    found = times(
+        live,
+        "node_types: {host: {processors: 1, performance_factor: 1}}\n"
+        "changes: [{at: 1.5 s, node_types: {host: {performance_factor: 2}}}]\n",
+    )
+    assert found == pytest.approx([1.0, 2.5, 4.5])
+
+
+def test_background_load_that_comes_during_the_run(live: Live) -> None:
+    """From 1 s on another process has half of the one processor."""
+    found = times(
+        live,
+        "node_types: {host: {processors: 1}}\nchanges: [{at: 1 s, node_types: {host: {background_load: 1}}}]\n",
+    )
+    assert found == pytest.approx([1.0, 3.0, 5.0])
+
+
+UNEVEN = """\
+name: uneven
+nodes: [{count: 1, type: master}, {count: 1, type: fast}, {count: 1, type: slow}]
+node_types:
+  master: {processors: 1}
+  fast: {processors: 1, performance_factor: 0.5}
+  slow: {processors: 1, performance_factor: 2}
+network: {between_nodes: {send_delay: 1 us}}
+"""
+
+
+@pytest.mark.parametrize(
+    ("changes", "shares"),
+    [
+        # Pieces of 0.5 s and of 2 s: of 20, those handed out before 8 s.
+        ("", {"1": 16, "2": 4}),
+        # Until 4 s the fast worker gets 8 and the slow one 2; from then on they are alike, and get 5 each.
+        ("changes: [{at: 4 s, node_types: {fast: {performance_factor: 2}}}]", {"1": 13, "2": 7}),
+    ],
+)
+def test_a_master_gives_work_by_speed(live: Live, changes: str, shares: dict[str, int]) -> None:
+    """Whoever is done gets the next piece, also when a processor slows down on the way."""
+    (live.folder / "four.yaml").write_text(UNEVEN + changes)
+    ended = live(SELF_SCHEDULING, *DECLARED, ranks=3)
+    assert ended.status == 0, ended.err
+    assert json.loads(ended.out.splitlines()[0]) == shares
+
+
+SELF_SCHEDULING = """\
+import json
+from mpi4py import MPI
+from virtual_layer import region
+comm, status = MPI.COMM_WORLD, MPI.Status()
+if comm.rank == 0:
+    done = {1: 0, 2: 0}
+    for _ in range(20):
+        comm.recv(source=MPI.ANY_SOURCE, status=status)
+        done[status.source] += 1
+        comm.send(True, dest=status.source)
+    for _ in done:
+        comm.recv(source=MPI.ANY_SOURCE, status=status)
+        comm.send(False, dest=status.source)
+    print(json.dumps(done), flush=True)
+else:
+    while comm.sendrecv(None, dest=0, source=0):
+        with region("work", flops=1e9):
+            pass
+"""
