@@ -25,6 +25,8 @@ _NONBLOCKING = int(Flag.NONBLOCKING)
 _COMM, _ISEND, _RECV, _WAIT = int(Op.COMM), int(Op.ISEND), int(Op.RECV), int(Op.WAIT)
 #: Bytes of a rank's number in the messages by which leaders of two groups introduce them to each other.
 _RANK_BYTES = 4
+#: Tags that every MPI library has.
+_TAGS = 32768
 
 
 def made_key(parent: Any, group: Members, remote: Members | None) -> str:
@@ -356,6 +358,45 @@ def _merge(layer: Any, original: Any) -> Any:
     return call
 
 
+# -- mpi4py's own duplicates, over which its Python parts send ---------------------------------------------------
+
+
+def _inner_intracomm(layer: Any, _original: Any) -> Any:
+    def call(comm: Any) -> tuple[Any, int]:
+        known = layer.comm_of(comm)
+        return _inner(layer, known, "inner", known.group), _inner_tag(layer, known)
+
+    return call
+
+
+def _inner_intercomm(layer: Any, _original: Any) -> Any:
+    def call(comm: Any) -> tuple[Any, int, Any, bool]:
+        known = layer.comm_of(comm)
+        local = _inner(layer, known, f"inner {known.group[0]}", known.group)
+        low = known.group[0] < known.remote[0]
+        return _inner(layer, known, "inner", known.group, known.remote), _inner_tag(layer, known), local, low
+
+    return call
+
+
+def _inner(layer: Any, owner: Any, purpose: str, group: Members, remote: Members | None = None) -> Any:
+    """Return a communicator that mpi4py makes once for another."""
+    key = derive_key(owner.key, purpose)
+    known = layer.privates.get(key)
+    if known is None:
+        real = layer.original("Comm", "Dup")(layer.mpi.COMM_SELF) if remote is None else intercomm(layer)
+        known = layer.privates[key] = layer.add(real, key, group, remote)
+        agree(layer, known)
+    return known.real
+
+
+def _inner_tag(layer: Any, owner: Any) -> int:
+    """Return the next tag there, the same on all members."""
+    tag = layer.serials.get(("inner", owner.key), 0)
+    layer.serials["inner", owner.key] = tag + 1
+    return int(tag % _TAGS)
+
+
 # -- the end of a communicator -------------------------------------------------------------------------------
 
 
@@ -451,6 +492,8 @@ CALLS: dict[tuple[str, str], Factory] = {
     ("Intracomm", "Create_intercomm"): _create_intercomm,
     ("Cartcomm", "Sub"): _constructor(_sub),
     ("Intercomm", "Merge"): _merge,
+    ("", "_commctx_intra"): _inner_intracomm,
+    ("", "_commctx_inter"): _inner_intercomm,
     ("Comm", "Free"): _free,
     ("Comm", "Disconnect"): _free,
     ("Intracomm", "Create_from_group"): _create_from_group,

@@ -19,11 +19,13 @@ from virtual_layer.live import (
     packing,
     probes,
     process,
+    refused,
     shared,
     topologies,
     windows,
     worlds,
 )
+from virtual_layer.live.copies import let_copy
 
 if TYPE_CHECKING:
     from virtual_layer.live.layer import Layer
@@ -49,11 +51,13 @@ MODULES: tuple[Any, ...] = (
     windows,
     shared,
     worlds,
+    refused,
 )
 
 
 def substitute(layer: Layer) -> None:
     """Put the substitutes of all modules in place, where this version of mpi4py has the call."""
+    let_copy(layer)
     for module in MODULES:
         for name, make in getattr(module, "CALLS", {}).items():
             _put(layer, name, make, outside=True)

@@ -30,6 +30,8 @@ _SERVE, _IPROBE = int(LiveOp.SERVE), int(LiveOp.IPROBE)
 _POSTED, _COMPLETED = 1, 2
 #: What an origin asks of a target.
 _PUT, _GET, _ACCUMULATE, _SWAP, _LOCK, _UNLOCK, _PING = range(7)
+#: A reply that says what went wrong.
+_FAILED = "failed"
 #: Done at the target: the origin, its number of the request, the reply.
 Done = list[tuple[int, int, Any]]
 
@@ -158,7 +160,7 @@ class Windows:
         deliver: Deliver | None = None, extra: Any = None,
     ) -> Any:  # fmt: skip
         """Send an operation on its way; return a request that the program waits for."""
-        request, serial = self._layer.requests.begin(deliver)
+        request, serial = self._layer.requests.begin(lambda reply: self._take(reply, deliver))
         self._send(window, target, serial, what, where, data, back, extra)
         window.loose.add(target)
         return request
@@ -183,8 +185,14 @@ class Windows:
         if ended:
             replies = self._port.ask(_WAIT, entries=[serial for serial, _ in ended])
             for (_, deliver), reply in zip(ended, replies, strict=True):
-                if deliver is not None:
-                    deliver(reply)
+                self._take(reply, deliver)
+
+    def _take(self, reply: Any, deliver: Deliver | None) -> None:
+        """Take a reply, or raise here what went wrong at the target."""
+        if type(reply) is tuple and reply[0] == _FAILED:
+            raise self._mpi.Exception(reply[1])
+        if deliver is not None:
+            deliver(reply)
 
     def finish_all(self, window: Window) -> None:
         """Wait for all operations."""
@@ -208,6 +216,12 @@ class Windows:
         """Do what another rank asks of this one's memory; returns what is done now."""
         key, what, place, data, extra = asked
         window = self._by_key[key]
+        try:
+            return self._serve(window, origin, serial, what, place, data, extra)
+        except self._mpi.Exception as error:
+            return [(origin, serial, (_FAILED, error.Get_error_class()))]
+
+    def _serve(self, window: Window, origin: int, serial: int, what: int, place: Any, data: Any, extra: Any) -> Done:
         if what == _LOCK:
             return window.locks.lock(origin, serial, extra)
         if what == _UNLOCK:
@@ -225,7 +239,7 @@ class Windows:
         if what == _GET:
             return blocks.pack(memory)
         before = blocks.pack_inline(memory)
-        if what == _ACCUMULATE:
+        if what == _ACCUMULATE and before:
             self._accumulate(memory, kind, before, data, extra)
         elif what == _SWAP and before == extra:
             blocks.unpack(memory, data)
