@@ -45,18 +45,20 @@ class Ranks:
         Raises:
             LiveError: If there is no room for so many ranks.
         """
-        return self._begin(World("w0", tuple(range(ranks)), self._command))
+        return self._begin("w0", range(ranks), [self._command] * ranks)
 
     def spawn(self, world: int, members: Sequence[int], what: Any) -> list[WatchedSource]:
-        """Begin a world that is spawned; ``what`` is its command and what it is told of its parents."""
-        command, facts = what
-        return self._begin(World(f"w{world}", tuple(members), tuple(command), facts))
+        """Begin a world that is spawned; ``what`` is the command of each rank and what they are told of their parents."""
+        commands, facts = what
+        return self._begin(f"w{world}", members, commands, facts)
 
-    def _begin(self, world: World) -> list[WatchedSource]:
-        first, *others = world.members
-        begun = [self._start(world, first)]
-        self._check_room(len(world.members), begun[0].process)
-        begun.extend(self._start(world, rank) for rank in others)
+    def _begin(
+        self, key: str, members: Sequence[int], commands: Sequence[Sequence[str]], facts: Any = None
+    ) -> list[WatchedSource]:
+        worlds = [World(key, tuple(members), tuple(command), facts) for command in commands]
+        begun = [self._start(worlds[0], members[0])]
+        self._check_room(len(members), begun[0].process)
+        begun.extend(self._start(world, rank) for world, rank in zip(worlds[1:], members[1:], strict=True))
         return begun
 
     def _start(self, world: World, rank: int) -> WatchedSource:
