@@ -371,16 +371,24 @@ def _in_order(things: list[Any] | None, operation: Operation) -> Any:
     return prefixes[-1] if prefixes else None
 
 
-def _collective(function: Callable[..., Any]) -> Factory:
-    """Make a call's factory of a function of (layer, communicator, its arguments)."""
+def _collective(function: Callable[..., Any], lock: str = "") -> Factory:
+    """Make a call's factory of a function of (layer, communicator, its arguments).
+
+    Threads of one rank take turns by mpi4py's own lock of a name, if it has one for the call.
+    """
 
     def make(layer: Any, original: Any) -> Any:
+        lock_of = layer.original("", "_comm_lock")
+
         @wraps(original)
         def call(self: Any, *args: Any, **kwargs: Any) -> Any:
             comm = layer.comms.get(self.handle)
             if comm is None or alone(comm):
                 return original(self, *args, **kwargs)
-            return function(layer, comm, *args, **kwargs)
+            if not lock:
+                return function(layer, comm, *args, **kwargs)
+            with lock_of(self, lock):
+                return function(layer, comm, *args, **kwargs)
 
         return call
 
@@ -394,15 +402,15 @@ def _barrier(layer: Any, comm: LiveComm) -> None:
 #: What stands in the place of the collectives on objects.
 CALLS: dict[tuple[str, str], Factory] = {
     ("Comm", "barrier"): _collective(_barrier),
-    ("Comm", "bcast"): _collective(_bcast),
-    ("Comm", "gather"): _collective(_gather),
-    ("Comm", "scatter"): _collective(_scatter),
-    ("Comm", "allgather"): _collective(_allgather),
-    ("Comm", "alltoall"): _collective(_alltoall),
+    ("Comm", "bcast"): _collective(_bcast, "bcast"),
+    ("Comm", "gather"): _collective(_gather, "gather"),
+    ("Comm", "scatter"): _collective(_scatter, "scatter"),
+    ("Comm", "allgather"): _collective(_allgather, "allgather"),
+    ("Comm", "alltoall"): _collective(_alltoall, "alltoall"),
     ("Comm", "reduce"): _collective(_reduce),
     ("Comm", "allreduce"): _collective(_allreduce),
     ("Intracomm", "scan"): _collective(_scan),
     ("Intracomm", "exscan"): _collective(_exscan),
-    ("Topocomm", "neighbor_allgather"): _collective(_neighbor_allgather),
-    ("Topocomm", "neighbor_alltoall"): _collective(_neighbor_alltoall),
+    ("Topocomm", "neighbor_allgather"): _collective(_neighbor_allgather, "neighbor_allgather"),
+    ("Topocomm", "neighbor_alltoall"): _collective(_neighbor_alltoall, "neighbor_alltoall"),
 }
