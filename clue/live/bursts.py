@@ -68,16 +68,18 @@ class Replayed:
     rate: float | None = None
 
     def burst(self, rank: int, index: int, measured: int) -> int:  # noqa: ARG002
-        """Return the burst that the trace has there.
+        """Return the burst that the trace has there, or 0 at the end of a rank whose last burst is none.
 
         Raises:
             LiveError: If the program makes more calls than the trace has.
         """
         offsets = self.trace.head.offsets
-        if rank >= self.trace.ranks or index >= offsets[rank + 1] - offsets[rank]:
-            known = 0 if rank >= self.trace.ranks else offsets[rank + 1] - offsets[rank]
+        known = offsets[rank + 1] - offsets[rank] if rank < self.trace.ranks else -1
+        if index == known:
+            return 0
+        if index > known:
             raise LiveError(
-                f"{self.trace.name}: bursts must be for the calls of this run, got {known} for rank {rank}, "
+                f"{self.trace.name}: bursts must be for the calls of this run, got {max(known, 0)} for rank {rank}, "
                 "which makes more: use bursts of the same run, or synthetic ones",
                 rank,
             )

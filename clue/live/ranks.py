@@ -6,6 +6,7 @@ or one that does not call MPI any more becomes a :class:`LiveError` that names t
 
 from __future__ import annotations
 
+import re
 import signal
 import time
 from collections.abc import Sequence
@@ -20,6 +21,8 @@ from clue.trace.calls import Call, LiveOp
 
 #: Seconds that the first rank may take to be ready; then its memory is measured as it is.
 _READY = 2.0
+#: How a line begins that names an exception.
+_NAMED = re.compile(r"[\w.]+(: |$)")
 _ENDINGS = frozenset({int(LiveOp.END), int(LiveOp.ABORT), int(LiveOp.RAISED)})
 
 
@@ -37,7 +40,6 @@ class Ranks:
         self._name = program_name(command)
         self._processes = processes
         self._limit = limit
-        self._room_is_known = False
 
     def begin(self, ranks: int) -> list[WatchedSource]:
         """Begin the first world.
@@ -55,25 +57,26 @@ class Ranks:
     def _begin(
         self, key: str, members: Sequence[int], commands: Sequence[Sequence[str]], facts: Any = None
     ) -> list[WatchedSource]:
-        worlds = [World(key, tuple(members), tuple(command), facts) for command in commands]
-        begun = [self._start(worlds[0], members[0])]
-        self._check_room(len(members), begun[0].process)
-        begun.extend(self._start(world, rank) for world, rank in zip(worlds[1:], members[1:], strict=True))
-        return begun
+        if len(members) > 1:
+            self._check_room(len(members))
+        group = tuple(members)
+        return [
+            self._start(World(key, group, tuple(command), facts), rank)
+            for rank, command in zip(group, commands, strict=True)
+        ]
 
     def _start(self, world: World, rank: int) -> WatchedSource:
         channel, process = self._processes.start(world, rank)
         source = ProcessSource(rank, channel, self._limit)
         return WatchedSource(source, process, self._processes, program_name(world.command))
 
-    def _check_room(self, ranks: int, first: int) -> None:
-        """Measure what a rank takes before it computes anything, and check that as much is there for all."""
-        if ranks == 1:
-            return
+    def _check_room(self, ranks: int) -> None:
+        """Measure what a rank takes before it computes anything, of one that never will, and check it for all."""
+        trial = self._start(World("trial", (0,), self._command), 0).process
         deadline = time.monotonic() + _READY
-        while not _sleeps(first) and time.monotonic() < deadline:
+        while not _sleeps(trial) and time.monotonic() < deadline:
             time.sleep(0.001)
-        check_room(self._name, ranks, private_memory(first))
+        check_room(self._name, ranks, private_memory(trial))
 
 
 class WatchedSource:
@@ -98,7 +101,7 @@ class WatchedSource:
             raise self._fault(_ending(self._processes.ending(self.rank))) from None
         except TimeoutError:
             raise LiveError(
-                f"{self._program}: rank {self.rank} must call MPI within {self._source.limit:g} s, got no call: "
+                f"{self._program}: rank {self.rank} must call MPI within {self._source.limit:g} s, got none: "
                 "raise the limit (--limit) if it computes for longer",
                 self.rank,
             ) from None
@@ -132,9 +135,9 @@ def program_name(command: Sequence[str]) -> str:
 
 
 def _in_a_line(raised: str) -> str:
-    """Return the line of an exception that names it: the places of a syntax error stand before it, notes behind."""
-    lines = raised.splitlines()
-    return next((line for line in lines if not line.startswith(" ")), lines[0])
+    """Return the line of an exception that names it: the place of a syntax error stands before it, notes behind."""
+    lines = raised.splitlines() or [raised]
+    return next((line for line in lines if _NAMED.match(line)), lines[-1])
 
 
 def _ending(status: int) -> str:

@@ -24,7 +24,7 @@ def test_synthetic_bursts_depend_on_rank_and_op_only() -> None:
 
 
 def test_bursts_of_a_trace_are_taken_op_by_op() -> None:
-    """Each rank has its own, and one that makes more calls than the trace is told."""
+    """Each rank has its own; at its end there may be none, and one that makes more calls than the trace is told."""
     trace = TraceBuilder(2, program="pingpong.py")
     trace[0].compute(1.0)
     trace[0].send(1, 8)
@@ -32,7 +32,8 @@ def test_bursts_of_a_trace_are_taken_op_by_op() -> None:
     trace[1].recv(0)
     replayed = Replayed(trace.build())
     assert [replayed.burst(rank, 0, 5) for rank in (0, 1)] == [1_000_000_000, 250_000_000]
+    assert replayed.burst(1, 1, 5) == 0
     with pytest.raises(LiveError, match=r"pingpong.py: bursts must be for the calls of this run, got 1 for rank 1"):
-        replayed.burst(1, 1, 5)
+        replayed.burst(1, 2, 5)
     with pytest.raises(LiveError, match="got 0 for rank 2"):
         replayed.burst(2, 0, 5)

@@ -18,7 +18,7 @@ for _ in range(3):
     print(f"{MPI.Wtime():.6f}", flush=True)
 """
 DECLARED = ("--bursts", "1 Gflop/s")
-NODES = "nodes: [{count: 1, type: host}]\nnetwork: {between_nodes: {send_delay: 10 us}}\n"
+NODES = "nodes: [{count: 1, type: host}]\nnetwork: {between_nodes: {send_delay: 10 us, transmission_delay: 0 s}}\n"
 
 
 def times(live: Live, machine: str) -> list[float]:
@@ -61,7 +61,7 @@ node_types:
   master: {processors: 1}
   fast: {processors: 1, performance_factor: 0.5}
   slow: {processors: 1, performance_factor: 2}
-network: {between_nodes: {send_delay: 1 us}}
+network: {between_nodes: {send_delay: 1 us, transmission_delay: 0 s}}
 """
 
 

@@ -487,9 +487,10 @@ def _table() -> dict[int, tuple[Handler, Answer | None, bool]]:
         LiveOp.WORK: live._work,
         LiveOp.ABORT: live._abort,
         LiveOp.RAISED: live._raised,
-        LiveOp.END: live._end,
     }
     table |= {op: (handler, None, False) for op, handler in told.items()}
+    # The burst before the end is a row of its own.
+    table[LiveOp.END] = live._end, None, True
     table[LiveOp.SERVE] = live._serve, None, True
     return table
 
