@@ -19,6 +19,8 @@ from clue.live.room import check_room, private_memory
 from clue.live.source import ProcessSource
 from clue.trace.calls import Call, LiveOp
 
+#: So many ranks fit anywhere: that they do is not worth the time to measure it.
+_FEW = 16
 #: Seconds that the first rank may take to be ready; then its memory is measured as it is.
 _READY = 2.0
 #: How a line begins that names an exception.
@@ -50,14 +52,14 @@ class Ranks:
         return self._begin("w0", range(ranks), [self._command] * ranks)
 
     def spawn(self, world: int, members: Sequence[int], what: Any) -> list[WatchedSource]:
-        """Begin a world that is spawned; ``what`` is the command of each rank and what they are told of their parents."""
+        """Begin a world that is spawned; ``what`` is each rank's command, and what they are told of their parents."""
         commands, facts = what
         return self._begin(f"w{world}", members, commands, facts)
 
     def _begin(
         self, key: str, members: Sequence[int], commands: Sequence[Sequence[str]], facts: Any = None
     ) -> list[WatchedSource]:
-        if len(members) > 1:
+        if len(members) > _FEW:
             self._check_room(len(members))
         group = tuple(members)
         return [
