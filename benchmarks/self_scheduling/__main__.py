@@ -100,8 +100,9 @@ def _times(of: Curves) -> Iterator[str]:
 
 def _crossings(times: Sequence[Time]) -> Iterator[str]:
     steady, loaded = split(times)
+    pairs = [(one, other) for one in ("SS", "SS, 50 tasks") for other in ("VRP-SS", "VRP static", "VRP dynamic")]
     yield from _head("", "steady", "loaded")
-    for one, other in (("VRP-SS", "SS"), ("SS", "VRP static"), ("SS", "VRP dynamic"), ("VRP-SS", "VRP dynamic")):
+    for one, other in pairs:
         yield _row(f"{one} and {other}", *(_found(of[one], of[other]) for of in (steady, loaded)))
 
 

@@ -30,20 +30,28 @@ def draw_times(of: Curves, title: str, paper: bool = False) -> Figure:
     if paper:
         _draw_paper(left, of)
     left.set_ylim(0, max(map(max, map(dict.values, of.values()))) * 1.03)
-    right.set_ylim(0.97, _MOST)
+    right.set_ylim(0.97, min(_MOST, 1.03 * max(line[n] / best[n] for line in of.values() for n in line)))
     style.finish_axes(left, "order n of the matrices", "time (s)", grid="both")
     style.finish_axes(right, "order n of the matrices", "time ÷ that of the fastest", grid="both")
     style.legend_below(drawn, *left.get_legend_handles_labels())
     return drawn
 
 
-def _colour(name: str, of: Curves) -> str:
-    return style.colours(len(of))[list(of).index(name)]
+def _place(name: str, of: Curves) -> int:
+    """Return the number of a line's look; a variant ("SS, 50 tasks") has that of its kind."""
+    return [each for each in of if _plain(each)].index(name.split(",", maxsplit=1)[0])
+
+
+def _plain(name: str) -> bool:
+    return "," not in name
 
 
 def _draw_line(axes: Axes, name: str, of: Curves, values: Sequence[float]) -> None:
-    marker = style.MARKERS[list(of).index(name)]
-    axes.plot(list(of[name]), values, label=name, color=_colour(name, of), marker=marker, linewidth=1.6, markersize=5)
+    place = _place(name, of)
+    (line,) = axes.plot(list(of[name]), values, label=name, color=style.SERIES[place], linewidth=1.6, markersize=5)
+    line.set_marker(style.MARKERS[place])
+    if not _plain(name):
+        line.set(linestyle=":", markerfacecolor=style.PAPER)
 
 
 def _draw_paper(axes: Axes, of: Curves) -> None:
@@ -51,7 +59,7 @@ def _draw_paper(axes: Axes, of: Curves) -> None:
     for line in LINES:
         if line.paper:
             seconds = [line.by_paper(n) for n in sizes]
-            axes.plot(sizes, seconds, color=_colour(line.name, of), linewidth=1, linestyle=_DASHES)
+            axes.plot(sizes, seconds, color=style.SERIES[_place(line.name, of)], linewidth=1, linestyle=_DASHES)
     axes.plot([], [], color=style.INK, linewidth=1, linestyle=_DASHES, label="the paper's models")
 
 
@@ -61,7 +69,7 @@ def draw_replay(live: Mapping[str, float], replay: Mapping[str, float], title: s
     axes, places = drawn.add_subplot(), np.arange(len(live))
     for shift, values, colour, label in (
         (-0.2, live, style.COMPUTE, "live on the cluster"),
-        (0.2, replay, style.SEND, "replayed there from a trace of equal nodes"),
+        (0.2, replay, style.SEND, "replayed from a trace of equal nodes"),
     ):
         bars = axes.bar(places + shift, [values[name] for name in live], 0.38, color=colour, label=label)
         axes.bar_label(bars, fmt="%.3g", fontsize=8, padding=2)

@@ -35,17 +35,20 @@ class Line:
         name: Its name there.
         strategy: The program's word for it.
         performance: Where its performance vector comes from.
+        tasks: Into how many units of work the rows are divided; ``None``: units have the rows that are asked for.
         paper: Coefficients of the paper's model of it, seconds as a polynomial in n, lowest first (equations 15 to 17).
     """
 
     name: str
     strategy: str
     performance: Performance = Performance.NONE
+    tasks: int | None = None
     paper: tuple[float, ...] = ()
 
     def arguments(self, n: int, rows: int, machine: Machine) -> list[str]:
         """Return the program's arguments for matrices of order n in units of some rows, on a machine."""
-        given = [self.strategy, "--n", str(n), "--rows", str(rows)]
+        unit = n // self.tasks if self.tasks else rows
+        given = [self.strategy, "--n", str(n), "--rows", str(unit)]
         if self.performance in (Performance.NONE, Performance.PROBED):
             return given
         order = MEASURED_AT if self.performance is Performance.ONCE else n
@@ -57,12 +60,14 @@ class Line:
 
 
 SS = Line("SS", "ss", paper=(2.42258, -6.5303e-3, 4.5e-6, 2.29e-9))
+#: Units that grow with the matrices: what the paper's SS looks like.
+SS_TASKS = Line("SS, 50 tasks", "ss", tasks=50)
 GSS, TSS = Line("GSS", "gss"), Line("TSS", "tss")
 VRP_STATIC = Line("VRP static", "vrp", Performance.ONCE)
 VRP_DYNAMIC = Line("VRP dynamic", "vrp", Performance.AT_HAND, paper=(-4.48182, 1.64541e-2, -1.61e-5, 7.38e-9))
 VRP_REMEASURED = Line("VRP re-measured", "vrp-live", Performance.AT_HAND)
 VRP_SS = Line("VRP-SS", "vrp-ss", Performance.AT_HAND, paper=(-2.14494, 7.445e-3, -5.2e-6, 3.008e-9))
-LINES = (SS, GSS, TSS, VRP_STATIC, VRP_DYNAMIC, VRP_REMEASURED, VRP_SS)
+LINES = (SS, SS_TASKS, GSS, TSS, VRP_STATIC, VRP_DYNAMIC, VRP_REMEASURED, VRP_SS)
 
 #: As somebody would record them who has the equal nodes only: performance is what they measure there.
 ON_EQUAL_NODES = (

@@ -13,7 +13,7 @@ from clue.machine import Machine
 from clue.trace import Trace
 
 #: flop/s of an intel node in this product: fitted, so that VRP-SS takes the paper's time at n = 2500.
-SPEED = 250e6
+SPEED = 235e6
 #: Rows of a unit of work, which the paper does not state, and others to see what it matters.
 UNIT, UNITS = 4, (1, 2, 4, 10, 25)
 STEADY, LOADED, EQUAL = "cluster", "loaded", "equal"

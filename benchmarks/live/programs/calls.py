@@ -1,10 +1,15 @@
-"""Batches of MPI calls by all ranks, timed by rank 0 in real time: prints calls and seconds of each batch as JSON."""
+"""Batches of MPI calls by all ranks: prints calls, real seconds and processor seconds of each batch as JSON.
+
+Processor seconds are those of all processes of the run; they count on a computer that others keep busy.
+"""
 
 from __future__ import annotations
 
 import argparse
 import json
-from collections.abc import Callable
+import os
+from collections.abc import Callable, Iterator
+from pathlib import Path
 from time import perf_counter
 
 import numpy as np
@@ -37,12 +42,32 @@ def allreduce(_partner: int) -> int:
     return 1
 
 
-def batch(what: Callable[[int], int], rounds: int) -> tuple[int, float]:
-    """Return the calls of all ranks in one batch, its barrier included, and its seconds."""
-    begin = perf_counter()
+def family(pid: int) -> Iterator[int]:
+    """Yield a process and all that descend from it."""
+    yield pid
+    for child in Path(f"/proc/{pid}/task/{pid}/children").read_text().split():
+        yield from family(int(child))
+
+
+def starter() -> int:
+    """Return the process that started the parent of the ranks."""
+    return int(Path(f"/proc/{os.getppid()}/stat").read_text().rpartition(")")[2].split()[1])
+
+
+def processor_seconds() -> float:
+    """Return, on rank 0, the processor time of all processes of the run so far."""
+    if COMM.rank:
+        return 0.0
+    return sum(int(Path(f"/proc/{pid}/schedstat").read_text().split()[0]) for pid in family(starter())) * 1e-9
+
+
+def batch(what: Callable[[int], int], rounds: int) -> tuple[int, float, float]:
+    """Return the calls of all ranks in one batch, its barrier included, and its real and processor seconds."""
+    used, begin = processor_seconds(), perf_counter()
     calls = sum(what(COMM.rank ^ 1) for _ in range(rounds))
     COMM.Barrier()
-    return (calls + 1) * COMM.size, perf_counter() - begin
+    seconds = perf_counter() - begin
+    return (calls + 1) * COMM.size, seconds, processor_seconds() - used
 
 
 def main() -> None:
