@@ -13,13 +13,13 @@ from clue.kernel.matching import Message, Receive
 from clue.kernel.program import Row
 from clue.kernel.wildcards import Received
 from clue.result import Activity, Part
-from clue.trace import COLLECTIVES, NO_REQUEST, PROC_NULL, Flag, Op
+from clue.trace import ANY, COLLECTIVES, NO_REQUEST, PROC_NULL, Flag, Op
 
 if TYPE_CHECKING:
     from clue.kernel.reference import Job
 
 # Plain integers, as in clue.kernel.actor.
-_CANCELLED, _NONBLOCKING = int(Flag.CANCELLED), int(Flag.NONBLOCKING)
+_ANY_SOURCE, _CANCELLED, _NONBLOCKING = int(Flag.ANY_SOURCE), int(Flag.CANCELLED), int(Flag.NONBLOCKING)
 
 
 class Rank(Actor):
@@ -139,7 +139,9 @@ class Rank(Actor):
             return None
         receive = self._post_row(row)
         if row.request != NO_REQUEST:
-            self.spend(Activity.RECEIVE, receive.cost)
+            # Whom it gets is not known when it is posted, so it costs the same whatever that is.
+            wild = row.flags & _ANY_SOURCE
+            self.spend(Activity.RECEIVE, self.receive_cost(ANY) if wild else receive.cost)
             self.requests[row.request] = receive
             return None
         end = receive.end

@@ -100,7 +100,8 @@ class Simulation:
         """Let the answer travel back, then the data start."""
         assert receive.posted is not None
         cost = self.costs.message(message.source, message.dest, message.nbytes, message.ready)
-        start = max(message.ready, receive.posted) + cost.answer
+        # A receive from any source may be decided on later, where programs run live.
+        start = max(max(message.ready, receive.posted) + cost.answer, self.env.now)
         if self.network.takes_turns and cost.between_nodes:
             self.at(start, message.order, lambda: self._transfer(message, start))
         else:

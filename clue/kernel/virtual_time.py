@@ -7,8 +7,7 @@ of the program, not of the order in which a simulation happens to work, so that 
 2. computation bursts on shared processors end, by rank;
 3. ranks act, by rank: first the rank itself, then its messages in the order in which it began to send them (their data
    start, reach a port, enter or leave a link), then its nonblocking collectives one by one, each likewise;
-4. in live execution, receives from any source take what has come first, by receiver;
-5. the rates of flows are settled.
+4. the rates of flows are settled.
 """
 
 from __future__ import annotations
@@ -21,9 +20,10 @@ from clue.errors import ReplayError
 
 #: SimPy's own events (a wait that ends because its outcome became known) run before any of the same time.
 _FIRST = 2
-_BURST, _ACTION, _DECISION, _SETTLE = (kind << 96 for kind in (1, 2, 3, 4))
+_BURST, _ACTION, _SETTLE = (kind << 96 for kind in (1, 2, 3))
 
 PARAMETERS_CHANGE = 0
+ACTIONS_END = _SETTLE - 1
 RATES_SETTLE = _SETTLE
 
 
@@ -41,11 +41,6 @@ def action(rank: int, actor: int, serial: int = 0) -> int:
         serial: 0 for the actor itself, i for the i-th message that it began to send.
     """
     return _ACTION | rank << 64 | actor << 32 | serial
-
-
-def decision(rank: int) -> int:
-    """Return the place of a decision by order of arrival among events of one time: all that arrives then is there."""
-    return _DECISION | rank << 64
 
 
 def actor_of(order: int) -> tuple[int, int]:

@@ -34,6 +34,7 @@ ANNOUNCE       payload = (key, remote group or None, name), entries context, the
                = group: ranks of the program
 REGION         payload = name                                       index of the region, the same for all ranks
 LINE           request = index, payload = (file, line)              None (told): what the line of calls refers to
+NODE           none                                                 (index of its node in the machine, its type's name)
 WTIME          none                                                 virtual time, seconds
 SLEEP          nbytes = nanoseconds                                 None (told)
 TEST           tag = a Mode, entries = requests; flag BLOCKING      [(position in entries, outcome), …] of what is
@@ -122,6 +123,7 @@ class LiveOp(IntEnum):
     RAISED = 76
     END = 77
     WORK = 78
+    NODE = 79
 
 
 class Mode(IntEnum):

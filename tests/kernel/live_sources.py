@@ -6,7 +6,7 @@ from collections.abc import Callable, Generator, Sequence
 from typing import Any
 
 from clue.kernel import Program, compile_program
-from clue.trace import COLLECTIVES, Flag, Op, Trace
+from clue.trace import ANY, COLLECTIVES, Flag, Op, Trace
 from clue.trace.calls import Call, LiveOp
 
 Script = Generator[Call, Any, None]
@@ -43,11 +43,16 @@ def world(ranks: int) -> Call:
     return Call(LiveOp.ANNOUNCE, entries=tuple(range(ranks)), payload=("world", None, "WORLD"))
 
 
-def playing(trace: Trace) -> list[Scripted]:
-    """Return sources that make the calls of a trace, as a program would that knew beforehand what it will receive."""
+def playing(trace: Trace, wild: bool = False) -> list[Scripted]:
+    """Return sources that make the calls of a trace.
+
+    Args:
+        trace: The trace.
+        wild: Whether receives from any source are such again; else they name what they matched.
+    """
     program = compile_program(trace)
     sizes = _sizes(program)
-    return [Scripted(_play(trace, program, rank, sizes)) for rank in range(trace.ranks)]
+    return [Scripted(_play(trace, program, rank, sizes, wild)) for rank in range(trace.ranks)]
 
 
 def _sizes(program: Program) -> dict[tuple[int, int], dict[int, tuple[int, tuple[int, ...]]]]:
@@ -63,7 +68,11 @@ def _sizes(program: Program) -> dict[tuple[int, int], dict[int, tuple[int, tuple
 
 
 def _play(
-    trace: Trace, program: Program, rank: int, sizes: dict[tuple[int, int], dict[int, tuple[int, tuple[int, ...]]]]
+    trace: Trace,
+    program: Program,
+    rank: int,
+    sizes: dict[tuple[int, int], dict[int, tuple[int, tuple[int, ...]]]],
+    wild: bool,
 ) -> Script:
     for name in trace.head.regions[1:]:
         yield Call(LiveOp.REGION, payload=name)
@@ -86,7 +95,7 @@ def _play(
             context,
             row.nbytes,
             row.request,
-            row.flags & ~int(Flag.ANY_SOURCE | Flag.ANY_TAG),
+            row.flags,
             row.entries,
         )
         if row.op == Op.OTHER:
@@ -96,7 +105,11 @@ def _play(
         elif row.op in COLLECTIVES and row.op != Op.NEIGHBOR:
             serial = serials[row.context] = serials.get(row.context, -1) + 1
             call = _with_sizes(call, row.members, rank, sizes[row.context, serial])
+        elif wild and row.flags & Flag.ANY_SOURCE and row.peer >= 0:
+            call = call._replace(peer=ANY, tag=ANY if row.flags & Flag.ANY_TAG else row.tag)
         yield call
+    for region, flops in trace.head.rank_heads[rank].flops.items():
+        yield Call(LiveOp.WORK, region=region, nbytes=int(flops))
 
 
 def _with_sizes(call: Call, members: tuple[int, ...], rank: int, told: dict[int, tuple[int, tuple[int, ...]]]) -> Call:

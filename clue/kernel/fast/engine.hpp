@@ -248,6 +248,12 @@ private:
         spend(a, receive_cost(a, source));
     }
 
+    // Pay for a receive or probe call that names no partner.
+    void poll(A& a) {
+        tape_.pay(POLLING, a.number);
+        spend(a, by_type(m_.poll, a, a.clock));
+    }
+
     template <class Table>
     double by_type(const Table* table, const A& a, double time) const {
         return table[epoch(time) * m_.types + a.type];
@@ -745,8 +751,7 @@ private:
                 if (s.peer >= 0) {
                     pay_receive(a, offset(a) + s.peer);
                 } else {
-                    tape_.pay(POLLING, a.number);
-                    spend(a, by_type(m_.poll, a, a.clock));
+                    poll(a);
                 }
                 break;
             case OP_PROBE:
@@ -805,8 +810,13 @@ private:
             a.stage = RECEIVE_ENDS;
             return;
         }
-        tape_.pay(RECEIVING, offset(a) + call.peer, a.number);
-        spend(a, a.cost);
+        if (call.flags & FLAG_ANY_SOURCE) {
+            // Whom it gets is not known when it is posted, so it costs the same whatever that is.
+            poll(a);
+        } else {
+            tape_.pay(RECEIVING, offset(a) + call.peer, a.number);
+            spend(a, a.cost);
+        }
         next(a);
     }
 

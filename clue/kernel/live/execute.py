@@ -143,4 +143,10 @@ def _result(simulation: LiveSimulation, job: LiveJob) -> Result:
         left_over=len(job.mailboxes.left_over()),
         seen=simulation.observation,
     )
-    return result_of(replay, program, placed, tuple(warnings_of(replay, program, machine, placed)), 1)
+    warnings = [*warnings_of(replay, program, machine, placed)]
+    if job.mailboxes.late:
+        warnings.append(
+            f"{program.name}: {job.mailboxes.late} messages were late, as it was open which receive they were for "
+            "until others had come; a replay of this run may differ"
+        )
+    return result_of(replay, program, placed, tuple(warnings), 1)

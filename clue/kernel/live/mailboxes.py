@@ -18,7 +18,6 @@ from typing import TYPE_CHECKING
 
 from clue.kernel.live.messages import Bell, LiveMessage
 from clue.kernel.matching import Channel, Mailboxes, Message, Receive
-from clue.kernel.virtual_time import decision
 from clue.trace import ANY
 
 if TYPE_CHECKING:
@@ -39,6 +38,7 @@ class Posted:
         source: Its source, or ``ANY``.
         tag: Its tag, or :data:`ANY_TAG`.
         receive: Itself.
+        time: When it was posted, seconds.
         takes: Whether it takes the message; a probe only looks.
     """
 
@@ -46,7 +46,8 @@ class Posted:
     source: int
     tag: int
     receive: Receive
-    takes: bool = True
+    time: float
+    takes: bool
 
     @property
     def is_wild(self) -> bool:
@@ -114,10 +115,10 @@ class Box:
 
     # -- receives -----------------------------------------------------------------------------------------
 
-    def post(self, source: int, tag: int, receive: Receive, takes: bool) -> None:
+    def post(self, source: int, tag: int, receive: Receive, time: float, takes: bool) -> None:
         """Keep a receive."""
         self._serial += 1
-        posted = Posted(self._serial, source, tag, receive, takes)
+        posted = Posted(self._serial, source, tag, receive, time, takes)
         if posted.is_wild or not takes:
             self.wild.append(posted)
             return
@@ -173,6 +174,8 @@ class LiveMailboxes(Mailboxes):
         self._boxes: dict[int, dict[int, Box]] = {}
         #: By rank what to ring when something about its messages changes.
         self.bells: dict[int, Bell] = {}
+        #: Messages that arrived later than they would have, had it been known who gets them.
+        self.late = 0
 
     def box(self, context: int, rank: int) -> Box:
         """Return a rank's box in a context."""
@@ -215,7 +218,7 @@ class LiveMailboxes(Mailboxes):
                 box.take(message)
                 receive.match(message)
                 return message
-        box.post(source, tag, receive, takes)
+        box.post(source, tag, receive, self._simulation.job.ranks[dest].clock, takes)
         if box.wild:
             self._settle(box)
         return None
@@ -274,9 +277,10 @@ class LiveMailboxes(Mailboxes):
             box.remove(posted)
             if posted.takes:
                 box.take(message)
+                self._be_late(message, posted)
                 posted.receive.match(message)
                 if posted.source == ANY:
-                    self._simulation.price(posted.receive)
+                    self._simulation.price(posted.receive, posted.time)
                 self._simulation.meet(message, posted.receive)
             else:
                 self._simulation.found(posted.receive, message)
@@ -292,16 +296,29 @@ class LiveMailboxes(Mailboxes):
             at = message.envelope
             if at is not None and (at < envelope or (at == envelope and first and message.source < first.source)):
                 first, envelope = message, at
-        return first if first is not None and self._has_come(box, envelope) else None
+        return first if first is not None and self._has_come(box, first, envelope) else None
 
-    def _has_come(self, box: Box, time: float) -> bool:
-        """Tell whether all that happens up to a time has happened; else have the box looked at again then."""
+    def _be_late(self, message: LiveMessage, posted: Posted) -> None:
+        """Let a message that could not be given to anybody before now arrive now, or its data start now.
+
+        A message may overtake an earlier and longer one of its source: who gets it is open until that one arrives. And
+        where the way back is faster, the answer to a rendezvous could be back before its envelope is there.
+        """
+        now = self._simulation.env.now
+        if posted.time < now:
+            self.late += self._simulation.earliest(message, posted.time) < now
+        if message.arrival is not None and message.arrival < now:
+            message.arrival = now
+
+    def _has_come(self, box: Box, message: LiveMessage, time: float) -> bool:
+        """Tell whether all that happens up to a message's envelope has happened; else have the box looked at then."""
         env = self._simulation.env
         if env.now > time or (box.deciding and env.now == time):
             return True
         if box.alarm != time:
             box.alarm = time
-            self._simulation.at(time, decision(box.rank), lambda: self._look_again(box))
+            # The data of a rendezvous may start at this very time, in the place that the message has.
+            self._simulation.at(time, message.order, lambda: self._look_again(box))
         return False
 
     def _look_again(self, box: Box) -> None:

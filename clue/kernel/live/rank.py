@@ -19,7 +19,7 @@ from clue.kernel.live.source import Source
 from clue.kernel.matching import Channel, Message, Receive
 from clue.kernel.program import Row
 from clue.kernel.rank import HANDLERS, Rank
-from clue.kernel.virtual_time import decision
+from clue.kernel.virtual_time import ACTIONS_END, action
 from clue.result import Activity, Part
 from clue.trace import ANY, COLLECTIVES, NO_REQUEST, Flag, Op
 from clue.trace.calls import BLOCKING, Call, LiveOp, Mode
@@ -27,7 +27,7 @@ from clue.trace.calls import BLOCKING, Call, LiveOp, Mode
 if TYPE_CHECKING:
     from clue.kernel.live.simulation import LiveJob
 
-_BUFFERED, _NONBLOCKING = int(Flag.BUFFERED), int(Flag.NONBLOCKING)
+_ANY_SOURCE, _BUFFERED, _NONBLOCKING = int(Flag.ANY_SOURCE), int(Flag.BUFFERED), int(Flag.NONBLOCKING)
 #: So many polls in a row that found nothing, with no more CPU time than this before each (ns), are a loop that spins.
 _SPINNING, _SPIN_BURST = 100, 50_000
 _POLLS = frozenset({LiveOp.TEST, LiveOp.IPROBE, LiveOp.IMPROBE})
@@ -106,6 +106,8 @@ class LiveRank(Rank):
     def _row(self, call: Call, cpu: int) -> Row:
         """Return a call as the op that it is."""
         op, _, region, peer, tag, context, nbytes, request, flags, entries, _, _ = call
+        if peer == ANY:
+            flags |= _ANY_SOURCE
         members = self.job.members(context, self.rank) if Op.BARRIER <= op < LiveOp.ANNOUNCE else ()
         return Row(
             op,
@@ -290,13 +292,14 @@ class LiveRank(Rank):
         while self._answer is None:
             pendings = [self.requests[name] for name in row.entries if name in self.requests]
             first = min((each for each in pendings if each.end is not None), key=_end, default=None)
-            if (yield from self._until(pendings, _NEVER if first is None else _end(first))):
+            end = _NEVER if first is None else _end(first)
+            if (yield from self._until(pendings, end, action(self.number, 0, 1))):
                 assert first is not None
                 self.wait_until(_end(first), first)
                 self._answer = self._take_complete(row)
 
-    def _until(self, pendings: Sequence[Pending], time: float) -> Generator[simpy.Event, Any, bool]:
-        """Wait until all that happens up to a time has happened, or one more of some requests is known to end.
+    def _until(self, pendings: Sequence[Pending], time: float, order: int) -> Generator[simpy.Event, Any, bool]:
+        """Wait until a time has come, and its place there, or one more of some requests is known to end.
 
         Returns:
             Whether the time has come.
@@ -308,7 +311,7 @@ class LiveRank(Rank):
         self.job.mailboxes.bells[self.rank] = bell
         if time < _NEVER:
             at = max(time, self.env.now)
-            self.simulation.at(at, decision(self.number) + 1, lambda: _ring(bell, True))
+            self.simulation.at(at, order, lambda: _ring(bell, True))
         self._turn = -1.0
         come = yield bell
         return bool(come)
@@ -327,7 +330,7 @@ class LiveRank(Rank):
             pendings = list(self.requests.values())
             ends = (each.end for each in pendings if each.end is not None and each.end >= looked)
             change = min(min(ends, default=_NEVER), self.job.mailboxes.next_seen(self.rank, looked), limit)
-            come = yield from self._until(pendings, max(change, self.clock))
+            come = yield from self._until(pendings, max(change, self.clock), ACTIONS_END)
         del self.job.spinning[self.rank]
         self.wait_until(min(change, self.env.now), None)
 
@@ -348,6 +351,9 @@ class LiveRank(Rank):
 
     def _work(self, row: Row) -> None:
         self.job.record.work(self.rank, row.region, row.nbytes)
+
+    def _node(self, _row: Row) -> None:
+        self._answer = self.node, self.costs.node_type(self.node, self.clock).name
 
     def _time(self, _row: Row) -> None:
         self._asked_time = True
@@ -477,6 +483,7 @@ def _table() -> dict[int, tuple[Handler, Answer | None, bool]]:
         LiveOp.ANNOUNCE: live._announce,
         LiveOp.REGION: live._region,
         LiveOp.WTIME: live._time,
+        LiveOp.NODE: live._node,
     }
     table |= {op: (handler, live._take_answer, False) for op, handler in asked.items()}
     told: dict[LiveOp, Handler] = {

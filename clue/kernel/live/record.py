@@ -19,7 +19,7 @@ _COLUMN = {name: i for i, (name, _, _) in enumerate(COLUMNS)}
 _ANY_SOURCE, _ANY_TAG, _INTER = int(Flag.ANY_SOURCE), int(Flag.ANY_TAG), int(Flag.INTER)
 _RECEIVES = frozenset({Op.RECV, Op.IRECV, Op.PROBE, Op.MPROBE})
 _OUTGOING = frozenset({Op.SEND, Op.ISEND})
-_BY_RANK = _RECEIVES | _OUTGOING
+_BY_RANK = _RECEIVES | _OUTGOING | {Op.POLL}
 #: What becomes a row of the trace, beside its own ops.
 _KEPT = frozenset({LiveOp.TEST, LiveOp.IPROBE, LiveOp.IMPROBE, LiveOp.SERVE})
 
@@ -217,11 +217,11 @@ class FullRecord(Record):
         row[_COLUMN["tag"]] = tag
 
     def cancelled(self, rank: LiveRank, request: int) -> None:
-        """Note that a receive was cancelled."""
+        """Note that a receive was cancelled: all that is left of it is the time of its call."""
         self._open.pop((rank.rank, request), None)
         for row in reversed(self._kept[rank.rank]):
             if row[_COLUMN["request"]] == request and row[_COLUMN["op"]] == Op.IRECV:
-                row[_COLUMN["flags"]] |= int(Flag.CANCELLED)
+                row[_COLUMN["op"]] = Op.POLL
                 return
 
     def work(self, rank: int, region: int, flops: int) -> None:
@@ -237,6 +237,8 @@ class FullRecord(Record):
             if isinstance(pending, Receive) and pending.message is not None:
                 message: LiveMessage = pending.message  # type: ignore[assignment]
                 self._fill(rank, row, context, message.source, message.tag)
+            else:
+                row[_COLUMN["op"]] = Op.POLL
         for rank, pending_cpu in enumerate(self._pending):
             if pending_cpu:
                 clock = ranks[rank].clock

@@ -244,11 +244,17 @@ class LiveSimulation(Simulation):
         elif message.box is not None and message.receive is None:
             self.job.mailboxes.changed(message.box, message)
 
-    def price(self, receive: Receive) -> None:
-        """Let a receive from any source cost what it does from the one that it got."""
+    def earliest(self, message: Message, posted: float) -> float:
+        """Return when a message arrives or, if its data must wait for a receive posted at a time, when they start."""
+        if message.sent is not None:
+            return self.env.now if message.arrival is None else message.arrival
+        answer = self.costs.message(message.source, message.dest, message.nbytes, message.ready).answer
+        return max(message.ready, posted) + answer
+
+    def price(self, receive: Receive, posted: float) -> None:
+        """Let a receive from any source, posted at a time, cost what it does from the one that it got."""
         message = receive.message
         assert message is not None
-        posted = self.env.now if receive.posted is None else receive.posted
         receive.cost = self.costs.message(message.source, message.dest, 0, posted).receive
 
     @staticmethod
