@@ -1,0 +1,306 @@
+"""Collectives of live ranks: what arrives is what MPI says, in the time that the kernel says."""
+
+from __future__ import annotations
+
+from textwrap import dedent
+
+import pytest
+
+from tests.live.programs import Live
+
+START = """
+from mpi4py import MPI
+import numpy as np
+comm = MPI.COMM_WORLD
+rank, size = comm.rank, comm.size
+"""
+RANKS = pytest.mark.parametrize("ranks", [1, 3, 4])
+
+
+DECLARED = ("--bursts", "1 Gflop/s")
+
+
+def check(live: Live, program: str, ranks: int, *options: str) -> list[float]:
+    """Run a program, which must end well on all ranks; return the times that it printed, by rank."""
+    ended = live(START + dedent(program), *options, ranks=ranks)
+    assert ended.status == 0, ended.err
+    said = sorted(line.split()[1:] for line in ended.out.splitlines() if line.startswith("at "))
+    return [float(time) for _, time in said]
+
+
+@RANKS
+def test_blocks_come_in_the_order_of_ranks(live: Live, ranks: int) -> None:
+    """Broadcast, gather, scatter and total exchange, in place and not, blocking and not."""
+    check(
+        live,
+        """
+        last = size - 1
+        everyone = np.arange(size, dtype="i")
+        data = np.full(3, 7.0 if rank == last else 0.0)
+        comm.Bcast(data, root=last)
+        assert (data == 7).all()
+        found = np.zeros(size, "i")
+        comm.Gather(np.array([rank], "i"), found if rank == last else None, root=last)
+        assert rank != last or (found == everyone).all()
+        found[:] = -1
+        found[rank] = rank
+        comm.Allgather(MPI.IN_PLACE, found)
+        assert (found == everyone).all()
+        mine = np.zeros(1, "i")
+        comm.Scatter(everyone * 10 if rank == 0 else None, mine, root=0)
+        assert mine[0] == 10 * rank
+        sent, got = 100 * rank + everyone, np.zeros(size, "i")
+        request = comm.Ialltoall(sent, got)
+        request.Wait()
+        assert (got == 100 * everyone + rank).all()
+        """,
+        ranks,
+    )
+
+
+@RANKS
+def test_blocks_of_different_sizes_with_gaps(live: Live, ranks: int) -> None:
+    """Counts and displacements are read as mpi4py reads them; what lies between blocks is left alone."""
+    check(
+        live,
+        """
+        counts = [i + 1 for i in range(size)]
+        starts = [sum(counts[:i]) + i for i in range(size)]
+        mine = np.full(rank + 1, rank, "d")
+        found = np.full(sum(counts) + size, -1.0)
+        comm.Allgatherv(mine, [found, (counts, starts), MPI.DOUBLE])
+        for i in range(size):
+            assert (found[starts[i] : starts[i] + i + 1] == i).all() and found[starts[i] + i + 1] == -1
+        back = np.zeros(rank + 1)
+        comm.Scatterv([found, counts, starts, MPI.DOUBLE] if rank == 0 else None, back, root=0)
+        assert (back == rank).all()
+        kinds = [MPI.INT] * size
+        sent, got = np.arange(size, dtype="i") + 10 * rank, np.full(2 * size, -1, "i")
+        comm.Alltoallw([sent, ([1] * size, [4 * i for i in range(size)]), kinds],
+                       [got, ([1] * size, [8 * i for i in range(size)]), kinds])
+        assert (got[::2] == 10 * np.arange(size) + rank).all() and (got[1::2] == -1).all()
+        """,
+        ranks,
+    )
+
+
+@RANKS
+def test_reductions_keep_the_order_of_ranks(live: Live, ranks: int) -> None:
+    """An operation that does not commute, over matrices; scans; blocks of a reduction; a pair type with a gap."""
+    check(
+        live,
+        """
+        def append(a, b, kind):
+            left, right = np.frombuffer(a, "i"), np.frombuffer(b, "i")
+            right[:] = left * 10 + right
+        op = MPI.Op.Create(append, commute=False)
+        def word(n): return int("".join(str(i + 1) for i in range(n)) or 0)
+        mine, found = np.array([rank + 1], "i"), np.zeros(1, "i")
+        comm.Allreduce(mine, found, op)
+        assert found[0] == word(size)
+        comm.Reduce(mine, found, op, root=size - 1)
+        assert rank < size - 1 or found[0] == word(size)
+        comm.Scan(mine, found, op)
+        assert found[0] == word(rank + 1)
+        found[0] = 0
+        comm.Exscan(mine, found, op)
+        assert found[0] == word(rank)
+        op.Free()
+        pair = np.zeros(1, np.dtype([("value", "d"), ("place", "i")], align=True))
+        best = pair.copy()
+        pair["value"], pair["place"] = -rank, rank
+        comm.Allreduce([pair, 1, MPI.DOUBLE_INT], [best, 1, MPI.DOUBLE_INT], MPI.MINLOC)
+        assert best["place"][0] == size - 1 and best["value"][0] == 1 - size
+        counts = list(range(size))
+        part = np.zeros(counts[rank])
+        comm.Reduce_scatter(np.arange(sum(counts), dtype="d"), part, counts)
+        assert (part == size * np.arange(sum(counts))[sum(counts[:rank]) :][:rank]).all()
+        comm.Allreduce(MPI.IN_PLACE, mine)
+        assert mine[0] == size * (size + 1) // 2
+        """,
+        ranks,
+    )
+
+
+def test_an_operation_on_a_datatype_of_the_program(live: Live) -> None:
+    """A strided column is combined element by element as the program's operation sees it: laid out, not packed."""
+    check(
+        live,
+        """
+        column = MPI.INT.Create_vector(2, 1, 3).Commit()
+        def add(a, b, kind):
+            assert kind == column
+            left, right = np.frombuffer(a, "i"), np.frombuffer(b, "i")
+            right[0] += left[0]
+            right[3] += left[3]
+        op = MPI.Op.Create(add, commute=True)
+        mine, found = np.arange(6, dtype="i") + rank, np.full(6, -1, "i")
+        comm.Allreduce([mine, 1, column], [found, 1, column], op)
+        assert list(found) == [3, -1, -1, 12, -1, -1], found
+        """,
+        3,
+    )
+
+
+def test_large_vectors_go_through_shared_memory(live: Live) -> None:
+    """A megabyte arrives whole, however often; no block is left in use."""
+    check(
+        live,
+        """
+        data, found = np.full(131072, rank + 1.0), np.zeros(131072)
+        for _ in range(5):
+            comm.Allreduce(data, found)
+            assert (found == 6).all()
+            comm.Bcast(found, root=1)
+            comm.Alltoall(np.arange(3 * 4096.0) + rank, np.zeros(3 * 4096))
+            request = comm.Iallgather(data, np.zeros(3 * 131072))
+            request.Wait()
+        """,
+        3,
+    )
+
+
+@RANKS
+def test_persistent_collectives_take_their_buffers_anew(live: Live, ranks: int) -> None:
+    """Each start sends what stands in the buffer then."""
+    check(
+        live,
+        """
+        data, found = np.zeros(1), np.zeros(1)
+        request = comm.Allreduce_init(data, found)
+        for step in range(3):
+            data[0] = step + rank
+            request.Start()
+            request.Wait()
+            assert found[0] == size * step + size * (size - 1) / 2
+        request.Free()
+        """,
+        ranks,
+    )
+
+
+@RANKS
+def test_objects(live: Live, ranks: int) -> None:
+    """Pickled objects of any sizes; reductions by Python functions in the order of ranks."""
+    check(
+        live,
+        """
+        thing = {"who": [rank], "what": "x" * 1000 * rank}
+        assert comm.bcast(thing, root=size - 1)["who"] == [size - 1]
+        assert comm.allgather("y" * rank) == ["y" * i for i in range(size)]
+        assert comm.gather(rank) == (list(range(size)) if rank == 0 else None)
+        assert comm.scatter([(i, "z" * i) for i in range(size)]) == (rank, "z" * rank)
+        assert comm.alltoall([(rank, i) for i in range(size)]) == [(i, rank) for i in range(size)]
+        assert comm.allreduce(str(rank)) == "".join(map(str, range(size)))
+        joined = comm.reduce([rank], lambda a, b: a + b, root=size - 1)
+        assert joined == (None if rank < size - 1 else list(range(size)))
+        assert comm.scan(str(rank)) == "".join(map(str, range(rank + 1)))
+        assert comm.exscan(str(rank)) == ("".join(map(str, range(rank))) if rank else None)
+        """,
+        ranks,
+    )
+
+
+@RANKS
+def test_neighbourhoods(live: Live, ranks: int) -> None:
+    """On a line nothing comes from beyond the ends; on a distributed graph edges keep their order."""
+    check(
+        live,
+        """
+        line = comm.Create_cart([size])
+        found = np.full(2, -1, "i")
+        line.Neighbor_allgather(np.array([rank], "i"), found)
+        assert list(found) == [rank - 1 if rank else -1, rank + 1 if rank < size - 1 else -1]
+        right, left = (rank + 1) % size, (rank - 1) % size
+        ring = comm.Create_dist_graph_adjacent([left, left], [right, right])
+        found = np.zeros(2, "i")
+        request = ring.Ineighbor_alltoall(np.array([10 * rank, 10 * rank + 1], "i"), found)
+        request.Wait()
+        assert list(found) == [10 * left, 10 * left + 1]
+        assert ring.neighbor_alltoall(["a", "b"]) == ["a", "b"]
+        """,
+        ranks,
+    )
+
+
+@pytest.mark.parametrize("ranks", [2, 3, 4])
+def test_between_two_groups(live: Live, ranks: int) -> None:
+    """Members of one side get what the other side brings, from a root and from all."""
+    check(
+        live,
+        """
+        side = comm.Split(rank % 2, rank)
+        inter = side.Create_intercomm(0, comm, 1 - rank % 2)
+        others = [i for i in range(size) if i % 2 != rank % 2]
+        assert inter.remote_size == len(others) and inter.allgather(rank) == others
+        found = np.zeros(len(others), "i")
+        inter.Allgather(np.array([rank], "i"), found)
+        assert list(found) == others
+        total = np.zeros(1, "i")
+        inter.Allreduce(np.array([rank], "i"), total)
+        assert total[0] == sum(others) and inter.allreduce(rank) == sum(others)
+        root = 0 if rank % 2 else MPI.ROOT if rank == 0 else MPI.PROC_NULL
+        data = np.full(2, 4.0 if rank == 0 else 0.0)
+        inter.Bcast(data, root)
+        assert (data == 4).all() or rank % 2 == 0
+        inter.Reduce(np.array([rank], "i"), total, root=root)
+        assert rank or total[0] == sum(others)
+        inter.Barrier()
+        merged = inter.Merge(rank % 2 == 1)
+        assert merged.allgather(rank) == [*range(0, size, 2), *range(1, size, 2)]
+        """,
+        ranks,
+    )
+
+
+def test_a_barrier_of_two_is_an_exchange(live: Live) -> None:
+    """Both post a receive (10 us) and send (10 us); what the other sent is there 30 us after that."""
+    times = check(live, "comm.Barrier()\nprint('at', rank, MPI.Wtime())", 2, *DECLARED)
+    assert times == pytest.approx([50e-6, 50e-6])
+
+
+def test_a_broadcast_to_one_is_a_message(live: Live) -> None:
+    """The root is free after 10 us, the other after 10 + 30 + 10."""
+    times = check(live, "comm.Bcast(np.zeros(1))\nprint('at', rank, MPI.Wtime())", 2, *DECLARED)
+    assert times == pytest.approx([10e-6, 50e-6])
+
+
+def test_a_nonblocking_collective_goes_on_beside_the_program(live: Live) -> None:
+    """One second of work hides it: the wait costs nothing more."""
+    times = check(
+        live,
+        """
+        from virtual_layer import region
+        request = comm.Iallreduce(np.ones(1), np.zeros(1))
+        with region("work", flops=1e9):
+            pass
+        request.Wait()
+        print("at", rank, MPI.Wtime())
+        """,
+        2,
+        *DECLARED,
+    )
+    assert times == pytest.approx([1.0, 1.0])
+
+
+def test_errors_are_mpi4pys_own(live: Live) -> None:
+    """A buffer that is none, a root that is none, counts that do not fit: the exception is raised on the rank."""
+    check(
+        live,
+        """
+        def refuses(call, kind):
+            try:
+                call()
+            except kind:
+                return True
+            return False
+        assert refuses(lambda: comm.Bcast(7), TypeError)
+        assert refuses(lambda: comm.Bcast(np.zeros(1), root=size), MPI.Exception)
+        assert refuses(lambda: comm.Allreduce(np.zeros(1), np.zeros(2)), ValueError)
+        assert refuses(lambda: comm.Allreduce(np.zeros(1), np.zeros(1, "i")), ValueError)
+        assert refuses(lambda: comm.Allgather(np.zeros(1), np.zeros(size + 1)), ValueError)
+        assert refuses(lambda: comm.alltoall([1]), ValueError)
+        assert refuses(lambda: MPI.COMM_NULL.Barrier(), MPI.Exception)
+        """,
+        2,
+    )
