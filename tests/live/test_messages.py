@@ -207,6 +207,22 @@ comm.Send(mine[:1], right, 101)
 MPI.Request.Waitall(requests)
 assert MPI.Request.Waitsome(requests) is None and all(block[0] == left for block in blocks)
 """,
+    "parts of a message arrive when all are ready": """
+out, into = comm.Psend_init([mine, 1, MPI.INT], 5, right, 4), comm.Precv_init([found, 1, MPI.INT], 5, left, 4)
+for k in range(2):
+    mine[:], found[:] = 10 * rank + k, -1
+    MPI.Prequest.Startall([out, into])
+    assert not into.Parrived(0) and not out.Test()
+    out.Pready_list([4])
+    out.Pready_range(0, 2)
+    out.Pready(3)
+    while not into.Parrived(3):
+        pass
+    MPI.Request.Waitall([out, into])
+    assert found[0] == 10 * left + k
+out.Free()
+into.Free()
+""",
     "a receive without a message can be cancelled": """
 request = comm.Irecv(found, left, 55)
 request.Cancel()

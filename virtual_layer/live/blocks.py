@@ -10,8 +10,7 @@ from collections.abc import Sequence
 from enum import Enum
 from typing import TYPE_CHECKING, Any
 
-from virtual_layer.meaning.arguments import _parts as parts
-from virtual_layer.meaning.arguments import block_size, block_sizes, typed_block_sizes
+from virtual_layer.meaning.arguments import block_size, block_sizes, split_message, typed_block_sizes
 
 if TYPE_CHECKING:
     from virtual_layer.live.layer import Layer
@@ -130,7 +129,7 @@ class Blocks:
 
     def kind(self, buffer: Any) -> Any:
         """Return the datatype of a buffer, stated or that of its elements."""
-        kind = parts(self._mpi, buffer)[3] if isinstance(buffer, list | tuple) else None
+        kind = split_message(self._mpi, buffer)[3] if isinstance(buffer, list | tuple) else None
         if kind is not None:
             return kind
         holder = buffer[0] if isinstance(buffer, list | tuple) else buffer

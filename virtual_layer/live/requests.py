@@ -35,6 +35,7 @@ class LiveRequest:
         known: Whose ranks its status tells, if it is a receive.
         deliver: What to do with the outcome of anything but a message.
         start: What starts a persistent one; sets ``serials``.
+        parts: Those of a partitioned send.
         release: What to do when the program frees it, if anything.
         envelope: Source and tag for its status, once it is complete.
         complete: Whether the real request is complete, and the program has not learnt of it.
@@ -48,6 +49,7 @@ class LiveRequest:
         "handle",
         "known",
         "outcomes",
+        "parts",
         "release",
         "serials",
         "start",
@@ -63,6 +65,7 @@ class LiveRequest:
         self.outcomes: dict[int, Any] = {}
         self.deliver: Deliver | None = None
         self.start: Callable[[LiveRequest], None] | None = None
+        self.parts: Any = None
         self.release: Callable[[], None] | None = None
         self.envelope: tuple[int, int] | None = None
         self.complete = False

@@ -38,7 +38,7 @@ def block_size(mpi: Any, message: Any, blocks: int = 1) -> int:
     """
     if type(message) is not list and type(message) is not tuple:
         return _length(mpi, message) // blocks
-    buffer, count, displacement, kind = _parts(mpi, message)
+    buffer, count, displacement, kind = split_message(mpi, message)
     if count is not None:
         return int(count) * int(kind.Get_size() if kind is not None else _item_size(mpi, buffer))
     length = 0 if buffer is None else _length(mpi, buffer)
@@ -55,7 +55,7 @@ def block_sizes(mpi: Any, message: Any, blocks: int) -> list[int]:
     if type(message) is not list and type(message) is not tuple:
         size = _item_size(mpi, message)
         return _spread(_length(mpi, message) // size if size else 0, blocks, size)
-    buffer, counts, _, kind = _parts(mpi, message, vector=True)
+    buffer, counts, _, kind = split_message(mpi, message, vector=True)
     size = kind.Get_size() if kind is not None else _item_size(mpi, buffer)
     if counts is None:
         extent = kind.Get_extent()[1] if kind is not None else size
@@ -84,7 +84,7 @@ def _spread(items: int, blocks: int, size: int) -> list[int]:
     return [(items // blocks + (items % blocks > block)) * size for block in range(blocks)]
 
 
-def _parts(mpi: Any, message: Sequence[Any], *, vector: bool = False) -> tuple[Any, Any, Any, Any]:
+def split_message(mpi: Any, message: Sequence[Any], *, vector: bool = False) -> tuple[Any, Any, Any, Any]:
     """Split a message list into buffer, count, displacement and datatype, absent ones as ``None``."""
     buffer, count, displacement, kind = message[0], None, None, None
     if len(message) == 2:
