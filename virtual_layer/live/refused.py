@@ -13,7 +13,6 @@ from typing import Any
 Factory = Callable[[Any, Any], Any]
 
 _CONNECTING = "connecting to other programs"
-_PARTITIONED = "partitioned communication"
 _FAULTS = "tolerance of failed processes"
 _SESSIONS = "sessions"
 _FILES = "files opened by several ranks"
@@ -59,8 +58,6 @@ CALLS: dict[tuple[str, str], Factory] = {
     ("Comm", "Join"): _refuse("Join", _CONNECTING),
     **{("", name): _refuse(name, _CONNECTING) for name in _PORTS.split()},
     **{("Comm", name): _refuse_to_several(name, _FAULTS) for name in _FAULT_CALLS.split()},
-    ("Comm", "Psend_init"): _refuse("Psend_init", _PARTITIONED),
-    ("Comm", "Precv_init"): _refuse("Precv_init", _PARTITIONED),
     ("Session", "Init"): _refuse("Session.Init", _SESSIONS),
     ("File", "Open"): _refuse_to_several("File.Open", _FILES, 1),
 }
