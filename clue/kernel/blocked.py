@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from clue.kernel.matching import ANY_TAG
 from clue.kernel.program import Row
 from clue.trace import ANY, COLLECTIVES, Op
 
@@ -30,4 +31,5 @@ def describe_wait(row: Row, offset: int, pending: int, serial: int) -> str:
         return f"requests, {pending} of them open" if len(row.entries) > 1 else "a request"
     partner = "to" if op in {Op.SEND, Op.ISEND} else "from"
     whom = "any rank" if row.peer == ANY else f"rank {row.peer + offset}"
-    return f"{name} {partner} {whom}, tag {row.tag}, on communicator {row.context}"
+    tag = "any tag" if row.tag == ANY_TAG else f"tag {row.tag}"
+    return f"{name} {partner} {whom}, {tag}, on communicator {row.context}"

@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from clue.kernel.live.messages import Bell, LiveMessage
-from clue.kernel.matching import Channel, Mailboxes, Message, Receive
+from clue.kernel.matching import ANY_TAG, Channel, Mailboxes, Message, Receive
 from clue.trace import ANY
 
 if TYPE_CHECKING:
@@ -25,8 +25,6 @@ if TYPE_CHECKING:
 
 #: Context of messages that no receive takes: one-sided operations. (Below 0 are those of neighbourhood collectives.)
 UNMATCHED = 1 << 62
-#: A receive of any tag: above all tags, where those of collectives lie below 0.
-ANY_TAG = 1 << 62
 
 
 @dataclass(slots=True, eq=False)

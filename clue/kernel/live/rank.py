@@ -12,11 +12,11 @@ from clue.errors import LiveError, ReplayError
 from clue.kernel.actor import Background, Events
 from clue.kernel.blocked import channel_context
 from clue.kernel.history import Spawned
-from clue.kernel.live.mailboxes import ANY_TAG, UNMATCHED
+from clue.kernel.live.mailboxes import UNMATCHED
 from clue.kernel.live.meetings import Meeting
 from clue.kernel.live.messages import Bell, LiveMessage, Settled
 from clue.kernel.live.source import Source
-from clue.kernel.matching import Channel, Message, Receive
+from clue.kernel.matching import ANY_TAG, Channel, Message, Receive
 from clue.kernel.program import Row
 from clue.kernel.rank import HANDLERS, Rank
 from clue.kernel.virtual_time import ACTIONS_END, action
@@ -49,7 +49,8 @@ class LiveRank(Rank):
     Attributes:
         source: The program.
         call: The call it is in.
-        ended: Whether its program has said so.
+        began: Whether its program has begun.
+        ended: Whether its program has said that it ends.
     """
 
     message_type = LiveMessage
@@ -60,7 +61,7 @@ class LiveRank(Rank):
         super().__init__(job, rank, rank)
         self.source = source
         self.call = Call(Op.LOCAL)
-        self.ended = False
+        self.began = self.ended = False
         self._answer: Any = None
         self._found: Receive | Message | None = None
         self._waited: Sequence[Pending | None] = ()
@@ -77,6 +78,7 @@ class LiveRank(Rank):
     def run(self) -> Events:
         """Do what the program says until it ends."""
         yield from self._start()
+        self.began = True
         resume, table, record, burst = self.source.resume, _TABLE, self.job.record, self.job.burst
         answer: Any = None
         while not self.ended:
@@ -361,6 +363,7 @@ class LiveRank(Rank):
 
     def _sleep(self, row: Row) -> None:
         self.wait_until(self.clock + row.nbytes / 1e9, None)
+        self.job.record.slept(row.nbytes)
 
     def _cancel(self, row: Row) -> None:
         pending = self.requests.get(row.request)

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from clue.errors import ReplayError
@@ -10,6 +11,7 @@ from clue.kernel.matching import Receive
 from clue.trace import ANY, COLLECTIVES, NO_REQUEST, PROC_NULL, Flag, Op, Trace, TraceBuilder
 from clue.trace.calls import Call, LiveOp
 from clue.trace.ops import COLUMNS
+from clue.units import format_time
 
 if TYPE_CHECKING:
     from clue.kernel.live.messages import LiveMessage
@@ -57,6 +59,9 @@ class Record:
     def work(self, rank: int, region: int, flops: int) -> None:
         """Note declared operations."""
 
+    def slept(self, nanoseconds: int) -> None:
+        """Note that a rank slept."""
+
 
 class FullRecord(Record):
     """All that happened."""
@@ -80,6 +85,7 @@ class FullRecord(Record):
         self._places: dict[tuple[int, int], dict[int, int]] = {}
         self._worlds: dict[int, tuple[int, ...]] = {}
         self._work: list[tuple[int, int, int]] = []
+        self._slept = 0
 
     # -- communicators ------------------------------------------------------------------------------------
 
@@ -228,6 +234,10 @@ class FullRecord(Record):
         """Note declared operations."""
         self._work.append((rank, region, flops))
 
+    def slept(self, nanoseconds: int) -> None:
+        """Note that a rank slept, for which a trace has no op."""
+        self._slept += nanoseconds
+
     # -- the trace ----------------------------------------------------------------------------------------
 
     def trace(self, ranks: Sequence[LiveRank], regions: Sequence[str]) -> Trace:
@@ -243,7 +253,12 @@ class FullRecord(Record):
             if pending_cpu:
                 clock = ranks[rank].clock
                 self._kept[rank].append(self._row(rank, {"op": Op.COMPUTE}, clock, clock))
-        return self._build(regions)
+        trace = self._build(regions)
+        return replace(trace, head=replace(trace.head, notes=tuple(self._notes())))
+
+    def _notes(self) -> Iterator[str]:
+        if self._slept:
+            yield f"ranks slept for {format_time(self._slept / 1e9)} in all, which a trace leaves out"
 
     def _build(self, regions: Sequence[str]) -> Trace:
         builder = TraceBuilder(len(self._kept), self._program)

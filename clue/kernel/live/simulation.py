@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from clue.kernel.rank import Rank
 
 #: So often ranks that spin while nothing can happen are let on before that counts as a deadlock.
-_LET_ON = 1000
+_LET_ON = 10_000
 
 
 class LiveJob(Job):
@@ -301,4 +301,5 @@ class LiveSimulation(Simulation):
         for rank in self.job.ranks:
             if rank.node == node and not rank.finished:
                 rank.processor = shared
-                shared.begin()
+                if rank.began:
+                    shared.begin()
