@@ -7,43 +7,53 @@ from __future__ import annotations
 
 import argparse
 import json
-import sys
 import time
+from collections.abc import Mapping
 from dataclasses import astuple
+from itertools import product
 from pathlib import Path
 
 from benchmarks.conformance import demos
 from benchmarks.conformance.files import LIVE, REAL, Outcome, Way, run_file
-from benchmarks.conformance.table import Comparison, report, write_csv
+from benchmarks.conformance.table import Comparison, demos_section, old_demos, read_csv, report, write_csv
 from clue.recording import cache_folder
 from tests.conformance.suite import fetch
 
 
 def main() -> None:
-    """Run, and write the report."""
+    """Run, and write the report: what an earlier one says of other files and ranks stays in it."""
     asked = _arguments()
     tests = fetch()
+    figures = asked.output.with_suffix(".csv") if asked.output is not None else None
+    compared = read_csv(figures) if figures is not None else {}
     modules = [file.stem for file in sorted(tests.glob("test_*.py")) if _wanted(file.stem, asked.files)]
-    compared = []
-    for ranks in asked.ranks:
-        for module in modules:
-            real = _kept(REAL, ranks, tests, module)
-            if asked.real_only:
-                continue
-            begin = time.perf_counter()
-            live = run_file(LIVE, ranks, tests, module)
-            compared.append(Comparison(module, ranks, tuple(real), tuple(live)))
-            _say(f"{compared[-1].line}, {time.perf_counter() - begin:.0f} s")
-    shown = list(demos.run_all(tests.parent / "demo", _say)) if asked.demos else []
+    for ranks, module in product(asked.ranks, modules):
+        real = _kept(REAL, ranks, tests, module)
+        if asked.real_only:
+            continue
+        begin = time.perf_counter()
+        new = Comparison(module, ranks, tuple(real), tuple(run_file(LIVE, ranks, tests, module)))
+        compared[module, ranks] = new
+        _say(f"{new.line}, {time.perf_counter() - begin:.0f} s")
+        if figures is not None:
+            write_csv(figures, _sorted(compared))
     if asked.output is not None:
-        asked.output.write_text(report(compared, shown, " ".join(["python -m benchmarks.conformance", *sys.argv[1:]])))
-        write_csv(asked.output.with_suffix(".csv"), compared)
+        shown = list(demos_section(list(demos.run_all(tests.parent / "demo", _say)))) if asked.demos else []
+        asked.output.write_text(report(_sorted(compared), shown or old_demos(asked.output), _command(asked)))
+
+
+def _sorted(compared: Mapping[tuple[str, int], Comparison]) -> list[Comparison]:
+    return [compared[key] for key in sorted(compared)]
+
+
+def _command(asked: argparse.Namespace) -> str:
+    return f"python -m benchmarks.conformance --demos -o {asked.output}"
 
 
 def _arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="python -m benchmarks.conformance", description=__doc__.splitlines()[0])
     parser.add_argument("--ranks", type=int, nargs="+", default=[1, 2, 3, 5])
-    parser.add_argument("--files", nargs="+", default=[""], help="parts of the names of files; left out: all")
+    parser.add_argument("--files", nargs="*", default=[""], help="parts of the names of files; left out: all")
     parser.add_argument("--real-only", action="store_true", help="run by the real library only, which is kept")
     parser.add_argument("--demos", action="store_true", help="run mpi4py's demos and two pools, too")
     parser.add_argument("-o", dest="output", type=Path, help="the report, beside which the CSV goes")

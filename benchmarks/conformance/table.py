@@ -17,6 +17,7 @@ from benchmarks.conformance.files import Outcome
 #: What point-to-point, collective and communicator code rests on.
 _CORE = re.compile(r"test_(p2p|cco|comm|request|status|cart|graph|topo|pack|op$|msgspec)")
 _CORE_GOAL, _WHOLE_GOAL = 0.95, 0.80
+_DEMOS = "## Demos and pools"
 _PLACE = re.compile(r" \(\w+\.py:\d+\)$|^rank \d+: ")
 
 
@@ -63,8 +64,8 @@ def _reasons(faults: Iterable[Outcome]) -> Counter[str]:
     return Counter(_PLACE.sub("", _PLACE.sub("", fault.why or fault.outcome))[:120] for fault in faults)
 
 
-def report(compared: Sequence[Comparison], demos: Sequence[Demo], command: str) -> str:
-    """Return the whole report."""
+def report(compared: Sequence[Comparison], demos: Sequence[str], command: str) -> str:
+    """Return the whole report; ``demos`` is its last section."""
     lines = [
         "# mpi4py's own tests and demos under `clue run`",
         "",
@@ -79,9 +80,9 @@ def report(compared: Sequence[Comparison], demos: Sequence[Demo], command: str) 
         *_files(compared),
         "",
         *_failing(compared),
-        *_demos(demos),
+        *demos,
     ]
-    return "\n".join(lines) + "\n"
+    return "\n".join(lines).rstrip() + "\n"
 
 
 def _version(package: str) -> str:
@@ -147,14 +148,19 @@ def _failing(compared: Sequence[Comparison]) -> Iterator[str]:
         yield ""
 
 
-def _demos(demos: Sequence[Demo]) -> Iterator[str]:
-    if not demos:
-        return
-    yield from ["## Demos and pools", ""]
+def demos_section(demos: Sequence[Demo]) -> Iterator[str]:
+    """Yield the lines on demos and pools."""
+    yield from [_DEMOS, ""]
     yield from _head("program", "ranks", "ends well by mpiexec", "ends well live", "same output", "remark")
     for each in demos:
         cells = [_tick(each.real), _tick(each.live), _tick(each.same)]
         yield f"| {each.name} | {each.ranks} | {' | '.join(cells)} | {_cell(each.remark)} |"
+
+
+def old_demos(path: Path) -> list[str]:
+    """Return the lines on demos and pools of an earlier report."""
+    text = path.read_text() if path.exists() else ""
+    return [_DEMOS + text.partition(_DEMOS)[2].rstrip()] if _DEMOS in text else []
 
 
 def _tick(what: bool | None) -> str:
@@ -169,13 +175,34 @@ def _cell(text: str) -> str:
     return text.replace("|", "\\|").replace("<", "&lt;")
 
 
-def write_csv(path: Path, compared: Sequence[Comparison]) -> None:
+_COLUMNS = ("file", "test", "ranks", "real", "live", "why")
+
+
+def write_csv(path: Path, compared: Iterable[Comparison]) -> None:
     """Write a line for each test at each number of ranks."""
     with path.open("w", newline="") as file:
-        lines = csv.writer(file)
-        lines.writerow(["file", "test", "ranks", "real", "live", "why"])
+        lines = csv.writer(file, lineterminator="\n")
+        lines.writerow(_COLUMNS)
         for each in compared:
             live = {outcome.test: outcome for outcome in each.live}
             for real in each.real:
                 found = live.get(real.test, Outcome(real.test, "ended", "not found"))
                 lines.writerow([each.module, real.test, each.ranks, real.outcome, found.outcome, found.why])
+
+
+def read_csv(path: Path) -> dict[tuple[str, int], Comparison]:
+    """Read what :func:`write_csv` wrote, by file and ranks; nothing if there is no such file."""
+    found: dict[tuple[str, int], list[dict[str, str]]] = {}
+    if path.exists():
+        with path.open(newline="") as file:
+            for row in csv.DictReader(file):
+                found.setdefault((row["file"], int(row["ranks"])), []).append(row)
+    return {
+        (module, ranks): Comparison(
+            module,
+            ranks,
+            tuple(Outcome(row["test"], row["real"]) for row in rows),
+            tuple(Outcome(row["test"], row["live"], row["why"]) for row in rows),
+        )
+        for (module, ranks), rows in found.items()
+    }
