@@ -67,7 +67,8 @@ members; needed of ALLGATHERV and REDUCE_SCATTER on all, of GATHERV and SCATTERV
 sizes sent to each member, then those received from each (2 p entries); nbytes = a mean block, which counts only where a
 machine chooses the algorithm by size. NEIGHBOR: entries as in a trace.
 
-**Payloads of collectives and answers**; None is answered where nothing was due to this member (nothing moved):
+**Payloads of collectives and answers**; None is answered where nothing was due to this member (nothing moved), and None
+stands in a list for a member that sent nothing here (an empty block), as it may not even have come yet:
 
 =============== ===================================== =================================================================
 collective      payload                               answer

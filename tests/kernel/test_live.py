@@ -276,6 +276,21 @@ def test_a_look_finds_only_what_is_there(op: LiveOp) -> None:
     assert heard == [None, (1, 0, 0), *taken]
 
 
+def test_a_look_passes_over_what_a_receive_will_take() -> None:
+    """Iprobe does not find a message that a receive posted before it is going to take."""
+    heard: list[Any] = []
+
+    def receiver() -> Script:
+        yield irecv(0)
+        heard.append((yield Call(LiveOp.IPROBE, seconds(0.8), peer=ANY, tag=ANY)))
+        heard.append((yield Call(LiveOp.IPROBE, seconds(0.8), peer=ANY, tag=ANY)))
+        heard.append((yield recv()))
+        heard.append((yield wait(0)))
+
+    run(receiver(), sender(0, "first", after=0.5), sender(0, "second", after=1.0))
+    assert heard == [None, (2, 0, 0), (2, 0, "second"), [(1, 0, "first")]]
+
+
 @pytest.mark.parametrize("receive", [RECEIVE, 0.0])
 def test_a_loop_that_spins_ends_when_the_message_comes(receive: float) -> None:
     """A polling loop ends at the arrival, also where neither its polls nor its bursts take any time."""
@@ -403,6 +418,22 @@ def test_who_waits_for_what_and_where() -> None:
     with pytest.raises(DeadlockError) as raised:
         run(receiver(11), receiver(12))
     assert [each.waits_for.split("(")[1] for each in raised.value.blocked] == ["ring.py:11)", "ring.py:12)"]
+
+
+def test_a_deadlock_says_which_request_is_open() -> None:
+    """Who waits for requests is said to wait for the first that is open."""
+
+    def program(rank: int) -> Script:
+        yield irecv(0, 1 - rank, 3)
+        yield Call(Op.ISEND, peer=1 - rank, tag=4, nbytes=20_000, request=1)
+        yield wait(0, 1) if rank else some(Mode.ANY, 1, 0, blocking=True)
+
+    with pytest.raises(DeadlockError) as raised:
+        run(program(0), program(1))
+    assert [each.waits_for for each in raised.value.blocked] == [
+        "one of 2 requests, the receive of its message to rank 1",
+        "one of 2 requests, irecv from rank 0, tag 3, on communicator 0",
+    ]
 
 
 def test_a_deadlock_of_any_source_says_so() -> None:

@@ -256,13 +256,21 @@ class LiveMailboxes(Mailboxes):
 
     def cancel(self, rank: int, receive: Receive) -> bool:
         """Take out a receive of a rank that has no message yet; tells whether it was there."""
-        for box in self._boxes.get(rank, {}).values():
+        found = self.posted(rank, receive)
+        if found is None:
+            return False
+        box = self.box(found[0], rank)
+        box.remove(found[1])
+        self._settle(box)
+        return True
+
+    def posted(self, rank: int, receive: Receive) -> tuple[int, Posted] | None:
+        """Return the context and what is known of a receive of a rank that has no message yet."""
+        for context, box in self._boxes.get(rank, {}).items():
             for posted in box.in_order():
                 if posted.receive is receive:
-                    box.remove(posted)
-                    self._settle(box)
-                    return True
-        return False
+                    return context, posted
+        return None
 
     def _settle(self, box: Box) -> None:
         """Give messages to receives in the order in which these were posted, as far as can be decided now."""

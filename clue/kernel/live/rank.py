@@ -10,7 +10,7 @@ import simpy
 from clue.collectives import lower
 from clue.errors import LiveError, ReplayError
 from clue.kernel.actor import Background, Events
-from clue.kernel.blocked import channel_context
+from clue.kernel.blocked import channel_context, describe_wait
 from clue.kernel.history import Spawned
 from clue.kernel.live.mailboxes import UNMATCHED
 from clue.kernel.live.meetings import Meeting
@@ -441,13 +441,30 @@ class LiveRank(Rank):
 
     def waits_for(self) -> str:
         """Say in words what this rank is blocked on, and where in its program."""
+        return self._waits_for() + self.job.place(self)
+
+    def _waits_for(self) -> str:
         row = self.blocked_on
-        if row is not None and row.op in _POLLS:
-            what = "one of its requests" if row.flags & BLOCKING else "something to change: it polls"
-            return what + self.job.place(self)
-        if row is not None and row.op >= LiveOp.ANNOUNCE:
-            return LiveOp(row.op).name.lower() + self.job.place(self)
-        return super().waits_for() + self.job.place(self)
+        if row is None:
+            return super().waits_for()
+        if row.op in _POLLS and not row.flags & BLOCKING:
+            return "something to change: it polls"
+        if row.op == Op.WAIT or row.op in _POLLS:
+            waited = self._waited if row.op == Op.WAIT else [self.requests.get(name) for name in row.entries]
+            open_ = [self._describe(each, row) for each in waited if each is not None and each.end is None]
+            return (f"one of {len(open_)} requests, " if len(open_) > 1 else "") + (open_ or ["its requests"])[0]
+        return LiveOp(row.op).name.lower() if row.op >= LiveOp.ANNOUNCE else super().waits_for()
+
+    def _describe(self, pending: Pending, row: Row) -> str:
+        """Say in words what an open request is."""
+        if isinstance(pending, Message):
+            return f"the receive of its message to rank {pending.dest}"
+        found = self.job.mailboxes.posted(self.rank, pending) if isinstance(pending, Receive) else None
+        if found is not None:
+            context, posted = found
+            receive = row._replace(op=Op.IRECV, context=context, peer=posted.source, tag=posted.tag)
+            return describe_wait(receive, self.offset, 0, 0)
+        return "a collective" if isinstance(pending, Background) else "a message"
 
 
 def _envelope(found: Receive | Message) -> tuple[int, int, int]:
