@@ -1,13 +1,30 @@
-"""The substitution table: nothing stands in it twice."""
+"""The substitution table against the catalogue of calls: nothing crosses ranks behind the layer's back."""
 
 from __future__ import annotations
 
 from collections import Counter
 
+from virtual_layer.catalogue import CALLS
 from virtual_layer.live.table import MODULES
+
+#: Calls of the catalogue that concern this process alone, or what only calls that are refused can have made.
+LOCAL = {
+    "": "Attach_buffer Detach_buffer Flush_buffer Iflush_buffer",
+    "Comm": "Attach_buffer Detach_buffer Flush_buffer Iflush_buffer free",  # free calls Free
+    "Session": "Finalize Attach_buffer Detach_buffer Flush_buffer Iflush_buffer",  # Init is refused
+    "Grequest": "Start Complete complete",  # the program completes them itself
+    "Win": "Attach Detach free",
+}
+NAMES = [name for module in MODULES for table in ("CALLS", "QUERIES") for name in getattr(module, table, {})]
 
 
 def test_every_call_has_one_substitute() -> None:
     """No module takes the place of what another has put there."""
-    names = Counter(name for module in MODULES for table in ("CALLS", "QUERIES") for name in getattr(module, table, {}))
-    assert [name for name, times in names.items() if times > 1] == []
+    assert [name for name, times in Counter(NAMES).items() if times > 1] == []
+
+
+def test_every_call_of_the_catalogue_is_substituted_or_local() -> None:
+    """Files can be opened by one process alone, so what is done with them is local."""
+    local = {(of, name) for of, names in LOCAL.items() for name in names.split()}
+    left = {(call.type, call.name) for call in CALLS if call.name and call.type != "File"} - {*NAMES} - local
+    assert left == set()

@@ -56,9 +56,12 @@ class Groups:
             MPI.Exception: ``ERR_GROUP`` if it is null.
         """
         members = self._members.get(group.handle)
-        if members is None:
+        if members is not None:
+            return members
+        if not group:
             raise self.mpi.Exception(self.mpi.ERR_GROUP)
-        return members
+        # One of the real library, which knows this process only, as of a file.
+        return (self.me,)
 
     def knows(self, group: Any) -> bool:
         """Whether a group's handle is one of ours, which the library must not see."""

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from virtual_layer.live.shapes import Shape
     from virtual_layer.live.windows import Windows
 
-_ANNOUNCE = int(LiveOp.ANNOUNCE)
+_ANNOUNCE, _NODE = int(LiveOp.ANNOUNCE), int(LiveOp.NODE)
 #: Tags of the real messages by which data are handed over, one after the other.
 _TAGS = 1 << 20
 
@@ -96,7 +96,6 @@ class Layer:
         blocks: Buffers of collectives.
         privates: Communicators that the program does not see, by key.
         serials: How often the members of a group have made a communicator in a way that only they know of.
-        node: Number of the node that this rank is on.
         windows: Memory that this rank opens to others; made by those who substitute its calls.
     """
 
@@ -117,7 +116,7 @@ class Layer:
         self.blocks = Blocks(self)
         self.privates: dict[str, LiveComm] = {}
         self.serials: dict[tuple[object, ...], int] = {}
-        self.node = 0
+        self._node = -1
         self.windows: Windows | None = None
         self._probe, self._receive, self._isend = (self.original("Comm", name) for name in ("Probe", "Recv", "Isend"))
         self._status = mpi.Status()
@@ -130,6 +129,13 @@ class Layer:
         self.groups.begin(me, self.world)
         self.add(self.mpi.COMM_WORLD, derive_key("world", world_key), self.world, None)
         self.add(self.mpi.COMM_SELF, derive_key("self", me), (me,), None)
+
+    @property
+    def node(self) -> int:
+        """Index of the node that this rank is on."""
+        if self._node < 0:
+            self._node = self.port.ask(_NODE)[0]
+        return self._node
 
     def original(self, of: str, name: str) -> Callable[..., Any]:
         """Return mpi4py's own function, substituted or not."""

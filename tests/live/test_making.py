@@ -1,0 +1,219 @@
+"""Communicators, groups and topologies that live ranks make."""
+
+from __future__ import annotations
+
+from textwrap import dedent
+
+import pytest
+
+from tests.live.programs import Live
+
+START = """
+from mpi4py import MPI
+import numpy as np
+comm = MPI.COMM_WORLD
+rank, size = comm.rank, comm.size
+def refuses(call, code):
+    try:
+        call()
+    except MPI.Exception as error:
+        return error.Get_error_class() == code
+    return False
+"""
+RANKS = pytest.mark.parametrize("ranks", [1, 4])
+
+
+def check(live: Live, program: str, ranks: int) -> None:
+    """Run a program, which must end well on all ranks."""
+    ended = live(START + dedent(program), ranks=ranks)
+    assert ended.status == 0, ended.err
+
+
+@RANKS
+def test_groups(live: Live, ranks: int) -> None:
+    """Sets of ranks in order: chosen, left out, united, compared, translated; real groups to the program."""
+    check(
+        live,
+        """
+        everyone = comm.Get_group()
+        assert type(everyone) is MPI.Group and everyone.size == size and everyone.rank == rank and everyone
+        odd = everyone.Incl(range(1, size, 2))
+        even = everyone.Excl(range(1, size, 2))
+        assert odd.size + even.size == size and (odd.rank == MPI.UNDEFINED) == (rank % 2 == 0)
+        assert MPI.Group.Union(odd, even).Translate_ranks() == [*range(1, size, 2), *range(0, size, 2)]
+        assert MPI.Group.Compare(MPI.Group.Union(even, odd), everyone) == (MPI.IDENT if size < 3 else MPI.SIMILAR)
+        assert MPI.Group.Compare(MPI.Group.Intersection(odd, even), MPI.GROUP_EMPTY) == MPI.IDENT
+        assert MPI.Group.Difference(everyone, odd) == even
+        backwards = everyone.Range_incl([(size - 1, 0, -1)])
+        assert everyone.Translate_ranks([0, MPI.PROC_NULL], backwards) == [size - 1, MPI.PROC_NULL]
+        assert everyone.Range_excl([(0, size - 1, 1)]) == MPI.GROUP_EMPTY
+        assert refuses(lambda: everyone.Incl([size]), MPI.ERR_RANK)
+        copy = MPI.Group(everyone)
+        everyone.Free()
+        assert everyone == MPI.GROUP_NULL and copy.size == size
+        """,
+        ranks,
+    )
+
+
+@RANKS
+def test_communicators(live: Live, ranks: int) -> None:
+    """Who is in them, in which order; messages of one do not meet receives of another."""
+    check(
+        live,
+        """
+        backwards = comm.Split(0, -rank)
+        assert backwards.rank == size - 1 - rank and type(backwards) is MPI.Intracomm
+        assert comm.Split(MPI.UNDEFINED) == MPI.COMM_NULL
+        copy = comm.Dup()
+        assert MPI.Comm.Compare(copy, comm) == MPI.CONGRUENT and MPI.Comm.Compare(comm, comm) == MPI.IDENT
+        assert MPI.Comm.Compare(backwards, comm) == (MPI.CONGRUENT if size == 1 else MPI.SIMILAR)
+        group = comm.Get_group().Incl([size - 1])
+        last = comm.Create(group)
+        assert bool(last) == (rank == size - 1) and (not last or last.size == 1)
+        same = comm.Create_group(comm.Get_group(), tag=3)
+        assert same.rank == rank
+        alike = MPI.Intracomm.Create_from_group(comm.Get_group(), "a tag")
+        assert alike.allreduce(1) == size
+        later, request = comm.Idup()
+        request.Wait()
+        right, left = (rank + 1) % size, (rank - 1) % size
+        requests = [each.isend(i, right) for i, each in enumerate((comm, copy, same, later))]
+        assert [each.recv(source=left) for each in (later, same, copy, comm)] == [3, 2, 1, 0]
+        MPI.Request.waitall(requests)
+        for each in (backwards, copy, same, alike, later):
+            each.Free()
+            assert not each
+        assert refuses(lambda: MPI.COMM_NULL.Dup(), MPI.ERR_COMM)
+        """,
+        ranks,
+    )
+
+
+@RANKS
+def test_attributes_and_names_are_the_librarys(live: Live, ranks: int) -> None:
+    """Copied by Dup through the program's own function, deleted by Free; error handlers are obeyed."""
+    check(
+        live,
+        """
+        deleted = []
+        key = MPI.Comm.Create_keyval(lambda comm, key, value: value + 1, lambda comm, key, value: deleted.append(value))
+        first = comm.Dup()
+        first.Set_attr(key, 6)
+        second = first.Dup()
+        assert second.Get_attr(key) == 7 and comm.Get_attr(key) is None
+        second.Set_name("second")
+        assert second.name == "second" and comm.name == "MPI_COMM_WORLD"
+        second.Free()
+        first.Free()
+        assert deleted == [7, 6]
+        heard = []
+        handler = MPI.Comm.Create_errhandler(lambda comm, code: heard.append(code))
+        third = comm.Dup()
+        third.Set_errhandler(handler)
+        third.Call_errhandler(MPI.ERR_OTHER)
+        assert heard == [MPI.ERR_OTHER]
+        """,
+        ranks,
+    )
+
+
+@RANKS
+def test_topologies(live: Live, ranks: int) -> None:
+    """Grids, their slices, graphs and distributed graphs answer for all ranks."""
+    check(
+        live,
+        """
+        dims = MPI.Compute_dims(size, 2)
+        grid = comm.Create_cart(dims, periods=[True, False])
+        assert type(grid) is MPI.Cartcomm and grid.dims == dims and grid.periods == [1, 0]
+        assert grid.Get_cart_rank(grid.coords) == grid.rank
+        assert grid.Get_coords(rank) == [rank // dims[1], rank % dims[1]]
+        down, up = grid.Shift(1, 1)
+        assert (down == MPI.PROC_NULL) == (grid.coords[1] == 0)
+        row = grid.Sub([False, True])
+        assert row.size == dims[1] and row.rank == grid.coords[1] and row.Get_topo()[0] == [dims[1]]
+        assert grid.Dup().dims == dims
+        small = comm.Create_cart([1])
+        assert bool(small) == (rank == 0)
+        assert refuses(lambda: comm.Create_cart([size + 1]), MPI.ERR_ARG) or size == 1
+        right, left = (rank + 1) % size, (rank - 1) % size
+        ring = comm.Create_graph(range(1, size + 1), [(i + 1) % size for i in range(size)])
+        assert ring.neighbors == [right] and ring.Get_neighbors(size - 1) == [0] and ring.dims == (size, size)
+        ring = comm.Create_dist_graph([rank], [1], [right], [rank + 5])
+        assert ring.Get_dist_neighbors() == ([left], [right], ([left + 5], [rank + 5]))
+        assert comm.Create_dist_graph_adjacent([left], []).inoutedges == ([left], [])
+        """,
+        ranks,
+    )
+
+
+def test_two_groups(live: Live) -> None:
+    """An intercommunicator knows both; it can be copied, split, merged, and asked what it is."""
+    check(
+        live,
+        """
+        side = comm.Split(rank // 2, rank)
+        inter = side.Create_intercomm(0, comm, 2 - rank // 2 * 2, tag=9)
+        assert type(inter) is MPI.Intercomm and inter.Is_inter() and inter.rank == rank % 2
+        assert inter.remote_group.Translate_ranks() == [2 - rank // 2 * 2, 3 - rank // 2 * 2]
+        assert MPI.Intercomm(inter) == inter and type(MPI.Comm.f2py(inter.py2f())) is MPI.Intercomm
+        try:
+            MPI.Intracomm(inter)
+        except TypeError:
+            pass
+        else:
+            raise AssertionError
+        inter.send(rank, inter.rank)
+        assert inter.recv() == (rank + 2) % 4
+        pair = inter.Dup().Split(rank % 2, 0)
+        assert pair.size == pair.remote_size == 1 and pair.allgather(rank) == [(rank + 2) % 4]
+        assert inter.Merge(rank < 2).allgather(rank) == [2, 3, 0, 1]
+        """,
+        4,
+    )
+
+
+def test_what_is_not_covered_is_refused_by_name(live: Live) -> None:
+    """The error names the call and the reason, and what serves one process alone still does."""
+    check(
+        live,
+        """
+        for call, name in (
+            (lambda: MPI.Open_port(), "Open_port"),
+            (lambda: comm.Accept("port"), "Accept"),
+            (lambda: MPI.Session.Init(), "Session.Init"),
+            (lambda: MPI.File.Open(comm, "file", MPI.MODE_CREATE | MPI.MODE_WRONLY), "File.Open"),
+            (lambda: comm.Agree(1), "Agree"),
+        ):
+            try:
+                call()
+            except NotImplementedError as error:
+                assert str(error).startswith(name + ": "), error
+            else:
+                raise AssertionError(name)
+        file = MPI.File.Open(MPI.COMM_SELF, f"mine{rank}", MPI.MODE_CREATE | MPI.MODE_WRONLY)
+        file.Write(b"here")
+        file.Close()
+        assert open(f"mine{rank}").read() == "here"
+        """,
+        2,
+    )
+
+
+def test_ranks_of_a_node_are_told_from_others(live: Live) -> None:
+    """Two nodes of two processors: each pair shares memory, and only with each other."""
+    (live.folder / "four.yaml").write_text(
+        "nodes: [{count: 2, type: host}]\nnode_types: {host: {processors: 2}}\n"
+        "network: {between_nodes: {send_delay: 10 us, transmission_delay: 1 us, receive_delay: 1 us}}\n"
+    )
+    check(
+        live,
+        """
+        node = comm.Split_type(MPI.COMM_TYPE_SHARED)
+        assert node.allgather(rank) == ([0, 1] if rank < 2 else [2, 3])
+        assert refuses(lambda: MPI.Win.Allocate_shared(8, comm=comm), MPI.ERR_RMA_SHARED)
+        MPI.Win.Allocate_shared(8, comm=node).Free()
+        """,
+        4,
+    )

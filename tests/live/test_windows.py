@@ -1,0 +1,238 @@
+"""One-sided communication of live ranks: what is where when, and in which order."""
+
+from __future__ import annotations
+
+from textwrap import dedent
+
+import pytest
+
+from tests.live.programs import Live
+
+START = """
+from mpi4py import MPI
+import numpy as np
+comm = MPI.COMM_WORLD
+rank, size = comm.rank, comm.size
+right, left = (rank + 1) % size, (rank - 1) % size
+"""
+RANKS = pytest.mark.parametrize("ranks", [1, 3])
+
+
+def check(live: Live, program: str, ranks: int, *options: str) -> list[str]:
+    """Run a program, which must end well on all ranks; return the words behind "at" that it printed, sorted."""
+    ended = live(START + dedent(program), *options, ranks=ranks)
+    assert ended.status == 0, ended.err
+    return sorted(line.split(maxsplit=1)[1] for line in ended.out.splitlines() if line.startswith("at "))
+
+
+@RANKS
+def test_between_fences_memory_is_written_read_and_added_to(live: Live, ranks: int) -> None:
+    """Displacements count in units of the target; datatypes may differ in layout at both ends."""
+    check(
+        live,
+        """
+        memory = np.zeros(8)
+        window = MPI.Win.Create(memory, 8, comm=comm)
+        window.Fence()
+        window.Put(np.full(2, rank + 1.0), right, target=3)
+        window.Fence()
+        assert list(memory[3:6]) == [left + 1, left + 1, 0]
+        found = np.zeros(2)
+        window.Get(found, right, (3, 2))
+        window.Fence()
+        assert (found == rank + 1).all()
+        window.Accumulate(np.ones(1), 0, 7)
+        window.Accumulate(np.full(1, rank + 2.0), 0, 6, op=MPI.MAX)
+        window.Fence()
+        assert rank or (memory[7], memory[6]) == (size, size + 1)
+        every_other = MPI.DOUBLE.Create_vector(2, 1, 2).Commit()
+        window.Put(np.array([8.0, 9.0]), right, (0, 1, every_other))
+        window.Fence()
+        assert list(memory[:3]) == [8, 0, 9]
+        assert window.group_size == size and window.group.rank == rank
+        window.Free()
+        assert window == MPI.WIN_NULL
+        """,
+        ranks,
+    )
+
+
+@RANKS
+def test_tickets_are_drawn_once_each(live: Live, ranks: int) -> None:
+    """Fetch_and_op under a lock, and without one under Lock_all, gives every number to one rank."""
+    check(
+        live,
+        """
+        memory = np.zeros(2, "l")
+        window, one, ticket, drawn = MPI.Win.Create(memory, 8, comm=comm), np.ones(1, "l"), np.zeros(1, "l"), []
+        for _ in range(4):
+            window.Lock(0)
+            window.Fetch_and_op(one, ticket, 0)
+            window.Unlock(0)
+            drawn.append(ticket[0])
+        window.Lock_all()
+        for _ in range(4):
+            window.Fetch_and_op(one, ticket, 0)
+            window.Flush(0)
+            drawn.append(ticket[0])
+        window.Unlock_all()
+        assert sorted(sum(comm.allgather(drawn), [])) == list(range(8 * size))
+        window.Lock(right)
+        window.Compare_and_swap(one, np.zeros(1, "l"), ticket, right, 1)
+        window.Unlock(right)
+        comm.Barrier()
+        assert memory[1] == 1 and ticket[0] == 0
+        window.Free()
+        """,
+        ranks,
+    )
+
+
+def test_an_exclusive_lock_keeps_others_out(live: Live) -> None:
+    """A counter that is read, increased and written under a lock loses nothing; without one it would."""
+    check(
+        live,
+        """
+        memory = np.zeros(1)
+        window, found = MPI.Win.Create(memory, 8, comm=comm), np.zeros(1)
+        for _ in range(5):
+            window.Lock(0, MPI.LOCK_EXCLUSIVE)
+            window.Get(found, 0)
+            window.Flush(0)
+            found += 1
+            window.Put(found, 0)
+            window.Unlock(0)
+        comm.Barrier()
+        assert rank or memory[0] == 5 * size
+        window.Free()
+        """,
+        4,
+    )
+
+
+def test_requests_of_operations(live: Live) -> None:
+    """Rget is there when its request is; an Unlock also ends what nobody waited for."""
+    check(
+        live,
+        """
+        memory = np.full(20000, float(rank))
+        window, found = MPI.Win.Create(memory, 8, comm=comm), np.zeros(20000)
+        window.Lock(right, MPI.LOCK_SHARED)
+        request = window.Rget(found, right)
+        request.Wait()
+        assert (found == right).all()
+        window.Unlock(right)
+        comm.Barrier()
+        window.Lock(right)
+        window.Rput(np.full(20000, 7.0), right)
+        window.Unlock(right)
+        comm.Barrier()
+        assert (memory == 7).all()
+        window.Free()
+        """,
+        3,
+    )
+
+
+def test_post_start_complete_wait(live: Live) -> None:
+    """Rank 0 opens its memory to 1 and 2, who write; Test says when they are done."""
+    check(
+        live,
+        """
+        memory = np.zeros(3)
+        window, everyone = MPI.Win.Create(memory, 8, comm=comm), comm.Get_group()
+        if rank == 0:
+            window.Post(everyone.Excl([0]))
+            while not window.Test():
+                pass
+            assert list(memory) == [0, 1, 2]
+        else:
+            window.Start(everyone.Incl([0]))
+            window.Put(np.full(1, float(rank)), 0, rank)
+            window.Complete()
+        window.Free()
+        """,
+        3,
+    )
+
+
+@RANKS
+def test_memory_that_ranks_of_a_node_share(live: Live, ranks: int) -> None:
+    """What one stores the others see; parts follow each other in the order of ranks."""
+    check(
+        live,
+        """
+        window = MPI.Win.Allocate_shared(8 * (rank + 1), 8, comm=comm)
+        mine = np.frombuffer(window.tomemory(), "d")
+        mine[:] = rank
+        window.Fence()
+        for other in range(size):
+            memory, unit = window.Shared_query(other)
+            assert unit == 8 and list(np.frombuffer(memory, "d")) == [other] * (other + 1)
+        assert window.flavor == MPI.WIN_FLAVOR_SHARED
+        window.Free()
+        """,
+        ranks,
+    )
+
+
+def test_memory_attached_later(live: Live) -> None:
+    """A dynamic window is written by address."""
+    check(
+        live,
+        """
+        window, memory = MPI.Win.Create_dynamic(comm=comm), np.zeros(2)
+        window.Attach(memory)
+        where = comm.allgather(MPI.Get_address(memory))
+        window.Fence()
+        window.Put(np.full(1, 5.0), right, where[right] + 8)
+        window.Fence()
+        assert list(memory) == [0, 5]
+        window.Detach(memory)
+        window.Free()
+        """,
+        2,
+    )
+
+
+def test_a_get_takes_a_message_there_and_one_back(live: Live) -> None:
+    """The request leaves after 10 us and arrives 30 us later; so does the reply: 80 us from the call."""
+    lines = check(
+        live,
+        """
+        window, found = MPI.Win.Create(np.zeros(1), 8, comm=comm), np.zeros(1)
+        window.Fence()
+        before = MPI.Wtime()
+        if rank == 1:
+            window.Rget(found, 0).Wait()
+            print("at", MPI.Wtime() - before)
+        window.Free()
+        """,
+        2, "--bursts", "1 Gflop/s",
+    )  # fmt: skip
+    assert [float(line) for line in lines] == pytest.approx([80e-6])
+
+
+def test_faults_are_told_at_the_call(live: Live) -> None:
+    """A target that is none, one outside of the window, an operation of the program's own."""
+    check(
+        live,
+        """
+        window = MPI.Win.Create(np.zeros(1), 8, comm=comm)
+        window.Fence()
+        for call, code in (
+            (lambda: window.Put(np.zeros(1), size), MPI.ERR_RANK),
+            (lambda: window.Put(np.zeros(1), 0, 1), MPI.ERR_RMA_RANGE),
+            (lambda: window.Accumulate(np.zeros(1), 0, op=MPI.Op.Create(print)), MPI.ERR_OP),
+        ):
+            try:
+                call()
+            except MPI.Exception as error:
+                assert error.Get_error_class() == code
+            else:
+                raise AssertionError(code)
+        window.Put(np.zeros(1), MPI.PROC_NULL)
+        window.Free()
+        """,
+        2,
+    )
