@@ -6,7 +6,7 @@ from textwrap import dedent
 
 import pytest
 
-from tests.live.programs import Live
+from tests.live.programs import MACHINE, Live
 
 START = """
 from mpi4py import MPI
@@ -203,10 +203,8 @@ def test_what_is_not_covered_is_refused_by_name(live: Live) -> None:
 
 def test_ranks_of_a_node_are_told_from_others(live: Live) -> None:
     """Two nodes of two processors: each pair shares memory, and only with each other."""
-    (live.folder / "four.yaml").write_text(
-        "nodes: [{count: 2, type: host}]\nnode_types: {host: {processors: 2}}\n"
-        "network: {between_nodes: {send_delay: 10 us, transmission_delay: 1 us, receive_delay: 1 us}}\n"
-    )
+    two_nodes = MACHINE.replace("count: 4", "count: 2").replace("processors: 1", "processors: 2")
+    (live.folder / "four.yaml").write_text(two_nodes)
     check(
         live,
         """

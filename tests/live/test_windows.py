@@ -6,7 +6,7 @@ from textwrap import dedent
 
 import pytest
 
-from tests.live.programs import Live
+from tests.live.programs import MACHINE, Live
 
 START = """
 from mpi4py import MPI
@@ -159,6 +159,8 @@ def test_post_start_complete_wait(live: Live) -> None:
 @RANKS
 def test_memory_that_ranks_of_a_node_share(live: Live, ranks: int) -> None:
     """What one stores the others see; parts follow each other in the order of ranks."""
+    one_node = MACHINE.replace("count: 4", "count: 1").replace("processors: 1", "processors: 4")
+    (live.folder / "four.yaml").write_text(one_node)
     check(
         live,
         """
