@@ -7,6 +7,7 @@ import platform
 import sys
 from collections.abc import Iterator, Sequence
 from datetime import datetime, timezone
+from os import cpu_count, getloadavg
 from pathlib import Path
 
 import clue
@@ -55,11 +56,12 @@ def _page(goals: Sequence[Goal]) -> Iterator[str]:
     )
     yield ""
     yield (
-        "Real time, by the programs in [live/programs](live/programs) under `clue run`; fastest and slowest batch in "
-        "brackets. A *call* is any one MPI call of any rank: the time of a batch, in which all ranks take part, by the "
-        "calls of all of them, the simulation of their messages included (an Allreduce on 64 ranks is six messages a "
-        "rank). *Memory* counts once what processes share, and includes the program's own. A worker as fast as three "
-        "quarters of all is due a *share* of 0.75."
+        "By the programs in [live/programs](live/programs) under `clue run`. A *call* is any one MPI call of any rank: "
+        "the processor time of a batch, all processes of the run together, by the calls of all ranks in it, the "
+        "simulation of their messages included (an Allreduce on 64 ranks is six messages a rank); median, fastest and "
+        f"slowest batch. *Real time* is that beside what else this computer did (load {getloadavg()[1]:.1f} on "
+        f"{cpu_count()} cores). *Memory* counts once what processes share, and includes the program's own. A worker as "
+        "fast as three quarters of all is due a *share* of 0.75."
     )
 
 

@@ -1,4 +1,4 @@
-"""All ranks meet; rank 0 says when that was (seconds since the epoch), then stands still until its input ends."""
+"""All ranks meet; rank 0 says when that was (seconds since the epoch), then all stand still until told to go on."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from mpi4py import MPI
 
 
 def main() -> None:
-    """Meet, say so in the file STARTED, and wait for it to go away."""
+    """Meet, say so in the file STARTED, wait for it to go away, and meet again."""
     MPI.COMM_WORLD.Allreduce(np.ones(1), np.empty(1))
     MPI.COMM_WORLD.Barrier()
     if MPI.COMM_WORLD.rank == 0:
@@ -20,6 +20,7 @@ def main() -> None:
         started.with_suffix(".part").replace(started)
         while started.exists():
             time.sleep(0.05)
+    MPI.COMM_WORLD.Barrier()
 
 
 if __name__ == "__main__":
