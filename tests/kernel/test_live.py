@@ -11,7 +11,7 @@ import pytest
 from clue.errors import DeadlockError, LiveError, ReplayError
 from clue.kernel import simulate
 from clue.kernel.live import Execution, execute
-from clue.machine import Machine
+from clue.machine import Curve, Machine
 from clue.trace import ANY, NO_REQUEST, Flag, Op
 from clue.trace.calls import BLOCKING, Call, LiveOp, Mode
 from tests.kernel.cases import ANSWER, LINK, RECEIVE, SEND, TRANSMIT, machine, sending, transmission
@@ -155,6 +155,28 @@ def test_a_rendezvous_is_taken_by_its_envelope() -> None:
     assert heard == [1, 2]
     first = 0.5 + ANSWER + sending(20) + transmission(20) + RECEIVE
     assert finishes(done)[0] == pytest.approx(first + RECEIVE)
+
+
+@pytest.mark.parametrize("op", [Op.PROBE, Op.MPROBE, Op.RECV])
+def test_a_message_that_overtook_another_waits_for_it(op: Op) -> None:
+    """Who gets a message is open until the longer one that its source sent before has come: nothing happens before."""
+    heard: list[Any] = []
+
+    def receiver() -> Script:
+        yield irecv(0)
+        yield Call(op, peer=1, tag=0, request=1 if op is Op.MPROBE else NO_REQUEST)
+        heard.append((yield Call(LiveOp.WTIME)))
+        heard.append((yield Call(LiveOp.TEST, entries=(0,))))
+
+    def overtaken() -> Script:
+        yield Call(Op.ISEND, peer=0, nbytes=10_000, request=0, payload="long")
+        yield Call(Op.ISEND, peer=0, nbytes=0, request=1, payload="short")
+
+    slow = replace(LINK, transmission_delay=Curve.line(TRANSMIT, 1e-3))
+    done = run(receiver(), overtaken(), on=machine(2, link=slow))
+    come = sending(10) + TRANSMIT + 10.0
+    assert heard == [pytest.approx(come + RECEIVE), [(0, (1, 0, "long"))]]
+    assert any("1 messages were late" in warning for warning in done.result.warnings)
 
 
 def test_contention_decides_who_comes_first() -> None:

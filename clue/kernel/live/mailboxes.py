@@ -281,9 +281,9 @@ class LiveMailboxes(Mailboxes):
                 undecided.append(posted)
                 continue
             box.remove(posted)
+            self._be_late(message, posted)
             if posted.takes:
                 box.take(message)
-                self._be_late(message, posted)
                 posted.receive.match(message)
                 if posted.source == ANY:
                     self._simulation.price(posted.receive, posted.time)
@@ -315,6 +315,8 @@ class LiveMailboxes(Mailboxes):
             self.late += self._simulation.earliest(message, posted.time) < now
         if message.arrival is not None and message.arrival < now:
             message.arrival = now
+        if message.envelope is not None and message.envelope < now:
+            message.envelope = now
 
     def _has_come(self, box: Box, message: LiveMessage, time: float) -> bool:
         """Tell whether all that happens up to a message's envelope has happened; else have the box looked at then."""
