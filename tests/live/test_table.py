@@ -11,7 +11,7 @@ from virtual_layer.live.table import MODULES
 LOCAL = {
     "": "Attach_buffer Detach_buffer Flush_buffer Iflush_buffer",
     "Comm": "Attach_buffer Detach_buffer Flush_buffer Iflush_buffer free",  # free calls Free
-    "Session": "Finalize Attach_buffer Detach_buffer Flush_buffer Iflush_buffer",  # Init is refused
+    "Session": "Init Finalize Attach_buffer Detach_buffer Flush_buffer Iflush_buffer",
     "Grequest": "Start Complete complete",  # the program completes them itself
     "Win": "Attach Detach free",
 }

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import ctypes
 from collections.abc import Callable
+from functools import wraps
 from typing import TYPE_CHECKING, Any
 
 from virtual_layer.live.groups import set_handle
@@ -30,6 +31,7 @@ def let_copy(layer: Layer) -> None:
 def _constructor(layer: Layer, of: type, otherwise: str, *, inter: bool) -> Callable[..., Any]:
     mpi, empty = layer.mpi, _original_constructor(of)
 
+    @wraps(of.__new__)
     def construct(cls: type, comm: Any = None) -> Any:
         made = empty(cls, (), None)
         if comm is None:

@@ -14,7 +14,6 @@ Factory = Callable[[Any, Any], Any]
 
 _CONNECTING = "connecting to other programs"
 _FAULTS = "tolerance of failed processes"
-_SESSIONS = "sessions"
 _FILES = "files opened by several ranks"
 
 
@@ -58,6 +57,5 @@ CALLS: dict[tuple[str, str], Factory] = {
     ("Comm", "Join"): _refuse("Join", _CONNECTING),
     **{("", name): _refuse(name, _CONNECTING) for name in _PORTS.split()},
     **{("Comm", name): _refuse_to_several(name, _FAULTS) for name in _FAULT_CALLS.split()},
-    ("Session", "Init"): _refuse("Session.Init", _SESSIONS),
     ("File", "Open"): _refuse_to_several("File.Open", _FILES, 1),
 }

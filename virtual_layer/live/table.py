@@ -21,6 +21,7 @@ from virtual_layer.live import (
     probes,
     process,
     refused,
+    sessions,
     shared,
     topologies,
     windows,
@@ -52,6 +53,7 @@ MODULES: tuple[Any, ...] = (
     objects,
     windows,
     shared,
+    sessions,
     worlds,
     refused,
 )
