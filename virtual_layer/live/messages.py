@@ -57,17 +57,41 @@ class Ends:
         return 0 if known is not None and 0 <= rank < len(known.peers) else rank if rank < 0 else rank + 1
 
 
+#: Formats of items that have an MPI datatype without holes.
+_PLAIN = frozenset("?bBhHiIlLqQfd") | {"Zf", "Zd"}
+
+
+def plain_bytes(buffer: Any) -> memoryview | None:
+    """Return the bytes of a buffer that is one piece of memory with items of a plain type; else ``None``."""
+    if type(buffer) is list or type(buffer) is tuple:
+        return None
+    try:
+        view = memoryview(buffer)
+    except TypeError:
+        return None
+    if view.format not in _PLAIN or not view.c_contiguous or not view.nbytes:
+        return None
+    return view.cast("B")
+
+
 class Packer:
-    """Packs what a call sends: by a nonblocking send to this process itself, of the call's own mode."""
+    """Packs what a call sends: by a nonblocking send to this process itself, of the call's own mode.
+
+    A plain buffer is just copied: the library would do no more.
+    """
 
     def __init__(self, layer: Layer, flags: int) -> None:
         self._layer = layer
         self._pickled = flags & _PICKLED
+        self._real = flags & (_PICKLED | _BUFFERED)
         name = "Ibsend" if flags & _BUFFERED else "Isend"
         self._send = layer.original("Comm", name.lower() if self._pickled else name)
 
     def pack(self, comm: Any, message: Any) -> tuple[Payload, int]:
         """Return payload and size; pickling is the program's own work."""
+        plain = None if self._real else plain_bytes(message)
+        if plain is not None:
+            return self._layer.port.copy(plain), plain.nbytes
         if self._pickled:
             sent = self._layer.port.work(self._send, comm, message, 0, 0)
         else:
@@ -78,7 +102,8 @@ class Packer:
 class Receiver:
     """Lets a real receive take what the kernel answers.
 
-    That of a buffer is posted beforehand: then a buffer that is none is refused before anything is asked.
+    It is posted beforehand: then a buffer that is none is refused before anything is asked. Into a plain buffer that
+    is large enough data are just copied.
     """
 
     def __init__(self, layer: Layer) -> None:
@@ -87,8 +112,13 @@ class Receiver:
         self._send = layer.original("Comm", "Send")
         self._wait = layer.original("Request", "Wait")
 
+        self._byte = layer.mpi.BYTE
+
     def post(self, comm: Any, known: LiveComm, buf: Any) -> Any:
         """Prepare to receive; returns what :meth:`take` needs."""
+        plain = plain_bytes(buf)
+        if plain is not None and not plain.readonly:
+            return comm, known, plain, buf
         tag = known.next_tag()
         return comm, known, tag, self._post(comm, buf, 0, tag)
 
@@ -96,15 +126,30 @@ class Receiver:
         """Receive; returns what the real call does."""
         comm, known, real_tag, request = posted
         source, tag, payload = answer
-        port = self._layer.port
-        self._send(comm, [port.view(payload), self._layer.mpi.BYTE], 0, real_tag)
-        port.release(payload)
+        data = self._layer.port.view(payload)
         try:
-            self._wait(request, status)
+            if type(real_tag) is int:
+                self._send(comm, [data, self._byte], 0, real_tag)
+                self._wait(request, status)
+            elif len(data) <= real_tag.nbytes:
+                real_tag[: len(data)] = data
+            else:
+                self._refuse(comm, known, request, data, status)
         finally:
+            self._layer.port.release(payload)
             if status is not None:
+                if type(real_tag) is not int:
+                    status.Set_elements(self._byte, len(data))
+                    status.Set_cancelled(False)
                 status.Set_source(known.source(source))
                 status.Set_tag(tag)
+
+    def _refuse(self, comm: Any, known: LiveComm, buf: Any, data: Any, status: Any) -> None:
+        """Let the library refuse a message that is too long."""
+        tag = known.next_tag()
+        request = self._post(comm, buf, 0, tag)
+        self._send(comm, [data, self._byte], 0, tag)
+        self._wait(request, status)
 
 
 class Unpickler:

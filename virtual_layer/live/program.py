@@ -57,6 +57,7 @@ def prepare(mpi: Any, arena: Arena) -> Layer:
     layer = Layer(mpi, Port(arena))
     substitute(layer)
     regions.listen(layer.port)
+    layer.port.calibrate()
     return layer
 
 
