@@ -9,16 +9,18 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import partial, wraps
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from clue.trace.calls import LiveOp
 from clue.trace.ops import NO_REQUEST, PROC_NULL, Flag, Op
 from virtual_layer.live.blocks import Form
-from virtual_layer.live.layer import LiveComm
 from virtual_layer.live.meeting import alone, meeting, rooted
 from virtual_layer.meaning.arguments import in_place
 
-Factory = Callable[[Any, Any], Any]
+if TYPE_CHECKING:
+    from virtual_layer.live.layer import Layer, LiveComm
+
+Factory = Callable[["Layer", Any], Any]
 Deliver = Callable[[Any], None]
 
 _NONBLOCKING, _STARTED = int(Flag.NONBLOCKING), int(Flag.NONBLOCKING | Flag.PERSISTENT)
@@ -52,7 +54,7 @@ class Part(NamedTuple):
 Reader = Callable[..., Part | None]
 
 
-def say(layer: Any, part: Part, flags: int = 0, request: int = NO_REQUEST) -> None:
+def say(layer: Layer, part: Part, flags: int = 0, request: int = NO_REQUEST) -> None:
     """Tell the kernel of a part whose answer comes later, or not at all."""
     layer.port.tell(
         int(part.op), peer=int(part.root), context=part.comm.context, nbytes=part.nbytes, entries=part.entries,
@@ -60,7 +62,7 @@ def say(layer: Any, part: Part, flags: int = 0, request: int = NO_REQUEST) -> No
     )  # fmt: skip
 
 
-def ask(layer: Any, part: Part) -> Any:
+def ask(layer: Layer, part: Part) -> Any:
     """Take part in a collective and return the kernel's answer."""
     return layer.port.ask(
         int(part.op), peer=int(part.root), context=part.comm.context, nbytes=part.nbytes, entries=part.entries,
@@ -81,11 +83,11 @@ def _nothing(_answer: object) -> None:
 # -- readers: intracommunicators, and the way to those of intercommunicators ----------------------------------
 
 
-def _barrier(layer: Any, comm: LiveComm) -> Part:
+def _barrier(layer: Layer, comm: LiveComm) -> Part:
     return Part(meeting(layer, comm).comm, Op.BARRIER, deliver=_nothing)
 
 
-def _root(layer: Any, comm: LiveComm, root: int) -> tuple[LiveComm, int] | None:
+def _root(layer: Layer, comm: LiveComm, root: int) -> tuple[LiveComm, int] | None:
     """Return where a collective with a root takes place, and the root's rank there; ``None`` for those without part."""
     if comm.remote is None:
         if not 0 <= root < len(comm.group):
@@ -100,7 +102,7 @@ def _absent(comm: LiveComm, blocks: list[Any], absent: Any) -> list[Any]:
     return blocks if comm.remote is None else [absent, *blocks]
 
 
-def _bcast(layer: Any, comm: LiveComm, buf: Any, root: int = 0) -> Part | None:
+def _bcast(layer: Layer, comm: LiveComm, buf: Any, root: int = 0) -> Part | None:
     found = _root(layer, comm, root)
     if found is None:
         return None
@@ -112,7 +114,7 @@ def _bcast(layer: Any, comm: LiveComm, buf: Any, root: int = 0) -> Part | None:
 
 
 def _gathering(form: Form) -> Reader:
-    def read(layer: Any, comm: LiveComm, sendbuf: Any, recvbuf: Any, root: int = 0) -> Part | None:
+    def read(layer: Layer, comm: LiveComm, sendbuf: Any, recvbuf: Any, root: int = 0) -> Part | None:
         found = _root(layer, comm, root)
         if found is None:
             return None
@@ -134,7 +136,9 @@ def _gathering(form: Form) -> Reader:
     return read
 
 
-def _contribution(layer: Any, comm: LiveComm, sendbuf: Any, recvbuf: Any, form: Form = _EQUAL, readers: int = 1) -> Any:
+def _contribution(
+    layer: Layer, comm: LiveComm, sendbuf: Any, recvbuf: Any, form: Form = _EQUAL, readers: int = 1
+) -> Any:
     """Pack what a member brings to a gather: its send buffer, or its own block of the receive buffer."""
     if in_place(layer.mpi, sendbuf):
         return layer.blocks.own(recvbuf, len(comm.group), comm.rank, form, readers)
@@ -142,7 +146,7 @@ def _contribution(layer: Any, comm: LiveComm, sendbuf: Any, recvbuf: Any, form: 
 
 
 def _scattering(form: Form) -> Reader:
-    def read(layer: Any, comm: LiveComm, sendbuf: Any, recvbuf: Any, root: int = 0) -> Part | None:
+    def read(layer: Layer, comm: LiveComm, sendbuf: Any, recvbuf: Any, root: int = 0) -> Part | None:
         found = _root(layer, comm, root)
         if found is None:
             return None
@@ -170,7 +174,7 @@ def _scattering(form: Form) -> Reader:
 
 
 def _allgathering(form: Form) -> Reader:
-    def read(layer: Any, comm: LiveComm, sendbuf: Any, recvbuf: Any) -> Part:
+    def read(layer: Layer, comm: LiveComm, sendbuf: Any, recvbuf: Any) -> Part:
         if comm.remote is not None:
             sent = layer.blocks.pack_inline(sendbuf)
             return _exchange(layer, comm, [sent] * len(comm.remote), recvbuf, form)
@@ -183,14 +187,14 @@ def _allgathering(form: Form) -> Reader:
     return read
 
 
-def _exchange(layer: Any, comm: LiveComm, sent: list[Any], recvbuf: Any, form: Form) -> Part:
+def _exchange(layer: Layer, comm: LiveComm, sent: list[Any], recvbuf: Any, form: Form) -> Part:
     """Let the two groups of an intercommunicator send a block to each member of the other."""
     assert comm.remote is not None
     sizes = layer.blocks.sizes(recvbuf, len(comm.remote), form)
     return _across(layer, comm, sent, sizes, lambda blocks: layer.blocks.join(recvbuf, blocks, form))
 
 
-def _across(layer: Any, comm: LiveComm, sent: list[Any], sizes: list[int], deliver: Deliver) -> Part:
+def _across(layer: Layer, comm: LiveComm, sent: list[Any], sizes: list[int], deliver: Deliver) -> Part:
     """Let the two groups exchange blocks; ``sizes`` are those that come, by remote member."""
     place = meeting(layer, comm)
     total = len(place.comm.group)
@@ -207,7 +211,7 @@ def _across(layer: Any, comm: LiveComm, sent: list[Any], sizes: list[int], deliv
 
 
 def _total_exchange(form: Form) -> Reader:
-    def read(layer: Any, comm: LiveComm, sendbuf: Any, recvbuf: Any) -> Part:
+    def read(layer: Layer, comm: LiveComm, sendbuf: Any, recvbuf: Any) -> Part:
         count = len(comm.peers)
         sent = recvbuf if comm.remote is None and in_place(layer.mpi, sendbuf) else sendbuf
         blocks = layer.blocks.split(sent, count, form)
@@ -229,11 +233,11 @@ def _total_exchange(form: Form) -> Reader:
 # -- reductions -----------------------------------------------------------------------------------------------
 
 
-def _operation(layer: Any, op: Any) -> Any:
+def _operation(layer: Layer, op: Any) -> Any:
     return layer.mpi.SUM if op is None else op
 
 
-def _vector(layer: Any, name: str, sendbuf: Any, recvbuf: Any, op: Any) -> tuple[Any, Any]:
+def _vector(layer: Layer, name: str, sendbuf: Any, recvbuf: Any, op: Any) -> tuple[Any, Any]:
     """Return the buffer that a member brings to a reduction, and its datatype; the two buffers must agree."""
     mpi, blocks = layer.mpi, layer.blocks
     if in_place(mpi, sendbuf):
@@ -244,7 +248,7 @@ def _vector(layer: Any, name: str, sendbuf: Any, recvbuf: Any, op: Any) -> tuple
     return sendbuf, kind
 
 
-def _reduce(layer: Any, comm: LiveComm, sendbuf: Any, recvbuf: Any, op: Any = None, root: int = 0) -> Part | None:
+def _reduce(layer: Layer, comm: LiveComm, sendbuf: Any, recvbuf: Any, op: Any = None, root: int = 0) -> Part | None:
     found = _root(layer, comm, root)
     if found is None:
         return None
@@ -264,7 +268,7 @@ def _reduce(layer: Any, comm: LiveComm, sendbuf: Any, recvbuf: Any, op: Any = No
     return Part(place, Op.REDUCE, at, layer.blocks.size(recvbuf), (), mine, deliver)
 
 
-def combine(layer: Any, op: Any, kind: Any, payloads: Sequence[Any]) -> bytearray:
+def combine(layer: Layer, op: Any, kind: Any, payloads: Sequence[Any]) -> bytearray:
     """Reduce payloads in their order, and let them go."""
     folded: bytearray = layer.blocks.fold(op, kind, [layer.port.view(payload) for payload in payloads])
     for payload in payloads:
@@ -272,7 +276,7 @@ def combine(layer: Any, op: Any, kind: Any, payloads: Sequence[Any]) -> bytearra
     return folded
 
 
-def finish(layer: Any, comm: LiveComm, op: Any, kind: Any, answer: tuple[int, Any, list[Any]], readers: int) -> Any:
+def finish(layer: Layer, comm: LiveComm, op: Any, kind: Any, answer: tuple[int, Any, list[Any]], readers: int) -> Any:
     """Return the reduction that an answer leads to: do what is left of it and tell the kernel, for so many others."""
     serial, result, rest = answer
     if not rest:
@@ -283,7 +287,7 @@ def finish(layer: Any, comm: LiveComm, op: Any, kind: Any, answer: tuple[int, An
     return folded
 
 
-def _allreduce(layer: Any, comm: LiveComm, sendbuf: Any, recvbuf: Any, op: Any = None) -> Part:
+def _allreduce(layer: Layer, comm: LiveComm, sendbuf: Any, recvbuf: Any, op: Any = None) -> Part:
     op = _operation(layer, op)
     if comm.remote is not None:
         return _reduce_across(layer, comm, sendbuf, recvbuf, op, None)
@@ -298,7 +302,7 @@ def _allreduce(layer: Any, comm: LiveComm, sendbuf: Any, recvbuf: Any, op: Any =
 
 
 def _reduce_across(
-    layer: Any, comm: LiveComm, sendbuf: Any, recvbuf: Any, op: Any, span: tuple[int, int] | None
+    layer: Layer, comm: LiveComm, sendbuf: Any, recvbuf: Any, op: Any, span: tuple[int, int] | None
 ) -> Part:
     """Reduce what the remote group brings; take a span of bytes of it, or all."""
     assert comm.remote is not None
@@ -313,7 +317,7 @@ def _reduce_across(
 
 
 def _scanning(name: str, code: Op) -> Reader:
-    def read(layer: Any, comm: LiveComm, sendbuf: Any, recvbuf: Any, op: Any = None) -> Part:
+    def read(layer: Layer, comm: LiveComm, sendbuf: Any, recvbuf: Any, op: Any = None) -> Part:
         op = _operation(layer, op)
         sent, kind = _vector(layer, name, sendbuf, recvbuf, op)
         mine = layer.blocks.pack_inline(sent)
@@ -327,7 +331,7 @@ def _scanning(name: str, code: Op) -> Reader:
     return read
 
 
-def _reduce_scatter_block(layer: Any, comm: LiveComm, sendbuf: Any, recvbuf: Any, op: Any = None) -> Part:
+def _reduce_scatter_block(layer: Layer, comm: LiveComm, sendbuf: Any, recvbuf: Any, op: Any = None) -> Part:
     size = layer.blocks.size(recvbuf)
     if comm.remote is None and in_place(layer.mpi, sendbuf):
         size = layer.blocks.sizes(recvbuf, len(comm.group))[0]
@@ -335,7 +339,7 @@ def _reduce_scatter_block(layer: Any, comm: LiveComm, sendbuf: Any, recvbuf: Any
 
 
 def _reduce_scatter(
-    layer: Any, comm: LiveComm, sendbuf: Any, recvbuf: Any, recvcounts: Any = None, op: Any = None
+    layer: Layer, comm: LiveComm, sendbuf: Any, recvbuf: Any, recvcounts: Any = None, op: Any = None
 ) -> Part:
     item = layer.blocks.kind(recvbuf).Get_size()
     if recvcounts is None and not (comm.remote is None and in_place(layer.mpi, sendbuf)):
@@ -351,14 +355,14 @@ def _reduce_scatter(
     return _scattered(layer, comm, sendbuf, recvbuf, op, sizes)
 
 
-def _gather_counts(layer: Any, comm: LiveComm, count: int) -> list[int]:
+def _gather_counts(layer: Layer, comm: LiveComm, count: int) -> list[int]:
     """Gather the counts that Reduce_scatter was not given, as mpi4py does before it."""
     place = meeting(layer, comm)
     answer = ask(layer, Part(place.comm, Op.ALLGATHER, PROC_NULL, _COUNT_BYTES, (), count))
     return [answer[at] for at in place.local]
 
 
-def _scattered(layer: Any, comm: LiveComm, sendbuf: Any, recvbuf: Any, op: Any, sizes: list[int]) -> Part:
+def _scattered(layer: Layer, comm: LiveComm, sendbuf: Any, recvbuf: Any, op: Any, sizes: list[int]) -> Part:
     """Read a reduction of which each member gets a block."""
     op = _operation(layer, op)
     begin = sum(sizes[: comm.rank])
@@ -384,7 +388,7 @@ def _scattered(layer: Any, comm: LiveComm, sendbuf: Any, recvbuf: Any, op: Any, 
     return Part(comm, Op.REDUCE_SCATTER, PROC_NULL, sizes[comm.rank], sizes, mine, deliver)
 
 
-def _fill(layer: Any, buffer: Any, block: bytes, room: int) -> None:
+def _fill(layer: Layer, buffer: Any, block: bytes, room: int) -> None:
     """Unpack a block at the beginning of a buffer that may hold more."""
     if len(block) < room:
         block += bytes(layer.blocks.pack_inline(buffer)[len(block) :])
@@ -418,7 +422,7 @@ def neighborhood(
 
 
 def _neighbor_allgathering(form: Form) -> Reader:
-    def read(layer: Any, comm: LiveComm, sendbuf: Any, recvbuf: Any) -> Part:
+    def read(layer: Layer, comm: LiveComm, sendbuf: Any, recvbuf: Any) -> Part:
         degree = len(edges(comm)[1])
         blocks = [layer.blocks.pack(sendbuf) for _ in range(degree)]
         sizes = [layer.blocks.size(sendbuf)] * degree
@@ -428,7 +432,7 @@ def _neighbor_allgathering(form: Form) -> Reader:
 
 
 def _neighbor_exchange(form: Form) -> Reader:
-    def read(layer: Any, comm: LiveComm, sendbuf: Any, recvbuf: Any) -> Part:
+    def read(layer: Layer, comm: LiveComm, sendbuf: Any, recvbuf: Any) -> Part:
         degree = len(edges(comm)[1])
         blocks, sizes = layer.blocks.split(sendbuf, degree, form), layer.blocks.sizes(sendbuf, degree, form)
         return neighborhood(comm, blocks, sizes, lambda answer: layer.blocks.join(recvbuf, answer, form))
@@ -442,7 +446,7 @@ def _neighbor_exchange(form: Form) -> Reader:
 def blocking(read: Reader) -> Factory:
     """Make the factory of a blocking collective."""
 
-    def make(layer: Any, original: Any) -> Any:
+    def make(layer: Layer, original: Any) -> Any:
         @wraps(original)
         def call(self: Any, *args: Any, **kwargs: Any) -> None:
             comm = layer.comms.get(self.handle)
@@ -465,7 +469,7 @@ def blocking(read: Reader) -> Factory:
 def nonblocking(read: Reader) -> Factory:
     """Make the factory of a nonblocking collective."""
 
-    def make(layer: Any, original: Any) -> Any:
+    def make(layer: Layer, original: Any) -> Any:
         @wraps(original)
         def call(self: Any, *args: Any, **kwargs: Any) -> Any:
             comm = layer.comms.get(self.handle)
@@ -485,7 +489,7 @@ def nonblocking(read: Reader) -> Factory:
 def persistent(read: Reader) -> Factory:
     """Make the factory of the set-up of a persistent collective."""
 
-    def make(layer: Any, original: Any) -> Any:
+    def make(layer: Layer, original: Any) -> Any:
         @wraps(original)
         def call(self: Any, *args: Any, info: Any = None, **kwargs: Any) -> Any:
             comm = layer.comms.get(self.handle)

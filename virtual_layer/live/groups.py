@@ -8,7 +8,10 @@ from __future__ import annotations
 
 import ctypes
 from collections.abc import Callable, Iterable, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from virtual_layer.live.layer import Layer
 
 Members = tuple[int, ...]
 
@@ -110,7 +113,7 @@ def spread(mpi: Any, ranges: Sequence[Sequence[int]]) -> list[int]:
 def _method(function: Callable[..., Any]) -> Callable[..., Any]:
     """Make a call's factory of a function of (groups, group, its arguments)."""
 
-    def make(layer: Any, _original: Any) -> Any:
+    def make(layer: Layer, _original: Any) -> Any:
         groups = layer.groups
 
         def call(self: Any, *args: Any, **kwargs: Any) -> Any:
@@ -124,7 +127,7 @@ def _method(function: Callable[..., Any]) -> Callable[..., Any]:
 def _class_method(combine: Callable[[Members, Members], Iterable[int]]) -> Callable[..., Any]:
     """Make the factory of a call that combines two groups."""
 
-    def make(layer: Any, _original: Any) -> Any:
+    def make(layer: Layer, _original: Any) -> Any:
         groups = layer.groups
 
         def call(cls: type, group1: Any, group2: Any) -> Any:
@@ -176,7 +179,7 @@ def _range_excl(groups: Groups, self: Any, ranks: Any) -> Any:
     return _excl(groups, self, spread(groups.mpi, ranks))
 
 
-def _free(layer: Any, original: Any) -> Any:
+def _free(layer: Layer, original: Any) -> Any:
     groups, mpi = layer.groups, layer.mpi
 
     def call(self: Any) -> None:

@@ -9,16 +9,19 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import wraps
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from clue.trace.ops import Flag, Op
 from virtual_layer.communicators import derive_key
 from virtual_layer.live.groups import set_handle
 from virtual_layer.live.meeting import alone, meeting, private
-from virtual_layer.live.shapes import Adjacency, Shape, adjacency, edges_of
+from virtual_layer.live.shapes import Adjacency, Grid, Shape, adjacency, edges_of
 from virtual_layer.live.topologies import as_graph, as_grid
 
-Factory = Callable[[Any, Any], Any]
+if TYPE_CHECKING:
+    from virtual_layer.live.layer import Layer, LiveComm
+
+Factory = Callable[["Layer", Any], Any]
 Members = Sequence[int]
 
 _NONBLOCKING = int(Flag.NONBLOCKING)
@@ -29,24 +32,23 @@ _RANK_BYTES = 4
 _TAGS = 32768
 
 
-def made_key(parent: Any, group: Members, remote: Members | None) -> str:
+def made_key(parent: LiveComm, group: Members, remote: Members | None) -> str:
     """Derive the key of a communicator that a collective call on its parent makes, as the recorder does."""
     return derive_key(parent.key, parent.made, min(group[0], remote[0]) if remote else group[0])
 
 
 def register(
-    layer: Any, parent: Any, real: Any, group: Members, remote: Members | None = None, shape: Shape | None = None
+    layer: Layer, parent: LiveComm, real: Any, group: Members, remote: Members | None = None, shape: Shape | None = None
 ) -> Any:
     """Make a real communicator, or a null one, stand for the virtual one of these members; return it."""
-    serial_key = made_key(parent, group, remote) if real else None
-    parent.made += 1
     if real:
-        comm = layer.add(real, serial_key, group, remote)
+        comm = layer.add(real, made_key(parent, group, remote), group, remote)
         comm.shape = shape
+    parent.made += 1
     return real
 
 
-def agree(layer: Any, comm: Any, said: object = None) -> tuple[list[Any], list[Any]]:
+def agree(layer: Layer, comm: LiveComm, said: object = None) -> tuple[list[Any], list[Any]]:
     """Let all members say something; return what the local and the remote members said, in order."""
     if alone(comm):
         return [said], []
@@ -61,7 +63,7 @@ def _constructor(build: Callable[..., Any], *, real_alone: bool = True) -> Facto
     On a communicator of one process the real constructor does it all, unless it takes a group, which is ours.
     """
 
-    def make(layer: Any, original: Any) -> Any:
+    def make(layer: Layer, original: Any) -> Any:
         @wraps(original)
         def call(self: Any, *args: Any, **kwargs: Any) -> Any:
             parent = layer.comms.get(self.handle)
@@ -76,18 +78,18 @@ def _constructor(build: Callable[..., Any], *, real_alone: bool = True) -> Facto
     return make
 
 
-def _made_alone(layer: Any, parent: Any, real: Any) -> Any:
+def _made_alone(layer: Layer, parent: LiveComm, real: Any) -> Any:
     """Register what a constructor made of a communicator of one process."""
     return register(layer, parent, real, parent.group, parent.remote, None)
 
 
-def _dup(layer: Any, original: Any, self: Any, parent: Any, *args: Any, **kwargs: Any) -> Any:
+def _dup(layer: Layer, original: Any, self: Any, parent: LiveComm, *args: Any, **kwargs: Any) -> Any:
     real = original(self, *args, **kwargs)
     agree(layer, parent)
     return register(layer, parent, real, parent.group, parent.remote, parent.shape)
 
 
-def _idup(layer: Any, original: Any, self: Any, parent: Any, *args: Any, **kwargs: Any) -> Any:
+def _idup(layer: Layer, original: Any, self: Any, parent: LiveComm, *args: Any, **kwargs: Any) -> Any:
     real, done = original(self, *args, **kwargs)
     layer.original("Request", "Wait")(done)
     register(layer, parent, real, parent.group, parent.remote, parent.shape)
@@ -97,7 +99,7 @@ def _idup(layer: Any, original: Any, self: Any, parent: Any, *args: Any, **kwarg
     return real, request
 
 
-def _idup_alone(layer: Any, original: Any) -> Any:
+def _idup_alone(layer: Layer, original: Any) -> Any:
     several = _constructor(_idup)(layer, original)
 
     @wraps(original)
@@ -111,12 +113,12 @@ def _idup_alone(layer: Any, original: Any) -> Any:
     return call
 
 
-def _split(layer: Any, original: Any, self: Any, parent: Any, color: int = 0, key: int = 0) -> Any:
+def _split(layer: Layer, original: Any, self: Any, parent: LiveComm, color: int = 0, key: int = 0) -> Any:
     real = original(self, color, key)
     return _partition(layer, parent, real, color, key)
 
 
-def _partition(layer: Any, parent: Any, real: Any, color: object, key: int) -> Any:
+def _partition(layer: Layer, parent: LiveComm, real: Any, color: object, key: int) -> Any:
     """Register the part of the members that are of one colour; ordered by key, then by rank."""
     local, remote = agree(layer, parent, (color, key))
     group = _of_color(parent.group, local, color)
@@ -132,7 +134,7 @@ def _of_color(members: Members, said: Sequence[tuple[object, int]], color: objec
 
 
 def _split_type(
-    layer: Any, original: Any, self: Any, parent: Any, split_type: int, key: int = 0, info: Any = None
+    layer: Layer, original: Any, self: Any, parent: LiveComm, split_type: int, key: int = 0, info: Any = None
 ) -> Any:
     mpi = layer.mpi
     real = original(self, split_type, key, mpi.INFO_NULL if info is None else info)
@@ -141,7 +143,7 @@ def _split_type(
     return _partition(layer, parent, real, color, key)
 
 
-def _create(layer: Any, original: Any, self: Any, parent: Any, group: Any) -> Any:
+def _create(layer: Layer, original: Any, self: Any, parent: LiveComm, group: Any) -> Any:
     members = layer.groups.members(group)
     if any(member not in parent.group for member in members):
         raise layer.mpi.Exception(layer.mpi.ERR_GROUP)
@@ -152,11 +154,11 @@ def _create(layer: Any, original: Any, self: Any, parent: Any, group: Any) -> An
     return register(layer, parent, real, members, others)
 
 
-def _real_group(layer: Any, self: Any) -> Any:
+def _real_group(layer: Layer, self: Any) -> Any:
     return layer.original("Comm", "Get_group")(self)
 
 
-def _create_group(layer: Any, original: Any, self: Any, parent: Any, group: Any, tag: int = 0) -> Any:
+def _create_group(layer: Layer, original: Any, self: Any, parent: LiveComm, group: Any, tag: int = 0) -> Any:
     members = layer.groups.members(group)
     if layer.port.rank not in members:
         return layer.mpi.Intracomm()
@@ -166,7 +168,7 @@ def _create_group(layer: Any, original: Any, self: Any, parent: Any, group: Any,
     return real
 
 
-def _create_from_group(layer: Any, _original: Any) -> Any:
+def _create_from_group(layer: Layer, _original: Any) -> Any:
     def call(cls: type, group: Any, stringtag: str = "org.mpi4py", info: Any = None, errhandler: Any = None) -> Any:
         members = layer.groups.members(group)
         if layer.port.rank not in members:
@@ -180,13 +182,13 @@ def _create_from_group(layer: Any, _original: Any) -> Any:
     return call
 
 
-def _handle_errors(layer: Any, real: Any, errhandler: Any) -> None:
+def _handle_errors(layer: Layer, real: Any, errhandler: Any) -> None:
     """Give a communicator the error handler that its maker names."""
     if errhandler is not None:
         real.Set_errhandler(errhandler)
 
 
-def _shared_key(layer: Any, *shared: object) -> str:
+def _shared_key(layer: Layer, *shared: object) -> str:
     """Derive a key of what the makers of a communicator have in common, and of how often they had it before."""
     serial = layer.serials.get(shared, 0)
     layer.serials[shared] = serial + 1
@@ -194,7 +196,7 @@ def _shared_key(layer: Any, *shared: object) -> str:
 
 
 def _create_cart(
-    layer: Any, original: Any, self: Any, parent: Any, dims: Any, periods: Any = None, reorder: bool = False
+    layer: Layer, original: Any, self: Any, parent: LiveComm, dims: Any, periods: Any = None, reorder: bool = False
 ) -> Any:
     grid = as_grid(layer.mpi, dims, periods)
     if grid.size > len(parent.group):
@@ -206,7 +208,7 @@ def _create_cart(
 
 
 def _create_graph(
-    layer: Any, original: Any, self: Any, parent: Any, index: Any, edges: Any, reorder: bool = False
+    layer: Layer, original: Any, self: Any, parent: LiveComm, index: Any, edges: Any, reorder: bool = False
 ) -> Any:
     graph = as_graph(index, edges)
     if graph.size > len(parent.group):
@@ -218,8 +220,8 @@ def _create_graph(
 
 
 def _create_adjacent(
-    layer: Any, original: Any, self: Any, parent: Any, sources: Any, destinations: Any, sourceweights: Any = None,
-    destweights: Any = None, info: Any = None, reorder: bool = False,
+    layer: Layer, original: Any, self: Any, parent: LiveComm, sources: Any, destinations: Any,
+    sourceweights: Any = None, destweights: Any = None, info: Any = None, reorder: bool = False,
 ) -> Any:  # fmt: skip
     ins, outs = _ranks(layer, parent, sources or ()), _ranks(layer, parent, destinations or ())
     weights = _weights(layer.mpi, sourceweights, len(ins)), _weights(layer.mpi, destweights, len(outs))
@@ -230,7 +232,7 @@ def _create_adjacent(
 
 
 def _create_distributed(
-    layer: Any, _original: Any, self: Any, parent: Any, sources: Any, degrees: Any, destinations: Any,
+    layer: Layer, _original: Any, self: Any, parent: LiveComm, sources: Any, degrees: Any, destinations: Any,
     weights: Any = None, info: Any = None, reorder: bool = False,
 ) -> Any:  # fmt: skip
     degrees = [int(degree) for degree in degrees]
@@ -245,11 +247,11 @@ def _create_distributed(
     return _distributed(layer, original, self, parent, shape)
 
 
-def _distributed(layer: Any, original: Any, self: Any, parent: Any, shape: Adjacency) -> Any:
+def _distributed(layer: Layer, original: Any, self: Any, parent: LiveComm, shape: Adjacency) -> Any:
     return register(layer, parent, original(self, [], []), parent.group, shape=shape)
 
 
-def _ranks(layer: Any, parent: Any, ranks: Sequence[int]) -> list[int]:
+def _ranks(layer: Layer, parent: LiveComm, ranks: Sequence[int]) -> list[int]:
     found = [int(rank) for rank in ranks]
     if any(not 0 <= rank < len(parent.group) for rank in found):
         raise layer.mpi.Exception(layer.mpi.ERR_RANK)
@@ -268,27 +270,28 @@ def _weights(mpi: Any, weights: Any, degree: int) -> list[int] | None:
     return [int(weight) for weight in weights]
 
 
-def _sub(layer: Any, original: Any, self: Any, parent: Any, remain_dims: Any) -> Any:
-    kept = [bool(each) for each in remain_dims]
-    if len(kept) != len(parent.shape.dims):
-        raise ValueError(f"expecting {len(parent.shape.dims)} items, got {len(kept)}")
+def _sub(layer: Layer, original: Any, self: Any, parent: LiveComm, remain_dims: Any) -> Any:
+    grid, kept = parent.shape, [bool(each) for each in remain_dims]
+    assert isinstance(grid, Grid)
+    if len(kept) != len(grid.dims):
+        raise ValueError(f"expecting {len(grid.dims)} items, got {len(kept)}")
     real = original(self, kept)
     agree(layer, parent)
-    group = [parent.group[rank] for rank in parent.shape.slice_of(parent.rank, kept)]
-    return register(layer, parent, real, group, shape=parent.shape.sub(kept))
+    group = [parent.group[rank] for rank in grid.slice_of(parent.rank, kept)]
+    return register(layer, parent, real, group, shape=grid.sub(kept))
 
 
 # -- intercommunicators --------------------------------------------------------------------------------------
 
 
-def intercomm(layer: Any, of: type | None = None) -> Any:
+def intercomm(layer: Layer, of: type | None = None) -> Any:
     """Return an ``Intercomm`` whose handle is that of a real communicator of one process."""
     made = (of or layer.mpi.Intercomm)()
     set_handle(layer.mpi, made, layer.original("Comm", "Dup")(layer.mpi.COMM_SELF))
     return made
 
 
-def _create_intercomm(layer: Any, original: Any) -> Any:
+def _create_intercomm(layer: Layer, original: Any) -> Any:
     def call(self: Any, local_leader: int, peer_comm: Any, remote_leader: int, tag: int = 0) -> Any:
         local = layer.comms.get(self.handle)
         if local is None:
@@ -304,7 +307,7 @@ def _create_intercomm(layer: Any, original: Any) -> Any:
     return call
 
 
-def _bridged(layer: Any, name: str, tag: object, group: Members, remote: Members) -> Any:
+def _bridged(layer: Layer, name: str, tag: object, group: Members, remote: Members) -> Any:
     """Return the intercommunicator of two groups who know of each other."""
     key = _shared_key(layer, name, tag, *sorted([tuple(group), tuple(remote)]))
     made = intercomm(layer)
@@ -312,7 +315,7 @@ def _bridged(layer: Any, name: str, tag: object, group: Members, remote: Members
     return made
 
 
-def _create_from_groups(layer: Any, _original: Any) -> Any:
+def _create_from_groups(layer: Layer, _original: Any) -> Any:
     def call(
         cls: type, local_group: Any, local_leader: int, remote_group: Any, remote_leader: int,
         stringtag: str = "org.mpi4py", info: Any = None, errhandler: Any = None,
@@ -328,7 +331,7 @@ def _create_from_groups(layer: Any, _original: Any) -> Any:
     return call
 
 
-def _introduce(layer: Any, peer: Any, group: Members, leader: int, tag: int) -> list[int]:
+def _introduce(layer: Layer, peer: LiveComm, group: Members, leader: int, tag: int) -> list[int]:
     """Exchange groups with the leader of the other group."""
     reach = peer.group if peer.remote is None else peer.remote
     if not 0 <= leader < len(reach):
@@ -344,7 +347,7 @@ def _introduce(layer: Any, peer: Any, group: Members, leader: int, tag: int) -> 
     return list(remote)
 
 
-def _merge(layer: Any, original: Any) -> Any:
+def _merge(layer: Layer, original: Any) -> Any:
     def call(self: Any, high: bool = False) -> Any:
         parent = layer.comms.get(self.handle)
         if parent is None or parent.remote is None:
@@ -361,7 +364,7 @@ def _merge(layer: Any, original: Any) -> Any:
 # -- mpi4py's own duplicates, over which its Python parts send ---------------------------------------------------
 
 
-def _inner_intracomm(layer: Any, _original: Any) -> Any:
+def _inner_intracomm(layer: Layer, _original: Any) -> Any:
     def call(comm: Any) -> tuple[Any, int]:
         known = layer.comm_of(comm)
         return _inner(layer, known, "inner", known.group), _inner_tag(layer, known)
@@ -369,9 +372,10 @@ def _inner_intracomm(layer: Any, _original: Any) -> Any:
     return call
 
 
-def _inner_intercomm(layer: Any, _original: Any) -> Any:
+def _inner_intercomm(layer: Layer, _original: Any) -> Any:
     def call(comm: Any) -> tuple[Any, int, Any, bool]:
         known = layer.comm_of(comm)
+        assert known.remote is not None
         local = _inner(layer, known, f"inner {known.group[0]}", known.group)
         low = known.group[0] < known.remote[0]
         return _inner(layer, known, "inner", known.group, known.remote), _inner_tag(layer, known), local, low
@@ -379,7 +383,7 @@ def _inner_intercomm(layer: Any, _original: Any) -> Any:
     return call
 
 
-def _inner(layer: Any, owner: Any, purpose: str, group: Members, remote: Members | None = None) -> Any:
+def _inner(layer: Layer, owner: LiveComm, purpose: str, group: Members, remote: Members | None = None) -> Any:
     """Return a communicator that mpi4py makes once for another."""
     key = derive_key(owner.key, purpose)
     known = layer.privates.get(key)
@@ -390,7 +394,7 @@ def _inner(layer: Any, owner: Any, purpose: str, group: Members, remote: Members
     return known.real
 
 
-def _inner_tag(layer: Any, owner: Any) -> int:
+def _inner_tag(layer: Layer, owner: LiveComm) -> int:
     """Return the next tag there, the same on all members."""
     tag = layer.serials.get(("inner", owner.key), 0)
     layer.serials["inner", owner.key] = tag + 1
@@ -400,7 +404,7 @@ def _inner_tag(layer: Any, owner: Any) -> int:
 # -- the end of a communicator -------------------------------------------------------------------------------
 
 
-def _free(layer: Any, original: Any) -> Any:
+def _free(layer: Layer, original: Any) -> Any:
     @wraps(original)
     def call(self: Any) -> None:
         handle = self.handle
@@ -414,7 +418,7 @@ def _free(layer: Any, original: Any) -> Any:
 # -- queries -------------------------------------------------------------------------------------------------
 
 
-def _group(layer: Any, original: Any) -> Any:
+def _group(layer: Layer, original: Any) -> Any:
     def call(self: Any) -> Any:
         comm = layer.comms.get(self.handle)
         return original(self) if comm is None else layer.groups.make(comm.group)
@@ -422,7 +426,7 @@ def _group(layer: Any, original: Any) -> Any:
     return call
 
 
-def _remote_group(layer: Any, original: Any) -> Any:
+def _remote_group(layer: Layer, original: Any) -> Any:
     def call(self: Any) -> Any:
         comm = layer.comms.get(self.handle)
         return original(self) if comm is None or comm.remote is None else layer.groups.make(comm.remote)
@@ -430,7 +434,7 @@ def _remote_group(layer: Any, original: Any) -> Any:
     return call
 
 
-def _is_inter(layer: Any, original: Any) -> Any:
+def _is_inter(layer: Layer, original: Any) -> Any:
     def call(self: Any) -> bool:
         comm = layer.comms.get(self.handle)
         return bool(original(self)) if comm is None else comm.remote is not None
@@ -438,7 +442,7 @@ def _is_inter(layer: Any, original: Any) -> Any:
     return call
 
 
-def _compare(layer: Any, original: Any) -> Any:
+def _compare(layer: Layer, original: Any) -> Any:
     mpi, groups = layer.mpi, layer.groups
 
     def call(self: Any, comm: Any) -> int:
@@ -457,7 +461,7 @@ def _compare(layer: Any, original: Any) -> Any:
     return call
 
 
-def _from_handle(layer: Any, original: Any) -> Any:
+def _from_handle(layer: Layer, original: Any) -> Any:
     """Return the communicator of a handle: the library knows our intercommunicators as intracommunicators."""
 
     def call(cls: type, *args: Any, **kwargs: Any) -> Any:

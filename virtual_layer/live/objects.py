@@ -10,15 +10,17 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from functools import wraps
 from time import thread_time_ns
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from clue.trace.ops import PROC_NULL, Flag, Op
 from virtual_layer.live.collectives import Part, ask, edges, neighborhood, say
-from virtual_layer.live.layer import LiveComm
 from virtual_layer.live.meeting import alone, meeting, private, rooted
 from virtual_layer.meaning.objects import SIZE
 
-Factory = Callable[[Any, Any], Any]
+if TYPE_CHECKING:
+    from virtual_layer.live.layer import Layer, LiveComm
+
+Factory = Callable[["Layer", Any], Any]
 Operation = Callable[[Any, Any], Any]
 
 _PICKLED = int(Flag.PICKLED)
@@ -28,7 +30,7 @@ _SEND, _RECV, _ISEND, _IRECV, _WAIT = (int(op) for op in (Op.SEND, Op.RECV, Op.I
 class Parcel:
     """Pickles of one rank, made by the program's ``MPI.pickle``; the time that takes is the program's own."""
 
-    def __init__(self, layer: Any) -> None:
+    def __init__(self, layer: Layer) -> None:
         self._port = layer.port
         self._pickle = layer.mpi.pickle
 
@@ -66,7 +68,7 @@ class Parcel:
 # -- data --------------------------------------------------------------------------------------------------------
 
 
-def _place(layer: Any, comm: LiveComm, root: int) -> tuple[LiveComm, int] | None:
+def _place(layer: Layer, comm: LiveComm, root: int) -> tuple[LiveComm, int] | None:
     """Return where a collective with a root takes place, and the root's rank there; ``None`` for those without part."""
     if comm.remote is None:
         if not 0 <= root < len(comm.group):
@@ -76,12 +78,12 @@ def _place(layer: Any, comm: LiveComm, root: int) -> tuple[LiveComm, int] | None
     return None if place is None else (place, 0)
 
 
-def _bcast(layer: Any, comm: LiveComm, obj: Any, root: int = 0) -> Any:
+def _bcast(layer: Layer, comm: LiveComm, obj: Any, root: int = 0) -> Any:
     found = _place(layer, comm, root)
     return None if found is None else _spread(layer, *found, obj, back=comm.remote is None)
 
 
-def _spread(layer: Any, place: LiveComm, root: int, obj: Any, *, back: bool = True) -> Any:
+def _spread(layer: Layer, place: LiveComm, root: int, obj: Any, *, back: bool = True) -> Any:
     """Broadcast an object; ``back`` says whether the root gets a copy of its own."""
     parcel = Parcel(layer)
     if place.rank != root:
@@ -93,7 +95,7 @@ def _spread(layer: Any, place: LiveComm, root: int, obj: Any, *, back: bool = Tr
     return parcel.unpack(payload) if back else None
 
 
-def _gather(layer: Any, comm: LiveComm, sendobj: Any, root: int = 0) -> Any:
+def _gather(layer: Layer, comm: LiveComm, sendobj: Any, root: int = 0) -> Any:
     found = _place(layer, comm, root)
     if found is None:
         return None
@@ -109,7 +111,7 @@ def _gather(layer: Any, comm: LiveComm, sendobj: Any, root: int = 0) -> Any:
     return [parcel.unpack(each) for each in gathered[-len(comm.peers) :]]
 
 
-def _scatter(layer: Any, comm: LiveComm, sendobj: Any, root: int = 0) -> Any:
+def _scatter(layer: Layer, comm: LiveComm, sendobj: Any, root: int = 0) -> Any:
     found = _place(layer, comm, root)
     if found is None:
         return None
@@ -135,7 +137,7 @@ def _pack_each(parcel: Parcel, things: Any, count: int) -> tuple[list[Any], list
     return [payload for payload, _ in packed], [size for _, size in packed]
 
 
-def _allgather(layer: Any, comm: LiveComm, sendobj: Any) -> list[Any]:
+def _allgather(layer: Layer, comm: LiveComm, sendobj: Any) -> list[Any]:
     parcel, place = Parcel(layer), meeting(layer, comm)
     payload, size = parcel.pack(sendobj, len(comm.peers))
     sizes = ask(layer, Part(place.comm, Op.ALLGATHER, PROC_NULL, SIZE, (), size))
@@ -146,7 +148,7 @@ def _allgather(layer: Any, comm: LiveComm, sendobj: Any) -> list[Any]:
     return _across(layer, comm, [payload] * len(comm.remote), [size] * len(comm.remote), coming)
 
 
-def _alltoall(layer: Any, comm: LiveComm, sendobj: Any) -> list[Any]:
+def _alltoall(layer: Layer, comm: LiveComm, sendobj: Any) -> list[Any]:
     parcel, place = Parcel(layer), meeting(layer, comm)
     payloads, sizes = _pack_each(parcel, sendobj, len(comm.peers))
     told = [0] * len(place.comm.group)
@@ -157,7 +159,7 @@ def _alltoall(layer: Any, comm: LiveComm, sendobj: Any) -> list[Any]:
     return _across(layer, comm, payloads, sizes, [answer[at] for at in others])
 
 
-def _across(layer: Any, comm: LiveComm, payloads: list[Any], sizes: list[int], coming: list[int]) -> list[Any]:
+def _across(layer: Layer, comm: LiveComm, payloads: list[Any], sizes: list[int], coming: list[int]) -> list[Any]:
     """Exchange pickles whose sizes all know: with all members, or with those of the other group."""
     parcel, place = Parcel(layer), meeting(layer, comm)
     others = place.local if comm.remote is None else place.remote
@@ -171,11 +173,11 @@ def _across(layer: Any, comm: LiveComm, payloads: list[Any], sizes: list[int], c
     return [parcel.unpack(answer[at]) for at in others]
 
 
-def _neighbor_allgather(layer: Any, comm: LiveComm, sendobj: Any) -> list[Any]:
+def _neighbor_allgather(layer: Layer, comm: LiveComm, sendobj: Any) -> list[Any]:
     return _neighborly(layer, comm, [sendobj] * len(edges(comm)[1]))
 
 
-def _neighbor_alltoall(layer: Any, comm: LiveComm, sendobj: Any) -> list[Any]:
+def _neighbor_alltoall(layer: Layer, comm: LiveComm, sendobj: Any) -> list[Any]:
     count = len(edges(comm)[1])
     items = [None] * count if sendobj is None else list(sendobj)
     if len(items) != count:
@@ -183,7 +185,7 @@ def _neighbor_alltoall(layer: Any, comm: LiveComm, sendobj: Any) -> list[Any]:
     return _neighborly(layer, comm, items)
 
 
-def _neighborly(layer: Any, comm: LiveComm, things: Sequence[Any]) -> list[Any]:
+def _neighborly(layer: Layer, comm: LiveComm, things: Sequence[Any]) -> list[Any]:
     """Send an object to each destination of a topology: sizes first, then pickles."""
     parcel = Parcel(layer)
     payloads, sizes = _pack_each(parcel, things, len(things))
@@ -201,7 +203,7 @@ def _neighborly(layer: Any, comm: LiveComm, things: Sequence[Any]) -> list[Any]:
 class Tree:
     """The messages of a reduction of objects, in mpi4py's order, over a private communicator."""
 
-    def __init__(self, layer: Any, comm: LiveComm, operation: Operation) -> None:
+    def __init__(self, layer: Layer, comm: LiveComm, operation: Operation) -> None:
         self._layer = layer
         self._comm = comm
         self._operation = operation
@@ -284,18 +286,18 @@ class Tree:
         return port.ask(_WAIT, entries=(outgoing, incoming))
 
 
-def _operation(layer: Any, op: Any) -> Operation:
+def _operation(layer: Layer, op: Any) -> Operation:
     found: Operation = layer.mpi.SUM if op is None else op
     return found
 
 
-def _fast(layer: Any) -> bool:
+def _fast(layer: Layer) -> bool:
     from mpi4py import rc  # noqa: PLC0415 - there is no mpi4py where this module is only looked at
 
     return bool(rc.fast_reduce)
 
 
-def _reduce(layer: Any, comm: LiveComm, sendobj: Any, op: Any = None, root: int = 0) -> Any:
+def _reduce(layer: Layer, comm: LiveComm, sendobj: Any, op: Any = None, root: int = 0) -> Any:
     operation = _operation(layer, op)
     if not _fast(layer):
         return _in_order(_gather(layer, comm, sendobj, root), operation)
@@ -306,7 +308,7 @@ def _reduce(layer: Any, comm: LiveComm, sendobj: Any, op: Any = None, root: int 
     return _reduce_across(layer, comm, sendobj, operation, root)
 
 
-def _reduce_across(layer: Any, comm: LiveComm, sendobj: Any, operation: Operation, root: int) -> Any:
+def _reduce_across(layer: Layer, comm: LiveComm, sendobj: Any, operation: Operation, root: int) -> Any:
     """Reduce within the other group, whose first member sends the result to the root."""
     assert comm.remote is not None
     bridge = Tree(layer, private(layer, comm, "objects"), operation)
@@ -322,16 +324,16 @@ def _reduce_across(layer: Any, comm: LiveComm, sendobj: Any, operation: Operatio
     return None
 
 
-def _reduce_locally(layer: Any, comm: LiveComm, sendobj: Any, operation: Operation) -> Any:
+def _reduce_locally(layer: Layer, comm: LiveComm, sendobj: Any, operation: Operation) -> Any:
     return Tree(layer, _side(layer, comm), operation).reduce(sendobj, 0)
 
 
-def _side(layer: Any, comm: LiveComm) -> LiveComm:
+def _side(layer: Layer, comm: LiveComm) -> LiveComm:
     """Return the private communicator of the local group of an intercommunicator."""
     return private(layer, comm, f"side {comm.group[0]}", comm.group)
 
 
-def _allreduce(layer: Any, comm: LiveComm, sendobj: Any, op: Any = None) -> Any:
+def _allreduce(layer: Layer, comm: LiveComm, sendobj: Any, op: Any = None) -> Any:
     operation = _operation(layer, op)
     if not _fast(layer):
         return _in_order(_allgather(layer, comm, sendobj), operation)
@@ -345,14 +347,14 @@ def _allreduce(layer: Any, comm: LiveComm, sendobj: Any, op: Any = None) -> Any:
     return result if len(side.group) == 1 else _spread(layer, side, 0, result)
 
 
-def _scan(layer: Any, comm: LiveComm, sendobj: Any, op: Any = None) -> Any:
+def _scan(layer: Layer, comm: LiveComm, sendobj: Any, op: Any = None) -> Any:
     operation = _operation(layer, op)
     if _fast(layer):
         return Tree(layer, private(layer, comm, "objects"), operation).scan(sendobj)
     return _scatter(layer, comm, _prefixes(_gather(layer, comm, sendobj), operation))
 
 
-def _exscan(layer: Any, comm: LiveComm, sendobj: Any, op: Any = None) -> Any:
+def _exscan(layer: Layer, comm: LiveComm, sendobj: Any, op: Any = None) -> Any:
     operation = _operation(layer, op)
     if _fast(layer):
         return Tree(layer, private(layer, comm, "objects"), operation).exscan(sendobj)
@@ -377,7 +379,7 @@ def _collective(function: Callable[..., Any], lock: str = "") -> Factory:
     Threads of one rank take turns by mpi4py's own lock of a name, if it has one for the call.
     """
 
-    def make(layer: Any, original: Any) -> Any:
+    def make(layer: Layer, original: Any) -> Any:
         lock_of = layer.original("", "_comm_lock")
 
         @wraps(original)
@@ -395,7 +397,7 @@ def _collective(function: Callable[..., Any], lock: str = "") -> Factory:
     return make
 
 
-def _barrier(layer: Any, comm: LiveComm) -> None:
+def _barrier(layer: Layer, comm: LiveComm) -> None:
     ask(layer, Part(meeting(layer, comm).comm, Op.BARRIER))
 
 

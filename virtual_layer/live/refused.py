@@ -8,9 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import wraps
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-Factory = Callable[[Any, Any], Any]
+if TYPE_CHECKING:
+    from virtual_layer.live.layer import Layer
+
+Factory = Callable[["Layer", Any], Any]
 
 _CONNECTING = "connecting to other programs"
 _FAULTS = "tolerance of failed processes"
@@ -18,7 +21,7 @@ _FILES = "files opened by several ranks"
 
 
 def _refuse(name: str, what: str) -> Factory:
-    def make(_layer: Any, original: Any) -> Any:
+    def make(_layer: Layer, original: Any) -> Any:
         @wraps(original)
         def call(*_args: Any, **_kwargs: Any) -> Any:
             raise NotImplementedError(f"{name}: {what} must not occur in a live run, which does not cover it")
@@ -32,7 +35,7 @@ def _refuse_to_several(name: str, what: str, place: int = 0) -> Factory:
     """Make the factory of a call that one process alone may make; its communicator stands at a place."""
     refuse = _refuse(name, what)
 
-    def make(layer: Any, original: Any) -> Any:
+    def make(layer: Layer, original: Any) -> Any:
         refused = refuse(layer, original)
 
         @wraps(original)

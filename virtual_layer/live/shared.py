@@ -6,18 +6,21 @@ import ctypes
 from collections.abc import Callable
 from functools import wraps
 from itertools import accumulate
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from virtual_layer.live.making import agree
 from virtual_layer.live.windows import Region, Window, Windows, of_window, windows_of
 
-Factory = Callable[[Any, Any], Any]
+if TYPE_CHECKING:
+    from virtual_layer.live.layer import Layer
+
+Factory = Callable[["Layer", Any], Any]
 
 #: So that a window without any memory has a block, too.
 _LEAST = 1
 
 
-def _allocate_shared(layer: Any, _original: Any) -> Any:
+def _allocate_shared(layer: Layer, _original: Any) -> Any:
     windows = windows_of(layer)
 
     def call(cls: type, size: int, disp_unit: int = 1, info: Any = None, comm: Any = None) -> Any:
@@ -43,11 +46,11 @@ def _allocate_shared(layer: Any, _original: Any) -> Any:
     return call
 
 
-def _address(layer: Any, block: Any) -> int:
+def _address(layer: Layer, block: Any) -> int:
     return ctypes.addressof(ctypes.c_char.from_buffer(layer.port.view(block)))
 
 
-def _query(layer: Any, window: Window, rank: int) -> tuple[Any, int]:
+def _query(layer: Layer, window: Window, rank: int) -> tuple[Any, int]:
     """Return the memory of a member as this rank sees it; of other windows only its own."""
     mpi = layer.mpi
     if rank == mpi.PROC_NULL:
@@ -63,7 +66,7 @@ def _query(layer: Any, window: Window, rank: int) -> tuple[Any, int]:
     return mpi.memory.fromaddress(0, 0), region.unit
 
 
-def _flavor(layer: Any, original: Any) -> Any:
+def _flavor(layer: Layer, original: Any) -> Any:
     windows: Windows = windows_of(layer)
 
     def call(self: Any, *args: Any) -> Any:
@@ -73,7 +76,7 @@ def _flavor(layer: Any, original: Any) -> Any:
     return call
 
 
-def _attribute(layer: Any, original: Any) -> Any:
+def _attribute(layer: Layer, original: Any) -> Any:
     windows: Windows = windows_of(layer)
 
     @wraps(original)

@@ -6,12 +6,15 @@ The communicators are real topologies of one process, so that their types are ri
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from clue.trace.ops import PROC_NULL
 from virtual_layer.live.shapes import Adjacency, Graph, Grid
 
-Factory = Callable[[Any, Any], Any]
+if TYPE_CHECKING:
+    from virtual_layer.live.layer import Layer
+
+Factory = Callable[["Layer", Any], Any]
 
 
 def _query(answer: Callable[..., Any]) -> Factory:
@@ -20,7 +23,7 @@ def _query(answer: Callable[..., Any]) -> Factory:
     On a communicator of one process the real topology is the right one.
     """
 
-    def make(layer: Any, original: Any) -> Any:
+    def make(layer: Layer, original: Any) -> Any:
         mpi = layer.mpi
 
         def call(self: Any, *args: Any, **kwargs: Any) -> Any:
@@ -128,7 +131,7 @@ def _dist_neighbors(mpi: Any, comm: Any) -> tuple[list[int], list[int], tuple[li
 def _map(size_of: Callable[..., int]) -> Factory:
     """Make the factory of a call that says where a rank would stand: where it stands, or nowhere."""
 
-    def make(layer: Any, _original: Any) -> Any:
+    def make(layer: Layer, _original: Any) -> Any:
         def call(self: Any, *args: Any, **kwargs: Any) -> int:
             comm, size = layer.comm_of(self), size_of(layer.mpi, *args, **kwargs)
             if size > len(comm.group):

@@ -12,16 +12,18 @@ import pickle
 from collections import deque
 from collections.abc import Callable, Sequence
 from functools import wraps
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from clue.trace.calls import LiveOp
 from clue.trace.ops import Op
 from virtual_layer.live.collectives import Part, ask
-from virtual_layer.live.layer import LiveComm
 from virtual_layer.live.making import agree
 from virtual_layer.live.meeting import private
 
-Factory = Callable[[Any, Any], Any]
+if TYPE_CHECKING:
+    from virtual_layer.live.layer import Layer, LiveComm
+
+Factory = Callable[["Layer", Any], Any]
 Deliver = Callable[[Any], None]
 
 _SEND, _RECV, _WAIT = int(Op.SEND), int(Op.RECV), int(Op.WAIT)
@@ -116,7 +118,7 @@ class Window:
 class Windows:
     """The windows of one rank: by the handles of the real ones, and by the keys that members share."""
 
-    def __init__(self, layer: Any) -> None:
+    def __init__(self, layer: Layer) -> None:
         self._layer = layer
         self._mpi = layer.mpi
         self._port = layer.port
@@ -283,7 +285,7 @@ class Windows:
 # -- arguments --------------------------------------------------------------------------------------------------
 
 
-def _aim(layer: Any, window: Window, origin: Any, target_rank: int, target: Any) -> Place | None:
+def _aim(layer: Layer, window: Window, origin: Any, target_rank: int, target: Any) -> Place | None:
     """Return where an operation acts at its target; ``None`` if that is no process."""
     mpi, blocks = layer.mpi, layer.blocks
     if target_rank == mpi.PROC_NULL:
@@ -318,7 +320,7 @@ def _operation(mpi: Any, op: Any) -> int:
     return int(op.handle)
 
 
-def _check_single(layer: Any, **buffers: Any) -> None:
+def _check_single(layer: Layer, **buffers: Any) -> None:
     """Refuse what mpi4py refuses: atomics act on one element of one datatype."""
     kinds = []
     for name, buffer in buffers.items():
@@ -346,12 +348,12 @@ class Order(NamedTuple):
     extra: Any = None
 
 
-def _put(layer: Any, window: Window, origin: Any, target_rank: int, target: Any = None) -> Order | None:
+def _put(layer: Layer, window: Window, origin: Any, target_rank: int, target: Any = None) -> Order | None:
     where = _aim(layer, window, origin, target_rank, target)
     return None if where is None else Order(target_rank, _PUT, where, layer.blocks.pack(origin))
 
 
-def _get(layer: Any, window: Window, origin: Any, target_rank: int, target: Any = None) -> Order | None:
+def _get(layer: Layer, window: Window, origin: Any, target_rank: int, target: Any = None) -> Order | None:
     where = _aim(layer, window, origin, target_rank, target)
     if where is None:
         return None
@@ -359,7 +361,7 @@ def _get(layer: Any, window: Window, origin: Any, target_rank: int, target: Any 
 
 
 def _accumulate(
-    layer: Any, window: Window, origin: Any, target_rank: int, target: Any = None, op: Any = None
+    layer: Layer, window: Window, origin: Any, target_rank: int, target: Any = None, op: Any = None
 ) -> Order | None:
     where = _aim(layer, window, origin, target_rank, target)
     if where is None:
@@ -368,7 +370,7 @@ def _accumulate(
 
 
 def _get_accumulate(
-    layer: Any, window: Window, origin: Any, result: Any, target_rank: int, target: Any = None, op: Any = None
+    layer: Layer, window: Window, origin: Any, result: Any, target_rank: int, target: Any = None, op: Any = None
 ) -> Order | None:
     where = _aim(layer, window, origin, target_rank, target)
     if where is None:
@@ -380,7 +382,7 @@ def _get_accumulate(
 
 
 def _fetch_and_op(
-    layer: Any, window: Window, origin: Any, result: Any, target_rank: int, target_disp: int = 0, op: Any = None
+    layer: Layer, window: Window, origin: Any, result: Any, target_rank: int, target_disp: int = 0, op: Any = None
 ) -> Order | None:
     if target_rank != layer.mpi.PROC_NULL:
         _check_single(layer, origin=origin, result=result)
@@ -388,7 +390,7 @@ def _fetch_and_op(
 
 
 def _compare_and_swap(
-    layer: Any, window: Window, origin: Any, compare: Any, result: Any, target_rank: int, target_disp: int = 0
+    layer: Layer, window: Window, origin: Any, compare: Any, result: Any, target_rank: int, target_disp: int = 0
 ) -> Order | None:
     if target_rank == layer.mpi.PROC_NULL:
         return None
@@ -404,7 +406,7 @@ def _compare_and_swap(
 def of_window(function: Callable[..., Any]) -> Factory:
     """Make the factory of a call of (layer, window, its arguments); null windows are the real library's to refuse."""
 
-    def make(layer: Any, original: Any) -> Any:
+    def make(layer: Layer, original: Any) -> Any:
         windows = windows_of(layer)
 
         @wraps(original)
@@ -419,7 +421,7 @@ def of_window(function: Callable[..., Any]) -> Factory:
     return make
 
 
-def windows_of(layer: Any) -> Windows:
+def windows_of(layer: Layer) -> Windows:
     """Return the windows of this rank."""
     if layer.windows is None:
         layer.windows = Windows(layer)
@@ -430,10 +432,10 @@ def windows_of(layer: Any) -> Windows:
 def _operates(read: Callable[..., Order | None]) -> Factory:
     """Make the factory of an operation that the end of the epoch completes."""
 
-    def act(layer: Any, window: Window, *args: Any, **kwargs: Any) -> None:
+    def act(layer: Layer, window: Window, *args: Any, **kwargs: Any) -> None:
         order = read(layer, window, *args, **kwargs)
         if order is not None:
-            layer.windows.act(window, *order)
+            windows_of(layer).act(window, *order)
 
     return of_window(act)
 
@@ -441,11 +443,11 @@ def _operates(read: Callable[..., Order | None]) -> Factory:
 def _requests(read: Callable[..., Order | None]) -> Factory:
     """Make the factory of an operation that the program waits for."""
 
-    def act(layer: Any, window: Window, *args: Any, **kwargs: Any) -> Any:
+    def act(layer: Layer, window: Window, *args: Any, **kwargs: Any) -> Any:
         order = read(layer, window, *args, **kwargs)
         if order is None:
             return layer.requests.begin(None)[0]
-        return layer.windows.act_with_request(window, *order)
+        return windows_of(layer).act_with_request(window, *order)
 
     return of_window(act)
 
@@ -453,41 +455,41 @@ def _requests(read: Callable[..., Order | None]) -> Factory:
 # -- synchronisation ----------------------------------------------------------------------------------------------
 
 
-def _fence(layer: Any, window: Window, assertion: int = 0) -> None:
-    layer.windows.finish_all(window)
+def _fence(layer: Layer, window: Window, assertion: int = 0) -> None:
+    windows_of(layer).finish_all(window)
     ask(layer, Part(window.comm, Op.BARRIER))
 
 
-def _post(layer: Any, window: Window, group: Any, assertion: int = 0) -> None:
+def _post(layer: Layer, window: Window, group: Any, assertion: int = 0) -> None:
     window.exposed = list(layer.groups.members(group))
     _notify(layer, window, window.exposed, _POSTED)
 
 
-def _start(layer: Any, window: Window, group: Any, assertion: int = 0) -> None:
+def _start(layer: Layer, window: Window, group: Any, assertion: int = 0) -> None:
     window.accessed = layer.groups.members(group)
     for member in window.accessed:
         layer.port.ask(_RECV, peer=member, tag=_POSTED, context=window.comm.context)
 
 
-def _complete(layer: Any, window: Window) -> None:
-    layer.windows.finish_all(window)
+def _complete(layer: Layer, window: Window) -> None:
+    windows_of(layer).finish_all(window)
     _notify(layer, window, window.accessed, _COMPLETED)
     window.accessed = ()
 
 
-def _notify(layer: Any, window: Window, members: Sequence[int], tag: int) -> None:
+def _notify(layer: Layer, window: Window, members: Sequence[int], tag: int) -> None:
     for member in members:
         layer.port.tell(_SEND, peer=member, tag=tag, context=window.comm.context)
 
 
-def _wait(layer: Any, window: Window) -> bool:
+def _wait(layer: Layer, window: Window) -> bool:
     for member in window.exposed:
         layer.port.ask(_RECV, peer=member, tag=_COMPLETED, context=window.comm.context)
     window.exposed = []
     return True
 
 
-def _test(layer: Any, window: Window) -> bool:
+def _test(layer: Layer, window: Window) -> bool:
     for member in list(window.exposed):
         if layer.port.ask(_IPROBE, peer=member, tag=_COMPLETED, context=window.comm.context) is None:
             return False
@@ -496,7 +498,7 @@ def _test(layer: Any, window: Window) -> bool:
     return True
 
 
-def _one(layer: Any, window: Window, rank: int) -> list[int]:
+def _one(layer: Layer, window: Window, rank: int) -> list[int]:
     if rank == layer.mpi.PROC_NULL:
         return []
     if not 0 <= rank < len(window.comm.group):
@@ -504,32 +506,32 @@ def _one(layer: Any, window: Window, rank: int) -> list[int]:
     return [rank]
 
 
-def _lock(layer: Any, window: Window, rank: int, lock_type: int | None = None, assertion: int = 0) -> None:
+def _lock(layer: Layer, window: Window, rank: int, lock_type: int | None = None, assertion: int = 0) -> None:
     exclusive = lock_type in {None, layer.mpi.LOCK_EXCLUSIVE}
-    layer.windows.lock(window, _one(layer, window, rank), exclusive)
+    windows_of(layer).lock(window, _one(layer, window, rank), exclusive)
 
 
-def _unlock(layer: Any, window: Window, rank: int) -> None:
-    layer.windows.unlock(window, _one(layer, window, rank))
+def _unlock(layer: Layer, window: Window, rank: int) -> None:
+    windows_of(layer).unlock(window, _one(layer, window, rank))
 
 
-def _lock_all(layer: Any, window: Window, assertion: int = 0) -> None:
-    layer.windows.lock(window, range(len(window.comm.group)), False)
+def _lock_all(layer: Layer, window: Window, assertion: int = 0) -> None:
+    windows_of(layer).lock(window, range(len(window.comm.group)), False)
 
 
-def _unlock_all(layer: Any, window: Window) -> None:
-    layer.windows.unlock(window, range(len(window.comm.group)))
+def _unlock_all(layer: Layer, window: Window) -> None:
+    windows_of(layer).unlock(window, range(len(window.comm.group)))
 
 
-def _flush(layer: Any, window: Window, rank: int) -> None:
-    layer.windows.finish(window, _one(layer, window, rank))
+def _flush(layer: Layer, window: Window, rank: int) -> None:
+    windows_of(layer).finish(window, _one(layer, window, rank))
 
 
-def _flush_all(layer: Any, window: Window) -> None:
-    layer.windows.finish_all(window)
+def _flush_all(layer: Layer, window: Window) -> None:
+    windows_of(layer).finish_all(window)
 
 
-def _sync(_layer: Any, _window: Window) -> None:
+def _sync(_layer: Layer, _window: Window) -> None:
     """Do nothing: a window's memory is all there is of it."""
 
 
@@ -539,7 +541,7 @@ def _sync(_layer: Any, _window: Window) -> None:
 def _maker(make_real: Callable[..., tuple[Any, tuple[int, int, int]]], flavor: str) -> Factory:
     """Make the factory of a constructor from what makes the real window and tells of its memory."""
 
-    def make(layer: Any, original: Any) -> Any:
+    def make(layer: Layer, original: Any) -> Any:
         windows = windows_of(layer)
 
         @wraps(original)
@@ -552,7 +554,7 @@ def _maker(make_real: Callable[..., tuple[Any, tuple[int, int, int]]], flavor: s
 
 
 def _create(
-    layer: Any, windows: Windows, original: Any, cls: type, flavor: int, memory: Any, disp_unit: int = 1,
+    layer: Layer, windows: Windows, original: Any, cls: type, flavor: int, memory: Any, disp_unit: int = 1,
     info: Any = None, comm: Any = None,
 ) -> Any:  # fmt: skip
     real = original(cls, memory, disp_unit, _info(layer, info), layer.mpi.COMM_SELF)
@@ -561,7 +563,7 @@ def _create(
 
 
 def _allocate(
-    layer: Any, windows: Windows, original: Any, cls: type, flavor: int, size: int, disp_unit: int = 1,
+    layer: Layer, windows: Windows, original: Any, cls: type, flavor: int, size: int, disp_unit: int = 1,
     info: Any = None, comm: Any = None,
 ) -> Any:  # fmt: skip
     real = original(cls, size, disp_unit, _info(layer, info), layer.mpi.COMM_SELF)
@@ -570,23 +572,23 @@ def _allocate(
 
 
 def _create_dynamic(
-    layer: Any, windows: Windows, original: Any, cls: type, flavor: int, info: Any = None, comm: Any = None
+    layer: Layer, windows: Windows, original: Any, cls: type, flavor: int, info: Any = None, comm: Any = None
 ) -> Any:
     real = original(cls, _info(layer, info), layer.mpi.COMM_SELF)
     windows.open(_members(layer, comm), real, Region(0, 1 << 63, 1), flavor)
     return real
 
 
-def _info(layer: Any, info: Any) -> Any:
+def _info(layer: Layer, info: Any) -> Any:
     return layer.mpi.INFO_NULL if info is None else info
 
 
-def _members(layer: Any, comm: Any) -> LiveComm:
+def _members(layer: Layer, comm: Any) -> LiveComm:
     found: LiveComm = layer.comm_of(layer.mpi.COMM_SELF if comm is None else comm)
     return found
 
 
-def _free(layer: Any, original: Any) -> Any:
+def _free(layer: Layer, original: Any) -> Any:
     windows = windows_of(layer)
 
     @wraps(original)
@@ -606,15 +608,15 @@ def _free(layer: Any, original: Any) -> Any:
 # -- queries --------------------------------------------------------------------------------------------------------
 
 
-def _group(layer: Any, window: Window) -> Any:
+def _group(layer: Layer, window: Window) -> Any:
     return layer.groups.make(window.comm.group)
 
 
-def _group_size(_layer: Any, window: Window) -> int:
+def _group_size(_layer: Layer, window: Window) -> int:
     return len(window.comm.group)
 
 
-def _group_rank(_layer: Any, window: Window) -> int:
+def _group_rank(_layer: Layer, window: Window) -> int:
     return window.comm.rank
 
 

@@ -11,7 +11,7 @@ import re
 from collections.abc import Callable, Sequence
 from functools import wraps
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from clue.trace.ops import Op
 from virtual_layer.communicators import derive_key
@@ -19,7 +19,10 @@ from virtual_layer.live.groups import set_handle
 from virtual_layer.live.making import intercomm
 from virtual_layer.spawning import python_program
 
-Factory = Callable[[Any, Any], Any]
+if TYPE_CHECKING:
+    from virtual_layer.live.layer import Layer, LiveComm
+
+Factory = Callable[["Layer", Any], Any]
 
 _SPAWN = int(Op.SPAWN)
 _SHEBANG = re.compile(rb"#!.*\bpython[\d.]*\b")
@@ -37,7 +40,7 @@ def program_of(command: Any, arguments: Any) -> list[str] | None:
     return None
 
 
-def _spawn(layer: Any, _original: Any) -> Any:
+def _spawn(layer: Layer, _original: Any) -> Any:
     def call(
         self: Any, command: Any, args: Any = None, maxprocs: int = 1, info: Any = None, root: int = 0,
         errcodes: list[int] | None = None,
@@ -59,7 +62,7 @@ def _program(command: Any, args: Any) -> list[str]:
     return found
 
 
-def _begin(layer: Any, parent: Any, root: int, commands: list[list[str]] | None) -> tuple[Any, int]:
+def _begin(layer: Layer, parent: LiveComm, root: int, commands: list[list[str]] | None) -> tuple[Any, int]:
     """Start a world; return the intercommunicator to it and its number of ranks."""
     if not 0 <= root < len(parent.group):
         raise layer.mpi.Exception(layer.mpi.ERR_ROOT)
@@ -74,7 +77,7 @@ def _begin(layer: Any, parent: Any, root: int, commands: list[list[str]] | None)
     return made, len(children)
 
 
-def _spawn_multiple(layer: Any, _original: Any) -> Any:
+def _spawn_multiple(layer: Layer, _original: Any) -> Any:
     def call(
         self: Any, command: Any, args: Any = None, maxprocs: Any = None, info: Any = None, root: int = 0,
         errcodes: list[list[int]] | None = None,
@@ -115,12 +118,12 @@ def _arguments(args: Any, count: int) -> Sequence[Any]:
     return list(args)
 
 
-def _check_infos(layer: Any, info: Any, count: int) -> None:
+def _check_infos(layer: Layer, info: Any, count: int) -> None:
     if info is not None and not isinstance(info, layer.mpi.Info) and len(info) != count:
         raise ValueError(f"expecting {count} items, got {len(info)}")
 
 
-def _get_parent(layer: Any, original: Any) -> Any:
+def _get_parent(layer: Layer, original: Any) -> Any:
     known: list[Any] = []
 
     @wraps(original)
@@ -134,7 +137,7 @@ def _get_parent(layer: Any, original: Any) -> Any:
     return call
 
 
-def _meet(layer: Any, parent: Any) -> None:
+def _meet(layer: Layer, parent: Any) -> None:
     """Make mpi4py's own object the intercommunicator to the parents."""
     key, group = layer.parent
     set_handle(layer.mpi, parent, layer.original("Comm", "Dup")(layer.mpi.COMM_SELF))
