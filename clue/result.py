@@ -44,6 +44,7 @@ class Part(IntEnum):
     REDUCTION    combining what a collective reduces
     PACKING      packing and unpacking
     SPAWN        spawning ranks, and their start
+    SLEEP        time that passes because the program sleeps
     ===========  =======================================================================================================
     """
 
@@ -57,6 +58,7 @@ class Part(IntEnum):
     REDUCTION = 7
     PACKING = 8
     SPAWN = 9
+    SLEEP = 10
 
     @property
     def words(self) -> str:

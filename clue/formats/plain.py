@@ -139,6 +139,7 @@ def _remark_on_columns(trace: Trace, remarks: Remarks) -> None:
         ("receives were cancelled and are left out", ops.flags & _CANCELLED > 0),
         ("calls that clue does not model (one-sided, files, …) are left out", ops.op == Op.OTHER),
         ("calls that pack or unpack are left out", ops.op == Op.PACK),
+        ("sleeps are left out", ops.op == Op.SLEEP),
         ("probes are left out", ops.op == Op.PROBE),
         ("matched probes are left out; their receives stay", ops.op == Op.MPROBE),
         ("constructors of communicators are written as an allreduce of 8 B each", ops.op == Op.COMM),

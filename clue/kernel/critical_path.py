@@ -116,7 +116,7 @@ class _Walk:
         history = self.histories[who]
         for i in range(bisect_right(history, time, key=itemgetter(1)) - 1, -1, -1):
             step = history[i]
-            if step[2] is Activity.WAIT:
+            if isinstance(step[3], Awaited):
                 return self._awaited(who, step)
             self._worked(who[0], step)
         # A nonblocking collective began where its rank was then.

@@ -12,8 +12,8 @@ from typing import NamedTuple
 from clue.result import Activity
 
 #: Begin and end (seconds), what was done, and more about it: for a computation a :class:`Computed`; for a wait an
-#: :class:`Awaited`; for a send or receive the message whose data leave, the :class:`clue.result.Part` of a path that it
-#: is, or ``None``.
+#: :class:`Awaited`, or that it is a sleep; for a send or receive the message whose data leave, the
+#: :class:`clue.result.Part` of a path that it is, or ``None``.
 Step = tuple[float, float, Activity, object]
 #: Steps of an actor in order, without gaps; a step takes time.
 History = list[Step]

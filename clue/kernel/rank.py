@@ -244,6 +244,11 @@ class Rank(Actor):
     def _pack(self, row: Row) -> None:
         self.spend(Activity.SEND, row.nbytes * self.costs.node_type(self.node, self.clock).packing_delay, Part.PACKING)
 
+    def _sleep(self, row: Row) -> None:
+        begin, self.clock = self.clock, self.clock + row.nbytes / 1e9
+        if self.keeps:
+            self.keep(Activity.WAIT, begin, Part.SLEEP)
+
     def _collective(self, row: Row) -> Events | None:
         serial = self.next_serial(row.context)
         collective = self.job.program.collectives[row.context][serial]
@@ -315,6 +320,7 @@ def _handlers() -> list[Callable[[Rank, Row], Events | None]]:
     table[Op.MPROBE] = Rank._matched_probe
     table[Op.MRECV] = Rank._matched_receive
     table[Op.PACK] = Rank._pack
+    table[Op.SLEEP] = Rank._sleep
     table[Op.SPAWN] = Rank._spawn
     for op in COLLECTIVES:
         table[op] = Rank._collective

@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from clue.trace import Flag, Op, Trace
 
-_SILENT = (Op.COMPUTE, Op.WAIT, Op.PACK, Op.LOCAL, Op.OTHER, Op.MRECV)
+_SILENT = (Op.COMPUTE, Op.WAIT, Op.PACK, Op.SLEEP, Op.LOCAL, Op.OTHER, Op.MRECV)
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,6 +16,7 @@ op                        fields used beyond burst, times, call and region
 ``PROBE``                 comm, peer, tag as matched; also a successful Iprobe
 ``MPROBE`` ``MRECV``      the matched probe posts the receive: comm, peer, tag, request; MRECV: request
 ``PACK``                  nbytes packed or unpacked
+``SLEEP``                 nbytes = nanoseconds that pass without a processor, as the program wished (live runs only)
 collectives               comm; peer = root where there is one; NONBLOCKING: request; nbytes as follows
   ``BARRIER``             0
   ``BCAST``               the payload
@@ -69,6 +70,7 @@ class Op(IntEnum):
     SPAWN = 12
     LOCAL = 13
     OTHER = 14
+    SLEEP = 15
     BARRIER = 20
     BCAST = 21
     REDUCE = 22

@@ -239,7 +239,7 @@ class ProgramMaker:
         random = self.random
         builder = self.builder[random.choice(self.alive)]
         peer = random.randrange(len(self.comms[0].group))
-        way = random.randrange(10)
+        way = random.randrange(11)
         if way == 0:
             builder.add(Op.POLL, peer=peer)
         elif way == 1:
@@ -261,6 +261,8 @@ class ProgramMaker:
             builder.add(Op.SPAWN, nbytes=1, extras=random.choice(((), (0,), (7,))))
         elif way == 8:
             builder.add(Op.OTHER, call="Win.Put", took=random.randrange(1000))
+        elif way == 9:
+            builder.add(Op.SLEEP, nbytes=random.randrange(5_000_000))
         else:
             builder.add(Op.LOCAL)
 

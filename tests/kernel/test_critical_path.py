@@ -256,6 +256,19 @@ def test_reduction_and_packing_have_their_own_parts() -> None:
     assert (found[Part.REDUCTION], found[Part.PACKING]) == pytest.approx((1.0, 2.0))
 
 
+def test_a_sleep_is_a_part_of_its_own() -> None:
+    """A receiver waits for a sender that sleeps 3 s; no engine takes that for work."""
+    trace = TraceBuilder(2)
+    trace[0].add(Op.SLEEP, nbytes=3_000_000_000)
+    trace[0].send(1, 0)
+    trace[1].recv(0)
+    built = trace.build()
+    for engine in ("reference", "auto"):
+        sender = simulate(built, machine(), engine=engine).ranks[0]
+        assert (sender.compute, sender.wait) == (0.0, 3.0)
+    assert parts(explained(trace, machine()).path)[Part.SLEEP] == 3.0
+
+
 def test_spawn() -> None:
     """A child waits for its parents' 5 s, the spawn delay of 1 s and its own start of 2 s."""
     trace = TraceBuilder(2)

@@ -770,6 +770,12 @@ private:
                 tape_.scale(static_cast<double>(p_.nbytes[i]), PACKING, a.number);
                 spend(a, static_cast<double>(p_.nbytes[i]) * by_type(m_.packing, a, a.clock));
                 break;
+            case OP_SLEEP: {
+                const double seconds = static_cast<double>(p_.nbytes[i]) / 1e9;
+                tape_.scale(seconds, SLEEPING, a.number);
+                a.clock += seconds;
+                break;
+            }
             case OP_SPAWN: return spawn(a, i);
             default:
                 if (is_collective(s.op)) {

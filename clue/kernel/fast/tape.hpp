@@ -34,6 +34,7 @@ enum CostKind : int32_t {
     SPAWNING,        // rank
     INITIALISATION,  // rank
     POLLING,         // rank: of a call that names no partner
+    SLEEPING,        // rank: 1, whatever the machine
     // of a pair
     RECEIVING,       // source, dest
     ENVELOPE,        // source, dest
@@ -422,6 +423,7 @@ private:
             case REDUCTION: return m.reduction[type];
             case SPAWNING: return m.spawn[type];
             case INITIALISATION: return m.initialisation[type];
+            case SLEEPING: return 1.0;
             default: return m.poll[type];
         }
     }

@@ -361,10 +361,6 @@ class LiveRank(Rank):
         self._asked_time = True
         self._answer = self.clock
 
-    def _sleep(self, row: Row) -> None:
-        self.wait_until(self.clock + row.nbytes / 1e9, None)
-        self.job.record.slept(row.nbytes)
-
     def _cancel(self, row: Row) -> None:
         pending = self.requests.get(row.request)
         if isinstance(pending, Receive) and pending.message is None and self.job.mailboxes.cancel(self.rank, pending):
@@ -508,7 +504,6 @@ def _table() -> dict[int, tuple[Handler, Answer | None, bool]]:
     table |= {op: (handler, live._take_answer, False) for op, handler in asked.items()}
     told: dict[LiveOp, Handler] = {
         LiveOp.LINE: live._line,
-        LiveOp.SLEEP: live._sleep,
         LiveOp.CANCEL: live._cancel,
         LiveOp.RESULT: live._result,
         LiveOp.WORK: live._work,
@@ -518,6 +513,7 @@ def _table() -> dict[int, tuple[Handler, Answer | None, bool]]:
     table |= {op: (handler, None, False) for op, handler in told.items()}
     # The burst before the end is a row of its own.
     table[LiveOp.END] = live._end, None, True
+    table[LiveOp.SLEEP] = HANDLERS[Op.SLEEP], None, True
     table[LiveOp.SERVE] = live._serve, None, True
     return table
 

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from clue.errors import ReplayError
@@ -11,7 +10,6 @@ from clue.kernel.matching import Receive
 from clue.trace import ANY, COLLECTIVES, NO_REQUEST, PROC_NULL, Flag, Op, Trace, TraceBuilder
 from clue.trace.calls import Call, LiveOp
 from clue.trace.ops import COLUMNS
-from clue.units import format_time
 
 if TYPE_CHECKING:
     from clue.kernel.live.messages import LiveMessage
@@ -23,7 +21,7 @@ _RECEIVES = frozenset({Op.RECV, Op.IRECV, Op.PROBE, Op.MPROBE})
 _OUTGOING = frozenset({Op.SEND, Op.ISEND})
 _BY_RANK = _RECEIVES | _OUTGOING | {Op.POLL}
 #: What becomes a row of the trace, beside its own ops.
-_KEPT = frozenset({LiveOp.TEST, LiveOp.IPROBE, LiveOp.IMPROBE, LiveOp.SERVE})
+_KEPT = frozenset({LiveOp.TEST, LiveOp.IPROBE, LiveOp.IMPROBE, LiveOp.SERVE, LiveOp.SLEEP})
 
 #: A communicator as one of its members has it: context, and the first of its own group.
 _Comm = tuple[int, tuple[int, ...]]
@@ -59,9 +57,6 @@ class Record:
     def work(self, rank: int, region: int, flops: int) -> None:
         """Note declared operations."""
 
-    def slept(self, nanoseconds: int) -> None:
-        """Note that a rank slept."""
-
 
 class FullRecord(Record):
     """All that happened."""
@@ -85,7 +80,6 @@ class FullRecord(Record):
         self._places: dict[tuple[int, int], dict[int, int]] = {}
         self._worlds: dict[int, tuple[int, ...]] = {}
         self._work: list[tuple[int, int, int]] = []
-        self._slept = 0
 
     # -- communicators ------------------------------------------------------------------------------------
 
@@ -194,7 +188,9 @@ class FullRecord(Record):
         return {"comm": comm, "peer": peer, "tag": tag, "flags": flags}
 
     def _polled(self, rank: int, call: Call, answer: Any) -> dict[str, Any]:
-        """Return the fields of a call that looked, or of a one-sided one."""
+        """Return the fields of a call that looked, of a one-sided one, or of a sleep."""
+        if call.op == LiveOp.SLEEP:
+            return {"op": Op.SLEEP, "nbytes": call.nbytes}
         if call.op == LiveOp.SERVE:
             return {"op": Op.OTHER, "call": "Win"}
         if call.op == LiveOp.TEST:
@@ -234,10 +230,6 @@ class FullRecord(Record):
         """Note declared operations."""
         self._work.append((rank, region, flops))
 
-    def slept(self, nanoseconds: int) -> None:
-        """Note that a rank slept, for which a trace has no op."""
-        self._slept += nanoseconds
-
     # -- the trace ----------------------------------------------------------------------------------------
 
     def trace(self, ranks: Sequence[LiveRank], regions: Sequence[str]) -> Trace:
@@ -253,12 +245,7 @@ class FullRecord(Record):
             if pending_cpu:
                 clock = ranks[rank].clock
                 self._kept[rank].append(self._row(rank, {"op": Op.COMPUTE}, clock, clock))
-        trace = self._build(regions)
-        return replace(trace, head=replace(trace.head, notes=tuple(self._notes())))
-
-    def _notes(self) -> Iterator[str]:
-        if self._slept:
-            yield f"ranks slept for {format_time(self._slept / 1e9)} in all, which a trace leaves out"
+        return self._build(regions)
 
     def _build(self, regions: Sequence[str]) -> Trace:
         builder = TraceBuilder(len(self._kept), self._program)

@@ -33,6 +33,7 @@ _COLOURS = {
     Part.REDUCTION: "#DDAA33",
     Part.PACKING: "#997700",
     Part.SPAWN: style.UNUSED,
+    Part.SLEEP: "#EEEEBB",
 }
 _RANKS = ("#B8C4CE", "#DDE3E8")
 _LOWER, _HIGHER = "#9FB1BB", "#3B4A54"
