@@ -24,6 +24,8 @@ MACHINE = Path(__file__).with_name("machine.yaml")
 _ONE_FILE = Path(__file__).with_name("one_file.py")
 #: So often a file is begun again, at most.
 _ROUNDS = 40
+#: Seconds that a rank may go without an MPI call.
+_LIMIT = 60
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +55,8 @@ class Way:
         """Return the command that starts a program (its file first) on so many ranks."""
         if not self.live:
             return [find_mpiexec(), "-n", str(ranks), sys.executable, *program]
-        return [sys.executable, "-m", "clue", "run", "-n", str(ranks), "--machine", str(MACHINE), *program]
+        options = ["-n", str(ranks), "--machine", str(MACHINE), "--limit", str(_LIMIT)]
+        return [sys.executable, "-m", "clue", "run", *options, *program]
 
 
 REAL, LIVE = Way("mpiexec", False, 300.0), Way("clue run", True, 600.0)
