@@ -68,7 +68,7 @@ def many(mode: int, completed: Completed, *, blocking: bool, peeks: bool = False
                 for place, index in enumerate(done):
                     live = lives[index]
                     if live is not None and ready[index]:
-                        registry.correct(live, _status(statuses, place))
+                        registry.correct(live, statuses if mode == _ANY else _status(statuses, place))
                         if not peeks:
                             registry.finish(live)
 
@@ -97,9 +97,7 @@ def _any_complete(layer: Layer, requests: Sequence[Any]) -> bool:
 
 
 def _status(statuses: Any, place: int) -> Any:
-    if type(statuses) is list:
-        return statuses[place] if place < len(statuses) else None
-    return statuses
+    return statuses[place] if statuses is not None and place < len(statuses) else None
 
 
 def _every(result: Any, count: int) -> Iterable[int]:
