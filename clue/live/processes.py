@@ -21,6 +21,8 @@ from clue.errors import LiveError
 from clue.trace.wire import Channel
 
 _LONGEST = 1 << 20
+#: Seconds that the process which forks ranks may take to end all of them.
+_PATIENCE = 10.0
 #: What programs are likely to import: done once, before ranks are forked.
 WARM = ("numpy",)
 #: Variables by which an MPI launcher tells a process that it is one of many.
@@ -97,9 +99,14 @@ class Processes:
     def close(self) -> None:
         """End all processes."""
         self._control.close()
-        with contextlib.suppress(ProcessLookupError):
-            os.killpg(self.group, signal.SIGKILL)
-        self._server.wait()
+        try:
+            with contextlib.suppress(subprocess.TimeoutExpired):
+                self._server.wait(_PATIENCE)
+        finally:
+            # If it could not, or if this is the second Ctrl-C.
+            with contextlib.suppress(ProcessLookupError):
+                os.killpg(self.group, signal.SIGKILL)
+            self._server.wait()
         for channel in self._channels:
             channel.close()
         self._channels.clear()

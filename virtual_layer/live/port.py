@@ -6,6 +6,7 @@ so it learns of them early enough. A burst is the thread's CPU time between two 
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -194,12 +195,16 @@ class Port:
         burst, line, channel = self._burst_before(op), self._line(), self._channel
         self._queue.append((op, burst, self.region, peer, tag, context, nbytes, request, flags, entries, payload, line))
         calls, self._queue, self._bytes = self._queue, [], 0
-        channel.send(calls)
-        serving, answer = channel.receive()
-        while serving:
-            assert self.serve is not None
-            channel.send(self.serve(*answer))
+        try:
+            channel.send(calls)
             serving, answer = channel.receive()
+            while serving:
+                assert self.serve is not None
+                channel.send(self.serve(*answer))
+                serving, answer = channel.receive()
+        except (EOFError, BrokenPipeError):
+            # The kernel is gone, and says there why.
+            os._exit(1)
         return answer
 
     def _burst_before(self, op: int) -> int:

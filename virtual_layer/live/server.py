@@ -6,6 +6,8 @@ when that socket closes, whatever happened there, it ends every process that cam
 
 from __future__ import annotations
 
+import contextlib
+import ctypes
 import gc
 import importlib
 import marshal
@@ -16,7 +18,6 @@ import sys
 import time
 from collections.abc import Sequence
 from pathlib import Path
-from typing import NoReturn
 
 from clue.trace.wire import Channel
 from virtual_layer.live.arena import Arena
@@ -24,6 +25,7 @@ from virtual_layer.live.layer import Layer
 from virtual_layer.live.program import Orders, become, prepare
 
 _LONGEST = 1 << 20
+_PR_SET_CHILD_SUBREAPER = 36
 #: Seconds that a process has to end by itself after its talk with the kernel is over.
 _PATIENCE = 5.0
 
@@ -31,6 +33,7 @@ _PATIENCE = 5.0
 def serve(control: socket.socket) -> None:
     """Start ranks until the other side closes the socket, then end all of them."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
+    _adopt_orphans()
     setting = _Setting(*marshal.loads(control.recv(_LONGEST)))
     layer = setting.warm_up()
     processes: dict[int, int] = {}
@@ -126,10 +129,19 @@ def _ending(process: int) -> int:
         pause = min(2 * pause, 0.05)
 
 
-def _end_all() -> NoReturn:
-    """End the whole process group, this process last of all."""
-    os.killpg(os.getpgrp(), signal.SIGKILL)
-    sys.exit(0)
+def _adopt_orphans() -> None:
+    """Become the parent of what ranks start and leave behind, in whatever session it is."""
+    ctypes.CDLL(None).prctl(_PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
+
+
+def _end_all() -> None:
+    """End all ranks, and all that came from them: what one leaves behind becomes a child of this process."""
+    children = Path(f"/proc/self/task/{os.getpid()}/children")
+    with contextlib.suppress(ChildProcessError):
+        while True:
+            for process in children.read_text().split():
+                os.kill(int(process), signal.SIGKILL)
+            os.waitpid(-1, 0)
 
 
 def main(words: list[str]) -> None:
