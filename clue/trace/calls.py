@@ -23,6 +23,8 @@ WAIT           request, or entries = requests                       list of outc
 PROBE          peer, tag, context                                   (source, tag, nbytes)
 MPROBE         peer, tag, context, request                          (source, tag, nbytes)
 MRECV          request; flag NONBLOCKING: a wait ends it            (source, tag, payload); nonblocking: None (told)
+POLL           none                                                 None, once time has passed: a look at own memory
+                                                                    that others may change; so loops end
 PACK, LOCAL    nbytes                                               None (told)
 COMPUTE        a burst and no more, to end a region                 None (told)
 OTHER          payload = the call's name: free, but reported        None (told)

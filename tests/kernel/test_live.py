@@ -595,6 +595,29 @@ def test_one_sided_operations_are_served_when_they_arrive() -> None:
     assert finishes(done)[1] == pytest.approx(sending(1) + 2 * TRAVEL + SEND)
 
 
+def test_who_watches_its_memory_sees_it_change() -> None:
+    """A rank that only looks at its own memory, with polls between, goes on when another has changed it."""
+    memory: list[Any] = []
+    polls = []
+
+    def serve(origin: int, request: int, payload: Any) -> list[Any]:
+        memory.append(payload)
+        return [(origin, request, None)]
+
+    def watcher() -> Script:
+        while not memory:
+            yield Call(Op.POLL, peer=ANY)
+            polls.append(1)
+
+    def writer() -> Script:
+        yield Call(LiveOp.SERVE, seconds(100.0), peer=0, payload="x", request=0)
+        yield wait(0)
+
+    done = execute([Scripted(watcher(), serve), Scripted(writer())], machine(2))
+    assert finishes(done)[0] == pytest.approx(100.0 + TRAVEL, abs=RECEIVE)
+    assert len(polls) < 200
+
+
 @pytest.mark.parametrize(
     ("call", "text", "status"),
     [

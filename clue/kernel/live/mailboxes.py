@@ -232,7 +232,11 @@ class LiveMailboxes(Mailboxes):
         """Note that a message came into a box, or that it is known when it can be seen."""
         if box.wild and not box.is_settled_until(message):
             self._settle(box)
-        bell = self.bells.pop(box.rank, None)
+        self.ring(box.rank)
+
+    def ring(self, rank: int) -> None:
+        """Wake a rank that waits for something to change."""
+        bell = self.bells.pop(rank, None)
         if bell is not None:
             bell.succeed()
 

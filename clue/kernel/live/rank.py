@@ -32,7 +32,7 @@ _ANY_SOURCE, _BUFFERED, _NONBLOCKING = int(Flag.ANY_SOURCE), int(Flag.BUFFERED),
 _SPINNING, _SPIN_BURST = 100, 50_000
 _POLLS = frozenset({LiveOp.TEST, LiveOp.IPROBE, LiveOp.IMPROBE})
 #: Calls that do not end a streak of polls.
-_IDLE = _POLLS | {LiveOp.WTIME, LiveOp.SLEEP, LiveOp.LINE}
+_IDLE = _POLLS | {Op.POLL, LiveOp.WTIME, LiveOp.SLEEP, LiveOp.LINE}
 _NEVER = float("inf")
 #: Spawns are counted apart from the collectives of their communicator.
 _SPAWNS = 1 << 40
@@ -68,6 +68,7 @@ class LiveRank(Rank):
         self._meeting: tuple[Meeting, int] | None = None
         self._meetings: dict[int, tuple[Meeting, int, Row]] = {}
         self._served_until: dict[int, float] = {}
+        self._served = -1.0
         self._streak = 0
         self._streak_began = 0.0
         self._asked_time = False
@@ -230,6 +231,9 @@ class LiveRank(Rank):
         yield from self._until_seen(message)
         self._poll(row._replace(peer=message.source))
 
+    def _pause(self, row: Row) -> Events | None:
+        return self._polled(row, lambda _: None)
+
     def _iprobe(self, row: Row) -> Events | None:
         return self._polled(row, self._look)
 
@@ -323,7 +327,10 @@ class LiveRank(Rank):
         self._bell.succeed(True)
 
     def _spin(self, looked: float) -> Events:
-        """Go to where something that this rank can see changes after it looked: a request ends, or a message comes."""
+        """Go to where something that this rank can see changes after it looked.
+
+        A request ends, a message can be seen, or another rank has got at its memory.
+        """
         # One that asks for the time may be waiting for a time, and must not overshoot it by much.
         limit = self.clock + (self.clock - self._streak_began) / 64 if self._asked_time else _NEVER
         self.job.spinning[self.rank] = self
@@ -331,7 +338,9 @@ class LiveRank(Rank):
         while not come:
             pendings = list(self.requests.values())
             ends = (each.end for each in pendings if each.end is not None and each.end >= looked)
-            change = min(min(ends, default=_NEVER), self.job.mailboxes.next_seen(self.rank, looked), limit)
+            served = self._served if self._served >= looked else _NEVER
+            seen = self.job.mailboxes.next_seen(self.rank, looked)
+            change = min(min(ends, default=_NEVER), seen, served, limit)
             come = yield from self._until(pendings, max(change, self.clock), ACTIONS_END)
         del self.job.spinning[self.rank]
         self.wait_until(min(change, self.env.now), None)
@@ -414,10 +423,16 @@ class LiveRank(Rank):
             raise ReplayError(
                 f"a one-sided operation of rank {self.rank} must find rank {row.peer} alive, but it ended"
             )
+        target.note_service(self.env.now)
         for origin, request, outcome in target.source.serve(self.rank, row.request, payload):
             reply, back, peer = self.job.open_services.pop((origin, request))
             cost = self.costs.message(peer, origin, back, self.env.now)
             reply.settle((self.env.now + cost.send) + cost.transmission, outcome)
+
+    def note_service(self, time: float) -> None:
+        """Note that this rank's memory is looked at or changed by another at a time."""
+        self._served = time
+        self.job.mailboxes.ring(self.rank)
 
     def _end(self, row: Row) -> None:
         self.ended = True
@@ -443,7 +458,7 @@ class LiveRank(Rank):
         row = self.blocked_on
         if row is None:
             return super().waits_for()
-        if row.op in _POLLS and not row.flags & BLOCKING:
+        if row.op == Op.POLL or (row.op in _POLLS and not row.flags & BLOCKING):
             return "something to change: it polls"
         if row.op == Op.WAIT or row.op in _POLLS:
             waited = self._waited if row.op == Op.WAIT else [self.requests.get(name) for name in row.entries]
@@ -489,6 +504,7 @@ def _table() -> dict[int, tuple[Handler, Answer | None, bool]]:
     table[Op.PROBE] = HANDLERS[Op.PROBE], live._seen, True
     table[Op.MPROBE] = HANDLERS[Op.MPROBE], live._seen, True
     table[Op.WAIT] = live._wait, live._waited_for, True
+    table[Op.POLL] = live._pause, None, True
     table[Op.OTHER] = live._other, None, True
     table[Op.SPAWN] = live._spawn, live._take_answer, True
     table |= dict.fromkeys(COLLECTIVES, (live._collective, live._met, True))
