@@ -55,7 +55,7 @@ class Way:
         """Return the command that starts a program (its file first) on so many ranks."""
         if not self.live:
             return [find_mpiexec(), "-n", str(ranks), sys.executable, *program]
-        options = ["-n", str(ranks), "--machine", str(MACHINE), "--limit", str(_LIMIT)]
+        options = ["-n", str(ranks), "--machine", str(MACHINE), "--placement", "cyclic", "--limit", str(_LIMIT)]
         return [sys.executable, "-m", "clue", "run", *options, *program]
 
 
