@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator, Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
-
-import simpy
 
 from clue.collectives import lower
 from clue.errors import LiveError, ReplayError
@@ -14,65 +12,47 @@ from clue.kernel.blocked import channel_context, describe_wait
 from clue.kernel.history import Spawned
 from clue.kernel.live.mailboxes import UNMATCHED
 from clue.kernel.live.meetings import Meeting
-from clue.kernel.live.messages import Bell, LiveMessage, Settled
+from clue.kernel.live.messages import LiveMessage, Settled
+from clue.kernel.live.polls import IDLE, POLLS, Pending, PollingRank, envelope_of
 from clue.kernel.live.source import Source
 from clue.kernel.matching import ANY_TAG, Channel, Message, Receive
 from clue.kernel.program import Row
-from clue.kernel.rank import HANDLERS, Rank
-from clue.kernel.virtual_time import ACTIONS_END, action
+from clue.kernel.rank import HANDLERS
 from clue.result import Activity, Part
 from clue.trace import ANY, COLLECTIVES, NO_REQUEST, Flag, Op
-from clue.trace.calls import BLOCKING, Call, LiveOp, Mode
+from clue.trace.calls import BLOCKING, Call, LiveOp
 
 if TYPE_CHECKING:
     from clue.kernel.live.simulation import LiveJob
 
 _ANY_SOURCE, _BUFFERED, _NONBLOCKING = int(Flag.ANY_SOURCE), int(Flag.BUFFERED), int(Flag.NONBLOCKING)
-#: So many polls in a row that found nothing, with no more CPU time than this before each (ns), are a loop that spins.
-_SPINNING, _SPIN_BURST = 100, 50_000
-_POLLS = frozenset({LiveOp.TEST, LiveOp.IPROBE, LiveOp.IMPROBE})
-#: Calls that do not end a streak of polls.
-_IDLE = _POLLS | {Op.POLL, LiveOp.WTIME, LiveOp.SLEEP, LiveOp.LINE}
-_NEVER = float("inf")
 #: Spawns are counted apart from the collectives of their communicator.
 _SPAWNS = 1 << 40
 
-#: What a request can be.
-Pending = Message | Receive | Background | Settled
 Handler = Callable[["LiveRank", Row], "Events | None"]
 Answer = Callable[["LiveRank", Row], Any]
 
 
-class LiveRank(Rank):
+class LiveRank(PollingRank):
     """A rank that is told what to do by a program, call by call.
 
     Attributes:
         source: The program.
-        call: The call it is in.
         began: Whether its program has begun.
         ended: Whether its program has said that it ends.
     """
 
     message_type = LiveMessage
-    job: LiveJob
-    requests: dict[int, Pending]  # type: ignore[assignment]
 
     def __init__(self, job: LiveJob, rank: int, source: Source) -> None:
-        super().__init__(job, rank, rank)
+        super().__init__(job, rank)
         self.source = source
-        self.call = Call(Op.LOCAL)
         self.began = self.ended = False
-        self._answer: Any = None
         self._found: Receive | Message | None = None
         self._waited: Sequence[Pending | None] = ()
         self._meeting: tuple[Meeting, int] | None = None
         self._meetings: dict[int, tuple[Meeting, int, Row]] = {}
         self._served_until: dict[int, float] = {}
-        self._served = -1.0
-        self._streak = 0
-        self._streak_began = 0.0
-        self._asked_time = False
-        self._bell = Bell(self.env)
 
     # -- the program --------------------------------------------------------------------------------------
 
@@ -95,8 +75,8 @@ class LiveRank(Rank):
                     self.compute_alone(row.cpu, row.region)
                 else:
                     yield from self.compute_among_others(row.cpu, row.region)
-            if call.op not in _IDLE:
-                self._streak = 0
+            if call.op not in IDLE:
+                self.streak = 0
             begin, self._found = self.clock, None
             blocking = handler(self, row)
             if blocking is not None:
@@ -138,7 +118,7 @@ class LiveRank(Rank):
 
     # -- answers ------------------------------------------------------------------------------------------
 
-    def _outcome(self, pending: Pending | None, request: int = NO_REQUEST) -> Any:
+    def outcome(self, pending: Pending | None, request: int = NO_REQUEST) -> Any:
         """Return what the program is told of something that is complete."""
         if isinstance(pending, Receive):
             message = pending.message
@@ -158,7 +138,7 @@ class LiveRank(Rank):
         return answer
 
     def _received(self, _row: Row) -> Any:
-        return None if self._found is None else self._outcome(self._found)
+        return None if self._found is None else self.outcome(self._found)
 
     def _receive_matched(self, row: Row) -> Events | None:
         self._found = None if row.flags & _NONBLOCKING else self.requests.get(row.request)  # type: ignore[assignment]
@@ -166,7 +146,7 @@ class LiveRank(Rank):
 
     def _seen(self, _row: Row) -> Any:
         """Return what a probe saw."""
-        return None if self._found is None else _envelope(self._found)
+        return None if self._found is None else envelope_of(self._found)
 
     def _wait(self, row: Row) -> Events | None:
         names = row.entries or (row.request,)
@@ -176,10 +156,10 @@ class LiveRank(Rank):
     def _waited_for(self, row: Row) -> list[Any]:
         names, waited = row.entries or (row.request,), self._waited
         self._waited = ()
-        return [self._outcome(pending, name) for name, pending in zip(names, waited, strict=True)]
+        return [self.outcome(pending, name) for name, pending in zip(names, waited, strict=True)]
 
     def _take_answer(self, _row: Row) -> Any:
-        answer, self._answer = self._answer, None
+        answer, self.answer = self.answer, None
         return answer
 
     # -- collectives --------------------------------------------------------------------------------------
@@ -218,141 +198,14 @@ class LiveRank(Rank):
         if meeting is not None:
             meeting.reduced(meeting.row.members.index(self.rank), self.call.payload)
 
-    # -- probes and polls ---------------------------------------------------------------------------------
-
-    def _await_envelope(self, row: Row) -> Events:
-        probe = Receive(self.clock, self.place)
-        self.job.mailboxes.post((row.context, row.peer, self.rank, row.tag), probe, takes=False)
-        if probe.message is None:
-            yield from self.until_known(probe)
-        message = probe.message
-        assert message is not None
-        self._note(row, message)
-        yield from self._until_seen(message)
-        self._poll(row._replace(peer=message.source))
-
-    def _pause(self, row: Row) -> Events | None:
-        return self._polled(row, lambda _: None)
-
-    def _iprobe(self, row: Row) -> Events | None:
-        return self._polled(row, self._look)
-
-    def _improbe(self, row: Row) -> Events | None:
-        return self._polled(row, self._look_and_take)
-
-    def _test(self, row: Row) -> Events | None:
-        if row.flags & BLOCKING:
-            return self._wait_for_some(row)
-        return self._polled(row, self._take_complete)
-
-    def _polled(self, row: Row, look: Callable[[Row], Any]) -> Events:
-        """Look once; where the program only spins until something changes, go to where it does."""
-        yield from self.in_turn()
-        self._answer = look(row)
-        if self._answer is None:
-            if not self._streak:
-                self._streak_began, self._asked_time = self.clock, False
-            spins = self.call.cpu <= _SPIN_BURST and self._streak >= _SPINNING
-            self._streak += 1
-            looked = self.clock
-            self._poll(row)
-            if spins:
-                yield from self._spin(looked)
-                self._answer = look(row)
-        if self._answer is not None:
-            self._streak = 0
-
-    def _look(self, row: Row) -> Any:
-        found = self.job.mailboxes.visible((row.context, row.peer, self.rank, row.tag), self.clock)
-        if found is None:
-            return None
-        self._poll(row._replace(peer=found.source))
-        return _envelope(found)
-
-    def _look_and_take(self, row: Row) -> Any:
-        seen = self._look(row)
-        if seen is not None:
-            channel = (row.context, seen[0], self.rank, seen[1])
-            receive = Receive(None)
-            receive.cost = self.receive_cost(seen[0])
-            self.mailboxes.post(channel, receive)
-            self.requests[row.request] = receive
-        return seen
-
-    def _take_complete(self, row: Row) -> Any:
-        """Return the outcomes of requests that are complete by now, if that is enough; these are then forgotten."""
-        known = [(i, name, self.requests[name]) for i, name in enumerate(row.entries) if name in self.requests]
-        done = [each for each in known if each[2].end is not None and each[2].end <= self.clock]
-        if known and (not done or (row.tag == Mode.ALL and len(done) < len(known))):
-            return None
-        if row.tag == Mode.ANY:
-            done = done[:1]
-        for _, name, _ in done:
-            del self.requests[name]
-        return [(i, self._outcome(pending, name)) for i, name, pending in done]
-
-    def _wait_for_some(self, row: Row) -> Events:
-        """Wait for the first of several requests to be complete."""
-        yield from self.in_turn()
-        self._answer = self._take_complete(row)
-        while self._answer is None:
-            pendings = [self.requests[name] for name in row.entries if name in self.requests]
-            first = min((each for each in pendings if each.end is not None), key=_end, default=None)
-            end = _NEVER if first is None else _end(first)
-            if (yield from self._until(pendings, end, action(self.number, 0, 1))):
-                assert first is not None
-                self.wait_until(_end(first), first)
-                self._answer = self._take_complete(row)
-
-    def _until(self, pendings: Sequence[Pending], time: float, order: int) -> Generator[simpy.Event, Any, bool]:
-        """Wait until a time has come, and its place there, or one more of some requests is known to end.
-
-        Returns:
-            Whether the time has come.
-        """
-        self._bell = bell = Bell(self.env)
-        for pending in pendings:
-            if pending.end is None:
-                pending.waiter = bell
-        self.job.mailboxes.bells[self.rank] = bell
-        if time < _NEVER:
-            at = max(time, self.env.now)
-            self.simulation.at(at, order, lambda: _ring(bell, True))
-        self._turn = -1.0
-        come = yield bell
-        return bool(come)
-
-    def let_on(self) -> None:
-        """Let it go on although nothing has changed for it, because nothing else can happen."""
-        self._bell.succeed(True)
-
-    def _spin(self, looked: float) -> Events:
-        """Go to where something that this rank can see changes after it looked.
-
-        A request ends, a message can be seen, or another rank has got at its memory.
-        """
-        # One that asks for the time may be waiting for a time, and must not overshoot it by much.
-        limit = self.clock + (self.clock - self._streak_began) / 64 if self._asked_time else _NEVER
-        self.job.spinning[self.rank] = self
-        come = False
-        while not come:
-            pendings = list(self.requests.values())
-            ends = (each.end for each in pendings if each.end is not None and each.end >= looked)
-            served = self._served if self._served >= looked else _NEVER
-            seen = self.job.mailboxes.next_seen(self.rank, looked)
-            change = min(min(ends, default=_NEVER), seen, served, limit)
-            come = yield from self._until(pendings, max(change, self.clock), ACTIONS_END)
-        del self.job.spinning[self.rank]
-        self.wait_until(min(change, self.env.now), None)
-
     # -- the rest -----------------------------------------------------------------------------------------
 
     def _announce(self, row: Row) -> None:
         key, remote, name = self.call.payload
-        self._answer = self.job.announce(self.rank, key, row.entries, remote, name)
+        self.answer = self.job.announce(self.rank, key, row.entries, remote, name)
 
     def _region(self, _row: Row) -> None:
-        self._answer = self.job.region(self.call.payload)
+        self.answer = self.job.region(self.call.payload)
 
     def _line(self, row: Row) -> None:
         self.job.lines[self.rank, row.request] = self.call.payload
@@ -364,11 +217,11 @@ class LiveRank(Rank):
         self.job.record.work(self.rank, row.region, row.nbytes)
 
     def _node(self, _row: Row) -> None:
-        self._answer = self.node, self.costs.node_type(self.node, self.clock).name
+        self.answer = self.node, self.costs.node_type(self.node, self.clock).name
 
     def _time(self, _row: Row) -> None:
-        self._asked_time = True
-        self._answer = self.clock
+        self.asked_time = True
+        self.answer = self.clock
 
     def _cancel(self, row: Row) -> None:
         pending = self.requests.get(row.request)
@@ -386,7 +239,7 @@ class LiveRank(Rank):
             self._turn = -1.0
             spawned = yield self.job.worlds[world]
             self.wait_until(spawned.time, spawned)
-        self._answer = world, self.job.children[world]
+        self.answer = world, self.job.children[world]
 
     def _serve(self, row: Row) -> Events | None:
         if self.takes_turns_with(row.peer):
@@ -429,11 +282,6 @@ class LiveRank(Rank):
             cost = self.costs.message(peer, origin, back, self.env.now)
             reply.settle((self.env.now + cost.send) + cost.transmission, outcome)
 
-    def note_service(self, time: float) -> None:
-        """Note that this rank's memory is looked at or changed by another at a time."""
-        self._served = time
-        self.job.mailboxes.ring(self.rank)
-
     def _end(self, row: Row) -> None:
         self.ended = True
         if row.nbytes:
@@ -458,9 +306,9 @@ class LiveRank(Rank):
         row = self.blocked_on
         if row is None:
             return super().waits_for()
-        if row.op == Op.POLL or (row.op in _POLLS and not row.flags & BLOCKING):
+        if row.op in POLLS and not row.flags & BLOCKING:
             return "something to change: it polls"
-        if row.op == Op.WAIT or row.op in _POLLS:
+        if row.op == Op.WAIT or row.op in POLLS:
             waited = self._waited if row.op == Op.WAIT else [self.requests.get(name) for name in row.entries]
             open_ = [self._describe(each, row) for each in waited if each is not None and each.end is None]
             return (f"one of {len(open_)} requests, " if len(open_) > 1 else "") + (open_ or ["its requests"])[0]
@@ -478,21 +326,6 @@ class LiveRank(Rank):
         return "a collective" if isinstance(pending, Background) else "a message"
 
 
-def _envelope(found: Receive | Message) -> tuple[int, int, int]:
-    message = found.message if isinstance(found, Receive) else found
-    assert isinstance(message, LiveMessage)
-    return message.source, message.tag, message.nbytes
-
-
-def _end(pending: Pending) -> float:
-    assert pending.end is not None
-    return pending.end
-
-
-def _ring(bell: Bell, come: bool) -> None:
-    bell.succeed(come)
-
-
 def _table() -> dict[int, tuple[Handler, Answer | None, bool]]:
     """Return by op what it means, its answer if it has one, and whether it is an op of a trace."""
     live = LiveRank
@@ -504,12 +337,12 @@ def _table() -> dict[int, tuple[Handler, Answer | None, bool]]:
     table[Op.PROBE] = HANDLERS[Op.PROBE], live._seen, True
     table[Op.MPROBE] = HANDLERS[Op.MPROBE], live._seen, True
     table[Op.WAIT] = live._wait, live._waited_for, True
-    table[Op.POLL] = live._pause, None, True
+    table[Op.POLL] = live.pause, None, True
     table[Op.OTHER] = live._other, None, True
     table[Op.SPAWN] = live._spawn, live._take_answer, True
     table |= dict.fromkeys(COLLECTIVES, (live._collective, live._met, True))
     table[Op.NEIGHBOR] = live._neighbor, live._met, True
-    polls: dict[LiveOp, Handler] = {LiveOp.TEST: live._test, LiveOp.IPROBE: live._iprobe, LiveOp.IMPROBE: live._improbe}
+    polls: dict[LiveOp, Handler] = {LiveOp.TEST: live.test, LiveOp.IPROBE: live.iprobe, LiveOp.IMPROBE: live.improbe}
     table |= {op: (handler, live._take_answer, True) for op, handler in polls.items()}
     asked: dict[LiveOp, Handler] = {
         LiveOp.ANNOUNCE: live._announce,

@@ -13,6 +13,7 @@ from clue.errors import Blocked, DeadlockError, LiveError, ReplayError
 from clue.kernel.live.mailboxes import LiveMailboxes
 from clue.kernel.live.meetings import Meeting
 from clue.kernel.live.messages import LiveMessage, Settled
+from clue.kernel.live.polls import PollingRank
 from clue.kernel.live.rank import LiveRank
 from clue.kernel.live.record import Record
 from clue.kernel.live.source import BurstRule, Source, Spawner
@@ -63,7 +64,7 @@ class LiveJob(Job):
         self.children: dict[int, tuple[int, ...]] = {}
         self.meetings: dict[tuple[int, int], Meeting] = {}
         self.lines: dict[tuple[int, int], tuple[str, int]] = {}
-        self.spinning: dict[int, LiveRank] = {}
+        self.spinning: dict[int, PollingRank] = {}
         self.open_services: dict[tuple[int, int], tuple[Settled, int, int]] = {}
         self._live, self._sources, self._spawner = simulation, list(sources), spawn
         self._world_of = [0] * len(self._sources)
