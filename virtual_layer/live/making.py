@@ -13,8 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from clue.trace.ops import Flag, Op
 from virtual_layer.communicators import derive_key
-from virtual_layer.live.groups import set_handle
-from virtual_layer.live.meeting import alone, meeting, private
+from virtual_layer.live.meeting import alone, meeting
 from virtual_layer.live.shapes import Adjacency, Grid, Shape, adjacency, edges_of
 from virtual_layer.live.topologies import as_graph, as_grid
 
@@ -26,10 +25,6 @@ Members = Sequence[int]
 
 _NONBLOCKING = int(Flag.NONBLOCKING)
 _COMM, _ISEND, _RECV, _WAIT = int(Op.COMM), int(Op.ISEND), int(Op.RECV), int(Op.WAIT)
-#: Bytes of a rank's number in the messages by which leaders of two groups introduce them to each other.
-_RANK_BYTES = 4
-#: Tags that every MPI library has.
-_TAGS = 32768
 
 
 def made_key(parent: LiveComm, group: Members, remote: Members | None) -> str:
@@ -163,7 +158,7 @@ def _create_group(layer: Layer, original: Any, self: Any, parent: LiveComm, grou
     if layer.port.rank not in members:
         return layer.mpi.Intracomm()
     real = original(self, _real_group(layer, self), tag)
-    comm = layer.add(real, _shared_key(layer, "Create_group", parent.key, tag, members), members)
+    comm = layer.add(real, shared_key(layer, "Create_group", parent.key, tag, members), members)
     agree(layer, comm)
     return real
 
@@ -174,21 +169,21 @@ def _create_from_group(layer: Layer, _original: Any) -> Any:
         if layer.port.rank not in members:
             raise layer.mpi.Exception(layer.mpi.ERR_GROUP)
         real = layer.original("Comm", "Dup")(layer.mpi.COMM_SELF)
-        comm = layer.add(real, _shared_key(layer, "Create_from_group", stringtag, members), members)
-        _handle_errors(layer, real, errhandler)
+        comm = layer.add(real, shared_key(layer, "Create_from_group", stringtag, members), members)
+        handle_errors(layer, real, errhandler)
         agree(layer, comm)
         return real
 
     return call
 
 
-def _handle_errors(layer: Layer, real: Any, errhandler: Any) -> None:
+def handle_errors(layer: Layer, real: Any, errhandler: Any) -> None:
     """Give a communicator the error handler that its maker names."""
     if errhandler is not None:
         real.Set_errhandler(errhandler)
 
 
-def _shared_key(layer: Layer, *shared: object) -> str:
+def shared_key(layer: Layer, *shared: object) -> str:
     """Derive a key of what the makers of a communicator have in common, and of how often they had it before."""
     serial = layer.serials.get(shared, 0)
     layer.serials[shared] = serial + 1
@@ -281,126 +276,6 @@ def _sub(layer: Layer, original: Any, self: Any, parent: LiveComm, remain_dims: 
     return register(layer, parent, real, group, shape=grid.sub(kept))
 
 
-# -- intercommunicators --------------------------------------------------------------------------------------
-
-
-def intercomm(layer: Layer, of: type | None = None) -> Any:
-    """Return an ``Intercomm`` whose handle is that of a real communicator of one process."""
-    made = (of or layer.mpi.Intercomm)()
-    set_handle(layer.mpi, made, layer.original("Comm", "Dup")(layer.mpi.COMM_SELF))
-    return made
-
-
-def _create_intercomm(layer: Layer, original: Any) -> Any:
-    def call(self: Any, local_leader: int, peer_comm: Any, remote_leader: int, tag: int = 0) -> Any:
-        local = layer.comms.get(self.handle)
-        if local is None:
-            return original(self, local_leader, peer_comm, remote_leader, tag)
-        if not 0 <= local_leader < len(local.group):
-            raise layer.mpi.Exception(layer.mpi.ERR_RANK)
-        remote = None
-        if local.rank == local_leader:
-            remote = _introduce(layer, layer.comm_of(peer_comm), local.group, remote_leader, tag)
-        remote = agree(layer, local, remote)[0][local_leader]
-        return _bridged(layer, "Create_intercomm", tag, local.group, remote)
-
-    return call
-
-
-def _bridged(layer: Layer, name: str, tag: object, group: Members, remote: Members) -> Any:
-    """Return the intercommunicator of two groups who know of each other."""
-    key = _shared_key(layer, name, tag, *sorted([tuple(group), tuple(remote)]))
-    made = intercomm(layer)
-    layer.add(made, key, group, remote)
-    return made
-
-
-def _create_from_groups(layer: Layer, _original: Any) -> Any:
-    def call(
-        cls: type, local_group: Any, local_leader: int, remote_group: Any, remote_leader: int,
-        stringtag: str = "org.mpi4py", info: Any = None, errhandler: Any = None,
-    ) -> Any:  # fmt: skip
-        groups = [layer.groups.members(local_group), layer.groups.members(remote_group)]
-        if layer.port.rank not in groups[0] or not groups[1]:
-            raise layer.mpi.Exception(layer.mpi.ERR_GROUP)
-        made = _bridged(layer, "Create_from_groups", stringtag, *groups)
-        _handle_errors(layer, made, errhandler)
-        agree(layer, layer.comm_of(made))
-        return made
-
-    return call
-
-
-def _introduce(layer: Layer, peer: LiveComm, group: Members, leader: int, tag: int) -> list[int]:
-    """Exchange groups with the leader of the other group."""
-    reach = peer.group if peer.remote is None else peer.remote
-    if not 0 <= leader < len(reach):
-        raise layer.mpi.Exception(layer.mpi.ERR_RANK)
-    channel = private(layer, peer, "bridge")
-    serial, nbytes = layer.requests.serial(), _RANK_BYTES * len(group)
-    layer.port.tell(
-        _ISEND, peer=reach[leader], tag=tag, context=channel.context, nbytes=nbytes, request=serial,
-        payload=list(group),
-    )  # fmt: skip
-    _, _, remote = layer.port.ask(_RECV, peer=reach[leader], tag=tag, context=channel.context)
-    layer.port.ask(_WAIT, entries=(serial,))
-    return list(remote)
-
-
-def _merge(layer: Layer, original: Any) -> Any:
-    def call(self: Any, high: bool = False) -> Any:
-        parent = layer.comms.get(self.handle)
-        if parent is None or parent.remote is None:
-            return original(self, high)
-        _, remote = agree(layer, parent, bool(high))
-        first = parent.group[0] < parent.remote[0] if bool(high) == remote[0] else not high
-        group = (*parent.group, *parent.remote) if first else (*parent.remote, *parent.group)
-        real = layer.original("Comm", "Dup")(layer.mpi.COMM_SELF)
-        return register(layer, parent, real, group)
-
-    return call
-
-
-# -- mpi4py's own duplicates, over which its Python parts send ---------------------------------------------------
-
-
-def _inner_intracomm(layer: Layer, _original: Any) -> Any:
-    def call(comm: Any) -> tuple[Any, int]:
-        known = layer.comm_of(comm)
-        return _inner(layer, known, "inner", known.group), _inner_tag(layer, known)
-
-    return call
-
-
-def _inner_intercomm(layer: Layer, _original: Any) -> Any:
-    def call(comm: Any) -> tuple[Any, int, Any, bool]:
-        known = layer.comm_of(comm)
-        assert known.remote is not None
-        local = _inner(layer, known, f"inner {known.group[0]}", known.group)
-        low = known.group[0] < known.remote[0]
-        return _inner(layer, known, "inner", known.group, known.remote), _inner_tag(layer, known), local, low
-
-    return call
-
-
-def _inner(layer: Layer, owner: LiveComm, purpose: str, group: Members, remote: Members | None = None) -> Any:
-    """Return a communicator that mpi4py makes once for another."""
-    key = derive_key(owner.key, purpose)
-    known = layer.privates.get(key)
-    if known is None:
-        real = layer.original("Comm", "Dup")(layer.mpi.COMM_SELF) if remote is None else intercomm(layer)
-        known = layer.privates[key] = layer.add(real, key, group, remote)
-        agree(layer, known)
-    return known.real
-
-
-def _inner_tag(layer: Layer, owner: LiveComm) -> int:
-    """Return the next tag there, the same on all members."""
-    tag = layer.serials.get(("inner", owner.key), 0)
-    layer.serials["inner", owner.key] = tag + 1
-    return int(tag % _TAGS)
-
-
 # -- the end of a communicator -------------------------------------------------------------------------------
 
 
@@ -422,14 +297,6 @@ def _group(layer: Layer, original: Any) -> Any:
     def call(self: Any) -> Any:
         comm = layer.comms.get(self.handle)
         return original(self) if comm is None else layer.groups.make(comm.group)
-
-    return call
-
-
-def _remote_group(layer: Layer, original: Any) -> Any:
-    def call(self: Any) -> Any:
-        comm = layer.comms.get(self.handle)
-        return original(self) if comm is None or comm.remote is None else layer.groups.make(comm.remote)
 
     return call
 
@@ -461,21 +328,6 @@ def _compare(layer: Layer, original: Any) -> Any:
     return call
 
 
-def _from_handle(layer: Layer, original: Any) -> Any:
-    """Return the communicator of a handle: the library knows our intercommunicators as intracommunicators."""
-
-    def call(cls: type, *args: Any, **kwargs: Any) -> Any:
-        found = original(cls, *args, **kwargs)
-        known = layer.comms.get(found.handle)
-        if known is not None and known.remote is not None and not isinstance(found, layer.mpi.Intercomm):
-            made = layer.mpi.Intercomm()
-            set_handle(layer.mpi, made, found)
-            return made
-        return found
-
-    return call
-
-
 _DUP, _IDUP = _constructor(_dup), _idup_alone
 
 #: What stands in the place of constructors and destructors.
@@ -493,15 +345,10 @@ CALLS: dict[tuple[str, str], Factory] = {
     ("Intracomm", "Create_graph"): _constructor(_create_graph),
     ("Intracomm", "Create_dist_graph_adjacent"): _constructor(_create_adjacent),
     ("Intracomm", "Create_dist_graph"): _constructor(_create_distributed),
-    ("Intracomm", "Create_intercomm"): _create_intercomm,
     ("Cartcomm", "Sub"): _constructor(_sub),
-    ("Intercomm", "Merge"): _merge,
-    ("", "_commctx_intra"): _inner_intracomm,
-    ("", "_commctx_inter"): _inner_intercomm,
     ("Comm", "Free"): _free,
     ("Comm", "Disconnect"): _free,
     ("Intracomm", "Create_from_group"): _create_from_group,
-    ("Intercomm", "Create_from_groups"): _create_from_groups,
 }
 
 #: What stands in the place of local queries.
@@ -509,8 +356,4 @@ QUERIES: dict[tuple[str, str], Factory] = {
     ("Comm", "Get_group"): _group,
     ("Comm", "Compare"): _compare,
     ("Comm", "Is_inter"): _is_inter,
-    ("Intercomm", "Get_remote_group"): _remote_group,
-    ("Comm", "fromhandle"): _from_handle,
-    ("Comm", "fromint"): _from_handle,
-    ("Comm", "f2py"): _from_handle,
 }

@@ -13,8 +13,9 @@ from time import thread_time_ns
 from typing import TYPE_CHECKING, Any
 
 from clue.trace.ops import PROC_NULL, Flag, Op
-from virtual_layer.live.collectives import Part, ask, edges, neighborhood, say
-from virtual_layer.live.meeting import alone, meeting, private, rooted
+from virtual_layer.live.meeting import alone, meeting, private
+from virtual_layer.live.neighborhoods import edges, neighborhood
+from virtual_layer.live.parts import Part, ask, place_of, say
 from virtual_layer.meaning.objects import SIZE
 
 if TYPE_CHECKING:
@@ -68,18 +69,8 @@ class Parcel:
 # -- data --------------------------------------------------------------------------------------------------------
 
 
-def _place(layer: Layer, comm: LiveComm, root: int) -> tuple[LiveComm, int] | None:
-    """Return where a collective with a root takes place, and the root's rank there; ``None`` for those without part."""
-    if comm.remote is None:
-        if not 0 <= root < len(comm.group):
-            raise layer.mpi.Exception(layer.mpi.ERR_ROOT)
-        return comm, root
-    place = rooted(layer, comm, root)
-    return None if place is None else (place, 0)
-
-
 def _bcast(layer: Layer, comm: LiveComm, obj: Any, root: int = 0) -> Any:
-    found = _place(layer, comm, root)
+    found = place_of(layer, comm, root)
     return None if found is None else _spread(layer, *found, obj, back=comm.remote is None)
 
 
@@ -96,7 +87,7 @@ def _spread(layer: Layer, place: LiveComm, root: int, obj: Any, *, back: bool = 
 
 
 def _gather(layer: Layer, comm: LiveComm, sendobj: Any, root: int = 0) -> Any:
-    found = _place(layer, comm, root)
+    found = place_of(layer, comm, root)
     if found is None:
         return None
     (place, at), parcel = found, Parcel(layer)
@@ -112,7 +103,7 @@ def _gather(layer: Layer, comm: LiveComm, sendobj: Any, root: int = 0) -> Any:
 
 
 def _scatter(layer: Layer, comm: LiveComm, sendobj: Any, root: int = 0) -> Any:
-    found = _place(layer, comm, root)
+    found = place_of(layer, comm, root)
     if found is None:
         return None
     (place, at), parcel = found, Parcel(layer)

@@ -1,4 +1,4 @@
-"""One-sided communication in a rank process: windows, and what other ranks may do to the memory they open.
+"""Windows in a rank process: the memory that ranks open to each other, and what is done to it on arrival.
 
 What an origin wants of a target travels to it as a message (``SERVE``); when that arrives in virtual time, the layer of
 the sleeping target does it to its memory and answers. Origin and target are told apart from the program by keys that
@@ -16,9 +16,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from clue.trace.calls import LiveOp
 from clue.trace.ops import Op
-from virtual_layer.live.collectives import Part, ask
 from virtual_layer.live.making import agree
 from virtual_layer.live.meeting import private
+from virtual_layer.live.parts import Part, ask
 
 if TYPE_CHECKING:
     from virtual_layer.live.layer import Layer, LiveComm
@@ -26,12 +26,9 @@ if TYPE_CHECKING:
 Factory = Callable[["Layer", Any], Any]
 Deliver = Callable[[Any], None]
 
-_SEND, _RECV, _WAIT = int(Op.SEND), int(Op.RECV), int(Op.WAIT)
-_SERVE, _IPROBE = int(LiveOp.SERVE), int(LiveOp.IPROBE)
-#: Tags of the messages by which exposure epochs begin and end.
-_POSTED, _COMPLETED = 1, 2
+_WAIT, _SERVE = int(Op.WAIT), int(LiveOp.SERVE)
 #: What an origin asks of a target.
-_PUT, _GET, _ACCUMULATE, _SWAP, _LOCK, _UNLOCK, _PING = range(7)
+PUT, GET, ACCUMULATE, SWAP, _LOCK, _UNLOCK, _PING = range(7)
 #: A reply that says what went wrong.
 _FAILED = "failed"
 #: Done at the target: the origin, its number of the request, the reply.
@@ -235,15 +232,15 @@ class Windows:
         kind = self._hear_kind(told)
         memory = self._memory(address, count, kind)
         blocks = self._layer.blocks
-        if what == _PUT:
+        if what == PUT:
             blocks.unpack(memory, data)
             return None
-        if what == _GET:
+        if what == GET:
             return blocks.pack(memory)
         before = blocks.pack_inline(memory)
-        if what == _ACCUMULATE and before:
+        if what == ACCUMULATE and before:
             self._accumulate(memory, kind, before, data, extra)
-        elif what == _SWAP and before == extra:
+        elif what == SWAP and before == extra:
             blocks.unpack(memory, data)
         return before
 
@@ -282,127 +279,6 @@ class Windows:
         return kind.Commit()
 
 
-# -- arguments --------------------------------------------------------------------------------------------------
-
-
-def _aim(layer: Layer, window: Window, origin: Any, target_rank: int, target: Any) -> Place | None:
-    """Return where an operation acts at its target; ``None`` if that is no process."""
-    mpi, blocks = layer.mpi, layer.blocks
-    if target_rank == mpi.PROC_NULL:
-        return None
-    if not 0 <= target_rank < len(window.comm.group):
-        raise mpi.Exception(mpi.ERR_RANK)
-    given = [] if target is None else list(target) if isinstance(target, list | tuple) else [target]
-    if len(given) > 3:
-        raise ValueError("target: expecting 3 items at most")
-    kind = blocks.kind(origin)
-    size = kind.Get_size()
-    displacement = int(given[0]) if given else 0
-    count = int(given[1]) if len(given) > 1 else (blocks.size(origin) // size if size else 0)
-    if len(given) > 2:
-        kind = given[2] if not isinstance(given[2], str) else mpi._typedict[given[2]]
-    return _located(mpi, window.regions[target_rank], displacement, count, kind)
-
-
-def _located(mpi: Any, region: Region, displacement: int, count: int, kind: Any) -> Place:
-    begin = displacement * region.unit
-    low, extent = kind.Get_true_extent()
-    end = begin + low + extent + (count - 1) * kind.Get_extent()[1] if count else begin
-    if displacement < 0 or end > region.room:
-        raise mpi.Exception(mpi.ERR_RMA_RANGE)
-    return Place(region.base + begin, count, kind)
-
-
-def _operation(mpi: Any, op: Any) -> int:
-    op = mpi.SUM if op is None else op
-    if not op.is_predefined:
-        raise mpi.Exception(mpi.ERR_OP)
-    return int(op.handle)
-
-
-def _check_single(layer: Layer, **buffers: Any) -> None:
-    """Refuse what mpi4py refuses: atomics act on one element of one datatype."""
-    kinds = []
-    for name, buffer in buffers.items():
-        kind = layer.blocks.kind(buffer)
-        count = layer.blocks.size(buffer) // max(kind.Get_size(), 1)
-        if count != 1:
-            raise ValueError(f"{name}: expecting a single element, got {count}")
-        kinds.append(kind)
-    if any(kind != kinds[0] for kind in kinds):
-        raise ValueError("mismatch in origin and result MPI datatypes")
-
-
-# -- operations: each returns what to send, or None if there is no target ------------------------------------------
-
-
-class Order(NamedTuple):
-    """An operation on its way."""
-
-    target: int
-    what: int
-    where: Place
-    data: Any = None
-    back: int = 0
-    deliver: Deliver | None = None
-    extra: Any = None
-
-
-def _put(layer: Layer, window: Window, origin: Any, target_rank: int, target: Any = None) -> Order | None:
-    where = _aim(layer, window, origin, target_rank, target)
-    return None if where is None else Order(target_rank, _PUT, where, layer.blocks.pack(origin))
-
-
-def _get(layer: Layer, window: Window, origin: Any, target_rank: int, target: Any = None) -> Order | None:
-    where = _aim(layer, window, origin, target_rank, target)
-    if where is None:
-        return None
-    return Order(target_rank, _GET, where, None, where.nbytes, lambda reply: layer.blocks.unpack(origin, reply))
-
-
-def _accumulate(
-    layer: Layer, window: Window, origin: Any, target_rank: int, target: Any = None, op: Any = None
-) -> Order | None:
-    where = _aim(layer, window, origin, target_rank, target)
-    if where is None:
-        return None
-    return Order(target_rank, _ACCUMULATE, where, layer.blocks.pack(origin), extra=_operation(layer.mpi, op))
-
-
-def _get_accumulate(
-    layer: Layer, window: Window, origin: Any, result: Any, target_rank: int, target: Any = None, op: Any = None
-) -> Order | None:
-    where = _aim(layer, window, origin, target_rank, target)
-    if where is None:
-        return None
-    return Order(
-        target_rank, _ACCUMULATE, where, layer.blocks.pack(origin), where.nbytes,
-        lambda reply: layer.blocks.unpack(result, reply), _operation(layer.mpi, op),
-    )  # fmt: skip
-
-
-def _fetch_and_op(
-    layer: Layer, window: Window, origin: Any, result: Any, target_rank: int, target_disp: int = 0, op: Any = None
-) -> Order | None:
-    if target_rank != layer.mpi.PROC_NULL:
-        _check_single(layer, origin=origin, result=result)
-    return _get_accumulate(layer, window, origin, result, target_rank, target_disp, op)
-
-
-def _compare_and_swap(
-    layer: Layer, window: Window, origin: Any, compare: Any, result: Any, target_rank: int, target_disp: int = 0
-) -> Order | None:
-    if target_rank == layer.mpi.PROC_NULL:
-        return None
-    _check_single(layer, origin=origin, compare=compare, result=result)
-    where = _aim(layer, window, origin, target_rank, target_disp)
-    assert where is not None
-    return Order(
-        target_rank, _SWAP, where, layer.blocks.pack(origin), where.nbytes,
-        lambda reply: layer.blocks.unpack(result, reply), bytes(layer.blocks.pack_inline(compare)),
-    )  # fmt: skip
-
-
 def of_window(function: Callable[..., Any]) -> Factory:
     """Make the factory of a call of (layer, window, its arguments); null windows are the real library's to refuse."""
 
@@ -427,112 +303,6 @@ def windows_of(layer: Layer) -> Windows:
         layer.windows = Windows(layer)
     windows: Windows = layer.windows
     return windows
-
-
-def _operates(read: Callable[..., Order | None]) -> Factory:
-    """Make the factory of an operation that the end of the epoch completes."""
-
-    def act(layer: Layer, window: Window, *args: Any, **kwargs: Any) -> None:
-        order = read(layer, window, *args, **kwargs)
-        if order is not None:
-            windows_of(layer).act(window, *order)
-
-    return of_window(act)
-
-
-def _requests(read: Callable[..., Order | None]) -> Factory:
-    """Make the factory of an operation that the program waits for."""
-
-    def act(layer: Layer, window: Window, *args: Any, **kwargs: Any) -> Any:
-        order = read(layer, window, *args, **kwargs)
-        if order is None:
-            return layer.requests.begin(None)[0]
-        return windows_of(layer).act_with_request(window, *order)
-
-    return of_window(act)
-
-
-# -- synchronisation ----------------------------------------------------------------------------------------------
-
-
-def _fence(layer: Layer, window: Window, assertion: int = 0) -> None:
-    windows_of(layer).finish_all(window)
-    ask(layer, Part(window.comm, Op.BARRIER))
-
-
-def _post(layer: Layer, window: Window, group: Any, assertion: int = 0) -> None:
-    window.exposed = list(layer.groups.members(group))
-    _notify(layer, window, window.exposed, _POSTED)
-
-
-def _start(layer: Layer, window: Window, group: Any, assertion: int = 0) -> None:
-    window.accessed = layer.groups.members(group)
-    for member in window.accessed:
-        layer.port.ask(_RECV, peer=member, tag=_POSTED, context=window.comm.context)
-
-
-def _complete(layer: Layer, window: Window) -> None:
-    windows_of(layer).finish_all(window)
-    _notify(layer, window, window.accessed, _COMPLETED)
-    window.accessed = ()
-
-
-def _notify(layer: Layer, window: Window, members: Sequence[int], tag: int) -> None:
-    for member in members:
-        layer.port.tell(_SEND, peer=member, tag=tag, context=window.comm.context)
-
-
-def _wait(layer: Layer, window: Window) -> bool:
-    for member in window.exposed:
-        layer.port.ask(_RECV, peer=member, tag=_COMPLETED, context=window.comm.context)
-    window.exposed = []
-    return True
-
-
-def _test(layer: Layer, window: Window) -> bool:
-    for member in list(window.exposed):
-        if layer.port.ask(_IPROBE, peer=member, tag=_COMPLETED, context=window.comm.context) is None:
-            return False
-        layer.port.ask(_RECV, peer=member, tag=_COMPLETED, context=window.comm.context)
-        window.exposed.remove(member)
-    return True
-
-
-def _one(layer: Layer, window: Window, rank: int) -> list[int]:
-    if rank == layer.mpi.PROC_NULL:
-        return []
-    if not 0 <= rank < len(window.comm.group):
-        raise layer.mpi.Exception(layer.mpi.ERR_RANK)
-    return [rank]
-
-
-def _lock(layer: Layer, window: Window, rank: int, lock_type: int | None = None, assertion: int = 0) -> None:
-    exclusive = lock_type in {None, layer.mpi.LOCK_EXCLUSIVE}
-    windows_of(layer).lock(window, _one(layer, window, rank), exclusive)
-
-
-def _unlock(layer: Layer, window: Window, rank: int) -> None:
-    windows_of(layer).unlock(window, _one(layer, window, rank))
-
-
-def _lock_all(layer: Layer, window: Window, assertion: int = 0) -> None:
-    windows_of(layer).lock(window, range(len(window.comm.group)), False)
-
-
-def _unlock_all(layer: Layer, window: Window) -> None:
-    windows_of(layer).unlock(window, range(len(window.comm.group)))
-
-
-def _flush(layer: Layer, window: Window, rank: int) -> None:
-    windows_of(layer).finish(window, _one(layer, window, rank))
-
-
-def _flush_all(layer: Layer, window: Window) -> None:
-    windows_of(layer).finish_all(window)
-
-
-def _sync(_layer: Layer, _window: Window) -> None:
-    """Do nothing: a window's memory is all there is of it."""
 
 
 # -- making windows -------------------------------------------------------------------------------------------------
@@ -620,37 +390,12 @@ def _group_rank(_layer: Layer, window: Window) -> int:
     return window.comm.rank
 
 
-#: What stands in the place of the calls of ``MPI.Win``.
+#: What stands in the place of making and freeing windows.
 CALLS: dict[tuple[str, str], Factory] = {
     ("Win", "Create"): _maker(_create, "WIN_FLAVOR_CREATE"),
     ("Win", "Allocate"): _maker(_allocate, "WIN_FLAVOR_ALLOCATE"),
     ("Win", "Create_dynamic"): _maker(_create_dynamic, "WIN_FLAVOR_DYNAMIC"),
     ("Win", "Free"): _free,
-    ("Win", "Put"): _operates(_put),
-    ("Win", "Get"): _operates(_get),
-    ("Win", "Accumulate"): _operates(_accumulate),
-    ("Win", "Get_accumulate"): _operates(_get_accumulate),
-    ("Win", "Fetch_and_op"): _operates(_fetch_and_op),
-    ("Win", "Compare_and_swap"): _operates(_compare_and_swap),
-    ("Win", "Rput"): _requests(_put),
-    ("Win", "Rget"): _requests(_get),
-    ("Win", "Raccumulate"): _requests(_accumulate),
-    ("Win", "Rget_accumulate"): _requests(_get_accumulate),
-    ("Win", "Fence"): of_window(_fence),
-    ("Win", "Post"): of_window(_post),
-    ("Win", "Start"): of_window(_start),
-    ("Win", "Complete"): of_window(_complete),
-    ("Win", "Wait"): of_window(_wait),
-    ("Win", "Test"): of_window(_test),
-    ("Win", "Lock"): of_window(_lock),
-    ("Win", "Unlock"): of_window(_unlock),
-    ("Win", "Lock_all"): of_window(_lock_all),
-    ("Win", "Unlock_all"): of_window(_unlock_all),
-    ("Win", "Flush"): of_window(_flush),
-    ("Win", "Flush_all"): of_window(_flush_all),
-    ("Win", "Flush_local"): of_window(_flush),
-    ("Win", "Flush_local_all"): of_window(_flush_all),
-    ("Win", "Sync"): of_window(_sync),
 }
 
 #: What stands in the place of local queries of windows.

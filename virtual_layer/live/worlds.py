@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 from clue.trace.ops import Op
 from virtual_layer.communicators import derive_key
 from virtual_layer.live.groups import set_handle
-from virtual_layer.live.making import intercomm
+from virtual_layer.live.intercomms import intercomm
 from virtual_layer.spawning import python_program
 
 if TYPE_CHECKING:
