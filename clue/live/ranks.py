@@ -21,7 +21,9 @@ from clue.trace.calls import Call, LiveOp
 
 #: So many ranks fit anywhere: that they do is not worth the time to measure it.
 _FEW = 16
-#: Seconds that the first rank may take to be ready; then its memory is measured as it is.
+#: What a process is called that is only measured.
+_NO_RANK = -1
+#: Seconds that it may take to be ready; then its memory is measured as it is.
 _READY = 2.0
 #: How a line begins that names an exception.
 _NAMED = re.compile(r"[\w.]+(: |$)")
@@ -74,7 +76,7 @@ class Ranks:
 
     def _check_room(self, ranks: int) -> None:
         """Measure what a rank takes before it computes anything, of one that never will, and check it for all."""
-        trial = self._start(World("trial", (0,), self._command), 0).process
+        trial = self._start(World("trial", (_NO_RANK,), self._command), _NO_RANK).process
         deadline = time.monotonic() + _READY
         while not _sleeps(trial) and time.monotonic() < deadline:
             time.sleep(0.001)
