@@ -14,6 +14,7 @@ from clue.kernel.live import execute
 from clue.machine import Machine
 from clue.result import Activity, Result
 from clue.trace import Trace
+from tests.kernel.comparing import same_figures
 from tests.kernel.live_sources import playing
 from tests.kernel.random_cases import CASES, random_machine, random_placement, random_trace
 
@@ -53,12 +54,7 @@ def same(expected: Result | list[tuple[int, float]], got: Result | list[tuple[in
     if isinstance(expected, list) or isinstance(got, list):
         assert got == expected
         return
-    assert got.ranks == expected.ranks
-    assert got.makespan == expected.makespan
-    assert got.compute_by_region == expected.compute_by_region
-    assert got.traffic is not None and expected.traffic is not None
-    assert (got.traffic.messages == expected.traffic.messages).all()
-    assert (got.traffic.nbytes == expected.traffic.nbytes).all()
+    same_figures(got, expected)
     assert stretches(got) == stretches(expected)
 
 
@@ -94,7 +90,4 @@ def test_what_happened_is_replayed_to_the_last_bit(kind: str, seed: int) -> None
     assume(not any("messages were late" in warning for warning in lived.result.warnings))
     assert lived.trace is not None
     expected = simulate(lived.trace, machine, placement, traffic=True)
-    assert expected.ranks == lived.result.ranks
-    assert expected.compute_by_region == lived.result.compute_by_region
-    assert expected.traffic is not None and lived.result.traffic is not None
-    assert (expected.traffic.nbytes == lived.result.traffic.nbytes).all()
+    same_figures(lived.result, expected)

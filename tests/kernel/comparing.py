@@ -1,0 +1,15 @@
+"""What it means that two ways of simulating agree: to the last bit."""
+
+from __future__ import annotations
+
+from clue.result import Result
+
+
+def same_figures(got: Result, expected: Result) -> None:
+    """Check that two results with their traffic say the same of every rank and region."""
+    assert got.ranks == expected.ranks
+    assert got.makespan == expected.makespan
+    assert got.compute_by_region == expected.compute_by_region
+    assert got.traffic is not None and expected.traffic is not None
+    assert (got.traffic.messages == expected.traffic.messages).all()
+    assert (got.traffic.nbytes == expected.traffic.nbytes).all()
