@@ -178,6 +178,31 @@ def test_memory_that_ranks_of_a_node_share(live: Live, ranks: int) -> None:
     )
 
 
+def test_who_watches_its_memory_sees_it_change(live: Live) -> None:
+    """A loop over Sync ends when another rank has written, after as long as that takes in virtual time."""
+    lines = check(
+        live,
+        """
+        from virtual_layer import region
+        memory = np.zeros(1)
+        window = MPI.Win.Create(memory, 8, comm=comm)
+        window.Lock_all()
+        if rank == 0:
+            while not memory[0]:
+                window.Sync()
+            print("at", MPI.Wtime())
+        else:
+            with region("work", flops=1e9):
+                pass
+            window.Put(np.ones(1), 0)
+        window.Unlock_all()
+        window.Free()
+        """,
+        2, "--bursts", "1 Gflop/s",
+    )  # fmt: skip
+    assert [float(line) for line in lines] == pytest.approx([1.0], abs=1e-3)
+
+
 def test_memory_attached_later(live: Live) -> None:
     """A dynamic window is written by address."""
     check(

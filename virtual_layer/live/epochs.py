@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from clue.trace.calls import LiveOp
-from clue.trace.ops import Op
+from clue.trace.ops import ANY, Op
 from virtual_layer.live.parts import Part, ask
 from virtual_layer.live.windows import Window, of_window, windows_of
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 Factory = Callable[["Layer", Any], Any]
 
-_SEND, _RECV, _IPROBE = int(Op.SEND), int(Op.RECV), int(LiveOp.IPROBE)
+_SEND, _RECV, _POLL, _IPROBE = int(Op.SEND), int(Op.RECV), int(Op.POLL), int(LiveOp.IPROBE)
 #: Tags of the messages by which exposure epochs begin and end.
 _POSTED, _COMPLETED = 1, 2
 
@@ -96,8 +96,9 @@ def _flush_all(layer: Layer, window: Window) -> None:
     windows_of(layer).finish_all(window)
 
 
-def _sync(_layer: Layer, _window: Window) -> None:
-    """Do nothing: a window's memory is all there is of it."""
+def _sync(layer: Layer, _window: Window) -> None:
+    """Look at this rank's memory in virtual time: whoever watches it lets what others do to it happen."""
+    layer.port.ask(_POLL, peer=ANY)
 
 
 #: What stands in the place of calls that begin and end epochs.
