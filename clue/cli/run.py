@@ -8,8 +8,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from clue.cli.results import plot_ranking, plot_result, show_ranking, show_result
 from clue.cli.run_arguments import is_program
-from clue.cli.terminal import plots_folder, progress, say, show, show_json
+from clue.cli.terminal import progress, say
 from clue.config import PlacementChoice, SimulationConfig, load_config, load_machine
 from clue.errors import UsageError
 from clue.live import LiveOutcome
@@ -18,9 +19,6 @@ from clue.live.bursts import MEASURED, Bursts, Declared, Replayed, Synthetic
 from clue.machine import Machine, Placement
 from clue.purchase import Program, Scenario
 from clue.purchase.runs import Job
-from clue.report.document import ranking_document, result_document
-from clue.report.text.ranking import ranking_text
-from clue.report.text.result import result_text
 from clue.result import Result
 from clue.trace import Trace
 from clue.units import Quantity, parse_quantity
@@ -134,10 +132,10 @@ def _run_one(run: _Run, arguments: argparse.Namespace) -> None:
     outcome = _live(run, placement, _bursts(arguments.bursts), arguments)
     if outcome.trace is not None:
         outcome.trace.save(arguments.record)
-    _show(outcome.result, run.title, arguments)
+    show_result(outcome.result, run.title, arguments)
     if outcome.trace is not None:
         say([f"wrote {arguments.record}"])
-    say([f"wrote {path}" for path in _plot(outcome.result, run, arguments)])
+    say([f"wrote {path}" for path in plot_result(outcome.result, run.machine, run.title, arguments)])
 
 
 def _live(run: _Run, placement: Placement, bursts: Bursts, arguments: argparse.Namespace) -> LiveOutcome:
@@ -166,23 +164,6 @@ def _check_target(target: Path) -> None:
         raise UsageError(f"{target}: trace must be new or replace a trace, got a folder with other things in it")
 
 
-def _show(result: Result, title: str, arguments: argparse.Namespace) -> None:
-    if arguments.json:
-        say(result.warnings, prefix="clue: warning: ")
-        show_json(result_document(result))
-    else:
-        show(result_text(result, title))
-
-
-def _plot(result: Result, run: _Run, arguments: argparse.Namespace) -> list[Path]:
-    if arguments.plots is None:
-        return []
-    from clue.report.plots import plot_machine, plot_result  # noqa: PLC0415 - matplotlib takes a second
-
-    folder = plots_folder(arguments.plots)
-    return [*plot_result(result, folder, run.title), plot_machine(run.machine, folder)]
-
-
 # --- a comparison ---
 
 
@@ -206,13 +187,6 @@ def _compare(scenario: Scenario, arguments: argparse.Namespace) -> int:
 
     with progress() as tell:
         ranking = rank_options(scenario, _no_traces, tell, live=live, thorough=arguments.plots is not None)
-    if arguments.json:
-        say(ranking.warnings, prefix="clue: warning: ")
-        show_json(ranking_document(ranking))
-    else:
-        show(ranking_text(ranking))
-    if arguments.plots is not None:
-        from clue.report.plots import plot_ranking  # noqa: PLC0415 - matplotlib takes a second
-
-        say([f"wrote {path}" for path in plot_ranking(ranking, plots_folder(arguments.plots))])
+    show_ranking(ranking, arguments)
+    say([f"wrote {path}" for path in plot_ranking(ranking, arguments)])
     return 0

@@ -7,22 +7,17 @@ import os
 from dataclasses import replace
 from pathlib import Path
 
+from clue.cli.results import plot_ranking, plot_result, show_ranking, show_result
 from clue.cli.status import INTERRUPTED
-from clue.cli.terminal import Report, plots_folder, progress, say, show, show_json
+from clue.cli.terminal import Report, plots_folder, progress, say
 from clue.cli.traces import trace_source
 from clue.config import SimulationConfig, load_config
 from clue.errors import UsageError
-from clue.explain import Explanation, RankingExplanation, explain, explain_ranking
+from clue.explain import RankingExplanation, explain, explain_ranking
 from clue.kernel import Program, compile_program, simulate
-from clue.machine import Machine, Placement
+from clue.machine import Placement
 from clue.purchase import Ranking, Scenario, TraceSource, rank_options
 from clue.purchase.library import recording
-from clue.report.document import ranking_document, result_document
-from clue.report.explanation import explanation_document, ranking_explanation_document
-from clue.report.text.explanation import explanation_text
-from clue.report.text.ranking import ranking_text
-from clue.report.text.ranking_explanation import ranking_explanation_text
-from clue.report.text.result import result_text
 from clue.result import Result
 from clue.trace import Trace
 from clue.uncertainty import NO_NOISE, BurstNoise, Sampled, Sampling, is_uncertain, sample_makespans
@@ -50,16 +45,9 @@ def _compare(scenario: Scenario, arguments: argparse.Namespace) -> int:
             thorough=arguments.plots is not None,
             sampling=Sampling(arguments.samples, arguments.seed) if arguments.samples else None,
         )
-        plots = _plot(ranking, arguments)
+        plots = plot_ranking(ranking, arguments)
         explanation, interrupted = _explain_ranking(scenario, ranking, arguments, tell)
-    if arguments.json:
-        say(ranking.warnings, prefix="clue: warning: ")
-        explained = {} if explanation is None else {"explanation": ranking_explanation_document(explanation)}
-        show_json(ranking_document(ranking) | explained)
-    else:
-        show(ranking_text(ranking))
-        if explanation is not None:
-            show("", ranking_explanation_text(explanation))
+    show_ranking(ranking, arguments, explanation)
     say([f"wrote {path}" for path in plots])
     return INTERRUPTED if interrupted else 0
 
@@ -86,14 +74,6 @@ def _explain_ranking(
         say(["interrupted: what the first place depends on is left out"], prefix="clue: ")
         return None, True
     return explanation, False
-
-
-def _plot(ranking: Ranking, arguments: argparse.Namespace) -> list[Path]:
-    if arguments.plots is None:
-        return []
-    from clue.report.plots import plot_ranking  # noqa: PLC0415 - matplotlib takes a second
-
-    return plot_ranking(ranking, plots_folder(arguments.plots))
 
 
 def _simulate(config: SimulationConfig, arguments: argparse.Namespace) -> None:
@@ -123,10 +103,10 @@ def _simulate(config: SimulationConfig, arguments: argparse.Namespace) -> None:
                 program, config.machine, placement, config.instances, engine=arguments.engine, progress=tell
             )
         title = f"{Path(trace.head.program).name} on {config.machine.name}"
-        plots = _plot_result(result, explanation, config.machine, title, arguments)
+        plots = plot_result(result, config.machine, title, arguments, explanation)
         if sampled is not None and pictures:
             plots.append(_plot_samples(sampled, result, title, arguments))
-    _show(result, sampled, explanation, title, arguments)
+    show_result(result, title, arguments, sampled=sampled, explanation=explanation)
     say([f"wrote {path}" for path in plots])
 
 
@@ -157,18 +137,6 @@ def _sample(
     return Sampled(sampling, makespans)
 
 
-def _plot_result(
-    result: Result, explanation: Explanation | None, machine: Machine, title: str, arguments: argparse.Namespace
-) -> list[Path]:
-    if arguments.plots is None:
-        return []
-    from clue.report.plots import plot_explanation, plot_machine, plot_result  # noqa: PLC0415 - matplotlib takes a second
-
-    folder = plots_folder(arguments.plots)
-    explained = [] if explanation is None else [plot_explanation(explanation, folder, title)]
-    return [*plot_result(result, folder, title), *explained, plot_machine(machine, folder)]
-
-
 def _plot_samples(sampled: Sampled, result: Result, title: str, arguments: argparse.Namespace) -> Path:
     from clue.report.plots import plot_samples  # noqa: PLC0415 - matplotlib takes a second
 
@@ -182,20 +150,3 @@ def _recording(config: SimulationConfig, source: TraceSource) -> tuple[Trace, Bu
             raise UsageError(f"{config.name}: program must have a trace or a number of ranks, got neither")
         ranks = Trace.open(config.program.trace).ranks
     return recording(config.program, ranks, source)
-
-
-def _show(
-    result: Result,
-    sampled: Sampled | None,
-    explanation: Explanation | None,
-    title: str,
-    arguments: argparse.Namespace,
-) -> None:
-    if arguments.json:
-        say(result.warnings, prefix="clue: warning: ")
-        explained = {} if explanation is None else {"explanation": explanation_document(explanation)}
-        show_json(result_document(result, sampled) | explained)
-    else:
-        show(result_text(result, title, sampled))
-        if explanation is not None:
-            show("", explanation_text(explanation))
