@@ -52,21 +52,29 @@ class World:
 class Processes:
     """The rank processes of one run, on the way to which this is the only one.
 
+    Args:
+        memory: Address space (B) for payloads under way.
+        rate: Speed (flop/s) at which bursts are what regions declare, or ``None``: they are measured.
+        virtual_clock: Whether Python's own clocks tell virtual time, too.
+        stdout: Descriptor that ranks' standard output goes to; left out: this process's.
+        title: Words to show in lists of processes.
+
     Attributes:
         group: Process group of all of them.
         library: The MPI library's name.
     """
 
     def __init__(
-        self, *, memory: int, rate: float | None = None, virtual_clock: bool = False, stdout: int | None = None
-    ) -> None:
+        self, *, memory: int, rate: float | None = None, virtual_clock: bool = False, stdout: int | None = None,
+        title: Sequence[str] = (),
+    ) -> None:  # fmt: skip
         self._rate = rate
         self._virtual_clock = virtual_clock
         self._control, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         self._channels: list[Channel] = []
         with theirs:
             self._server = subprocess.Popen(
-                [sys.executable, "-m", "virtual_layer.live", str(theirs.fileno())],
+                [sys.executable, "-m", "virtual_layer.live", str(theirs.fileno()), *title],
                 stdin=_stdin(), stdout=stdout, pass_fds=[theirs.fileno()], start_new_session=True, env=_environment(),
             )  # fmt: skip
         self.group = self._server.pid
@@ -95,6 +103,12 @@ class Processes:
         self._control.send(marshal.dumps(("ending", rank)))
         status: int = marshal.loads(self._answer())
         return status
+
+    def __enter__(self) -> Processes:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
 
     def close(self) -> None:
         """End all processes."""

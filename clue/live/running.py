@@ -61,7 +61,9 @@ def run(
         DeadlockError: If the program deadlocks in virtual time.
     """
     with one_core():
-        processes = Processes(memory=available_memory(), rate=bursts.rate, virtual_clock=virtual_clock, stdout=stdout)
+        processes = Processes(
+            memory=available_memory(), rate=bursts.rate, virtual_clock=virtual_clock, stdout=stdout, title=command
+        )
         try:
             begun = Ranks(command, processes, limit)
             result, trace = execute(

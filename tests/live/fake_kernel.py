@@ -140,11 +140,7 @@ class FakeKernel:
 def run(command: tuple[str, ...], ranks: int) -> FakeKernel:
     """Run a program under the fake kernel."""
     world = World("w0", tuple(range(ranks)), command)
-    with one_core():
-        processes = Processes(memory=1 << 32)
-        try:
-            kernel = FakeKernel([ProcessSource(rank, processes.start(world, rank)[0]) for rank in range(ranks)])
-            kernel.run()
-        finally:
-            processes.close()
+    with one_core(), Processes(memory=1 << 32) as processes:
+        kernel = FakeKernel([ProcessSource(rank, processes.start(world, rank)[0]) for rank in range(ranks)])
+        kernel.run()
     return kernel

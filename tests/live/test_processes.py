@@ -1,0 +1,94 @@
+"""The processes of a run: they share one warm parent, find nothing of a launcher, and leave nothing behind."""
+
+from __future__ import annotations
+
+import os
+import time
+from pathlib import Path
+
+import pytest
+
+from clue.live.processes import Processes, World, one_core
+from clue.live.source import ProcessSource
+from clue.trace.calls import Call, LiveOp
+
+pytest.importorskip("mpi4py.MPI", reason="mpi4py and an MPI library must be there", exc_type=ImportError)
+
+DETACH = """
+import subprocess, sys
+from pathlib import Path
+process = subprocess.Popen(["sleep", "1000"], start_new_session=True)
+Path(sys.argv[1]).write_text(str(process.pid))
+from mpi4py import MPI
+MPI.Wtime()
+"""
+
+
+def next_call(source: ProcessSource, answer: object) -> Call:
+    """Return the next call that is not about lines."""
+    call = source.resume(answer)
+    return call if call.op != LiveOp.LINE else next_call(source, None)
+
+
+def start(processes: Processes, *command: str) -> tuple[ProcessSource, int]:
+    """Start a world of one rank."""
+    channel, process = processes.start(World("w0", (0,), command), 0)
+    return ProcessSource(0, channel), process
+
+
+def test_what_a_rank_leaves_behind_ends_with_the_run(tmp_path: Path) -> None:
+    """Even a process in a session of its own, whose parent has gone."""
+    program, note = tmp_path / "program.py", tmp_path / "note"
+    program.write_text(DETACH)
+    with Processes(memory=1 << 30) as processes:
+        source, _ = start(processes, str(program), str(note))
+        assert next_call(source, None).op == LiveOp.WTIME
+        assert next_call(source, 0.0).op == LiveOp.END
+        assert processes.ending(0) == 0
+        left = int(note.read_text())
+        assert _is_there(left)
+    assert not _is_there(left)
+
+
+def test_no_name_of_shared_memory_is_left(tmp_path: Path) -> None:
+    """What the library has mapped has no name any more while ranks run, so that killing them leaves none."""
+    program = tmp_path / "program.py"
+    program.write_text("from mpi4py import MPI\nMPI.Wtime()\n")
+    with Processes(memory=1 << 30) as processes:
+        source, process = start(processes, str(program))
+        assert next_call(source, None).op == LiveOp.WTIME
+        maps = Path(f"/proc/{process}/maps").read_text().splitlines()
+        named = {line.split(maxsplit=5)[5] for line in maps if "/dev/shm/" in line}
+        assert all(name.endswith("(deleted)") for name in named)
+
+
+def test_a_launcher_is_not_seen(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Under mpiexec, ranks are those of the run and not of mpiexec."""
+    monkeypatch.setenv("PMI_RANK", "3")
+    monkeypatch.setenv("PMI_SIZE", "7")
+    program = tmp_path / "program.py"
+    program.write_text("from mpi4py import MPI\nassert MPI.COMM_WORLD.size == 1\n")
+    with Processes(memory=1 << 30) as processes:
+        call = next_call(start(processes, str(program))[0], None)
+    assert (call.op, call.nbytes) == (LiveOp.END, 0)
+
+
+def test_one_core_is_given_back() -> None:
+    """The process may use all its cores again afterwards."""
+    before = os.sched_getaffinity(0)
+    with one_core():
+        assert len(os.sched_getaffinity(0)) == 1
+    assert os.sched_getaffinity(0) == before
+
+
+def _is_there(process: int) -> bool:
+    deadline = time.monotonic() + 1.0
+    while time.monotonic() < deadline:
+        try:
+            state = Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()[0]
+        except OSError:
+            return False
+        if state != "Z":
+            return True
+        time.sleep(0.01)
+    return False
