@@ -130,10 +130,9 @@ def _run_one(run: _Run, arguments: argparse.Namespace) -> None:
     if arguments.record is not None:
         _check_target(Path(arguments.record))
     outcome = _live(run, placement, _bursts(arguments.bursts), arguments)
-    if outcome.trace is not None:
-        outcome.trace.save(arguments.record)
     show_result(outcome.result, run.title, arguments)
     if outcome.trace is not None:
+        outcome.trace.save(arguments.record)
         say([f"wrote {arguments.record}"])
     say([f"wrote {path}" for path in plot_result(outcome.result, run.machine, run.title, arguments)])
 
