@@ -1,4 +1,4 @@
-"""``python -m virtual_layer.live DESCRIPTOR [TITLE…]``: the process that ranks are forked from, started by ``clue.live``."""
+"""``python -m virtual_layer.live DESCRIPTOR [TITLE…]``: the process that ranks are forked from."""
 
 import sys
 

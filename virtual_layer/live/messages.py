@@ -8,7 +8,6 @@ truncation and errors are the library's. Ranks and tags that it must refuse, and
 from __future__ import annotations
 
 from collections.abc import Callable
-from operator import index
 from typing import TYPE_CHECKING, Any
 
 from clue.trace.ops import ANY, Flag, Op
@@ -26,7 +25,7 @@ _PICKLED, _PERSISTENT = int(Flag.PICKLED), int(Flag.PERSISTENT)
 
 
 class Ends:
-    """What ranks and tags in calls mean."""
+    """What ranks and tags in calls mean; floats that are whole numbers may stand for them, as with mpi4py."""
 
     def __init__(self, layer: Layer) -> None:
         self.any_source, self.any_tag = layer.mpi.ANY_SOURCE, layer.mpi.ANY_TAG
@@ -48,8 +47,8 @@ class Ends:
 
     def wanted(self, known: LiveComm, source: int, tag: int) -> tuple[int, int]:
         """Return source and tag of a receive as the kernel knows them."""
-        peer = ANY if source == self.any_source else known.peers[source]
-        return peer, ANY if tag == self.any_tag else index(tag)
+        peer = ANY if source == self.any_source else known.peers[int(source)]
+        return peer, ANY if tag == self.any_tag else int(tag)
 
     def real(self, comm: Any, rank: int) -> int:
         """Return a rank that the real library, which has but rank 0, treats as the virtual one would treat this."""
@@ -193,7 +192,7 @@ def send(flags: int = 0) -> Make:
                 original(self, buf, ends.real(self, dest), tag)
                 return
             payload, size = pack(self, buf)
-            peer, tag = known.peers[dest], index(tag)
+            peer, tag = known.peers[int(dest)], int(tag)
             port.tell(_SEND, peer=peer, tag=tag, context=known.context, nbytes=size, flags=flags, payload=payload)
 
         return substitute
@@ -226,7 +225,7 @@ def _tell_isend(  # noqa: PLR0917 - fields of one op
 ) -> None:
     (dest, tag), (payload, size) = envelope, packed
     layer.port.tell(
-        _ISEND, peer=known.peers[dest], tag=index(tag), context=known.context, nbytes=size, request=serial,
+        _ISEND, peer=known.peers[int(dest)], tag=int(tag), context=known.context, nbytes=size, request=serial,
         flags=flags, payload=payload,
     )  # fmt: skip
 

@@ -57,7 +57,7 @@ def psend_init(layer: Layer, original: Function) -> Function:
             payload, size = layer.collect(packing, comm=self)
             live.serials = (layer.requests.serial(),)
             layer.port.tell(
-                _ISEND, peer=known.peers[dest], tag=int(tag), context=_context(layer, known), nbytes=size,
+                _ISEND, peer=known.peers[int(dest)], tag=int(tag), context=_context(layer, known), nbytes=size,
                 request=live.serials[0], flags=_PERSISTENT, payload=payload,
             )  # fmt: skip
 
@@ -88,7 +88,7 @@ def precv_init(layer: Layer, original: Function) -> Function:
         def start(live: LiveRequest) -> None:
             live.serials = (requests.serial(),)
             layer.port.tell(
-                _IRECV, peer=known.peers[source], tag=int(tag), context=_context(layer, known),
+                _IRECV, peer=known.peers[int(source)], tag=int(tag), context=_context(layer, known),
                 request=live.serials[0], flags=_PERSISTENT,
             )  # fmt: skip
 

@@ -84,9 +84,14 @@ def init_thread(layer: Layer, original: Function) -> Function:
         if layer.initialised:
             return original(required)
         layer.initialised = True
-        return min(required, layer.mpi.Query_thread())
+        return min(required, layer.mpi.THREAD_SERIALIZED)
 
     return substitute
+
+
+def query_thread(layer: Layer, original: Function) -> Function:
+    """Make ``Query_thread`` say that threads may call MPI one at a time: while one waits in a call, others cannot."""
+    return lambda: min(original(), layer.mpi.THREAD_SERIALIZED)
 
 
 def finalize(layer: Layer, original: Function) -> Function:
@@ -131,6 +136,7 @@ QUERIES = {
     ("Comm", "size"): size_of,
     ("Intercomm", "Get_remote_size"): remote_size_of,
     ("Intercomm", "remote_size"): remote_size_of,
+    ("", "Query_thread"): query_thread,
     ("", "Is_initialized"): is_initialized,
     ("", "Is_finalized"): is_finalized,
 }
