@@ -31,13 +31,16 @@ class LiveComm:
         remote: The remote members of an intercommunicator, else ``None``.
         rank: This process's rank in it.
         peers: Those that ranks in calls mean: ``remote`` or ``group``.
+        context: The kernel's number for it, the same on all members.
         made: Number of communicators made of it so far by collective calls.
         shape: Its topology, or ``None``.
     """
 
     __slots__ = (
-        "_context", "_layer", "_sources", "_tag", "group", "key", "made", "peers", "rank", "real", "remote", "shape",
+        "_layer", "_sources", "_tag", "context", "group", "key", "made", "peers", "rank", "real", "remote", "shape",
     )  # fmt: skip
+
+    context: int
 
     def __init__(  # noqa: PLR0917 - six fields of one thing
         self, layer: Layer, real: Any, key: str, group: Sequence[int], remote: Sequence[int] | None, rank: int
@@ -51,17 +54,17 @@ class LiveComm:
         self.peers = self.group if self.remote is None else self.remote
         self.made = 0
         self.shape: Shape | None = None
-        self._context = -1
         self._tag = 0
         self._sources: dict[int, int] | None = None
 
-    @property
-    def context(self) -> int:
-        """The kernel's number for it, the same on all members; asked for on first use."""
-        if self._context < 0:
-            name = "" if self.real is None else self.real.Get_name()
-            self._context = self._layer.port.ask(_ANNOUNCE, entries=self.group, payload=(self.key, self.remote, name))
-        return self._context
+    def __getattr__(self, name: str) -> int:
+        """Ask for the context on its first use; it is an attribute from then on, because every message has it."""
+        if name != "context":
+            raise AttributeError(name)
+        title = "" if self.real is None else self.real.Get_name()
+        context: int = self._layer.port.ask(_ANNOUNCE, entries=self.group, payload=(self.key, self.remote, title))
+        self.context = context
+        return context
 
     def source(self, member: int) -> int:
         """Return the rank in it of a rank of the program, as statuses tell it."""

@@ -106,14 +106,4 @@ def _outside(port: Port, function: Function, original: Function, outside: bool) 
     """Keep the time in a call out of the bursts around it."""
     if not outside:
         return wraps(original)(function)
-    begin, end = port.open, port.close
-
-    @wraps(original)
-    def called(*args: Any, **kwargs: Any) -> Any:
-        begin()
-        try:
-            return function(*args, **kwargs)
-        finally:
-            end()
-
-    return called
+    return wraps(original)(port.outside(function))
