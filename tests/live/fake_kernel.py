@@ -125,7 +125,9 @@ class FakeKernel:
             if call.payload not in self.regions:
                 self.regions.append(call.payload)
             return True, self.regions.index(call.payload)
-        return True, 0.0 if call.op == LiveOp.WTIME else None
+        if call.op == LiveOp.WTIME:
+            return True, float(sum(rank == each for each, _ in self.log))
+        return True, None
 
     def test(self, rank: int, call: Call) -> tuple[bool, Any]:
         """Say which of some requests are complete, if that is what is wanted."""
@@ -137,10 +139,10 @@ class FakeKernel:
         return True, [(place, outcomes.pop(call.entries[place])) for place in places]
 
 
-def run(command: tuple[str, ...], ranks: int) -> FakeKernel:
+def run(command: tuple[str, ...], ranks: int, *, rate: float | None = None, virtual_clock: bool = False) -> FakeKernel:
     """Run a program under the fake kernel."""
     world = World("w0", tuple(range(ranks)), command)
-    with one_core(), Processes(memory=1 << 32) as processes:
+    with one_core(), Processes(memory=1 << 32, rate=rate, virtual_clock=virtual_clock) as processes:
         kernel = FakeKernel([ProcessSource(rank, processes.start(world, rank)[0]) for rank in range(ranks)])
         kernel.run()
     return kernel

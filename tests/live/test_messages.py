@@ -13,11 +13,13 @@ from tests.live import fake_kernel
 pytest.importorskip("mpi4py.MPI", reason="mpi4py and an MPI library must be there", exc_type=ImportError)
 
 
-def run(tmp_path: Path, text: str, ranks: int) -> fake_kernel.FakeKernel:
+def run(
+    tmp_path: Path, text: str, ranks: int, *, rate: float | None = None, virtual_clock: bool = False
+) -> fake_kernel.FakeKernel:
     """Run a program, which must end well on all ranks."""
     program = tmp_path / "program.py"
     program.write_text(text)
-    kernel = fake_kernel.run((str(program),), ranks)
+    kernel = fake_kernel.run((str(program),), ranks, rate=rate, virtual_clock=virtual_clock)
     assert {rank: call.op for rank, call in kernel.ended.items()} == dict.fromkeys(range(ranks), LiveOp.END)
     assert all(call.nbytes == 0 for call in kernel.ended.values())
     return kernel
@@ -286,3 +288,56 @@ else:
     clock = next(call for rank, call in kernel.log if rank == 0 and call.op == LiveOp.WTIME)
     place = next(c.payload for r, c in kernel.log if (r, c.op, c.request) == (0, LiveOp.LINE, clock.line))
     assert place == (str(tmp_path / "program.py"), 9)
+
+
+def test_declared_work_is_all_that_bursts_hold_at_a_stated_rate(tmp_path: Path) -> None:
+    """At 1 Gflop/s, 5000 flops are 5000 ns before the next op in their region, and all else takes no time."""
+    text = """
+from mpi4py import MPI
+import virtual_layer
+sum(range(100_000))
+with virtual_layer.region("product", flops=5000):
+    sum(range(100_000))
+MPI.Wtime()
+"""
+    kernel = run(tmp_path, text, 1, rate=1e9)
+    assert [(call.cpu, kernel.regions[call.region]) for _, call in kernel.log if call.cpu] == [(5000, "product")]
+
+
+def test_measured_bursts_are_the_threads_own_time(tmp_path: Path) -> None:
+    """A burst is what the thread itself used, which its own clock tells, and sleeping is none of it."""
+    text = """
+import sys, time
+from mpi4py import MPI
+MPI.Wtime()
+begin = time.thread_time_ns()
+while time.thread_time_ns() < begin + 20_000_000:
+    pass
+time.sleep(0.05)
+MPI.Wtime()
+"""
+    kernel = run(tmp_path, text, 1)
+    bursts = [call.cpu for _, call in kernel.log if call.op == LiveOp.WTIME]
+    assert 20_000_000 <= bursts[1] < 45_000_000
+
+
+def test_clocks_are_virtual_on_demand(tmp_path: Path) -> None:
+    """Python's clocks then tell the kernel's time, and a sleep is told to it and takes no real time."""
+    text = """
+import time
+from mpi4py import MPI
+begin = time.perf_counter()
+time.sleep(1000)
+passed = time.perf_counter() - begin
+assert passed == round(passed) > 0
+assert time.monotonic_ns() % 1_000_000_000 == 0
+assert time.time() > 1e9
+try:
+    time.sleep(-1)
+except ValueError:
+    pass
+else:
+    raise AssertionError
+"""
+    kernel = run(tmp_path, text, 1, virtual_clock=True)
+    assert [call.nbytes for _, call in kernel.log if call.op == LiveOp.SLEEP] == [10**12]
