@@ -34,7 +34,7 @@ class Rank(Actor):
     def __init__(self, job: Job, rank: int, number: int) -> None:
         super().__init__(job, rank, number, 0, 0.0)
         self.compute = 0.0
-        self.compute_by_region = [0.0] * len(job.program.regions)
+        self.compute_by_region = [0.0] * len(self.costs.regions)
         self.finished = False
         self.segments = job.simulation.observation.segments
         self.keeps |= self.segments is not None

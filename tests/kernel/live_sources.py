@@ -6,7 +6,8 @@ from collections.abc import Callable, Generator, Sequence
 from typing import Any
 
 from clue.kernel import Program, compile_program
-from clue.trace import ANY, COLLECTIVES, Flag, Op, Trace
+from clue.kernel.program import Row
+from clue.trace import ANY, COLLECTIVES, PROC_NULL, Communicator, Flag, Op, Trace
 from clue.trace.calls import Call, LiveOp
 
 Script = Generator[Call, Any, None]
@@ -50,9 +51,85 @@ def playing(trace: Trace, wild: bool = False) -> list[Scripted]:
         trace: The trace.
         wild: Whether receives from any source are such again; else they name what they matched.
     """
-    program = compile_program(trace)
-    sizes = _sizes(program)
-    return [Scripted(_play(trace, program, rank, sizes, wild)) for rank in range(trace.ranks)]
+    return Players(trace, wild).first()
+
+
+class Players:
+    """The ranks of a trace as live ones, which spawn each other where the trace says so.
+
+    Attributes:
+        live: By rank of the trace its rank in the live run, once it has begun.
+    """
+
+    def __init__(self, trace: Trace, wild: bool = False) -> None:
+        self._trace, self._wild = trace, wild
+        self._program = compile_program(trace)
+        self._sizes = _sizes(self._program)
+        self.live: dict[int, int] = {}
+
+    def first(self) -> list[Scripted]:
+        """Return the ranks that begin by themselves."""
+        return self._begin([rank for rank, world in enumerate(self._program.worlds) if not world], range(1 << 30))
+
+    def spawn(self, _world: int, ranks: Sequence[int], world: int) -> list[Scripted]:
+        """Return the ranks of a world of the trace."""
+        return self._begin([rank for rank, of in enumerate(self._program.worlds) if of == world], ranks)
+
+    def _begin(self, ranks: Sequence[int], live: Sequence[int]) -> list[Scripted]:
+        self.live.update(zip(ranks, live, strict=False))
+        return [Scripted(self._play(rank)) for rank in ranks]
+
+    def _play(self, rank: int) -> Script:
+        trace, program = self._trace, self._program
+        for name in trace.head.regions[1:]:
+            yield Call(LiveOp.REGION, payload=name)
+        contexts: dict[int, int] = {}
+        serials: dict[int, int] = {}
+        for i, row in enumerate(program.rows[rank], program.offsets[rank]):
+            comm = int(trace.ops.comm[i])
+            told = trace.head.communicators[comm]
+            if comm not in contexts and rank in told.group:
+                contexts[comm] = yield self._announcement(told)
+            call = self._call(i, row, contexts.get(comm, 0))
+            if comm not in contexts:
+                call = call._replace(peer=PROC_NULL)
+            if row.op in COLLECTIVES and row.op != Op.NEIGHBOR:
+                serial = serials[row.context] = serials.get(row.context, -1) + 1
+                call = _with_sizes(call, row.members, rank, self._sizes[row.context, serial])
+            yield call
+        for region, flops in trace.head.rank_heads[rank].flops.items():
+            yield Call(LiveOp.WORK, region=region, nbytes=int(flops))
+
+    def _announcement(self, told: Communicator) -> Call:
+        key = (told.context, told.remote is None)
+        group = tuple(self.live[rank] for rank in told.group)
+        remote = None if told.remote is None else tuple(self.live[rank] for rank in told.remote)
+        return Call(LiveOp.ANNOUNCE, entries=group, payload=(key, remote, told.name))
+
+    def _call(self, i: int, row: Row, context: int) -> Call:
+        """Return a row of the trace as a live call."""
+        ops = self._trace.ops
+        peer = row.peer if row.peer < 0 else self.live.get(row.peer, 0)
+        call = Call(
+            row.op,
+            int(ops.cpu[i]),
+            row.region,
+            int(ops.peer[i]) if row.op in COLLECTIVES else peer,
+            row.tag,
+            context,
+            row.nbytes,
+            row.request,
+            row.flags,
+            row.entries,
+        )
+        if row.op == Op.OTHER:
+            return call._replace(payload=self._trace.head.calls[int(ops.call[i])])
+        if row.op == Op.SPAWN:
+            known = bool(row.entries) and row.entries[0] in set(self._program.worlds) - {0}
+            return call._replace(payload=row.entries[0]) if known else call._replace(op=Op.LOCAL)
+        if self._wild and row.flags & Flag.ANY_SOURCE and row.peer >= 0:
+            return call._replace(peer=ANY, tag=ANY if row.flags & Flag.ANY_TAG else row.tag)
+        return call
 
 
 def _sizes(program: Program) -> dict[tuple[int, int], dict[int, tuple[int, tuple[int, ...]]]]:
@@ -65,51 +142,6 @@ def _sizes(program: Program) -> dict[tuple[int, int], dict[int, tuple[int, tuple
                 serial = serials[row.context] = serials.get(row.context, -1) + 1
                 sizes.setdefault((row.context, serial), {})[rank] = row.nbytes, row.entries
     return sizes
-
-
-def _play(
-    trace: Trace,
-    program: Program,
-    rank: int,
-    sizes: dict[tuple[int, int], dict[int, tuple[int, tuple[int, ...]]]],
-    wild: bool,
-) -> Script:
-    for name in trace.head.regions[1:]:
-        yield Call(LiveOp.REGION, payload=name)
-    contexts: dict[int, int] = {}
-    serials: dict[int, int] = {}
-    ops = trace.ops
-    for i, row in enumerate(program.rows[rank], program.offsets[rank]):
-        comm = int(ops.comm[i])
-        told = trace.head.communicators[comm]
-        if comm not in contexts and rank in told.group:
-            key = (told.context, told.remote is None)
-            contexts[comm] = yield Call(LiveOp.ANNOUNCE, entries=told.group, payload=(key, told.remote, told.name))
-        context = contexts.get(comm, 0)
-        call = Call(
-            row.op,
-            int(ops.cpu[i]),
-            row.region,
-            int(ops.peer[i]) if row.op in COLLECTIVES else row.peer,
-            row.tag,
-            context,
-            row.nbytes,
-            row.request,
-            row.flags,
-            row.entries,
-        )
-        if row.op == Op.OTHER:
-            call = call._replace(payload=trace.head.calls[int(ops.call[i])])
-        elif row.op == Op.SPAWN:
-            call = call._replace(op=Op.LOCAL)
-        elif row.op in COLLECTIVES and row.op != Op.NEIGHBOR:
-            serial = serials[row.context] = serials.get(row.context, -1) + 1
-            call = _with_sizes(call, row.members, rank, sizes[row.context, serial])
-        elif wild and row.flags & Flag.ANY_SOURCE and row.peer >= 0:
-            call = call._replace(peer=ANY, tag=ANY if row.flags & Flag.ANY_TAG else row.tag)
-        yield call
-    for region, flops in trace.head.rank_heads[rank].flops.items():
-        yield Call(LiveOp.WORK, region=region, nbytes=int(flops))
 
 
 def _with_sizes(call: Call, members: tuple[int, ...], rank: int, told: dict[int, tuple[int, tuple[int, ...]]]) -> Call:

@@ -180,6 +180,8 @@ class FullRecord(Record):
         """Return what a row says of its partner, in the communicator's own count."""
         if source == PROC_NULL:
             return {"peer": PROC_NULL, "tag": max(tag, 0)}
+        if call.op == Op.POLL and source == ANY:
+            return {"peer": ANY}
         comm = self._comm(rank, call.context)
         flags = call.flags | (_INTER if self._described[comm][1] is not None else 0)
         if call.op not in _OUTGOING:
