@@ -19,7 +19,8 @@ _OWN = Path(__file__).with_name("programs")
 _EXECUTABLE = "executable:"
 #: So often a program may fail by mpiexec: schwimmbad's pool sends to ranks that have ended, which MPICH may take ill.
 _TRIES = 5
-_THREADS = "threads of a rank take turns in MPI (serialized): one that waits for another's message meets a deadlock"
+_THREADS = "it is told that threads take turns (MPI.THREAD_SERIALIZED), and leaves it at that"
+_EARLY = "MPI is initialised before a live program begins, which cannot configure its import any more (mpi4py.rc)"
 #: How the heading of clue's own table ends.
 _TABLE = "run live"
 #: What stands for times and addresses in outputs that are compared.
@@ -34,13 +35,13 @@ class Case:
         words: Its file below the folder of demos (``own:`` for those beside this file), and its arguments.
         ranks: Number of ranks.
         compare: Whether what it prints is the same each time, up to the order of lines.
-        reason: Why it cannot run live, where that is known.
+        remark: What a reader should know of it.
     """
 
     words: tuple[str, ...]
     ranks: int = 3
     compare: bool = True
-    reason: str = ""
+    remark: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,13 +68,13 @@ def _cases() -> Iterator[Case]:
         yield Case((f"mpi-ref-v1/ex-{number}.py",), 4)
     for name in ("dynproc", "mpi3", "onesided", "scalable"):
         yield Case((f"nxtval/nxtval-{name}.py",), 3, compare=False)
-    yield Case(("nxtval/nxtval-threads.py",), 3, compare=False, reason=_THREADS)
+    yield Case(("nxtval/nxtval-threads.py",), 3, compare=False, remark=_THREADS)
     yield Case(("reductions/test_reductions.py",), 3, compare=False)
     yield Case(("sequential/test_seq.py",), 3, compare=False)
     yield Case(("spawning/cpi-master.py", _EXECUTABLE + "spawning/cpi-worker.py"), 1)
-    yield Case(("threads/sendrecv.py",), 2, compare=False, reason=_THREADS)
+    yield Case(("threads/sendrecv.py",), 2, compare=False, remark=_THREADS)
     for number in ("0", "1", "2", "3", "4", "5", "6", "mpi40"):
-        yield Case((f"init-fini/test_{number}.py",), 2)
+        yield Case((f"init-fini/test_{number}.py",), 2, remark=_EARLY if number in {"3", "5", "6"} else "")
     for name in ("run_hello", "run_cpi", "run_primes", "run_julia", "run_mandelbrot"):
         yield Case((f"futures/{name}.py",), 3, compare=False)
     for name in ("allgather", "alltoall", "alltoallv", "barrier", "bcast", "bibw", "bw", "gather", "latency"):
@@ -105,7 +106,9 @@ def run_case(case: Case, folder: Path) -> Demo:
         live = start(LIVE, case.ranks, words, folder=file.parent)
     ends = real.status == 0, live.status == 0
     same = _alike(real, live) if case.compare and all(ends) else None
-    return Demo(f"{file.parent.name}/{file.name}", case.ranks, *ends, same, "" if ends[1] else case.reason or live.why)
+    return Demo(
+        f"{file.parent.name}/{file.name}", case.ranks, *ends, same, case.remark or ("" if ends[1] else live.why)
+    )
 
 
 def _argument(word: str, folder: Path, scratch: Path) -> str:
