@@ -18,13 +18,12 @@ from pathlib import Path
 from typing import Any
 
 from clue.errors import LiveError
+from clue.live.imports import shared_imports
 from clue.trace.wire import Channel
 
 _LONGEST = 1 << 20
 #: Seconds that the process which forks ranks may take to end all of them.
 _PATIENCE = 10.0
-#: What programs are likely to import: done once, before ranks are forked.
-WARM = ("numpy",)
 #: Variables by which an MPI launcher tells a process that it is one of many.
 _LAUNCHERS = ("PMI_", "PMIX_", "OMPI_COMM_WORLD", "HYDI_", "MPI_LOCAL", "OMPI_UNIVERSE")
 _THREADS = {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1", "MKL_NUM_THREADS": "1"}
@@ -57,7 +56,7 @@ class Processes:
         rate: Speed (flop/s) at which bursts are what regions declare, or ``None``: they are measured.
         virtual_clock: Whether Python's own clocks tell virtual time, too.
         stdout: Descriptor that ranks' standard output goes to; left out: this process's.
-        title: Words to show in lists of processes.
+        command: What the first world runs: its imports are done beforehand, and lists of processes show it.
 
     Attributes:
         group: Process group of all of them.
@@ -66,7 +65,7 @@ class Processes:
 
     def __init__(
         self, *, memory: int, rate: float | None = None, virtual_clock: bool = False, stdout: int | None = None,
-        title: Sequence[str] = (),
+        command: Sequence[str] = (),
     ) -> None:  # fmt: skip
         self._rate = rate
         self._virtual_clock = virtual_clock
@@ -74,11 +73,11 @@ class Processes:
         self._channels: list[Channel] = []
         with theirs:
             self._server = subprocess.Popen(
-                [sys.executable, "-m", "virtual_layer.live", str(theirs.fileno()), *title],
+                [sys.executable, "-m", "virtual_layer.live", str(theirs.fileno()), *command],
                 stdin=_stdin(), stdout=stdout, pass_fds=[theirs.fileno()], start_new_session=True, env=_environment(),
             )  # fmt: skip
         self.group = self._server.pid
-        self._control.send(marshal.dumps((memory, WARM)))
+        self._control.send(marshal.dumps((memory, shared_imports(command))))
         try:
             _, self.library = marshal.loads(self._answer())
         except LiveError:

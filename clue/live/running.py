@@ -62,7 +62,7 @@ def run(
     """
     with one_core():
         processes = Processes(
-            memory=available_memory(), rate=bursts.rate, virtual_clock=virtual_clock, stdout=stdout, title=command
+            memory=available_memory(), rate=bursts.rate, virtual_clock=virtual_clock, stdout=stdout, command=command
         )
         try:
             begun = Ranks(command, processes, limit)

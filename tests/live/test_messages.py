@@ -237,6 +237,12 @@ block = np.zeros(3, "i")
 comm.Sendrecv([np.arange(6, dtype="i") + rank, 1, every_other], right, 0, block, left, 0)
 assert list(block) == [left, left + 2, left + 4]
 """,
+    "each rank has random numbers of its own": """
+import random
+mine = np.random.rand(), random.random()
+theirs = comm.sendrecv(mine, right, source=left)
+assert mine[0] != theirs[0] and mine[1] != theirs[1]
+""",
     "what the program leaves in the library is done at the end": """
 comm.Irecv(found, left).Free()
 comm.Send(mine, right)

@@ -78,6 +78,7 @@ def _live(orders: Orders, channel: Channel, layer: Layer) -> NoReturn:
     layer.begin(orders.world, orders.members, orders.facts)
     os.register_at_fork(after_in_child=port.cut)
     _import_anew(layer)
+    _draw_anew()
     port.wait_for_start()
     if orders.virtual_clock:
         clock.take_over(port)
@@ -95,6 +96,13 @@ def _die_with_parent() -> None:
     if os.getppid() != parent:
         os._exit(1)
     signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
+def _draw_anew() -> None:
+    """Give this rank random numbers of its own, as if numpy had been imported here: Python's own see to that."""
+    random = sys.modules.get("numpy.random")
+    if random is not None:
+        random.seed()
 
 
 def _import_anew(layer: Layer) -> None:

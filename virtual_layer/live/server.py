@@ -69,10 +69,9 @@ class _Setting:
         from mpi4py import MPI  # noqa: PLC0415 - a rank's process is the only place for it
 
         for name in self.modules:
-            try:
+            # Whatever is wrong with a module, the program itself will meet it.
+            with contextlib.suppress(Exception):
                 importlib.import_module(name)
-            except ImportError:
-                continue
         _leave_no_files()
         layer = prepare(MPI, Arena(self.memory))
         gc.collect()

@@ -1,0 +1,34 @@
+"""What a program is likely to import: done before ranks are forked, it costs time and memory only once."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+#: Large packages that many programs use and whose import does nothing else than that.
+PACKAGES = frozenset({"numpy", "scipy", "pandas", "sympy", "networkx"})
+#: What libraries use that programs do not name.
+_ALWAYS = ("numpy",)
+
+
+def shared_imports(command: Sequence[str]) -> tuple[str, ...]:
+    """Return the modules of well-known packages that a program's file imports; one that cannot be read imports none."""
+    program = Path(command[0]) if command else None
+    if program is None or not program.is_file():
+        return _ALWAYS
+    try:
+        tree = ast.parse(program.read_bytes())
+    except (SyntaxError, ValueError, OSError):
+        return _ALWAYS
+    found = (name for node in ast.walk(tree) for name in _modules(node) if name.split(".")[0] in PACKAGES)
+    return tuple(dict.fromkeys([*_ALWAYS, *found]))
+
+
+def _modules(node: ast.AST) -> Iterator[str]:
+    if isinstance(node, ast.Import):
+        yield from (each.name for each in node.names)
+    elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
+        yield node.module
+        # What is imported from a package may be a module of it; if not, its import fails and is left.
+        yield from (f"{node.module}.{each.name}" for each in node.names if each.name != "*")

@@ -1,0 +1,31 @@
+"""What is imported before ranks are forked: what the program's file names of well-known packages."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from clue.live.imports import shared_imports
+
+
+@pytest.mark.parametrize(
+    ("text", "names"),
+    [
+        ("import os, scipy.linalg", ("numpy", "scipy.linalg")),
+        ("def f():\n    from scipy import sparse", ("numpy", "scipy", "scipy.sparse")),
+        ("import numpy as np\nfrom numpy import *", ("numpy",)),
+        ("from .scipy import x\nimport mine.scipy", ("numpy",)),
+        ("this is no Python", ("numpy",)),
+    ],
+)
+def test_modules_of_known_packages_are_found(tmp_path: Path, text: str, names: tuple[str, ...]) -> None:
+    """Wherever they stand in the file; a file that is none is the ranks' own fault to tell."""
+    program = tmp_path / "program.py"
+    program.write_text(text)
+    assert shared_imports((str(program), "argument")) == names
+
+
+def test_what_is_no_file_imports_nothing_special() -> None:
+    """Modules and commands are not looked into."""
+    assert shared_imports(("-m", "scipy")) == shared_imports(()) == ("numpy",)
