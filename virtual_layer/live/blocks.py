@@ -1,7 +1,8 @@
 """Buffers of collectives, in any of mpi4py's forms, taken apart into blocks of bytes and put together again.
 
-mpi4py itself does it: a real neighbourhood collective of this process, on a graph in which it is its own neighbour as
-often as there are blocks, reads counts, displacements and datatypes as the program means them, and raises its errors.
+Where blocks are plain bytes they are copied. Else mpi4py itself does it: a real neighbourhood collective of this
+process, on a graph in which it is its own neighbour as often as there are blocks, reads counts, displacements and
+datatypes as the program means them, and raises its errors.
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ from collections.abc import Sequence
 from enum import Enum
 from typing import TYPE_CHECKING, Any
 
+from virtual_layer.live.plain import PlainBuffers
 from virtual_layer.meaning.arguments import block_size, block_sizes, split_message, typed_block_sizes
 
 if TYPE_CHECKING:
@@ -32,6 +34,7 @@ class Blocks:
         self._layer = layer
         self._mpi = layer.mpi
         self._port = layer.port
+        self._plain = PlainBuffers(layer.mpi)
         self._graphs: dict[int, Any] = {}
         self._exchange = {form: layer.original("Topocomm", form.value) for form in Form}
         self._create = layer.original("Intracomm", "Create_dist_graph_adjacent")
@@ -50,19 +53,29 @@ class Blocks:
 
     def pack(self, buffer: Any, readers: int = 1) -> Payload:
         """Pack a buffer that is one block."""
+        plain = self._plain.look(buffer)
+        if plain is not None:
+            return self.payload(plain[0], readers)
         payload, memory = self._port.room(self.size(buffer), readers)
         self._exchange[Form.EQUAL](self._graph(1), buffer, [memory, self._mpi.BYTE])
         return payload
 
     def pack_inline(self, buffer: Any) -> bytearray:
         """Pack a buffer that is one block into memory of this process, for readers that nobody counts."""
+        plain = self._plain.look(buffer)
+        if plain is not None:
+            return bytearray(plain[0])
         memory = bytearray(self.size(buffer))
         self._exchange[Form.EQUAL](self._graph(1), buffer, [memory, self._mpi.BYTE])
         return memory
 
     def unpack(self, buffer: Any, payload: Payload) -> None:
         """Unpack into a buffer that is one block, and let the payload go."""
-        self._exchange[Form.EQUAL](self._graph(1), [self._port.view(payload), self._mpi.BYTE], buffer)
+        view, plain = self._port.view(payload), self._plain.look(buffer, writable=True)
+        if plain is not None and len(view) <= plain[1]:
+            plain[0][: len(view)] = view
+        else:
+            self._exchange[Form.EQUAL](self._graph(1), [view, self._mpi.BYTE], buffer)
         self._port.release(payload)
 
     def split(self, buffer: Any, count: int, form: Form = Form.EQUAL) -> list[Payload]:
@@ -76,16 +89,28 @@ class Blocks:
     def join(self, buffer: Any, payloads: Sequence[Payload], form: Form = Form.EQUAL) -> None:
         """Unpack a payload into each block of a buffer, leaving alone blocks for which there is ``None``."""
         blocks = [self._port.view(payload) for payload in payloads]
-        if None in payloads:
-            present = self._split(buffer, len(blocks), form)
-            blocks = [
-                old if payload is None else new for old, new, payload in zip(present, blocks, payloads, strict=True)
-            ]
-        self._join(buffer, blocks, form)
+        if form is not Form.EQUAL or not self._join_plain(buffer, blocks):
+            if None in payloads:
+                pairs = zip(self._split(buffer, len(blocks), form), blocks, payloads, strict=True)
+                blocks = [old if payload is None else new for old, new, payload in pairs]
+            self._join(buffer, blocks, form)
         for payload in payloads:
             self._port.release(payload)
 
+    def _join_plain(self, buffer: Any, blocks: Sequence[Any]) -> bool:
+        """Copy blocks one after the other; returns whether the buffer is as simple as that."""
+        plain = self._plain.look(buffer, len(blocks), writable=True)
+        if plain is None or any(len(block) > plain[1] for block in blocks):
+            return False
+        view, size = plain
+        for at, block in enumerate(blocks):
+            view[at * size : at * size + len(block)] = block
+        return True
+
     def _split(self, buffer: Any, count: int, form: Form) -> list[memoryview]:
+        plain = self._plain.look(buffer, count) if form is Form.EQUAL else None
+        if plain is not None:
+            return [plain[0][at * plain[1] : (at + 1) * plain[1]] for at in range(count)]
         sizes = self.sizes(buffer, count, form)
         memory = bytearray(sum(sizes))
         self._exchange[form](self._graph(count), buffer, self._bytes(memory, sizes, form))
@@ -132,12 +157,22 @@ class Blocks:
         kind = split_message(self._mpi, buffer)[3] if isinstance(buffer, list | tuple) else None
         if kind is not None:
             return kind
-        holder = buffer[0] if isinstance(buffer, list | tuple) else buffer
+        code = self._format(buffer[0] if isinstance(buffer, list | tuple) else buffer)
+        found = self._mpi._typedict.get(code.lstrip("@=<>"))
+        if found is None:
+            # mpi4py says what is wrong.
+            self._exchange[Form.EQUAL](self._graph(1), buffer, [bytearray(0), self._mpi.BYTE])
+        return found
+
+    def _format(self, holder: Any) -> str:
         try:
-            code = memoryview(holder).format
+            return memoryview(holder).format
         except TypeError:
-            code = self._mpi.buffer.frombuffer(holder, True).format
-        return self._mpi._typedict[code.lstrip("@=<>")]
+            pass
+        try:  # arrays of other devices
+            return str(self._mpi.buffer.frombuffer(holder, True).format)
+        except (TypeError, ValueError, AttributeError):
+            return ""
 
     def fold(self, operation: Any, kind: Any, blocks: Sequence[Any]) -> bytearray:
         """Combine packed blocks of one datatype, from the first to the last, by the real operation."""

@@ -9,6 +9,7 @@ from itertools import accumulate
 from typing import TYPE_CHECKING, Any
 
 from virtual_layer.live.making import agree
+from virtual_layer.live.meeting import alone
 from virtual_layer.live.windows import Region, Window, Windows, of_window, windows_of
 
 if TYPE_CHECKING:
@@ -20,12 +21,15 @@ Factory = Callable[["Layer", Any], Any]
 _LEAST = 1
 
 
-def _allocate_shared(layer: Layer, _original: Any) -> Any:
+def _allocate_shared(layer: Layer, original: Any) -> Any:
     windows = windows_of(layer)
 
     def call(cls: type, size: int, disp_unit: int = 1, info: Any = None, comm: Any = None) -> Any:
         mpi = layer.mpi
         known = layer.comm_of(mpi.COMM_SELF if comm is None else comm)
+        info = mpi.INFO_NULL if info is None else info
+        if alone(known):
+            return original(cls, size, disp_unit, info, mpi.COMM_SELF)
         said, _ = agree(layer, known, (size, layer.node))
         if len({node for _, node in said}) > 1:
             raise mpi.Exception(mpi.ERR_RMA_SHARED)
@@ -34,9 +38,7 @@ def _allocate_shared(layer: Layer, _original: Any) -> Any:
         block = layer.port.block(max(ends[-1], _LEAST), readers) if known.rank == 0 else None
         block = agree(layer, known, block)[0][0]
         mine = layer.port.view(block)[ends[known.rank] - size : ends[known.rank]]
-        real = layer.original("Win", "Create")(
-            cls, mine if size else None, disp_unit, mpi.INFO_NULL if info is None else info, mpi.COMM_SELF
-        )
+        real = layer.original("Win", "Create")(cls, mine if size else None, disp_unit, info, mpi.COMM_SELF)
         region = Region(_address(layer, block) + ends[known.rank] - size, size, disp_unit)
         windows.open(known, real, region, mpi.WIN_FLAVOR_SHARED)
         windows.by_handle[real.handle].block = block

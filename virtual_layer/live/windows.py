@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from clue.trace.calls import LiveOp
 from clue.trace.ops import Op
 from virtual_layer.live.making import agree
-from virtual_layer.live.meeting import private
+from virtual_layer.live.meeting import alone, private
 from virtual_layer.live.parts import Part, ask
 
 if TYPE_CHECKING:
@@ -124,7 +124,12 @@ class Windows:
         layer.port.serve = self.serve
 
     def open(self, comm: LiveComm, real: Any, region: Region, flavor: int) -> None:
-        """Let a real window of this process stand for one of all members; all tell what memory they open."""
+        """Let a real window of this process stand for one of all members; all tell what memory they open.
+
+        That of one member is the real one.
+        """
+        if alone(comm):
+            return
         serial = self._layer.serials.get(("window", comm.key), 0)
         self._layer.serials["window", comm.key] = serial + 1
         place = private(self._layer, comm, f"window {serial}")
