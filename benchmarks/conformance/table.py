@@ -9,6 +9,7 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from datetime import date
 from pathlib import Path
 
 from benchmarks.conformance.demos import Demo
@@ -31,15 +32,16 @@ class Comparison:
     live: tuple[Outcome, ...]
 
     @property
+    def pairs(self) -> list[tuple[Outcome, Outcome]]:
+        """What came of each test, by the real library and live; a file that could not begin says why for all of them."""
+        live = {outcome.test: outcome for outcome in self.live}
+        why = next((each.why for each in self.live if each.outcome == "ended"), "not found")
+        return [(real, live.get(real.test) or Outcome(real.test, "ended", why)) for real in self.real]
+
+    @property
     def counting(self) -> list[Outcome]:
         """What came live of the tests that the real library passes."""
-        live = {outcome.test: outcome for outcome in self.live}
-        missing = next((each for each in self.live if each.outcome == "ended"), None)
-        return [
-            live.get(each.test) or Outcome(each.test, "ended", missing.why if missing else "not found")
-            for each in self.real
-            if each.outcome == "passed"
-        ]
+        return [live for real, live in self.pairs if real.outcome == "passed"]
 
     @property
     def faults(self) -> list[Outcome]:
@@ -70,7 +72,7 @@ def report(compared: Sequence[Comparison], demos: Sequence[str], command: str) -
         "# mpi4py's own tests and demos under `clue run`",
         "",
         f"`{command}`: mpi4py {importlib.metadata.version('mpi4py')}, "
-        f"MPICH {_version('mpich')}, Python {platform.python_version()}.",
+        f"MPICH {_version('mpich')}, Python {platform.python_version()}; {date.today()}.",
         "",
         "Each file of mpi4py's test suite (fetched from PyPI) runs by `mpiexec` and by `clue run`. What counts is how "
         "many of the tests that pass under the real library (skipped ones aside) pass on every virtual rank, too.",
@@ -184,10 +186,8 @@ def write_csv(path: Path, compared: Iterable[Comparison]) -> None:
         lines = csv.writer(file, lineterminator="\n")
         lines.writerow(_COLUMNS)
         for each in compared:
-            live = {outcome.test: outcome for outcome in each.live}
-            for real in each.real:
-                found = live.get(real.test, Outcome(real.test, "ended", "not found"))
-                lines.writerow([each.module, real.test, each.ranks, real.outcome, found.outcome, found.why])
+            for real, live in each.pairs:
+                lines.writerow([each.module, real.test, each.ranks, real.outcome, live.outcome, live.why])
 
 
 def read_csv(path: Path) -> dict[tuple[str, int], Comparison]:
