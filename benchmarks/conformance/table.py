@@ -33,7 +33,7 @@ class Comparison:
 
     @property
     def pairs(self) -> list[tuple[Outcome, Outcome]]:
-        """What came of each test, by the real library and live; a file that could not begin says why for all of them."""
+        """What came of each test, by the real library and live; one that was not found is put down to its file."""
         live = {outcome.test: outcome for outcome in self.live}
         why = next((each.why for each in self.live if each.outcome == "ended"), "not found")
         return [(real, live.get(real.test) or Outcome(real.test, "ended", why)) for real in self.real]
