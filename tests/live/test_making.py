@@ -191,14 +191,33 @@ def test_process_sets_of_a_session(live: Live, ranks: int) -> None:
     )
 
 
+def test_groups_meet_at_a_port(live: Live) -> None:
+    """Rank 0 opens it, the others connect, twice; a port that is none is refused."""
+    check(
+        live,
+        """
+        others = comm.Split(rank > 0)
+        port = comm.bcast(MPI.Open_port() if rank == 0 else None)
+        for word in ("once", "twice"):
+            inter = others.Accept(port) if rank == 0 else others.Connect(port if rank == 1 else None)
+            assert (inter.size, inter.remote_size) == ((1, 3) if rank == 0 else (3, 1))
+            root = 0 if rank else MPI.ROOT
+            assert inter.bcast(word if rank == 0 else None, root) == (word if rank else None)
+            inter.Disconnect()
+        assert refuses(lambda: MPI.COMM_SELF.Connect("nowhere"), MPI.ERR_PORT)
+        MPI.Close_port(port) if rank == 0 else None
+        """,
+        4,
+    )
+
+
 def test_what_is_not_covered_is_refused_by_name(live: Live) -> None:
     """The error names the call and the reason, and what serves one process alone still does."""
     check(
         live,
         """
         for call, name in (
-            (lambda: MPI.Open_port(), "Open_port"),
-            (lambda: comm.Accept("port"), "Accept"),
+            (lambda: MPI.Publish_name("service", "port"), "Publish_name"),
             (lambda: MPI.File.Open(comm, "file", MPI.MODE_CREATE | MPI.MODE_WRONLY), "File.Open"),
             (lambda: comm.Agree(1), "Agree"),
         ):

@@ -45,12 +45,12 @@ def _create_intercomm(layer: Layer, original: Any) -> Any:
         if local.rank == local_leader:
             remote = _introduce(layer, layer.comm_of(peer_comm), local.group, remote_leader, tag)
         remote = agree(layer, local, remote)[0][local_leader]
-        return _bridged(layer, "Create_intercomm", tag, local.group, remote)
+        return bridged(layer, "Create_intercomm", tag, local.group, remote)
 
     return call
 
 
-def _bridged(layer: Layer, name: str, tag: object, group: Members, remote: Members) -> Any:
+def bridged(layer: Layer, name: str, tag: object, group: Members, remote: Members) -> Any:
     """Return the intercommunicator of two groups who know of each other."""
     key = shared_key(layer, name, tag, *sorted([tuple(group), tuple(remote)]))
     made = intercomm(layer)
@@ -66,7 +66,7 @@ def _create_from_groups(layer: Layer, _original: Any) -> Any:
         groups = [layer.groups.members(local_group), layer.groups.members(remote_group)]
         if layer.port.rank not in groups[0] or not groups[1]:
             raise layer.mpi.Exception(layer.mpi.ERR_GROUP)
-        made = _bridged(layer, "Create_from_groups", stringtag, *groups)
+        made = bridged(layer, "Create_from_groups", stringtag, *groups)
         handle_errors(layer, made, errhandler)
         agree(layer, layer.comm_of(made))
         return made
@@ -79,13 +79,16 @@ def _introduce(layer: Layer, peer: LiveComm, group: Members, leader: int, tag: i
     reach = peer.group if peer.remote is None else peer.remote
     if not 0 <= leader < len(reach):
         raise layer.mpi.Exception(layer.mpi.ERR_RANK)
-    channel = private(layer, peer, "bridge")
+    return exchange_groups(layer, private(layer, peer, "bridge"), group, reach[leader], tag)
+
+
+def exchange_groups(layer: Layer, channel: LiveComm, group: Members, other: int, tag: int) -> list[int]:
+    """Send a group to another rank of the program and return the one that it sends."""
     serial, nbytes = layer.requests.serial(), _RANK_BYTES * len(group)
     layer.port.tell(
-        _ISEND, peer=reach[leader], tag=tag, context=channel.context, nbytes=nbytes, request=serial,
-        payload=list(group),
-    )  # fmt: skip
-    _, _, remote = layer.port.ask(_RECV, peer=reach[leader], tag=tag, context=channel.context)
+        _ISEND, peer=other, tag=tag, context=channel.context, nbytes=nbytes, request=serial, payload=list(group)
+    )
+    _, _, remote = layer.port.ask(_RECV, peer=other, tag=tag, context=channel.context)
     layer.port.ask(_WAIT, entries=(serial,))
     return list(remote)
 

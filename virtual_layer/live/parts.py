@@ -76,6 +76,7 @@ def take_nothing(_answer: object) -> None:
 
 def place_of(layer: Layer, comm: LiveComm, root: int) -> tuple[LiveComm, int] | None:
     """Return where a collective with a root takes place, and the root's rank there; ``None`` for those without part."""
+    root = int(root)
     if comm.remote is None:
         if not 0 <= root < len(comm.group):
             raise layer.mpi.Exception(layer.mpi.ERR_ROOT)

@@ -51,14 +51,12 @@ def _refuse_to_several(name: str, what: str, place: int = 0) -> Factory:
 
 
 _FAULT_CALLS = "Revoke Get_failed Ack_failed Agree Iagree Shrink Ishrink"
-_PORTS = "Open_port Close_port Publish_name Unpublish_name Lookup_name"
+_NAMES = "Publish_name Unpublish_name Lookup_name"
 
 #: What stands in the place of calls that are not covered.
 CALLS: dict[tuple[str, str], Factory] = {
-    ("Intracomm", "Accept"): _refuse("Accept", _CONNECTING),
-    ("Intracomm", "Connect"): _refuse("Connect", _CONNECTING),
     ("Comm", "Join"): _refuse("Join", _CONNECTING),
-    **{("", name): _refuse(name, _CONNECTING) for name in _PORTS.split()},
+    **{("", name): _refuse(name, _CONNECTING) for name in _NAMES.split()},
     **{("Comm", name): _refuse_to_several(name, _FAULTS) for name in _FAULT_CALLS.split()},
     ("File", "Open"): _refuse_to_several("File.Open", _FILES, 1),
 }

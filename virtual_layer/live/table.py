@@ -22,6 +22,7 @@ from virtual_layer.live import (
     objects,
     packing,
     partitioned,
+    ports,
     probes,
     process,
     reductions,
@@ -65,6 +66,7 @@ MODULES: tuple[Any, ...] = (
     shared,
     sessions,
     worlds,
+    ports,
     refused,
 )
 
