@@ -569,6 +569,21 @@ def test_a_spawned_world_begins_after_both_delays() -> None:
     assert simulate(done.trace, on, engine="reference").ranks == done.result.ranks
 
 
+def test_a_spawned_rank_shares_the_processor_that_is_left() -> None:
+    """Parent and child on one processor compute at half speed each, from when the child is there."""
+
+    def parent() -> Script:
+        yield Call(Op.SPAWN, seconds(1.0), peer=0, nbytes=1)
+        yield Call(Op.LOCAL, seconds(1.0))
+
+    def child() -> Script:
+        yield Call(Op.LOCAL, seconds(2.0))
+
+    done = run(parent(), on=machine(1), spawn=lambda *_: [Scripted(child())])
+    # Both at half speed from 1 s to 3 s; then the child has 1 s left for itself.
+    assert finishes(done) == pytest.approx([3.0, 4.0])
+
+
 def test_one_sided_operations_are_served_when_they_arrive() -> None:
     """A rank that waits serves others at no cost to itself; what comes back travels as a message."""
     memory: list[Any] = []

@@ -37,6 +37,13 @@ def lived(trace: Trace, machine: Machine, placement: list[int]) -> Result | list
         return [(each.rank, each.time) for each in deadlock.blocked]
 
 
+def receiving_takes_time(machine: Machine) -> bool:
+    """Tell whether no rank acts at the very time of an arrival, where who is simulated first might count."""
+    networks = [state.network for state in machine.epochs]
+    links = [link for each in networks for link in (each.between_nodes, each.within_node, *each.pairs.values())]
+    return all(link.receive_delay > 0 for link in links)
+
+
 def stretches(result: Result) -> list[tuple[int, int, int, float, float]]:
     """Return the segments of a timeline, waits that follow each other as one."""
     assert result.timeline is not None
@@ -80,6 +87,7 @@ def test_what_happened_is_replayed_to_the_last_bit(kind: str, seed: int) -> None
     random = Random(seed)
     trace = random_trace(random, ties=False)
     machine = random_machine(random, kind, ties=False)
+    assume(receiving_takes_time(machine))
     players = Players(trace, wild=True)
     first = players.first()
     placement = random_placement(random, machine, len(first))
