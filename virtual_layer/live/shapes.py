@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import product
 from math import prod
 
 from clue.trace.ops import PROC_NULL
@@ -81,8 +82,8 @@ class Grid:
     def slice_of(self, rank: int, kept: Sequence[bool]) -> list[int]:
         """Return the ranks of the subgrid that a rank is in, in order."""
         here = self.coords(rank)
-        fixed = [(i, at) for i, (at, keep) in enumerate(zip(here, kept, strict=True)) if not keep]
-        return [other for other in range(self.size) if all(self.coords(other)[i] == at for i, at in fixed)]
+        axes = [range(extent) if keep else (at,) for at, extent, keep in zip(here, self.dims, kept, strict=True)]
+        return [self.rank(coords) for coords in product(*axes)]
 
 
 @dataclass(frozen=True, slots=True)
