@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import json
 from textwrap import dedent
 
 import pytest
 
+from clue.config import load_machine
+from clue.kernel import simulate
+from clue.trace import Trace
 from tests.live.programs import Live
 
 START = """
@@ -281,6 +285,28 @@ def test_a_nonblocking_collective_goes_on_beside_the_program(live: Live) -> None
         *DECLARED,
     )
     assert times == pytest.approx([1.0, 1.0])
+
+
+def test_what_was_kept_replays_to_the_same_time(live: Live) -> None:
+    """Collectives on buffers and objects, within a group and between two, in blocks of all sizes, and neighbourhoods."""
+    kept = live.folder / "kept.clue"
+    program = """
+        side = comm.Split(rank % 2, rank)
+        inter = side.Create_intercomm(0, comm, 1 - rank % 2)
+        inter.Allreduce(np.ones(5), np.zeros(5))
+        assert inter.allreduce([rank]) == [i for i in range(size) if i % 2 != rank % 2]
+        inter.allgather("x" * rank)
+        everyone = inter.Merge(rank % 2)
+        everyone.Reduce_scatter(np.ones(6), np.zeros(2), [2, 2, 2])
+        everyone.scan("y" * rank)
+        everyone.gather(list(range(100 * rank)))
+        MPI.Request.Waitall([everyone.Iallreduce(np.ones(1), np.zeros(1)), everyone.Ibarrier()])
+        everyone.Create_cart([size], periods=True).neighbor_alltoall(["a", "bb"])
+        """
+    ended = live(START + dedent(program), "--bursts", "synthetic", "--record", str(kept), "--json", ranks=3)
+    assert ended.status == 0, ended.err
+    replayed = simulate(Trace.open(kept), load_machine(live.machine))
+    assert json.loads(ended.out)["makespan"] == replayed.makespan
 
 
 def test_errors_are_mpi4pys_own(live: Live) -> None:

@@ -59,11 +59,15 @@ def rooted(layer: Layer, comm: LiveComm, root: int) -> LiveComm | None:
 
 
 def private(layer: Layer, owner: LiveComm, purpose: str, group: Sequence[int] | None = None) -> LiveComm:
-    """Return a communicator that belongs to another and that the program does not see."""
+    """Return a communicator that belongs to another and that the program does not see.
+
+    Without a group it has the members of its owner, on both sides.
+    """
     key = derive_key(owner.key, purpose)
     known = layer.privates.get(key)
     if known is None:
         members = tuple(owner.group if group is None else group)
         rank = members.index(layer.port.rank) if layer.port.rank in members else -1
-        known = layer.privates[key] = LiveComm(layer, None, key, members, None, rank)
+        remote = owner.remote if group is None else None
+        known = layer.privates[key] = LiveComm(layer, None, key, members, remote, rank)
     return known
