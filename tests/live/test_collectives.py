@@ -288,7 +288,7 @@ def test_a_nonblocking_collective_goes_on_beside_the_program(live: Live) -> None
 
 
 def test_what_was_kept_replays_to_the_same_time(live: Live) -> None:
-    """Collectives on buffers and objects, within a group and between two, in blocks of all sizes, and neighbourhoods."""
+    """Collectives on buffers and objects, within a group and between two, and along the edges of a grid."""
     kept = live.folder / "kept.clue"
     program = """
         side = comm.Split(rank % 2, rank)
