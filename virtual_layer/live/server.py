@@ -16,6 +16,7 @@ import signal
 import socket
 import sys
 import time
+import warnings
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -91,7 +92,10 @@ def _start(control: socket.socket, orders: Orders, layer: Layer) -> int:
     (to_rank, from_kernel), (to_kernel, from_rank) = os.pipe()[::-1], os.pipe()[::-1]
     sys.stdout.flush()
     sys.stderr.flush()
-    process = os.fork()
+    with warnings.catch_warnings():
+        # The library has a thread that waits; in a rank, which talks to nobody by the library, it is not missed.
+        warnings.simplefilter("ignore", DeprecationWarning)
+        process = os.fork()
     if process == 0:
         os.close(to_rank)
         os.close(from_rank)
