@@ -121,7 +121,7 @@ def _goals(compared: Sequence[Comparison]) -> Iterator[str]:
 
 def _files(compared: Sequence[Comparison]) -> Iterator[str]:
     ranks = sorted({each.ranks for each in compared})
-    yield from ["## By file", ""]
+    yield from ["## By file", "", "An empty cell: not run at this number of ranks.", ""]
     yield from _head("file", *(f"{n} rank{'s' * (n > 1)}" for n in ranks), "share", "why not")
     for module in dict.fromkeys(each.module for each in compared):
         of_file = {each.ranks: each for each in compared if each.module == module}
