@@ -59,9 +59,9 @@ def _page(goals: Sequence[Goal]) -> Iterator[str]:
         "By the programs in [live/programs](live/programs) under `clue run`. A *call* is any one MPI call of any rank: "
         "the processor time of a batch, all processes of the run together, by the calls of all ranks in it, the "
         "simulation of their messages included (an Allreduce on 64 ranks is six messages a rank); median, fastest and "
-        f"slowest batch. *Real time* is that beside what else this computer did (load {getloadavg()[1]:.1f} on "
-        f"{cpu_count()} cores). *Memory* counts once what processes share, and includes the program's own. A worker as "
-        "fast as three quarters of all is due a *share* of 0.75."
+        f"slowest batch. *Real time* is that beside what else this computer did (load at the end {getloadavg()[0]:.1f} "
+        f"on {cpu_count()} cores). *Memory* counts once what processes share, and includes the program's own. A worker "
+        "as fast as three quarters of all is due a *share* of 0.75."
     )
 
 
