@@ -11,7 +11,7 @@ import pytest
 from clue.errors import DeadlockError, LiveError, ReplayError
 from clue.kernel import simulate
 from clue.kernel.live import Execution, execute
-from clue.machine import Curve, Machine
+from clue.machine import AlgorithmChoice, Curve, Machine
 from clue.trace import ANY, NO_REQUEST, Flag, Op
 from clue.trace.calls import BLOCKING, Call, LiveOp, Mode
 from tests.kernel.cases import ANSWER, LINK, RECEIVE, SEND, TRANSMIT, machine, sending, transmission
@@ -805,3 +805,18 @@ def test_members_must_make_the_same_call() -> None:
     """A barrier where others broadcast is refused."""
     with pytest.raises(ReplayError, match="rank 1 makes BARRIER where another one makes BCAST"):
         collective(lambda r: Call(Op.BARRIER if r == 1 else Op.BCAST, peer=0, nbytes=8))
+
+
+def test_algorithms_that_cannot_be_followed_are_said() -> None:
+    """A tree of a Gatherv would need sizes that only the root knows; a linear one is what runs anyway."""
+
+    def warnings(algorithm: str) -> list[str]:
+        base = machine(1)
+        choice = AlgorithmChoice(((float("inf"), algorithm),))
+        on = replace(base, network=replace(base.network, collectives={"gatherv": choice}))
+        return [text for text in run([], on=on).result.warnings if "gatherv" in text]
+
+    assert warnings("linear") == []
+    assert [text.partition(": ")[2] for text in warnings("binomial")] == [
+        "gatherv is linear in live runs, not binomial"
+    ]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import NamedTuple
 
@@ -143,10 +143,19 @@ def _result(simulation: LiveSimulation, job: LiveJob) -> Result:
         left_over=len(job.mailboxes.left_over()),
         seen=simulation.observation,
     )
-    warnings = [*warnings_of(replay, program, machine, placed)]
+    warnings = [*warnings_of(replay, program, machine, placed), *_overruled(machine)]
     if job.mailboxes.late:
         warnings.append(
             f"{program.name}: {job.mailboxes.late} messages were late, as it was open which receive they were for "
             "until others had come; a replay of this run may differ"
         )
     return result_of(replay, program, placed, tuple(warnings), 1)
+
+
+def _overruled(machine: Machine) -> Iterator[str]:
+    """Say which stated algorithms do not count: no member but the root knows the sizes that they depend on."""
+    for name in ("gatherv", "scatterv"):
+        choices = [state.network.collectives.get(name) for state in machine.epochs]
+        stated = {algorithm for choice in choices if choice is not None for _, algorithm in choice.thresholds}
+        if stated - {"linear"}:
+            yield f"{machine.name}: {name} is linear in live runs, not {', '.join(sorted(stated - {'linear'}))}"
