@@ -181,13 +181,17 @@ _COLUMNS = ("file", "test", "ranks", "real", "live", "why")
 
 
 def write_csv(path: Path, compared: Iterable[Comparison]) -> None:
-    """Write a line for each test at each number of ranks."""
+    """Write a line for each test and outcome, with the numbers of ranks at which it came out so."""
+    found: dict[tuple[str, str, str, str, str], list[int]] = {}
+    for each in compared:
+        for real, live in each.pairs:
+            outcome = (each.module, real.test, real.outcome, live.outcome, live.why)
+            found.setdefault(outcome, []).append(each.ranks)
     with path.open("w", newline="") as file:
         lines = csv.writer(file, lineterminator="\n")
         lines.writerow(_COLUMNS)
-        for each in compared:
-            for real, live in each.pairs:
-                lines.writerow([each.module, real.test, each.ranks, real.outcome, live.outcome, live.why])
+        for (module, test, real_outcome, live_outcome, why), ranks in sorted(found.items()):
+            lines.writerow([module, test, " ".join(map(str, sorted(ranks))), real_outcome, live_outcome, why])
 
 
 def read_csv(path: Path) -> dict[tuple[str, int], Comparison]:
@@ -196,7 +200,8 @@ def read_csv(path: Path) -> dict[tuple[str, int], Comparison]:
     if path.exists():
         with path.open(newline="") as file:
             for row in csv.DictReader(file):
-                found.setdefault((row["file"], int(row["ranks"])), []).append(row)
+                for ranks in row["ranks"].split():
+                    found.setdefault((row["file"], int(ranks)), []).append(row)
     return {
         (module, ranks): Comparison(
             module,
