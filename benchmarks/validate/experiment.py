@@ -85,7 +85,11 @@ class Experiment:
         runs = self._runs(machine, self.programs, self.runs)
         for case in self.programs:
             prediction = predict(self.recorder.sections(case, ranks), calibrated, self.factors[case])
-            yield self._compared(case, machine, prediction, runs[case])
+            ratio = statistics.median(run.computation for run in runs[case]) / recorded_cpu(
+                self.recorder.sections(case, ranks)
+            )
+            hindsight = predict(self.recorder.sections(case, ranks), calibrated, Factor(ratio)).predicted
+            yield self._compared(case, machine, prediction, runs[case], ratio, hindsight)
 
     def _runs(self, machine: Machine, programs: Sequence[Case], count: int) -> dict[Case, list[Run]]:
         """Return as many runs of each program; disturbed ones are repeated, and of twice as many the best count.
@@ -108,14 +112,13 @@ class Experiment:
                     runs[case].append(Run(**kept))
         return {case: _least_disturbed(all_of_it, count) for case, all_of_it in runs.items()}
 
-    def _compared(self, case: Case, machine: Machine, prediction: Prediction, runs: list[Run]) -> Compared:
-        ranks = machine.processors
-        recorded = recorded_cpu(self.recorder.sections(case, ranks))
-        late = statistics.median(run.late for run in runs)
-        ratio = statistics.median(run.computation for run in runs) / recorded
-        times = tuple(run.seconds for run in runs)
+    def _compared(  # noqa: PLR0917 - what there is to compare
+        self, case: Case, machine: Machine, prediction: Prediction, runs: list[Run], ratio: float, hindsight: float
+    ) -> Compared:
+        late, times = statistics.median(run.late for run in runs), tuple(run.seconds for run in runs)
+        known = self.factors[case].value
         compared = Compared(
-            case.program, machine.name, ranks, case.size, prediction, times, late, ratio, self.factors[case].value
+            case.program, machine.name, machine.processors, case.size, prediction, times, late, ratio, known, hindsight
         )
         self.tell(
             f"{case.program} on {machine.name}: predicted {prediction.predicted:.3f} s (computation "

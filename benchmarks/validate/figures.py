@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import statistics
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import combinations
 
 from benchmarks.validate.predicting import Prediction
@@ -28,6 +28,7 @@ class Compared:
         late: Share of the slowest rank's time by which this computer was late: a disturbed measurement, if much.
         burst_ratio: CPU time of bursts when measured, relative to that recorded; the sum over ranks.
         factor: The same as calibrated beforehand, which the prediction rests on.
+        hindsight: What would have been predicted, seconds, had the CPU time of bursts been known as it was measured.
     """
 
     program: str
@@ -39,6 +40,7 @@ class Compared:
     late: float
     burst_ratio: float
     factor: float
+    hindsight: float
 
     @property
     def measured(self) -> float:
@@ -73,6 +75,13 @@ class Compared:
     def covered(self) -> float:
         """Share of the runs within the predicted interval."""
         return sum(self.prediction.low <= run <= self.prediction.high for run in self.runs) / len(self.runs)
+
+
+def in_hindsight(case: Compared) -> Compared:
+    """Return a case as it would have been predicted, had the speed of this computer in those minutes been known."""
+    known = case.hindsight / case.prediction.predicted
+    low, high = case.prediction.low * known, case.prediction.high * known
+    return replace(case, prediction=replace(case.prediction, predicted=case.hindsight, low=low, high=high))
 
 
 def kendall(pairs: Sequence[tuple[float, float]]) -> float:

@@ -10,7 +10,7 @@ import pytest
 from benchmarks.testbed import cluster
 from benchmarks.testbed.description import hosts_of
 from benchmarks.validate import cases
-from benchmarks.validate.figures import Compared, kendall, quantile, regret
+from benchmarks.validate.figures import Compared, in_hindsight, kendall, quantile, regret
 from benchmarks.validate.predicting import Factor, Prediction, predict
 from benchmarks.validate.sections import section
 from benchmarks.validate.tables import COLUMNS, page, read_csv, write_csv
@@ -94,11 +94,15 @@ def test_quantiles_are_values() -> None:
 
 def test_a_case_compared() -> None:
     """Median, half the range, the error relative to what was measured, and the share of runs in the interval."""
-    case = Compared("cg", "two", 2, 100, Prediction(1.1, 0.9, 1.05, 1.0), (1.0, 0.8, 1.2, 1.0, 0.9), 0.0, 1.0, 1.0)
+    case = Compared(
+        "cg", "two", 2, 100, Prediction(1.1, 0.9, 1.05, 1.0), (1.0, 0.8, 1.2, 1.0, 0.9), 0.0, 1.0, 1.0, 1.05
+    )
     assert case.measured == 1.0
     assert case.spread == pytest.approx(0.2)
     assert case.error == pytest.approx(0.1)
     assert case.covered == pytest.approx(0.6)
+    assert in_hindsight(case).error == pytest.approx(0.05)
+    assert in_hindsight(case).prediction.low == pytest.approx(0.9 * 1.05 / 1.1)
 
 
 @pytest.mark.parametrize(
@@ -112,14 +116,14 @@ def test_a_case_compared() -> None:
 )
 def test_disturbed_measurements(runs: tuple[float, ...], late: float, burst_ratio: float, disturbed: bool) -> None:
     """Runs that differ by a fifth, ranks 4 % late, and bursts 15 % longer than calibrated (1.3) each tell."""
-    case = Compared("cg", "two", 2, 100, Prediction(9.0, 8.0, 10.0, 1.0), runs, late, burst_ratio, 1.3)
+    case = Compared("cg", "two", 2, 100, Prediction(9.0, 8.0, 10.0, 1.0), runs, late, burst_ratio, 1.3, 9.0)
     assert case.disturbed is disturbed
 
 
 def test_the_table_and_its_page(tmp_path: Path) -> None:
     """Each case is a row with all columns; the page tells mean error and order."""
     compared = [
-        Compared("cg", name, 2, 100, Prediction(predicted, 0.9, 1.5, 1.0), (measured,) * 5, 0.0, 1.05, 1.0)
+        Compared("cg", name, 2, 100, Prediction(predicted, 0.9, 1.5, 1.0), (measured,) * 5, 0.0, 1.05, 1.0, measured)
         for name, predicted, measured in (("slow", 2.2, 2.0), ("fast", 0.9, 1.0))
     ]
     write_csv(tmp_path / "validation.csv", compared)
@@ -130,7 +134,7 @@ def test_the_table_and_its_page(tmp_path: Path) -> None:
         ["cg", "fast", "2", "100", "0.90000"],
     ]
     text = page(compared, "command", [], [])
-    assert "| mean absolute error | ≤ 5 % | 10.0% | 10.0% |" in text
+    assert "| mean absolute error | ≤ 5 % | 10.0% | 0.0% | 10.0% |" in text
     assert read_csv(tmp_path / "validation.csv") == compared
     assert "| cg | 10.0% | +10.0% on slow | 1.00 | 0.0% |" in text
 
