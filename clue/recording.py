@@ -18,6 +18,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from clue.children import finding_clue, standard_input
 from clue.errors import NEVER_CALLED_MPI, RecordError, TraceError, UsageError
 from clue.trace import TRACE_VERSION, Trace
 
@@ -134,10 +135,9 @@ def _open_mpi_options(mpiexec: str) -> list[str]:
 
 def _run(command: Sequence[str], timeout: float | None) -> int | None:
     """Run a command with its output on standard error; returns its status, or ``None`` if it ran out of time."""
-    # A program may read what is piped into it; a terminal cannot be read from another session.
-    stdin = subprocess.DEVNULL if sys.__stdin__ is None or sys.__stdin__.closed or sys.__stdin__.isatty() else None
+    environment = finding_clue(os.environ)
     process = subprocess.Popen(
-        command, stdin=stdin, stdout=_standard_error(), env=_environment(), start_new_session=True
+        command, stdin=standard_input(), stdout=_standard_error(), env=environment, start_new_session=True
     )
     try:
         return process.wait(timeout)
@@ -166,15 +166,6 @@ def _stop(process: subprocess.Popen[bytes]) -> None:
         except ProcessLookupError:
             process.wait()
         return
-
-
-def _environment() -> dict[str, str]:
-    """Return an environment in which the ranks find this very clue, installed or not."""
-    here = str(Path(__file__).resolve().parent.parent)
-    paths = os.environ.get("PYTHONPATH", "")
-    if here in paths.split(os.pathsep) or "site-packages" in here:
-        return dict(os.environ)
-    return {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, [paths, here]))}
 
 
 def _check_target(target: Path) -> None:

@@ -17,6 +17,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from clue.children import finding_clue, standard_input
 from clue.errors import LiveError
 from clue.live.imports import shared_imports
 from clue.trace.wire import Channel
@@ -74,7 +75,8 @@ class Processes:
         with theirs:
             self._server = subprocess.Popen(
                 [sys.executable, "-m", "virtual_layer.live", str(theirs.fileno()), *command],
-                stdin=_stdin(), stdout=stdout, pass_fds=[theirs.fileno()], start_new_session=True, env=_environment(),
+                stdin=standard_input(), stdout=stdout, env=_environment(),
+                pass_fds=[theirs.fileno()], start_new_session=True,
             )  # fmt: skip
         self.group = self._server.pid
         self._control.send(marshal.dumps((memory, shared_imports(command))))
@@ -155,28 +157,10 @@ def _present_core(allowed: set[int]) -> int:
     return present if present in allowed else min(allowed)
 
 
-def _stdin() -> int | None:
-    # A program may read what is piped into it; a terminal cannot be read from another session.
-    closed = sys.__stdin__ is None or sys.__stdin__.closed or sys.__stdin__.isatty()
-    return subprocess.DEVNULL if closed else None
-
-
 def _environment() -> dict[str, str]:
     """Return an environment in which ranks find this very clue, with one thread each, and no launcher's traces."""
-    kept = {name: value for name, value in os.environ.items() if not name.startswith(_LAUNCHERS)}
-    here = str(Path(__file__).resolve().parent.parent.parent)
-    paths = kept.get("PYTHONPATH", "")
-    if here not in paths.split(os.pathsep) and "site-packages" not in here:
-        kept["PYTHONPATH"] = os.pathsep.join(filter(None, [paths, here]))
+    kept = finding_clue({name: value for name, value in os.environ.items() if not name.startswith(_LAUNCHERS)})
     return _ALONE | kept if "OMP_NUM_THREADS" in kept else _ALONE | kept | _THREADS
 
 
-def available_memory() -> int:
-    """Return how many bytes programs may still take."""
-    for line in Path("/proc/meminfo").read_text().splitlines():
-        if line.startswith("MemAvailable"):
-            return int(line.split()[1]) * 1024
-    return 1 << 34
-
-
-__all__: Sequence[str] = ("Processes", "World", "available_memory", "one_core")
+__all__: Sequence[str] = ("Processes", "World", "one_core")

@@ -26,10 +26,15 @@ def private_memory(process: int) -> int:
     return sum(int(line.split()[1]) for line in lines if line.startswith(("Private_", "VmPTE"))) * 1024
 
 
+def available_memory(meminfo: Path = Path("/proc/meminfo")) -> int:
+    """Return how many bytes programs may still take on this computer."""
+    words = dict(line.split(":", 1) for line in meminfo.read_text().splitlines())
+    return int(words["MemAvailable"].split()[0]) * 1024
+
+
 def free_memory(meminfo: Path = Path("/proc/meminfo"), group: Path = Path("/sys/fs/cgroup")) -> int:
     """Return the memory (B) that new processes can have: what is available here, and what a container leaves."""
-    words = dict(line.split(":", 1) for line in meminfo.read_text().splitlines())
-    free = int(words["MemAvailable"].split()[0]) * 1024
+    free = available_memory(meminfo)
     try:
         most, used = ((group / name).read_text().strip() for name in ("memory.max", "memory.current"))
     except OSError:

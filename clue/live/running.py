@@ -7,8 +7,9 @@ from dataclasses import dataclass
 
 from clue.kernel.live import execute
 from clue.live.bursts import MEASURED, Bursts
-from clue.live.processes import Processes, available_memory, one_core
+from clue.live.processes import Processes, one_core
 from clue.live.ranks import Ranks, program_name
+from clue.live.room import available_memory
 from clue.machine import Machine, Placement
 from clue.result import Result
 from clue.trace import Trace
