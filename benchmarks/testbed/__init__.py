@@ -4,6 +4,6 @@ Hosts are network namespaces on a bridge, their links are shaped, their processo
 TCP. ``python -m benchmarks.testbed up|run|down MACHINE.yaml``; needs root. It emulates clusters; it predicts nothing.
 
 What it can emulate of a machine: any number of nodes and node types, performance factors (of at least 1: a processor
-that is slower than this computer's), processors per node, whole background loads, and a bandwidth for each node type's
-link. What it cannot: latencies (those are this computer's), memory, tori and trees, changes at a time.
+that is slower than this computer's), processors per node, background loads of whole cores, and a bandwidth for each
+node type's link. What it cannot: latencies (those are this computer's), memory, tori and trees, changes at a time.
 """

@@ -6,8 +6,7 @@
    kernel until something comes: a waiting rank costs no processor time, which others need on this computer.
 
    CLUE_TESTBED_FACTOR  how many times slower (default 1)
-   CLUE_TESTBED_PACE    0: do not sleep at MPI calls, leave it to quotas (default 1)
-   CLUE_TESTBED_PROMPT  1: a rank that is paced gets a core at once when it wakes, before all other work of the computer
+                        A rank that is slower gets a core at once when it wakes, before all other work of the computer.
    CLUE_TESTBED_QUIET   0: let waits poll (default 1)
    CLUE_TESTBED_FIGURES folder into which each rank writes what it measured, as JSON, when it ends: of what lies between
                         its first two barriers, or of everything if there are no two */
@@ -31,7 +30,7 @@
 enum { SPIN = 20, POLL_NS = 1000000, YIELD_US = 200, FILES = 4096 };
 
 static double factor = 1;
-static int quiet = 1, prompt, began;
+static int quiet = 1, began;
 static __thread int depth;             /* MPI calls under way: libraries call themselves */
 static __thread long empty;            /* polls in a row that found nothing */
 static __thread double wall0, cpu0, debt, waiting_since;
@@ -46,8 +45,6 @@ static double now(clockid_t clock) { struct timespec t; clock_gettime(clock, &t)
 __attribute__((constructor)) static void start(void) {
   const char *said;
   if ((said = getenv("CLUE_TESTBED_FACTOR"))) factor = atof(said);
-  if ((said = getenv("CLUE_TESTBED_PACE")) && !atoi(said)) factor = 1;
-  if ((said = getenv("CLUE_TESTBED_PROMPT"))) prompt = atoi(said);
   if ((said = getenv("CLUE_TESTBED_QUIET"))) quiet = atoi(said);
   prctl(PR_SET_TIMERSLACK, 1);
 }
@@ -76,7 +73,7 @@ static void enter(void) {
 /* From MPI's start to its end only: what comes before and after is not paced. */
 static void hurry(int on) {
   struct sched_param how = {on ? 1 : 0};
-  if (prompt && factor > 1) sched_setscheduler(0, on ? SCHED_RR : SCHED_OTHER, &how);
+  if (factor > 1) sched_setscheduler(0, on ? SCHED_RR : SCHED_OTHER, &how);
 }
 static void leave(int initialises) {
   if (--depth) return;

@@ -84,11 +84,10 @@ class Experiment:
         self.recorder.record(self.programs, ranks)
         runs = self._runs(machine, self.programs, self.runs)
         for case in self.programs:
-            prediction = predict(self.recorder.sections(case, ranks), calibrated, self.factors[case])
-            ratio = statistics.median(run.computation for run in runs[case]) / recorded_cpu(
-                self.recorder.sections(case, ranks)
-            )
-            hindsight = predict(self.recorder.sections(case, ranks), calibrated, Factor(ratio)).predicted
+            sections = self.recorder.sections(case, ranks)
+            prediction = predict(sections, calibrated, self.factors[case])
+            ratio = statistics.median(run.computation for run in runs[case]) / recorded_cpu(sections)
+            hindsight = predict(sections, calibrated, Factor(ratio)).predicted
             yield self._compared(case, machine, prediction, runs[case], ratio, hindsight)
 
     def _runs(self, machine: Machine, programs: Sequence[Case], count: int) -> dict[Case, list[Run]]:
