@@ -88,9 +88,13 @@ def start(way: Way, ranks: int, program: Sequence[str], *, folder: Path | None =
     )  # fmt: skip
     try:
         output, _ = process.communicate(timeout=way.timeout)
-    except subprocess.TimeoutExpired:
+    except BaseException as error:
+        # In a session of its own it hears nothing of Ctrl-C.
         os.killpg(process.pid, signal.SIGKILL)
-        return Ending(None, process.communicate()[0])
+        output = process.communicate()[0]
+        if not isinstance(error, subprocess.TimeoutExpired):
+            raise
+        return Ending(None, output)
     return Ending(process.returncode, output)
 
 
