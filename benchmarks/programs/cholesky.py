@@ -15,7 +15,7 @@ _SHIPPED = Path(__file__).parents[2] / "scenarios" / "programs"
 sys.path.append(str(_SHIPPED))
 from block_cyclic import distribute  # noqa: E402
 
-BLOCK = 64
+BLOCK = 32
 
 
 def _factor() -> object:
@@ -30,11 +30,12 @@ def _factor() -> object:
 if __name__ == "__main__":
     size = int(sys.argv[1])
     layout = distribute(MPI.COMM_WORLD, argparse.Namespace(n=size, block=BLOCK, grid=None))
-    local = layout.random_symmetric(0, diagonal=size)
+    matrix = layout.random_symmetric(0, diagonal=size)
     factor = _factor()
 
     def work() -> float:
         """Factor the matrix; L has finite elements only if it is positive definite."""
+        local = matrix.copy()
         factor(layout, local)
         return 0.0 if np.isfinite(local).all() else 1.0
 

@@ -11,7 +11,7 @@ import numpy as np
 from mpi4py import MPI
 from section import measure
 
-STEPS, TILE = 3, 8
+STEPS, TILE = 4, 8
 
 
 def forces(mine: np.ndarray, theirs: np.ndarray) -> np.ndarray:

@@ -1,7 +1,9 @@
 """The measured section of a program: between two barriers, so that a trace of it can be cut to the same section.
 
-Before it every pair of ranks has talked, so that no connection is opened within. Each program prints one line of JSON
-on rank 0: its name, size, seconds of the slowest rank, and a figure that checks its result.
+Before it the program has run once, and every pair of ranks has talked: nothing is loaded, and no connection opened,
+within. What a program does only once would be another time in a recording, where others have loaded it before. Each
+program prints one line of JSON on rank 0: its name, size, seconds of the slowest rank, a figure that checks its
+result, and what a fixed piece of work took before or after on the slowest core.
 """
 
 from __future__ import annotations
@@ -13,6 +15,7 @@ from pathlib import Path
 
 import numpy as np
 from mpi4py import MPI
+from pulse import pulse
 
 
 def measure(comm: MPI.Intracomm, program: str, size: int, work: Callable[[], float]) -> None:
@@ -22,19 +25,23 @@ def measure(comm: MPI.Intracomm, program: str, size: int, work: Callable[[], flo
         comm: Whose ranks take part.
         program: Path of the program.
         size: Its problem size.
-        work: The section; returns a number to check its result by, 0 being perfect.
+        work: The section, without barriers; returns a number to check its result by, 0 being perfect. Called twice.
     """
     one, other = np.zeros((2, comm.size))
     for _ in range(2):
         comm.Alltoall(one, other)
+    work()
     gc.collect()
     gc.disable()
+    before = pulse()
     comm.Barrier()
     begin = MPI.Wtime()
     error = work()
     seconds = MPI.Wtime() - begin
     comm.Barrier()
+    worst_pulse = comm.reduce(max(before, pulse()), MPI.MAX)
     slowest = comm.reduce(seconds, MPI.MAX)
     worst = comm.reduce(abs(error), MPI.MAX)
     if comm.rank == 0:
-        print(json.dumps({"program": Path(program).stem, "size": size, "seconds": slowest, "error": worst}), flush=True)
+        said = {"program": Path(program).stem, "size": size, "seconds": slowest, "error": worst, "pulse": worst_pulse}
+        print(json.dumps(said), flush=True)

@@ -1,5 +1,6 @@
-"""Products with a sparse matrix whose rows need entries from here and there: messages of every size, in no order.
+"""Growth on a network: each place grows by itself, and then takes the mean of places from here and there.
 
+The mean is a product with a sparse matrix, for which ranks exchange messages of every size, in no order.
 Which entries a rank needs of which other is random, with a few heavy pairs; nonblocking messages, one Waitall.
 """
 
@@ -12,7 +13,7 @@ import scipy.sparse
 from mpi4py import MPI
 from section import measure
 
-ITERATIONS, PER_ROW = 50, 12
+ITERATIONS, PER_ROW, STEPS, STEP = 25, 12, 400, 0.01
 
 
 def rows_of(rank: int, own: int, n: int) -> scipy.sparse.csr_array:
@@ -23,16 +24,27 @@ def rows_of(rank: int, own: int, n: int) -> scipy.sparse.csr_array:
     return scipy.sparse.csr_array((np.full(own * PER_ROW, 1.0 / PER_ROW), indices, starts), shape=(own, n))
 
 
-def multiply(comm: MPI.Intracomm, n: int, matrix: scipy.sparse.csr_array) -> float:
-    """Multiply a vector of ones again and again; it must stay one."""
+def grow(places: np.ndarray) -> None:
+    """Let each place grow towards one for some small steps of time (logistic growth)."""
+    growth = np.empty_like(places)
+    for _ in range(STEPS):
+        np.subtract(1.0, places, out=growth)
+        growth *= places
+        growth *= STEP
+        places += growth
+
+
+def spread(comm: MPI.Intracomm, n: int, matrix: scipy.sparse.csr_array) -> float:
+    """Grow and mix again and again: from a half, all places must come to one."""
     own = n // comm.size
     needed = np.unique(matrix.indices)
     wanted = [needed[needed // own == other] for other in range(comm.size)]
     given = comm.alltoall([each % own for each in wanted])
     others = [other for other in range(comm.size) if other != comm.rank]
-    entries, mine = np.zeros(n), np.ones(own)
+    entries, mine = np.zeros(n), np.full(own, 0.5)
     arriving = {other: np.empty(len(wanted[other])) for other in others}
     for _ in range(ITERATIONS):
+        grow(mine)
         requests = [comm.Irecv(arriving[other], source=other) for other in others if len(wanted[other])]
         requests += [comm.Isend(mine[given[other]], dest=other) for other in others if len(given[other])]
         MPI.Request.Waitall(requests)
@@ -44,12 +56,12 @@ def multiply(comm: MPI.Intracomm, n: int, matrix: scipy.sparse.csr_array) -> flo
 
 
 def main() -> None:
-    """Build the own rows, then multiply."""
+    """Build the own rows, then let growth spread."""
     comm, n = MPI.COMM_WORLD, int(sys.argv[1])
     if n % comm.size:
         sys.exit(f"size must be a multiple of the ranks ({comm.size}), got {n}")
     matrix = rows_of(comm.rank, n // comm.size, n)
-    measure(comm, __file__, n, lambda: multiply(comm, n, matrix))
+    measure(comm, __file__, n, lambda: spread(comm, n, matrix))
 
 
 if __name__ == "__main__":

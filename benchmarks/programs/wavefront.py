@@ -11,7 +11,7 @@ import numpy as np
 from mpi4py import MPI
 from section import measure
 
-BLOCKS, SWEEPS = 16, 4
+BLOCKS, SWEEPS = 16, 2
 
 
 def fill(comm: MPI.Intracomm, n: int) -> float:

@@ -82,10 +82,12 @@ def build(name: str, hosts: Sequence[Host]) -> None:
     _build_switch(name, _frame(hosts))
     for host in hosts:
         _build_host(name, host, hosts)
-    cpus = _cpus(hosts)
+    cpus = deal_cores(hosts, sorted(os.sched_getaffinity(0)))
     state_file(name).write_text(json.dumps({"hosts": [_known(name, host, cpus) for host in [None, *hosts]]}))
     for host in hosts:
         _load(name, host)
+    for core in cpus[None]:
+        _keep_awake(name, core)
 
 
 def _check_room(name: str, hosts: Sequence[Host]) -> None:
@@ -144,15 +146,46 @@ def _shape(where: str, device: str, bandwidth: float, frame: int) -> None:
 def _load(name: str, host: Host) -> None:
     """Start the background load of a host: busy processes, which share its core with its rank."""
     for _ in range(host.background):
-        command = [*entry_command(name), host.name, "--exec", sys.executable, "-S", "-c", "while True: pass"]
-        subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, start_new_session=True)
+        _start(name, host.name, "while True: pass")
 
 
-def _cpus(hosts: Sequence[Host]) -> dict[int | None, list[int]]:
-    """Return the cores of each host by its index: one of its own if it is loaded, else all that are left."""
-    cpus = sorted(os.sched_getaffinity(0))
-    loaded = {host.index: [cpus.pop(0)] for host in hosts if host.background}
-    return {**{host.index: cpus for host in hosts}, **loaded, None: cpus or sorted(os.sched_getaffinity(0))}
+def _keep_awake(name: str, core: int) -> None:
+    """Keep a core at work whenever nobody wants it: one that sleeps wakes late, slow, and with cold caches."""
+    _start(
+        name,
+        SWITCH,
+        f"""
+import os
+os.sched_setaffinity(0, [{core}])
+os.sched_setscheduler(0, os.SCHED_IDLE, os.sched_param(0))
+while True: pass
+""",
+    )
+
+
+def _start(name: str, host: str, script: str) -> None:
+    command = [*entry_command(name), host, "--exec", sys.executable, "-S", "-c", script]
+    subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, start_new_session=True)
+
+
+def deal_cores(hosts: Sequence[Host], cores: Sequence[int]) -> dict[int | None, list[int]]:
+    """Return the core of each processor of a host, by its index; ``None`` are all cores without loaded hosts.
+
+    A loaded host has a core of its own. The others' processors are dealt out so that cores have as much to do as each
+    other, and stay there: what changes its core finds its caches cold, and takes up to twice as long.
+    """
+    free = list(cores)
+    cpus: dict[int | None, list[int]] = {host.index: [free.pop(0)] for host in hosts if host.background}
+    cpus[None] = free or list(cores)
+    busy = dict.fromkeys(cpus[None], 0.0)
+    paced = [host for host in hosts if not host.background]
+    for host in sorted(paced, key=lambda host: -1 / host.factor):
+        cpus[host.index] = []
+        for _ in range(host.processors):
+            core = min(busy, key=lambda core: busy[core])
+            busy[core] += 1 / host.factor
+            cpus[host.index].append(core)
+    return cpus
 
 
 def _known(name: str, host: Host | None, cpus: Mapping[int | None, Sequence[int]]) -> dict[str, object]:

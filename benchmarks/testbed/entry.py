@@ -26,6 +26,7 @@ def enter(host: dict) -> None:  # type: ignore[type-arg]
     os.sched_setaffinity(0, host["cpus"])
     if host["factor"] is not None:  # The launcher hands its own variables on to the ranks: it must not have these.
         os.environ["CLUE_TESTBED_FACTOR"] = repr(host["factor"])
+        os.environ["CLUE_TESTBED_CORES"] = ",".join(map(str, host["cpus"]))
 
 
 def main(words: list) -> None:  # type: ignore[type-arg]

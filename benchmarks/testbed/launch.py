@@ -139,6 +139,10 @@ _SETTINGS = {
     "MPIR_CVAR_NOLOCAL": "1",
     "OMP_NUM_THREADS": "1",
     "OPENBLAS_NUM_THREADS": "1",
+    # Memory that was freed stays with the process: whether a burst gets it back from the kernel, page by page, would
+    # depend on what else lies on the heap, which is not the same when recording.
+    "MALLOC_MMAP_THRESHOLD_": "33554432",
+    "MALLOC_TRIM_THRESHOLD_": "1073741824",
 }
 
 

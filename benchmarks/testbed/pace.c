@@ -7,6 +7,7 @@
 
    CLUE_TESTBED_FACTOR  how many times slower (default 1)
                         A rank that is slower gets a core at once when it wakes, before all other work of the computer.
+   CLUE_TESTBED_CORES   the core of this computer for each processor of the host: a rank stays on that of its place there
    CLUE_TESTBED_QUIET   0: let waits poll (default 1)
    CLUE_TESTBED_FIGURES folder into which each rank writes what it measured, as JSON, when it ends: of what lies between
                         its first two barriers, or of everything if there are no two */
@@ -42,11 +43,31 @@ static int last_file;
 
 static double now(clockid_t clock) { struct timespec t; clock_gettime(clock, &t); return t.tv_sec + 1e-9 * t.tv_nsec; }
 
+/* What changes its core finds its caches cold. The host's launcher and busy processes, which are no ranks, stay anywhere. */
+static void stay(const char *cores) {
+  const char *place = getenv("MPI_LOCALRANKID");
+  if (!place) return;
+  int listed = 1;
+  for (const char *c = cores; *c; c++) listed += *c == ',';
+  for (int skip = atoi(place) % listed; skip; skip--) cores = strchr(cores, ',') + 1;
+  cpu_set_t set;
+  CPU_ZERO(&set); CPU_SET(atoi(cores), &set);
+  sched_setaffinity(0, sizeof set, &set);
+}
 __attribute__((constructor)) static void start(void) {
   const char *said;
   if ((said = getenv("CLUE_TESTBED_FACTOR"))) factor = atof(said);
   if ((said = getenv("CLUE_TESTBED_QUIET"))) quiet = atoi(said);
+  if ((said = getenv("CLUE_TESTBED_CORES"))) stay(said);
   prctl(PR_SET_TIMERSLACK, 1);
+}
+
+/* A paced rank has time to spare for its burst, and none for what it does within MPI: there it gets its core at once, also
+   from one that computes. From MPI's start to its end only: what comes before and after is not paced. */
+enum { COMPUTES = 1, COMMUNICATES = 2 };
+static void hurry(int priority) {
+  struct sched_param how = {priority};
+  if (factor > 1) sched_setscheduler(0, priority ? SCHED_RR : SCHED_OTHER, &how);
 }
 
 /* A burst has ended: let it have taken as long as on a slow processor. Small errors are made up for in the next one; a
@@ -56,6 +77,7 @@ static void enter(void) {
   empty = 0;
   if (!began) return;
   double wall = now(CLOCK_MONOTONIC), cpu = now(CLOCK_THREAD_CPUTIME_ID) - cpu0;
+  hurry(COMMUNICATES);
   bursts++; burst_cpu += cpu;
   if (factor > 1) {
     double end = wall0 + factor * cpu + debt;
@@ -70,14 +92,10 @@ static void enter(void) {
   burst_wall += wall - wall0;
   entered_wall = wall; entered_cpu = now(CLOCK_THREAD_CPUTIME_ID);
 }
-/* From MPI's start to its end only: what comes before and after is not paced. */
-static void hurry(int on) {
-  struct sched_param how = {on ? 1 : 0};
-  if (factor > 1) sched_setscheduler(0, on ? SCHED_RR : SCHED_OTHER, &how);
-}
 static void leave(int initialises) {
   if (--depth) return;
-  if (initialises) { began = 1; hurry(1); }
+  if (initialises) began = 1;
+  if (began) hurry(COMPUTES);
   wall0 = now(CLOCK_MONOTONIC); cpu0 = now(CLOCK_THREAD_CPUTIME_ID);
   if (entered_wall) { mpi_wall += wall0 - entered_wall; mpi_cpu += cpu0 - entered_cpu; }
 }
@@ -106,7 +124,7 @@ static void *find(const char *name) {
   enter(); long result = real(GIVEN); leave(initialises); return result; }
 long MPI_Finalize(void) {
   long (*real)(void) = (long (*)(void))find("MPI_Finalize");
-  enter(); hurry(0); long result = real(); leave(0); return result;
+  enter(); hurry(0); factor = 1; long result = real(); leave(0); return result;
 }
 static void write_figures(void);
 /* The measured section of a program is that between its first two barriers. */

@@ -18,6 +18,7 @@ from benchmarks.validate.experiment import Experiment
 from benchmarks.validate.figures import Compared
 from benchmarks.validate.measured import Measured
 from benchmarks.validate.predicting import Recorder
+from benchmarks.validate.quiet import Quiet
 from clue.errors import ClueError
 
 
@@ -56,8 +57,9 @@ def _experiment(asked: argparse.Namespace, measured: Measured) -> Experiment:
         case for case in (cases.QUICK_CASES if asked.quick else cases.CASES) if _wanted(case.program, asked.programs)
     ]
     calibrator = Calibrator(5.0 if asked.quick else 15.0, measured, _tell)
-    recorder = Recorder(measured, 2 if asked.quick else 5, _tell)
-    return Experiment(programs, asked.runs, calibrator, recorder, measured, _tell)
+    quiet = Quiet(measured)
+    recorder = Recorder(measured, quiet, 2 if asked.quick else 3, _tell)
+    return Experiment(programs, asked.runs, calibrator, recorder, measured, quiet, _tell)
 
 
 def _write(file: Path, compared: list[Compared], calibrator: Calibrator) -> None:

@@ -33,25 +33,28 @@ class Case:
         return PROGRAMS / f"{self.program}.py"
 
 
-#: Sizes for about a second on four processors that are a tenth of a core each: small enough for what a rank works on to
-#: stay near its core (memory is shared with others on most computers; its speed changes by the minute), large enough
-#: for few messages a second (each costs the computer that emulates the network some 30 us).
+#: Sizes for about half a second on four processors that are a tenth of a core each: small enough for what the ranks of
+#: one core of this computer work on to stay in its cache (what is beyond is shared with others on most computers, and
+#: its speed changes by the minute). Bursts are long, a millisecond of CPU time and more where that can be: after each
+#: message a rank finds its caches cold, which costs it a tenth of that, and a message costs this computer some 30 us.
 CASES = (
-    Case("jacobi", 448, 360),
-    Case("nbody", 2400, 1920),
-    Case("cholesky", 1536, 1152),
-    Case("lu", 1280, 960),
-    Case("cg", 400, 320),
-    Case("fft", 512, 384),
+    Case("jacobi", 256, 192),
+    Case("nbody", 1920, 1440),
+    Case("cholesky", 640, 512),
+    Case("lu", 640, 512),
+    Case("cg", 160, 128),
+    Case("fft", 192, 128),
     Case("wavefront", 3200, 2400),
-    Case("master_worker", 800, 600),
-    Case("sparse", 32000, 24000),
+    Case("master_worker", 200, 160),
+    Case("sparse", 8000, 6000),
 )
-QUICK_CASES = (Case("jacobi", 448, 360), Case("fft", 512, 384), Case("lu", 768, 576))
+QUICK_CASES = (Case("jacobi", 256, 192), Case("fft", 192, 128), Case("lu", 448, 320))
 
+#: The very machine that records.
+RECORDING_MACHINE = "recorder"
 MACHINE_NAMES = (
-    "4x100m", "fast-slow", "2x100m", "8x100m", "two-on-fast", "2x1g", "4x1g", "load-one", "load-all", "8x1g",
-    "slow-link", "4x10m",
+    "4x100m", "8x100m", "2x100m", "fast-slow", "two-on-fast", "4x1g", "8x1g", "slow-link", RECORDING_MACHINE, "2x1g",
+    "4x10m", "load-one", "load-all",
 )  # fmt: skip
 #: Where processors are calibrated.
 CALIBRATION_MACHINE = "4x100m"

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import json
-import math
 import statistics
 import sys
 from collections.abc import Callable, Iterator, Sequence
@@ -19,7 +17,17 @@ from benchmarks.validate.calibrating import Calibrator
 from benchmarks.validate.cases import Case
 from benchmarks.validate.figures import MOST_LATE, Compared
 from benchmarks.validate.measured import Measured
-from benchmarks.validate.predicting import Factor, Prediction, Recorder, predict, recorded_cpu
+from benchmarks.validate.predicting import (
+    SPARE_TURNS,
+    ColdStart,
+    Factor,
+    Prediction,
+    Recorder,
+    predict,
+    recorded_cpu,
+    said_by,
+)
+from benchmarks.validate.quiet import Quiet
 from clue.errors import RecordError
 from clue.machine import Machine, Placement
 
@@ -35,11 +43,13 @@ class Run:
         seconds: What its section took.
         late: For which share of that a rank, the worst, had no core of this computer though it should.
         computation: CPU time of all ranks' bursts in it, seconds.
+        pulse: CPU seconds that a fixed piece of work took on the slowest core, before or after.
     """
 
     seconds: float
     late: float
     computation: float
+    pulse: float
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,8 +62,9 @@ class Experiment:
         calibrator: Knows links.
         recorder: Has traces.
         measured: Keeps what runs took.
+        quiet: Knows whether this computer was disturbed.
         tell: Told what is being done.
-        factors: How much longer a program's bursts take on a testbed than recorded.
+        cold_starts: What each of a program's bursts takes longer on a testbed than recorded.
     """
 
     programs: Sequence[Case]
@@ -61,39 +72,42 @@ class Experiment:
     calibrator: Calibrator
     recorder: Recorder
     measured: Measured
+    quiet: Quiet
     tell: Callable[[str], None]
-    factors: dict[Case, Factor] = field(default_factory=dict)
+    cold_starts: dict[Case, ColdStart] = field(default_factory=dict)
 
     def calibrate_bursts(self) -> None:
-        """Calibrate processors: how much longer bursts take there than recorded, from runs of a smaller size.
+        """Calibrate processors: what bursts take longer there than recorded, from runs of a smaller size.
 
-        On an emulated cluster it is more than 1 where caches matter: between two bursts of a rank others had the core.
+        While a rank waits for a message others have its core: then its caches are cold, whatever it computes.
         """
         machine = cases.machine(cases.CALIBRATION_MACHINE)
         smaller = [Case(case.program, case.smaller, case.smaller) for case in self.programs]
-        self.recorder.record(smaller, machine.processors)
         runs = self._runs(machine, smaller, _CALIBRATION_RUNS)
         for case, small in zip(self.programs, smaller, strict=True):
-            recorded = recorded_cpu(self.recorder.sections(small, machine.processors))
-            self.factors[case] = _factor([run.computation / recorded for run in runs[small]])
-            self.tell(f"bursts of {case.program} take {self.factors[case].value:.3f} times as long as recorded")
+            sections = self.recorder.sections(small, machine)
+            cold_start = ColdStart.of([run.computation for run in runs[small]], sections)
+            self.cold_starts[case] = cold_start
+            self.tell(f"bursts of {case.program} take {cold_start.seconds * 1e6:.1f} us longer than recorded")
 
     def on(self, machine: Machine) -> Iterator[Compared]:
         """Predict all programs on a machine, and run them there."""
-        calibrated, ranks = self.calibrator.calibrated(machine), machine.processors
-        self.recorder.record(self.programs, ranks)
+        calibrated = self.calibrator.calibrated(machine)
         runs = self._runs(machine, self.programs, self.runs)
         for case in self.programs:
-            sections = self.recorder.sections(case, ranks)
-            prediction = predict(sections, calibrated, self.factors[case])
+            sections = self.recorder.sections(case, machine)
+            recording = machine.name == cases.RECORDING_MACHINE
+            factor = Factor(1.0) if recording else self.cold_starts[case].factor(sections)
+            prediction = predict(sections, calibrated, factor)
             ratio = statistics.median(run.computation for run in runs[case]) / recorded_cpu(sections)
             hindsight = predict(sections, calibrated, Factor(ratio)).predicted
-            yield self._compared(case, machine, prediction, runs[case], ratio, hindsight)
+            yield self._compared(case, machine, prediction, runs[case], (factor.value, ratio), hindsight)
 
     def _runs(self, machine: Machine, programs: Sequence[Case], count: int) -> dict[Case, list[Run]]:
-        """Return as many runs of each program; disturbed ones are repeated, and of twice as many the best count.
+        """Return as many runs of each program; disturbed ones are repeated, some times, and the least disturbed count.
 
-        Programs take turns, so that minutes in which this computer is slower do not fall to one of them.
+        Programs take turns, so that minutes in which this computer is slower do not fall to one of them; and recordings
+        take turns with runs, so that both are from the same minutes.
         """
         hosts = hosts_of(machine)
         placed = [hosts[node] for node in Placement.block(machine, machine.processors).nodes]
@@ -105,17 +119,32 @@ class Experiment:
                 self.tell(f"running {case.program} on {machine.name}")
                 return asdict(run_once(testbed(), placed, case))
 
-            for i, case in product(range(2 * count), programs):
-                if sum(each.late <= MOST_LATE for each in runs[case]) < count:
-                    kept = self.measured.get(f"{machine.name}-{case.program}-{case.size}-{i}", partial(run, case))
-                    runs[case].append(Run(**kept))
-        return {case: _least_disturbed(all_of_it, count) for case, all_of_it in runs.items()}
+            for i, case in product(range(count + SPARE_TURNS), programs):
+                self.recorder.record(case, machine, i)
+                if sum(map(self._on_time, runs[case])) < count:
+                    name = f"{machine.name}-{case.program}-{case.size}-{i}"
+                    runs[case].append(Run(**self.measured.get(name, partial(self.quiet.when, partial(run, case)))))
+        return {case: self._least_disturbed(all_of_it, count) for case, all_of_it in runs.items()}
+
+    def _on_time(self, run: Run) -> bool:
+        return run.late <= MOST_LATE and self.quiet.was(run.pulse)
+
+    def _least_disturbed(self, runs: Sequence[Run], count: int) -> list[Run]:
+        rest = [run for run in runs if not self._on_time(run)]
+        rest.sort(key=lambda run: run.late / MOST_LATE + run.pulse / self.quiet.pulse)
+        return [*filter(self._on_time, runs), *rest][:count]
 
     def _compared(  # noqa: PLR0917 - what there is to compare
-        self, case: Case, machine: Machine, prediction: Prediction, runs: list[Run], ratio: float, hindsight: float
+        self,
+        case: Case,
+        machine: Machine,
+        prediction: Prediction,
+        runs: list[Run],
+        ratios: tuple[float, float],
+        hindsight: float,
     ) -> Compared:
         late, times = statistics.median(run.late for run in runs), tuple(run.seconds for run in runs)
-        known = self.factors[case].value
+        known, ratio = ratios
         compared = Compared(
             case.program, machine.name, machine.processors, case.size, prediction, times, late, ratio, known, hindsight
         )
@@ -127,17 +156,6 @@ class Experiment:
         return compared
 
 
-def _factor(ratios: Sequence[float]) -> Factor:
-    """Return the median of some ratios, and how far the next one may be from it."""
-    middle = statistics.median(ratios)
-    return Factor(middle, statistics.stdev(ratios) / middle * math.sqrt(1 + 1 / len(ratios)))
-
-
-def _least_disturbed(runs: Sequence[Run], count: int) -> list[Run]:
-    on_time = [run for run in runs if run.late <= MOST_LATE]
-    return [*on_time, *sorted((run for run in runs if run not in on_time), key=lambda run: run.late)][:count]
-
-
 def run_once(testbed: str, placed: Sequence[Host], case: Case) -> Run:
     """Run a program for real.
 
@@ -145,8 +163,8 @@ def run_once(testbed: str, placed: Sequence[Host], case: Case) -> Run:
         RecordError: If it fails, or its result is wrong.
     """
     outcome = launch.run(testbed, placed, [sys.executable, str(case.script), str(case.size)], timeout=300)
-    said = json.loads(outcome.output.splitlines()[-1])
+    said = said_by(outcome)
     if said["error"] > 1e-6:
         raise RecordError(f"{case.program}: result must be right, got an error of {said['error']:g}")
     late = max((rank.late for rank in outcome.ranks), default=0.0) / said["seconds"]
-    return Run(said["seconds"], late, sum(rank.burst_cpu for rank in outcome.ranks))
+    return Run(said["seconds"], late, sum(rank.burst_cpu for rank in outcome.ranks), said["pulse"])

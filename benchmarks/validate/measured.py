@@ -32,11 +32,7 @@ class Measured:
             draft.rename(file)
         return json.loads(file.read_text())
 
-    def file(self, name: str, make: Callable[[Path], None]) -> Path:
-        """Return the file of this name; made now if there is none."""
-        file = self.folder / name
-        if not file.exists():
-            draft = file.with_name(f"draft-{name}")
-            make(draft)
-            draft.rename(file)
-        return file
+    def known(self, name: str) -> Any:
+        """Return what is known by this name, or ``None``."""
+        file = self.folder / f"{name}.json"
+        return json.loads(file.read_text()) if file.exists() else None

@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
+import json
+import math
 import statistics
 import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
-from itertools import product
-from pathlib import Path
+from typing import Any
 
 from benchmarks.testbed import launch
 from benchmarks.testbed.description import Host
+from benchmarks.testbed.launch import Outcome
 from benchmarks.validate.cases import Case
 from benchmarks.validate.measured import Measured
+from benchmarks.validate.quiet import Quiet
 from benchmarks.validate.sections import section
+from clue.errors import RecordError
 from clue.kernel import compile_program, simulate
 from clue.machine import Machine, Placement
 from clue.machine.scaling import slower
@@ -22,6 +26,8 @@ from clue.uncertainty import Sampling, Spread, noise_of_recordings, sample_makes
 
 #: What part of a core a processor of the recording host is.
 FACTOR = 10.0
+#: How often disturbed measurements may be repeated.
+SPARE_TURNS = 2
 _SAMPLES = 100
 
 
@@ -57,44 +63,73 @@ class Factor:
 
 @dataclass(frozen=True, slots=True)
 class Recorder:
-    """Records programs, each number of ranks once, on one host of a testbed whose links are not shaped.
+    """Records programs on one host of a testbed whose links are not shaped; what has been recorded stays.
+
+    Disturbed recordings are made again, some times, and the least disturbed count. They are made for each machine,
+    though nothing of it is in them: a shared computer is another one half an hour later.
 
     That host has as many processors as there are ranks, paced as those of the machines to come: between bursts other
     ranks have had the core and its caches, when recording as later on.
 
     Attributes:
         measured: Keeps the traces.
+        quiet: Knows whether this computer was disturbed.
         times: How often each is recorded.
         tell: Told what is being done.
-        known: Sections of traces by case and ranks.
+        known: Sections of traces by case and machine.
     """
 
     measured: Measured
+    quiet: Quiet
     times: int
     tell: Callable[[str], None]
-    known: dict[tuple[Case, int], list[Trace]] = field(default_factory=dict)
+    known: dict[tuple[Case, str], list[Trace]] = field(default_factory=dict)
 
-    def record(self, programs: Sequence[Case], ranks: int) -> None:
-        """Record what has not been; programs take turns, as they do when they are measured."""
-        for i, case in product(range(self.times), programs):
-            self._file(case, ranks, i)
+    def record(self, case: Case, machine: Machine, turn: int) -> None:
+        """Record a program for a machine in one of the turns, if there are not enough undisturbed recordings yet."""
+        known = self._pulses(case, machine, turn)
+        if sum(map(self.quiet.was, known)) < self.times:
+            name = _name(case, machine, turn)
+            self.measured.get(name, lambda: self.quiet.when(lambda: self._record(case, machine.processors, name)))
 
-    def sections(self, case: Case, ranks: int) -> list[Trace]:
-        """Return the program's section, as often as it is recorded."""
-        if (case, ranks) not in self.known:
-            self.known[case, ranks] = [section(Trace.open(self._file(case, ranks, i))) for i in range(self.times)]
-        return self.known[case, ranks]
+    def sections(self, case: Case, machine: Machine) -> list[Trace]:
+        """Return the program's section, as often as it is recorded for a machine."""
+        if (case, machine.name) not in self.known:
+            pulses = self._pulses(case, machine, self.times + SPARE_TURNS)
+            turns = sorted(range(len(pulses)), key=lambda turn: 0.0 if self.quiet.was(pulses[turn]) else pulses[turn])
+            files = [self.measured.folder / f"{_name(case, machine, turn)}.clue" for turn in turns[: self.times]]
+            self.known[case, machine.name] = [section(Trace.open(file)) for file in files]
+        return self.known[case, machine.name]
 
-    def _file(self, case: Case, ranks: int, i: int) -> Path:
-        name = f"{case.program}-{case.size}-{ranks}-{i}.clue"
-        return self.measured.file(name, lambda target: self._record(case, ranks, target))
+    def _pulses(self, case: Case, machine: Machine, turns: int) -> list[float]:
+        """Return what a fixed piece of work took beside the recordings of the first turns, CPU seconds."""
+        kept = (self.measured.known(_name(case, machine, turn)) for turn in range(turns))
+        return [pulse for pulse in kept if pulse is not None]
 
-    def _record(self, case: Case, ranks: int, target: Path) -> None:
+    def _record(self, case: Case, ranks: int, name: str) -> float:
         self.tell(f"recording {case.program} on {ranks} ranks")
+        target = self.measured.folder / f"{name}.clue"
         host = Host(index=0, factor=FACTOR, processors=ranks, background=0, bandwidth=None)
         layer = [sys.executable, "-m", "virtual_layer", "-o", str(target.resolve())]
         with launch.standing("recording", [host]) as testbed:
-            launch.run(testbed, [host] * ranks, [*layer, str(case.script), str(case.size)], timeout=300)
+            outcome = launch.run(testbed, [host] * ranks, [*layer, str(case.script), str(case.size)], timeout=300)
+        return float(said_by(outcome)["pulse"])
+
+
+def _name(case: Case, machine: Machine, turn: int) -> str:
+    return f"{machine.name}-{case.program}-{case.size}-recording-{turn}"
+
+
+def said_by(outcome: Outcome) -> dict[str, Any]:
+    """Return the line of JSON that a program printed.
+
+    Raises:
+        RecordError: If it printed none.
+    """
+    for line in outcome.output.splitlines():
+        if line.startswith('{"program"'):
+            return dict(json.loads(line))
+    raise RecordError(f"testbed: program must print a line of JSON, got {outcome.output[-2000:]}")
 
 
 def recorded_cpu(sections: list[Trace]) -> float:
@@ -104,6 +139,35 @@ def recorded_cpu(sections: list[Trace]) -> float:
 
 def _cpu(recorded: Trace) -> float:
     return float(recorded.ops.cpu.sum()) * 1e-9
+
+
+@dataclass(frozen=True, slots=True)
+class ColdStart:
+    """What a program's bursts take longer on a testbed than recorded: the same for each, long or short.
+
+    Attributes:
+        seconds: CPU time of a burst.
+        deviation: How far that of the next run may be from it.
+    """
+
+    seconds: float
+    deviation: float
+
+    @classmethod
+    def of(cls, runs: Sequence[float], sections: list[Trace]) -> ColdStart:
+        """Return what follows from the CPU time of all bursts in some runs, and in recordings of the same."""
+        bursts = _bursts(sections)
+        longer = [(run - recorded_cpu(sections)) / bursts for run in runs]
+        return cls(statistics.median(longer), statistics.stdev(longer) * math.sqrt(1 + 1 / len(longer)))
+
+    def factor(self, sections: list[Trace]) -> Factor:
+        """Return how much longer the bursts of a recorded program take with that, all together."""
+        cold = _bursts(sections) / recorded_cpu(sections)
+        return Factor(1 + self.seconds * cold, self.deviation * cold / (1 + self.seconds * cold))
+
+
+def _bursts(sections: list[Trace]) -> int:
+    return int((sections[0].ops.cpu > 0).sum())
 
 
 def predict(sections: list[Trace], machine: Machine, factor: Factor) -> Prediction:

@@ -74,6 +74,15 @@ def test_a_pair_cannot_be_slower_than_both_ends() -> None:
         hosts_of(_paired("4 Mbit/s"))
 
 
+def test_cores_have_as_much_to_do_as_each_other() -> None:
+    """A fifth of a core twice stands on one core each, two twentieths on both; a loaded host has one of its own."""
+    assert cluster.deal_cores(hosts_of(_machine()), [2, 3]) == {None: [2, 3], 0: [2, 3], 1: [2], 2: [3]}
+    one_fast = [Host(0, 10.0, 1, 0, None), *(Host(index, 40.0, 1, 0, None) for index in (1, 2, 3))]
+    assert cluster.deal_cores(one_fast, [0, 1]) == {None: [0, 1], 0: [0], 1: [1], 2: [1], 3: [1]}
+    loaded = [Host(0, 4.0, 1, 0, None), Host(1, 1.0, 1, 4, None)]
+    assert cluster.deal_cores(loaded, [0, 1]) == {None: [1], 0: [1], 1: [0]}
+
+
 @pytest.mark.parametrize(
     ("node", "rule"),
     [

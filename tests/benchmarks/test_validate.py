@@ -3,6 +3,8 @@
 import os
 import subprocess
 import sys
+import time
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -11,7 +13,9 @@ from benchmarks.testbed import cluster
 from benchmarks.testbed.description import hosts_of
 from benchmarks.validate import cases
 from benchmarks.validate.figures import Compared, in_hindsight, kendall, quantile, regret
-from benchmarks.validate.predicting import Factor, Prediction, predict
+from benchmarks.validate.measured import Measured
+from benchmarks.validate.predicting import ColdStart, Factor, Prediction, Recorder, predict
+from benchmarks.validate.quiet import Quiet
 from benchmarks.validate.sections import section
 from benchmarks.validate.tables import COLUMNS, page, read_csv, write_csv
 from clue.config import load_machine
@@ -71,6 +75,53 @@ def test_longer_bursts_are_predicted_longer() -> None:
     assert prediction.predicted == pytest.approx(5.5)
     assert prediction.low == prediction.high == pytest.approx(5.5)
     assert prediction.compute == pytest.approx(4.5)
+
+
+def test_a_cold_start_costs_short_bursts_more() -> None:
+    """Two bursts of 1 s that take 1.3 and 1.5 s take 0.4 s longer each; bursts of 4 s then take a tenth longer."""
+    cold_start = ColdStart.of([2.6, 3.0], [_trace(2.0)])
+    assert cold_start.seconds == pytest.approx(0.4)
+    assert cold_start.deviation == pytest.approx(0.1 * 2**0.5 * 1.5**0.5)
+    factor = cold_start.factor([_trace(8.0)])
+    assert factor.value == pytest.approx(1.1)
+    assert factor.deviation == pytest.approx(0.1 * 3**0.5 / 4 / 1.1)
+
+
+def test_disturbed_recordings_do_not_count(tmp_path: Path) -> None:
+    """Of three recordings, beside two of which a piece of work took twice as long, two are wanted: the better ones."""
+    measured = Measured(tmp_path)
+    case, pulses = cases.CASES[0], (2.1e-3, 1.1e-3, 1.9e-3)
+    measured.get("pulse", lambda: 1e-3)
+    for turn, pulse in enumerate(pulses):
+        name = f"{MACHINE.name}-{case.program}-{case.size}-recording-{turn}"
+        measured.get(name, partial(float, pulse))
+        _trace(turn + 1.0).save(tmp_path / f"{name}.clue")
+    recorder = Recorder(measured, Quiet(measured), 2, print)
+    recorder.record(case, MACHINE, turn=2)  # There already is one: it is not made again.
+    assert [trace.ops.cpu.sum() * 1e-9 for trace in recorder.sections(case, MACHINE)] == pytest.approx([2.0, 3.0])
+
+
+def _trace(seconds: float) -> Trace:
+    """Return a trace in whose section two ranks compute so many seconds together."""
+    built = TraceBuilder(2)
+    for rank in built:
+        rank.collective(Op.BARRIER)
+        rank.compute(seconds / 2)
+        rank.collective(Op.BARRIER)
+        rank.finish()
+    return built.build()
+
+
+def test_quiet_is_known_by_a_piece_of_work(tmp_path: Path) -> None:
+    """Up to two fifths longer than at best is quiet; where it is not, a measurement waits for it, and not for ever."""
+    quiet = Quiet(Measured(tmp_path))
+    (tmp_path / "pulse.json").write_text("1e-3")
+    assert quiet.was(1.39e-3)
+    assert not quiet.was(1.41e-3)
+    (tmp_path / "pulse.json").write_text("1e-9")
+    begin = time.monotonic()
+    assert quiet.when(lambda: 42) == 42
+    assert 1.9 < time.monotonic() - begin < 4.0
 
 
 def test_kendalls_tau() -> None:
