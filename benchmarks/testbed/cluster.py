@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import os
+import shlex
 import shutil
 import subprocess
 import sys
@@ -164,8 +165,11 @@ while True: pass
 
 
 def _start(name: str, host: str, script: str) -> None:
-    command = [*entry_command(name), host, "--exec", sys.executable, "-S", "-c", script]
-    subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, start_new_session=True)
+    """Start a process that runs until its testbed is removed; by a shell, so that nobody has to wait for it."""
+    command = shlex.join([*entry_command(name), host, "--exec", sys.executable, "-S", "-c", script])
+    subprocess.run(
+        ["/bin/sh", "-c", f"exec >/dev/null 2>&1 </dev/null; {command} &"], start_new_session=True, check=True
+    )
 
 
 def deal_cores(hosts: Sequence[Host], cores: Sequence[int]) -> dict[int | None, list[int]]:
