@@ -21,7 +21,6 @@ from benchmarks.validate.predicting import (
     SPARE_TURNS,
     ColdStart,
     Factor,
-    Prediction,
     Recorder,
     predict,
     recorded_cpu,
@@ -101,7 +100,13 @@ class Experiment:
             prediction = predict(sections, calibrated, factor)
             ratio = statistics.median(run.computation for run in runs[case]) / recorded_cpu(sections)
             hindsight = predict(sections, calibrated, Factor(ratio)).predicted
-            yield self._compared(case, machine, prediction, runs[case], (factor.value, ratio), hindsight)
+            compared = Compared(
+                case.program, machine.name, machine.processors, case.size, prediction,
+                runs=tuple(run.seconds for run in runs[case]), late=statistics.median(run.late for run in runs[case]),
+                burst_ratio=ratio, factor=factor.value, hindsight=hindsight,
+            )  # fmt: skip
+            self.tell(_summary(compared))
+            yield compared
 
     def _runs(self, machine: Machine, programs: Sequence[Case], count: int) -> dict[Case, list[Run]]:
         """Return as many runs of each program; disturbed ones are repeated, some times, and the least disturbed count.
@@ -134,26 +139,13 @@ class Experiment:
         rest.sort(key=lambda run: run.late / MOST_LATE + run.pulse / self.quiet.pulse)
         return [*filter(self._on_time, runs), *rest][:count]
 
-    def _compared(  # noqa: PLR0917 - what there is to compare
-        self,
-        case: Case,
-        machine: Machine,
-        prediction: Prediction,
-        runs: list[Run],
-        ratios: tuple[float, float],
-        hindsight: float,
-    ) -> Compared:
-        late, times = statistics.median(run.late for run in runs), tuple(run.seconds for run in runs)
-        known, ratio = ratios
-        compared = Compared(
-            case.program, machine.name, machine.processors, case.size, prediction, times, late, ratio, known, hindsight
-        )
-        self.tell(
-            f"{case.program} on {machine.name}: predicted {prediction.predicted:.3f} s (computation "
-            f"{prediction.compute:.3f}), measured {compared.measured:.3f} ± {compared.spread:.3f}: "
-            f"{compared.error:+.1%}; late {late:.1%}, bursts {ratio:.2f}"
-        )
-        return compared
+
+def _summary(case: Compared) -> str:
+    return (
+        f"{case.program} on {case.machine}: predicted {case.prediction.predicted:.3f} s (computation "
+        f"{case.prediction.compute:.3f}), measured {case.measured:.3f} ± {case.spread:.3f}: "
+        f"{case.error:+.1%}; late {case.late:.1%}, bursts {case.burst_ratio:.2f}"
+    )
 
 
 def run_once(testbed: str, placed: Sequence[Host], case: Case) -> Run:

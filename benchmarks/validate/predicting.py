@@ -88,7 +88,7 @@ class Recorder:
     def record(self, case: Case, machine: Machine, turn: int) -> None:
         """Record a program for a machine in one of the turns, if there are not enough undisturbed recordings yet."""
         known = self._pulses(case, machine, turn)
-        if sum(map(self.quiet.was, known)) < self.times:
+        if turn < self.times + SPARE_TURNS and sum(map(self.quiet.was, known)) < self.times:
             name = _name(case, machine, turn)
             self.measured.get(name, lambda: self.quiet.when(lambda: self._record(case, machine.processors, name)))
 
