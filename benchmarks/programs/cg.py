@@ -11,7 +11,7 @@ import numpy as np
 from mpi4py import MPI
 from section import measure
 
-STEPS, SWEEPS = 60, 24
+STEPS, SWEEPS = 30, 48
 
 
 class Laplacian:

@@ -15,7 +15,7 @@ _SHIPPED = Path(__file__).parents[2] / "scenarios" / "programs"
 sys.path.append(str(_SHIPPED))
 from block_cyclic import distribute  # noqa: E402
 
-BLOCK = 32
+BLOCK = 48
 
 
 def _factor() -> object:

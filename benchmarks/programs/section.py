@@ -2,8 +2,8 @@
 
 Before it the program has run once, and every pair of ranks has talked: nothing is loaded, and no connection opened,
 within. What a program does only once would be another time in a recording, where others have loaded it before. Each
-program prints one line of JSON on rank 0: its name, size, seconds of the slowest rank, a figure that checks its
-result, and what a fixed piece of work took before or after on the slowest core.
+program prints one line of JSON on rank 0: its name, size, seconds of the slowest rank, and a figure that checks its
+result.
 """
 
 from __future__ import annotations
@@ -15,7 +15,6 @@ from pathlib import Path
 
 import numpy as np
 from mpi4py import MPI
-from pulse import pulse
 
 
 def measure(comm: MPI.Intracomm, program: str, size: int, work: Callable[[], float]) -> None:
@@ -33,15 +32,13 @@ def measure(comm: MPI.Intracomm, program: str, size: int, work: Callable[[], flo
     work()
     gc.collect()
     gc.disable()
-    before = pulse()
     comm.Barrier()
     begin = MPI.Wtime()
     error = work()
     seconds = MPI.Wtime() - begin
     comm.Barrier()
-    worst_pulse = comm.reduce(max(before, pulse()), MPI.MAX)
     slowest = comm.reduce(seconds, MPI.MAX)
     worst = comm.reduce(abs(error), MPI.MAX)
     if comm.rank == 0:
-        said = {"program": Path(program).stem, "size": size, "seconds": slowest, "error": worst, "pulse": worst_pulse}
+        said = {"program": Path(program).stem, "size": size, "seconds": slowest, "error": worst}
         print(json.dumps(said), flush=True)

@@ -13,7 +13,7 @@ import scipy.sparse
 from mpi4py import MPI
 from section import measure
 
-ITERATIONS, PER_ROW, STEPS, STEP = 25, 12, 400, 0.01
+ITERATIONS, PER_ROW, STEPS, STEP = 12, 12, 800, 0.01
 
 
 def rows_of(rank: int, own: int, n: int) -> scipy.sparse.csr_array:

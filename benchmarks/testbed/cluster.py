@@ -15,7 +15,7 @@ import sys
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
-from benchmarks.testbed import control_groups
+from benchmarks.testbed import compiled, control_groups
 from benchmarks.testbed.description import FRONT, Host
 from clue.errors import UsageError
 
@@ -28,6 +28,8 @@ _LATE = 100e-6
 #: The memory of a switch's port, bytes.
 _QUEUE = 512 * 1024
 _HEADER = 14
+#: How long a core is watched, to find how fast it is at its best, seconds.
+_WATCHED = 3.0
 #: Frames in bytes, large where links are fast: each costs this computer some 30 us, whatever its size.
 _FRAME, _LARGE_FRAME, _FAST = 1500, 9000, 5e6
 
@@ -87,8 +89,7 @@ def build(name: str, hosts: Sequence[Host]) -> None:
     state_file(name).write_text(json.dumps({"hosts": [_known(name, host, cpus) for host in [None, *hosts]]}))
     for host in hosts:
         _load(name, host)
-    for core in cpus[None]:
-        _keep_awake(name, core)
+    _keep(name, cpus[None])
 
 
 def _check_room(name: str, hosts: Sequence[Host]) -> None:
@@ -147,26 +148,39 @@ def _shape(where: str, device: str, bandwidth: float, frame: int) -> None:
 def _load(name: str, host: Host) -> None:
     """Start the background load of a host: busy processes, which share its core with its rank."""
     for _ in range(host.background):
-        _start(name, host.name, "while True: pass")
+        _start(name, host.name, [sys.executable, "-S", "-c", "while True: pass"])
 
 
-def _keep_awake(name: str, core: int) -> None:
-    """Keep a core at work whenever nobody wants it: one that sleeps wakes late, slow, and with cold caches."""
-    _start(
-        name,
-        SWITCH,
-        f"""
-import os
-os.sched_setaffinity(0, [{core}])
-os.sched_setscheduler(0, os.SCHED_IDLE, os.sched_param(0))
-while True: pass
-""",
-    )
+def _keep(name: str, cores: Sequence[int]) -> None:
+    """Keep cores at work whenever nobody wants them, and tell ranks how fast they are: see keeper.c."""
+    best = _best()
+    _speeds(name).write_bytes(bytes(8 * (max(cores) + 1)))
+    for core in cores:
+        _start(name, SWITCH, [str(compiled.keeper()), str(core), str(_speeds(name)), best])
 
 
-def _start(name: str, host: str, script: str) -> None:
+def _best() -> str:
+    """Return what the keeper's piece of work takes at best, seconds; measured once, and kept until the computer starts.
+
+    All that is measured refers to it: were it another one each time, so would be the processors of every testbed.
+    """
+    keeper = compiled.keeper()
+    known = _STATES / f"{keeper.name}.best"
+    if not known.exists():
+        _STATES.mkdir(exist_ok=True)
+        cores = sorted(os.sched_getaffinity(0))
+        each = [_call(str(keeper), "best", str(core), str(_WATCHED)) for core in cores]
+        known.write_text(min(each, key=float).strip())
+    return known.read_text()
+
+
+def _speeds(name: str) -> Path:
+    return state_file(name).with_suffix(".speeds")
+
+
+def _start(name: str, host: str, words: Sequence[str]) -> None:
     """Start a process that runs until its testbed is removed; by a shell, so that nobody has to wait for it."""
-    command = shlex.join([*entry_command(name), host, "--exec", sys.executable, "-S", "-c", script])
+    command = shlex.join([*entry_command(name), host, "--exec", *words])
     subprocess.run(
         ["/bin/sh", "-c", f"exec >/dev/null 2>&1 </dev/null; {command} &"], start_new_session=True, check=True
     )
@@ -202,6 +216,7 @@ def _known(name: str, host: Host | None, cpus: Mapping[int | None, Sequence[int]
         "group": control_groups.of(name, label),
         "factor": None if host is None else host.factor,
         "cpus": list(cpus[None if host is None else host.index]),
+        "speeds": str(_speeds(name)),
     }
 
 
@@ -233,7 +248,8 @@ def _namespaces_of(name: str) -> Iterator[str]:
             yield file.name
 
 
-def _call(*words: str) -> None:
+def _call(*words: str) -> str:
     done = subprocess.run(words, capture_output=True, text=True, check=False)
     if done.returncode:
         raise UsageError(f"testbed: {' '.join(words)} must succeed, got {done.stderr.strip()}")
+    return done.stdout

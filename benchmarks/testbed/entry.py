@@ -27,6 +27,7 @@ def enter(host: dict) -> None:  # type: ignore[type-arg]
     if host["factor"] is not None:  # The launcher hands its own variables on to the ranks: it must not have these.
         os.environ["CLUE_TESTBED_FACTOR"] = repr(host["factor"])
         os.environ["CLUE_TESTBED_CORES"] = ",".join(map(str, host["cpus"]))
+        os.environ["CLUE_TESTBED_SPEEDS"] = host["speeds"]
 
 
 def main(words: list) -> None:  # type: ignore[type-arg]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 import os
 import shlex
@@ -16,12 +15,10 @@ from dataclasses import dataclass
 from itertools import groupby
 from pathlib import Path
 
-from benchmarks.testbed import cluster
+from benchmarks.testbed import cluster, compiled
 from benchmarks.testbed.description import Host
-from clue.errors import RecordError, UsageError
+from clue.errors import RecordError
 from clue.recording import find_mpiexec
-
-_PACE = Path(__file__).with_name("pace.c")
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,7 +27,7 @@ class RankFigures:
 
     Attributes:
         bursts: Number of bursts between MPI calls.
-        burst_cpu: CPU time of all bursts, seconds of this computer.
+        burst_cpu: CPU time of all bursts, seconds of a core of this computer at its best.
         burst_wall: Time they took on the host.
         late: How much longer that was than it should be, because this computer had no core free; seconds.
         lates: Bursts that were late.
@@ -122,7 +119,7 @@ def mpiexec_of(name: str) -> Path:
         f"-launcher ssh -launcher-exec {shlex.quote(str(_agent(name)))} -iface bridge -disable-hostname-propagation"
     )
     variables = " ".join(
-        f"-genv {key} {shlex.quote(value)}" for key, value in {**_SETTINGS, "LD_PRELOAD": str(library())}.items()
+        f"-genv {key} {shlex.quote(value)}" for key, value in {**_SETTINGS, "LD_PRELOAD": str(compiled.pace())}.items()
     )
     entry = shlex.join([*cluster.entry_command(name), cluster.SWITCH, "--exec", find_mpiexec()])
     command.write_text(f'#!/bin/sh\nexec {entry} {launcher} -genvall {variables} "$@"\n')
@@ -152,28 +149,6 @@ def _agent(name: str) -> Path:
     agent.write_text(f'#!/bin/sh\nexec {shlex.join(cluster.entry_command(name))} "$@"\n')
     agent.chmod(0o755)
     return agent
-
-
-def library() -> Path:
-    """Return the preloaded library, compiled on first use.
-
-    Raises:
-        UsageError: If it cannot be compiled.
-    """
-    key = hashlib.blake2b(_PACE.read_bytes(), digest_size=8).hexdigest()
-    built = Path(tempfile.gettempdir()) / f"clue-testbed-pace-{key}.so"
-    if not built.exists():
-        draft = built.with_suffix(f".{os.getpid()}")
-        done = subprocess.run(
-            ["cc", "-O2", "-shared", "-fPIC", "-o", str(draft), str(_PACE), "-ldl"],
-            capture_output=True,
-            text=True,
-            check=False,
-        )
-        if done.returncode:
-            raise UsageError(f"testbed: {_PACE.name} must compile, got {done.stderr.strip()}")
-        draft.rename(built)
-    return built
 
 
 def _finish(words: Sequence[str], settings: Mapping[str, str], timeout: float) -> str:

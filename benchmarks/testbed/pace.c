@@ -2,26 +2,33 @@
 
    Slow processors: at every MPI call a rank sleeps until FACTOR times the CPU time of the burst before it has passed. The
    kernel's quotas alone make bursts that are shorter than their period (some ms) come out at full speed.
+   Steady processors: the CPU time of a rank's thread is that of a core at its best, whatever this computer's are at the
+   moment (keeper.c says): for its pace, and for whoever asks (CLOCK_THREAD_CPUTIME_ID).
    Quiet waits: what an MPI library polls while it waits (epoll_wait and poll without time-out, sched_yield) sleeps in the
    kernel until something comes: a waiting rank costs no processor time, which others need on this computer.
 
    CLUE_TESTBED_FACTOR  how many times slower (default 1)
                         A rank that is slower gets a core at once when it wakes, before all other work of the computer.
    CLUE_TESTBED_CORES   the core of this computer for each processor of the host: a rank stays on that of its place there
+   CLUE_TESTBED_SPEEDS  file with a double for each core of this computer: how fast it is, relative to its best; 0: unknown
    CLUE_TESTBED_QUIET   0: let waits poll (default 1)
    CLUE_TESTBED_FIGURES folder into which each rank writes what it measured, as JSON, when it ends: of what lies between
                         its first two barriers, or of everything if there are no two */
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <link.h>
 #include <netinet/in.h>
 #include <poll.h>
 #include <sched.h>
+#include <signal.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
+#include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
@@ -41,8 +48,31 @@ static int barriers;
 static unsigned char is_tcp[FILES];
 static int last_file;
 
+static const volatile double *speed;   /* of this rank's core, where it is paced and that is known */
+
+/* Time counts at the speed that its core has when somebody asks; from one time to the next that is a burst at most. */
+int clock_gettime(clockid_t clock, struct timespec *time) {
+  static int (*real)(clockid_t, struct timespec *);
+  static __thread int64_t counted, steady;
+  if (!real) real = (int (*)(clockid_t, struct timespec *))dlsym(RTLD_NEXT, "clock_gettime");
+  int failed = real(clock, time);
+  if (failed || clock != CLOCK_THREAD_CPUTIME_ID || !speed) return failed;
+  int64_t own = time->tv_sec * 1000000000LL + time->tv_nsec;
+  double share = *speed;
+  steady += (int64_t)((double)(own - counted) * (share > 0 ? share : 1));
+  counted = own;
+  time->tv_sec = steady / 1000000000LL; time->tv_nsec = steady % 1000000000LL;
+  return 0;
+}
 static double now(clockid_t clock) { struct timespec t; clock_gettime(clock, &t); return t.tv_sec + 1e-9 * t.tv_nsec; }
 
+static void watch(const char *speeds, int core) {
+  int file = open(speeds, O_RDONLY);
+  void *all = file < 0 ? MAP_FAILED : mmap(0, (core + 1) * sizeof(double), PROT_READ, MAP_SHARED, file, 0);
+  if (all == MAP_FAILED) { perror("testbed: speeds of cores must be there"); abort(); }
+  close(file);
+  speed = (const volatile double *)all + core;
+}
 /* What changes its core finds its caches cold. The host's launcher and busy processes, which are no ranks, stay anywhere. */
 static void stay(const char *cores) {
   const char *place = getenv("MPI_LOCALRANKID");
@@ -53,6 +83,8 @@ static void stay(const char *cores) {
   cpu_set_t set;
   CPU_ZERO(&set); CPU_SET(atoi(cores), &set);
   sched_setaffinity(0, sizeof set, &set);
+  const char *speeds = getenv("CLUE_TESTBED_SPEEDS");
+  if (speeds && factor > 1) watch(speeds, atoi(cores));
 }
 __attribute__((constructor)) static void start(void) {
   const char *said;
@@ -63,11 +95,29 @@ __attribute__((constructor)) static void start(void) {
 }
 
 /* A paced rank has time to spare for its burst, and none for what it does within MPI: there it gets its core at once, also
-   from one that computes. From MPI's start to its end only: what comes before and after is not paced. */
-enum { COMPUTES = 1, COMMUNICATES = 2 };
+   from one that computes. So it does at the beginning of a burst: a short one, between two calls, would else wait until
+   others have ended their long ones. From MPI's start to its end only: what comes before and after is not paced. */
+enum { OTHER = 0, COMPUTES = 1, BEGINS = 2, COMMUNICATES = 3, SHORT_NS = 30000 };
+static timer_t until_long;
 static void hurry(int priority) {
   struct sched_param how = {priority};
-  if (factor > 1) sched_setscheduler(0, priority ? SCHED_RR : SCHED_OTHER, &how);
+  if (factor > 1) sched_setscheduler(0, priority == OTHER ? SCHED_OTHER : SCHED_RR, &how);
+}
+static void take_turns(int number) { (void)number; hurry(COMPUTES); }
+static void watch_length(int on) {
+  static int made;
+  if (factor <= 1) return;
+  if (!made++) {
+    struct sigaction then = {.sa_handler = take_turns, .sa_flags = SA_RESTART};
+    struct sigevent event = {.sigev_notify = SIGEV_THREAD_ID, .sigev_signo = SIGRTMAX - 3};
+    event._sigev_un._tid = gettid();
+    if (sigaction(SIGRTMAX - 3, &then, 0) || timer_create(CLOCK_MONOTONIC, &event, &until_long)) {
+      perror("testbed: timer must be there"); abort();
+    }
+  }
+  struct itimerspec when = {.it_value = {0, on ? SHORT_NS : 0}};
+  timer_settime(until_long, 0, &when, 0);
+  hurry(on ? BEGINS : COMMUNICATES);
 }
 
 /* A burst has ended: let it have taken as long as on a slow processor. Small errors are made up for in the next one; a
@@ -77,7 +127,7 @@ static void enter(void) {
   empty = 0;
   if (!began) return;
   double wall = now(CLOCK_MONOTONIC), cpu = now(CLOCK_THREAD_CPUTIME_ID) - cpu0;
-  hurry(COMMUNICATES);
+  watch_length(0);
   bursts++; burst_cpu += cpu;
   if (factor > 1) {
     double end = wall0 + factor * cpu + debt;
@@ -95,8 +145,9 @@ static void enter(void) {
 static void leave(int initialises) {
   if (--depth) return;
   if (initialises) began = 1;
-  if (began) hurry(COMPUTES);
-  wall0 = now(CLOCK_MONOTONIC); cpu0 = now(CLOCK_THREAD_CPUTIME_ID);
+  wall0 = now(CLOCK_MONOTONIC);  /* Before anything that may give the core to another: the burst begins now. */
+  if (began) watch_length(1);
+  cpu0 = now(CLOCK_THREAD_CPUTIME_ID);
   if (entered_wall) { mpi_wall += wall0 - entered_wall; mpi_cpu += cpu0 - entered_cpu; }
 }
 
@@ -124,7 +175,7 @@ static void *find(const char *name) {
   enter(); long result = real(GIVEN); leave(initialises); return result; }
 long MPI_Finalize(void) {
   long (*real)(void) = (long (*)(void))find("MPI_Finalize");
-  enter(); hurry(0); factor = 1; long result = real(); leave(0); return result;
+  enter(); hurry(OTHER); factor = 1; long result = real(); leave(0); return result;
 }
 static void write_figures(void);
 /* The measured section of a program is that between its first two barriers. */

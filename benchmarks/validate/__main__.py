@@ -18,7 +18,6 @@ from benchmarks.validate.experiment import Experiment
 from benchmarks.validate.figures import Compared
 from benchmarks.validate.measured import Measured
 from benchmarks.validate.predicting import Recorder
-from benchmarks.validate.quiet import Quiet
 from clue.errors import ClueError
 
 
@@ -41,7 +40,6 @@ def main() -> int:
 def _validate(asked: argparse.Namespace, measured: Measured) -> None:
     measured.folder.mkdir(parents=True, exist_ok=True)
     experiment = _experiment(asked, measured)
-    experiment.calibrate_bursts()
     known = {(each.program, each.machine): each for each in tables.read_csv(asked.output)} if asked.output else {}
     for name in cases.QUICK_MACHINES if asked.quick else cases.MACHINE_NAMES:
         if _wanted(name, asked.machines):
@@ -57,9 +55,8 @@ def _experiment(asked: argparse.Namespace, measured: Measured) -> Experiment:
         case for case in (cases.QUICK_CASES if asked.quick else cases.CASES) if _wanted(case.program, asked.programs)
     ]
     calibrator = Calibrator(5.0 if asked.quick else 15.0, measured, _tell)
-    quiet = Quiet(measured)
-    recorder = Recorder(measured, quiet, 2 if asked.quick else 3, _tell)
-    return Experiment(programs, asked.runs, calibrator, recorder, measured, quiet, _tell)
+    recorder = Recorder(measured, 2 if asked.quick else 5, _tell)
+    return Experiment(programs, asked.runs, calibrator, recorder, measured, _tell)
 
 
 def _write(file: Path, compared: list[Compared], calibrator: Calibrator) -> None:

@@ -50,8 +50,7 @@ class Calibrator:
         within = {
             name: self._link(each, each, machine, same=True) for name, each in types.items() if each.processors > 1
         }
-        wires = {host.bandwidth for host in hosts_of(machine)}
-        return replace(machine, network=_network(between, within, one_wire=len(wires) == 1))
+        return replace(machine, network=_network(between, within))
 
     def _link(self, one: NodeType, other: NodeType, machine: Machine, *, same: bool) -> FittedLink:
         hosts = [_host(machine, node, index) for index, node in enumerate((one, other))]
@@ -105,18 +104,16 @@ def _words(end: _End) -> str:
     return f"1/{factor:g} core{busy} at {'any speed' if bandwidth is None else f'{bandwidth * 8 / 1e6:g} Mbit/s'}"
 
 
-def _network(between: dict[tuple[str, str], FittedLink], within: dict[str, FittedLink], *, one_wire: bool) -> Network:
+def _network(between: dict[tuple[str, str], FittedLink], within: dict[str, FittedLink]) -> Network:
     fitted = list(between.values())
     pairs = {pair: each.link for (a, b), each in between.items() for pair in ((a, b), (b, a))}
-    # One statement on ports holds for all links: that of any, where wires are alike. Else the delays of each say it.
-    busy = fitted[0].busy if one_wire else None
     inside = {name: each.link for name, each in within.items()}
     return Network(
         between_nodes=fitted[0].link,
         within_node=next(iter(inside.values()), fitted[0].link),
         pairs=pairs,
         within=inside,
-        contention=Ports(busy),
+        contention=Ports(),
     )
 
 

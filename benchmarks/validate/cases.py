@@ -40,7 +40,7 @@ class Case:
 CASES = (
     Case("jacobi", 256, 192),
     Case("nbody", 1920, 1440),
-    Case("cholesky", 640, 512),
+    Case("cholesky", 768, 576),
     Case("lu", 640, 512),
     Case("cg", 160, 128),
     Case("fft", 192, 128),
@@ -56,8 +56,8 @@ MACHINE_NAMES = (
     "4x100m", "8x100m", "2x100m", "fast-slow", "two-on-fast", "4x1g", "8x1g", "slow-link", RECORDING_MACHINE, "2x1g",
     "4x10m", "load-one", "load-all",
 )  # fmt: skip
-#: Where processors are calibrated.
-CALIBRATION_MACHINE = "4x100m"
+#: Where processors are calibrated: for machines whose links are as fast. The longer a rank waits, the colder it starts.
+CALIBRATION_MACHINES = ("4x100m", "4x1g", "4x10m", RECORDING_MACHINE)
 QUICK_MACHINES = ("2x100m", "4x100m", "fast-slow")
 
 

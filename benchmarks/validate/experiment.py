@@ -15,10 +15,9 @@ from benchmarks.testbed.description import Host, hosts_of
 from benchmarks.validate import cases
 from benchmarks.validate.calibrating import Calibrator
 from benchmarks.validate.cases import Case
-from benchmarks.validate.figures import MOST_LATE, Compared
+from benchmarks.validate.figures import Compared
 from benchmarks.validate.measured import Measured
 from benchmarks.validate.predicting import (
-    SPARE_TURNS,
     ColdStart,
     Factor,
     Recorder,
@@ -26,7 +25,6 @@ from benchmarks.validate.predicting import (
     recorded_cpu,
     said_by,
 )
-from benchmarks.validate.quiet import Quiet
 from clue.errors import RecordError
 from clue.machine import Machine, Placement
 
@@ -42,13 +40,11 @@ class Run:
         seconds: What its section took.
         late: For which share of that a rank, the worst, had no core of this computer though it should.
         computation: CPU time of all ranks' bursts in it, seconds.
-        pulse: CPU seconds that a fixed piece of work took on the slowest core, before or after.
     """
 
     seconds: float
     late: float
     computation: float
-    pulse: float
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,9 +57,8 @@ class Experiment:
         calibrator: Knows links.
         recorder: Has traces.
         measured: Keeps what runs took.
-        quiet: Knows whether this computer was disturbed.
         tell: Told what is being done.
-        cold_starts: What each of a program's bursts takes longer on a testbed than recorded.
+        cold_starts: What each of a program's bursts takes longer than recorded on a testbed with links of a bandwidth.
     """
 
     programs: Sequence[Case]
@@ -71,23 +66,30 @@ class Experiment:
     calibrator: Calibrator
     recorder: Recorder
     measured: Measured
-    quiet: Quiet
     tell: Callable[[str], None]
-    cold_starts: dict[Case, ColdStart] = field(default_factory=dict)
+    cold_starts: dict[tuple[Case, float | None], ColdStart] = field(default_factory=dict)
 
-    def calibrate_bursts(self) -> None:
+    def _cold_start(self, case: Case, machine: Machine) -> ColdStart:
+        """Return what bursts take longer than recorded on a machine, calibrated on one whose links are as fast."""
+        bandwidth = _bandwidth(machine)
+        if (case, bandwidth) not in self.cold_starts:
+            calibrations = map(cases.machine, cases.CALIBRATION_MACHINES)
+            self._calibrate_bursts(next(each for each in calibrations if _bandwidth(each) == bandwidth))
+        return self.cold_starts[case, bandwidth]
+
+    def _calibrate_bursts(self, machine: Machine) -> None:
         """Calibrate processors: what bursts take longer there than recorded, from runs of a smaller size.
 
         While a rank waits for a message others have its core: then its caches are cold, whatever it computes.
         """
-        machine = cases.machine(cases.CALIBRATION_MACHINE)
         smaller = [Case(case.program, case.smaller, case.smaller) for case in self.programs]
         runs = self._runs(machine, smaller, _CALIBRATION_RUNS)
         for case, small in zip(self.programs, smaller, strict=True):
             sections = self.recorder.sections(small, machine)
             cold_start = ColdStart.of([run.computation for run in runs[small]], sections)
-            self.cold_starts[case] = cold_start
-            self.tell(f"bursts of {case.program} take {cold_start.seconds * 1e6:.1f} us longer than recorded")
+            self.cold_starts[case, _bandwidth(machine)] = cold_start
+            longer = f"{cold_start.seconds * 1e6:.1f} us longer than recorded"
+            self.tell(f"bursts of {case.program} take {longer} on {machine.name}")
 
     def on(self, machine: Machine) -> Iterator[Compared]:
         """Predict all programs on a machine, and run them there."""
@@ -95,8 +97,7 @@ class Experiment:
         runs = self._runs(machine, self.programs, self.runs)
         for case in self.programs:
             sections = self.recorder.sections(case, machine)
-            recording = machine.name == cases.RECORDING_MACHINE
-            factor = Factor(1.0) if recording else self.cold_starts[case].factor(sections)
+            factor = self._cold_start(case, machine).factor(sections)
             prediction = predict(sections, calibrated, factor)
             ratio = statistics.median(run.computation for run in runs[case]) / recorded_cpu(sections)
             hindsight = predict(sections, calibrated, Factor(ratio)).predicted
@@ -109,10 +110,10 @@ class Experiment:
             yield compared
 
     def _runs(self, machine: Machine, programs: Sequence[Case], count: int) -> dict[Case, list[Run]]:
-        """Return as many runs of each program; disturbed ones are repeated, some times, and the least disturbed count.
+        """Return as many runs of each program.
 
-        Programs take turns, so that minutes in which this computer is slower do not fall to one of them; and recordings
-        take turns with runs, so that both are from the same minutes.
+        Programs take turns, so that minutes in which this computer is disturbed do not fall to one of them; and
+        recordings take turns with runs, so that both are from the same minutes.
         """
         hosts = hosts_of(machine)
         placed = [hosts[node] for node in Placement.block(machine, machine.processors).nodes]
@@ -124,20 +125,17 @@ class Experiment:
                 self.tell(f"running {case.program} on {machine.name}")
                 return asdict(run_once(testbed(), placed, case))
 
-            for i, case in product(range(count + SPARE_TURNS), programs):
+            for i, case in product(range(count), programs):
                 self.recorder.record(case, machine, i)
-                if sum(map(self._on_time, runs[case])) < count:
-                    name = f"{machine.name}-{case.program}-{case.size}-{i}"
-                    runs[case].append(Run(**self.measured.get(name, partial(self.quiet.when, partial(run, case)))))
-        return {case: self._least_disturbed(all_of_it, count) for case, all_of_it in runs.items()}
+                name = f"{machine.name}-{case.program}-{case.size}-{i}"
+                runs[case].append(Run(**self.measured.get(name, partial(run, case))))
+        return runs
 
-    def _on_time(self, run: Run) -> bool:
-        return run.late <= MOST_LATE and self.quiet.was(run.pulse)
 
-    def _least_disturbed(self, runs: Sequence[Run], count: int) -> list[Run]:
-        rest = [run for run in runs if not self._on_time(run)]
-        rest.sort(key=lambda run: run.late / MOST_LATE + run.pulse / self.quiet.pulse)
-        return [*filter(self._on_time, runs), *rest][:count]
+def _bandwidth(machine: Machine) -> float | None:
+    """Return the bandwidth of a machine's links, of the fastest ones; ``None``: not shaped."""
+    bandwidths = [host.bandwidth for host in hosts_of(machine)]
+    return None if None in bandwidths else max(each for each in bandwidths if each is not None)
 
 
 def _summary(case: Compared) -> str:
@@ -159,4 +157,4 @@ def run_once(testbed: str, placed: Sequence[Host], case: Case) -> Run:
     if said["error"] > 1e-6:
         raise RecordError(f"{case.program}: result must be right, got an error of {said['error']:g}")
     late = max((rank.late for rank in outcome.ranks), default=0.0) / said["seconds"]
-    return Run(said["seconds"], late, sum(rank.burst_cpu for rank in outcome.ranks), said["pulse"])
+    return Run(said["seconds"], late, sum(rank.burst_cpu for rank in outcome.ranks))

@@ -11,7 +11,7 @@ from benchmarks.validate.predicting import Prediction
 
 #: A measurement beyond one of these was disturbed: half the range of its runs, time for which ranks were late, and the
 #: change of CPU times since calibration, all relative.
-_MOST_SPREAD, MOST_LATE, _MOST_CHANGE = 0.05, 0.03, 0.1
+_MOST_SPREAD, _MOST_LATE, _MOST_CHANGE = 0.05, 0.03, 0.1
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,7 +67,7 @@ class Compared:
         """
         return (
             self.spread > _MOST_SPREAD * self.measured
-            or self.late > MOST_LATE
+            or self.late > _MOST_LATE
             or abs(self.burst_ratio / self.factor - 1) > _MOST_CHANGE
         )
 

@@ -25,17 +25,9 @@ class Measured:
 
     def get(self, name: str, measure: Callable[[], Any]) -> Any:
         """Return what is known by this name; measured now, and kept, if nothing is."""
-        file = self._file(name)
+        file = self.folder / f"{name}.json"
         if not file.exists():
             draft = file.with_suffix(".draft")
             draft.write_text(json.dumps(measure()))
             draft.rename(file)
-        return self.known(name)
-
-    def known(self, name: str) -> Any:
-        """Return what is known by this name, or ``None``."""
-        file = self._file(name)
-        return json.loads(file.read_text()) if file.exists() else None
-
-    def _file(self, name: str) -> Path:
-        return self.folder / f"{name}.json"
+        return json.loads(file.read_text())

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import json
 import math
+import shutil
 import statistics
 import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
+from pathlib import Path
 from typing import Any
 
 from benchmarks.testbed import launch
@@ -15,7 +17,6 @@ from benchmarks.testbed.description import Host
 from benchmarks.testbed.launch import Outcome
 from benchmarks.validate.cases import Case
 from benchmarks.validate.measured import Measured
-from benchmarks.validate.quiet import Quiet
 from benchmarks.validate.sections import section
 from clue.errors import RecordError
 from clue.kernel import compile_program, simulate
@@ -26,8 +27,6 @@ from clue.uncertainty import Sampling, Spread, noise_of_recordings, sample_makes
 
 #: What part of a core a processor of the recording host is.
 FACTOR = 10.0
-#: How often disturbed measurements may be repeated.
-SPARE_TURNS = 2
 _SAMPLES = 100
 
 
@@ -65,59 +64,49 @@ class Factor:
 class Recorder:
     """Records programs on one host of a testbed whose links are not shaped; what has been recorded stays.
 
-    Disturbed recordings are made again, some times, and the least disturbed count. They are made for each machine,
-    though nothing of it is in them: a shared computer is another one half an hour later.
+    They are recorded for each machine, though nothing of it is in them: a shared computer is another one half an hour
+    later.
 
     That host has as many processors as there are ranks, paced as those of the machines to come: between bursts other
     ranks have had the core and its caches, when recording as later on.
 
     Attributes:
         measured: Keeps the traces.
-        quiet: Knows whether this computer was disturbed.
         times: How often each is recorded.
         tell: Told what is being done.
         known: Sections of traces by case and machine.
     """
 
     measured: Measured
-    quiet: Quiet
     times: int
     tell: Callable[[str], None]
     known: dict[tuple[Case, str], list[Trace]] = field(default_factory=dict)
 
     def record(self, case: Case, machine: Machine, turn: int) -> None:
-        """Record a program for a machine in one of the turns, if there are not enough undisturbed recordings yet."""
-        known = self._pulses(case, machine, turn)
-        if turn < self.times + SPARE_TURNS and sum(map(self.quiet.was, known)) < self.times:
-            name = _name(case, machine, turn)
-            self.measured.get(name, lambda: self.quiet.when(lambda: self._record(case, machine.processors, name)))
+        """Record a program for a machine in one of the turns, if it has not been recorded often enough."""
+        file = self._file(case, machine, turn)
+        if turn < self.times and not file.exists():
+            self.tell(f"recording {case.program} on {machine.processors} ranks")
+            draft = file.with_suffix(".draft")
+            shutil.rmtree(draft, ignore_errors=True)
+            self._record(case, machine.processors, draft)
+            draft.rename(file)
 
     def sections(self, case: Case, machine: Machine) -> list[Trace]:
         """Return the program's section, as often as it is recorded for a machine."""
         if (case, machine.name) not in self.known:
-            pulses = self._pulses(case, machine, self.times + SPARE_TURNS)
-            turns = sorted(range(len(pulses)), key=lambda turn: 0.0 if self.quiet.was(pulses[turn]) else pulses[turn])
-            files = [self.measured.folder / f"{_name(case, machine, turn)}.clue" for turn in turns[: self.times]]
+            files = [self._file(case, machine, turn) for turn in range(self.times)]
             self.known[case, machine.name] = [section(Trace.open(file)) for file in files]
         return self.known[case, machine.name]
 
-    def _pulses(self, case: Case, machine: Machine, turns: int) -> list[float]:
-        """Return what a fixed piece of work took beside the recordings of the first turns, CPU seconds."""
-        kept = (self.measured.known(_name(case, machine, turn)) for turn in range(turns))
-        return [pulse for pulse in kept if pulse is not None]
+    def _file(self, case: Case, machine: Machine, turn: int) -> Path:
+        return self.measured.folder / f"{machine.name}-{case.program}-{case.size}-recording-{turn}.clue"
 
-    def _record(self, case: Case, ranks: int, name: str) -> float:
-        self.tell(f"recording {case.program} on {ranks} ranks")
-        target = self.measured.folder / f"{name}.clue"
+    def _record(self, case: Case, ranks: int, target: Path) -> None:
         host = Host(index=0, factor=FACTOR, processors=ranks, background=0, bandwidth=None)
         layer = [sys.executable, "-m", "virtual_layer", "-o", str(target.resolve())]
         with launch.standing("recording", [host]) as testbed:
-            outcome = launch.run(testbed, [host] * ranks, [*layer, str(case.script), str(case.size)], timeout=300)
-        return float(said_by(outcome)["pulse"])
-
-
-def _name(case: Case, machine: Machine, turn: int) -> str:
-    return f"{machine.name}-{case.program}-{case.size}-recording-{turn}"
+            launch.run(testbed, [host] * ranks, [*layer, str(case.script), str(case.size)], timeout=300)
 
 
 def said_by(outcome: Outcome) -> dict[str, Any]:
@@ -155,10 +144,13 @@ class ColdStart:
 
     @classmethod
     def of(cls, runs: Sequence[float], sections: list[Trace]) -> ColdStart:
-        """Return what follows from the CPU time of all bursts in some runs, and in recordings of the same."""
+        """Return what follows from the CPU time of all bursts in some runs, and in recordings of the same.
+
+        That is nothing at least: a cold start saves no time, it is the noise of both that comes out below.
+        """
         bursts = _bursts(sections)
         longer = [(run - recorded_cpu(sections)) / bursts for run in runs]
-        return cls(statistics.median(longer), statistics.stdev(longer) * math.sqrt(1 + 1 / len(longer)))
+        return cls(max(statistics.median(longer), 0.0), statistics.stdev(longer) * math.sqrt(1 + 1 / len(longer)))
 
     def factor(self, sections: list[Trace]) -> Factor:
         """Return how much longer the bursts of a recorded program take with that, all together."""

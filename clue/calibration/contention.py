@@ -258,7 +258,8 @@ def _fit_ports(experiment: Experiment, data: Data) -> Model:
 def _port_scales(experiment: Experiment) -> list[tuple[float, Ports]]:
     """Return ports as they are known, and slower and faster ones."""
     link, known = experiment.link, experiment.ports
-    corners = (link.send_delay.sizes, link.transmission_delay.sizes, known.busy.sizes if known.busy else ())
+    stated = (busy.sizes for busy in (link.busy, known.busy) if busy is not None)
+    corners = (link.send_delay.sizes, link.transmission_delay.sizes, *stated)
     sizes = sorted({0.0, 1e6, *(size for sizes in corners for size in sizes)})
     busy = [occupation(known, link, int(size)) for size in sizes]
     scaled = [

@@ -40,12 +40,10 @@ class FittedLink:
 
     Attributes:
         link: It.
-        busy: Time for which a message keeps a port of its node; ``None`` where the delays of the link say it.
         assumptions: What the data could not tell and was assumed, in words.
     """
 
     link: Link
-    busy: Curve | None
     assumptions: tuple[str, ...]
 
 
@@ -71,9 +69,9 @@ def fit_link(measurement: Measurement, eager_limit: float | None = None) -> Fitt
     send, about_send = _send_delay(measurement.rows, parts)
     travel = _transmission_delay(parts, send)
     busy, about_busy = _busy(measurement.rows, parts, send)
-    link = Link(send, travel, receive, limit)
+    link = Link(send, travel, receive, limit, busy=busy)
     said = (*about_send, *about_receive, *about_limit, *about_busy)
-    return FittedLink(link, busy, said)
+    return FittedLink(link, said)
 
 
 @dataclass(frozen=True, slots=True)

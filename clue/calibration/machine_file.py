@@ -149,6 +149,8 @@ def network_lines(network: CalibratedNetwork) -> list[str]:
     for name, link in (("between_nodes", network.between_nodes), ("within_node", network.within_node)):
         if link is not None:
             lines += [f"  {name}:", *(f"    {line}" for line in link_lines(link))]
+            if name == "between_nodes" and link.busy is not None:  # Within a node messages share nothing.
+                lines += [f"    {line}" for line in curve_lines("busy", link.busy)]
     if network.contention:
         lines += ["  contention:", *(f"    {line}" for line in network.contention)]
     return lines

@@ -10,7 +10,7 @@ from typing import Any
 
 from clue.calibration.launching import Report, launcher, run_program, silent
 from clue.calibration.link import FittedLink, fit_link
-from clue.calibration.machine_file import CalibratedNetwork, MachineFile, ports_lines, size_text
+from clue.calibration.machine_file import CalibratedNetwork, MachineFile, size_text
 from clue.calibration.measurement import EagerLimit, Estimate, Measurement, Row
 from clue.calibration.residuals import Residual, Residuals, residuals, summary
 from clue.errors import UsageError
@@ -166,7 +166,6 @@ def machine_file(
     network = CalibratedNetwork(
         between.fitted.link if between else None,
         within.fitted.link if within else None,
-        ports_lines(between.fitted.busy) if between and between.fitted.busy else (),
     )
     first = calibrations[0].measurement
     sources = dict.fromkeys(each.measurement.source for each in calibrations)
@@ -196,7 +195,7 @@ def machine_of(calibration: Calibration, name: str) -> Machine:
     """Return two nodes with a calibrated link between them."""
     node = NodeType("node")
     link = calibration.fitted.link
-    network = Network(link, link, contention=Ports(calibration.fitted.busy))
+    network = Network(link, link, contention=Ports())
     notes = (*calibration.fitted.assumptions, *calibration.measurement.notes)
     return Machine(name, (node, node), network, source=calibration.measurement.source, notes=notes)
 

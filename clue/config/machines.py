@@ -18,6 +18,7 @@ from clue.config.faults import Faults, did_you_mean, validated
 from clue.config.schema import (
     AlgorithmForm,
     BetweenForm,
+    BetweenNodesForm,
     ChangeForm,
     LinkForm,
     LinkNoiseForm,
@@ -30,6 +31,7 @@ from clue.config.schema import (
 from clue.config.sources import Source, read_source
 from clue.machine import (
     AlgorithmChoice,
+    Curve,
     Link,
     LinkNoise,
     Machine,
@@ -195,7 +197,8 @@ def _link(form: LinkForm, noise: LinkNoiseForm) -> Link:
         build_curve(form.transmission_delay),
         form.receive_delay,
         form.eager_limit,
-        _link_noise(form.noise or noise),
+        noise=_link_noise(form.noise or noise),
+        busy=build_curve(form.busy) if isinstance(form, BetweenNodesForm) and form.busy is not None else None,
     )
 
 
@@ -212,7 +215,16 @@ def _varied(link: Link, form: PartialLinkForm) -> Link:
         receive_delay=form.receive_delay if form.receive_delay is not None else link.receive_delay,
         eager_limit=form.eager_limit if "eager_limit" in form.model_fields_set else link.eager_limit,
         noise=_link_noise(form.noise) if form.noise is not None else link.noise,
+        busy=_varied_busy(link, form),
     )
+
+
+def _varied_busy(link: Link, form: PartialLinkForm) -> Curve | None:
+    """Return how long messages keep what they share: what another link says of that holds for its delays alone."""
+    if isinstance(form, BetweenForm) and form.busy is not None:
+        return build_curve(form.busy)
+    own_delays = form.send_delay is not None or form.transmission_delay is not None
+    return None if own_delays else link.busy
 
 
 def _algorithms(choice: str | list[AlgorithmForm]) -> AlgorithmChoice:

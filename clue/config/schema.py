@@ -73,6 +73,16 @@ class LinkForm(Form):
     noise: LinkNoiseForm | None = Field(None, description="How sure the delays are; left out: that of the network.")
 
 
+class BetweenNodesForm(LinkForm):
+    """How messages travel between two ranks of different nodes, where they share ports or links with others."""
+
+    busy: CurveForm | None = Field(
+        None,
+        description="Time for which a message keeps a port, or the links of a topology if they were its own, by its "
+        "size; left out: the part of its delays that grows with its size.",
+    )
+
+
 class PartialLinkForm(Form):
     """What differs from the link it stands in for; keys left out are those of that link."""
 
@@ -87,6 +97,11 @@ class BetweenForm(PartialLinkForm):
     """A link between different nodes of two types, in both directions."""
 
     between: Annotated[list[str], Field(min_length=2, max_length=2)] = Field(description="Names of two node types.")
+    busy: CurveForm | None = Field(
+        None,
+        description="Time for which a message keeps what it shares; left out with delays of its own: the part of these "
+        "that grows with its size.",
+    )
 
 
 class WithinForm(PartialLinkForm):
@@ -331,8 +346,8 @@ class PortsForm(Form):
 
     busy: CurveForm | None = Field(
         None,
-        description="Time for which a message keeps a port, by its size; left out: the part of its delays that grows "
-        "with its size.",
+        description="Time for which a message keeps a port, by its size, whatever its link says; left out: as that "
+        "says.",
     )
 
 
@@ -411,7 +426,7 @@ def _no_loggops(value: object) -> object:
 class NetworkForm(Form):
     """How the nodes talk."""
 
-    between_nodes: Annotated[LinkForm | None, BeforeValidator(_no_loggops)] = Field(
+    between_nodes: Annotated[BetweenNodesForm | None, BeforeValidator(_no_loggops)] = Field(
         None, description="Link between ranks of different nodes; may be left out only if there is one node or loggops."
     )
     loggops: LogGOPSForm | None = Field(

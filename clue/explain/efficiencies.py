@@ -108,7 +108,7 @@ def with_ideal_network(machine: Machine) -> Machine:
 
 
 def _free(link: Link) -> Link:
-    return replace(link, send_delay=_NOTHING, transmission_delay=_NOTHING, receive_delay=0.0)
+    return replace(link, send_delay=_NOTHING, transmission_delay=_NOTHING, receive_delay=0.0, busy=None)
 
 
 def _with_processors_for_all(machine: Machine, ranks: int) -> Machine:

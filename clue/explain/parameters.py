@@ -13,8 +13,8 @@ network.LINK.send_delay.bandwidth         what the delay grows by with size is d
 network.LINK.transmission_delay.…         the same
 network.LINK.receive_delay, eager_limit   the figure is 1.1 times as high
 network.contention.factors                what factors are above 1 is 1.1 times as much
-network.contention.busy                   messages keep ports 1.1 times as long (where that follows from the delays: if
-                                          one link joins all nodes)
+network.LINK.busy                         its messages keep ports, or links that they share, 1.1 times as long
+network.contention.busy                   all messages keep ports 1.1 times as long, where ports state that
 network.contention.…bandwidth             the links of the topology have 1.1 times the bandwidth
 ========================================  ==============================================================================
 
@@ -24,7 +24,7 @@ A figure of 0 has no parameter: it stays 0. Where parameters change over time, t
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import product
@@ -80,7 +80,7 @@ def parameters_of(machine: Machine, placement: Placement, regions: Sequence[str]
     return [
         *(each for name in used for each in _of_nodes(machine, name, regions, timed)),
         *(each for name, of_name in links.items() for each in _of_link(name, of_name)),
-        *_of_contention(machine, [of_name for name, of_name in links.items() if not name.startswith("within")]),
+        *_of_contention(machine, {name: each for name, each in links.items() if not name.startswith("within")}),
     ]
 
 
@@ -253,7 +253,7 @@ def _higher_limit(link: Link, factor: float) -> Link:
 # --- contention ------------------------------------------------------------------------------------------------------
 
 
-def _of_contention(machine: Machine, between: Sequence[list[Link]]) -> Iterator[Parameter]:
+def _of_contention(machine: Machine, between: Mapping[str, list[Link]]) -> Iterator[Parameter]:
     stated = tuple(state.network.contention for state in machine.epochs)
 
     def parameter(what: str, change: _OfContention) -> Parameter:
@@ -264,10 +264,13 @@ def _of_contention(machine: Machine, between: Sequence[list[Link]]) -> Iterator[
         yield parameter("factors", _steeper)
     elif isinstance(first, Ports) and first.busy is not None:
         yield parameter("busy", _busier)
-    elif isinstance(first, Ports) and len(between) == 1:
-        figures = (stated, tuple(between[0]))
-        yield Parameter("network.contention.busy", figures, partial(_keep_ports_longer, between[0]))
-    elif isinstance(first, Flows):
+    elif isinstance(first, Ports | Flows):
+        for name, links in between.items():
+            # Flows are limited by what they share; by their own link only if it says so.
+            if isinstance(first, Ports) or any(link.busy is not None for link in links):
+                change = partial(_change_links, tuple(links), _keep_longer)
+                yield Parameter(f"network.{name}.busy", (stated, tuple(links)), change)
+    if isinstance(first, Flows):
         for name in bandwidth_names(first.topology):
             yield parameter(name, partial(_more_bandwidth, name))
 
@@ -282,16 +285,8 @@ def _steeper(contention: Contention | None, factor: float) -> Contention | None:
     return steeper(contention, factor) if isinstance(contention, FactorTable) else contention
 
 
-def _keep_ports_longer(links: Sequence[Link], machine: Machine, factor: float) -> Machine:
-    """Let messages keep ports longer than follows from the delays of the link, which are ``links`` over time."""
-    states = [
-        replace(state.network, contention=Ports(own_occupation(link).scaled(factor)))
-        for state, link in zip(machine.epochs, links, strict=True)
-    ]
-    changes = tuple(
-        (at, replace(later, network=network)) for (at, later), network in zip(machine.changes, states[1:], strict=True)
-    )
-    return replace(machine, network=states[0], changes=changes)
+def _keep_longer(link: Link, factor: float) -> Link:
+    return replace(link, busy=own_occupation(link).scaled(factor))
 
 
 def _busier(contention: Contention | None, factor: float) -> Contention | None:

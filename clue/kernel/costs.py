@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from clue.collectives import Collective, default_choice
-from clue.machine import Contention, FactorTable, Flows, Link, Machine, Network, NodeType, Placement, Ports
+from clue.machine import Contention, Curve, FactorTable, Flows, Link, Machine, Network, NodeType, Placement, Ports
 
 _Doubles = npt.NDArray[np.float64]
 
@@ -175,19 +175,27 @@ def algorithm_of(network: Network, collective: Collective) -> str:
 
 def occupation(contention: Contention | None, link: Link, nbytes: int) -> float:
     """Return how long a message keeps what it shares: as stated, or the part of its delays that grows with its size."""
-    if isinstance(contention, Ports) and contention.busy is not None:
-        return contention.busy(nbytes)
+    stated = _stated_occupation(contention, link)
+    if stated is not None:
+        return stated(nbytes)
     send, transmission = link.send_delay, link.transmission_delay
     return max(send(nbytes) - send(0), transmission(nbytes) - transmission(0), 0.0)
 
 
 def occupations(contention: Contention | None, link: Link, nbytes: _Doubles) -> _Doubles:
     """Return the occupation of each size, bit by bit what :func:`occupation` gives."""
-    if isinstance(contention, Ports) and contention.busy is not None:
-        return contention.busy.over(nbytes)
+    stated = _stated_occupation(contention, link)
+    if stated is not None:
+        return stated.over(nbytes)
     send, transmission = link.send_delay, link.transmission_delay
     growth = np.maximum(send.over(nbytes) - send(0), transmission.over(nbytes) - transmission(0))
     return np.maximum(growth, 0.0)
+
+
+def _stated_occupation(contention: Contention | None, link: Link) -> Curve | None:
+    if isinstance(contention, Ports) and contention.busy is not None:
+        return contention.busy
+    return link.busy
 
 
 def empty_message(link: Link) -> float:

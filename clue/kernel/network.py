@@ -106,20 +106,26 @@ class _Flow:
         updated: When its rate last changed, seconds.
         rate: Bytes per second.
         end: The event of its end, as far as is known.
+        route: The links that it is on.
     """
 
-    __slots__ = ("end", "left", "message", "rate", "updated")
+    __slots__ = ("end", "left", "message", "rate", "route", "updated")
 
-    def __init__(self, message: Message, now: float) -> None:
+    def __init__(self, message: Message, left: float, route: tuple[int, ...], now: float) -> None:
         self.message = message
-        self.left = float(message.nbytes)
+        self.left = left
+        self.route = route
         self.updated = now
         self.rate = 0.0
         self.end: simpy.Event | None = None
 
 
 class FlowsNetwork:
-    """Messages share the links of a topology max-min fairly; rates are settled once all that happens at a time has."""
+    """Messages share the links of a topology max-min fairly; rates are settled once all that happens at a time has.
+
+    A message may keep links longer than it travels: links let some of it through at once, as shapers and switches do.
+    What a link has let through so it makes up for while it is idle; until then it lets through that much less.
+    """
 
     takes_turns = False
 
@@ -130,6 +136,10 @@ class FlowsNetwork:
         self._flows: list[_Flow | None] = []
         self._free: list[int] = []
         self._unsettled = False
+        #: By link: how many messages are on it, since when none is, and how many bytes it has let through at once.
+        self._on = [0] * len(topology_capacities)
+        self._idle_since = [0.0] * len(topology_capacities)
+        self._ahead = [0.0] * len(topology_capacities)
 
     def begin(self, message: Message, start: float, cost: MessageCost) -> None:
         """Let the data of a message start; its bytes enter the links once the fixed part of its travel is over."""
@@ -138,26 +148,42 @@ class FlowsNetwork:
             message.arrival = (start + cost.send) + cost.transmission
             return
         limit = message.nbytes / cost.occupation if cost.occupation else float("inf")
-        enters = start + ((cost.send + cost.transmission) - cost.occupation)
-        self._simulation.at(enters, message.order, lambda: self._enter(message, limit))
+        travel = cost.send + cost.transmission
+        longer = cost.occupation - travel
+        at_once = message.nbytes * (longer / cost.occupation) if longer > 0 else 0.0
+        enters = start + (0.0 if longer > 0 else travel - cost.occupation)
+        self._simulation.at(enters, message.order, lambda: self._enter(message, limit, at_once))
 
-    def _enter(self, message: Message, limit: float) -> None:
-        flow = _Flow(message, self._simulation.env.now)
+    def _enter(self, message: Message, limit: float, at_once: float) -> None:
+        now = self._simulation.env.now
+        route = self._simulation.costs.route(self._nodes[message.source], self._nodes[message.dest])
+        let_through = at_once
+        for link in route:
+            if not self._on[link]:
+                self._ahead[link] = max(0.0, self._ahead[link] - (now - self._idle_since[link]) * limit)
+            let_through = max(0.0, min(let_through, at_once - self._ahead[link]))
+        for link in route:
+            self._on[link] += 1
+            self._ahead[link] += let_through
+        flow = _Flow(message, message.nbytes - let_through, route, now)
         if self._free:
             number = self._free.pop()
             self._flows[number] = flow
         else:
             number = len(self._flows)
             self._flows.append(flow)
-        route = self._simulation.costs.route(self._nodes[message.source], self._nodes[message.dest])
         self._sharing.add(number, route, limit)
         self._settle_later()
 
     def _leave(self, number: int, flow: _Flow) -> None:
+        now = self._simulation.env.now
         self._sharing.remove(number)
         self._flows[number] = None
         self._free.append(number)
-        self._simulation.arrived(flow.message, self._simulation.env.now)
+        for link in flow.route:
+            self._on[link] -= 1
+            self._idle_since[link] = now
+        self._simulation.arrived(flow.message, now)
         self._settle_later()
 
     def _settle_later(self) -> None:

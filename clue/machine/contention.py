@@ -51,8 +51,8 @@ class Ports:
     """Each node has a send and a receive port, which serve messages in turn.
 
     Attributes:
-        busy: Time for which a message of so many bytes keeps either port; ``None``: the part of its delays that grows
-            with its size, the larger of s(m) - s(0) and t(m) - t(0).
+        busy: Time for which a message of so many bytes keeps either port, whatever its link says; ``None``: as that
+            says (:class:`clue.machine.Link`).
     """
 
     busy: Curve | None = None

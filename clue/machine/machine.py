@@ -119,6 +119,9 @@ class Link:
         receive_delay: Time used in a receive or probe call, whether it finds something or not.
         eager_limit: Largest message sent without waiting for its receive; ``None``: all are.
         noise: How sure the delays are.
+        busy: How long a message keeps what it shares with others, if that were its own: ports, or the links of a
+            topology; ``None``: the part of its delays that grows with its size, the larger of s(m) - s(0) and
+            t(m) - t(0). It may be longer than the message travels.
     """
 
     send_delay: Curve
@@ -126,6 +129,7 @@ class Link:
     receive_delay: float = 0.0
     eager_limit: float | None = None
     noise: LinkNoise = LinkNoise()
+    busy: Curve | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -62,8 +62,11 @@ def wider(flows: Flows, names: Sequence[str], factor: float) -> Flows:
 
 
 def own_occupation(link: Link) -> Curve:
-    """Return how long a message keeps a port where nothing is stated.
+    """Return how long a message keeps what it shares, as its link says.
 
-    That is the largest of what the send delay and the transmission delay grow by with size, and 0.
+    Where that states nothing, it is the largest of what the send delay and the transmission delay grow by with size,
+    and 0.
     """
+    if link.busy is not None:
+        return link.busy
     return Curve.upper([Curve.line(0.0), link.send_delay.growth, link.transmission_delay.growth])

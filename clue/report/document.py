@@ -314,6 +314,7 @@ def _link(link: Link) -> Document:
         "receive_delay": link.receive_delay,
         "eager_limit": link.eager_limit,
         "noise": asdict(link.noise),
+        "busy": None if link.busy is None else _curve(link.busy),
     }
 
 

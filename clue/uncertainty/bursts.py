@@ -1,9 +1,9 @@
-"""Bursts drawn from noise: each on its own, and all of a region together."""
+"""Bursts drawn from noise: stated ones each on its own; those of repeated recordings as they were recorded."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -20,21 +20,29 @@ _FARTHEST = 10.0
 
 @dataclass(frozen=True, slots=True, eq=False)
 class BurstNoise:
-    """What repeated recordings of a program say of its bursts: standard deviations of their logarithms, by region.
+    """What repeated recordings of a program say of its bursts.
 
-    What runs have in common is drawn once for all regions (what slows a computer down slows all it does), and from
-    Student's t with a degree of freedom less than there are recordings, made wider by sqrt(1 + 1/recordings): so the
-    next run of a normal process deviates from the mean of those that are known.
+    Within a run bursts are as they have been recorded: in each sample every rank has those of one of the recordings.
+    So their noise keeps its shape, rare long bursts included, and a phase in which a processor is slow stays one;
+    normal noise of the same variance, drawn for each burst alone, would make ranks wait for each other far longer.
+
+    What all bursts of a run have in common is drawn once for all regions (what slows a computer down slows all it
+    does), and from Student's t with a degree of freedom less than there are recordings, made wider by
+    sqrt(1 + 1/recordings): so the next run of a normal process deviates from the mean of those that are known.
 
     Attributes:
-        single: Of each burst, independently of all others.
-        common: Of all bursts of the region in a run together.
+        common: Of all bursts of a region in a run together: standard deviation of their logarithm.
         recordings: How many recordings say so, at least 2.
+        recorded: The bursts of each recording, CPU ns of each op, shape (ops,); none, if they made other calls.
+        levels: Of each recording by region: the logarithm of how much longer than on average its bursts take.
+        single: Of each burst: standard deviation of its logarithm by region, about its recording's level.
     """
 
-    single: Mapping[str, float] = field(default_factory=dict)
     common: Mapping[str, float] = field(default_factory=dict)
     recordings: int = 2
+    recorded: Sequence[npt.NDArray[np.int64]] = ()
+    levels: Sequence[Mapping[str, float]] = ()
+    single: Mapping[str, float] = field(default_factory=dict)
 
     @property
     def largest_deviation(self) -> float:
@@ -51,7 +59,7 @@ def draw_bursts(
 ) -> npt.NDArray[np.int64]:
     """Return the burst times of a program in a sample, CPU ns of each op, shape (ops,); 0 exactly where there is none.
 
-    The standard normal numbers behind them belong to program and sample: whatever the machine, they are the same.
+    The random numbers behind them belong to program and sample: whatever the machine, they are the same.
 
     Args:
         program: What runs.
@@ -63,18 +71,33 @@ def draw_bursts(
     if noise is None and not deviations.any():
         return cpu
     rows = np.flatnonzero(cpu)
-    exponent = sample.generator("bursts", program.name, program.ranks, program.ops).standard_normal(len(rows))
     if noise is None:
+        exponent = sample.generator("bursts", program.name, program.ranks, program.ops).standard_normal(len(rows))
         exponent *= np.repeat(deviations, np.diff(np.searchsorted(rows, program.offsets)))
     else:
-        region = program.columns.region[rows]
-        exponent *= np.array([noise.single.get(name, 0.0) for name in program.regions])[region]
+        cpu, levels = _of_recordings(program, noise, sample)
         common = np.array([noise.common.get(name, 0.0) for name in program.regions])
-        exponent += (common * _run(program, noise, sample))[region]
+        rank = np.repeat(np.arange(program.ranks), np.diff(np.searchsorted(rows, program.offsets)))
+        exponent = (common * _run(program, noise, sample) - levels)[rank, program.columns.region[rows]]
     drawn = np.zeros(len(cpu), np.int64)
     # A burst that is there stays: 1 ns at least.
     drawn[rows] = np.maximum(np.rint(cpu[rows] * np.exp(exponent)), 1.0)
     return drawn
+
+
+def _of_recordings(program: Program, noise: BurstNoise, sample: Sample) -> tuple[npt.NDArray[np.int64], Doubles]:
+    """Return each rank's bursts in one of the recordings, shape (ops,), and its levels, shape (ranks, regions)."""
+    levels = np.zeros((program.ranks, len(program.regions)))
+    if not noise.recorded:
+        return np.asarray(program.columns.cpu), levels
+    chosen = sample.generator("recordings", program.name, program.ranks, program.ops).integers(
+        len(noise.recorded), size=program.ranks
+    )
+    cpu = np.empty(program.ops, np.int64)
+    for rank, (begin, end, number) in enumerate(zip(program.offsets, program.offsets[1:], chosen, strict=False)):
+        cpu[begin:end] = noise.recorded[number][begin:end]
+        levels[rank] = [noise.levels[number].get(name, 0.0) for name in program.regions]
+    return cpu, levels
 
 
 def _run(program: Program, noise: BurstNoise, sample: Sample) -> float:

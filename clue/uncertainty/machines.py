@@ -109,6 +109,7 @@ def _drawn_link(link: Link, send: float, transmission: float) -> Link:
         send_delay=link.send_delay.scaled(send),
         transmission_delay=link.transmission_delay.scaled(transmission),
         receive_delay=link.receive_delay * send,
+        busy=None if link.busy is None else link.busy.scaled(transmission),
     )
 
 

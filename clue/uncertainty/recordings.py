@@ -1,9 +1,10 @@
 """Several recordings of one program: its typical bursts, and how much they differ from run to run.
 
-Of recordings that made the same calls, burst i of run j is taken to be ``typical_i · exp(c_j + e_ij)``: c belongs to
-the run (another clock frequency, other neighbours on the computer), e to the burst. A burst's noise is measured where
-it matters: deviations are weighted by how long bursts take, so the large relative ones of microseconds do not pass for
-those of seconds. Recordings that made other calls (how often a Test found nothing) are compared by their totals alone.
+Of recordings that made the same calls, the bursts of each in a region are on a level (another clock frequency, other
+neighbours on the computer), about which single ones deviate. How much these do is measured where it matters:
+deviations are weighted by how long bursts take, so the large relative ones of microseconds do not pass for those of
+seconds.
+Recordings that made other calls (how often a Test found nothing) are compared by their totals alone.
 """
 
 from __future__ import annotations
@@ -22,15 +23,17 @@ Doubles = npt.NDArray[np.float64]
 
 
 def typical_recording(traces: Sequence[Trace]) -> Trace:
-    """Return the first of several recordings, with the median of each burst if all made the same calls.
+    """Return a recording with the median of each burst; or that of median computation, if not all made the same calls.
 
     Raises:
         UsageError: If they are not of one program at one number of ranks.
     """
     first = traces[0]
     _check(traces)
-    if len(traces) == 1 or not _same_calls(traces):
+    if len(traces) == 1:
         return first
+    if not _same_calls(traces):
+        return sorted(traces, key=lambda trace: int(trace.ops.cpu.sum()))[(len(traces) - 1) // 2]
     bursts = np.median([trace.ops.cpu for trace in traces], axis=0)
     # What took time in any recording takes some.
     ever = np.any([trace.ops.cpu > 0 for trace in traces], axis=0)
@@ -47,15 +50,44 @@ def noise_of_recordings(traces: Sequence[Trace]) -> BurstNoise | None:
     _check(traces)
     if len(traces) < 2:
         return None
-    regions = traces[0].head.regions
     aligned = _same_calls(traces)
     single, common = {}, {}
-    for region in regions:
-        bursts = [trace.ops.cpu[trace.ops.region == _number(trace, region)].astype(np.float64) for trace in traces]
-        each = _single_variance(np.array(bursts)) if aligned else 0.0
-        single[region] = float(np.sqrt(each))
-        common[region] = float(np.sqrt(_common_variance(bursts, each)))
-    return BurstNoise(single, common, len(traces))
+    levels: list[dict[str, float]] = [{} for _ in traces]
+    for region in traces[0].head.regions:
+        of_ranks = np.array([_totals_of_ranks(trace, region) for trace in traces])
+        totals = of_ranks.sum(axis=1)
+        if (totals <= 0).any():
+            continue
+        logs = np.log(totals)
+        variance = float(logs.var(ddof=1))
+        if aligned:
+            level = logs - logs.mean()
+            for each, value in zip(levels, level, strict=True):
+                each[region] = float(value)
+            variance -= _explained(of_ranks / np.exp(level)[:, None])
+            single[region] = float(np.sqrt(_single_variance(np.array([_of_region(each, region) for each in traces]))))
+        common[region] = float(np.sqrt(max(variance, 0.0)))
+    if not aligned:
+        return BurstNoise(common, len(traces))
+    return BurstNoise(common, len(traces), tuple(trace.ops.cpu for trace in traces), tuple(levels), single)
+
+
+def _totals_of_ranks(trace: Trace, region: str) -> Doubles:
+    """Return what each rank computes in a region, ns, shape (ranks,)."""
+    cpu = np.where(trace.ops.region == _number(trace, region), trace.ops.cpu, 0)
+    up_to: Doubles = np.concatenate([[0], np.cumsum(cpu)])[list(trace.head.offsets)].astype(np.float64)
+    totals: Doubles = np.diff(up_to)
+    return totals
+
+
+def _of_region(trace: Trace, region: str) -> Doubles:
+    bursts: Doubles = trace.ops.cpu[trace.ops.region == _number(trace, region)].astype(np.float64)
+    return bursts
+
+
+def _explained(of_ranks: Doubles) -> float:
+    """Return the variance of a total's logarithm where each rank has any recording's; shape (recordings, ranks)."""
+    return float(of_ranks.var(axis=0).sum() / of_ranks.sum(axis=1).mean() ** 2)
 
 
 def _number(trace: Trace, region: str) -> int:
@@ -95,13 +127,3 @@ def _single_variance(bursts: Doubles) -> float:
     # Of the runs' deviations one is given away for the burst's own mean, and a burst's weight for the run's.
     shares = 1 - weights
     return float((left**2 * weights).sum() / ((runs - 1) * max((weights * shares).sum(), 1e-300)))
-
-
-def _common_variance(bursts: Sequence[Doubles], single: float) -> float:
-    """Return the variance of what a run's bursts have in common: of their totals, less what single ones explain."""
-    totals = np.array([each.sum() for each in bursts])
-    if (totals <= 0).any():
-        return 0.0
-    shares = bursts[0] / totals[0]
-    explained = single * float((shares**2).sum())
-    return max(float(np.log(totals).var(ddof=1)) - explained, 0.0)

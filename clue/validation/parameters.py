@@ -16,15 +16,12 @@ Where a machine's parameters change over time, those of all times change alike. 
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from itertools import product
 from typing import Any
 
-from clue.kernel import Candidate
-from clue.machine import Contention, Curve, FactorTable, Link, Machine, Network, NodeType, Ports
+from clue.machine import Contention, FactorTable, Link, Machine, Network, NodeType, Ports
 from clue.machine.scaling import busier, own_occupation, slower, steeper
 from clue.validation.cases import Case
 
@@ -180,6 +177,7 @@ def _narrower(link: Link, cost: float) -> Link:
         link,
         send_delay=link.send_delay.growth_scaled(cost),
         transmission_delay=link.transmission_delay.growth_scaled(cost),
+        busy=None if link.busy is None else link.busy.scaled(cost),
     )
 
 
@@ -192,11 +190,6 @@ def _contention(cases: Sequence[Case]) -> Iterator[Parameter | Unchangeable]:
     if not stated:
         yield Unchangeable(CONTENTION, "no machine of these cases states contention")
         return
-    fixed = next((case for case in stated if _ports(case.where) is None and _has_free_ports(case.where.machine)), None)
-    if fixed is not None:
-        reason = f"ports of {fixed.machine} are busy as long as several different links say: state busy to refit it"
-        yield Unchangeable(CONTENTION, reason)
-        return
     yield Parameter(CONTENTION, "", _contend)
 
 
@@ -204,41 +197,22 @@ def _states_contention(machine: Machine) -> bool:
     return any(state.network.contention is not None for state in machine.epochs)
 
 
-def _has_free_ports(machine: Machine) -> bool:
-    """Tell whether ports are busy as the delays of each link say."""
-    contentions = [state.network.contention for state in machine.epochs]
-    return any(isinstance(each, Ports) and each.busy is None for each in contentions)
-
-
 def _contend(case: Case, cost: float) -> Machine:
-    busy = _ports(case.where)
-
     def changed(network: Network) -> Network:
         contention = network.contention
-        if isinstance(contention, Ports) and contention.busy is None and busy is not None:
-            contention = Ports(busy)
-        return replace(network, contention=_stronger(contention, cost))
+        if not isinstance(contention, Ports) or contention.busy is not None:
+            return replace(network, contention=_stronger(contention, cost))
+        pairs = {pair: _kept_longer(link, cost) for pair, link in network.pairs.items()}
+        return replace(network, between_nodes=_kept_longer(network.between_nodes, cost), pairs=pairs)
 
     return _everywhere(case.where.machine, _same, changed)
+
+
+def _kept_longer(link: Link, cost: float) -> Link:
+    return replace(link, busy=own_occupation(link).scaled(cost))
 
 
 def _stronger(contention: Contention | None, cost: float) -> Contention | None:
     if isinstance(contention, FactorTable):
         return steeper(contention, cost)
     return busier(contention, cost)
-
-
-def _ports(where: Candidate) -> Curve | None:
-    """Return how long a message keeps ports that are busy as its link says; ``None`` if several links say different."""
-    machine = where.machine
-    nodes_of = Counter(machine.nodes[node].name for node in set(where.placement.nodes))
-    links = {
-        state.network.link(here, there, same_node=False)
-        for state in machine.epochs
-        for here, there in product(nodes_of, repeat=2)
-        if here != there or nodes_of[here] > 1
-    }
-    if not links:
-        return Curve.line(0.0)
-    occupations = set(map(own_occupation, links))
-    return occupations.pop() if len(occupations) == 1 else None

@@ -3,8 +3,6 @@
 import os
 import subprocess
 import sys
-import time
-from functools import partial
 from pathlib import Path
 
 import pytest
@@ -15,7 +13,6 @@ from benchmarks.validate import cases
 from benchmarks.validate.figures import Compared, in_hindsight, kendall, quantile, regret
 from benchmarks.validate.measured import Measured
 from benchmarks.validate.predicting import ColdStart, Factor, Prediction, Recorder, predict
-from benchmarks.validate.quiet import Quiet
 from benchmarks.validate.sections import section
 from benchmarks.validate.tables import COLUMNS, page, read_csv, write_csv
 from clue.config import load_machine
@@ -85,20 +82,18 @@ def test_a_cold_start_costs_short_bursts_more() -> None:
     factor = cold_start.factor([_trace(8.0)])
     assert factor.value == pytest.approx(1.1)
     assert factor.deviation == pytest.approx(0.1 * 3**0.5 / 4 / 1.1)
+    assert ColdStart.of([1.8, 1.7], [_trace(2.0)]).seconds == 0.0
 
 
-def test_disturbed_recordings_do_not_count(tmp_path: Path) -> None:
-    """Of three recordings, beside two of which a piece of work took twice as long, two are wanted: the better ones."""
-    measured = Measured(tmp_path)
-    case, pulses = cases.CASES[0], (2.1e-3, 1.1e-3, 1.9e-3)
-    measured.get("pulse", lambda: 1e-3)
-    for turn, pulse in enumerate(pulses):
-        name = f"{MACHINE.name}-{case.program}-{case.size}-recording-{turn}"
-        measured.get(name, partial(float, pulse))
-        _trace(turn + 1.0).save(tmp_path / f"{name}.clue")
-    recorder = Recorder(measured, Quiet(measured), 2, print)
-    recorder.record(case, MACHINE, turn=2)  # There already is one: it is not made again.
-    assert [trace.ops.cpu.sum() * 1e-9 for trace in recorder.sections(case, MACHINE)] == pytest.approx([2.0, 3.0])
+def test_what_is_recorded_is_not_recorded_again(tmp_path: Path) -> None:
+    """Two recordings are wanted, and both are there: none is made, in no turn."""
+    case = cases.CASES[0]
+    for turn in range(2):
+        _trace(turn + 1.0).save(tmp_path / f"{MACHINE.name}-{case.program}-{case.size}-recording-{turn}.clue")
+    recorder = Recorder(Measured(tmp_path), 2, print)
+    for turn in range(5):
+        recorder.record(case, MACHINE, turn)
+    assert [trace.ops.cpu.sum() * 1e-9 for trace in recorder.sections(case, MACHINE)] == pytest.approx([1.0, 2.0])
 
 
 def _trace(seconds: float) -> Trace:
@@ -110,18 +105,6 @@ def _trace(seconds: float) -> Trace:
         rank.collective(Op.BARRIER)
         rank.finish()
     return built.build()
-
-
-def test_quiet_is_known_by_a_piece_of_work(tmp_path: Path) -> None:
-    """Up to two fifths longer than at best is quiet; where it is not, a measurement waits for it, and not for ever."""
-    quiet = Quiet(Measured(tmp_path))
-    (tmp_path / "pulse.json").write_text("1e-3")
-    assert quiet.was(1.39e-3)
-    assert not quiet.was(1.41e-3)
-    (tmp_path / "pulse.json").write_text("1e-9")
-    begin = time.monotonic()
-    assert quiet.when(lambda: 42) == 42
-    assert 1.9 < time.monotonic() - begin < 4.0
 
 
 def test_kendalls_tau() -> None:

@@ -36,9 +36,9 @@ STUDY = Path(__file__).parents[1] / "config" / "osu_extract.csv"
 CLOUDS = ("aws-parallel-cluster", "azure-cyclecloud", "google-compute-engine", "google-gke")
 
 
-def measured(link: Link, busy: Curve | None = None, noise: np.ndarray | None = None) -> Measurement:
+def measured(link: Link, noise: np.ndarray | None = None) -> Measurement:
     """Return what measuring a link would find: everything that a measurement here finds, times a noise by size."""
-    machine = pair(link, busy)
+    machine = pair(link)
     off = np.ones(len(SIZES)) if noise is None else noise
     empty = link.send_delay(0) + link.transmission_delay(0)
     limit = link.eager_limit
@@ -78,7 +78,7 @@ def test_a_simulated_ping_pong_on_the_fitted_link_takes_the_measured_time(link: 
     """Measured on a known link, fitted, simulated: within 3 % at every size, as the fit may be."""
     found = measured(link)
     fitted = fit_link(found)
-    machine = pair(fitted.link, fitted.busy)
+    machine = pair(fitted.link)
     for row in found.rows:
         assert row.one_way is not None
         assert simulate(ping_pong(row.size), machine).makespan / 2 == pytest.approx(row.one_way.value, rel=0.03)
@@ -91,7 +91,7 @@ def test_a_noisy_measurement_gives_the_link_behind_it(link: Link, seed: int) -> 
     """Noise of up to 2 % either way: the fit is nearer to the truth than to lose more than 5 % anywhere."""
     noise = np.random.default_rng(seed).uniform(0.98, 1.02, len(SIZES))
     fitted = fit_link(measured(link, noise=noise))
-    truth, model = pair(link), pair(fitted.link, fitted.busy)
+    truth, model = pair(link), pair(fitted.link)
     errors = [abs(simulated_one_way(model, size) / simulated_one_way(truth, size) - 1) for size in SIZES]
     assert max(errors) < 0.05
     assert float(np.median(errors)) < 0.02
@@ -111,13 +111,10 @@ def test_what_was_measured_is_not_assumed() -> None:
 def test_a_stream_is_not_faster_than_measured() -> None:
     """Ports are kept for 1 ns/B, twice as fast as single messages are: a stream of 1 MiB goes at 1 GB/s."""
     link = Link(Curve.line(1e-6, 1e-10), Curve.line(4e-6, 1.9e-9))
-    busy = Curve.line(0.0, 1e-9)
-    fitted = fit_link(measured(link, busy))
-    gap = simulated_gap(pair(fitted.link, fitted.busy), 1 << 20)
+    fitted = fit_link(measured(replace(link, busy=Curve.line(0.0, 1e-9))))
+    gap = simulated_gap(pair(fitted.link), 1 << 20)
     assert gap == pytest.approx((1 << 20) * 1e-9, rel=0.03)
-    assert simulated_one_way(pair(fitted.link, fitted.busy), 1 << 20) == pytest.approx(
-        5e-6 + (1 << 20) * 2e-9, rel=0.03
-    )
+    assert simulated_one_way(pair(fitted.link), 1 << 20) == pytest.approx(5e-6 + (1 << 20) * 2e-9, rel=0.03)
 
 
 def only_half_round_trips(link: Link) -> Measurement:
@@ -136,7 +133,7 @@ def test_what_half_round_trips_cannot_tell_is_said() -> None:
     assert fitted.link.receive_delay == pytest.approx(10e-6 / 5)
     assert fitted.link.send_delay(0) == pytest.approx(10e-6 / 5, rel=0.02)
     # A stream is as fast as single messages make sure of.
-    assert simulated_gap(pair(fitted.link, fitted.busy), 1 << 24) == pytest.approx((1 << 24) * 1.1e-9, rel=0.03)
+    assert simulated_gap(pair(fitted.link), 1 << 24) == pytest.approx((1 << 24) * 1.1e-9, rel=0.03)
 
 
 def test_the_eager_limit_shows_as_a_jump_of_half_round_trips() -> None:
@@ -199,7 +196,7 @@ def test_with_the_sender_s_time_alone_ports_are_as_the_delays_say() -> None:
     link = Link(Curve.line(1e-6, 2e-10), Curve.line(4e-6, 8e-10), 0.5e-6)
     rows = tuple(replace(row, gap=None) for row in measured(link).rows)
     fitted = fit_link(Measurement(rows, receive=Estimate.alone(0.5e-6)))
-    assert fitted.busy is None
+    assert fitted.link.busy is None
     assert fitted.link.send_delay(1 << 20) == pytest.approx(link.send_delay(1 << 20), rel=0.02)
 
 

@@ -47,7 +47,8 @@ def test_imported_results_become_a_machine_that_the_simulator_takes(capsys: pyte
     machine = load_machine("net.yaml")
     assert (machine.name, len(machine.nodes)) == ("net", 4)
     assert machine.network.between_nodes.eager_limit == 8192
-    assert isinstance(machine.network.contention, Ports) and machine.network.contention.busy is not None
+    assert machine.network.contention == Ports()
+    assert machine.network.between_nodes.busy is not None
     assert any("eager limit: a guess" in note for note in machine.notes)
     ping_pong(1024).save("pp.clue")
     Path("run.yaml").write_text("program: {trace: pp.clue}\nmachine: net.yaml\nplacement: [0, 1]\n")

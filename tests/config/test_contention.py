@@ -10,6 +10,7 @@ import pytest
 from clue.config import load_machine
 from clue.config.document import from_python
 from clue.config.machines import machine_from
+from clue.errors import ConfigError
 from clue.kernel import simulate
 from clue.machine import Contention, Curve, FactorTable, Flows, Machine, Ports
 from clue.machine.topology import Dragonfly, FatTree, Switch, Switches, Torus
@@ -54,6 +55,21 @@ def test_ports_may_say_how_long_a_message_keeps_them() -> None:
     assert contention({"ports": {"busy": busy}}) == Ports(Curve.line(2e-6, 1e-9))
     assert contention({"ports": {"busy": "2 us"}}) == Ports(Curve.line(2e-6))
     assert contention({"ports": {}}) == Ports()
+
+
+def test_a_link_may_say_how_long_a_message_keeps_what_it_shares() -> None:
+    """A pair keeps what the link between nodes says, unless its delays are its own; within a node nothing is shared."""
+    types = {"nodes": [{"count": 2, "type": "a"}, {"count": 1, "type": "b"}], "node_types": {"a": {}, "b": {}}}
+    pairs = [{"between": ["a", "b"], "receive_delay": "1 us"}, {"between": ["b", "b"], "send_delay": "2 us"}]
+    given = {"between_nodes": {**LINK, "busy": "3 us"}, "pairs": pairs}
+    network = load_machine({**types, "network": given}).network
+    assert network.between_nodes.busy == Curve.line(3e-6)
+    assert network.link("a", "b", same_node=False).busy == Curve.line(3e-6)
+    assert network.link("b", "b", same_node=False).busy is None
+    pairs.append({"between": ["a", "a"], "busy": "4 us"})
+    assert load_machine({**types, "network": given}).network.link("a", "a", same_node=False).busy == Curve.line(4e-6)
+    with pytest.raises(ConfigError, match=r"within_node\.busy must be a key of"):
+        machine(within_node={**LINK, "busy": "1 us"})
 
 
 @pytest.mark.parametrize(

@@ -171,7 +171,7 @@ def test_the_contention_table_counts_above_one() -> None:
         (Flows(Switch(0.5e6)), "network.contention.bandwidth", 4 / 1.1),
         (Flows(FatTree((4,), (1,), (1,), (0.5e6,))), "network.contention.bandwidths", 4 / 1.1),
         (Ports(Curve.line(0.0, 2e-6)), "network.contention.busy", 2 * 1.1 + 1),
-        (Ports(), "network.contention.busy", 1.1 + 1),
+        (Ports(), "network.between_nodes.busy", 1.1 + 1),
     ],
 )
 def test_what_messages_share_is_a_parameter(contention: Flows | Ports, name: str, higher: float) -> None:

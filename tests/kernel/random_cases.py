@@ -298,7 +298,9 @@ def _curve(random: Random, ties: bool) -> Curve:
 
 def _link(random: Random, ties: bool) -> Link:
     limit = random.choice((None, 0, 999, 1000, 10000))
-    return Link(_curve(random, ties), _curve(random, ties), _delay(random, ties), limit)
+    link = Link(_curve(random, ties), _curve(random, ties), _delay(random, ties), limit)
+    # Sometimes longer than a message travels, sometimes not.
+    return replace(link, busy=random.choice((None, None, _curve(random, ties), Curve.line(_TICK, 2.0**-18))))
 
 
 def _node_type(random: Random, name: str, ties: bool, plain: bool) -> NodeType:

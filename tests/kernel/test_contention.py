@@ -1,11 +1,12 @@
-"""The paper's contention factor, by hand."""
+"""The paper's contention factor, and messages that keep what they share longer than they travel, by hand."""
 
 from __future__ import annotations
 
 import pytest
 
 from clue.kernel import simulate
-from clue.machine import FactorTable
+from clue.machine import Curve, FactorTable, Flows, Link, Machine, Network, NodeType, Ports
+from clue.machine.topology import Switch
 from clue.trace import TraceBuilder
 from tests.kernel.cases import ANSWER, RECEIVE, SEND, TRANSMIT, machine, sending, transmission
 
@@ -90,3 +91,36 @@ def test_a_machine_without_contention_says_so() -> None:
     """On more than two nodes the result tells that messages do not slow each other."""
     result = simulate(two_pairs(0.0).build(), machine(4))
     assert any("no contention is stated" in warning for warning in result.warnings)
+
+
+@pytest.mark.parametrize("engine", ["reference", "auto"])
+@pytest.mark.parametrize("contention", [Ports(), Flows(Switch(1.0))])
+def test_a_message_that_travels_less_than_it_keeps_the_way(contention: Ports | Flows, engine: str) -> None:
+    """3 B travel 1 s and keep the way 3 s. Begun at 0, 1 and 5 s they are there at 1, 4 and 7 s.
+
+    At 0 s 2 B are let through at once; at 1 s none, as nothing has been made up for; at 5 s one, for the idle second.
+    """
+    link = Link(Curve.line(0.0), Curve.line(1.0), busy=Curve.line(0.0, 1.0))
+    on = Machine("two", (NodeType("host"),) * 2, Network(link, link, contention=contention))
+    finishes = []
+    for messages in (1, 2, 3):
+        trace = TraceBuilder(2)
+        for pause in (0.0, 1.0, 4.0)[:messages]:
+            trace[0].compute(pause)
+            trace[0].send(1, 3)
+            trace[1].recv(0)
+        finishes.append(simulate(trace.build(), on, engine=engine).ranks[1].finish)
+    assert finishes == pytest.approx([1.0, 4.0, 7.0], rel=1e-12)
+
+
+@pytest.mark.parametrize("engine", ["reference", "auto"])
+def test_messages_to_two_nodes_are_let_through_once(engine: str) -> None:
+    """Two of 3 B from one node to others: its link lets 2 B through once, whoever they are for; 4 B take 4 s."""
+    link = Link(Curve.line(0.0), Curve.line(1.0), busy=Curve.line(0.0, 1.0))
+    on = Machine("three", (NodeType("host"),) * 3, Network(link, link, contention=Flows(Switch(1.0))))
+    trace = TraceBuilder(3)
+    for dest in (1, 2):
+        trace[0].send(dest, 3)
+        trace[dest].recv(0)
+    # The first has 1 B left, at half the rate; the other has 2 B left then.
+    assert [rank.finish for rank in simulate(trace.build(), on, engine=engine).ranks[1:]] == pytest.approx([2.0, 4.0])

@@ -173,7 +173,7 @@ def test_instances_on_other_kinds_of_nodes_take_the_mean_of_their_noise() -> Non
 
 def test_recordings_take_the_place_of_what_node_types_say() -> None:
     """A region's bursts go up and down together, whatever computation noise the machine states."""
-    noise = BurstNoise({"": 0.0}, {"": 0.2}, 10**9)
+    noise = BurstNoise({"": 0.2}, 10**9)
     logs = np.log(sample_makespans(bursts([0.1] * 10), noisy(1, computation=5.0), ONE, MANY, noise=noise))
     assert logs.std() == pytest.approx(0.2, rel=ERRORS / math.sqrt(2 * MANY.samples))
 
@@ -267,7 +267,7 @@ def test_who_reads_an_interval_is_told_what_it_is_worth() -> None:
 def test_few_recordings_make_wide_intervals() -> None:
     """The 90th percentile of Student's t is 3.078 with one degree of freedom, 1.533 with four; times sqrt(1 + 1/n)."""
     for recordings, quantile in ((2, 3.078), (5, 1.533)):
-        noise = BurstNoise({}, {"": 0.01}, recordings)
+        noise = BurstNoise({"": 0.01}, recordings)
         spread = Spread.of(sample_makespans(bursts([1.0]), noisy(1), ONE, MANY, noise=noise))
         expected = 0.01 * quantile * math.sqrt(1 + 1 / recordings)
         assert math.log(spread.high) == pytest.approx(expected, rel=0.25)

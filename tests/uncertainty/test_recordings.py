@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 import math
+from collections import Counter
+from dataclasses import replace
 
 import numpy as np
+import numpy.typing as npt
 import pytest
 
 from clue.errors import UsageError
+from clue.kernel import compile_program
 from clue.trace import Trace, TraceBuilder
-from clue.uncertainty import noise_of_recordings, typical_recording
+from clue.uncertainty import Sampling, noise_of_recordings, typical_recording
+from clue.uncertainty.bursts import draw_bursts
 
 
 def recording(*seconds: float, region: str = "", ranks: int = 1, more: int = 0) -> Trace:
@@ -20,6 +25,20 @@ def recording(*seconds: float, region: str = "", ranks: int = 1, more: int = 0) 
         trace[0].send(-2, 0)
     for _ in range(more):
         trace[0].send(-2, 0)
+    return trace.build()
+
+
+def two_ranks(*seconds: float) -> Trace:
+    """Return a recording of ranks that compute one burst each."""
+    return many_ranks(np.array(seconds))
+
+
+def many_ranks(seconds: npt.NDArray[np.float64]) -> Trace:
+    """Return a recording of ranks that compute one burst each."""
+    trace = TraceBuilder(len(seconds))
+    for rank, each in zip(trace, seconds, strict=True):
+        rank.compute(float(each))
+        rank.send(-2, 0)
     return trace.build()
 
 
@@ -50,12 +69,44 @@ def test_what_runs_have_in_common_and_what_bursts_have_alone_are_told_apart() ->
     assert noise.common[""] == pytest.approx(float(together.std(ddof=1)), rel=0.1)
 
 
-def test_independent_bursts_have_nothing_in_common() -> None:
-    """What single bursts explain of the totals is not counted twice: little is left of 0.2 / sqrt(400) at most."""
-    random = np.random.default_rng(4)
-    noise = noise_of_recordings([recording(*np.exp(0.2 * random.standard_normal(400))) for _ in range(20)])
+def test_a_rank_has_the_bursts_of_one_recording_on_a_common_level() -> None:
+    """Two ranks, two recordings of 1 + 2 s and 2 + 4 s: on a common level of sqrt(2) s to 1 s both are the same."""
+    recordings = [two_ranks(1.0, 2.0), two_ranks(2.0, 4.0)]
+    noise = noise_of_recordings(recordings)
     assert noise is not None
-    assert noise.common[""] < 0.01
+    assert [level[""] for level in noise.levels] == pytest.approx([-math.log(2) / 2, math.log(2) / 2])
+    assert noise.common[""] == pytest.approx(math.log(2) / math.sqrt(2))
+    assert noise.single[""] == pytest.approx(0.0, abs=1e-12)
+    program = compile_program(typical_recording(recordings))
+    steady = replace(noise, common={})
+    for sample in Sampling(20).each():
+        drawn = draw_bursts(program, steady, np.zeros(2), sample)
+        assert drawn[drawn > 0] * 1e-9 == pytest.approx([math.sqrt(2), 2 * math.sqrt(2)])
+
+
+def test_ranks_are_drawn_one_by_one() -> None:
+    """Where one rank takes 1 or 3 s when the other takes 3 or 1, all four pairs come up, each about as often."""
+    recordings = [two_ranks(1.0, 3.0), two_ranks(3.0, 1.0)]
+    noise, program = noise_of_recordings(recordings), compile_program(typical_recording(recordings))
+    assert noise is not None
+    assert noise.common[""] == 0.0
+    drawn = Counter(
+        tuple(round(each * 1e-9) for each in draw_bursts(program, noise, np.zeros(2), sample) if each)
+        for sample in Sampling(400).each()
+    )
+    assert set(drawn) == {(1, 1), (1, 3), (3, 1), (3, 3)}
+    # 100 each are expected, with a standard deviation of 8.7.
+    assert all(60 < count < 140 for count in drawn.values())
+
+
+def test_ranks_that_differ_alone_have_nothing_in_common() -> None:
+    """What ranks explain of the totals is not counted twice: 64 ranks of 20 recordings that deviate by 0.2 each."""
+    random = np.random.default_rng(4)
+    recordings = [many_ranks(np.exp(0.2 * random.standard_normal(64))) for _ in range(20)]
+    noise = noise_of_recordings(recordings)
+    assert noise is not None
+    # Totals deviate by 0.2 / sqrt(64) = 0.025, with 19 degrees of freedom; of their variance little is left.
+    assert noise.common[""] < 0.015
 
 
 def test_long_bursts_count_more_than_short_ones() -> None:
@@ -84,13 +135,19 @@ def test_regions_have_noise_of_their_own() -> None:
 
 
 def test_recordings_that_made_other_calls_are_compared_by_their_totals() -> None:
-    """One polled once more: the first's bursts are kept, and totals of 1 s and e s deviate by 1 / sqrt(2)."""
+    """One polled once more: the shorter's bursts are kept, and totals of 1 s and e s deviate by 1 / sqrt(2)."""
     recordings = [recording(1.0), recording(math.e, more=1)]
     noise = noise_of_recordings(recordings)
     assert noise is not None
     assert typical_recording(recordings) is recordings[0]
-    assert noise.single[""] == 0.0
+    assert not noise.recorded
     assert noise.common[""] == pytest.approx(1 / math.sqrt(2), rel=1e-6)
+
+
+def test_of_recordings_that_made_other_calls_that_in_the_middle_is_typical() -> None:
+    """By what they compute altogether: of 3, 1 and 2 s that of 2 s."""
+    recordings = [recording(3.0), recording(1.0, more=1), recording(2.0, more=2)]
+    assert typical_recording(recordings) is recordings[2]
 
 
 def test_recordings_must_be_of_as_many_ranks() -> None:

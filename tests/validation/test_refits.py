@@ -240,14 +240,18 @@ def test_two_wrong_parameters_are_explained_by_none() -> None:
     assert not any(each.explains for each in validation.refits)
 
 
-def test_ports_of_different_links_say_why_they_are_not_refitted() -> None:
-    """Where ports are busy as two different links say, no one curve can be multiplied."""
+def test_ports_of_different_links_are_refitted_together() -> None:
+    """Where ports are busy as two different links say, both really are for 1.5 times as long."""
     types = (NodeType("a"), NodeType("a"), NodeType("b"))
     wide, narrow = link(), link(per_byte=5 * PER_BYTE)
-    described = Machine("two", types, Network(wide, wide, {("a", "b"): narrow, ("b", "a"): narrow}, contention=Ports()))
-    validation = validate([measured(fan(3, 2, 1e-3, 1000), described, described)])
-    assert "contention" not in [each.parameter.kind for each in validation.refits]
-    assert "several different links" in validation.unchangeable[0].reason
+
+    def two(wide: Link, narrow: Link) -> Machine:
+        return Machine("two", types, Network(wide, wide, {("a", "b"): narrow, ("b", "a"): narrow}, contention=Ports()))
+
+    # What delays grow by with size, half of it in each, is what a port is kept for where a link states nothing.
+    kept = [replace(each, busy=each.send_delay.growth.scaled(1.5)) for each in (wide, narrow)]
+    programs = (fan(3, 2, 1e-3, 1000), fan(3, 5, 1e-5, 10_000), fan(3, 5, 1e-4, 100_000))
+    check_found(validate(measured_on(two(*kept), two(wide, narrow), programs)), "contention", 1.5)
 
 
 def test_links_within_nodes_are_refitted_apart() -> None:

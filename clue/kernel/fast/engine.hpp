@@ -53,7 +53,7 @@ struct Details {
     double sent;
     double busy;
     double cost;           // of the receive, after a matched probe
-    double occupation;     // of a port
+    double occupation;     // of a port; flows: bytes that links which have been idle let through at once
     double through;        // ports: time from the head's coming in until arrival; flows: its own limit, bytes per second
     uint64_t order;        // actor and serial
     int32_t source, dest;  // among all instances
@@ -65,6 +65,12 @@ struct Flow {
     double left, updated, rate;
     int32_t slot;
     uint32_t version;
+};
+
+struct Link {
+    double ahead = 0.0;       // bytes that it has let through at once and not made up for
+    double idle_since = 0.0;
+    int32_t messages = 0;     // on it
 };
 
 struct Burst {
@@ -128,6 +134,7 @@ public:
           port_sends_(NETWORK == PORTS ? machine.nodes : 0, 0.0),
           port_receives_(NETWORK == PORTS ? machine.nodes : 0, 0.0),
           sharing_(machine.capacities, static_cast<int32_t>(NETWORK == FLOWS ? machine.links : 0)),
+          links_(NETWORK == FLOWS ? machine.links : 0),
           nodes_(SHARED ? machine.nodes : 0) {}
 
     void run() {
@@ -430,7 +437,9 @@ private:
             slot.state |= ARRIVED;
         } else {
             details(s).through = occupation != 0.0 ? static_cast<double>(bytes) / occupation : std::numeric_limits<double>::infinity();
-            push_message(s, start + ((send + transmission) - occupation), ENTER);
+            const double travel = send + transmission, longer = occupation - travel;
+            details(s).occupation = longer > 0 ? static_cast<double>(bytes) * (longer / occupation) : 0.0;
+            push_message(s, start + (longer > 0 ? 0.0 : travel - occupation), ENTER);
         }
         return start;
     }
@@ -476,21 +485,45 @@ private:
             free_flows_.pop_back();
         }
         Flow& flow = flows_[number];
-        flow.left = static_cast<double>(m_.bytes[d.size]);
         flow.updated = now_;
         flow.rate = 0.0;
         flow.slot = s;
-        const int32_t pair = routes_.of({m_.node[d.source], m_.node[d.dest], 0, 0});
-        const int64_t first = m_.first_link[pair];
-        sharing_.add(number, m_.route + first, static_cast<int32_t>(m_.first_link[pair + 1] - first), d.through);
+        const Way way = way_of(d);
+        double let_through = d.occupation;
+        for (const int32_t* l = way.begin; l != way.end; ++l) {
+            Link& link = links_[*l];
+            if (link.messages == 0) {
+                const double ahead = link.ahead - (now_ - link.idle_since) * d.through;
+                link.ahead = ahead > 0.0 ? ahead : 0.0;
+            }
+            const double here = d.occupation - link.ahead;
+            if (here < let_through) let_through = here;
+            if (!(let_through > 0.0)) let_through = 0.0;
+        }
+        for (const int32_t* l = way.begin; l != way.end; ++l) {
+            ++links_[*l].messages;
+            links_[*l].ahead += let_through;
+        }
+        flow.left = static_cast<double>(m_.bytes[d.size]) - let_through;
+        sharing_.add(number, way.begin, static_cast<int32_t>(way.end - way.begin), d.through);
         settle_later();
     }
 
+    struct Way { const int32_t *begin, *end; };
+    Way way_of(const Details& d) {
+        const int32_t pair = routes_.of({m_.node[d.source], m_.node[d.dest], 0, 0});
+        return {m_.route + m_.first_link[pair], m_.route + m_.first_link[pair + 1]};
+    }
     void leave(int32_t number) {
         Flow& flow = flows_[number];
         flow.version = next_version(flow.version);
         sharing_.remove(number);
         free_flows_.push_back(number);
+        const Way way = way_of(details(flow.slot));
+        for (const int32_t* l = way.begin; l != way.end; ++l) {
+            --links_[*l].messages;
+            links_[*l].idle_since = now_;
+        }
         arrived(flow.slot, now_);
         settle_later();
     }
@@ -1190,6 +1223,7 @@ private:
     Numbering routes_;
     std::vector<Flow> flows_;
     std::vector<int32_t> free_flows_;
+    std::vector<Link> links_;
     bool unsettled_ = false;
     std::vector<SharedNode> nodes_;
     uint32_t versions_ = 0;

@@ -82,7 +82,7 @@ def plot_contention(
 
 def _draw_times(axes: Axes, calibration: Calibration) -> None:
     link, rows = calibration.fitted.link, calibration.measurement.rows
-    machine = pair(link, calibration.fitted.busy)
+    machine = pair(link)
     largest = max(row.size for row in rows)
     sizes = np.unique(np.concatenate(([0.0], np.geomspace(1, max(largest, 2), 160).round())))
     _points(axes, "half round trip, measured", [(row.size, row.one_way) for row in rows], style.COMPUTE, "o")

@@ -117,7 +117,7 @@ def _link_document(calibration: Calibration) -> dict[str, object]:
         "transmission_delay": _points(fitted.link.transmission_delay),
         "receive_delay": fitted.link.receive_delay,
         "eager_limit": fitted.link.eager_limit,
-        "port_busy": None if fitted.busy is None else _points(fitted.busy),
+        "port_busy": None if fitted.link.busy is None else _points(fitted.link.busy),
         "residuals": {
             name: [{"size": each.size, "measured": each.measured, "fitted": each.fitted} for each in parts]
             for name, parts in (("one_way", calibration.residuals.one_way), ("gap", calibration.residuals.gap))

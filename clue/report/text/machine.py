@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from rich.console import RenderableType
     from rich.table import Table
 
-    from clue.machine import Contention, Machine, NodeType
+    from clue.machine import Machine, NodeType
     from clue.machine.topology import Topology
 
 #: Message sizes at which delays are shown.
@@ -110,6 +110,8 @@ def _delays(machine: Machine) -> Table:
         add_row(shown, name, "send", *map(format_time, send))
         add_row(shown, f"  {limit}", "transmission", *map(format_time, travel))
         add_row(shown, "", "receive", *([format_time(link.receive_delay)] * len(SIZES)))
+        if link.busy is not None:
+            add_row(shown, "", "busy", *[format_time(link.busy(size)) for size in SIZES])
         add_row(shown, "", "total", *map(format_time, whole), end_section=True)
     return shown
 
@@ -117,14 +119,15 @@ def _delays(machine: Machine) -> Table:
 def _network(machine: Machine) -> Table:
     return facts(
         (
-            ("contention", _contention(machine.network.contention, len(machine.nodes))),
+            ("contention", _contention(machine)),
             ("collectives", _collectives(machine)),
         )
     )
 
 
-def _contention(contention: Contention | None, nodes: int) -> str:
+def _contention(machine: Machine) -> str:
     """Say in words how messages between nodes slow each other down."""
+    contention, nodes = machine.network.contention, len(machine.nodes)
     if nodes == 1:
         return ""
     if isinstance(contention, FactorTable):
@@ -133,13 +136,14 @@ def _contention(contention: Contention | None, nodes: int) -> str:
     if isinstance(contention, Flows):
         return f"flows: messages share links max-min fairly; {_topology(contention.topology, nodes)}"
     if isinstance(contention, Ports):
-        return (
-            f"ports: each node sends one message after the other, and receives so; a message keeps {_busy(contention)}"
-        )
+        kept = _busy(machine, contention)
+        return f"ports: each node sends one message after the other, and receives so; a message keeps {kept}"
     return "none: messages do not slow each other, however many there are"
 
 
-def _busy(ports: Ports) -> str:
+def _busy(machine: Machine, ports: Ports) -> str:
+    if ports.busy is None and any(link.busy is not None for _, link in named_links(machine)):
+        return "a port for as long as its link says"
     if ports.busy is None:
         return "a port for the part of its delays that grows with its size"
     times = ", ".join(f"{format_size(size)}: {format_time(ports.busy(size))}" for size in SIZES)

@@ -1,0 +1,45 @@
+"""What of a testbed is written in C, compiled on first use."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import subprocess
+import tempfile
+from pathlib import Path
+
+from clue.errors import UsageError
+
+_HERE = Path(__file__).parent
+
+
+def pace() -> Path:
+    """Return the library that is preloaded into every rank.
+
+    Raises:
+        UsageError: If it cannot be compiled.
+    """
+    return _compiled("pace.c", ".so", "-shared", "-fPIC", "-ldl")
+
+
+def keeper() -> Path:
+    """Return the program that keeps a core awake; its name tells its contents.
+
+    Raises:
+        UsageError: If it cannot be compiled.
+    """
+    return _compiled("keeper.c", "")
+
+
+def _compiled(source: str, suffix: str, *options: str) -> Path:
+    code = _HERE / source
+    key = hashlib.blake2b(code.read_bytes(), digest_size=8).hexdigest()
+    built = Path(tempfile.gettempdir()) / f"clue-testbed-{code.stem}-{key}{suffix}"
+    if not built.exists():
+        draft = built.with_suffix(f".{os.getpid()}")
+        words = ["cc", "-O2", "-o", str(draft), str(code), *options]
+        done = subprocess.run(words, capture_output=True, text=True, check=False)
+        if done.returncode:
+            raise UsageError(f"testbed: {source} must compile, got {done.stderr.strip()}")
+        draft.rename(built)
+    return built
