@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import statistics
 import sys
 from collections.abc import Callable, Iterator, Sequence
@@ -48,6 +49,19 @@ class Run:
 
 
 @dataclass(frozen=True, slots=True)
+class Calibration:
+    """What runs of smaller sizes say.
+
+    Attributes:
+        cold_starts: What each of a program's bursts takes longer than recorded.
+        missed: What predictions of these very runs missed them by, relatively: root mean square.
+    """
+
+    cold_starts: dict[Case, ColdStart]
+    missed: float
+
+
+@dataclass(frozen=True, slots=True)
 class Experiment:
     """What predictions rest on, and how often they are tried.
 
@@ -58,7 +72,7 @@ class Experiment:
         recorder: Has traces.
         measured: Keeps what runs took.
         tell: Told what is being done.
-        cold_starts: What each of a program's bursts takes longer than recorded on a testbed with links of a bandwidth.
+        calibrations: What was calibrated on machines, by the bandwidth of their links.
     """
 
     programs: Sequence[Case]
@@ -67,29 +81,34 @@ class Experiment:
     recorder: Recorder
     measured: Measured
     tell: Callable[[str], None]
-    cold_starts: dict[tuple[Case, float | None], ColdStart] = field(default_factory=dict)
+    calibrations: dict[float | None, Calibration] = field(default_factory=dict)
 
-    def _cold_start(self, case: Case, machine: Machine) -> ColdStart:
-        """Return what bursts take longer than recorded on a machine, calibrated on one whose links are as fast."""
+    def _calibration(self, machine: Machine) -> Calibration:
+        """Return what was calibrated on a machine whose links are as fast."""
         bandwidth = _bandwidth(machine)
-        if (case, bandwidth) not in self.cold_starts:
-            calibrations = map(cases.machine, cases.CALIBRATION_MACHINES)
-            self._calibrate_bursts(next(each for each in calibrations if _bandwidth(each) == bandwidth))
-        return self.cold_starts[case, bandwidth]
+        if bandwidth not in self.calibrations:
+            candidates = map(cases.machine, cases.CALIBRATION_MACHINES)
+            where = next(each for each in candidates if _bandwidth(each) == bandwidth)
+            self.calibrations[bandwidth] = self._calibrate(where)
+        return self.calibrations[bandwidth]
 
-    def _calibrate_bursts(self, machine: Machine) -> None:
+    def _calibrate(self, machine: Machine) -> Calibration:
         """Calibrate processors: what bursts take longer there than recorded, from runs of a smaller size.
 
         While a rank waits for a message others have its core: then its caches are cold, whatever it computes.
         """
         smaller = [Case(case.program, case.smaller, case.smaller) for case in self.programs]
         runs = self._runs(machine, smaller, _CALIBRATION_RUNS)
+        calibrated = self.calibrator.calibrated(machine)
+        cold_starts, missed = {}, []
         for case, small in zip(self.programs, smaller, strict=True):
             sections = self.recorder.sections(small, machine)
-            cold_start = ColdStart.of([run.computation for run in runs[small]], sections)
-            self.cold_starts[case, _bandwidth(machine)] = cold_start
-            longer = f"{cold_start.seconds * 1e6:.1f} us longer than recorded"
-            self.tell(f"bursts of {case.program} take {longer} on {machine.name}")
+            cold_starts[case] = ColdStart.of([run.computation for run in runs[small]], sections)
+            predicted = predict(sections, calibrated, cold_starts[case].factor(sections)).predicted
+            missed.append(math.log(predicted / statistics.median(run.seconds for run in runs[small])))
+            longer = f"{cold_starts[case].seconds * 1e6:.1f} us longer than recorded"
+            self.tell(f"bursts of {case.program} take {longer} on {machine.name}; predicted {missed[-1]:+.1%} off")
+        return Calibration(cold_starts, math.sqrt(statistics.fmean(each * each for each in missed)))
 
     def on(self, machine: Machine) -> Iterator[Compared]:
         """Predict all programs on a machine, and run them there."""
@@ -97,8 +116,9 @@ class Experiment:
         runs = self._runs(machine, self.programs, self.runs)
         for case in self.programs:
             sections = self.recorder.sections(case, machine)
-            factor = self._cold_start(case, machine).factor(sections)
-            prediction = predict(sections, calibrated, factor)
+            known = self._calibration(machine)
+            factor = known.cold_starts[case].factor(sections)
+            prediction = predict(sections, calibrated, factor, known.missed)
             ratio = statistics.median(run.computation for run in runs[case]) / recorded_cpu(sections)
             hindsight = predict(sections, calibrated, Factor(ratio)).predicted
             compared = Compared(

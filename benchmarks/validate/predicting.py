@@ -12,6 +12,9 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+import numpy.typing as npt
+
 from benchmarks.testbed import launch
 from benchmarks.testbed.description import Host
 from benchmarks.testbed.launch import Outcome
@@ -162,24 +165,37 @@ def _bursts(sections: list[Trace]) -> int:
     return int((sections[0].ops.cpu > 0).sum())
 
 
-def predict(sections: list[Trace], machine: Machine, factor: Factor) -> Prediction:
+def predict(sections: list[Trace], machine: Machine, factor: Factor, missed: float = 0.0) -> Prediction:
     """Predict a section on a machine, with ranks in blocks.
 
     Args:
         sections: The recordings of it; bursts are their medians, and their scatter is noise.
         machine: Where it is to run; the noise of its links is part of the interval.
         factor: How much longer bursts take there than recorded.
+        missed: What predictions of calibration runs missed these by, relatively: the interval is that much wider.
     """
     nodes = {
         name: replace(slower(each, factor.value), noise=replace(each.noise, factor=factor.deviation))
         for name, each in machine.node_types().items()
     }
     machine = replace(machine, nodes=tuple(nodes[node.name] for node in machine.nodes))
-    program = compile_program(typical_recording(sections))
-    placement = Placement.block(machine, program.ranks)
-    makespans = sample_makespans(
-        program, machine, placement, Sampling(_SAMPLES), noise=noise_of_recordings(sections), engine="fast"
-    )
-    spread = Spread.of(makespans)
-    compute = max(rank.compute for rank in simulate(program, machine).ranks)
-    return Prediction(spread.median, spread.low, spread.high, compute)
+    sampling = Sampling(_SAMPLES)
+    makespans = _makespans(sections, machine, sampling)
+    spread = Spread.of(makespans * [sample.multiplier(missed, "missed") for sample in sampling.each()])
+    compute = max(rank.compute for rank in simulate(typical_recording(sections), machine).ranks)
+    return Prediction(Spread.of(makespans).median, spread.low, spread.high, compute)
+
+
+def _makespans(sections: list[Trace], machine: Machine, sampling: Sampling) -> npt.NDArray[np.float64]:
+    """Return makespans of samples. Of recordings that made other calls, whom they sent what, each has its turn."""
+    placement = Placement.block(machine, sections[0].ranks)
+    noise = noise_of_recordings(sections)
+    if noise is None or noise.recorded:
+        program = compile_program(typical_recording(sections))
+        return sample_makespans(program, machine, placement, sampling, noise=noise, engine="fast")
+    of_each = [
+        sample_makespans(compile_program(each), machine, placement, sampling, engine="fast") for each in sections
+    ]
+    turns = np.arange(sampling.samples)
+    makespans: npt.NDArray[np.float64] = np.array(of_each)[turns % len(sections), turns]
+    return makespans

@@ -1,5 +1,6 @@
 """What validation makes of traces and times, by hand; and a case of it for real, where that can be."""
 
+import math
 import os
 import subprocess
 import sys
@@ -18,7 +19,7 @@ from benchmarks.validate.tables import COLUMNS, page, read_csv, write_csv
 from clue.config import load_machine
 from clue.errors import TraceError
 from clue.kernel import simulate
-from clue.trace import Op, Trace, TraceBuilder
+from clue.trace import PROC_NULL, Op, Trace, TraceBuilder
 
 
 def _program() -> Trace:
@@ -74,6 +75,23 @@ def test_longer_bursts_are_predicted_longer() -> None:
     assert prediction.compute == pytest.approx(4.5)
 
 
+def test_recordings_that_made_other_calls_have_their_turns() -> None:
+    """Of three, of 1, 2 and 4 s on two ranks, that poll a different number of times: 1, 2 and 4 s at half the speed."""
+    sections = [_trace(seconds, polls=polls) for polls, seconds in enumerate((1.0, 2.0, 4.0))]
+    prediction = predict(sections, MACHINE, Factor(1.0))
+    assert (prediction.low, prediction.predicted, prediction.high) == pytest.approx((1.0, 2.0, 4.0))
+
+
+def test_what_predictions_missed_widens_the_interval() -> None:
+    """By 10 %: without other noise it ends at the 10th and 90th percentile of 100 samples of a log-normal variable."""
+    certain = predict([section(_program())], MACHINE, Factor(3.0))
+    prediction = predict([section(_program())], MACHINE, Factor(3.0), 0.1)
+    assert prediction.predicted == certain.predicted
+    # 1.28 standard deviations of 0.1, known to 0.017 from 100 samples.
+    assert math.log(prediction.low / 5.5) == pytest.approx(-0.128, abs=0.05)
+    assert math.log(prediction.high / 5.5) == pytest.approx(0.128, abs=0.05)
+
+
 def test_a_cold_start_costs_short_bursts_more() -> None:
     """Two bursts of 1 s that take 1.3 and 1.5 s take 0.4 s longer each; bursts of 4 s then take a tenth longer."""
     cold_start = ColdStart.of([2.6, 3.0], [_trace(2.0)])
@@ -96,12 +114,14 @@ def test_what_is_recorded_is_not_recorded_again(tmp_path: Path) -> None:
     assert [trace.ops.cpu.sum() * 1e-9 for trace in recorder.sections(case, MACHINE)] == pytest.approx([1.0, 2.0])
 
 
-def _trace(seconds: float) -> Trace:
-    """Return a trace in whose section two ranks compute so many seconds together."""
+def _trace(seconds: float, polls: int = 0) -> Trace:
+    """Return a trace in whose section two ranks compute so many seconds together, and one sends to nobody."""
     built = TraceBuilder(2)
     for rank in built:
         rank.collective(Op.BARRIER)
         rank.compute(seconds / 2)
+        for _ in range(polls):
+            rank.send(PROC_NULL, 0)
         rank.collective(Op.BARRIER)
         rank.finish()
     return built.build()
