@@ -33,7 +33,7 @@ from typing import Any
 
 from clue.kernel import Program
 from clue.machine import Contention, Curve, FactorTable, Flows, Link, Machine, Network, NodeType, Placement, Ports
-from clue.machine.scaling import bandwidth_names, busier, own_occupation, steeper, wider
+from clue.machine.scaling import bandwidth_names, busier, kept_longer, steeper, wider
 
 #: How the names of parameters end with which a program may deadlock.
 EAGER_LIMIT = "eager_limit"
@@ -268,7 +268,7 @@ def _of_contention(machine: Machine, between: Mapping[str, list[Link]]) -> Itera
         for name, links in between.items():
             # Flows are limited by what they share; by their own link only if it says so.
             if isinstance(first, Ports) or any(link.busy is not None for link in links):
-                change = partial(_change_links, tuple(links), _keep_longer)
+                change = partial(_change_links, tuple(links), kept_longer)
                 yield Parameter(f"network.{name}.busy", (stated, tuple(links)), change)
     if isinstance(first, Flows):
         for name in bandwidth_names(first.topology):
@@ -283,10 +283,6 @@ def _change_contention(change: _OfContention, machine: Machine, factor: float) -
 
 def _steeper(contention: Contention | None, factor: float) -> Contention | None:
     return steeper(contention, factor) if isinstance(contention, FactorTable) else contention
-
-
-def _keep_longer(link: Link, factor: float) -> Link:
-    return replace(link, busy=own_occupation(link).scaled(factor))
 
 
 def _busier(contention: Contention | None, factor: float) -> Contention | None:

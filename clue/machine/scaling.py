@@ -61,6 +61,11 @@ def wider(flows: Flows, names: Sequence[str], factor: float) -> Flows:
     return Flows(cast("Topology", replace(topology, **more)))
 
 
+def kept_longer(link: Link, factor: float) -> Link:
+    """Return a link whose messages keep what they share so many times as long, and take no longer alone."""
+    return replace(link, busy=own_occupation(link).scaled(factor))
+
+
 def own_occupation(link: Link) -> Curve:
     """Return how long a message keeps what it shares, as its link says.
 

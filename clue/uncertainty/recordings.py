@@ -3,8 +3,7 @@
 Of recordings that made the same calls, the bursts of each in a region are on a level (another clock frequency, other
 neighbours on the computer), about which single ones deviate. How much these do is measured where it matters:
 deviations are weighted by how long bursts take, so the large relative ones of microseconds do not pass for those of
-seconds.
-Recordings that made other calls (how often a Test found nothing) are compared by their totals alone.
+seconds. Recordings that made other calls (how often a Test found nothing) are compared by their totals alone.
 """
 
 from __future__ import annotations

@@ -22,7 +22,7 @@ from functools import partial
 from typing import Any
 
 from clue.machine import Contention, FactorTable, Link, Machine, Network, NodeType, Ports
-from clue.machine.scaling import busier, own_occupation, slower, steeper
+from clue.machine.scaling import busier, kept_longer, slower, steeper
 from clue.validation.cases import Case
 
 COMPUTATION, LATENCY, BANDWIDTH, CONTENTION = "computation", "latency", "bandwidth", "contention"
@@ -202,14 +202,10 @@ def _contend(case: Case, cost: float) -> Machine:
         contention = network.contention
         if not isinstance(contention, Ports) or contention.busy is not None:
             return replace(network, contention=_stronger(contention, cost))
-        pairs = {pair: _kept_longer(link, cost) for pair, link in network.pairs.items()}
-        return replace(network, between_nodes=_kept_longer(network.between_nodes, cost), pairs=pairs)
+        pairs = {pair: kept_longer(link, cost) for pair, link in network.pairs.items()}
+        return replace(network, between_nodes=kept_longer(network.between_nodes, cost), pairs=pairs)
 
     return _everywhere(case.where.machine, _same, changed)
-
-
-def _kept_longer(link: Link, cost: float) -> Link:
-    return replace(link, busy=own_occupation(link).scaled(cost))
 
 
 def _stronger(contention: Contention | None, cost: float) -> Contention | None:

@@ -514,6 +514,7 @@ private:
         const int32_t pair = routes_.of({m_.node[d.source], m_.node[d.dest], 0, 0});
         return {m_.route + m_.first_link[pair], m_.route + m_.first_link[pair + 1]};
     }
+
     void leave(int32_t number) {
         Flow& flow = flows_[number];
         flow.version = next_version(flow.version);
