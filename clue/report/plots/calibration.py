@@ -45,7 +45,7 @@ def draw_calibration(calibration: Calibration, title: str) -> Figure:
         _draw_errors(below, label, parts, colour, marker)
     below.axhline(0, color=style.INK, linewidth=1)
     style.finish_axes(below, "message size", "error of the fit", "", grid="both")
-    below.yaxis.set_major_formatter(FuncFormatter(lambda error, _: f"{error:+.0%}"))
+    below.yaxis.set_major_formatter(FuncFormatter(lambda error, _: f"{100 * error:+.3g} %"))
     handles, labels = above.get_legend_handles_labels()
     style.legend_below(drawn, handles, labels)
     return drawn
