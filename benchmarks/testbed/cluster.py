@@ -89,7 +89,7 @@ def build(name: str, hosts: Sequence[Host]) -> None:
     state_file(name).write_text(json.dumps({"hosts": [_known(name, host, cpus) for host in [None, *hosts]]}))
     for host in hosts:
         _load(name, host)
-    _keep(name, cpus[None])
+    _keep(name, sorted({core for host in hosts if not host.background for core in cpus[host.index]}))
 
 
 def _check_room(name: str, hosts: Sequence[Host]) -> None:
@@ -152,9 +152,13 @@ def _load(name: str, host: Host) -> None:
 
 
 def _keep(name: str, cores: Sequence[int]) -> None:
-    """Keep cores at work whenever nobody wants them, and tell ranks how fast they are: see keeper.c."""
+    """Keep cores at work whenever nobody wants them, and tell ranks how fast they are: see keeper.c.
+
+    Cores of loaded hosts are at work anyway, and beside busy processes a keeper would get as much as each of these: the
+    kernel shares among sessions first, and by priority only within one.
+    """
     best = _best()
-    _speeds(name).write_bytes(bytes(8 * (max(cores) + 1)))
+    _speeds(name).write_bytes(bytes(8 * (max(cores, default=0) + 1)))
     for core in cores:
         _start(name, SWITCH, [str(compiled.keeper()), str(core), str(_speeds(name)), best])
 

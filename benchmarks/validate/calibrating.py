@@ -16,6 +16,7 @@ from benchmarks.validate.measured import Measured
 from clue.calibration.link import FittedLink
 from clue.calibration.measurement import EagerLimit, Estimate, Measurement, Row
 from clue.calibration.network import calibrate_link, measure_link
+from clue.calibration.time_slice import measure_time_slice
 from clue.machine import Machine, Network, NodeType, Ports
 
 #: What a link depends on of a host: factor, busy processes (which a rank that wakes waits for) and bandwidth.
@@ -46,11 +47,20 @@ class Calibrator:
         between = {
             (one, other): self._link(types[one], types[other], machine, same=False)
             for one, other in combinations_with_replacement(types, 2)
+            if one != other or sum(node is types[one] for node in machine.nodes) > 1
         }
         within = {
             name: self._link(each, each, machine, same=True) for name, each in types.items() if each.processors > 1
         }
-        return replace(machine, network=_network(between, within))
+        nodes = tuple(self._with_turns(node) for node in machine.nodes)
+        return replace(machine, nodes=nodes, network=_network(between, within))
+
+    def _with_turns(self, node: NodeType) -> NodeType:
+        """Return a node type with the time slice of this computer, whose scheduler shares out a loaded host's core."""
+        if not node.background_load:
+            return node
+        measured = self.measured.get("time-slice", lambda: asdict(measure_time_slice() or Estimate.alone(0.0)))
+        return replace(node, time_slice=Estimate(**measured).value)
 
     def _link(self, one: NodeType, other: NodeType, machine: Machine, *, same: bool) -> FittedLink:
         hosts = [_host(machine, node, index) for index, node in enumerate((one, other))]
@@ -105,12 +115,12 @@ def _words(end: _End) -> str:
 
 
 def _network(between: dict[tuple[str, str], FittedLink], within: dict[str, FittedLink]) -> Network:
-    fitted = list(between.values())
+    links = [*between.values(), *within.values()]
     pairs = {pair: each.link for (a, b), each in between.items() for pair in ((a, b), (b, a))}
     inside = {name: each.link for name, each in within.items()}
     return Network(
-        between_nodes=fitted[0].link,
-        within_node=next(iter(inside.values()), fitted[0].link),
+        between_nodes=links[0].link,
+        within_node=next(iter(inside.values()), links[0].link),
         pairs=pairs,
         within=inside,
         contention=Ports(),

@@ -41,7 +41,7 @@ CASES = (
     Case("jacobi", 256, 192),
     Case("nbody", 1920, 1440),
     Case("cholesky", 768, 576),
-    Case("lu", 640, 512),
+    Case("lu", 512, 384),
     Case("cg", 160, 128),
     Case("fft", 192, 128),
     Case("wavefront", 3200, 2400),

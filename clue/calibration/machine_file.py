@@ -121,6 +121,8 @@ def node_lines(node: NodeType) -> list[str]:
         lines += [f"  {busy}: {by_region(each)}" for busy, each in shares.items()]
     if node.background_load:
         lines.append(f"background_load: {node.background_load:.6g}")
+    if node.time_slice:
+        lines.append(f"time_slice: {time_text(node.time_slice)}")
     if node.price is not None:
         lines.append(f"price: {node.price.amount:.15g} {node.price.currency}")
     for name in ("initialisation_delay", "spawn_delay"):

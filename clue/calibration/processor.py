@@ -1,11 +1,12 @@
 """``calibrate processor``: how fast the processors here are, by region of a program, and beside busy neighbours.
 
-Two questions, each answered by what is at hand:
+Questions, each answered by what is at hand:
 
 - *How much faster or slower than the computer that recorded?* A performance factor by region: CPU time of the
   program's own bursts recorded here over that in the trace; or, by kernel, the speed there over the speed here.
 - *How much of its speed does a processor keep beside busy ones?* The paper's memory-contention factor (section 4.5):
   CPU time of one copy alone over that of one among n copies at once, of a kernel or of the program itself.
+- *How long are the turns of processes that share one?* (:mod:`clue.calibration.time_slice`)
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from clue.calibration.kernels import SPEEDS_MARK, Speeds, four_digits, processor_name, speeds_document
-from clue.calibration.machine_file import by_region, comment_lines, quoted
+from clue.calibration.machine_file import by_region, comment_lines, quoted, time_text
 from clue.calibration.measurement import Estimate, median_of
 from clue.errors import UsageError
 from clue.trace import Trace
@@ -44,6 +45,7 @@ class NodeCalibration:
         notes: What a reader should know.
         speeds: Of kernels, where they were run.
         deviation: Relative standard deviation of the whole program's time between recordings; 0 if there were too few.
+        time_slice: How long a process runs there before another has its turn; ``None`` if that was not measured.
     """
 
     name: str
@@ -55,6 +57,7 @@ class NodeCalibration:
     notes: tuple[str, ...] = ()
     speeds: Speeds | None = field(default=None)
     deviation: float = 0.0
+    time_slice: Estimate | None = None
 
     def text(self) -> str:
         """Return the node type as YAML: the part ``node_types`` of a machine's file."""
@@ -66,6 +69,8 @@ class NodeCalibration:
         if self.shares:
             lines.append("    memory_contention_factor:")
             lines += [f"      {busy}: {by_region(shares)}" for busy, shares in sorted(self.shares.items())]
+        if self.time_slice is not None:
+            lines.append(f"    time_slice: {time_text(self.time_slice.value)}")
         if self.deviation:
             lines.append(f"    noise: {{factor: {self.deviation:.2g}}}")
         lines.append(f"    source: {quoted(self.source)}")

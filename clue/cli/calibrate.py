@@ -6,6 +6,7 @@ import argparse
 import os
 import shlex
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -15,6 +16,7 @@ from clue.calibration.kernels import KERNELS, busy_numbers, measure_kernels, spe
 from clue.calibration.measurement import Measurement, merged
 from clue.calibration.network import SIZES, Calibration, calibrate_link, machine_file, machine_of, measure_link
 from clue.calibration.processor import NodeCalibration, Run, node_by_kernels, node_by_program, regions_like
+from clue.calibration.time_slice import measure_time_slice
 from clue.cli.terminal import Report, plots_folder, progress, say, show, show_json
 from clue.config import load_machine
 from clue.config.yaml12 import parse_yaml
@@ -220,6 +222,8 @@ def _processor(arguments: argparse.Namespace) -> int:
     busy = busy_numbers(min(arguments.busy or processors, processors))
     with progress() as tell:
         node = _by_program(arguments, name, busy, tell) if arguments.trace else _by_kernels(arguments, name, busy, tell)
+        tell("turns of two busy processes on one processor")
+        node = replace(node, time_slice=measure_time_slice(confidence=arguments.confidence))
     text = node.text()
     _check_node(text, str(output), node)
     _write_text(output, text)

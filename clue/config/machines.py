@@ -145,6 +145,7 @@ def _node_type(name: str, form: NodeTypeForm) -> NodeType:
         speeds=dict(form.speed),
         memory_contention={busy: _shares(share) for busy, share in sorted(form.memory_contention_factor.items())},
         background_load=form.background_load,
+        time_slice=form.time_slice,
         price=form.price,
         initialisation_delay=form.initialisation_delay,
         spawn_delay=form.spawn_delay,

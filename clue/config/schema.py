@@ -172,6 +172,11 @@ class NodeTypeForm(Form):
     background_load: Annotated[float, Field(ge=0)] = Field(
         0.0, description="Competing processes that are always runnable on each node; may be fractional."
     )
+    time_slice: Time = Field(
+        0.0,
+        description="How long a process runs before another has its turn, where ranks share processors with background "
+        "load (Linux: some 3 ms); left out: processors are shared evenly at every instant.",
+    )
     price: Price | None = Field(None, description="Price of one node.")
     initialisation_delay: Time = Field(0.0, description="Time before a spawned process starts.")
     spawn_delay: Time = Field(0.0, description="Time that spawning takes the caller.")

@@ -22,7 +22,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from clue.kernel import Program, simulate
-from clue.kernel.processors import disturbed_nodes
+from clue.kernel.processors import crowded_nodes
 from clue.machine import Curve, Link, Machine, NodeType, Placement, Waiting
 
 _NOTHING = Curve.line(0.0)
@@ -81,7 +81,7 @@ def efficiencies_of(  # noqa: PLR0917 - what a simulation needs, and what it gav
     ideal = with_ideal_network(machine)
     in_no_time = simulate(program, ideal, placement, engine, instances=instances).makespan
     alone = in_no_time
-    if disturbed_nodes(machine, placement):
+    if crowded_nodes(machine, placement):
         own = _with_processors_for_all(ideal, len(placement.nodes))
         alone = simulate(program, own, placement, engine, instances=instances).makespan
     return Efficiencies(

@@ -7,7 +7,8 @@ node_types.H.performance_factor           all computation on H takes 1.1 times a
 node_types.H.performance_factor.REGION    so it does in one region, where the program has several
 node_types.H.speed.REGION                 the speed there is 1.1 times as high (where a speed decides)
 node_types.H.memory_contention_factor     what memory contention takes of a processor's speed is 1.1 times as much
-node_types.H.background_load, …_delay     the figure is 1.1 times as high
+node_types.H.background_load, time_slice  the figure is 1.1 times as high
+node_types.H.…_delay                      the same
 network.LINK.send_delay.latency           an empty message takes 1.1 times as long, the others that much longer
 network.LINK.send_delay.bandwidth         what the delay grows by with size is divided by 1.1
 network.LINK.transmission_delay.…         the same
@@ -39,7 +40,9 @@ from clue.machine.scaling import bandwidth_names, busier, kept_longer, steeper, 
 EAGER_LIMIT = "eager_limit"
 #: Memory contention leaves at least this share of a processor's speed.
 _LEAST_SHARE = 0.01
-_FIGURES = ("background_load", "initialisation_delay", "spawn_delay", "packing_delay", "reduction_delay")
+_FIGURES = (
+    "background_load", "time_slice", "initialisation_delay", "spawn_delay", "packing_delay", "reduction_delay",
+)  # fmt: skip
 
 #: Changes a part of a machine by a factor.
 _OfNode = Callable[[NodeType, float], NodeType]

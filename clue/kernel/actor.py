@@ -13,6 +13,7 @@ from clue.kernel.matching import Channel, Message, Receive
 from clue.kernel.network import UnsharedNetwork
 from clue.kernel.observation import Segment
 from clue.kernel.program import Row
+from clue.kernel.turns import Turns
 from clue.kernel.virtual_time import action
 from clue.result import Activity, Part
 from clue.trace import Flag
@@ -36,6 +37,7 @@ class Actor:
         number: Rank among all instances.
         place: 0 for the rank itself, i for its i-th nonblocking collective.
         clock: Its virtual time, seconds.
+        turns: Of a rank that takes turns with background load.
         communicate: Processor time spent on messages so far.
     """
 
@@ -59,6 +61,7 @@ class Actor:
         self.launched = 0
         self.offset = number - rank
         self.clock = clock
+        self.turns: Turns | None = None
         self.communicate = 0.0
         self.region = 0
         self.segments: list[Segment] | None = None
@@ -75,6 +78,8 @@ class Actor:
         begin = self.clock
         self.clock = begin + seconds
         self.communicate += seconds
+        if self.turns is not None:
+            self.turns.pass_time(seconds)
         if self.keeps and seconds:
             self.keep(activity, begin, cause)
 
@@ -84,6 +89,13 @@ class Actor:
             begin, self.clock = self.clock, time
             if self.keeps:
                 self.keep(Activity.WAIT, begin, Awaited(what, until))
+
+    def wake(self, since: float) -> None:
+        """Wait for this rank's turn, if it has slept since a time and takes turns."""
+        if self.turns is not None and self.clock > since:
+            begin, self.clock = self.clock, self.turns.wake(since, self.clock)
+            if self.keeps and self.clock > begin:
+                self.keep(Activity.WAIT, begin, Part.SHARING)
 
     def keep(self, activity: Activity, begin: float, about: object) -> None:
         """Keep what was done until now for those who asked."""
@@ -145,8 +157,12 @@ class Actor:
             yield from self.until_known(message)
         assert message.sent is not None
         if message.sent > self.clock:
+            since = self.clock
             self.wait_until(message.sent - message.busy, message, Until.LEAVES)
+            slept = self.clock > since
             self.spend(Activity.SEND, message.sent - self.clock, message)
+            if slept:
+                self.wake(since)
 
     def pay_for_call(self, message: Message) -> None:
         """Pay for the call of a nonblocking send whose data may go later; what it costs is settled when it is made."""
@@ -172,7 +188,9 @@ class Actor:
         if receive.end is None:
             yield from self.until_known(receive)
         assert receive.end is not None
+        since = self.clock
         self.wait_until(receive.end, receive)
+        self.wake(since)
         self.spend(Activity.RECEIVE, receive.cost)
 
     # -- collectives --------------------------------------------------------------------------------------
@@ -219,10 +237,12 @@ class Actor:
             if message.sent is None or message.sent > self.clock:
                 self.pay_for_call(message)
                 pending.append(message)
+        since = self.clock
         for each in pending:
             if each.end is None:
                 yield from self.until_known(each)
             self.wait_until(each.end, each)  # type: ignore[arg-type]
+        self.wake(since)
 
 
 class Background(Actor):

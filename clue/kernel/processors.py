@@ -1,7 +1,8 @@
 """The processors of a node whose ranks disturb each other: equal sharing, memory contention, background load.
 
 A node needs this only when ranks outnumber its processors, when it states memory contention or background load, or
-when its parameters change over time; elsewhere a burst is a plain multiplication.
+when its parameters change over time; elsewhere a burst is a plain multiplication. Where a rank and background load have
+turns, it is the business of :mod:`clue.kernel.turns`.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ from collections.abc import Generator
 import simpy
 
 from clue.kernel.costs import Costs
+from clue.kernel.turns import shares_in_turns
 from clue.kernel.virtual_time import PARAMETERS_CHANGE, VirtualTime, burst_end
 from clue.machine import Machine, NodeType, Placement, Waiting
 
@@ -140,9 +142,15 @@ class SharedNode:
         return rates
 
 
+def crowded_nodes(machine: Machine, placement: Placement) -> list[int]:
+    """Return the nodes in use on which ranks may not have a processor of their own, at its full speed, all the time."""
+    return [*disturbed_nodes(machine, placement), *shares_in_turns(machine, placement)]
+
+
 def disturbed_nodes(machine: Machine, placement: Placement) -> list[int]:
     """Return the nodes in use on which bursts depend on what else happens there, or on when they happen."""
-    ranks_on = Counter(placement.nodes)
+    in_turns = shares_in_turns(machine, placement)
+    ranks_on = Counter(node for node in placement.nodes if node not in in_turns)
     if machine.changes:
         return [node for node, ranks in ranks_on.items() if _disturbed(machine, node, ranks)]
     # Nodes of one type with as many ranks are alike.

@@ -39,6 +39,7 @@ class Rank(Actor):
         self.segments = job.simulation.observation.segments
         self.keeps |= self.segments is not None
         self.processor = job.simulation.shared.get(self.node)
+        self.turns = job.simulation.turns_on(self.node)
         self.factors = self.costs.factors(job.simulation.machine.nodes[self.node])
         self.requests: dict[int, Message | Receive | Background] = {}
         self.serials: dict[int, int] = {}
@@ -72,6 +73,7 @@ class Rank(Actor):
             spawned = yield self.job.worlds[world]
             node_type = self.costs.node_type(self.node, spawned.time)
             self.wait_until(spawned.time + node_type.initialisation_delay, spawned)
+            self.wake(0.0)
         if self.processor is not None:
             yield from self.in_turn()
             self.processor.begin()
@@ -83,14 +85,18 @@ class Rank(Actor):
         self.finished = True
 
     def compute_alone(self, cpu: float, region: int) -> None:
-        """Run a burst on a processor of its own."""
-        seconds = cpu * self.factors[region]
+        """Run a burst on a processor that no other rank uses."""
+        alone = seconds = cpu * self.factors[region]
         begin = self.clock
-        self.clock = begin + seconds
+        if self.turns is None:
+            self.clock = begin + seconds
+        else:
+            self.clock = self.turns.run(begin, alone)
+            seconds = self.clock - begin
         self.compute += seconds
         self.compute_by_region[region] += seconds
         if self.keeps:
-            self.keep(Activity.COMPUTE, begin, Computed(region, seconds))
+            self.keep(Activity.COMPUTE, begin, Computed(region, alone))
 
     def compute_among_others(self, cpu: float, region: int) -> Events:
         """Run a burst on a node whose ranks disturb each other."""
@@ -147,7 +153,9 @@ class Rank(Actor):
         end = receive.end
         if end is None:
             return self.finish_receive(receive)
+        since = self.clock
         self.wait_until(end, receive)
+        self.wake(since)
         self.spend(Activity.RECEIVE, receive.cost)
         return None
 
@@ -174,10 +182,13 @@ class Rank(Actor):
                     latest, last = end, pending
         for name in names:
             self.requests.pop(name, None)
+        since = self.clock
         self.wait_until(latest, last)
+        self.wake(since)
         return None
 
     def _wait_for_all(self, names: tuple[int, ...]) -> Events:
+        since = self.clock
         for name in names:
             pending = self.requests.pop(name, None)
             if pending is None:
@@ -185,6 +196,7 @@ class Rank(Actor):
             if pending.end is None:
                 yield from self.until_known(pending)  # type: ignore[arg-type]
             self.wait_until(pending.end, pending)  # type: ignore[arg-type]
+        self.wake(since)
 
     def _poll(self, row: Row) -> None:
         self.spend(Activity.RECEIVE, self.receive_cost(row.peer))
@@ -210,7 +222,9 @@ class Rank(Actor):
         if message.envelope is None:
             yield from self.until_known(message)
         assert message.envelope is not None
+        since = self.clock
         self.wait_until(message.envelope, message, Until.ENVELOPE)
+        self.wake(since)
 
     def _matched_probe(self, row: Row) -> Events | None:
         return None if row.peer == PROC_NULL else self._reserve(row)
@@ -248,6 +262,7 @@ class Rank(Actor):
         begin, self.clock = self.clock, self.clock + row.nbytes / 1e9
         if self.keeps:
             self.keep(Activity.WAIT, begin, Part.SLEEP)
+        self.wake(begin)
 
     def _collective(self, row: Row) -> Events | None:
         serial = self.next_serial(row.context)
@@ -292,7 +307,9 @@ class Rank(Actor):
         else:
             self._turn = -1.0
             spawned = yield started
+            since = self.clock
             self.wait_until(spawned.time, spawned)
+            self.wake(since)
 
     # -- words --------------------------------------------------------------------------------------------
 

@@ -11,7 +11,7 @@ import numpy.typing as npt
 from clue.kernel.bounds import computation_bound
 from clue.kernel.bursts import with_bursts
 from clue.kernel.engines import is_worth_it
-from clue.kernel.processors import disturbed_nodes
+from clue.kernel.processors import crowded_nodes
 from clue.kernel.program import Program
 from clue.machine import FactorTable, Machine, Placement
 
@@ -40,7 +40,7 @@ class Candidate:
     def coupled_by_messages_alone(self) -> bool:
         """Whether there is no contention, no shared processor and no change over time."""
         machine = self.machine
-        return not machine.changes and not machine.network.contention and not disturbed_nodes(machine, self.placement)
+        return not machine.changes and not machine.network.contention and not crowded_nodes(machine, self.placement)
 
 
 def _tell_nobody(done: int) -> None:

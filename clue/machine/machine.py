@@ -69,6 +69,8 @@ class NodeType:
             (the paper's mcf, section 4.5), as ``{busy: {region: share}}``; region ``""`` stands for any other. The
             entry of the largest ``busy`` not above the actual number counts; below the smallest the share is 1.
         background_load: Competing processes that are always runnable on each node (a load average; may be fractional).
+        time_slice: How long a process runs there before another has its turn, where ranks share processors with
+            background load, seconds; 0: processors are shared evenly at every instant.
         price: Price of one node.
         initialisation_delay: Time before a spawned process starts.
         spawn_delay: Time that a Spawn takes its caller.
@@ -87,6 +89,7 @@ class NodeType:
     speeds: Mapping[str, float] = field(default_factory=dict)
     memory_contention: Mapping[int, Mapping[str, float]] = field(default_factory=dict)
     background_load: float = 0.0
+    time_slice: float = 0.0
     price: Money | None = None
     initialisation_delay: float = 0.0
     spawn_delay: float = 0.0

@@ -297,6 +297,7 @@ def _node_type(node: NodeType) -> Document:
         "speeds": dict(node.speeds),
         "memory_contention": {str(busy): dict(shares) for busy, shares in node.memory_contention.items()},
         "background_load": node.background_load,
+        "time_slice": node.time_slice,
         "initialisation_delay": node.initialisation_delay,
         "spawn_delay": node.spawn_delay,
         "packing_delay": node.packing_delay,

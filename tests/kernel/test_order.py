@@ -175,6 +175,7 @@ def machines(draw: st.DrawFn) -> tuple[Machine, list[int]]:
         processors=draw(st.integers(1, 2)),
         performance_factor=draw(st.sampled_from([0.0, 0.5, 2.0])),
         background_load=draw(st.sampled_from([0.0, 0.5])),
+        time_slice=draw(st.sampled_from([0.0, 0.03])),
         memory_contention=draw(st.sampled_from([{}, {2: {"solve": 0.5}}])),
     )
     return on, draw(st.lists(st.integers(0, nodes - 1), min_size=5, max_size=5))

@@ -7,6 +7,7 @@ import signal
 import subprocess
 import sys
 import time
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -120,6 +121,15 @@ def test_too_little_memory_is_told_before_the_start(live: Live) -> None:
     assert "started" not in ended.out
 
 
+@pytest.fixture
+def interruptible() -> Iterator[None]:
+    """Processes that are started hear Ctrl-C, also where these tests do not: what a shell starts with & ignores it."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
+@pytest.mark.usefixtures("interruptible")
 @pytest.mark.parametrize("whole_group", [True, False])
 def test_interrupted_it_leaves_nothing(live: Live, whole_group: bool) -> None:
     """Ctrl-C reaches the group, a signal only the command: either way all processes end, with status 130."""

@@ -1,5 +1,5 @@
 // The replay: what every op does to virtual time. The meaning is that of clue/kernel/reference.py, actor.py, rank.py,
-// network.py and processors.py, operation by operation, so that every rank's figures agree with theirs to the last bit.
+// network.py, processors.py and turns.py, operation by operation, so that every rank's figures agree with theirs to the last bit.
 //
 // A rank runs until it must wait for something that is not known yet; whoever makes it known puts it on the stack of ranks
 // that can go on. Only what must happen in the order of virtual time goes through a heap of events: turns to send where messages
@@ -21,6 +21,7 @@
 #include "prepare.hpp"
 #include "sharing.hpp"
 #include "tape.hpp"
+#include "turns.hpp"
 
 namespace clue {
 
@@ -98,7 +99,7 @@ struct Actor {
     double turn = -1.0;    // clock at which it last had its turn
     double cost = 0.0;     // of the receive under way
     double reduction = 0.0;
-    double begin = 0.0;    // of the burst under way
+    double begin = 0.0;    // of the burst, or of the waits, under way
     int64_t row = 0, row_end = 0, round = 0, round_end = 0, index = 0;
     int32_t id = 0, rank = 0, number = 0, node = 0, type = 0, job = 0;
     uint32_t place = 0, launched = 0, backgrounds = 0;
@@ -135,7 +136,8 @@ public:
           port_receives_(NETWORK == PORTS ? machine.nodes : 0, 0.0),
           sharing_(machine.capacities, static_cast<int32_t>(NETWORK == FLOWS ? machine.links : 0)),
           links_(NETWORK == FLOWS ? machine.links : 0),
-          nodes_(SHARED ? machine.nodes : 0) {}
+          nodes_(SHARED ? machine.nodes : 0),
+          turns_(SHARED ? numbers_ : 0) {}
 
     void run() {
         std::fill_n(out_.by_region, numbers_ * p_.regions, 0.0);
@@ -169,6 +171,7 @@ private:
         a.type = m_.type[number];
         a.row = p_.offsets[a.rank];
         a.row_end = p_.offsets[a.rank + 1];
+        if (SHARED && m_.share[a.node] < 1.0) turns_[number] = Turns(m_.share[a.node], m_.time_slice[a.type]);
         ready_.push_back(number);
     }
 
@@ -226,10 +229,19 @@ private:
     void spend(A& a, double seconds) {
         a.clock += seconds;
         a.communicate += seconds;
+        if (takes_turns(a)) turns_[a.number].pass_time(seconds);
     }
 
     static void wait_until(A& a, double time) {
         if (time > a.clock) a.clock = time;
+    }
+
+    // Whether a rank has turns with background load; not so a nonblocking collective.
+    bool takes_turns(const A& a) const { return SHARED && !a.background && turns_[a.number].any(); }
+
+    // Wait for a rank's turn, if it has slept since a time.
+    void wake_up(A& a, double since) {
+        if (takes_turns(a) && a.clock > since) a.clock = turns_[a.number].wake(since, a.clock);
     }
 
     bool turn(A& a) {
@@ -636,14 +648,19 @@ private:
         const Details& d = details(s);
         tape_.end_send(s, d.source, d.dest, d.size);
         if (d.sent > a.clock) {
+            const double since = a.clock;
             wait_until(a, d.sent - d.busy);
+            const bool slept = a.clock > since;
             spend(a, d.sent - a.clock);
+            if (slept) wake_up(a, since);
         }
     }
 
     void end_receive(A& a, int32_t s) {
         tape_.receive(s, a.number);
+        const double since = a.clock;
         wait_until(a, slot(s).time);
+        wake_up(a, since);
         spend(a, a.cost);
     }
 
@@ -674,9 +691,15 @@ private:
                             break;
                         }
                         const int32_t region = shape(a.row).region;
-                        const double seconds = cpu * m_.factor[a.type * p_.regions + region];
+                        double seconds = cpu * m_.factor[a.type * p_.regions + region];
                         tape_.burst(cpu, a.row, a.number, region);
-                        a.clock += seconds;
+                        if (takes_turns(a)) {
+                            const double begin = a.clock;
+                            a.clock = turns_[a.number].run(begin, seconds);
+                            seconds = a.clock - begin;
+                        } else {
+                            a.clock += seconds;
+                        }
                         a.compute += seconds;
                         out_.by_region[a.number * p_.regions + region] += seconds;
                     }
@@ -712,6 +735,7 @@ private:
                     break;
                 case WAITING:
                     if (!wait_for_requests(a)) return;
+                    wake_up(a, a.begin);
                     next(a);
                     break;
                 case SEEING:
@@ -729,7 +753,9 @@ private:
                 case SPAWNED: {
                     const double started = world_start_[world_of(a)];
                     tape_.await_world(world_of(a));
+                    const double since = a.clock;
                     wait_until(a, started);
+                    wake_up(a, since);
                     next(a);
                     break;
                 }
@@ -765,6 +791,7 @@ private:
         }
         tape_.begin_world(world, a.number);
         wait_until(a, world_start_[world] + by_type(m_.initialisation, a, world_start_[world]));
+        wake_up(a, 0.0);
         return true;
     }
 
@@ -779,6 +806,7 @@ private:
             case OP_IRECV: receive(a, i, s); return true;
             case OP_WAIT:
                 a.index = a.within = 0;
+                a.begin = a.clock;
                 a.stage = WAITING;
                 return true;
             case OP_POLL:
@@ -807,7 +835,9 @@ private:
             case OP_SLEEP: {
                 const double seconds = static_cast<double>(p_.nbytes[i]) / 1e9;
                 tape_.scale(seconds, SLEEPING, a.number);
+                const double since = a.clock;
                 a.clock += seconds;
+                wake_up(a, since);
                 break;
             }
             case OP_SPAWN: return spawn(a, i);
@@ -887,12 +917,16 @@ private:
         Slot& slot = this->slot(a.slot);
         if (slot.state & RENDEZVOUS) {
             tape_.see(a.slot, a.number);
+            const double since = a.clock;
             wait_until(a, envelope(a.slot));
+            wake_up(a, since);
             return true;
         }
         if (!(slot.state & ARRIVED)) return block(a, slot.waiter);
         tape_.look(a.slot);
+        const double since = a.clock;
         wait_until(a, slot.time);
+        wake_up(a, since);
         return true;
     }
 
@@ -1124,10 +1158,12 @@ private:
                         if (!launch(a, s, dest, c_.send_size[a.index], 0)) pay_for_call(a, dest, c_.send_size[a.index]);
                     }
                     a.index = 0;
+                    a.begin = a.clock;
                     a.stage = ROUND_WAITS;
                     [[fallthrough]];
                 case ROUND_WAITS:
                     if (!wait_for_round(a)) return false;
+                    wake_up(a, a.begin);
                     a.stage = ROUND_REDUCES;
                     break;
                 case SINGLE_SEND: {
@@ -1227,6 +1263,7 @@ private:
     std::vector<Link> links_;
     bool unsettled_ = false;
     std::vector<SharedNode> nodes_;
+    std::vector<Turns> turns_;  // of each rank
     uint32_t versions_ = 0;
 };
 

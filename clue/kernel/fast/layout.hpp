@@ -97,11 +97,13 @@ struct Machine {
     int64_t factors;        // entries of the contention table
     int64_t links;
     int64_t pairs;          // of nodes that have a route
-    int64_t any_shared;     // whether any node's processors are shared
+    int64_t any_shared;     // whether any node's processors are shared, also in turns
     const int32_t* node;            // [instances * ranks]
     const int32_t* type;            // [instances * ranks] of that node
     const int32_t* node_type;       // [nodes]
     const uint8_t* shared;          // [nodes] whether ranks disturb each other there
+    const double* share;            // [nodes] of a processor that ranks have there in turns with background load; 1: no turns
+    const double* time_slice;       // [types]
     const int64_t* bytes;           // [sizes]
     const double* changes;          // [epochs - 1]
     const double* send;             // [epochs, classes, sizes]

@@ -65,9 +65,9 @@ class MachineLayout(Handed):
     _fields_ = [
         *_fields(
             "instances nodes types epochs sizes network most_ranks factors links pairs any_shared",
-            "node type node_type shared bytes changes send transmission occupation receive answer envelope eager_limit "
-            "packing reduction spawn initialisation poll keeps_processor factor rates contention capacities pair "
-            "first_link route",
+            "node type node_type shared share time_slice bytes changes send transmission occupation receive answer "
+            "envelope eager_limit packing reduction spawn initialisation poll keeps_processor factor rates contention "
+            "capacities pair first_link route",
         ),
         ("collectives", CollectivesLayout),
     ]

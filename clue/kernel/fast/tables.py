@@ -13,6 +13,7 @@ from clue.kernel.costs import Costs, empty_message, occupations, poll_delay
 from clue.kernel.fast.layout import MachineLayout
 from clue.kernel.fast.plan import Plan
 from clue.kernel.processors import disturbed_nodes
+from clue.kernel.turns import shares_in_turns
 from clue.machine import FactorTable, Flows, Link, Machine, NodeType, Placement, Ports, Waiting
 
 _UNSHARED, _FACTOR, _PORTS, _FLOWS = range(4)
@@ -34,8 +35,11 @@ def tables_of(plan: Plan, machine: Machine, placement: Placement, instances: int
     epochs = machine.epochs
     shared = disturbed_nodes(machine, placement)
     layout.network = _network(epochs)
-    layout.any_shared = len(shared)
+    in_turns = shares_in_turns(machine, placement)
+    layout.any_shared = len(shared) + len(in_turns)
     layout.give("shared", np.isin(np.arange(len(machine.nodes)), shared).astype(np.uint8))
+    layout.give("share", np.array([in_turns.get(node, 1.0) for node in range(len(machine.nodes))], np.float64))
+    layout.give("time_slice", np.array([each.time_slice for each in machine.node_types().values()], np.float64))
     if shared:
         types = [each for state in epochs for each in state.node_types().values()]
         _give_rates(layout, costs, types, max(Counter(placement.nodes).values()))

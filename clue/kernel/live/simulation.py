@@ -22,6 +22,7 @@ from clue.kernel.observation import Observation
 from clue.kernel.processors import SharedNode, disturbed_nodes
 from clue.kernel.program import Program, Row
 from clue.kernel.reference import Job, Simulation, wake
+from clue.kernel.turns import shares_in_turns
 from clue.machine import Machine, Placement
 
 if TYPE_CHECKING:
@@ -202,6 +203,9 @@ class LiveSimulation(Simulation):
         nodes = disturbed_nodes(self.machine, Placement(tuple(self._present)))
         return {node: SharedNode(self.env, node, self.costs) for node in nodes}
 
+    def _shares_in_turns(self) -> dict[int, float]:
+        return shares_in_turns(self.machine, Placement(tuple(self._present)))
+
     def run(self) -> None:
         """Run to the end.
 
@@ -293,6 +297,10 @@ class LiveSimulation(Simulation):
             if node not in self.shared:
                 self.shared[node] = shared
                 self._let_share(node, shared)
+        before, self.shares_in_turns = self.shares_in_turns, self._shares_in_turns()
+        for rank in self.job.ranks:
+            if self.shares_in_turns.get(rank.node) != before.get(rank.node):
+                rank.turns = self.turns_on(rank.node)
         seen = self.observation
         if seen.messages is not None and seen.nbytes is not None:
             seen.messages, seen.nbytes = (np.pad(each, (0, len(children))) for each in (seen.messages, seen.nbytes))

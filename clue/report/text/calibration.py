@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import asdict
 from typing import TYPE_CHECKING
 
 from clue.calibration.contention import Judged, PairMeasurement, explained
@@ -188,6 +189,7 @@ def processor_text(node: NodeCalibration) -> RenderableType:
         ("source", node.source),
         ("processors", str(node.processors)),
         ("compared with", node.compared_with),
+        ("time slice", "" if node.time_slice is None else format_time(node.time_slice.value)),
     ]
     parts: list[RenderableType | None] = [facts(known)]
     for title, shown in (
@@ -244,6 +246,7 @@ def processor_document(node: NodeCalibration, path: str) -> dict[str, object]:
             for region, factor in node.factors.items()
         },
         "memory_contention_factor": {str(n): dict(shares) for n, shares in sorted(node.shares.items())},
+        "time_slice": None if node.time_slice is None else asdict(node.time_slice),
         "speeds": None if node.speeds is None else speeds_document(node.speeds),
         "source": node.source,
         "notes": list(node.notes),

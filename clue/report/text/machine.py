@@ -74,7 +74,8 @@ def _special(machine: Machine) -> Iterator[str]:
             kept = ", ".join(f"{share:g}{f' in {region}' if region else ''}" for region, share in shares.items())
             yield f"{name}: share of its speed that each of {busy} busy processors keeps: {kept}"
         if node.background_load:
-            yield f"{name}: background load of {node.background_load:g} processes"
+            turns = f", in turns of {format_time(node.time_slice)}" if node.time_slice else ""
+            yield f"{name}: background load of {node.background_load:g} processes{turns}"
         for what in ("initialisation_delay", "spawn_delay"):
             if getattr(node, what):
                 yield f"{name}: {what.replace('_', ' ')} {format_time(getattr(node, what))}"

@@ -1,0 +1,108 @@
+"""Ranks that take turns with background load: what a time-sharing scheduler does to those that wait.
+
+On a node that states a ``time_slice``, a rank and the background load of its processor have turns of that length. Over
+time the rank has its share, as with equal sharing at every instant; but it has it in turns. A rank that wakes, and has
+had less than its share since it began, runs at once; one that has had more waits until the others have made up for it,
+and until the turn of whoever runs then ends. Linux's fair scheduler keeps such accounts, also while a process sleeps
+(I. Stoica et al., Earliest Eligible Virtual Deadline First, 1995: the lag).
+"""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+
+from clue.machine import Machine, NodeType, Placement, Waiting
+
+#: Turns that end as others begin are told apart by rounding alone.
+_ROUNDING = 1e-9
+
+
+class Turns:
+    """The turns of one rank.
+
+    Args:
+        share: The part of its processor that it has over time.
+        slice_: The length of a turn, seconds.
+
+    Attributes:
+        lag: Processor seconds that it has had less than its share of the time in which it wanted to run.
+        released: When others had the processor last, seconds; their turns begin there.
+        ends: When its own turn ends.
+    """
+
+    __slots__ = ("_rest", "_share", "_slice", "ends", "lag", "released")
+
+    def __init__(self, share: float, slice_: float) -> None:
+        self._share = share
+        self._rest = 1.0 - share
+        self._slice = slice_
+        self.lag = self.released = 0.0
+        self.ends = slice_
+
+    def run(self, time: float, seconds: float) -> float:
+        """Return when processor time that is wanted from a time on has been had."""
+        while True:
+            if time >= self.ends:
+                self.released = self.ends
+                time = self._begin(time)
+            left = self.ends - time
+            if seconds <= left + _ROUNDING * self._slice:
+                self.lag -= seconds * self._rest
+                return time + seconds
+            seconds -= left
+            self.lag -= left * self._rest
+            time = self.ends
+
+    def wake(self, slept: float, time: float) -> float:
+        """Return when a rank that has slept since a time, and wakes now, has its processor."""
+        self.released = slept
+        return self._begin(time)
+
+    def pass_time(self, seconds: float) -> None:
+        """Let time pass in which it needs its processor now and then; it makes up for what was had."""
+        if self.lag < 0.0:
+            self.lag = min(0.0, self.lag + seconds * self._share)
+
+    def _begin(self, time: float) -> float:
+        """Return when its next turn begins, and let that be so."""
+        if self.lag < 0.0:
+            even = time - self.lag / self._share
+            begin = self.released + math.ceil((even - self.released) / self._slice - _ROUNDING) * self._slice
+            begin = max(begin, time)
+            self.lag = max(0.0, self.lag + (begin - time) * self._share)
+            time = begin
+        self.ends = time + self._slice
+        return time
+
+
+def shares_in_turns(machine: Machine, placement: Placement) -> dict[int, float]:
+    """Return the nodes in use whose ranks take turns with background load, with the share of a processor each has."""
+    if machine.changes:
+        return {}
+    ranks_on = Counter(placement.nodes)
+    shares = ((node, _share(machine.nodes[node], ranks)) for node, ranks in ranks_on.items())
+    return {node: share for node, share in shares if share < 1.0}
+
+
+def without_turns(machine: Machine, placement: Placement) -> list[str]:
+    """Return the node types in use that state a time slice, which nothing comes of on some of their nodes."""
+    in_turns = shares_in_turns(machine, placement)
+    ranks_on = Counter(node for node in placement.nodes if node not in in_turns)
+    crowded = (
+        each.name
+        for each, ranks in ((machine.nodes[node], ranks) for node, ranks in ranks_on.items())
+        if each.time_slice and each.background_load and ranks + each.background_load > each.processors
+    )
+    return list(dict.fromkeys(crowded))
+
+
+def _share(node_type: NodeType, ranks: int) -> float:
+    runnable = ranks + node_type.background_load
+    apart = (
+        node_type.time_slice > 0
+        and ranks <= node_type.processors < runnable
+        and node_type.waiting is Waiting.YIELD
+        and not node_type.memory_contention
+    )
+    return node_type.processors / runnable if apart else 1.0

@@ -1,0 +1,144 @@
+"""Ranks that take turns with background load: closed forms, in turns of a second."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from clue.kernel import simulate
+from clue.kernel.critical_path import explained_replay
+from clue.kernel.program import compile_program
+from clue.kernel.turns import Turns
+from clue.machine import Machine, Placement, Waiting
+from clue.result import Part
+from clue.trace import Op, TraceBuilder
+from tests.kernel.cases import LINK, RECEIVE, machine, sending, transmission
+
+ENGINES = ("reference", "fast")
+
+
+def beside(load: float, **node: object) -> Machine:
+    """Return a machine of two nodes with background load, in turns of a second."""
+    return machine(background_load=load, time_slice=1.0, **node)  # type: ignore[arg-type]
+
+
+def both(trace: TraceBuilder, on: Machine, placement: object = "block") -> list[float]:
+    """Return finish times by rank, on which the engines agree."""
+    finishes = [[rank.finish for rank in simulate(trace.build(), on, placement, each).ranks] for each in ENGINES]  # type: ignore[arg-type]
+    assert finishes[0] == finishes[1]
+    return finishes[0]
+
+
+def one(*steps: tuple[str, float]) -> TraceBuilder:
+    """Return a program of one rank that computes and sleeps."""
+    trace = TraceBuilder(1)
+    for what, seconds in steps:
+        if what == "compute":
+            trace[0].compute(seconds)
+        else:
+            trace[0].add(Op.SLEEP, nbytes=round(seconds * 1e9))
+    return trace
+
+
+def test_a_long_burst_has_its_share_turn_by_turn() -> None:
+    """Half a processor: 0–1, 2–3 and 4–4.5 s. A quarter: 0–1 and 4–4.5 s."""
+    assert both(one(("compute", 2.5)), beside(1.0)) == pytest.approx([4.5])
+    assert both(one(("compute", 1.5)), beside(3.0)) == pytest.approx([4.5])
+
+
+def test_bursts_of_one_turn_do_not_wait() -> None:
+    """What ends a burst, and takes no time, does not end the turn."""
+    trace = TraceBuilder(1)
+    for i in range(5):
+        trace[0].compute(0.2, f"region {i}")
+    assert both(trace, beside(3.0)) == pytest.approx([1.0])
+
+
+def test_who_has_slept_makes_up_for_what_it_had() -> None:
+    """0.25 s were had, 0.125 s more than its share: awake at 10.25 s, it is even at 10.5 and has its turn at 11.25.
+
+    Others' turns began at 0.25 s. By then it has had 0.375 s too little: after the next sleep it runs at once.
+    """
+    steps = [("compute", 0.25), ("sleep", 10.0), ("compute", 0.25)]
+    assert both(one(*steps), beside(1.0)) == pytest.approx([11.5])
+    assert both(one(*steps, ("sleep", 1.0), ("compute", 0.25)), beside(1.0)) == pytest.approx([12.75])
+
+
+def test_a_message_is_taken_when_the_turn_comes() -> None:
+    """The rank computes for 0.25 s and waits for a message of 5.1 s: it is even at 5.36 s, its turn is at 6.25 s."""
+    trace = TraceBuilder(2)
+    trace[0].compute(0.25)
+    trace[0].recv(1)
+    trace[1].add(Op.SLEEP, nbytes=5_000_000_000)
+    trace[1].send(0, 100)
+    arrival = 5.0 + sending(0.1) + transmission(0.1)
+    assert 5.0 < arrival < 5.25
+    assert both(trace, beside(1.0))[0] == pytest.approx(6.25 + RECEIVE)
+
+
+def test_time_spent_on_messages_makes_up_for_what_was_had() -> None:
+    """A send of a second after 0.5 s of computation: awake after a sleep, the rank runs at once."""
+    trace = TraceBuilder(2)
+    trace[0].compute(0.5)
+    trace[0].send(1, 990_000)
+    trace[0].add(Op.SLEEP, nbytes=1_000_000_000)
+    trace[0].compute(0.5)
+    trace[1].recv(0)
+    on = beside(1.0, link=replace(LINK, eager_limit=None))
+    assert both(trace, on)[0] == pytest.approx(0.5 + sending(990) + 1.0 + 0.5)
+
+
+def test_processors_without_a_rank_take_background_load() -> None:
+    """One rank and three busy processes on four processors do not disturb each other; two more do."""
+    assert both(one(("compute", 3.0)), beside(3.0, processors=4)) == pytest.approx([3.0])
+    assert both(one(("compute", 3.0)), beside(7.0, processors=4)) == pytest.approx([5.0])
+
+
+@pytest.mark.parametrize(
+    ("changed", "ranks"),
+    [({"waiting": Waiting.POLL}, 1), ({"memory_contention": {1: {"": 0.5}}}, 1), ({}, 2)],
+    ids=["poll", "memory contention", "crowded"],
+)
+def test_where_there_are_no_turns_the_result_says_so(changed: dict[str, object], ranks: int) -> None:
+    """Polling ranks, memory contention and more ranks than processors share evenly, as without a time slice."""
+    trace = TraceBuilder(ranks)
+    for rank in trace:
+        rank.compute(2.5)
+    on, even = beside(1.0, **changed), machine(background_load=1.0, **changed)  # type: ignore[arg-type]
+    nodes = [0] * ranks
+    assert both(trace, on, nodes) == both(trace, even, nodes)
+    said = simulate(trace.build(), on, nodes).warnings
+    assert any("time_slice of host is not used" in warning for warning in said)
+    assert not any("time_slice" in warning for warning in simulate(trace.build(), beside(1.0), [0, 1][:ranks]).warnings)
+
+
+def test_waiting_for_a_turn_is_sharing() -> None:
+    """All of the path is computation and what sharing adds, within bursts and after waits."""
+    trace = one(("compute", 0.25), ("sleep", 10.0), ("compute", 2.0))
+    program, on = compile_program(trace.build()), beside(1.0)
+    path = explained_replay(program, on, Placement.block(on, 1)).path
+    seconds = path.stretches["end"] - path.stretches["begin"]
+    sums = {part: float(seconds[path.stretches["part"] == part].sum()) for part in Part}
+    assert sums[Part.COMPUTATION] == pytest.approx(2.25)
+    assert sums[Part.SLEEP] == pytest.approx(10.0)
+    assert sums[Part.SHARING] == pytest.approx(simulate(trace.build(), on).makespan - 12.25)
+
+
+@given(
+    st.sampled_from([0.1, 0.25, 0.5, 0.9]),
+    st.lists(st.tuples(st.floats(0.001, 20.0), st.floats(0.0, 5.0)), min_size=1, max_size=30),
+)
+def test_over_time_a_rank_has_its_share(share: float, steps: list[tuple[float, float]]) -> None:
+    """However it computes and sleeps, the time it wants to run is that of its share, but for a turn of everybody."""
+    turns, time, wanted = Turns(share, 1.0), 0.0, 0.0
+    for seconds, sleep in steps:
+        end = turns.run(time, seconds)
+        assert end >= time + seconds * (1 - 1e-12)
+        woken = turns.wake(end, end + sleep)
+        wanted += end - time + woken - (end + sleep)
+        time = woken
+        had = sum(each for each, _ in steps)
+    assert abs(wanted - had / share) <= 1.0 / share + 1e-6
