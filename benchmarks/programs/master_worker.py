@@ -11,7 +11,7 @@ import numpy as np
 from mpi4py import MPI
 from section import measure
 
-ROWS, TALL, POWER, STOP = 20, 6, 16, 0
+ROWS, TALL, POWER, STOP = 20, 12, 16, 0
 
 
 def serve(comm: MPI.Intracomm, left: np.ndarray, product: np.ndarray) -> None:

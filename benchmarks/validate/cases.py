@@ -21,16 +21,23 @@ class Case:
         program: Its name.
         size: Its argument.
         smaller: A smaller size, to calibrate processors with.
+        decides: Whether what it does depends on what comes first: then it is run live in virtual time.
     """
 
     program: str
     size: int
     smaller: int
+    decides: bool = False
 
     @property
     def script(self) -> Path:
         """The program's file."""
         return PROGRAMS / f"{self.program}.py"
+
+    @property
+    def command(self) -> list[str]:
+        """The program with its size."""
+        return [str(self.script), str(self.size)]
 
 
 #: Sizes for about half a second on four processors that are a tenth of a core each: small enough for what the ranks of
@@ -45,7 +52,7 @@ CASES = (
     Case("cg", 160, 128),
     Case("fft", 192, 128),
     Case("wavefront", 3200, 2400),
-    Case("master_worker", 200, 160),
+    Case("master_worker", 200, 160, decides=True),
     Case("sparse", 8000, 6000),
 )
 QUICK_CASES = (Case("jacobi", 256, 192), Case("fft", 192, 128), Case("lu", 448, 320))
@@ -56,8 +63,9 @@ MACHINE_NAMES = (
     "4x100m", "8x100m", "2x100m", "fast-slow", "two-on-fast", "4x1g", "8x1g", "slow-link", RECORDING_MACHINE, "2x1g",
     "4x10m", "load-one", "load-all",
 )  # fmt: skip
-#: Where processors are calibrated: for machines whose links are as fast. The longer a rank waits, the colder it starts.
-CALIBRATION_MACHINES = ("4x100m", "4x1g", "4x10m", RECORDING_MACHINE)
+#: Where processors are calibrated: for machines whose links are as fast, and whose slowest processors are likest. The
+#: longer a rank waits, and the more others have its core meanwhile, the colder it starts.
+CALIBRATION_MACHINES = ("4x100m", "8x100m", "4x1g", "8x1g", "4x10m", RECORDING_MACHINE)
 QUICK_MACHINES = ("2x100m", "4x100m", "fast-slow")
 
 

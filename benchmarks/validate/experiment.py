@@ -7,7 +7,7 @@ import statistics
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from functools import cache, partial
 from itertools import product
 
@@ -72,7 +72,7 @@ class Experiment:
         recorder: Has traces.
         measured: Keeps what runs took.
         tell: Told what is being done.
-        calibrations: What was calibrated on machines, by the bandwidth of their links.
+        calibrations: What was calibrated on machines, by their names.
     """
 
     programs: Sequence[Case]
@@ -81,30 +81,30 @@ class Experiment:
     recorder: Recorder
     measured: Measured
     tell: Callable[[str], None]
-    calibrations: dict[float | None, Calibration] = field(default_factory=dict)
+    calibrations: dict[str, Calibration] = field(default_factory=dict)
 
     def _calibration(self, machine: Machine) -> Calibration:
-        """Return what was calibrated on a machine whose links are as fast."""
-        bandwidth = _bandwidth(machine)
-        if bandwidth not in self.calibrations:
-            candidates = map(cases.machine, cases.CALIBRATION_MACHINES)
-            where = next(each for each in candidates if _bandwidth(each) == bandwidth)
-            self.calibrations[bandwidth] = self._calibrate(where)
-        return self.calibrations[bandwidth]
+        """Return what was calibrated on a machine whose links are as fast, and whose slowest processors are likest."""
+        candidates = map(cases.machine, cases.CALIBRATION_MACHINES)
+        as_fast = [each for each in candidates if _bandwidth(each) == _bandwidth(machine)]
+        where = min(as_fast, key=lambda each: abs(math.log(_slowest(each) / _slowest(machine))))
+        if where.name not in self.calibrations:
+            self.calibrations[where.name] = self._calibrate(where)
+        return self.calibrations[where.name]
 
     def _calibrate(self, machine: Machine) -> Calibration:
         """Calibrate processors: what bursts take longer there than recorded, from runs of a smaller size.
 
         While a rank waits for a message others have its core: then its caches are cold, whatever it computes.
         """
-        smaller = [Case(case.program, case.smaller, case.smaller) for case in self.programs]
+        smaller = [replace(case, size=case.smaller) for case in self.programs]
         runs = self._runs(machine, smaller, _CALIBRATION_RUNS)
         calibrated = self.calibrator.calibrated(machine)
         cold_starts, missed = {}, []
         for case, small in zip(self.programs, smaller, strict=True):
             sections = self.recorder.sections(small, machine)
             cold_starts[case] = ColdStart.of([run.computation for run in runs[small]], sections)
-            predicted = predict(sections, calibrated, cold_starts[case].factor(sections)).predicted
+            predicted = predict(small, sections, calibrated, cold_starts[case].factor(sections)).predicted
             missed.append(math.log(predicted / statistics.median(run.seconds for run in runs[small])))
             longer = f"{cold_starts[case].seconds * 1e6:.1f} us longer than recorded"
             self.tell(f"bursts of {case.program} take {longer} on {machine.name}; predicted {missed[-1]:+.1%} off")
@@ -118,9 +118,9 @@ class Experiment:
             sections = self.recorder.sections(case, machine)
             known = self._calibration(machine)
             factor = known.cold_starts[case].factor(sections)
-            prediction = predict(sections, calibrated, factor, known.missed)
+            prediction = predict(case, sections, calibrated, factor, known.missed)
             ratio = statistics.median(run.computation for run in runs[case]) / recorded_cpu(sections)
-            hindsight = predict(sections, calibrated, Factor(ratio)).predicted
+            hindsight = predict(case, sections, calibrated, Factor(ratio)).predicted
             compared = Compared(
                 case.program, machine.name, machine.processors, case.size, prediction,
                 runs=tuple(run.seconds for run in runs[case]), late=statistics.median(run.late for run in runs[case]),
@@ -158,6 +158,11 @@ def _bandwidth(machine: Machine) -> float | None:
     return None if None in bandwidths else max(each for each in bandwidths if each is not None)
 
 
+def _slowest(machine: Machine) -> float:
+    """Return how many times slower than a core of this computer the slowest processors are."""
+    return max(host.factor * (1 + host.background) for host in hosts_of(machine))
+
+
 def _summary(case: Compared) -> str:
     return (
         f"{case.program} on {case.machine}: predicted {case.prediction.predicted:.3f} s (computation "
@@ -172,7 +177,7 @@ def run_once(testbed: str, placed: Sequence[Host], case: Case) -> Run:
     Raises:
         RecordError: If it fails, or its result is wrong.
     """
-    outcome = launch.run(testbed, placed, [sys.executable, str(case.script), str(case.size)], timeout=300)
+    outcome = launch.run(testbed, placed, [sys.executable, *case.command], timeout=300)
     said = said_by(outcome)
     if said["error"] > 1e-6:
         raise RecordError(f"{case.program}: result must be right, got an error of {said['error']:g}")

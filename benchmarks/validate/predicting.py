@@ -19,6 +19,7 @@ from benchmarks.testbed import launch
 from benchmarks.testbed.description import Host
 from benchmarks.testbed.launch import Outcome
 from benchmarks.validate.cases import Case
+from benchmarks.validate.deciding import live_section
 from benchmarks.validate.measured import Measured
 from benchmarks.validate.sections import section
 from clue.errors import RecordError
@@ -109,7 +110,7 @@ class Recorder:
         host = Host(index=0, factor=FACTOR, processors=ranks, background=0, bandwidth=None)
         layer = [sys.executable, "-m", "virtual_layer", "-o", str(target.resolve())]
         with launch.standing("recording", [host]) as testbed:
-            launch.run(testbed, [host] * ranks, [*layer, str(case.script), str(case.size)], timeout=300)
+            launch.run(testbed, [host] * ranks, [*layer, *case.command], timeout=300)
 
 
 def said_by(outcome: Outcome) -> dict[str, Any]:
@@ -165,10 +166,12 @@ def _bursts(sections: list[Trace]) -> int:
     return int((sections[0].ops.cpu > 0).sum())
 
 
-def predict(sections: list[Trace], machine: Machine, factor: Factor, missed: float = 0.0) -> Prediction:
+def predict(case: Case, sections: list[Trace], machine: Machine, factor: Factor, missed: float = 0.0) -> Prediction:
     """Predict a section on a machine, with ranks in blocks.
 
     Args:
+        case: The program. If what it does depends on what comes first, it does that live on the machine, with the
+            bursts of each recording.
         sections: The recordings of it; bursts are their medians, and their scatter is noise.
         machine: Where it is to run; the noise of its links is part of the interval.
         factor: How much longer bursts take there than recorded.
@@ -179,6 +182,8 @@ def predict(sections: list[Trace], machine: Machine, factor: Factor, missed: flo
         for name, each in machine.node_types().items()
     }
     machine = replace(machine, nodes=tuple(nodes[node.name] for node in machine.nodes))
+    if case.decides:
+        sections = [live_section(case.command, each, machine) for each in sections]
     sampling = Sampling(_SAMPLES)
     makespans = _makespans(sections, machine, sampling)
     spread = Spread.of(makespans * [sample.multiplier(missed, "missed") for sample in sampling.each()])

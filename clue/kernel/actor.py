@@ -131,10 +131,14 @@ class Actor:
         message = self.message_type(self.number, dest, nbytes, self.clock, order)
         if (cost.eager or flags & _BUFFERED) and not flags & _SYNCHRONOUS:
             network = self.network if cost.between_nodes else UNSHARED
+            head = self.clock + cost.envelope
             network.begin(message, self.clock, cost)
+            if message.leaves > self.clock and cost.held:
+                self.wait_until(self.clock + (message.leaves - self.clock) * cost.held, message, Until.LEAVES)
             self.spend(Activity.SEND, message.busy, message)
             message.sent = self.clock
-            message.envelope = message.arrival
+            if message.arrival is not None:
+                message.envelope = min(message.arrival, head)
         else:
             message.envelope = self.clock + cost.envelope
             message.busy = cost.send

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import math
 from bisect import bisect_right
-from collections.abc import Mapping
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -27,7 +28,10 @@ class MessageCost(NamedTuple):
         answer: Travel time of the receiver's answer to a rendezvous: an empty message the other way.
         envelope: Travel time of an empty message this way: when a probe can see a rendezvous.
         between_nodes: Whether it crosses the network.
-        occupation: How long it keeps a port, or its links at its own full rate, where these are shared.
+        occupation: How long it would keep a port, or its links at its own full rate, that were as fast as its link.
+        send_port: How long it keeps the send port of its node, where ports are shared.
+        receive_port: How long it keeps the receive port of the other.
+        held: Part of its wait for the send port in which an eager sender is blocked, too.
     """
 
     send: float
@@ -38,6 +42,9 @@ class MessageCost(NamedTuple):
     envelope: float
     between_nodes: bool
     occupation: float
+    send_port: float
+    receive_port: float
+    held: float
 
 
 class Costs:
@@ -65,6 +72,7 @@ class Costs:
         self._epochs = machine.epochs
         self._messages: list[dict[tuple[int, int, int], MessageCost]] = [{} for _ in self._epochs]
         self._algorithms: dict[tuple[str, int, int], str] = {}
+        self._ports: dict[int, PortLinks] = {}
         self._routes: dict[tuple[int, int], tuple[int, ...]] = {}
 
     @property
@@ -125,16 +133,20 @@ class Costs:
         key = (source, dest, nbytes)
         cost = known.get(key)
         if cost is None:
-            cost = known[key] = self._message(self._epochs[epoch], source, dest, nbytes)
+            cost = known[key] = self._message(epoch, source, dest, nbytes)
         return cost
 
-    def _message(self, machine: Machine, source: int, dest: int, nbytes: int) -> MessageCost:
-        nodes = self.placement.nodes
+    def _message(self, epoch: int, source: int, dest: int, nbytes: int) -> MessageCost:
+        nodes, machine = self.placement.nodes, self._epochs[epoch]
+        if epoch not in self._ports:
+            self._ports[epoch] = port_links(machine)
+        ports = self._ports[epoch]
         here, there = nodes[source], nodes[dest]
         sender, receiver = machine.nodes[here].name, machine.nodes[there].name
         same = here == there
         link = machine.network.link(sender, receiver, same)
         back = machine.network.link(receiver, sender, same)
+        contention = machine.network.contention
         return MessageCost(
             send=link.send_delay(nbytes),
             transmission=link.transmission_delay(nbytes),
@@ -143,7 +155,14 @@ class Costs:
             answer=empty_message(back),
             envelope=empty_message(link),
             between_nodes=not same,
-            occupation=occupation(machine.network.contention, link, nbytes),
+            occupation=occupation(contention, link, nbytes),
+            send_port=min(
+                (occupation(contention, each, nbytes) for each in ports.sending.get(sender, ())), default=0.0
+            ),
+            receive_port=min(
+                (occupation(contention, each, nbytes) for each in ports.receiving.get(receiver, ())), default=0.0
+            ),
+            held=held(contention, link, nbytes),
         )
 
     def contention(self, time: float, simultaneous: int) -> float:
@@ -196,6 +215,60 @@ def _stated_occupation(contention: Contention | None, link: Link) -> Curve | Non
     if isinstance(contention, Ports) and contention.busy is not None:
         return contention.busy
     return link.busy
+
+
+class PortLinks(NamedTuple):
+    """The links at the ports of each node type; empty where messages do not share ports.
+
+    A port is as fast as the fastest of them: a slower link leaves it to others in between.
+
+    Attributes:
+        sending: By node type those to others.
+        receiving: By node type those from others.
+    """
+
+    sending: Mapping[str, Sequence[Link]]
+    receiving: Mapping[str, Sequence[Link]]
+
+
+def port_links(machine: Machine) -> PortLinks:
+    """Return the links that messages between nodes of a machine go by, each with both of its ports."""
+    network = machine.network
+    if not isinstance(network.contention, Ports):
+        return PortLinks({}, {})
+    count = Counter(node.name for node in machine.nodes)
+    partners = {one: [other for other in count if other != one or count[one] > 1] for one in count}
+
+    def distinct(links: Iterable[Link]) -> tuple[Link, ...]:
+        return tuple({id(link): link for link in links}.values())
+
+    return PortLinks(
+        {one: distinct(network.link(one, other, same_node=False) for other in partners[one]) for one in count},
+        {one: distinct(network.link(other, one, same_node=False) for other in partners[one]) for one in count},
+    )
+
+
+def held(contention: Contention | None, link: Link, nbytes: int) -> float:
+    """Return which part of the wait for its send port an eager sender takes part in.
+
+    It is the part that s(m) has in what the delays grow by: who is blocked until its data have left, as over TCP
+    without room for them, goes on when they have; who copies them goes on when they are copied.
+    """
+    if not isinstance(contention, Ports):
+        return 0.0
+    send = link.send_delay(nbytes) - link.send_delay(0)
+    both = send + (link.transmission_delay(nbytes) - link.transmission_delay(0))
+    return min(max(send / both, 0.0), 1.0) if both > 0.0 else 0.0
+
+
+def held_parts(contention: Contention | None, link: Link, nbytes: _Doubles) -> _Doubles:
+    """Return that part for each size, bit by bit what :func:`held` gives."""
+    if not isinstance(contention, Ports):
+        return np.zeros_like(nbytes)
+    send = link.send_delay.over(nbytes) - link.send_delay(0)
+    both = send + (link.transmission_delay.over(nbytes) - link.transmission_delay(0))
+    parts = np.divide(send, both, out=np.zeros_like(send), where=both > 0.0)
+    return np.minimum(np.maximum(parts, 0.0), 1.0)
 
 
 def empty_message(link: Link) -> float:

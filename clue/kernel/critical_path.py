@@ -183,10 +183,14 @@ class _Walk:
         return self._began(message)
 
     def _announced(self, message: Message, envelope: float) -> tuple[Who, float]:
-        """Go along the envelope that ended a probe: of an eager message that is the message itself."""
+        """Go along the envelope that ended a probe: of an eager message that is its head, which ports may keep."""
+        leaves = message.ready
         if message.answered is None and message.sent is not None:
-            return self._arrived(message, envelope)
-        self._add(message.source, Part.HANDSHAKE, message.ready, envelope, peer=message.dest)
+            if message.envelope == message.arrival:
+                return self._arrived(message, envelope)
+            leaves = _before(message.ready, envelope, self._cost(message).envelope)
+        self._add(message.source, Part.HANDSHAKE, leaves, envelope, peer=message.dest)
+        self._add(message.source, Part.CONTENTION, message.ready, leaves, peer=message.dest)
         return _sender(message), message.ready
 
     def _began(self, message: Message) -> tuple[Who, float]:

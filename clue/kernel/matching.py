@@ -25,7 +25,7 @@ class Message:
         nbytes: Size.
         ready: When the send call began, seconds.
         order: Place of what happens to it among events of one time.
-        envelope: When a probe can see it, or ``None`` while that is open.
+        envelope: When a probe can see it, its head being there, or ``None`` while that is open.
         answered: When the answer to a rendezvous is here, seconds: its data may start, though a send port may keep
             them; ``None`` while that is open, and for an eager message.
         leaves: When its data start, seconds, once that is known.

@@ -83,18 +83,18 @@ class PortsNetwork:
         """Let the data of a message start, as soon as the send port is free."""
         node = self._nodes[message.source]
         message.leaves, message.busy = max(start, self._send_free[node]), cost.send
-        self._send_free[node] = message.leaves + cost.occupation
+        self._send_free[node] = message.leaves + cost.send_port
         travel = cost.send + cost.transmission
         through = min(cost.occupation, travel)
         head = message.leaves + (travel - through)
-        self._simulation.at(head, message.order, lambda: self._receive(message, head, cost.occupation, through))
+        self._simulation.at(head, message.order, lambda: self._receive(message, head, cost, through))
 
-    def _receive(self, message: Message, head: float, occupation: float, through: float) -> None:
+    def _receive(self, message: Message, head: float, cost: MessageCost, through: float) -> None:
         """Let a message that has reached its receive port in, as soon as that is free."""
         node = self._nodes[message.dest]
         begin = max(head, self._receive_free[node])
-        self._receive_free[node] = begin + occupation
-        self._simulation.arrived(message, begin + through)
+        self._receive_free[node] = begin + cost.receive_port
+        self._simulation.arrived(message, begin + through, max(begin, message.leaves + cost.envelope))
 
 
 class _Flow:
@@ -183,7 +183,7 @@ class FlowsNetwork:
         for link in flow.route:
             self._on[link] -= 1
             self._idle_since[link] = now
-        self._simulation.arrived(flow.message, now)
+        self._simulation.arrived(flow.message, now, now)
         self._settle_later()
 
     def _settle_later(self) -> None:

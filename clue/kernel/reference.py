@@ -129,11 +129,11 @@ class Simulation:
         if message.arrival is not None:
             wake(message.receive)
 
-    def arrived(self, message: Message, time: float) -> None:
-        """Note that a message arrives at a time which nothing can change any more."""
+    def arrived(self, message: Message, time: float, head: float) -> None:
+        """Note that a message arrives at a time which nothing can change any more, and an eager one's head before."""
         message.arrival = time
         if message.envelope is None:
-            message.envelope = time
+            message.envelope = min(time, head)
             wake(message)
         wake(message.receive)
 

@@ -10,6 +10,7 @@ from typing import Protocol
 
 from clue.errors import LiveError
 from clue.trace import Trace
+from clue.trace.calls import Call
 
 #: Made-up bursts last so long at least (ns), and up to so much longer.
 SYNTHETIC, SPREAD = 10_000, 1024
@@ -22,13 +23,13 @@ class Bursts(Protocol):
     def rate(self) -> float | None:
         """Speed (flop/s) at which ranks count what their regions declare, or ``None``: they measure CPU time."""
 
-    def burst(self, rank: int, index: int, measured: int) -> int:
+    def burst(self, rank: int, index: int, call: Call) -> int:
         """Return the burst before an op, in ns.
 
         Args:
             rank: Rank of the program.
             index: Which of the rank's ops it is, from 0, as a trace numbers them.
-            measured: What the rank itself says, ns.
+            call: It, with what the rank itself says of the burst (``cpu``).
         """
 
 
@@ -38,9 +39,9 @@ class Measured:
 
     rate: float | None = None
 
-    def burst(self, rank: int, index: int, measured: int) -> int:  # noqa: ARG002 - one of several sources
+    def burst(self, rank: int, index: int, call: Call) -> int:  # noqa: ARG002 - one of several sources
         """Return what was measured."""
-        return measured
+        return call.cpu
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,7 +55,7 @@ class Synthetic:
 
     rate: float | None = None
 
-    def burst(self, rank: int, index: int, measured: int) -> int:  # noqa: ARG002
+    def burst(self, rank: int, index: int, call: Call) -> int:  # noqa: ARG002
         """Return a length that hardly ever equals another rank's at the same op, so that ties are rare."""
         # Knuth's multiplicative hash spreads neighbours over the whole range.
         return SYNTHETIC + ((rank * 40503 + index + 1) * 2654435761 >> 16) % SPREAD
@@ -67,7 +68,7 @@ class Replayed:
     trace: Trace
     rate: float | None = None
 
-    def burst(self, rank: int, index: int, measured: int) -> int:  # noqa: ARG002
+    def burst(self, rank: int, index: int, call: Call) -> int:  # noqa: ARG002
         """Return the burst that the trace has there, or 0 at the end of a rank whose last burst is none.
 
         Raises:

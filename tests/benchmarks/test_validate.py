@@ -11,6 +11,7 @@ import pytest
 from benchmarks.testbed import cluster
 from benchmarks.testbed.description import hosts_of
 from benchmarks.validate import cases
+from benchmarks.validate.deciding import LikeCalls, live_section
 from benchmarks.validate.figures import Compared, in_hindsight, kendall, quantile, regret
 from benchmarks.validate.measured import Measured
 from benchmarks.validate.predicting import ColdStart, Factor, Prediction, Recorder, predict
@@ -20,6 +21,7 @@ from clue.config import load_machine
 from clue.errors import TraceError
 from clue.kernel import simulate
 from clue.trace import PROC_NULL, Op, Trace, TraceBuilder
+from clue.trace.calls import Call
 
 
 def _program() -> Trace:
@@ -51,6 +53,10 @@ MACHINE = load_machine(
 )
 
 
+#: A program that does the same on every machine.
+CASE = cases.CASES[0]
+
+
 def test_a_section_is_what_lies_between_barriers() -> None:
     """Twice half a second, a second of travel, and twice a quarter; nothing of before and after."""
     cut = section(_program())
@@ -69,7 +75,7 @@ def test_a_program_without_section_is_refused() -> None:
 
 def test_longer_bursts_are_predicted_longer() -> None:
     """With bursts three times as long as recorded: 6 · 0.5 + 1 + 6 · 0.25 seconds."""
-    prediction = predict([section(_program())], MACHINE, Factor(3.0))
+    prediction = predict(CASE, [section(_program())], MACHINE, Factor(3.0))
     assert prediction.predicted == pytest.approx(5.5)
     assert prediction.low == prediction.high == pytest.approx(5.5)
     assert prediction.compute == pytest.approx(4.5)
@@ -78,14 +84,14 @@ def test_longer_bursts_are_predicted_longer() -> None:
 def test_recordings_that_made_other_calls_have_their_turns() -> None:
     """Of three, of 1, 2 and 4 s on two ranks, that poll a different number of times: 1, 2 and 4 s at half the speed."""
     sections = [_trace(seconds, polls=polls) for polls, seconds in enumerate((1.0, 2.0, 4.0))]
-    prediction = predict(sections, MACHINE, Factor(1.0))
+    prediction = predict(CASE, sections, MACHINE, Factor(1.0))
     assert (prediction.low, prediction.predicted, prediction.high) == pytest.approx((1.0, 2.0, 4.0))
 
 
 def test_what_predictions_missed_widens_the_interval() -> None:
     """By 10 %: without other noise it ends at the 10th and 90th percentile of 100 samples of a log-normal variable."""
-    certain = predict([section(_program())], MACHINE, Factor(3.0))
-    prediction = predict([section(_program())], MACHINE, Factor(3.0), 0.1)
+    certain = predict(CASE, [section(_program())], MACHINE, Factor(3.0))
+    prediction = predict(CASE, [section(_program())], MACHINE, Factor(3.0), 0.1)
     assert prediction.predicted == certain.predicted
     # 1.28 standard deviations of 0.1, known to 0.017 from 100 samples.
     assert math.log(prediction.low / 5.5) == pytest.approx(-0.128, abs=0.05)
@@ -101,6 +107,38 @@ def test_a_cold_start_costs_short_bursts_more() -> None:
     assert factor.value == pytest.approx(1.1)
     assert factor.deviation == pytest.approx(0.1 * 3**0.5 / 4 / 1.1)
     assert ColdStart.of([1.8, 1.7], [_trace(2.0)]).seconds == 0.0
+
+
+def test_bursts_of_like_calls_are_taken_in_turn() -> None:
+    """Those of a rank before its sends, the last one before the barrier behind the section; other calls have none."""
+    built = TraceBuilder(2)
+    for seconds in (1.0, 2.0):
+        built[0].compute(seconds)
+        built[0].send(1, 0)
+    built[0].compute(3.0)
+    for rank in built:
+        rank.finish()
+    bursts = LikeCalls(built.build())
+    calls = (Op.SEND, Op.RECV, Op.SEND, Op.BARRIER, Op.SEND)
+    assert [bursts.burst(0, 0, Call(op)) * 1e-9 for op in calls] == [1.0, 0.0, 2.0, 3.0, 1.0]
+    assert bursts.burst(1, 0, Call(Op.SEND)) == 0
+
+
+def test_who_is_faster_gets_more_where_a_program_decides() -> None:
+    """Twelve blocks for two workers, of 10 and 20 ms each: 8 and 4, and each hears that there are no more."""
+    built = TraceBuilder(3)
+    for rank, seconds in ((1, 0.01), (2, 0.02)):
+        built[rank].compute(seconds)
+        built[rank].send(0, 0)
+    link = {"send_delay": "1 us", "transmission_delay": "1 us"}
+    three = {"count": 3, "type": "host"}
+    machine = load_machine(
+        {"name": "three", "nodes": [three], "node_types": {"host": {}}, "network": {"between_nodes": link}}
+    )
+    lived = live_section([str(cases.PROGRAMS / "master_worker.py"), "20"], built.build(), machine)
+    blocks = [int((lived.rank(rank).op == Op.SEND).sum()) for rank in (1, 2)]
+    assert blocks == [8, 4]
+    assert simulate(lived, machine).makespan == pytest.approx(0.08, rel=0.02)
 
 
 def test_what_is_recorded_is_not_recorded_again(tmp_path: Path) -> None:

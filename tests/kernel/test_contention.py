@@ -1,4 +1,4 @@
-"""The paper's contention factor, and messages that keep what they share longer than they travel, by hand."""
+"""The paper's contention factor, ports, and messages that keep what they share longer than they travel, by hand."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import pytest
 from clue.kernel import simulate
 from clue.machine import Curve, FactorTable, Flows, Link, Machine, Network, NodeType, Ports
 from clue.machine.topology import Switch
-from clue.trace import TraceBuilder
+from clue.trace import Op, TraceBuilder
 from tests.kernel.cases import ANSWER, RECEIVE, SEND, TRANSMIT, machine, sending, transmission
 
 FACTORS = {1: 1.0, 2: 1.5, 4: 2.5}
@@ -124,3 +124,71 @@ def test_messages_to_two_nodes_are_let_through_once(engine: str) -> None:
         trace[dest].recv(0)
     # The first has 1 B left, at half the rate; the other has 2 B left then.
     assert [rank.finish for rank in simulate(trace.build(), on, engine=engine).ranks[1:]] == pytest.approx([2.0, 4.0])
+
+
+ENGINES = pytest.mark.parametrize("engine", ["reference", "fast"])
+
+
+@ENGINES
+@pytest.mark.parametrize(
+    ("send", "transmission", "free"), [(1.0, 0.0, 6.0), (0.5, 0.5, 2.25), (0.0, 1.0, 0.0)], ids=["wire", "half", "copy"]
+)
+def test_who_sends_as_long_as_the_wire_waits_for_its_port(
+    send: float, transmission: float, free: float, engine: str
+) -> None:
+    """Two ranks of a node send 3 B each, a second per byte. The second one's data leave after the first one's.
+
+    Who sends all that second waits for that: 3 + 3 s. Who sends half of it: the port is free after 1.5 s, of which it
+    waits half, and sends for 1.5 s. Who only copies goes on at once.
+    """
+    link = Link(Curve.line(0.0, send), Curve.line(0.0, transmission))
+    on = Machine("three", (NodeType("host", processors=2),) * 3, Network(link, link, contention=Ports()))
+    trace = TraceBuilder(4)
+    for source in (0, 1):
+        trace[source].send(source + 2, 3)
+        trace[source + 2].recv(source)
+    ranks = simulate(trace.build(), on, [0, 0, 1, 2], engine).ranks
+    assert ranks[1].finish == pytest.approx(free)
+    assert ranks[3].finish == pytest.approx(3 * max(send, transmission) + 3.0)
+
+
+@ENGINES
+def test_a_port_is_as_fast_as_its_fastest_link(engine: str) -> None:
+    """1 B from far takes 10 s, and keeps the port here for the one second that a byte of a near node takes.
+
+    So a byte of a near node, sent at 1 s, is there at 2 s; and one for it, sent after one for far, leaves after 1 s.
+    """
+    fast, slow = Link(Curve.line(0.0), Curve.line(0.0, 1.0)), Link(Curve.line(0.0), Curve.line(0.0, 10.0))
+    near, far = NodeType("near"), NodeType("far")
+    pairs = {("near", "far"): slow, ("far", "near"): slow}
+    on = Machine("odd", (near, near, far), Network(fast, fast, pairs=pairs, contention=Ports()))
+    inwards = TraceBuilder(3)
+    inwards[2].send(0, 1)
+    inwards[1].compute(1.0)
+    inwards[1].send(0, 1)
+    inwards[0].recv(1)
+    assert simulate(inwards.build(), on, engine=engine).ranks[0].finish == pytest.approx(2.0)
+    outwards = TraceBuilder(3)
+    for dest in (2, 1):
+        outwards[0].send(dest, 1)
+        outwards[dest].recv(0)
+    ranks = simulate(outwards.build(), on, engine=engine).ranks
+    assert [ranks[1].finish, ranks[2].finish] == pytest.approx([2.0, 10.0])
+
+
+@ENGINES
+def test_a_probe_sees_the_head_of_a_message(engine: str) -> None:
+    """3 B of two nodes travel 1 s and a second per byte. The second's head gets the port at 4 s, its end comes at 7."""
+    link = Link(Curve.line(0.0), Curve.line(1.0, 1.0))
+    for contention, seen, come in ((Ports(), 4.0, 7.0), (None, 1.0, 4.0), (Flows(Switch(1.0)), 7.0, 7.0)):
+        on = Machine("three", (NodeType("host"),) * 3, Network(link, link, contention=contention))
+        for op in (Op.PROBE, None):
+            trace = TraceBuilder(3)
+            trace[0].send(2, 3)
+            trace[1].send(2, 3)
+            if op is None:
+                trace[2].recv(1)
+            else:
+                trace[2].add(op, peer=1)
+            finish = simulate(trace.build(), on, engine=engine).ranks[2].finish
+            assert finish == pytest.approx(come if op is None else seen)

@@ -11,7 +11,8 @@ import pytest
 from clue.errors import DeadlockError, LiveError, ReplayError
 from clue.kernel import simulate
 from clue.kernel.live import Execution, execute
-from clue.machine import AlgorithmChoice, Curve, Machine
+from clue.machine import AlgorithmChoice, Curve, Flows, Machine, Ports
+from clue.machine.topology import Switch
 from clue.trace import ANY, NO_REQUEST, Flag, Op
 from clue.trace.calls import BLOCKING, Call, LiveOp, Mode
 from tests.kernel.cases import ANSWER, LINK, RECEIVE, SEND, TRANSMIT, machine, sending, transmission
@@ -159,7 +160,10 @@ def test_a_rendezvous_is_taken_by_its_envelope() -> None:
 
 @pytest.mark.parametrize("op", [Op.PROBE, Op.MPROBE, Op.RECV])
 def test_a_message_that_overtook_another_waits_for_it(op: Op) -> None:
-    """Who gets a message is open until the longer one that its source sent before has come: nothing happens before."""
+    """Who gets a message is open until the longer one that its source sent before has come: nothing happens before.
+
+    So it is with flows, of which nothing is known before their end.
+    """
     heard: list[Any] = []
 
     def receiver() -> Script:
@@ -173,10 +177,27 @@ def test_a_message_that_overtook_another_waits_for_it(op: Op) -> None:
         yield Call(Op.ISEND, peer=0, nbytes=0, request=1, payload="short")
 
     slow = replace(LINK, transmission_delay=Curve.line(TRANSMIT, 1e-3))
-    done = run(receiver(), overtaken(), on=machine(2, link=slow))
+    on = machine(2, link=slow)
+    done = run(receiver(), overtaken(), on=replace(on, network=replace(on.network, contention=Flows(Switch(1e9)))))
     come = sending(10) + TRANSMIT + 10.0
     assert heard == [pytest.approx(come + RECEIVE), [(0, (1, 0, "long"))]]
     assert any("1 messages were late" in warning for warning in done.result.warnings)
+
+
+@pytest.mark.parametrize("ports", [False, True])
+def test_the_head_of_a_message_decides(ports: bool) -> None:
+    """9 KB whose head is there at 0.61 s come before an empty message of 0.63 s, though they take until 0.637 s."""
+    heard: list[Any] = []
+
+    def receiver() -> Script:
+        heard.append((yield recv())[0])
+        heard.append((yield recv())[0])
+
+    on = machine(3)
+    on = replace(on, network=replace(on.network, contention=Ports())) if ports else on
+    done = run(receiver(), sender(0, "long", after=0.5, nbytes=9000), sender(0, "short", after=0.52), on=on)
+    assert heard == [1, 2]
+    assert finishes(done)[0] == pytest.approx(0.5 + sending(9) + transmission(9) + 2 * RECEIVE)
 
 
 def test_contention_decides_who_comes_first() -> None:
@@ -256,7 +277,7 @@ def test_all_or_nothing() -> None:
 
 
 def test_a_probe_looks_and_a_receive_takes() -> None:
-    """A probe of any source ends with the first envelope and leaves the message for the receive."""
+    """A probe of any source ends with the first envelope, whose data still come, and leaves the message."""
     heard: list[Any] = []
 
     def receiver() -> Script:
@@ -265,7 +286,7 @@ def test_a_probe_looks_and_a_receive_takes() -> None:
 
     done = run(receiver(), sender(0, "late", after=1.0), sender(0, "early", after=0.5, nbytes=1000))
     assert heard == [(2, 0, 1000), (2, 0, "early")]
-    assert finishes(done)[0] == pytest.approx(0.5 + sending(1) + transmission(1) + 2 * RECEIVE)
+    assert finishes(done)[0] == pytest.approx(0.5 + sending(1) + transmission(1) + RECEIVE)
 
 
 def test_a_matched_probe_takes() -> None:
@@ -498,8 +519,8 @@ def test_bursts_can_be_given() -> None:
         yield Call(Op.LOCAL, 8)
         yield Call(LiveOp.TEST, 9)
 
-    def rule(rank: int, index: int, measured: int) -> int:
-        asked.append((rank, index, measured))
+    def rule(rank: int, index: int, call: Call) -> int:
+        asked.append((rank, index, call.cpu))
         return seconds(1.0)
 
     done = run(program(), burst=rule)

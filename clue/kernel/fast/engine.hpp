@@ -54,8 +54,9 @@ struct Details {
     double sent;
     double busy;
     double cost;           // of the receive, after a matched probe
-    double occupation;     // of a port; flows: bytes that links which have been idle let through at once
+    double occupation;     // of the receive port; flows: bytes that links which have been idle let through at once
     double through;        // ports: time from the head's coming in until arrival; flows: its own limit, bytes per second
+    double envelope;       // of an eager message: when a probe can see it; kept where the program looks, or messages delay each other
     uint64_t order;        // actor and serial
     int32_t source, dest;  // among all instances
     int32_t size;
@@ -137,7 +138,9 @@ public:
           sharing_(machine.capacities, static_cast<int32_t>(NETWORK == FLOWS ? machine.links : 0)),
           links_(NETWORK == FLOWS ? machine.links : 0),
           nodes_(SHARED ? machine.nodes : 0),
-          turns_(SHARED ? numbers_ : 0) {}
+          turns_(SHARED ? numbers_ : 0) {
+        tape_.program_looks(program.probes);
+    }
 
     void run() {
         std::fill_n(out_.by_region, numbers_ * p_.regions, 0.0);
@@ -312,6 +315,7 @@ private:
     }
 
     bool launch_eager(A& a, int32_t s, int32_t dest, int32_t size, int64_t l) {
+        const double head = a.clock + m_.envelope[l];
         const double send = m_.send[l * m_.sizes + size], transmission = m_.transmission[l * m_.sizes + size];
         Slot& slot = this->slot(s);
         slot.state |= LAUNCHED;
@@ -326,11 +330,16 @@ private:
             slot.state |= ARRIVED;
             spend(a, busy);
         } else {
-            describe(a, s, dest, size);
-            carry(s, a.clock, l);
+            describe(a, s, dest, size).envelope = head;
+            const double leaves = carry(s, a.clock, l), held = NETWORK == PORTS ? m_.held[l * m_.sizes + size] : 0.0;
+            if (leaves > a.clock && held != 0.0) wait_until(a, a.clock + (leaves - a.clock) * held);
+            details(s).envelope = leaves + m_.envelope[l];
             spend(a, send);
         }
-        if (slot.state & ARRIVED) wake(slot.waiter);
+        if (slot.state & ARRIVED) {
+            if (p_.probes) details(s).envelope = slot.time < head ? slot.time : head;
+            wake(slot.waiter);
+        }
         return true;
     }
 
@@ -399,9 +408,10 @@ private:
         if (slot.state & ARRIVED) wake(slot.waiter);
     }
 
-    void arrived(int32_t s, double time) {
+    void arrived(int32_t s, double time, double head) {
         Slot& slot = this->slot(s);
         slot.time = time;
+        details(s).envelope = time < head ? time : head;
         slot.state |= ARRIVED;
         wake(slot.waiter);
     }
@@ -441,7 +451,7 @@ private:
         const Details& d = details(s);
         const double send = m_.send[l * m_.sizes + d.size], transmission = m_.transmission[l * m_.sizes + d.size];
         const double occupation = m_.occupation[l * m_.sizes + d.size];
-        if (NETWORK == PORTS) return through_port(s, start, send + transmission, occupation);
+        if (NETWORK == PORTS) return through_port(s, start, send + transmission, occupation, l);
         const int64_t bytes = m_.bytes[d.size];
         if (bytes == 0) {
             Slot& slot = this->slot(s);
@@ -456,13 +466,13 @@ private:
         return start;
     }
 
-    double through_port(int32_t s, double start, double travel, double occupation) {
+    double through_port(int32_t s, double start, double travel, double occupation, int64_t l) {
         Details& d = details(s);
         double& free = port_sends_[m_.node[d.source]];
         const double leaves = free > start ? free : start;
-        free = leaves + occupation;
+        free = leaves + m_.send_port[l * m_.sizes + d.size];
         const double through = travel < occupation ? travel : occupation;
-        d.occupation = occupation;
+        d.occupation = m_.receive_port[l * m_.sizes + d.size];
         d.through = through;
         push_message(s, leaves + (travel - through), HEAD);
         return leaves;
@@ -478,7 +488,7 @@ private:
         double& free = port_receives_[m_.node[d.dest]];
         const double begin = free > now_ ? free : now_;
         free = begin + d.occupation;
-        arrived(s, begin + d.through);
+        arrived(s, begin + d.through, begin > d.envelope ? begin : d.envelope);
     }
 
     void number_routes() {
@@ -537,7 +547,7 @@ private:
             --links_[*l].messages;
             links_[*l].idle_since = now_;
         }
-        arrived(flow.slot, now_);
+        arrived(flow.slot, now_, now_);
         settle_later();
     }
 
@@ -912,7 +922,7 @@ private:
         a.stage = RECEIVE_ENDS;
     }
 
-    // Block in a probe until the message can be seen; eager: when it has arrived; a rendezvous: when its envelope has.
+    // Block in a probe until the message can be seen; eager: when its head is there; a rendezvous: when its envelope is.
     bool see(A& a) {
         Slot& slot = this->slot(a.slot);
         if (slot.state & RENDEZVOUS) {
@@ -923,9 +933,9 @@ private:
             return true;
         }
         if (!(slot.state & ARRIVED)) return block(a, slot.waiter);
-        tape_.look(a.slot);
+        tape_.look(a.slot, a.number);
         const double since = a.clock;
-        wait_until(a, slot.time);
+        wait_until(a, details(a.slot).envelope);
         wake_up(a, since);
         return true;
     }
@@ -936,7 +946,7 @@ private:
             const Details& d = details(s);
             return d.ready + m_.envelope[link(epoch(d.ready), d.source, d.dest)];
         }
-        return slot.state & ARRIVED ? slot.time : std::numeric_limits<double>::quiet_NaN();
+        return slot.state & ARRIVED ? details(s).envelope : std::numeric_limits<double>::quiet_NaN();
     }
 
     bool spawn(A& a, int64_t i) {

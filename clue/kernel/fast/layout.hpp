@@ -35,6 +35,7 @@ struct Program {
     int64_t worlds;
     int64_t contexts;
     int64_t instances;            // collectives of all contexts, neighbourhood collectives counted apart
+    int64_t probes;               // whether it has probes or receives from any source: what sees messages before they arrive
     const int64_t* offsets;       // [ranks + 1] first row of each rank
     const int64_t* extra_offsets; // [ranks + 1]
     const uint8_t* op;            // [ops] and so on
@@ -109,6 +110,9 @@ struct Machine {
     const double* send;             // [epochs, classes, sizes]
     const double* transmission;     // the same
     const double* occupation;       // the same
+    const double* send_port;        // the same
+    const double* receive_port;     // the same
+    const double* held;             // the same: part of the wait for its port that an eager sender takes part in
     const double* receive;          // [epochs, classes]
     const double* answer;           // the same
     const double* envelope;         // the same

@@ -38,7 +38,7 @@ class ProgramLayout(Handed):
 
     _fields_ = [
         *_fields(
-            "ranks ops regions worlds contexts instances",
+            "ranks ops regions worlds contexts instances probes",
             "offsets extra_offsets op cpu region nbytes peer tag comm request extra count flags extras context "
             "group_offsets group instance_offsets position_offsets position_comm position world rows "
             "shapes waits fork_offsets sizes",
@@ -65,9 +65,9 @@ class MachineLayout(Handed):
     _fields_ = [
         *_fields(
             "instances nodes types epochs sizes network most_ranks factors links pairs any_shared",
-            "node type node_type shared share time_slice bytes changes send transmission occupation receive answer "
-            "envelope eager_limit packing reduction spawn initialisation poll keeps_processor factor rates contention "
-            "capacities pair first_link route",
+            "node type node_type shared share time_slice bytes changes send transmission occupation send_port "
+            "receive_port held receive answer envelope eager_limit packing reduction spawn initialisation poll "
+            "keeps_processor factor rates contention capacities pair first_link route",
         ),
         ("collectives", CollectivesLayout),
     ]

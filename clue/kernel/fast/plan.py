@@ -289,6 +289,7 @@ class Plan:
             worlds=max(program.worlds, default=0) + 1,
             contexts=len(self._contexts),
             instances=int(self._instance_offsets[-1]),
+            probes=int(bool(ranks_with_wildcards(program)) or bool(np.isin(columns.op, [Op.PROBE, Op.MPROBE]).any())),
             offsets=np.array(program.offsets, np.int64),
             extra_offsets=np.array(program.extra_offsets, np.int64),
             peer=np.ascontiguousarray(program.peers),

@@ -9,12 +9,12 @@ from collections.abc import Sequence
 import numpy as np
 import numpy.typing as npt
 
-from clue.kernel.costs import Costs, empty_message, occupations, poll_delay
+from clue.kernel.costs import Costs, empty_message, held_parts, occupations, poll_delay, port_links
 from clue.kernel.fast.layout import MachineLayout
 from clue.kernel.fast.plan import Plan
 from clue.kernel.processors import disturbed_nodes
 from clue.kernel.turns import shares_in_turns
-from clue.machine import FactorTable, Flows, Link, Machine, NodeType, Placement, Ports, Waiting
+from clue.machine import Contention, FactorTable, Flows, Link, Machine, NodeType, Placement, Ports, Waiting
 
 _UNSHARED, _FACTOR, _PORTS, _FLOWS = range(4)
 _Doubles = npt.NDArray[np.float64]
@@ -44,6 +44,8 @@ def tables_of(plan: Plan, machine: Machine, placement: Placement, instances: int
         types = [each for state in epochs for each in state.node_types().values()]
         _give_rates(layout, costs, types, max(Counter(placement.nodes).values()))
     _give_contention(layout, epochs)
+    if layout.network == _PORTS:
+        _give_ports(layout, epochs, list(machine.node_types()), plan.sizes)
     if isinstance(machine.network.contention, Flows):
         _give_routes(layout, machine, placement, plan.pairs(choices))
     return layout
@@ -125,6 +127,29 @@ def _give_links(layout: MachineLayout, epochs: Sequence[Machine], names: Sequenc
         layout.give(name, np.concatenate([np.zeros(0), *rows]))
     for name, values in by_class.items():
         layout.give(name, np.array(values, np.float64))
+
+
+def _give_ports(layout: MachineLayout, epochs: Sequence[Machine], names: Sequence[str], sizes: list[int]) -> None:
+    """Tabulate how long messages of every class keep both ports, and how far their senders wait for the first."""
+    columns: dict[str, list[_Doubles]] = {"send_port": [], "receive_port": [], "held": []}
+    nbytes = np.array(sizes, np.float64)
+    within = [np.zeros_like(nbytes)] * len(names)
+    for machine in epochs:
+        contention, ports = machine.network.contention, port_links(machine)
+
+        def least(links: Sequence[Link], contention: Contention | None = contention) -> _Doubles:
+            times = [occupations(contention, link, nbytes) for link in links]
+            return np.minimum.reduce(times) if times else np.zeros_like(nbytes)
+
+        sending = {name: least(ports.sending[name]) for name in names}
+        receiving = {name: least(ports.receiving[name]) for name in names}
+        pairs = [(a, b) for a in names for b in names]
+        columns["send_port"] += [sending[a] for a, _ in pairs] + within
+        columns["receive_port"] += [receiving[b] for _, b in pairs] + within
+        links = (machine.network.link(a, b, False) for a, b in pairs)
+        columns["held"] += [held_parts(contention, link, nbytes) for link in links] + within
+    for name, rows in columns.items():
+        layout.give(name, np.concatenate([np.zeros(0), *rows]))
 
 
 def _give_types(layout: MachineLayout, epochs: Sequence[Machine], names: Sequence[str]) -> None:

@@ -54,6 +54,7 @@ enum Code : int32_t {
     SEND,      // r[a] = (c + send) + transmission; c += send
     KEEP,      // r[a] = c
     AWAIT,     // c = max(c, r[a])
+    LOOK,      // c = max(c, min(r[a], r[b] + cost))
     SEE,       // c = max(c, r[a] + cost)
     MEET,      // start = max(r[a], r[b]) + answer; r[a] = (start + send) + transmission; r[b] = start + send
     END_SEND   // as a blocking send ends: at r[a], the last `cost` of which is spent
@@ -96,7 +97,8 @@ struct Silent {
     void post(int64_t) {}
     void transfer(int64_t) {}
     void await(int64_t) {}
-    void look(int64_t) {}
+    void program_looks(bool) {}
+    void look(int64_t, int32_t) {}
     void see(int64_t, int32_t) {}
     void receive(int64_t, int32_t) {}
     void pay_receive(int64_t, int32_t) {}
@@ -158,6 +160,7 @@ public:
         m.source = source;
         if (m.time < 0) m.time = new_register();
         else tape_.steps[m.posting].code = NOTHING;  // an eager message does not care when its receive was posted
+        if (looks_) write(KEEP, m.launched = new_register());
         write(SEND, m.time, 0, cost(kind, source, dest, size));
     }
 
@@ -181,11 +184,16 @@ public:
     }
 
     void await(int64_t s) {
-        look(s);
+        write(AWAIT, message(s).time);
         release(message(s).time);
+        if (message(s).launched >= 0) release(message(s).launched);
     }
 
-    void look(int64_t s) { write(AWAIT, message(s).time); }
+    // Messages are looked at, so it matters when they were sent.
+    void program_looks(bool looks) { looks_ = looks; }
+    void look(int64_t s, int32_t dest) {
+        write(LOOK, message(s).time, message(s).launched, cost(ENVELOPE, message(s).source, dest, 0));
+    }
     void see(int64_t s, int32_t dest) { write(SEE, message(s).sender, 0, cost(ENVELOPE, message(s).source, dest, 0)); }
 
     void receive(int64_t s, int32_t dest) {
@@ -227,6 +235,7 @@ private:
     struct Message {
         int32_t time = -1;    // register: when its receive was posted, later its arrival
         int32_t sender = -1;  // register: when a rendezvous was ready, later when its sender is free
+        int32_t launched = -1;  // register: when an eager one was sent, where somebody may look at it
         int32_t source = -1;
         int32_t cost = -1;    // of a rendezvous
         int64_t posting = 0;  // step
@@ -269,6 +278,7 @@ private:
     std::vector<int32_t> worlds_;
     std::vector<int32_t> free_;
     int32_t selected_ = -1;
+    bool looks_ = false;
 };
 
 // The widest vectors there are; a time of four of them fits in registers, with room for what is added to it.
@@ -462,6 +472,12 @@ private:
                 }
                 case KEEP: c.store(registers_.at(step.a)); break;
                 case AWAIT: c = later(Times::load(registers_.at(step.a)), c); break;
+                case LOOK: {
+                    const Times arrival = Times::load(registers_.at(step.a));
+                    const Times head = Times::load(registers_.at(step.b)) + Times::load(table_->at(row_of[step.cost]));
+                    c = later(where_greater(head, arrival, arrival, head), c);
+                    break;
+                }
                 case SEE: c = later(Times::load(registers_.at(step.a)) + Times::load(table_->at(row_of[step.cost])), c); break;
                 case MEET: transfer(table_->at(row_of[step.cost]), registers_.at(step.a), registers_.at(step.b)); break;
                 case END_SEND: {

@@ -67,7 +67,7 @@ class LiveRank(PollingRank):
             handler, answers, kept = table[call.op]
             cpu = call.cpu
             if burst is not None:
-                cpu = burst(self.rank, record.rows(self.rank), cpu) if kept else 0
+                cpu = burst(self.rank, record.rows(self.rank), call) if kept else 0
             row = self._row(call, cpu)
             self.region = row.region
             if cpu:

@@ -239,9 +239,9 @@ class LiveSimulation(Simulation):
 
     # -- messages -----------------------------------------------------------------------------------------
 
-    def arrived(self, message: Message, time: float) -> None:
-        """Note that a message arrives at a time which nothing can change any more."""
-        super().arrived(message, time)
+    def arrived(self, message: Message, time: float, head: float) -> None:
+        """Note that a message arrives at a time which nothing can change any more, and an eager one's head before."""
+        super().arrived(message, time, head)
         if not isinstance(message, LiveMessage):
             return
         if message.landed is not None:

@@ -29,5 +29,5 @@ class Source(Protocol):
 
 #: Starts the ranks of a world that was spawned: the world, its ranks, and what the root said; returns their sources.
 Spawner = Callable[[int, Sequence[int], Any], Sequence[Source]]
-#: What a burst takes: rank, index of its op in its rank, CPU time as measured (ns); returns CPU time (ns).
-BurstRule = Callable[[int, int, int], int]
+#: What a burst takes: rank, index of its op in its rank, the call after it, with CPU time as measured; returns ns.
+BurstRule = Callable[[int, int, Call], int]
