@@ -145,10 +145,11 @@ class Experiment:
                 self.tell(f"running {case.program} on {machine.name}")
                 return asdict(run_once(testbed(), placed, case))
 
-            for i, case in product(range(count), programs):
+            for i, case in product(range(max(count, self.recorder.times)), programs):
                 self.recorder.record(case, machine, i)
                 name = f"{machine.name}-{case.program}-{case.size}-{i}"
-                runs[case].append(Run(**self.measured.get(name, partial(run, case))))
+                if i < count:
+                    runs[case].append(Run(**self.measured.get(name, partial(run, case))))
         return runs
 
 
