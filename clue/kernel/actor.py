@@ -90,6 +90,12 @@ class Actor:
             if self.keeps:
                 self.keep(Activity.WAIT, begin, Awaited(what, until))
 
+    def sleep_until(self, time: float, what: object, until: Until = Until.DONE) -> None:
+        """Wait until then, if it has not come yet, and for this rank's turn."""
+        since = self.clock
+        self.wait_until(time, what, until)
+        self.wake(since)
+
     def wake(self, since: float) -> None:
         """Wait for this rank's turn, if it has slept since a time and takes turns."""
         if self.turns is not None and self.clock > since:
@@ -192,9 +198,7 @@ class Actor:
         if receive.end is None:
             yield from self.until_known(receive)
         assert receive.end is not None
-        since = self.clock
-        self.wait_until(receive.end, receive)
-        self.wake(since)
+        self.sleep_until(receive.end, receive)
         self.spend(Activity.RECEIVE, receive.cost)
 
     # -- collectives --------------------------------------------------------------------------------------

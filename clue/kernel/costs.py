@@ -147,6 +147,10 @@ class Costs:
         link = machine.network.link(sender, receiver, same)
         back = machine.network.link(receiver, sender, same)
         contention = machine.network.contention
+
+        def kept(links: Sequence[Link]) -> float:
+            return min((occupation(contention, each, nbytes) for each in links), default=0.0)
+
         return MessageCost(
             send=link.send_delay(nbytes),
             transmission=link.transmission_delay(nbytes),
@@ -156,12 +160,8 @@ class Costs:
             envelope=empty_message(link),
             between_nodes=not same,
             occupation=occupation(contention, link, nbytes),
-            send_port=min(
-                (occupation(contention, each, nbytes) for each in ports.sending.get(sender, ())), default=0.0
-            ),
-            receive_port=min(
-                (occupation(contention, each, nbytes) for each in ports.receiving.get(receiver, ())), default=0.0
-            ),
+            send_port=kept(ports.sending.get(sender, ())),
+            receive_port=kept(ports.receiving.get(receiver, ())),
             held=held(contention, link, nbytes),
         )
 

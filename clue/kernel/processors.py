@@ -13,7 +13,7 @@ from collections.abc import Generator
 import simpy
 
 from clue.kernel.costs import Costs
-from clue.kernel.turns import shares_in_turns
+from clue.kernel.turns import share_in_turns, shares_in_turns
 from clue.kernel.virtual_time import PARAMETERS_CHANGE, VirtualTime, burst_end
 from clue.machine import Machine, NodeType, Placement, Waiting
 
@@ -149,8 +149,7 @@ def crowded_nodes(machine: Machine, placement: Placement) -> list[int]:
 
 def disturbed_nodes(machine: Machine, placement: Placement) -> list[int]:
     """Return the nodes in use on which bursts depend on what else happens there, or on when they happen."""
-    in_turns = shares_in_turns(machine, placement)
-    ranks_on = Counter(node for node in placement.nodes if node not in in_turns)
+    ranks_on = Counter(placement.nodes)
     if machine.changes:
         return [node for node, ranks in ranks_on.items() if _disturbed(machine, node, ranks)]
     # Nodes of one type with as many ranks are alike.
@@ -175,6 +174,8 @@ def _disturbed(machine: Machine, node: int, ranks: int) -> bool:
         )
 
     first = machine.nodes[node]
+    if not machine.changes and share_in_turns(first, ranks) < 1.0:
+        return False
     later = [changed.nodes[node] for _, changed in machine.changes]
     return (
         ranks > first.processors

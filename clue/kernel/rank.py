@@ -72,8 +72,7 @@ class Rank(Actor):
         if world:
             spawned = yield self.job.worlds[world]
             node_type = self.costs.node_type(self.node, spawned.time)
-            self.wait_until(spawned.time + node_type.initialisation_delay, spawned)
-            self.wake(0.0)
+            self.sleep_until(spawned.time + node_type.initialisation_delay, spawned)
         if self.processor is not None:
             yield from self.in_turn()
             self.processor.begin()
@@ -153,9 +152,7 @@ class Rank(Actor):
         end = receive.end
         if end is None:
             return self.finish_receive(receive)
-        since = self.clock
-        self.wait_until(end, receive)
-        self.wake(since)
+        self.sleep_until(end, receive)
         self.spend(Activity.RECEIVE, receive.cost)
         return None
 
@@ -182,9 +179,7 @@ class Rank(Actor):
                     latest, last = end, pending
         for name in names:
             self.requests.pop(name, None)
-        since = self.clock
-        self.wait_until(latest, last)
-        self.wake(since)
+        self.sleep_until(latest, last)
         return None
 
     def _wait_for_all(self, names: tuple[int, ...]) -> Events:
@@ -222,9 +217,7 @@ class Rank(Actor):
         if message.envelope is None:
             yield from self.until_known(message)
         assert message.envelope is not None
-        since = self.clock
-        self.wait_until(message.envelope, message, Until.ENVELOPE)
-        self.wake(since)
+        self.sleep_until(message.envelope, message, Until.ENVELOPE)
 
     def _matched_probe(self, row: Row) -> Events | None:
         return None if row.peer == PROC_NULL else self._reserve(row)
@@ -307,9 +300,7 @@ class Rank(Actor):
         else:
             self._turn = -1.0
             spawned = yield started
-            since = self.clock
-            self.wait_until(spawned.time, spawned)
-            self.wake(since)
+            self.sleep_until(spawned.time, spawned)
 
     # -- words --------------------------------------------------------------------------------------------
 

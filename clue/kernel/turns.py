@@ -78,15 +78,17 @@ class Turns:
 
 def shares_in_turns(machine: Machine, placement: Placement) -> dict[int, float]:
     """Return the nodes in use whose ranks take turns with background load, with the share of a processor each has."""
-    if machine.changes:
+    if machine.changes or not _any_turns(machine):
         return {}
     ranks_on = Counter(placement.nodes)
-    shares = ((node, _share(machine.nodes[node], ranks)) for node, ranks in ranks_on.items())
+    shares = ((node, share_in_turns(machine.nodes[node], ranks)) for node, ranks in ranks_on.items())
     return {node: share for node, share in shares if share < 1.0}
 
 
 def without_turns(machine: Machine, placement: Placement) -> list[str]:
     """Return the node types in use that state a time slice, which nothing comes of on some of their nodes."""
+    if not _any_turns(machine):
+        return []
     in_turns = shares_in_turns(machine, placement)
     ranks_on = Counter(node for node in placement.nodes if node not in in_turns)
     crowded = (
@@ -97,7 +99,12 @@ def without_turns(machine: Machine, placement: Placement) -> list[str]:
     return list(dict.fromkeys(crowded))
 
 
-def _share(node_type: NodeType, ranks: int) -> float:
+def _any_turns(machine: Machine) -> bool:
+    return any(each.time_slice and each.background_load for each in machine.node_types().values())
+
+
+def share_in_turns(node_type: NodeType, ranks: int) -> float:
+    """Return the share of a processor that each of so many ranks on a node has in turns; 1: they take none."""
     runnable = ranks + node_type.background_load
     apart = (
         node_type.time_slice > 0

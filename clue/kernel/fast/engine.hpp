@@ -1,5 +1,5 @@
 // The replay: what every op does to virtual time. The meaning is that of clue/kernel/reference.py, actor.py, rank.py,
-// network.py, processors.py and turns.py, operation by operation, so that every rank's figures agree with theirs to the last bit.
+// network.py, processors.py and turns.py, op by op, so that every rank's figures agree with theirs to the last bit.
 //
 // A rank runs until it must wait for something that is not known yet; whoever makes it known puts it on the stack of ranks
 // that can go on. Only what must happen in the order of virtual time goes through a heap of events: turns to send where messages
@@ -242,6 +242,13 @@ private:
     // Whether a rank has turns with background load; not so a nonblocking collective.
     bool takes_turns(const A& a) const { return SHARED && !a.background && turns_[a.number].any(); }
 
+    // Wait until a time, if it has not come yet, and for a rank's turn.
+    void sleep_until(A& a, double time) {
+        const double since = a.clock;
+        wait_until(a, time);
+        wake_up(a, since);
+    }
+
     // Wait for a rank's turn, if it has slept since a time.
     void wake_up(A& a, double since) {
         if (takes_turns(a) && a.clock > since) a.clock = turns_[a.number].wake(since, a.clock);
@@ -330,7 +337,7 @@ private:
             slot.state |= ARRIVED;
             spend(a, busy);
         } else {
-            describe(a, s, dest, size).envelope = head;
+            describe(a, s, dest, size);
             const double leaves = carry(s, a.clock, l), held = NETWORK == PORTS ? m_.held[l * m_.sizes + size] : 0.0;
             if (leaves > a.clock && held != 0.0) wait_until(a, a.clock + (leaves - a.clock) * held);
             details(s).envelope = leaves + m_.envelope[l];
@@ -668,9 +675,7 @@ private:
 
     void end_receive(A& a, int32_t s) {
         tape_.receive(s, a.number);
-        const double since = a.clock;
-        wait_until(a, slot(s).time);
-        wake_up(a, since);
+        sleep_until(a, slot(s).time);
         spend(a, a.cost);
     }
 
@@ -763,9 +768,7 @@ private:
                 case SPAWNED: {
                     const double started = world_start_[world_of(a)];
                     tape_.await_world(world_of(a));
-                    const double since = a.clock;
-                    wait_until(a, started);
-                    wake_up(a, since);
+                    sleep_until(a, started);
                     next(a);
                     break;
                 }
@@ -800,8 +803,7 @@ private:
             return false;
         }
         tape_.begin_world(world, a.number);
-        wait_until(a, world_start_[world] + by_type(m_.initialisation, a, world_start_[world]));
-        wake_up(a, 0.0);
+        sleep_until(a, world_start_[world] + by_type(m_.initialisation, a, world_start_[world]));
         return true;
     }
 
@@ -927,16 +929,12 @@ private:
         Slot& slot = this->slot(a.slot);
         if (slot.state & RENDEZVOUS) {
             tape_.see(a.slot, a.number);
-            const double since = a.clock;
-            wait_until(a, envelope(a.slot));
-            wake_up(a, since);
+            sleep_until(a, envelope(a.slot));
             return true;
         }
         if (!(slot.state & ARRIVED)) return block(a, slot.waiter);
         tape_.look(a.slot, a.number);
-        const double since = a.clock;
-        wait_until(a, details(a.slot).envelope);
-        wake_up(a, since);
+        sleep_until(a, details(a.slot).envelope);
         return true;
     }
 

@@ -149,9 +149,7 @@ class PollingRank(Rank):
             end = _NEVER if first is None else _end(first)
             if (yield from self._until(pendings, end, action(self.number, 0, 1))):
                 assert first is not None
-                since = self.clock
-                self.wait_until(_end(first), first)
-                self.wake(since)
+                self.sleep_until(_end(first), first)
                 self.answer = self._take_complete(row)
 
     def _until(self, pendings: Sequence[Pending], time: float, order: int) -> Generator[simpy.Event, Any, bool]:

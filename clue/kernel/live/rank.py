@@ -238,9 +238,7 @@ class LiveRank(PollingRank):
         else:
             self._turn = -1.0
             spawned = yield self.job.worlds[world]
-            since = self.clock
-            self.wait_until(spawned.time, spawned)
-            self.wake(since)
+            self.sleep_until(spawned.time, spawned)
         self.answer = world, self.job.children[world]
 
     def _serve(self, row: Row) -> Events | None:
