@@ -8,7 +8,7 @@ turns, it is the business of :mod:`clue.kernel.turns`.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Generator
+from collections.abc import Collection, Generator
 
 import simpy
 
@@ -147,21 +147,31 @@ def crowded_nodes(machine: Machine, placement: Placement) -> list[int]:
     return [*disturbed_nodes(machine, placement), *shares_in_turns(machine, placement)]
 
 
-def disturbed_nodes(machine: Machine, placement: Placement) -> list[int]:
-    """Return the nodes in use on which bursts depend on what else happens there, or on when they happen."""
+def disturbed_nodes(machine: Machine, placement: Placement, joined: Collection[int] = ()) -> list[int]:
+    """Return the nodes in use on which bursts depend on what else happens there, or on when they happen.
+
+    Args:
+        machine: What they are nodes of.
+        placement: Node of each rank.
+        joined: Nodes on which ranks begin later than others; there none takes turns.
+    """
     ranks_on = Counter(placement.nodes)
     if machine.changes:
-        return [node for node, ranks in ranks_on.items() if _disturbed(machine, node, ranks)]
+        return [node for node, ranks in ranks_on.items() if _disturbed(machine, node, ranks, turns=False)]
     # Nodes of one type with as many ranks are alike.
-    known: dict[tuple[int, int], bool] = {}
+    known: dict[tuple[int, int, bool], bool] = {}
+    disturbed = []
     for node, ranks in ranks_on.items():
-        alike = (id(machine.nodes[node]), ranks)
+        turns = node not in joined
+        alike = (id(machine.nodes[node]), ranks, turns)
         if alike not in known:
-            known[alike] = _disturbed(machine, node, ranks)
-    return [node for node, ranks in ranks_on.items() if known[id(machine.nodes[node]), ranks]]
+            known[alike] = _disturbed(machine, node, ranks, turns=turns)
+        if known[alike]:
+            disturbed.append(node)
+    return disturbed
 
 
-def _disturbed(machine: Machine, node: int, ranks: int) -> bool:
+def _disturbed(machine: Machine, node: int, ranks: int, *, turns: bool) -> bool:
     """Tell whether bursts on a node depend on what else happens there, or on when they happen."""
 
     def compute_parameters(node_type: NodeType) -> tuple[object, ...]:
@@ -174,7 +184,7 @@ def _disturbed(machine: Machine, node: int, ranks: int) -> bool:
         )
 
     first = machine.nodes[node]
-    if not machine.changes and share_in_turns(first, ranks) < 1.0:
+    if turns and share_in_turns(first, ranks) < 1.0:
         return False
     later = [changed.nodes[node] for _, changed in machine.changes]
     return (

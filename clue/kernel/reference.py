@@ -27,7 +27,7 @@ from clue.kernel.processors import SharedNode, disturbed_nodes
 from clue.kernel.program import Program, ranks_with_wildcards
 from clue.kernel.rank import Rank
 from clue.kernel.replay import Replay
-from clue.kernel.turns import Turns, shares_in_turns
+from clue.kernel.turns import Turns, joined_nodes, shares_in_turns
 from clue.kernel.virtual_time import VirtualTime
 from clue.kernel.wildcards import count_wildcards
 from clue.machine import Machine, Placement
@@ -58,6 +58,7 @@ class Simulation:
         self.costs = Costs(machine, placement, program.regions, program.host_speeds)
         self.observation = observation
         self.network = network_of(self)
+        self.joined = joined_nodes(placement, program.worlds)
         self.shared = self._shared_nodes()
         self.shares_in_turns = self._shares_in_turns()
         self.jobs = self._jobs(program, instances)
@@ -67,12 +68,12 @@ class Simulation:
 
     def _shared_nodes(self) -> dict[int, SharedNode]:
         """Return the nodes whose ranks disturb each other."""
-        nodes = disturbed_nodes(self.machine, self.placement)
+        nodes = disturbed_nodes(self.machine, self.placement, self.joined)
         return {node: SharedNode(self.env, node, self.costs) for node in nodes}
 
     def _shares_in_turns(self) -> dict[int, float]:
         """Return the nodes whose ranks take turns with background load, with the share of a processor each has."""
-        return shares_in_turns(self.machine, self.placement)
+        return shares_in_turns(self.machine, self.placement, self.joined)
 
     def turns_on(self, node: int) -> Turns | None:
         """Return the turns of a rank on a node, if it takes turns there."""

@@ -414,7 +414,8 @@ class FairSharing:
         """End the rise of a flow."""
         flow.state = FINAL
         flow.holder = holder
-        if abs(rate - flow.rate) > flow.rate * TOLERANCE:
+        # Its limit is what it was told; what a link leaves for it is known but for rounding.
+        if holder is None or abs(rate - flow.rate) > flow.rate * TOLERANCE:
             flow.rate = rate
         for link in flow.places:
             link.rising -= 1

@@ -11,7 +11,7 @@ from clue.kernel.engines import ENGINES, run
 from clue.kernel.observation import Observation
 from clue.kernel.program import Program, compile_program
 from clue.kernel.replay import Replay
-from clue.kernel.turns import without_turns
+from clue.kernel.turns import joined_nodes, without_turns
 from clue.machine import FactorTable, Machine, Placement
 from clue.result import SEGMENT, RankResult, Result, Timeline, Traffic
 from clue.trace import Trace
@@ -134,10 +134,10 @@ def warnings_of(replay: Replay, program: Program, machine: Machine, placed: Plac
             "they are replayed as recorded"
         )
     yield from _contention_warnings(replay, machine, placed)
-    for name in without_turns(machine, placed):
+    for name in without_turns(machine, placed, joined_nodes(placed, program.worlds)):
         yield (
-            f"{machine.name}: time_slice of {name} is not used where ranks outnumber processors, poll, have memory "
-            "contention or parameters that change: there all share evenly at every instant"
+            f"{machine.name}: time_slice of {name} is not used where ranks outnumber processors, poll, are spawned, "
+            "have memory contention or parameters that change: there all share evenly at every instant"
         )
     if replay.left_over:
         yield f"{program.name}: {replay.left_over} messages were sent and never received"

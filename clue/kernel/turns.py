@@ -5,12 +5,17 @@ time the rank has its share, as with equal sharing at every instant; but it has 
 had less than its share since it began, runs at once; one that has had more waits until the others have made up for it,
 and until the turn of whoever runs then ends. Linux's fair scheduler keeps such accounts, also while a process sleeps
 (I. Stoica et al., Earliest Eligible Virtual Deadline First, 1995: the lag).
+
+Where ranks are spawned, shares change while others are in the middle of their turns: there all share evenly at every
+instant.
 """
 
 from __future__ import annotations
 
 import math
 from collections import Counter
+from collections.abc import Collection
+from itertools import cycle
 
 from clue.machine import Machine, NodeType, Placement, Waiting
 
@@ -76,20 +81,32 @@ class Turns:
         return time
 
 
-def shares_in_turns(machine: Machine, placement: Placement) -> dict[int, float]:
+def joined_nodes(placement: Placement, worlds: tuple[int, ...]) -> frozenset[int]:
+    """Return the nodes on which ranks are spawned.
+
+    Args:
+        placement: Node of each rank of all instances, instance by instance.
+        worlds: World of each rank of one instance: 0, or that of a spawned one.
+    """
+    if not any(worlds):
+        return frozenset()
+    return frozenset(node for node, world in zip(placement.nodes, cycle(worlds), strict=False) if world)
+
+
+def shares_in_turns(machine: Machine, placement: Placement, joined: Collection[int] = ()) -> dict[int, float]:
     """Return the nodes in use whose ranks take turns with background load, with the share of a processor each has."""
     if machine.changes or not _any_turns(machine):
         return {}
-    ranks_on = Counter(placement.nodes)
+    ranks_on = Counter(node for node in placement.nodes if node not in joined)
     shares = ((node, share_in_turns(machine.nodes[node], ranks)) for node, ranks in ranks_on.items())
     return {node: share for node, share in shares if share < 1.0}
 
 
-def without_turns(machine: Machine, placement: Placement) -> list[str]:
+def without_turns(machine: Machine, placement: Placement, joined: Collection[int] = ()) -> list[str]:
     """Return the node types in use that state a time slice, which nothing comes of on some of their nodes."""
     if not _any_turns(machine):
         return []
-    in_turns = shares_in_turns(machine, placement)
+    in_turns = shares_in_turns(machine, placement, joined)
     ranks_on = Counter(node for node in placement.nodes if node not in in_turns)
     crowded = (
         each.name

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 import clue.kernel
@@ -242,8 +242,30 @@ def test_full_exchange_is_fair_and_ties_do_not_spread() -> None:
     assert sharing.settle() == {}
 
 
+def add(flow: int, way: Way, limit: float = math.inf) -> Step:
+    """Return the step that lets a flow begin."""
+    return "add", flow, way, limit
+
+
+def remove(flow: int) -> Step:
+    """Return the step that lets a flow end."""
+    return "remove", flow, (), 0.0
+
+
+# Flow 8 is first held by what rounding leaves of link 1, a hair below its limit, and rises to it when others give way.
+HAIR_BELOW_ITS_LIMIT: tuple[list[float], list[Step]] = (
+    [2.0, 2.0, 1.0, 1.0],
+    [
+        *(add(0, (0,)), add(1, (0,)), add(2, (0,)), add(4, (0, 1, 2, 3)), add(7, (0, 1, 2, 3)), remove(0)),
+        *(add(0, (0,)), add(5, (0,)), add(6, (0, 1, 2, 3)), remove(0), SETTLE),
+        *(add(0, (1, 3)), SETTLE, add(3, (3,)), add(8, (1,), 1.0), SETTLE),
+    ],
+)
+
+
 @settings(max_examples=max(400, CASES), deadline=None)
 @given(histories())
+@example(HAIR_BELOW_ITS_LIMIT)
 def test_rates_are_those_of_progressive_filling(history: tuple[list[float], list[Step]]) -> None:
     """After every settling of any history, all rates are the brute-force ones and the certificate holds."""
     capacities, steps = history

@@ -115,6 +115,19 @@ def test_where_there_are_no_turns_the_result_says_so(changed: dict[str, object],
     assert not any("time_slice" in warning for warning in simulate(trace.build(), beside(1.0), [0, 1][:ranks]).warnings)
 
 
+def test_where_ranks_are_spawned_all_share_evenly() -> None:
+    """Shares change when ranks begin: 1 s alone, then two ranks and a busy process on two processors, 2/3 each."""
+    trace = TraceBuilder(2)
+    world, _ = trace.spawned((1,))
+    trace[0].compute(1.0)
+    trace[0].add(Op.SPAWN, comm=trace.communicator((0,)), peer=0, nbytes=1, extras=(world,))
+    for rank in trace:
+        rank.compute(2.0)
+    on = beside(1.0, processors=2)
+    assert both(trace, on, [0, 0]) == pytest.approx([1.0 + 3.0, 1.0 + 3.0])
+    assert any("time_slice of host is not used" in said for said in simulate(trace.build(), on, [0, 0]).warnings)
+
+
 def test_waiting_for_a_turn_is_sharing() -> None:
     """All of the path is computation and what sharing adds, within bursts and after waits."""
     trace = one(("compute", 0.25), ("sleep", 10.0), ("compute", 2.0))

@@ -440,7 +440,8 @@ class FairSharing {
     Flow& flow = flow_at(number);
     flow.state = kFinal;
     flow.holder = holder;
-    if (std::fabs(rate - flow.rate) > flow.rate * kTolerance) flow.rate = rate;
+    // Its limit is what it was told; what a link leaves for it is known but for rounding.
+    if (holder == kNobody || std::fabs(rate - flow.rate) > flow.rate * kTolerance) flow.rate = rate;
     const Hop* way = way_of(number);
     for (int32_t hop = 0; hop < flow.hops; ++hop) {
       Link& link = link_at(way[hop].link);

@@ -13,7 +13,7 @@ from clue.kernel.costs import Costs, empty_message, held_parts, occupations, pol
 from clue.kernel.fast.layout import MachineLayout
 from clue.kernel.fast.plan import Plan
 from clue.kernel.processors import disturbed_nodes
-from clue.kernel.turns import shares_in_turns
+from clue.kernel.turns import joined_nodes, shares_in_turns
 from clue.machine import Contention, FactorTable, Flows, Link, Machine, NodeType, Placement, Ports, Waiting
 
 _UNSHARED, _FACTOR, _PORTS, _FLOWS = range(4)
@@ -33,9 +33,10 @@ def tables_of(plan: Plan, machine: Machine, placement: Placement, instances: int
     layout = uncoupled_tables_of(plan, choices, machine, placement, instances)
     costs = Costs(machine, placement, plan.program.regions, plan.program.host_speeds)
     epochs = machine.epochs
-    shared = disturbed_nodes(machine, placement)
+    joined = joined_nodes(placement, plan.program.worlds)
+    shared = disturbed_nodes(machine, placement, joined)
     layout.network = _network(epochs)
-    in_turns = shares_in_turns(machine, placement)
+    in_turns = shares_in_turns(machine, placement, joined)
     layout.any_shared = len(shared) + len(in_turns)
     layout.give("shared", np.isin(np.arange(len(machine.nodes)), shared).astype(np.uint8))
     layout.give("share", np.array([in_turns.get(node, 1.0) for node in range(len(machine.nodes))], np.float64))

@@ -200,11 +200,11 @@ class LiveSimulation(Simulation):
         return []
 
     def _shared_nodes(self) -> dict[int, SharedNode]:
-        nodes = disturbed_nodes(self.machine, Placement(tuple(self._present)))
+        nodes = disturbed_nodes(self.machine, Placement(tuple(self._present)), self.joined)
         return {node: SharedNode(self.env, node, self.costs) for node in nodes}
 
     def _shares_in_turns(self) -> dict[int, float]:
-        return shares_in_turns(self.machine, Placement(tuple(self._present)))
+        return shares_in_turns(self.machine, Placement(tuple(self._present)), self.joined)
 
     def run(self) -> None:
         """Run to the end.
@@ -292,7 +292,9 @@ class LiveSimulation(Simulation):
         nodes = self.placement.nodes
         if children[-1] >= len(nodes):
             raise LiveError(f"{self.machine.name}: room must be for {children[-1] + 1} ranks, got {len(nodes)}")
-        self._present += [nodes[child] for child in children]
+        begun = [nodes[child] for child in children]
+        self._present += begun
+        self.joined |= set(begun)
         for node, shared in self._shared_nodes().items():
             if node not in self.shared:
                 self.shared[node] = shared
