@@ -69,10 +69,11 @@ def fit_points(samples: Samples, split: float | None = None) -> tuple[tuple[floa
         return ((float(samples.sizes[0]), max(0.0, float(samples.times[0]))),)
     chosen = _choose(samples, split)
     values = np.maximum(_least_squares(samples, chosen), 0.0)
+    points = list(zip(samples.sizes[chosen].tolist(), values.tolist(), strict=True))
     # The last slope goes on beyond the last point: it must not fall.
-    values[-1] = max(values[-1], values[-2])
-    sizes = samples.sizes[chosen]
-    return tuple(zip(sizes.tolist(), values.tolist(), strict=True))
+    if values[-1] < values[-2]:
+        points.append((points[-1][0] + 1.0, points[-1][1]))
+    return tuple(points)
 
 
 def _choose(samples: Samples, split: float | None) -> list[int]:

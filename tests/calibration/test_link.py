@@ -72,6 +72,21 @@ def links(draw: st.DrawFn) -> Link:
     )
 
 
+def test_one_size_beyond_the_eager_limit_takes_its_time() -> None:
+    """A sender that is blocked while its data travel, where time allowed one such size only: s is all, t nothing."""
+    slow = Link(Curve.line(5e-6, 0.0), Curve.line(10e-6, 8e-8), receive_delay=1e-6)
+    known = measured(slow)
+    rows = [row for row in known.rows if row.size <= 1 << 21]
+    one_way = rows[-1].one_way
+    assert one_way is not None
+    last = Row(1 << 22, one_way=Estimate.alone(2 * one_way.value), blocked=Estimate.alone(2 * one_way.value))
+    found = replace(known, rows=(*rows, last), eager=EagerLimit(1 << 21, (1 << 21) + 1, "known"))
+    machine = pair(fit_link(found).link)
+    for row in found.rows:
+        assert row.one_way is not None
+        assert simulated_one_way(machine, row.size) == pytest.approx(row.one_way.value, rel=0.03)
+
+
 @settings(max_examples=25, deadline=None)
 @given(links())
 def test_a_simulated_ping_pong_on_the_fitted_link_takes_the_measured_time(link: Link) -> None:

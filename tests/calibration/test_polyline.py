@@ -49,6 +49,15 @@ def test_no_line_crosses_a_split() -> None:
     assert [size for size, _ in points] == [0.0, 512.0, 1024.0, 2.0**24]
 
 
+def test_a_fall_at_the_end_is_kept_and_not_gone_on_with() -> None:
+    """The largest size takes nothing: so does the curve there, and beyond."""
+    times = 10e-6 + SIZES * 1e-9
+    times[-1] = 0.0
+    points = fit_points(Samples(SIZES, times, np.full(len(SIZES), 1e-7)), split=2.0**23)
+    assert [size for size, _ in points] == [0.0, 2.0**23, 2.0**24, 2.0**24 + 1]
+    assert [time for _, time in points] == pytest.approx([10e-6, 10e-6 + 2**23 * 1e-9, 0.0, 0.0])
+
+
 @settings(deadline=None)
 @given(st.integers(0, 2**32 - 1), st.floats(1e-7, 1e-3), st.floats(1e-11, 1e-7))
 def test_noise_adds_no_points_to_a_line(seed: int, latency: float, per_byte: float) -> None:
