@@ -23,6 +23,7 @@ from clue.kernel import Program, compile_program, simulate
 from clue.kernel.costs import occupation
 from clue.machine import Contention, Curve, FactorTable, Flows, Link, Machine, Network, NodeType, Ports
 from clue.trace import TraceBuilder
+from clue.units import format_size
 
 #: Sizes that are measured unless said otherwise.
 SIZES = (1 << 10, 1 << 14, 1 << 17, 1 << 20)
@@ -60,6 +61,7 @@ class PairMeasurement:
         hosts: Names of the nodes.
         mpi: The MPI library's version, as far as known.
         date: When, ISO 8601, as far as known.
+        notes: What a reader of the figures should know.
     """
 
     rows: tuple[PairRow, ...]
@@ -67,6 +69,7 @@ class PairMeasurement:
     hosts: tuple[str, ...] = ()
     mpi: str = ""
     date: str = ""
+    notes: tuple[str, ...] = ()
 
     def slowdowns(self) -> dict[tuple[int, int], float]:
         """Return how much longer a message takes than alone, by number of pairs (from 2) and size."""
@@ -98,9 +101,13 @@ def measure_pairs(
         report: Told of the progress.
 
     Raises:
-        UsageError: If the launcher cannot be run.
+        UsageError: If the launcher cannot be run, or there is nothing to compare.
         ClueError: If the measurement fails.
     """
+    if ranks < 4:
+        raise UsageError(f"pairs at once must be 2 at least, as one is alone, got {ranks // 2}")
+    if len(set(sizes)) < len(sizes):
+        raise UsageError(f"sizes must differ, got {', '.join(format_size(size) for size in sizes)}")
     settings = {"sizes": list(sizes), "time": seconds, "confidence": confidence, "apart": node_per_rank}
     result = run_program(launcher(mpiexec, ranks, hosts), "pairs", settings, seconds, report)
     return _measurement(result)
@@ -116,6 +123,11 @@ def _measurement(result: dict[str, Any]) -> PairMeasurement:
         tuple(order),
         result["mpi"],
         datetime.date.today().isoformat(),
+        tuple(
+            f"contention: {host} has {processors} processors for {ranks} ranks: pairs slow each other there, too, "
+            "and not on the network alone"
+            for host, (ranks, processors) in result["crowded"].items()
+        ),
     )
 
 
@@ -342,7 +354,8 @@ def judge(
     data = measurement.slowdowns()
     folds = _folds(data)
     if not folds:
-        raise UsageError("pairs must have been measured of two sizes or three numbers at least, got fewer")
+        got = f"{', '.join(str(pairs) for pairs in sorted({row.pairs for row in measurement.rows}))} pairs"
+        raise UsageError(f"pairs must have been measured of two sizes or three numbers at least, got {got}")
     experiment = Experiment(link, measurement.nodes, ports or Ports())
     judged = []
     for i, fit in enumerate(_FITS):
@@ -391,7 +404,7 @@ def contention_file(
             f"{', '.join(measurement.hosts)}" + (f"; MPI: {measurement.mpi}" if measurement.mpi else "") + ".",
             "Mean error of slowdowns that a model had not been fitted to, and of those it had:\n" + "\n".join(lines),
         ),
-        notes=(*machine.notes, f"contention: {explained(judged)}"),
+        notes=(*machine.notes, f"contention: {explained(judged)}", *measurement.notes),
     )
 
 

@@ -1,7 +1,8 @@
 """Reading what people have measured already: text of known benchmarks in, a :class:`Measurement` out.
 
 ============ =========================================================================================================
-osu          OSU micro-benchmarks: osu_latency (half round trips), osu_bw (time per message of a stream)
+osu          OSU micro-benchmarks: osu_latency (half round trips), osu_bw (time per message of a stream); others in the
+             same file are passed over
 imb          Intel MPI Benchmarks: PingPong (half round trips); other benchmarks in the same file are passed over
 netpipe      NetPIPE: what it prints, or its np.out (half round trips)
 csv          a column ``size`` in bytes, and times with their unit in the head, or rows of several OSU benchmarks
@@ -15,6 +16,7 @@ from __future__ import annotations
 import csv
 import math
 import re
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from fnmatch import fnmatchcase
@@ -27,6 +29,7 @@ from clue.units import Quantity, parse_quantity
 _Figure = Callable[[int, float], Row]
 
 _MEGA = 1e6
+_NUMBER = re.compile(r"[-+]?(\d+\.?\d*|\.\d+)([eE][-+]?\d+)?")
 #: Messages that osu_bw sends before it waits for an answer.
 _OSU_WINDOW = 64
 
@@ -64,6 +67,7 @@ def read_benchmark(
     Raises:
         UsageError: If it is not of that form, or holds no times.
     """
+    text = text.removeprefix("\ufeff")
     form = form or _form_of(text, name)
     if form not in FORMS:
         raise UsageError(f"{name}: form must be one of {', '.join(FORMS)}, got {form!r}")
@@ -77,6 +81,8 @@ def read_benchmark(
 
 
 def _form_of(text: str, name: str) -> str:
+    if not text.strip():
+        raise UsageError(f"{name}: times must be there by message size, got an empty file")
     for form, pattern in _SIGNS.items():
         if re.search(pattern, text, re.MULTILINE):
             return form
@@ -92,48 +98,88 @@ def _number(word: str) -> float:
     return number if 0 <= number < float("inf") else float("nan")
 
 
-def _table(text: str, columns: tuple[int, int], figure: _Figure, least_columns: int = 2) -> Iterator[Row]:
-    """Yield a row for each line of numbers: the size and the figure stand in these columns."""
-    for line in text.splitlines():
+def _table(text: str, name: str, columns: tuple[int, int], figure: _Figure, begin: int = 0) -> Iterator[Row]:
+    """Yield a row for each line that begins with a number: the size and the figure stand in these columns.
+
+    Args:
+        text: The whole file.
+        name: Of the file.
+        columns: Of the size and of the figure.
+        figure: What the figure is.
+        begin: Where the table begins; it ends where the next one begins (at a line that begins with ``#`` after rows).
+
+    Raises:
+        UsageError: If there is no such number in a row.
+    """
+    line_number, some = text.count("\n", 0, begin), False
+    for line in text[begin:].splitlines():
+        line_number += 1
         words = line.split()
-        numbers = [_number(word) for word in words[: max(columns) + 1]]
-        if len(words) < max(least_columns, max(columns) + 1) or any(map(math.isnan, numbers)):
+        if some and words and words[0].startswith("#"):
+            return
+        if not words or not _NUMBER.fullmatch(words[0]):
             continue
-        yield figure(int(numbers[columns[0]]), numbers[columns[1]])
+        numbers = []
+        for column in columns:
+            word = words[column] if column < len(words) else "nothing"
+            numbers.append(_number(word))
+            if math.isnan(numbers[-1]):
+                raise UsageError(
+                    f"{name}:{line_number}: column {column + 1} must be a number not below 0, got {word} "
+                    f"in {line.strip()!r}"
+                )
+        some = True
+        yield figure(int(numbers[0]), numbers[1])
 
 
 # --- OSU ---
 
-_OSU_HEAD = re.compile(r"^#\s*Size\s+(.*)$", re.MULTILINE)
+_OSU_HEAD = re.compile(r"^#\s*(OSU .*|Size\s.*)$", re.MULTILINE)
+_OSU_TITLE = re.compile(r"OSU MPI\S*\s+(Persistent\s+)?(Latency|Bandwidth)\s+Test\b", re.IGNORECASE)
+#: Column of a head, up to its unit, and what it is.
+_OSU_FIGURES = (
+    (re.compile(r"^(avg\s+)?latency\s*\(us\)", re.IGNORECASE), _latency(1e-6)),
+    (re.compile(r"^bandwidth\s*\(mb/s\)|^mb/s", re.IGNORECASE), _bandwidth(_MEGA, _OSU_WINDOW)),
+)
 
 
 def _read_osu(text: str, name: str, _: Mapping[str, str]) -> Measurement:
-    """Read osu_latency or osu_bw; with several columns (percentiles), the first counts, which is the average."""
-    head = _OSU_HEAD.search(text)
-    title = re.search(r"^#\s*(OSU .*)$", text, re.MULTILINE)
-    what = head[1].lower() if head else ""
-    if "latency" in what:
-        figure = _latency(1e-6)
-    elif "bandwidth" in what or "mb/s" in what:
-        figure = _bandwidth(_MEGA, _OSU_WINDOW)
-    else:
-        raise UsageError(f'{name}: head of the table must name latency or bandwidth ("# Size  Latency (us)"), got none')
-    if title and re.search(r"bi-?directional|multi|all-?reduce|one.?sided|get|put", title[1], re.IGNORECASE):
-        raise UsageError(f"{name}: benchmark must be osu_latency or osu_bw, got {title[1].strip()}")
-    source = f"{title[1].strip()} ({name})" if title else name
-    return Measurement(rows_by_size(_table(text, (0, 1), figure)), source=source)
+    """Read osu_latency and osu_bw; with several columns (percentiles), the first counts, which is the average."""
+    title, titles, others = "", list[str](), list[str]()
+    rows: list[Row] = []
+    for head in _OSU_HEAD.finditer(text):
+        words = head[1].strip()
+        if words.startswith("OSU"):
+            title = words
+            continue
+        column = words.split(maxsplit=1)[1]
+        figure = next((figure for sign, figure in _OSU_FIGURES if sign.match(column)), None)
+        if title and not _OSU_TITLE.match(title):
+            others.append(title)
+        elif figure is None:
+            raise UsageError(
+                f'{name}: head of the table must be "# Size  Latency (us)" or "Bandwidth (MB/s)", got {words}'
+            )
+        else:
+            titles.append(title)
+            rows += _table(text, name, (0, 1), figure, head.end())
+    if not titles:
+        got = ", ".join(others) or "no table"
+        raise UsageError(f"{name}: benchmark must be osu_latency or osu_bw, got {got}")
+    named = ", ".join(dict.fromkeys(filter(None, titles)))
+    return Measurement(rows_by_size(rows), source=f"{named} ({name})" if named else name)
 
 
 # --- Intel MPI Benchmarks ---
 
 
 def _read_imb(text: str, name: str, _: Mapping[str, str]) -> Measurement:
-    section = re.search(r"^#\s*Benchmarking\s+PingPong\b(.*?)(?=^#\s*Benchmarking|\Z)", text, re.MULTILINE | re.DOTALL)
-    if section is None:
+    heads = re.finditer(r"^#\s*Benchmarking\s+PingPong\s*$", text, re.MULTILINE)
+    rows = [row for head in heads for row in _table(text, name, (0, 2), _latency(1e-6), head.end())]
+    if not rows:
         raise UsageError(f'{name}: PingPong must be among the benchmarks ("# Benchmarking PingPong"), got none')
-    rows = rows_by_size(_table(section[1], (0, 2), _latency(1e-6), 4))
     return Measurement(
-        rows,
+        rows_by_size(rows),
         mpi=_field(text, "MPI Version"),
         date=_field(text, "Date"),
         source=f"Intel MPI Benchmarks PingPong ({name})",
@@ -162,7 +208,7 @@ def _read_netpipe(text: str, name: str, _: Mapping[str, str]) -> Measurement:
         ]
     else:
         size, time, unit = _netpipe_columns(text, name)
-        rows = list(_table(text, (size, time), _latency(unit)))
+        rows = list(_table(text, name, (size, time), _latency(unit)))
     return Measurement(rows_by_size(rows), source=f"NetPIPE ({name})")
 
 
@@ -201,15 +247,22 @@ _VALUES = ("median", "value", "mean", "average", "avg")
 
 def _read_csv(text: str, name: str, where: Mapping[str, str]) -> Measurement:
     lines = [line for line in text.splitlines() if line.strip() and not line.lstrip().startswith("#")]
-    rows = list(csv.DictReader(lines, skipinitialspace=True))
-    columns = [column for column in (rows[0] if rows else {}) if column]
+    separator = ";" if lines and ";" in lines[0] and "," not in lines[0] else ","
+    table = csv.DictReader(lines, skipinitialspace=True, delimiter=separator)
+    rows = list(table)
+    columns = [column for column in table.fieldnames or () if column]
+    if twice := [column for column, times in Counter(columns).items() if times > 1]:
+        raise UsageError(f"{name}: columns must have names of their own, got {twice[0]} twice")
     missing = [column for column in ("size", *where) if column not in columns]
     if missing:
         got = ", ".join(columns) or "none"
         raise UsageError(f"{name}: columns must be there: {', '.join(missing)}, got {got}")
     rows = [row for row in rows if all(fnmatchcase(row[column] or "", where[column]) for column in where)]
     if not rows:
-        raise UsageError(f"{name}: rows must match {_chosen(where)}, got none that do")
+        wanted = (
+            f"rows must match {_chosen(where)}, got none that do" if where else "rows must follow the head, got none"
+        )
+        raise UsageError(f"{name}: {wanted}")
     found = _long_rows(rows, columns, name, where) if "benchmark" in columns else _wide_rows(rows, columns, name)
     return Measurement(rows_by_size(found), source=name + (f" ({_chosen(where)})" if where else ""))
 
@@ -224,7 +277,7 @@ def _wide_rows(rows: Sequence[Mapping[str, str]], columns: Sequence[str], name: 
         known = "one_way, blocked, gap or bandwidth with a unit, such as one_way (us) or bandwidth (MB/s)"
         raise UsageError(f"{name}: columns must be {known}, got {', '.join(columns)}")
     for row in rows:
-        size = int(_cell(row, "size", name))
+        size = _size(row, name)
         for column, figure in figures.items():
             if (row[column] or "").strip():
                 yield figure(size, _cell(row, column, name))
@@ -251,27 +304,35 @@ def _long_rows(
     value = next((column for column in _VALUES if column in columns), None)
     if value is None:
         raise UsageError(f"{name}: columns must have one of {', '.join(_VALUES)}, got {', '.join(columns)}")
-    seen: dict[tuple[str, float], Mapping[str, str]] = {}
+    seen: dict[tuple[str, int], Mapping[str, str]] = {}
     for row in rows:
         figure = _BENCHMARKS.get(row["benchmark"])
-        size = _cell(row, "size", name)
+        size = _size(row, name)
         if figure is None:
             continue
         other = seen.setdefault((row["benchmark"], size), row)
         if other is not row:
             differing = [column for column in columns if other[column] != row[column] and column != value]
             raise UsageError(
-                f"{name}: {row['benchmark']} at {size:g} B must stand once, got it twice: "
+                f"{name}: {row['benchmark']} at {size} B must stand once, got it twice: "
                 f"choose by {' or '.join(differing) or 'removing one'}" + (f" beside {_chosen(where)}" if where else "")
             )
-        yield figure(int(size), _cell(row, value, name))
+        yield figure(size, _cell(row, value, name))
 
 
 def _cell(row: Mapping[str, str], column: str, name: str) -> float:
     number = _number((row[column] or "").strip())
     if math.isnan(number):
-        raise UsageError(f"{name}: {column} must be a number not below 0, got {row[column]!r}")
+        at = "" if column == "size" else f" of size {row['size']}"
+        raise UsageError(f"{name}: {column}{at} must be a number not below 0, got {row[column]!r}")
     return number
+
+
+def _size(row: Mapping[str, str], name: str) -> int:
+    size = _cell(row, "size", name)
+    if size != int(size):
+        raise UsageError(f"{name}: size must be a whole number of bytes, got {row['size']!r}")
+    return int(size)
 
 
 #: Readers by the name of their form.
@@ -286,5 +347,5 @@ _SIGNS = {
     "imb": r"^#\s*Benchmarking\s",
     "osu": r"^#\s*(OSU |Size\s)",
     "netpipe": r"^\s*\d+:\s+\d+\s+(bytes|B)\b.*[MG]bps|^\s*[\d.eE+-]+(\s+[\d.eE+-]+){2,4}\s*\Z",
-    "csv": r"^[^#\n]*\bsize\b[^\n]*,|^[^#\n]*,[^\n]*\bsize\b",
+    "csv": r"^[^#\n]*\bsize\b[^\n]*[,;]|^[^#\n]*[,;][^\n]*\bsize\b",
 }

@@ -24,12 +24,19 @@ from clue.units import format_size, format_time
 
 #: Nothing is fitted closer than this: two runs of one benchmark differ by as much.
 LEAST_UNCERTAINTY = 0.015
-#: A latency that grows by so many empty messages more than the sizes before it let expect is taken for a rendezvous.
-_JUMP = 0.4
+#: A latency that grows by so many empty messages more than the sizes before it let expect is taken for a rendezvous,
+#: if that is so many times its noise, too.
+_JUMP, _JUMP_NOISE = 0.4, 6.0
+#: Sizes that are closer together than that (NetPIPE's are) say nothing of how times grow.
+_APART = 1.3
 #: Share of an empty message's time that its sender, and its receiver, are busy with it, where that was not measured.
 _EMPTY_SHARE = 0.2
 #: Share of a window's time per message that is left at least when the answer's part is taken away.
 _LEAST_SHARE = 0.25
+#: A time that is so many times longer, or shorter, than both its neighbours is no curve's.
+_ODD = 1.5
+#: From so many bytes on a smallest size tells little of an empty message.
+_SMALL = 64
 #: From this share of the time per message of a stream on, a send delay is what limits the stream.
 _SENDER_LIMITS = 0.9
 
@@ -70,7 +77,7 @@ def fit_link(measurement: Measurement, eager_limit: float | None = None) -> Fitt
     travel = _transmission_delay(parts, send)
     busy, about_busy = _busy(measurement.rows, parts, send)
     link = Link(send, travel, receive, limit, busy=busy)
-    said = (*about_send, *about_receive, *about_limit, *about_busy)
+    said = (*about_send, *about_receive, *about_limit, *about_busy, *_about_ends(parts), *_about_outliers(parts))
     return FittedLink(link, said)
 
 
@@ -124,9 +131,10 @@ def _eager_limit(
     if stated is not None:
         return (None if stated == float("inf") else stated), ()
     found = measurement.eager
-    if found is not None:
-        return _found_limit(found)
     guess = _jump(rows)
+    if found is not None:
+        searched_all = found.waits is not None or (found.eager or 0) >= rows[-1].size
+        return _found_limit(found) if searched_all else (None, (_about_search(found, guess),))
     if guess is None:
         return None, (
             "eager limit: half round trips have no jump that shows one, so every message counts as eager; state it if "
@@ -153,20 +161,42 @@ def _found_limit(found: EagerLimit) -> tuple[float | None, tuple[str, ...]]:
     return float(found.eager), (f"eager limit: {found.how}, it lies {between}; the smaller is taken",)
 
 
+def _about_search(found: EagerLimit, guess: tuple[Row, Row] | None) -> str:
+    """Say that time ended the search of the eager limit; what half round trips show is no finding of these trials."""
+    jump = "" if guess is None else f" (half round trips jump after {format_size(guess[0].size)}: it may be there)"
+    return (
+        f"eager limit: {found.how}, up to {format_size(found.eager or 0)} only, for want of time, and none waits: "
+        f"every message counts as eager; measure for longer, or state it{jump}"
+    )
+
+
 def _jump(rows: Sequence[Row]) -> tuple[Row, Row] | None:
     """Return the two sizes between which half round trips grow by most of an empty message more than before.
 
-    The first such pair; below 256 B growth has other reasons.
+    The first such pair, beyond which they stay so; below 256 B growth has other reasons.
     """
+    sizes = [row.size for row in rows]
     times = [row.one_way.value for row in rows if row.one_way is not None]
+    noise = roughness([float(size) for size in sizes], times)
     for i in range(1, len(rows) - 1):
-        if rows[i].size < 256:
+        if sizes[i] < 256:
             continue
-        slope = max(0.0, (times[i] - times[i - 1]) / (rows[i].size - rows[i - 1].size))
-        expected = times[i] + slope * (rows[i + 1].size - rows[i].size)
-        if times[i + 1] - expected >= max(_JUMP * times[0], 0.2 * expected):
+        before = _growth(sizes, times, i, [k for k in range(i) if sizes[k] * _APART <= sizes[i]][-2:])
+        expected = times[i] + before * (sizes[i + 1] - sizes[i])
+        least = max(_JUMP * times[0], 0.2 * expected, _JUMP_NOISE * noise * expected)
+        if times[i + 1] - expected < least:
+            continue
+        beyond = [k for k in range(i + 2, len(rows)) if sizes[k] >= sizes[i + 1] * _APART][:1]
+        # A time that is followed by a smaller one, or that the next one makes a steeper line of, is none of a new kind.
+        back = times[i + 1] - _growth(sizes, times, i + 1, beyond) * (sizes[i + 1] - sizes[i])
+        if not beyond or (times[beyond[0]] >= times[i + 1] and back - times[i] >= least / 2):
             return rows[i], rows[i + 1]
     return None
+
+
+def _growth(sizes: Sequence[int], times: Sequence[float], i: int, others: Sequence[int]) -> float:
+    """Return the largest slope from one size to others, seconds a byte; 0 without any, or if times fall."""
+    return max((max(0.0, (times[i] - times[k]) / (sizes[i] - sizes[k])) for k in others), default=0.0)
 
 
 def _receive_delay(measurement: Measurement, rows: Sequence[Row]) -> tuple[float, tuple[str, ...]]:
@@ -267,6 +297,37 @@ def _gaps(rows: Sequence[Row]) -> dict[int, Estimate]:
 
 def _scaled(estimate: Estimate, by: float) -> Estimate:
     return Estimate(estimate.value * by, estimate.low * by, estimate.high * by, estimate.repetitions)
+
+
+def _about_ends(parts: _Parts) -> tuple[str, ...]:
+    """Say what is assumed of messages smaller or larger than those measured."""
+    said = []
+    least, most = parts.sizes[0], parts.sizes[-1]
+    if least >= _SMALL:
+        said.append(f"messages below {format_size(least)} were not measured: they count as long as these")
+    beyond = most if parts.limit is None else parts.limit
+    alone = most > beyond and np.count_nonzero(parts.sizes > beyond) == 1
+    if alone or parts.one_way[-1] < parts.one_way[-2]:
+        why = "is the only size beyond the eager limit" if alone else "takes less time than the size before"
+        said.append(
+            f"{format_size(most)} {why}: a byte more takes there what it does in the whole range from "
+            f"{format_size(least)} on"
+        )
+    return tuple(said)
+
+
+def _about_outliers(parts: _Parts) -> tuple[str, ...]:
+    """Name the sizes whose times both neighbours contradict: the curve has nothing but them to go by."""
+    times = parts.one_way
+    before, own, after = times[:-2], times[1:-1], times[2:]
+    long = np.pad(own > _ODD * np.maximum(before, after), 1)
+    # Beside one that is too long the others look too short.
+    short = np.pad(own * _ODD < np.minimum(before, after), 1) & ~np.roll(long, 1) & ~np.roll(long, -1)
+    sizes = ", ".join(format_size(size) for size in parts.sizes[long | short].tolist())
+    if not sizes:
+        return ()
+    return (f"half round trips of {sizes} are far from those of smaller and larger messages; the curve follows them: "
+            "measure them again, or leave them out",)  # fmt: skip
 
 
 # --- curves ---

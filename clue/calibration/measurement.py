@@ -7,11 +7,16 @@ made up before :mod:`clue.calibration.link` says that it assumes something.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
+from statistics import median
 
 from clue.errors import UsageError
+from clue.units import format_size
+
+#: Figures given several times that spread more are said to contradict each other.
+_CONTRADICTION = 0.15
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,10 +105,18 @@ class Row:
     gap: Estimate | None = None
     window: int = 0
 
-    def completed_by(self, other: Row) -> Row:
-        """Return this row with what it lacks taken from another of the same size."""
-        gap, window = (self.gap, self.window) if self.gap else (other.gap, other.window)
-        return Row(self.size, self.one_way or other.one_way, self.blocked or other.blocked, gap, window)
+    @classmethod
+    def of(cls, rows: Sequence[Row]) -> Row:
+        """Return one row of several of a size: of a figure that several have, the median."""
+        gaps = [row for row in rows if row.gap]
+        window = gaps[0].window if gaps else 0
+        return cls(
+            rows[0].size,
+            _median([row.one_way for row in rows]),
+            _median([row.blocked for row in rows]),
+            _median([row.gap for row in gaps if row.window == window]),
+            window,
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -157,17 +170,38 @@ class Measurement:
 
 
 def rows_by_size(rows: Iterable[Row]) -> tuple[Row, ...]:
-    """Return rows by rising size, those of one size made one: what comes first counts."""
-    known: dict[int, Row] = {}
+    """Return rows by rising size, those of one size made one."""
+    known: dict[int, list[Row]] = {}
     for row in rows:
-        known[row.size] = known[row.size].completed_by(row) if row.size in known else row
-    return tuple(known[size] for size in sorted(known))
+        known.setdefault(row.size, []).append(row)
+    return tuple(Row.of(known[size]) for size in sorted(known))
+
+
+def _median(estimates: Iterable[Estimate | None]) -> Estimate | None:
+    """Return the median of several estimates of one figure, which lies anywhere between the least and the largest."""
+    known = [estimate for estimate in estimates if estimate is not None]
+    if len(known) < 2:
+        return known[0] if known else None
+    low, high = min(each.low for each in known), max(each.high for each in known)
+    return Estimate(median(each.value for each in known), low, high, sum(each.repetitions for each in known))
+
+
+def _contradictions(rows: Iterable[Row]) -> Iterator[str]:
+    for what, estimates in (
+        ("half round trips", {row.size: row.one_way for row in rows}),
+        ("times per message of a stream", {row.size: row.gap for row in rows}),
+    ):
+        apart = {size: each.spread for size, each in estimates.items() if each and each.spread > _CONTRADICTION}
+        if apart:
+            sizes = ", ".join(format_size(size) for size in apart)
+            most = max(apart.values())
+            yield f"{what} are given several times and differ by up to {most:.0%} from their median: {sizes}"
 
 
 def merged(measurements: Sequence[Measurement]) -> Measurement:
     """Return one measurement of a link from several, such as its latencies and its bandwidths.
 
-    Where two have the same figure, the first counts.
+    Of a figure that several have the median counts; where they contradict each other, a note says so.
 
     Raises:
         UsageError: If there are none.
@@ -175,14 +209,15 @@ def merged(measurements: Sequence[Measurement]) -> Measurement:
     if not measurements:
         raise UsageError("measurements must be at least one, got none")
     first = measurements[0]
+    rows = rows_by_size(row for each in measurements for row in each.rows)
     return replace(
         first,
-        rows=rows_by_size(row for each in measurements for row in each.rows),
+        rows=rows,
         receive=next((each.receive for each in measurements if each.receive), None),
         eager=next((each.eager for each in measurements if each.eager), None),
         hosts=next((each.hosts for each in measurements if each.hosts), ()),
         mpi=next((each.mpi for each in measurements if each.mpi), ""),
         date=next((each.date for each in measurements if each.date), ""),
         source=", ".join(dict.fromkeys(each.source for each in measurements if each.source)),
-        notes=tuple(dict.fromkeys(note for each in measurements for note in each.notes)),
+        notes=(*dict.fromkeys(note for each in measurements for note in each.notes), *_contradictions(rows)),
     )

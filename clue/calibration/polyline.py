@@ -64,15 +64,21 @@ def fit_points(samples: Samples, split: float | None = None) -> tuple[tuple[floa
         samples: What to fit.
         split: A size that no line may cross: the curve up to it and beyond it are fitted apart. The line between the
             last size up to it and the first beyond it joins them.
+
+    Returns:
+        Points at measured sizes; where the last times do not tell how they grow, one more at twice the largest size.
     """
     if len(samples.sizes) == 1:
         return ((float(samples.sizes[0]), max(0.0, float(samples.times[0]))),)
     chosen = _choose(samples, split)
     values = np.maximum(_least_squares(samples, chosen), 0.0)
     points = list(zip(samples.sizes[chosen].tolist(), values.tolist(), strict=True))
-    # The last slope goes on beyond the last point: it must not fall.
-    if values[-1] < values[-2]:
-        points.append((points[-1][0] + 1.0, points[-1][1]))
+    # The last slope goes on beyond the last point: where that falls, or joins what a split keeps apart, it is not what
+    # a byte more takes; that is then taken from the whole range.
+    first, last = points[0], points[-1]
+    if values[-1] < values[-2] or (split is not None and points[-2][0] <= split < last[0]):
+        slope = max(0.0, (last[1] - first[1]) / (last[0] - first[0]))
+        points.append((2 * last[0], last[1] + slope * last[0]))
     return tuple(points)
 
 

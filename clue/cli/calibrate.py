@@ -42,6 +42,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 def _network(arguments: argparse.Namespace) -> int:
     output, name = _output(arguments)
+    folder = None if arguments.plots is None else plots_folder(arguments.plots)
     with progress() as tell:
         between, within = _links(arguments, tell)
     file = machine_file(
@@ -57,10 +58,9 @@ def _network(arguments: argparse.Namespace) -> int:
     else:
         show(network_text(between, within))
     say([f"wrote {output}"])
-    if arguments.plots is not None:
+    if folder is not None:
         from clue.report.plots.calibration import plot_calibration  # noqa: PLC0415 - matplotlib takes a second
 
-        folder = plots_folder(arguments.plots)
         for each, place in ((between, "between-nodes"), (within, "within-node")):
             if each is not None:
                 say([f"wrote {plot_calibration(each, folder, name, place)}"])
@@ -70,6 +70,8 @@ def _network(arguments: argparse.Namespace) -> int:
 def _links(arguments: argparse.Namespace, tell: Report) -> tuple[Calibration | None, Calibration | None]:
     """Return the links between nodes and within a node, as far as files or measurements give them."""
     limit = _eager_limit(arguments.eager_limit)
+    if arguments.files and (arguments.hosts or arguments.mpiexec):
+        raise UsageError("--hosts and --mpiexec must go without files, which have been measured already")
     if arguments.files:
         link = calibrate_link(_imported(arguments), limit)
         return (None, link) if arguments.within_node else (link, None)
@@ -133,7 +135,12 @@ def _size(text: str, option: str) -> float:
 
 
 def _mpiexec(arguments: argparse.Namespace) -> list[str]:
-    return shlex.split(arguments.mpiexec) if arguments.mpiexec else [find_mpiexec()]
+    if not arguments.mpiexec:
+        return [find_mpiexec()]
+    try:
+        return shlex.split(arguments.mpiexec)
+    except ValueError as error:
+        raise UsageError(f"--mpiexec must be words as a shell takes them, got {arguments.mpiexec} ({error})") from None
 
 
 def _output(arguments: argparse.Namespace) -> tuple[Path, str]:
@@ -142,6 +149,8 @@ def _output(arguments: argparse.Namespace) -> tuple[Path, str]:
     output = Path(arguments.output or f"{name}.yaml")
     if output.is_dir() or not output.resolve().parent.is_dir():
         raise UsageError(f"{output}: output must be a file in a folder that exists")
+    if output.exists() and not output.is_file():
+        raise UsageError(f"{output}: output must be an ordinary file, got something else (a device or pipe?)")
     return output, name
 
 
@@ -154,6 +163,7 @@ def _write(path: Path, text: str) -> None:
 
 
 def _write_text(path: Path, text: str) -> None:
+    path = path.resolve()  # What a link stands for is written, not the link.
     draft = path.with_name(f".{path.name}.part")
     try:
         draft.write_text(text)
@@ -165,6 +175,7 @@ def _write_text(path: Path, text: str) -> None:
 
 def _contention(arguments: argparse.Namespace) -> int:
     output, name = _output(arguments)
+    folder = None if arguments.plots is None else plots_folder(arguments.plots)
     sizes = [int(_size(text.strip(), "--sizes")) for text in arguments.sizes.split(",")]
     hosts = [host for host in (arguments.hosts or "").split(",") if host]
     with progress() as tell:
@@ -189,10 +200,9 @@ def _contention(arguments: argparse.Namespace) -> int:
     else:
         show(contention_text(measurement, judged))
     say([f"wrote {output}"])
-    if arguments.plots is not None:
+    if folder is not None:
         from clue.report.plots.calibration import plot_contention  # noqa: PLC0415 - matplotlib takes a second
 
-        folder = plots_folder(arguments.plots)
         say([f"wrote {plot_contention(measurement, judged, machine, folder, name)}"])
     return 0
 
@@ -219,7 +229,13 @@ def _known_machine(arguments: argparse.Namespace, hosts: list[str], name: str, t
 def _processor(arguments: argparse.Namespace) -> int:
     output, name = _output(arguments)
     processors = os.cpu_count() or 1
-    busy = busy_numbers(min(arguments.busy or processors, processors))
+    if (arguments.busy or 0) > processors:
+        raise UsageError(f"--busy must be at most the processors there are, {processors}, got {arguments.busy}")
+    if arguments.trace and (arguments.reference or arguments.region):
+        raise UsageError("--reference and --region must go without --trace, which says what to compare with")
+    if arguments.program and not arguments.trace:
+        raise UsageError("--program must go with the --trace that it made, got none")
+    busy = busy_numbers(arguments.busy or processors)
     with progress() as tell:
         node = _by_program(arguments, name, busy, tell) if arguments.trace else _by_kernels(arguments, name, busy, tell)
         tell("turns of two busy processes on one processor")

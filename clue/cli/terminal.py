@@ -49,12 +49,17 @@ def plots_folder(name: str) -> Path:
     """Return the folder that pictures go to, made if need be.
 
     Raises:
-        UsageError: If there is a file of that name.
+        UsageError: If there is a file of that name, or it cannot be made.
     """
     folder = Path(name)
     if folder.exists() and not folder.is_dir():
         raise UsageError(f"{folder}: plots must go to a folder, got a file")
-    folder.mkdir(parents=True, exist_ok=True)
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise UsageError(
+            f"{folder}: plots must go to a folder that can be made, got {error.strerror or error}"
+        ) from None
     return folder
 
 

@@ -120,6 +120,21 @@ def test_a_bandwidth_is_a_time_per_message_of_a_window() -> None:
     assert found.source == "OSU MPI Bandwidth Test v5.9 (bw.txt)"
 
 
+def test_benchmarks_of_one_job_are_told_apart() -> None:
+    """Latencies are not read as bandwidths in a file that has both, in any order; other benchmarks are passed over."""
+    collective = OSU_LATENCY.replace("OSU MPI Latency", "OSU MPI Broadcast Latency").replace("2.5", "9.5")
+    for parts in ((OSU_LATENCY, OSU_BW, collective), (collective, OSU_BW, OSU_LATENCY)):
+        found = read_benchmark("\n".join(parts), "job.out")
+        assert one_way(found) == {0: 1.5, 1: 1.55, 1024: 2.5}
+        assert gaps(found) == {1: 0.5, 1000: 1.0}
+
+
+def test_files_as_spreadsheets_write_them() -> None:
+    """With a mark of the byte order, and semicolons."""
+    assert one_way(read_benchmark("\ufeff" + CSV, "m.csv")) == one_way(read_benchmark(CSV, "m.csv"))
+    assert one_way(read_benchmark(CSV.replace(",", ";"), "m.csv")) == one_way(read_benchmark(CSV, "m.csv"))
+
+
 def test_csv_may_know_more_than_benchmarks_do() -> None:
     """How long the sender is blocked, and streams whose answers are not counted; empty cells are not known."""
     empty, filled = read_benchmark(CSV, "m.csv").rows
@@ -152,14 +167,27 @@ WRONG = {
         {},
         "osu_bw, got",
     ),
-    "a table without a head": ("1 2.0\n", "osu", {}, "head of the table"),
+    "a table without a head": ("1 2.0\n", "osu", {}, "got no table"),
+    "an OSU collective": (
+        OSU_LATENCY.replace("OSU MPI Latency", "OSU MPI Broadcast Latency"),
+        None,
+        {},
+        "osu_bw, got OSU",
+    ),
+    "an unknown unit of OSU": (OSU_LATENCY.replace("(us)", "(ms)"), None, {}, "head of the table"),
+    "a row that is cut off": (OSU_LATENCY + "2048\n", None, {}, "column 2 must be a number not below 0, got nothing"),
+    "a negative time": (OSU_LATENCY + "2048   -1.5\n", None, {}, "got -1.5 in '2048   -1.5'"),
+    "half a byte": ("size,one_way (us)\n1.5,2\n", "csv", {}, "whole number of bytes, got '1.5'"),
+    "a column twice": ("size,one_way (us),one_way (us)\n1,2,3\n", "csv", {}, "got one_way (us) twice"),
+    "a head without rows": ("size,one_way (us)\n", "csv", {}, "rows must follow the head"),
+    "an empty file": ("\n", None, {}, "got an empty file"),
     "no PingPong": (IMB.replace("PingPong", "Sendrecv"), None, {}, "PingPong must be among"),
     "columns that contradict each other": ("1 2 3\n4 5 6\n", "netpipe", {}, "that agree"),
     "no rows": (OSU_LATENCY.rsplit("0  ", 1)[0], None, {}, "times must be there"),
     "no column of sizes": ("length,one_way (us)\n1,2\n", "csv", {}, "columns must be there: size"),
     "no column of times": ("size,one_way\n1,2\n", "csv", {}, "with a unit"),
     "an unknown unit": ("size,one_way (parsec)\n1,2\n", "csv", {}, "with a unit"),
-    "a word for a number": ("size,one_way (us)\n1,two\n", "csv", {}, "one_way (us) must be a number"),
+    "a word for a number": ("size,one_way (us)\n1,two\n", "csv", {}, "one_way (us) of size 1 must be a number"),
     "a size twice": (STUDY, None, {"nodes": "32"}, "must stand once, got it twice: choose by experiment"),
     "a condition that nothing meets": (STUDY, None, {"nodes": "7"}, "rows must match nodes=7"),
     "a condition on a column that is not there": (STUDY, None, {"node": "7"}, "columns must be there: node"),
@@ -171,7 +199,7 @@ WRONG = {
 def test_what_is_wrong_is_said_with_the_name_of_the_file(case: str) -> None:
     """Rule and value, never a traceback."""
     text, form, where, told = WRONG[case]
-    with pytest.raises(UsageError, match=r"^folder/x\.txt: ") as caught:
+    with pytest.raises(UsageError, match=r"^folder/x\.txt(:\d+)?: ") as caught:
         read_benchmark(text, "folder/x.txt", form, where)
     assert told in str(caught.value)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
@@ -30,6 +31,7 @@ from clue.config.yaml12 import parse_yaml
 from clue.errors import UsageError
 from clue.kernel import simulate
 from clue.machine import Curve, Link
+from clue.units import format_size
 
 SIZES = (0, *(1 << k for k in range(25)))
 STUDY = Path(__file__).parents[1] / "config" / "osu_extract.csv"
@@ -70,6 +72,61 @@ def links(draw: st.DrawFn) -> Link:
         receive_delay=draw(st.floats(0.01, 0.3)) * (send + travel),
         eager_limit=limit,
     )
+
+
+def import_of(seconds: Callable[[int], float], largest: int = 1 << 22, noise: int | None = None) -> Measurement:
+    """Return half round trips alone, as benchmarks give them; with noise of 2 %, if a seed is given."""
+    rng = np.random.default_rng(noise)
+    off = 0.0 if noise is None else 0.02
+    sizes = [size for size in SIZES if size <= largest]
+    rows = [Row(size, one_way=Estimate.alone(seconds(size) * (1 + off * rng.standard_normal()))) for size in sizes]
+    return Measurement(tuple(rows))
+
+
+def test_messages_larger_than_measured_take_longer() -> None:
+    """Also where one size alone lies beyond the eager limit, or the last time falls: as in the whole range."""
+    jump = import_of(lambda size: 1e-6 + size * 1e-10 + (2e-6 if size > 8192 else 0.0), largest=16384)
+    fall = import_of(lambda size: 1e-6 + size * 1e-10 * (0.4 if size == 1 << 22 else 1.0))
+    for found, beyond in ((jump, "is the only size beyond"), (fall, "takes less time than the size before")):
+        fitted = fit_link(found)
+        machine = pair(fitted.link)
+        last = found.rows[-1]
+        assert last.one_way is not None
+        assert simulated_one_way(machine, last.size) == pytest.approx(last.one_way.value, rel=0.02)
+        assert simulated_one_way(machine, 64 * last.size) > 20 * last.one_way.value
+        assert any(beyond in text for text in fitted.assumptions)
+
+
+@pytest.mark.parametrize("seed", range(10))
+def test_noise_and_outliers_are_no_eager_limit(seed: int) -> None:
+    """Of 2 % on a line, with one time of all four times too long, which is named."""
+    outlier = 1 << (8 + seed)
+    found = import_of(lambda size: (2e-6 + size * 1e-9) * (4 if size == outlier else 1), noise=seed)
+    fitted = fit_link(found)
+    assert fitted.link.eager_limit is None
+    odd = [text for text in fitted.assumptions if "far from those of smaller and larger" in text]
+    assert len(odd) == 1 and odd[0].startswith(f"half round trips of {format_size(outlier)} are")
+
+
+def test_sizes_close_to_each_other_hide_no_eager_limit() -> None:
+    """NetPIPE measures 3 B before and after each size: there a line has no jump, and a jump is one."""
+    sizes = sorted({size + k for size in SIZES[4:] for k in (-3, 0, 3)})
+    for jump in (0.0, 3e-6):
+        times = {size: 1e-6 + size * 1e-9 / 8 + (jump if size > 16384 else 0.0) for size in sizes}
+        found = Measurement(tuple(Row(size, one_way=Estimate.alone(time)) for size, time in times.items()))
+        assert fit_link(found).link.eager_limit == (16384 if jump else None)
+
+
+def test_a_search_that_time_ended_says_so() -> None:
+    """What was searched in vain is no finding; where half round trips have a jump, the reader is told."""
+    found = replace(
+        import_of(lambda size: 1e-6 + size * 1e-10 + (2e-6 if size > 8192 else 0.0)),
+        eager=EagerLimit(128, None, "found by receives that are posted late"),
+    )
+    fitted = fit_link(found)
+    assert fitted.link.eager_limit is None
+    said = next(text for text in fitted.assumptions if text.startswith("eager limit"))
+    assert "up to 128 B only, for want of time" in said and "jump after 8.192 KB" in said
 
 
 def test_one_size_beyond_the_eager_limit_takes_its_time() -> None:

@@ -11,6 +11,7 @@ from clue.calibration.contention import measure_pairs
 from clue.calibration.launching import launcher, run_program
 from clue.calibration.link import fit_link
 from clue.calibration.network import calibrate_link, measure_link
+from clue.calibration.programs.pairs import crowded
 from clue.errors import ClueError, UsageError
 from clue.recording import find_mpiexec
 
@@ -67,7 +68,20 @@ def test_pairs_are_measured_here() -> None:
 def test_pairs_of_one_computer_are_refused() -> None:
     """Contention is between nodes; the program's own words come through."""
     with pytest.raises(ClueError, match="two computers at least"):
-        measure_pairs([find_mpiexec()], 2, sizes=(8,), seconds=1.0)
+        measure_pairs([find_mpiexec()], 4, sizes=(8,), seconds=1.0)
+
+
+def test_pairs_that_cannot_be_compared_are_not_measured() -> None:
+    """One pair is alone; a size twice is none more."""
+    with pytest.raises(UsageError, match="must be 2 at least, as one is alone, got 1"):
+        measure_pairs([find_mpiexec()], 2, sizes=(8, 64))
+    with pytest.raises(UsageError, match="sizes must differ, got 8 B, 8 B"):
+        measure_pairs([find_mpiexec()], 4, sizes=(8, 8))
+
+
+def test_computers_with_more_ranks_than_processors_are_told() -> None:
+    """Three ranks on two processors are; two are not."""
+    assert crowded([("a", 2), ("b", 2), ("a", 2), ("b", 2), ("a", 2)]) == {"a": (3, 2)}
 
 
 def test_a_launcher_must_be_known_to_take_hosts() -> None:

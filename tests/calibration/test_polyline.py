@@ -49,13 +49,15 @@ def test_no_line_crosses_a_split() -> None:
     assert [size for size, _ in points] == [0.0, 512.0, 1024.0, 2.0**24]
 
 
-def test_a_fall_at_the_end_is_kept_and_not_gone_on_with() -> None:
-    """The largest size takes nothing: so does the curve there, and beyond."""
+@pytest.mark.parametrize("end", [0.0, 1e-3, 50e-3])
+def test_one_size_beyond_a_split_is_kept_and_growth_beyond_it_is_that_of_the_whole(end: float) -> None:
+    """Nothing, less or more than before: so takes the curve there; beyond, it grows as from first to last, or not."""
     times = 10e-6 + SIZES * 1e-9
-    times[-1] = 0.0
+    times[-1] = end
     points = fit_points(Samples(SIZES, times, np.full(len(SIZES), 1e-7)), split=2.0**23)
-    assert [size for size, _ in points] == [0.0, 2.0**23, 2.0**24, 2.0**24 + 1]
-    assert [time for _, time in points] == pytest.approx([10e-6, 10e-6 + 2**23 * 1e-9, 0.0, 0.0])
+    assert [size for size, _ in points] == [0.0, 2.0**23, 2.0**24, 2.0**25]
+    growth = max(0.0, end - 10e-6)
+    assert [time for _, time in points] == pytest.approx([10e-6, 10e-6 + 2**23 * 1e-9, end, end + growth])
 
 
 @settings(deadline=None)

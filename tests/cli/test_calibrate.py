@@ -93,6 +93,10 @@ WRONG = {
     "no launcher": (("--mpiexec", "no-such-mpiexec"), "mpiexec must be a command"),
     "several nodes and no link between": (("latency.txt", "--within-node", "--nodes", "4"), "nodes must be 1"),
     "bandwidths alone": (("bw.txt",), "bandwidths alone do not tell"),
+    "words that no shell takes": (("--mpiexec", "mpiexec 'x"), "--mpiexec must be words as a shell takes them"),
+    "hosts of files": (("latency.txt", "--hosts", "a,b"), "must go without files"),
+    "plots into a file": (("latency.txt", "--plots", "bw.txt"), "plots must go to a folder"),
+    "a device": (("latency.txt", "-o", "/dev/full"), "must be an ordinary file"),
 }
 
 
@@ -104,6 +108,14 @@ def test_bad_usage_is_a_short_message_with_exit_status_2(case: str, capsys: pyte
     assert (status, out) == (2, "")
     assert told in err
     assert not list(Path().glob("*.yaml"))
+
+
+def test_a_link_to_a_file_is_written_through(capsys: pytest.CaptureFixture[str]) -> None:
+    """What it stands for has the machine afterwards; it stays a link."""
+    Path("link.yaml").symlink_to("real.yaml")
+    assert run(capsys, "calibrate", "network", "latency.txt", "-o", "link.yaml")[0] == 0
+    assert Path("link.yaml").is_symlink()
+    assert len(load_machine("real.yaml").nodes) == 2
 
 
 def test_a_network_measured_here_is_a_node_with_a_link_within(capsys: pytest.CaptureFixture[str]) -> None:
@@ -178,6 +190,9 @@ WRONG_PROCESSORS = {
     "an unknown kernel of a region": (("--region", "a=fft"), "must be like one of"),
     "a reference of another kind": (("--reference", "latency.txt"), "reference must be a node type"),
     "a trace that is not there": (("--trace", "none.clue"), "none.clue: trace must exist"),
+    "more busy processors than there are": (("--busy", "100000"), "--busy must be at most the processors there are"),
+    "a program without its trace": (("--program", "x.py"), "must go with the --trace"),
+    "two things to compare with": (("--trace", "x.clue", "--reference", "y.yaml"), "must go without --trace"),
 }
 
 

@@ -8,6 +8,7 @@ under way. Prints JSON lines (see :mod:`clue.calibration.launching`).
 from __future__ import annotations
 
 import json
+import os
 import sys
 import time
 from collections import Counter
@@ -23,6 +24,8 @@ _LEFT_OUT = 0.1
 #: Round trips of a turn; a long message is sent at least so often.
 _LEAST, _MOST = 10, 2000
 _TURN = 0.05
+#: How long those sleep at once who do not talk, seconds.
+_NAP = 1e-3
 
 
 def paired(hosts: Sequence[str]) -> list[tuple[int, int]]:
@@ -72,13 +75,17 @@ def turn(comm: MPI.Comm, pairs: Sequence[tuple[int, int]], size: int, seconds: f
     first = mine is not None and comm.rank == mine[0]
 
     def trips(count: int) -> list[float]:
-        return [] if mine is None else round_trips(comm, partner, first, size, count, buffer)
+        comm.Barrier()
+        halves = [] if mine is None else round_trips(comm, partner, first, size, count, buffer)
+        over = comm.Ibarrier()
+        # Who does not talk sleeps: waiting within MPI it would take processor time from those who do.
+        while mine is None and not over.Test():
+            time.sleep(_NAP)
+        over.Wait()
+        return halves
 
-    comm.Barrier()
-    trial = trips(_LEAST)
-    longest = comm.allreduce(max(trial, default=0.0), op=MPI.MAX)
+    longest = comm.allreduce(max(trips(_LEAST), default=0.0), op=MPI.MAX)
     count = max(_LEAST, min(_MOST, int(seconds / (2 * max(longest, 1e-7)))))
-    comm.Barrier()
     gathered = comm.gather(trips(count), root=0)
     return [half for halves in gathered or [] for half in halves]
 
@@ -87,6 +94,7 @@ def measure(comm: MPI.Comm, settings: dict[str, object]) -> dict[str, object] | 
     """Measure all numbers of pairs and all sizes in turns, until time is up; returns, on rank 0, what was found."""
     sizes = [int(size) for size in settings["sizes"]]  # type: ignore[attr-defined]
     limit = float(settings["time"])  # type: ignore[arg-type]
+    computers = comm.allgather((MPI.Get_processor_name(), os.cpu_count() or 1))
     own = f"{MPI.Get_processor_name()}{f'#{comm.rank}' if settings['apart'] else ''}"
     hosts = comm.allgather(own)
     pairs = paired(hosts)
@@ -103,7 +111,16 @@ def measure(comm: MPI.Comm, settings: dict[str, object]) -> dict[str, object] | 
                 progress.tell(f"{n} pairs, {size} B")
             samples[n, size] += turn(comm, pairs[:n], size, min(_TURN, limit / len(cases) / 4), buffer)
         turns += 1
-    return _found(hosts, pairs, samples, float(settings["confidence"])) if comm.rank == 0 else None  # type: ignore[arg-type]
+    if comm.rank:
+        return None
+    found = _found(hosts, pairs, samples, float(settings["confidence"]))  # type: ignore[arg-type]
+    return {**found, "crowded": crowded([computers[rank] for pair in pairs for rank in pair])}
+
+
+def crowded(computers: Sequence[tuple[str, int]]) -> dict[str, tuple[int, int]]:
+    """Return how many ranks and processors computers with more ranks than processors have, given those of each rank."""
+    ranks = Counter(name for name, _ in computers)
+    return {name: (ranks[name], processors) for name, processors in computers if ranks[name] > processors}
 
 
 #: All cases are measured at least, and at most, so often.

@@ -156,7 +156,7 @@ def contention_text(measurement: PairMeasurement, judged: Sequence[Judged]) -> R
     for each in judged:
         add_row(models, each.model.name, each.model.parameters, f"{each.held_out:.1%}", f"{each.fitted:.1%}")
     known = [("hosts", ", ".join(measurement.hosts)), ("MPI", measurement.mpi), ("date", measurement.date)]
-    return stack(facts(known), measured, models, bullets([f"taken: {explained(judged)}"]))
+    return stack(facts(known), measured, models, bullets([f"taken: {explained(judged)}", *measurement.notes]))
 
 
 def contention_document(measurement: PairMeasurement, judged: Sequence[Judged], path: str) -> dict[str, object]:
@@ -171,6 +171,7 @@ def contention_document(measurement: PairMeasurement, judged: Sequence[Judged], 
              "high": row.one_way.high}
             for row in measurement.rows
         ],
+        "notes": list(measurement.notes),
         "taken": judged[0].model.name,
         "models": [
             {"model": each.model.name, "parameters": each.model.parameters, "held_out_error": each.held_out,
