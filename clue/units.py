@@ -76,8 +76,10 @@ def parse_quantity(text: object, quantity: Quantity) -> float:
         raise ValueError(f'must be {title} with a unit such as "{example}", got {text!r}')
     number, unit = float(match[1].replace("_", "")), match[2]
     if unit == "":
-        suggestion = example.split(" ", 1)[1]
-        raise ValueError(f'must be {title} with a unit, got {text!r}: did you mean "{text} {suggestion}"?')
+        # Nobody can tell seconds from microseconds by the number.
+        units = ("us", "ms", "s") if quantity is Quantity.TIME else (example.split(" ", 1)[1],)
+        meant = " or ".join(f'"{text} {unit}"' for unit in units)
+        raise ValueError(f"must be {title} with a unit, got {text!r}: did you mean {meant}?")
     unit = re.sub(r"\s*/\s*", "/", unit)
     factor = quantity.units.get(unit)
     if factor is None:

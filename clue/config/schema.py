@@ -51,7 +51,7 @@ CurveForm = Annotated[
 
 
 #: More than this is no measurement.
-Deviation = Annotated[float, Field(ge=0, le=10)]
+Deviation = Annotated[float, Field(ge=0, le=1)]
 
 
 class LinkNoiseForm(Form):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
+from collections import Counter
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
@@ -32,6 +33,8 @@ def read_table(path: Path, columns: Sequence[str], row_of: Callable[[dict[str, s
         got = ", ".join(cells[0]) if cells else "an empty file"
         raise ConfigError(f"{path}:1:1: first line must name columns among {', '.join(columns)}, got {got}")
     head, rows = cells[0], list[object]()
+    if twice := [column for column, times in Counter(head).items() if column and times > 1]:
+        raise ConfigError(f"{path}:{lines[0][0]}:1: columns must have names of their own, got {twice[0]} twice")
     origins: dict[Steps, Origin] = {(): Origin(str(path), 1, 1, ()), ("rows",): Origin(str(path), 1, 1, ())}
     for (number, line), found in zip(lines[1:], cells[1:], strict=True):
         if len(found) > len(head):

@@ -37,7 +37,7 @@ class Outcome:
     Attributes:
         winner: The first option.
         lead: By how much the option that is first as things are is better than the best of the others, relative to the
-            worse score; negative where another one is first, infinitely so if it deadlocks.
+            smaller of both; negative where another one is first, infinitely so if it deadlocks.
     """
 
     winner: str

@@ -24,7 +24,7 @@ Of a ranking:
 key             value
 ==============  =======================================================================================================
 options         the first options, which were tried, by position
-lead            by how much the first one's score is better than the best of the others', relative to the worse one
+lead            by how much the first one's score is better than the best of the others', relative to the smaller one
 altering        names of the parameters that give the first place to another of these options
 sensitivities   list of {``parameter``, ``options``, ``change``, ``lower``, ``higher``}, the least lead first; these
                 options have the parameter; ``lower`` and ``higher`` are {``winner``, ``lead``} with it lower and higher

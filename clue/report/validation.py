@@ -147,12 +147,19 @@ def verdict(validation: Validation) -> Iterator[str]:
     yield from _not_found_out(validation)
 
 
+def _of_runs(validation: Validation) -> str:
+    """Say what the noise is: measured where a case has several runs, or assumed."""
+    if any(each.case.spread is not None for each in validation.compared):
+        return "by which runs differ"
+    return "by which runs are assumed to differ, as each case has one"
+
+
 def _how_right(validation: Validation) -> str:
     error, cases = percent(validation.error), len(validation.compared)
     of = "the one case" if cases == 1 else f"{cases} cases"
     opening = f"The mean absolute error of {of} is {error}"
     if validation.is_within_noise:
-        return f"{opening}, within the {percent(validation.noise)} by which runs differ: nothing is left to explain."
+        return f"{opening}, within the {percent(validation.noise)} {_of_runs(validation)}: nothing is left to explain."
     same_sign = len({each.error > 0 for each in validation.compared}) == 1
     if same_sign and cases > 1:
         return f"{opening}: predictions are {'too long' if validation.bias > 0 else 'too short'} in all cases."

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from pathlib import PurePath
 
 import numpy as np
 import numpy.typing as npt
@@ -94,12 +95,20 @@ def _number(trace: Trace, region: str) -> int:
 
 
 def _check(traces: Sequence[Trace]) -> None:
-    for trace in traces[1:]:
-        if trace.ranks != traces[0].ranks:
-            raise UsageError(
-                f"{trace.name}: repeated recording must have {traces[0].ranks} ranks like {traces[0].name}, "
-                f"got {trace.ranks}"
-            )
+    first = traces[0]
+    for i, trace in enumerate(traces[1:], 1):
+        for what, wanted, got in (
+            ("ranks", first.ranks, trace.ranks),
+            ("program", PurePath(first.head.program).name, PurePath(trace.head.program).name),
+            ("arguments", " ".join(first.head.arguments), " ".join(trace.head.arguments)),
+        ):
+            if got != wanted:
+                raise UsageError(
+                    f"{trace.name}: {what} of a repeated recording must be {wanted or 'none'}, as of {first.name}, "
+                    f"got {got or 'none'}"
+                )
+        if any(np.array_equal(trace.ops.cpu, other.ops.cpu) and trace.ops.cpu.any() for other in traces[:i]):
+            raise UsageError(f"{trace.name}: repeated recording must be another one, got the same bursts twice")
 
 
 def _same_calls(traces: Sequence[Trace]) -> bool:

@@ -194,7 +194,7 @@ def test_text_says_what_alters_the_first_place() -> None:
         ranking_explanation_text(explained(scenario(TWO, Criterion.MAKESPAN), computing))
     )
     lines = [" ".join(line.split()) for line in file.getvalue().splitlines()]
-    assert lines[2].startswith("one leads two by 5.00% of the worse score.")
+    assert lines[2].startswith("one leads two by 5.00% of the smaller score.")
     assert "2 of them give the first place to another option" in " ".join(lines[2:4])
     assert f"{FACTOR} two -5.82% (two first) +15.50%" in lines
 

@@ -152,5 +152,24 @@ def test_of_recordings_that_made_other_calls_that_in_the_middle_is_typical() -> 
 
 def test_recordings_must_be_of_as_many_ranks() -> None:
     """What another number of ranks did says nothing of this one."""
-    with pytest.raises(UsageError, match="must have 1 ranks like"):
+    with pytest.raises(UsageError, match="ranks of a repeated recording must be 1, as of built, got 2"):
         noise_of_recordings([recording(1.0), recording(1.0, ranks=2)])
+
+
+def test_recordings_must_be_of_one_program_and_differ() -> None:
+    """Neither another program nor another size, nor the same recording again."""
+    one, other = recording(1.0), recording(2.0)
+    for head, told in (
+        (
+            replace(other.head, program="folder/other.py"),
+            "program of a repeated recording must be built, as of built, got other.py",
+        ),
+        (
+            replace(other.head, arguments=("8",)),
+            "arguments of a repeated recording must be none, as of built, got 8",
+        ),
+    ):
+        with pytest.raises(UsageError, match=told):
+            typical_recording([one, replace(other, head=head)])
+    with pytest.raises(UsageError, match="must be another one, got the same bursts twice"):
+        noise_of_recordings([one, other, recording(1.0)])

@@ -46,7 +46,7 @@ def test_a_quantity_is_read_into_si(text: str, quantity: Quantity, value: float)
 @pytest.mark.parametrize(
     ("value", "rule"),
     [
-        (5, 'must be a time with a unit, got 5: did you mean "5 us"?'),
+        (5, 'must be a time with a unit, got 5: did you mean "5 us" or "5 ms" or "5 s"?'),
         ("5", "must be a time with a unit, got '5'"),
         ("5 MB", "must be a time in a known unit"),
         ("-5 us", "must be a time not below 0, got '-5 us'"),

@@ -87,7 +87,7 @@ def _legend(axes: Axes, parts: Sequence[tuple[str, str, float]]) -> None:
         [style.wrap(name, 30) for name, _, _ in parts],
         loc="upper center",
         bbox_to_anchor=(0.36, -0.3),
-        ncols=4,
+        ncols=4 if max((len(name) for name, _, _ in parts), default=0) <= 26 else 3,
         frameon=False,
         fontsize=9,
     )

@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from matplotlib.ticker import FixedLocator, FuncFormatter
+from matplotlib.ticker import FixedLocator, FuncFormatter, PercentFormatter
 
 from clue.report.plots import style
 from clue.report.validation import parameter_name
@@ -114,6 +114,4 @@ def _draw_refits(axes: Axes, validation: Validation) -> None:
     )
     axes.set_xlim(0, max(errors) * 1.25 or 1)
     style.finish_axes(axes, "mean absolute error left", "", "Refitted one at a time", grid="x")
-    axes.xaxis.set_major_formatter(
-        FuncFormatter(lambda error, _: f"{error:.0%}" if max(errors) > 0.04 else f"{error:.1%}")
-    )
+    axes.xaxis.set_major_formatter(PercentFormatter(1.0))

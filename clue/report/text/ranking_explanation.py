@@ -29,7 +29,8 @@ def ranking_explanation_text(explanation: RankingExplanation) -> RenderableType:
 def _verdict(explanation: RankingExplanation) -> str:
     altering, change = len(explanation.altering), f"{explanation.change:.0%}"
     first, *others = explanation.options
-    lead = f"{first} leads {', '.join(others)} by {explanation.base.lead:.2%} of the worse score."
+    rival = others[0] if len(others) == 1 else f"the best of {', '.join(others)}"
+    lead = f"{first} leads {rival} by {explanation.base.lead:.2%} of the smaller score."
     tried = f"{len(explanation.sensitivities)} parameters of their machines were changed by {change} either way"
     if altering:
         return f"{lead} {tried}: {altering} of them give{'s' * (altering == 1)} the first place to another option."
