@@ -136,9 +136,13 @@ def _draw_tornado(axes: Axes, shown: Sequence[Sensitivity], tried: int) -> None:
     rows = np.arange(len(shown))
     change = f"{shown[0].change:.0%}" if shown else "10%"
     # What is close to zero is drawn on top of nothing; a deadlock has no bar.
+    # Two bars to the same side stand one above the other.
+    same = np.array([(each.change_if_lower or 0.0) * (each.change_if_higher or 0.0) > 0 for each in shown], bool)
+    height, shift = np.where(same, 0.31, 0.62), np.where(same, 0.155, 0.0)
     for side, colour, sign in (("change_if_lower", _LOWER, "-"), ("change_if_higher", _HIGHER, "+")):
         widths = [getattr(each, side) or 0.0 for each in shown]
-        axes.barh(rows, widths, 0.62, color=colour, label=f"parameter {sign}{change}")
+        places = rows + (shift if sign == "+" else -shift)
+        axes.barh(places, widths, height, color=colour, label=f"parameter {sign}{change}")
     axes.axvline(0, color=style.INK, linewidth=0.8)
     style.finish_axes(axes, "change of the makespan", title=_tornado_title(len(shown), tried), grid="x")
     axes.xaxis.set_major_formatter(PercentFormatter(1.0))

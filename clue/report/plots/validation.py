@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from matplotlib.ticker import FixedLocator, FuncFormatter, PercentFormatter
+from matplotlib.ticker import FixedLocator, FuncFormatter, MaxNLocator, PercentFormatter
 
 from clue.report.plots import style
 from clue.report.validation import parameter_name
@@ -108,10 +108,13 @@ def _draw_refits(axes: Axes, validation: Validation) -> None:
     axes.barh(places, errors, color=colours, height=0.6)
     for place, error in zip(places, errors, strict=True):
         axes.annotate(f"{error:.1%}", (error, place), (4, 0), textcoords="offset points", va="center", fontsize=9)
-    axes.axvline(validation.noise, color=style.INK, linewidth=1, linestyle=":", label="how far runs differ")
+    known = any(each.case.spread is not None for each in validation.compared)
+    label = "how far runs differ" if known else "how far runs are assumed to differ"
+    axes.axvline(validation.noise, color=style.INK, linewidth=1, linestyle=":", label=label, zorder=0)
     axes.set_yticks(
         places, [style.wrap(label, 26) if "\n" not in label else label for label in labels], parse_math=False
     )
     axes.set_xlim(0, max(errors) * 1.25 or 1)
     style.finish_axes(axes, "mean absolute error left", "", "Refitted one at a time", grid="x")
+    axes.xaxis.set_major_locator(MaxNLocator(6))
     axes.xaxis.set_major_formatter(PercentFormatter(1.0))
