@@ -114,6 +114,8 @@ def parameter_name(parameter: Parameter) -> str:
     return f"{parameter.kind}{link}{parameter.of}" if parameter.of else parameter.kind
 
 
+#: Ratios of a thousand or a million, but for so much, show another unit.
+_SAME_UNIT = 3.0
 #: What is said of a multiplier above 1, below 1, and of 2 or more.
 _WORDS = {
     "computation": ("taking {} longer", "taking {} less time", "taking {} times as long"),
@@ -141,6 +143,7 @@ def percent(share: float) -> str:
 def verdict(validation: Validation) -> Iterator[str]:
     """Yield sentences on how right predictions are, what explains their errors, and what cannot be told."""
     yield _how_right(validation)
+    yield from _about_units(validation)
     known = [each for each in validation.refits if each.is_identifiable]
     if not validation.is_within_noise:
         yield from _explanation(validation, known)
@@ -167,6 +170,17 @@ def _how_right(validation: Validation) -> str:
         return f"{opening}: the prediction is {'too long' if validation.bias > 0 else 'too short'}."
     long = sum(each.error > 0 for each in validation.compared)
     return f"{opening}: {long} predicted too long, {cases - long} too short."
+
+
+def _about_units(validation: Validation) -> Iterator[str]:
+    """Ask whether all measured times are in another unit than they seem to be."""
+    ratios = [each.case.measured / each.predicted for each in validation.compared if each.predicted > 0]
+    for factor, unit in ((1e3, "ms"), (1e6, "us")):
+        if ratios and all(factor / _SAME_UNIT < ratio < factor * _SAME_UNIT for ratio in ratios):
+            yield (
+                f"All measured times are about {factor:,.0f} times the predicted ones: numbers without a unit are "
+                f"seconds; if these are {unit}, state that."
+            )
 
 
 def _explanation(validation: Validation, known: list[Refit]) -> Iterator[str]:

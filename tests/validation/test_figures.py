@@ -167,6 +167,25 @@ def test_verdict_counts_both_signs() -> None:
     )
 
 
+@pytest.mark.parametrize(("times", "unit"), [(1e3, "ms"), (1e6, "us")])
+def test_verdict_asks_for_the_unit_of_times_a_thousand_times_too_long(times: float, unit: str) -> None:
+    """Where all of them are; one that is not shows that they are seconds."""
+    cases = (compared(0.8, 0.9 * times), compared(0.5, 0.6 * times))
+    said = list(verdict(validation(compared=cases, error=0.999)))
+    assert said[1].startswith(f"All measured times are about {times:,.0f} times") and f"if these are {unit}" in said[1]
+    mixed = (*cases, compared(0.5, 0.6))
+    assert not any("All measured times" in text for text in verdict(validation(compared=mixed, error=0.7)))
+
+
+def test_verdict_says_where_the_spread_of_runs_is_assumed() -> None:
+    """One run each."""
+    cases = (compared(1.004, 1.0), compared(0.996, 1.0))
+    assert next(iter(verdict(validation(compared=cases, error=0.004, noise=0.005)))) == (
+        "The mean absolute error of 2 cases is 0.4%, within the 0.5% by which runs are assumed to differ, as each case "
+        "has one: nothing is left to explain."
+    )
+
+
 def test_verdict_where_nothing_explains_or_nothing_is_wrong() -> None:
     """Several wrong parameters, or none."""
     assert list(verdict(validation(refit("latency", 1.5, 0.18))))[-1].startswith(
