@@ -70,9 +70,9 @@ def _network(arguments: argparse.Namespace) -> int:
 def _links(arguments: argparse.Namespace, tell: Report) -> tuple[Calibration | None, Calibration | None]:
     """Return the links between nodes and within a node, as far as files or measurements give them."""
     limit = _eager_limit(arguments.eager_limit)
-    if arguments.files and (arguments.hosts or arguments.mpiexec):
-        raise UsageError("--hosts and --mpiexec must go without files, which have been measured already")
     if arguments.files:
+        if arguments.hosts or arguments.mpiexec:
+            raise UsageError("--hosts and --mpiexec must go without files, which have been measured already")
         link = calibrate_link(_imported(arguments), limit)
         return (None, link) if arguments.within_node else (link, None)
     if arguments.where or arguments.form or arguments.within_node:

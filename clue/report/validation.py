@@ -151,8 +151,7 @@ def verdict(validation: Validation) -> Iterator[str]:
 
 
 def _of_runs(validation: Validation) -> str:
-    """Say what the noise is: measured where a case has several runs, or assumed."""
-    if any(each.case.spread is not None for each in validation.compared):
+    if validation.noise_is_measured:
         return "by which runs differ"
     return "by which runs are assumed to differ, as each case has one"
 

@@ -102,6 +102,11 @@ class Validation:
         return statistics.fmean(shares) if shares else None
 
     @property
+    def noise_is_measured(self) -> bool:
+        """Whether a case has several runs, or states their spread; else the noise is assumed."""
+        return any(each.case.spread is not None for each in self.compared)
+
+    @property
     def is_within_noise(self) -> bool:
         """Whether predictions are as near to the median run as runs are to each other."""
         return self.error <= self.noise

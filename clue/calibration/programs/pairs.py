@@ -95,8 +95,7 @@ def measure(comm: MPI.Comm, settings: dict[str, object]) -> dict[str, object] | 
     sizes = [int(size) for size in settings["sizes"]]  # type: ignore[attr-defined]
     limit = float(settings["time"])  # type: ignore[arg-type]
     computers = comm.allgather((MPI.Get_processor_name(), os.cpu_count() or 1))
-    own = f"{MPI.Get_processor_name()}{f'#{comm.rank}' if settings['apart'] else ''}"
-    hosts = comm.allgather(own)
+    hosts = [f"{name}#{rank}" if settings["apart"] else name for rank, (name, _) in enumerate(computers)]
     pairs = paired(hosts)
     if not pairs:
         return {"error": f"ranks must be on two computers at least, got all on {hosts[0]}"} if comm.rank == 0 else None

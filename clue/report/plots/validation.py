@@ -108,9 +108,8 @@ def _draw_refits(axes: Axes, validation: Validation) -> None:
     axes.barh(places, errors, color=colours, height=0.6)
     for place, error in zip(places, errors, strict=True):
         axes.annotate(f"{error:.1%}", (error, place), (4, 0), textcoords="offset points", va="center", fontsize=9)
-    known = any(each.case.spread is not None for each in validation.compared)
-    label = "how far runs differ" if known else "how far runs are assumed to differ"
-    axes.axvline(validation.noise, color=style.INK, linewidth=1, linestyle=":", label=label, zorder=0)
+    runs = "how far runs differ" if validation.noise_is_measured else "how far runs are assumed to differ"
+    axes.axvline(validation.noise, color=style.INK, linewidth=1, linestyle=":", label=runs, zorder=0)
     axes.set_yticks(
         places, [style.wrap(label, 26) if "\n" not in label else label for label in labels], parse_math=False
     )
