@@ -139,7 +139,7 @@ class Costs:
     def _message(self, epoch: int, source: int, dest: int, nbytes: int) -> MessageCost:
         nodes, machine = self.placement.nodes, self._epochs[epoch]
         if epoch not in self._ports:
-            self._ports[epoch] = port_links(machine)
+            self._ports[epoch] = port_links(machine, self.placement)
         ports = self._ports[epoch]
         here, there = nodes[source], nodes[dest]
         sender, receiver = machine.nodes[here].name, machine.nodes[there].name
@@ -231,12 +231,15 @@ class PortLinks(NamedTuple):
     receiving: Mapping[str, Sequence[Link]]
 
 
-def port_links(machine: Machine) -> PortLinks:
-    """Return the links that messages between nodes of a machine go by, each with both of its ports."""
+def port_links(machine: Machine, placement: Placement) -> PortLinks:
+    """Return the links that messages between nodes with ranks go by, each with both of its ports.
+
+    Nodes without ranks take no part: what they could do makes no port faster.
+    """
     network = machine.network
     if not isinstance(network.contention, Ports):
         return PortLinks({}, {})
-    count = Counter(node.name for node in machine.nodes)
+    count = Counter(machine.nodes[node].name for node in set(placement.nodes))
     partners = {one: [other for other in count if other != one or count[one] > 1] for one in count}
 
     def distinct(links: Iterable[Link]) -> tuple[Link, ...]:
