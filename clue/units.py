@@ -1,22 +1,35 @@
-"""The only parser and formatter of quantities: text with a unit in, SI numbers out.
+"""The only parser and formatter of quantities: text with a unit in, SI numbers out, and back.
 
 Inside clue every time is in seconds, every size in bytes, every rate in bytes or flops per second; a number
-carries no unit suffix in its name. This module is where "12.5 us" becomes ``1.25e-05`` and back. It knows
-nothing of YAML, files or machines.
+carries no unit suffix in its name. This module is where "12.5 us" becomes ``1.25e-05`` and back; whatever it writes, it
+reads. It knows nothing of YAML, files or machines.
 """
 
 from __future__ import annotations
 
 import re
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from enum import Enum
+from typing import TypeAlias
 
-_NUMBER = re.compile(r"\s*([-+]?(?:\d+(?:_\d{3})*\.?\d*|\.\d+)(?:[eE][-+]?\d+)?)\s*(.*?)\s*$")
+#: Thousands may be set apart, by commas or by underscores; a sign, and an exponent of ten.
+_NUMBER = re.compile(
+    r"\s*([-+]?(?:(?:\d{1,3}(?:,\d{3})+|\d+(?:_\d{3})*)\.?\d*|\.\d+)(?:[eE][-+]?\d+)?)(?![\d.,])\s*(.*?)\s*$"
+)
+#: A comma that sets no thousands apart, with or without dots that do.
+_DECIMAL_COMMA = re.compile(r"\s*\+?(\d{1,3}(?:\.\d{3})+|\d+),(\d+(?![\d,]).*)")
 
+_MINUTE, _HOUR, _DAY = 60.0, 3600.0, 86400.0
+#: A year of 365 days; a month is a twelfth of it.
+YEAR = 365 * _DAY
 _TIME = {"s": 1.0, "ms": 1e-3, "us": 1e-6, "µs": 1e-6, "μs": 1e-6, "ns": 1e-9, "ps": 1e-12,
-         "min": 60.0, "h": 3600.0, "d": 86400.0}  # fmt: skip
-_DECIMAL = {"": 1.0, "k": 1e3, "K": 1e3, "M": 1e6, "G": 1e9, "T": 1e12, "P": 1e15}
-_BINARY = {"Ki": 2.0**10, "Mi": 2.0**20, "Gi": 2.0**30, "Ti": 2.0**40, "Pi": 2.0**50}
+         "min": _MINUTE, "h": _HOUR, "d": _DAY}  # fmt: skip
+_WORDS_FOR_TIME = {"second": 1.0, "minute": _MINUTE, "hour": _HOUR, "day": _DAY, "week": 7 * _DAY,
+                   "month": YEAR / 12, "year": YEAR}  # fmt: skip
+_LONG_TIME = {word + plural: seconds for word, seconds in _WORDS_FOR_TIME.items() for plural in ("", "s")}
+_DECIMAL = {"": 1.0, "k": 1e3, "K": 1e3, "M": 1e6, "G": 1e9, "T": 1e12, "P": 1e15, "E": 1e18}
+_BINARY = {"Ki": 2.0**10, "Mi": 2.0**20, "Gi": 2.0**30, "Ti": 2.0**40, "Pi": 2.0**50, "Ei": 2.0**60}
 _PREFIXES = _DECIMAL | _BINARY
 _SIZE = {prefix + "B": factor for prefix, factor in _PREFIXES.items()}
 _BITS = {prefix + bit: factor / 8 for prefix, factor in _PREFIXES.items() for bit in ("bit", "b")}
@@ -28,20 +41,62 @@ _BANDWIDTH = (
 _SPEED = {prefix + flop + "/s": factor for prefix, factor in _DECIMAL.items() for flop in ("flop", "Flop", "FLOP")}
 _PER_BYTE = {f"{time}/{size}": seconds / number for time, seconds in _TIME.items() for size, number in _SIZE.items()}
 
+_Units: TypeAlias = dict[str, float]
+_Names: TypeAlias = tuple[str, ...]
+_Bare: TypeAlias = tuple[tuple[float, _Names], ...]
+_ANY = float("inf")
+
 
 class Quantity(Enum):
-    """A kind of quantity: its name, the units it may be written in, and an example for error messages."""
+    """A kind of quantity.
 
-    TIME = ("a time", _TIME, "12.5 us")
-    SIZE = ("a size", _SIZE, "256 MB")
-    BANDWIDTH = ("a bandwidth", _BANDWIDTH, "100 Mbit/s")
-    SPEED = ("a speed", _SPEED, "500 Mflop/s")
-    TIME_PER_BYTE = ("a time per byte", _PER_BYTE, "0.8 ns/B")
+    Attributes:
+        title: Its name.
+        units: By name of a unit, what it is in SI.
+        example: A value, for messages.
+        usual: The units that messages name.
+        bare: Units that a number without one may be in, by the number that it is below.
+    """
 
-    def __init__(self, title: str, units: dict[str, float], example: str) -> None:
+    TIME = (
+        *("a time", _TIME | _LONG_TIME, "12.5 us", ("s", "ms", "us", "ns", "min", "h", "d", "years")),
+        ((0.01, ("s",)), (_ANY, ("us", "ms", "s"))),
+    )
+    DURATION = (
+        *("a duration", _TIME | _LONG_TIME, "3 years", ("years", "months", "weeks", "days", "hours", "s")),
+        ((_ANY, ("years",)),),
+    )
+    SIZE = (
+        *("a size", _SIZE, "256 MB", ("B", "KB", "MB", "GB", "KiB", "MiB", "GiB")),
+        ((1e3, ("KB", "MB", "GB")), (_ANY, ("B",))),
+    )
+    BANDWIDTH = (
+        *("a bandwidth", _BANDWIDTH, "100 Mbit/s", ("B/s", "MB/s", "GB/s", "MiB/s", "Mbit/s", "Gbit/s")),
+        ((1e6, ("Mbit/s", "MB/s", "GB/s")), (_ANY, ("B/s", "bit/s"))),
+    )
+    SPEED = (
+        *("a speed", _SPEED, "500 Mflop/s", ("flop/s", "Mflop/s", "Gflop/s")),
+        ((1e6, ("Mflop/s", "Gflop/s")), (_ANY, ("flop/s",))),
+    )
+    TIME_PER_BYTE = (
+        *("a time per byte", _PER_BYTE, "0.8 ns/B", ("s/B", "us/B", "ns/B", "us/KB", "ms/MB")),
+        ((1e-3, ("s/B",)), (_ANY, ("ns/B",))),
+    )
+
+    def __init__(self, title: str, units: _Units, example: str, usual: _Names, bare: _Bare) -> None:
         self.title = title
         self.units = units
         self.example = example
+        self.usual = usual
+        self.bare = bare
+
+
+#: What stands for a currency. "$" is that of the United States, "¥" that of Japan; any other is written in letters.
+SYMBOLS = {"€": "EUR", "$": "USD", "£": "GBP", "¥": "JPY"}
+_CURRENCY_WORDS = {"": "EUR", "euro": "EUR", "euros": "EUR", "dollar": "USD", "dollars": "USD", "pounds": "GBP"}
+_SYMBOL_FIRST = re.compile(rf"\s*([{''.join(SYMBOLS)}])\s*([-+.\d].*)$")
+#: What some write for thousands, and others for one and a fraction.
+_DOTTED = re.compile(r"[1-9]\d{0,2}\.\d{3}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,41 +112,42 @@ class Money:
     currency: str
 
     def __str__(self) -> str:
-        return f"{self.amount:,.0f} {self.currency}" if self.amount >= 100 else f"{self.amount:.2f} {self.currency}"
+        size = abs(self.amount)
+        if 0 < size < 0.005:
+            return f"{self.amount:.3g} {self.currency}"
+        return f"{self.amount:.2f} {self.currency}" if size < 100 else f"{format_number(self.amount)} {self.currency}"
 
 
 def parse_quantity(text: object, quantity: Quantity) -> float:
     """Parse a quantity with its unit into SI: seconds, bytes, bytes/s, flop/s, or seconds/byte.
 
     Decimal and binary prefixes differ as in the standards: ``1 KB`` (or ``1 kB``) is 1000 B, ``1 KiB`` is 1024 B.
+    Commas set thousands apart: ``1,500 us``. A year has 365 days, a month is a twelfth of it.
 
     Raises:
-        ValueError: With the rule and the value, e.g. ``must be a time with a unit such as "12.5 us", got 5``.
+        ValueError: With the rule and the value, e.g. ``must be a time with a unit such as "12.5 us", got 'soon'``.
     """
-    title, example = quantity.title, quantity.example
-    if isinstance(text, bool) or not isinstance(text, str | int | float):
-        raise ValueError(f'must be {title} with a unit such as "{example}", got {text!r}')
-    match = _NUMBER.match(str(text))
-    if match is None:
-        raise ValueError(f'must be {title} with a unit such as "{example}", got {text!r}')
-    number, unit = float(match[1].replace("_", "")), match[2]
+    title = quantity.title
+
+    def meant(*suggestions: str) -> str:
+        return _did_you_mean(suggestions, lambda each: parse_quantity(each, quantity))
+
+    number, written, unit = _parts(text, f'{title} with a unit such as "{quantity.example}"', meant)
+    if number < 0:
+        raise ValueError(f"must be {title} not below 0, got {text!r}")
     if unit == "":
-        # Nobody can tell seconds from microseconds by the number.
-        units = ("us", "ms", "s") if quantity is Quantity.TIME else (example.split(" ", 1)[1],)
-        meant = " or ".join(f'"{text} {unit}"' for unit in units)
-        raise ValueError(f"must be {title} with a unit, got {text!r}: did you mean {meant}?")
+        likely = next(units for limit, units in quantity.bare if number < limit) if number else quantity.usual[:1]
+        raise ValueError(f"must be {title} with a unit, got {text!r}{meant(*(f'{written} {each}' for each in likely))}")
     unit = re.sub(r"\s*/\s*", "/", unit)
     factor = quantity.units.get(unit)
     if factor is None:
-        known = ", ".join(list(quantity.units)[:8])
-        raise ValueError(f"must be {title} in a known unit ({known}, …), got {text!r}")
-    if number < 0:
-        raise ValueError(f"must be {title} not below 0, got {text!r}")
+        # Of several names for one unit the last is taken: "KB", not "kB".
+        alike = {value: f"{written} {each}" for each, value in quantity.units.items() if each.lower() == unit.lower()}
+        known = ", ".join(quantity.usual)
+        raise ValueError(f"must be {title} in a known unit ({known}, …), got {text!r}{meant(*alike.values())}")
     # Dividing by the exact reciprocal keeps decimal fractions as close as a literal would be: 12.5 us == 12.5e-6.
     value = number / round(1 / factor) if factor < 1 and (1 / factor) > 2 and _is_whole(1 / factor) else number * factor
-    if value == float("inf"):
-        raise ValueError(f"must be finite, got {text!r}")
-    return value
+    return _finite(value, text)
 
 
 def _is_whole(value: float) -> bool:
@@ -99,37 +155,102 @@ def _is_whole(value: float) -> bool:
 
 
 def parse_money(text: object) -> Money:
-    """Parse an amount with its currency: ``"300000 ATS"``, ``"1_200.50 EUR"``.
+    """Parse an amount with its currency: ``"300000 ATS"``, ``"1,900.50 EUR"``, ``"1900 eur"``, ``"€1,900"``.
+
+    A currency is three letters, or one of :data:`SYMBOLS` before or behind the amount. ``"1.900 EUR"`` is refused: some
+    mean 1,900 by it.
 
     Raises:
         ValueError: With the rule and the value.
     """
-    match = _NUMBER.match(text) if isinstance(text, str) else None
-    if match is None or not re.fullmatch(r"[A-Z]{3}", match[2]):
-        hint = f': did you mean "{text} EUR"?' if isinstance(text, int | float) and not isinstance(text, bool) else ""
-        raise ValueError(f'must be an amount with a currency such as "300000 ATS", got {text!r}{hint}')
-    amount = float(match[1].replace("_", ""))
+    rule = 'an amount with a currency such as "300000 ATS"'
+
+    def meant(*suggestions: str) -> str:
+        return _did_you_mean(suggestions, parse_money)
+
+    first = _SYMBOL_FIRST.match(text) if isinstance(text, str) else None
+    amount, written, currency = _parts(f"{first[2]} {first[1]}" if first is not None else text, rule, meant)
     if amount < 0:
         raise ValueError(f"must be an amount not below 0, got {text!r}")
-    if amount == float("inf"):
+    known = SYMBOLS.get(currency) or (currency.upper() if re.fullmatch("[A-Za-z]{3}", currency) else None)
+    if known is None:
+        word = _CURRENCY_WORDS.get(currency.lower())
+        raise ValueError(f"must be {rule}, got {text!r}{meant(*([f'{written} {word}'] if word is not None else []))}")
+    if _DOTTED.fullmatch(written):
+        hint = meant(f"{written.replace('.', ',')} {known}", f"{amount:g} {known}")
+        raise ValueError(f"must be an amount that can be read in one way, got {text!r}{hint}")
+    return Money(amount, known)
+
+
+def _parts(text: object, rule: str, meant: Callable[[str], str]) -> tuple[float, str, str]:
+    """Return a number, how it is written, and what stands behind it."""
+    if isinstance(text, bool) or not isinstance(text, str | int | float):
+        raise ValueError(f"must be {rule}, got {text!r}")
+    match = _NUMBER.match(str(text))
+    if match is None:
+        comma = _DECIMAL_COMMA.match(str(text))
+        hint = meant(f"{comma[1].replace('.', '')}.{comma[2]}") if comma is not None else ""
+        raise ValueError(f"must be {rule}, got {text!r}{hint}")
+    return _finite(float(match[1].replace("_", "").replace(",", "")), text), match[1], match[2]
+
+
+def _finite(value: float, text: object) -> float:
+    if value == float("inf"):
         raise ValueError(f"must be finite, got {text!r}")
-    return Money(amount, match[2])
+    return value
+
+
+def _did_you_mean(suggestions: Iterable[str], parse: Callable[[str], object]) -> str:
+    """Return the end of a message with those suggestions that can be parsed, or nothing."""
+    listed = " or ".join(f'"{each}"' for each in suggestions if _parses(each, parse))
+    return f": did you mean {listed}?" if listed else ""
+
+
+def _parses(text: str, parse: Callable[[str], object]) -> bool:
+    try:
+        parse(text)
+    except ValueError:
+        return False
+    return True
 
 
 def format_time(seconds: float) -> str:
-    """Format a time with the unit a reader would choose: ``"12.5 us"``, ``"1.25 s"``, ``"2.50 h"``."""
+    """Format a time with the unit a reader would choose: ``"12.5 us"``, ``"1.25 s"``, ``"2.5 h"``, ``"3 years"``."""
     size = abs(seconds)
     if size == 0:
         return "0 s"
-    for limit, unit, factor in ((1e-6, "ns", 1e-9), (1e-3, "us", 1e-6), (1.0, "ms", 1e-3), (600.0, "s", 1.0)):
+    for limit, unit, factor in (
+        *((1e-6, "ns", 1e-9), (1e-3, "us", 1e-6), (1.0, "ms", 1e-3), (600.0, "s", 1.0)),
+        *((7200.0, "min", _MINUTE), (9999.5 * _HOUR, "h", _HOUR)),
+    ):
         if size < limit:
             return f"{seconds / factor:.4g} {unit}"
-    return f"{seconds / 60:.4g} min" if size < 7200 else f"{seconds / 3600:.4g} h"
+    return f"{seconds / YEAR:.4g} years"
 
 
 def format_size(size: float) -> str:
     """Format a size in bytes with a decimal prefix: ``"64 KB"``, ``"1.5 GB"``."""
-    for limit, unit, factor in ((1e3, "B", 1.0), (1e6, "KB", 1e3), (1e9, "MB", 1e6), (1e12, "GB", 1e9)):
-        if abs(size) < limit:
-            return f"{size / factor:.4g} {unit}"
-    return f"{size / 1e12:.4g} TB"
+    for prefix in ("", "K", "M", "G", "T", "P"):
+        if abs(size) < 1000 * _DECIMAL[prefix]:
+            return f"{size / _DECIMAL[prefix]:.4g} {prefix}B"
+    return f"{size / 1e18:.4g} EB"
+
+
+#: Beyond this, digits are too many to count.
+_MOST_DIGITS = 1e12
+
+
+def format_number(number: float) -> str:
+    """Format a whole number or an amount: ``"12,345"``; from 10^12 on with an exponent, ``"1.234e+30"``."""
+    return f"{number:,.0f}" if abs(number) < _MOST_DIGITS else f"{number:.4g}"
+
+
+def format_share(share: float, decimals: int = 0, sign: str = "") -> str:
+    """Format a share as a percentage: ``"12%"``; beyond a million percent as ``"1.2e+300%"``.
+
+    Args:
+        share: What is 1 for 100 %.
+        decimals: How many.
+        sign: ``"+"`` to show that of a positive share, too.
+    """
+    return f"{share:{sign}.{decimals}%}" if abs(share) < 1e4 else f"{100 * share:{sign}.3g}%"

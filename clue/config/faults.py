@@ -107,7 +107,8 @@ def _add(detail: ErrorDetails, form: type[Form], document: Document, faults: Fau
         names = known_keys(form, path[:-1])
         where = format_path(document.nearest(path)[0].path[:-1]) or "file"
         rule = f"must be a key of {where} ({', '.join(sorted(names))})" if len(names) <= 8 else "must be a known key"
-        faults.add(document, path, f'{rule}, got "{path[-1]}"{did_you_mean(path[-1], names)}', of_key=True)
+        hint = _cut_in_two(path[-1], detail["input"]) or did_you_mean(path[-1], names)
+        faults.add(document, path, f'{rule}, got "{path[-1]}"{hint}', of_key=True)
     elif kind == "union_tag_invalid":
         forms = [_FORM_WORDS.get(tag, tag) for tag in re.findall(r"<\w+>", detail["ctx"]["expected_tags"])]
         faults.add(document, path, f"must be {' or '.join(dict.fromkeys(forms))}, got {_got(detail)}", of_key=of_key)
@@ -118,16 +119,55 @@ def _add(detail: ErrorDetails, form: type[Form], document: Document, faults: Fau
         faults.add(document, path, f"{rule}, got {_got(detail)}", of_key=of_key)
 
 
+def _cut_in_two(key: object, value: object) -> str:
+    """Recognise what is left of ``price: 1,900 EUR`` between braces, where YAML ends a value at a comma."""
+    if value is not None or not re.match(r"\d{3}(\D|$)", str(key)):
+        return ""
+    return ": between braces a comma ends a value, so put a number with commas in quotes"
+
+
 def _got(detail: ErrorDetails) -> str:
     return "nothing" if detail["type"] == "missing" else format_value(detail["input"])
 
 
+#: What others call what stands here under another name.
+_SYNONYMS = {
+    "processors": ("cores", "cpus", "procs", "sockets", "slots", "ppn"),
+    "memory": ("ram", "mem"),
+    "performance_factor": ("clock", "frequency", "ghz", "mhz", "slowdown", "speedup"),
+    "speed": ("flops", "gflops", "mips"),
+    "price": ("cost", "costs", "value"),
+    "count": ("number", "num", "quantity", "nodes"),
+    "type": ("kind", "node_type"),
+    "send_delay": ("overhead",),
+    "transmission_delay": ("latency", "bandwidth", "delay", "travel"),
+    "eager_limit": ("eager", "eager_threshold", "eager_size", "rendezvous_threshold"),
+    "background_load": ("load",),
+    "time_slice": ("quantum", "timeslice"),
+    "ranks": ("processes", "procs", "np", "nprocs", "tasks"),
+    "script": ("file", "path", "executable", "source"),
+    "args": ("arguments", "argv", "parameters"),
+    "trace": ("recording",),
+    "program": ("application", "app", "code"),
+    "machine": ("cluster", "platform", "computer"),
+    "workloads": ("programs", "applications", "jobs"),
+    "options": ("machines", "clusters", "candidates", "offers"),
+    "instances": ("copies", "replicas"),
+    "criterion": ("metric", "objective"),
+    "budget": ("money",),
+    "service_life": ("lifetime", "life", "depreciation"),
+}
+
+
 def did_you_mean(name: object, known: Iterable[object]) -> str:
-    """Return the end of a message that names the nearest known name, or nothing.
+    """Return the end of a message that names the known name that means the same or is spelt most alike, or nothing.
 
     Names come from the file itself too, where a key may be a number.
     """
-    near = difflib.get_close_matches(str(name), list(map(str, known)), n=1, cutoff=0.5)
+    names = list(map(str, known))
+    word = str(name).lower().removesuffix("s")
+    alike = [each for each in names if word in {other.removesuffix("s") for other in _SYNONYMS.get(each, ())}]
+    near = alike or difflib.get_close_matches(str(name), names, n=1, cutoff=0.5)
     return f': did you mean "{near[0]}"?' if near else ""
 
 

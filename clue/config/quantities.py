@@ -6,42 +6,55 @@ Every one goes through :mod:`clue.units`; nothing is parsed here.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Annotated
+from typing import Annotated, Literal
 
 from pydantic import BeforeValidator, WithJsonSchema
 
-from clue.units import Money, Quantity, parse_money, parse_quantity
+from clue.units import SYMBOLS, Money, Quantity, parse_money, parse_quantity
 
 
 def _quantity(quantity: Quantity) -> Callable[[object], float]:
     return lambda value: parse_quantity(value, quantity)
 
 
-def _positive_bandwidth(value: object) -> float:
-    bandwidth = parse_quantity(value, Quantity.BANDWIDTH)
-    if bandwidth == 0:
-        raise ValueError(f'must be a bandwidth above 0, got "{value}"')
-    return bandwidth
+def _positive(quantity: Quantity) -> Callable[[object], float]:
+    def parse(value: object) -> float:
+        number = parse_quantity(value, quantity)
+        if number == 0:
+            raise ValueError(f'must be {quantity.title} above 0, got "{value}"')
+        return number
+
+    return parse
 
 
-def _positive_speed(value: object) -> float:
-    speed = parse_quantity(value, Quantity.SPEED)
-    if speed == 0:
-        raise ValueError(f'must be a speed above 0, got "{value}"')
-    return speed
+_AMOUNT = r"([0-9]{1,3}(,[0-9]{3})+|[0-9][0-9_]*)\.?[0-9]*([eE][-+]?[0-9]+)?|\.[0-9]+([eE][-+]?[0-9]+)?"
 
 
 def _text(quantity: Quantity, description: str, *examples: str) -> WithJsonSchema:
     units = "|".join(_escaped(unit) for unit in quantity.units if unit.isascii())
-    number = r"[0-9][0-9_]*\.?[0-9]*([eE][-+]?[0-9]+)?|\.[0-9]+([eE][-+]?[0-9]+)?"
     return WithJsonSchema(
         {
             "type": "string",
             "description": description,
-            "pattern": rf"^\s*\+?({number})\s*({units})\s*$" if len(units) < 2000 else rf"^\s*\+?({number})\s*\S+\s*$",
+            "pattern": rf"^\s*\+?({_AMOUNT})\s*({units})\s*$",
             "examples": list(examples),
         }
     )
+
+
+def says_none(value: object) -> bool:
+    """Tell whether a value is the word none: there is none. YAML's null is another thing: the key is left out."""
+    return isinstance(value, str) and value.lower() == "none"
+
+
+def _unless_none(value: object) -> object:
+    return None if says_none(value) else value
+
+
+def _stated(value: object) -> object:
+    if value is None:
+        raise ValueError("must be a size, or none where all messages are eager, got nothing")
+    return _unless_none(value)
 
 
 def _escaped(unit: str) -> str:
@@ -53,6 +66,11 @@ Time = Annotated[
     BeforeValidator(_quantity(Quantity.TIME)),
     _text(Quantity.TIME, "A time with its unit: s, ms, us, ns, ps, min, h or d.", "12.5 us", "1 ms"),
 ]
+Duration = Annotated[
+    float,
+    BeforeValidator(_positive(Quantity.DURATION)),
+    _text(Quantity.DURATION, "A time with its unit: years (of 365 days), months, weeks, days, hours.", "3 years"),
+]
 Size = Annotated[
     float,
     BeforeValidator(_quantity(Quantity.SIZE)),
@@ -60,12 +78,12 @@ Size = Annotated[
 ]
 Bandwidth = Annotated[
     float,
-    BeforeValidator(_positive_bandwidth),
+    BeforeValidator(_positive(Quantity.BANDWIDTH)),
     _text(Quantity.BANDWIDTH, "A bandwidth with its unit, in bytes or bits per second.", "100 Mbit/s", "1 GB/s"),
 ]
 Speed = Annotated[
     float,
-    BeforeValidator(_positive_speed),
+    BeforeValidator(_positive(Quantity.SPEED)),
     _text(Quantity.SPEED, "A speed with its unit, in flop per second.", "500 Mflop/s"),
 ]
 TimePerByte = Annotated[
@@ -73,15 +91,20 @@ TimePerByte = Annotated[
     BeforeValidator(_quantity(Quantity.TIME_PER_BYTE)),
     _text(Quantity.TIME_PER_BYTE, "A time per amount of data, with its units.", "0.8 ns/B", "1 us/KB"),
 ]
+_SYMBOL = f"[{''.join(SYMBOLS)}]"
 Price = Annotated[
     Money,
     BeforeValidator(parse_money),
     WithJsonSchema(
         {
             "type": "string",
-            "description": "An amount with the three letters of its currency.",
-            "pattern": r"^\s*\+?[0-9][0-9_]*\.?[0-9]*([eE][-+]?[0-9]+)?\s*[A-Z]{3}\s*$",
-            "examples": ["300000 ATS", "1_200.50 EUR"],
+            "description": "An amount with the three letters of its currency, or €, £, $ (USD) or ¥ (JPY).",
+            "pattern": rf"^\s*({_SYMBOL}\s*\+?({_AMOUNT})|\+?({_AMOUNT})\s*([A-Za-z]{{3}}|{_SYMBOL}))\s*$",
+            "examples": ["300000 ATS", "1,900.50 EUR", "€1900"],
         }
     ),
 ]
+EagerLimit = Annotated[Size | None, BeforeValidator(_unless_none, json_schema_input_type=Size | Literal["none"] | None)]
+#: One that stands in for another link's, which holds where it is left out: null could mean either.
+OtherEagerLimit = Annotated[Size | None, BeforeValidator(_stated, json_schema_input_type=Size | Literal["none"])]
+Budget = Annotated[Price | None, BeforeValidator(_unless_none, json_schema_input_type=Price | Literal["none"] | None)]

@@ -11,7 +11,7 @@ from typing import Annotated, Any, Literal
 from pydantic import BeforeValidator, Discriminator, Field, Tag
 
 from clue.config.forms import Form, shape
-from clue.config.quantities import Price, Size, Time
+from clue.config.quantities import Budget, Duration, Price, Size
 from clue.config.schema import NetworkForm, NodeTypeForm, Notes, PositiveInt
 from clue.purchase.scenario import SERVICE_LIFE
 
@@ -254,7 +254,7 @@ class ScenarioForm(Form):
     """A comparison of machines that could be bought."""
 
     name: str | None = Field(None, min_length=1, description="Its name; left out: that of the file.")
-    budget: Price | None = Field(None, description="What may be spent; left out: no limit.")
+    budget: Budget = Field(None, description="What may be spent; none, or left out: no limit.")
     workloads: Annotated[dict[str, WorkloadForm], Field(min_length=1)] = Field(description="What has to run.")
     options: Annotated[dict[str, OptionForm], Field(min_length=1)] | None = Field(
         None, description="What could be bought; may be left out where options are generated."
@@ -269,8 +269,8 @@ class ScenarioForm(Form):
     criterion: Literal["points", "makespan", "throughput", "cost_per_run"] = Field(
         "points", description="What the ranking is by."
     )
-    service_life: Time = Field(
-        SERVICE_LIFE, description="How long a purchase is used, for the cost of a run; left out: three years."
+    service_life: Duration = Field(
+        SERVICE_LIFE, description="How long a purchase is used, for the cost of a run; left out: 3 years."
     )
     notes: Notes = Field(default=[], description="What a reader of the ranking should know.")
     full: dict[str, Any] | None = Field(

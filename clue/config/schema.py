@@ -14,7 +14,17 @@ from pydantic import AfterValidator, BeforeValidator, ConfigDict, Discriminator,
 
 from clue.config.faults import did_you_mean
 from clue.config.forms import Form, curve_shape, shape
-from clue.config.quantities import Bandwidth, Price, Size, Speed, Time, TimePerByte
+from clue.config.quantities import (
+    Bandwidth,
+    EagerLimit,
+    OtherEagerLimit,
+    Price,
+    Size,
+    Speed,
+    Time,
+    TimePerByte,
+    says_none,
+)
 
 # --- delay curves and links ---
 
@@ -67,8 +77,8 @@ class LinkForm(Form):
     send_delay: CurveForm = Field(description="Time for which the sender is blocked, by message size.")
     transmission_delay: CurveForm = Field(description="Further time until the message arrives, by message size.")
     receive_delay: Time = Field(0.0, description="Time used in a receive or probe, whether it finds something or not.")
-    eager_limit: Size | None = Field(
-        None, description="Largest message that is sent without waiting for its receive; left out: all are."
+    eager_limit: EagerLimit = Field(
+        None, description="Largest message that is sent without waiting for its receive; none, or left out: all are."
     )
     noise: LinkNoiseForm | None = Field(None, description="How sure the delays are; left out: that of the network.")
 
@@ -89,7 +99,9 @@ class PartialLinkForm(Form):
     send_delay: CurveForm | None = Field(None, description="Time for which the sender is blocked.")
     transmission_delay: CurveForm | None = Field(None, description="Further time until the message arrives.")
     receive_delay: Time | None = Field(None, description="Time used in a receive or probe.")
-    eager_limit: Size | None = Field(None, description="Largest message sent without waiting for its receive.")
+    eager_limit: OtherEagerLimit = Field(
+        None, description="Largest message sent without waiting for its receive; none: all are."
+    )
     noise: LinkNoiseForm | None = Field(None, description="How sure the delays are.")
 
 
@@ -147,7 +159,7 @@ class NodeNoiseForm(Form):
 class NodeTypeForm(Form):
     """One kind of node."""
 
-    processors: PositiveInt = Field(1, description="Processors (CPU cores) per node.")
+    processors: PositiveInt = Field(1, description="Processors of a node; a processor is one CPU core.")
     memory: Size | None = Field(None, description="Memory per node; left out: memory is not checked.")
     performance_factor: Annotated[
         Annotated[Factor, Tag("<one>")] | Annotated[dict[str, Factor], Tag("<table>")], Discriminator(shape)
@@ -392,6 +404,10 @@ AnyContentionForm = Annotated[
 ]
 
 
+def _contention_word(value: object) -> object:
+    return "none" if says_none(value) else value
+
+
 class LogGOPSForm(Form):
     """The network in the parameters of LogGOPS (Hoefler and others, 2010), for a message of m bytes, m at least 1."""
 
@@ -400,8 +416,8 @@ class LogGOPSForm(Form):
     g: Time = Field(description="Gap between messages: a port is busy for g + (m - 1) G.")
     G: TimePerByte = Field(description="Gap per byte: transmission takes L + (m - 1) G.")
     O: TimePerByte = Field(0.0, description="Overhead per byte of a send, which takes o + (m - 1) O.")  # noqa: E741
-    S: Size | None = Field(
-        None, description="Largest message that is sent without waiting for its receive; left out: all are."
+    S: EagerLimit = Field(
+        None, description="Largest message that is sent without waiting for its receive; none, or left out: all are."
     )
 
 
@@ -444,10 +460,10 @@ class NetworkForm(Form):
     pairs: Annotated[list[PairForm], AfterValidator(_each_pair_once)] = Field(
         default=[], description="Links that differ for two node types, or within nodes of one type."
     )
-    contention: AnyContentionForm | None = Field(
+    contention: Annotated[AnyContentionForm | None, BeforeValidator(_contention_word)] = Field(
         None,
-        description="How messages between nodes slow each other down; left out: ports. A table of numbers alone is one "
-        "of factors.",
+        description="How messages between nodes slow each other down; none: not at all; left out: ports. A table of "
+        "numbers alone is one of factors.",
     )
     collectives: CollectivesForm = Field(
         default_factory=lambda: CollectivesForm.model_validate({}),

@@ -5,6 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from math import floor, log10
 
+#: Before or behind the decimal point; of longer and shorter times nobody counts the digits.
+_MOST_DIGITS = 6
+
 
 @dataclass(frozen=True, slots=True)
 class Scale:
@@ -13,16 +16,17 @@ class Scale:
     Attributes:
         unit: Its name.
         length: Its length in seconds.
-        decimals: Decimals that show five digits of the longest time.
+        decimals: Decimals that show five digits of the longest time; ``None``: figures have an exponent.
     """
 
     unit: str
     length: float
-    decimals: int
+    decimals: int | None
 
     def format(self, seconds: float) -> str:
         """Format a time without its unit."""
-        return f"{seconds / self.length:,.{self.decimals}f}"
+        figure = seconds / self.length
+        return f"{figure:.4e}" if self.decimals is None else f"{figure:,.{self.decimals}f}"
 
 
 def time_scale(longest: float) -> Scale:
@@ -41,4 +45,4 @@ def time_scale(longest: float) -> Scale:
         if longest < limit or longest <= 0 or limit == float("inf")
     )
     digits = floor(log10(longest / length)) if longest > 0 else 0
-    return Scale(unit, length, min(max(4 - digits, 0), 6))
+    return Scale(unit, length, min(max(4 - digits, 0), 6) if abs(digits) <= _MOST_DIGITS else None)

@@ -32,6 +32,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
+from clue.units import format_share
+
 if TYPE_CHECKING:
     from clue.validation import Compared, Order, Parameter, Refit, Validation
 
@@ -137,7 +139,7 @@ def change(refit: Refit) -> str:
 
 def percent(share: float) -> str:
     """Return a share as a percentage: of a tenth of a percent below ten, else whole."""
-    return f"{share:.1%}" if share < 0.0995 else f"{share:.0%}"
+    return format_share(share, 1 if share < 0.0995 else 0)
 
 
 def verdict(validation: Validation) -> Iterator[str]:

@@ -146,7 +146,7 @@ def networks(draw: st.DrawFn, names: list[str]) -> tuple[Mapping[str, object], N
     if draw(st.booleans()):
         one, other = draw(st.sampled_from(names)), draw(st.sampled_from(names))
         written_pair, link = draw(links())
-        full = {"receive_delay": "0 s", "eager_limit": None} | dict(written_pair)
+        full = {"receive_delay": "0 s", "eager_limit": "none"} | dict(written_pair)
         written["pairs"] = [{"between": [one, other], **full}]
         pairs = {(one, other): link, (other, one): link}
     contention: Contention | None = Ports()

@@ -37,9 +37,10 @@ def contention(given: object) -> Contention | None:
 
 
 def test_a_network_that_says_nothing_has_ports() -> None:
-    """Left out, null or by name; a file says none where it means none."""
+    """Left out, null or by name; a file says none, the word, where it means none."""
     assert machine().network.contention == Ports()
-    assert [contention(given) for given in (None, "ports", "none")] == [Ports(), Ports(), None]
+    given = (None, "ports", "none", "None")
+    assert [contention(each) for each in given] == [Ports(), Ports(), None, None]
 
 
 def test_a_table_of_numbers_is_one_of_factors() -> None:

@@ -95,7 +95,7 @@ def test_a_pair_differs_in_both_directions_and_only_where_it_says() -> None:
         "within_node": {**LINK, "eager_limit": "2 KB"},
         "pairs": [
             {"between": ["a", "b"], "transmission_delay": "7 us"},
-            {"within": "b", "send_delay": "5 us", "eager_limit": None},
+            {"within": "b", "send_delay": "5 us", "eager_limit": "none"},
         ],
     }
     types = {"a": {}, "b": {}}
@@ -171,6 +171,20 @@ def test_a_path_is_relative_to_where_it_was_named(tmp_path: Path) -> None:
     assert load_machine(Path("pair.yaml"), relative_to=tmp_path).name == "pair"
 
 
+@pytest.mark.parametrize("word", ["none", "None"])
+def test_an_eager_limit_of_none_sends_all_messages_at_once(word: str) -> None:
+    """The word says for any link that there is no limit; null, as for any key, that it is left out."""
+    network = {
+        "between_nodes": {**LINK, "eager_limit": word},
+        "within_node": {**LINK, "eager_limit": None},
+        "pairs": [{"within": "a", "eager_limit": "1 KB"}],
+    }
+    links = load_machine(mapping(network=network)).network
+    assert (links.between_nodes.eager_limit, links.within_node.eager_limit) == (None, None)
+    loggops = {"L": "5 us", "o": "1 us", "g": "2 us", "G": "1 ns/B", "S": word}
+    assert load_machine(mapping(network={"loggops": loggops})).network.between_nodes.eager_limit is None
+
+
 # --- what is wrong with one ---
 
 
@@ -183,6 +197,18 @@ def test_a_path_is_relative_to_where_it_was_named(tmp_path: Path) -> None:
         ("count: 2", "count: no", '3:13: nodes[0].count must be a whole number, got "no"'),
         ("count: 2", "count: true", "3:13: nodes[0].count must be a whole number, got true"),
         ("count: 2", "cuont: 2", '3:6: nodes[0].cuont must be a key of nodes[0] (count, type), got "cuont": did you'),
+        (
+            "processors: 1",
+            "cores: 1",
+            '5:10: node_types.host.cores must be a known key, got "cores": did you mean "pro',
+        ),
+        ("processors: 1", "RAM: 1 GB", '5:10: node_types.host.RAM must be a known key, got "RAM": did you mean "memo'),
+        ("processors: 1", "cost: 1", '5:10: node_types.host.cost must be a known key, got "cost": did you mean "pric'),
+        (
+            "count: 2",
+            "number: 2",
+            '3:6: nodes[0].number must be a key of nodes[0] (count, type), got "number": did you mean "count"?',
+        ),
         ("type: host", "typo: host", "3:5: nodes[0].type must be given, got nothing"),
         ("type: host", "type: hots", '3:22: nodes[0].type must be one of the node_types, got "hots": did you mean "ho'),
         ("processors: 1", "processors: 1.5", "5:22: node_types.host.processors must be a whole number, got 1.5"),
@@ -209,7 +235,11 @@ def test_a_path_is_relative_to_where_it_was_named(tmp_path: Path) -> None:
             "5:44: node_types.host.memory_contention_factor[2].a must be at most 1, got 1.5",
         ),
         ("processors: 1", "speed: {a: 0 flop/s}", "5:21: node_types.host.speed.a must be a speed above 0, got"),
-        ("1 GB}", "1}", '5:33: node_types.host.memory must be a size with a unit, got 1: did you mean "1 MB"?'),
+        (
+            "1 GB}",
+            "1}",
+            '5:33: node_types.host.memory must be a size with a unit, got 1: did you mean "1 KB" or "1 MB" or "1 GB"?',
+        ),
         ("1 GB}", "1 us}", "5:33: node_types.host.memory must be a size in a known unit"),
         ("{processors: 1, memory: 1 GB}", "", "5:8: node_types.host must be a mapping, got nothing"),
         ("1 us", "-1 us", "8:17: network.between_nodes.send_delay must be a time not below 0, got '-1 us'"),
@@ -296,6 +326,10 @@ def test_a_fault_at_the_top_is_found_too(tmp_path: Path, extra: str, fault: str)
         ("pairs: [{between: [host, hots]}]", 'network.pairs[0].between[1] must be one of the node_types, got "hots"'),
         ("pairs: [{within: hots}]", 'network.pairs[0].within must be one of the node_types, got "hots"'),
         ("pairs: [{within: host}, {within: host}]", "network.pairs must have each pair once, got host twice"),
+        (
+            "pairs: [{within: host, eager_limit: null}]",
+            "network.pairs[0].eager_limit must be a size, or none where all messages are eager, got nothing",
+        ),
         ("pairs: [{send_delay: 1 us}]", "network.pairs[0].between must be given, got nothing"),
         ("contention: {2: 1.5}", "network.contention must have an entry for 1 communication"),
         ("contention: {1: 0.5}", "network.contention[1] must be at least 1, got 0.5"),

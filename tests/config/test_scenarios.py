@@ -6,7 +6,7 @@ import pytest
 
 from clue.config import SimulationConfig, load_config
 from clue.errors import UsageError
-from clue.purchase.scenario import Criterion, Scenario
+from clue.purchase.scenario import SERVICE_LIFE, Criterion, Scenario
 from clue.units import Money
 from tests.config.documents import SCENARIO, changed, faults_of, folder
 
@@ -47,6 +47,26 @@ def test_every_key_of_a_workload_arrives(tmp_path: Path) -> None:
     (workload,) = scenario(tmp_path, text).workloads
     assert (workload.instances, workload.ranks, workload.weight) == (None, (4, 2), 0.25)
     assert (workload.memory, workload.order, workload.ranks_per_processor) == ({4: 90e6}, "cyclic", 2)
+
+
+@pytest.mark.parametrize("years", ["3 years", "36 months", "1095 days", "26,280 hours", "26280 h"])
+def test_a_service_life_is_stated_in_years_or_any_other_unit(tmp_path: Path, years: str) -> None:
+    """All of them are what counts where nothing is said."""
+    assert scenario(tmp_path, f"service_life: {years}\n{SCENARIO}").service_life == SERVICE_LIFE
+
+
+@pytest.mark.parametrize("word", ["none", "None", "null", "~", ""])
+def test_a_budget_of_none_is_no_limit(tmp_path: Path, word: str) -> None:
+    """As if it were left out."""
+    assert scenario(tmp_path, changed(SCENARIO, "1000 EUR", word)).budget is None
+
+
+@pytest.mark.parametrize("price", ["'1,900 EUR'", "1900 eur", "€1900", "1900 €"])
+def test_a_price_is_written_as_people_do(tmp_path: Path, price: str) -> None:
+    """As clue prints it, in small letters, with a symbol."""
+    text = changed(SCENARIO, "900 EUR", price).replace("1000 EUR", "5,000 EUR")
+    loaded = scenario(tmp_path, text)
+    assert (loaded.options[0].price, loaded.budget) == (Money(1900, "EUR"), Money(5000, "EUR"))
 
 
 def test_one_size_of_memory_holds_for_all_numbers_of_ranks(tmp_path: Path) -> None:
@@ -161,6 +181,25 @@ def test_a_full_size_that_is_not_there_is_a_wrong_usage(tmp_path: Path) -> None:
             "program: {script: prog.py}",
             "kernels: {a: {program: {script: prog.py}, share: 0}}",
             "4:14: workloads.large.kernels must have shares that sum to more than 0, got 0",
+        ),
+        ("budget: 1000 EUR", "service_life: 0 s", '1:15: service_life must be a duration above 0, got "0 s"'),
+        (
+            "budget: 1000 EUR",
+            "service_life: 3",
+            '1:15: service_life must be a duration with a unit, got 3: did you mean "3 years"?',
+        ),
+        ("budget: 1000 EUR", "money: 1000 EUR", '1:1: money must be a known key, got "money": did you mean "budget"?'),
+        ("workloads:", "programs:", '2:1: programs must be a known key, got "programs": did you mean "workloads"?'),
+        (
+            "ranks: [2]",
+            "np: [2]",
+            "5:5: workloads.large.np must be a key of workloads.large (instances, kernels, memory,",
+        ),
+        (
+            "900 EUR",
+            "1,900 EUR",
+            "7:36: options.A.900 EUR must be a key of options.A (machine, nodes, price, with), got"
+            ' "900 EUR": between braces a comma ends a value, so put a number with commas in quotes',
         ),
         ("budget: 1000 EUR", "criterion: price", "1:12: criterion must be 'points', 'makespan', 'throughput' or"),
     ],

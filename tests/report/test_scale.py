@@ -18,6 +18,8 @@ from clue.report.scale import time_scale
         (1200.0, "min", "20.000"),
         (36000.0, "h", "10.000"),
         (3.6e9, "h", "1,000,000"),
+        (3.6e303, "h", "1.0000e+300"),
+        (1e-300, "ns", "1.0000e-291"),
     ],
 )
 def test_the_unit_suits_the_longest_time(longest: float, unit: str, shown: str) -> None:

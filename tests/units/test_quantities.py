@@ -1,14 +1,18 @@
 """Quantities: every unit means what the standards say, and what is no quantity is refused with a rule."""
 
 import math
+import re
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from clue.units import (
+    YEAR,
     Money,
     Quantity,
+    format_number,
+    format_share,
     format_size,
     format_time,
     parse_money,
@@ -36,6 +40,14 @@ from clue.units import (
         ("500 Mflop/s", Quantity.SPEED, 5e8),
         ("0.8 ns/B", Quantity.TIME_PER_BYTE, 0.8e-9),
         ("1 us/KB", Quantity.TIME_PER_BYTE, 1e-9),
+        ("1,500 us", Quantity.TIME, 1.5e-3),
+        ("1,048,576 B", Quantity.SIZE, 1048576.0),
+        ("2 hours", Quantity.TIME, 7200.0),
+        ("1 day", Quantity.DURATION, 86400.0),
+        ("1 week", Quantity.DURATION, 7 * 86400.0),
+        ("12 months", Quantity.DURATION, 365 * 86400.0),
+        ("3 years", Quantity.DURATION, 3 * 365 * 86400.0),
+        ("1 EB", Quantity.SIZE, 1e18),
     ],
 )
 def test_a_quantity_is_read_into_si(text: str, quantity: Quantity, value: float) -> None:
@@ -53,6 +65,12 @@ def test_a_quantity_is_read_into_si(text: str, quantity: Quantity, value: float)
         ("soon", "must be a time with a unit such as \"12.5 us\", got 'soon'"),
         ("nan s", "must be a time with a unit such as"),
         ("1e999 s", "must be finite"),
+        ("-5", "must be a time not below 0, got '-5'"),
+        (1e-5, 'got 1e-05: did you mean "1e-05 s"?'),
+        ("1,5 us", "got '1,5 us': did you mean \"1.5 us\"?"),
+        ("1.500,5 us", "got '1.500,5 us': did you mean \"1500.5 us\"?"),
+        ("1,50,000 us", "must be a time with a unit such as"),
+        ("5 US", "(s, ms, us, ns, min, h, d, years, …), got '5 US': did you mean \"5 us\"?"),
         (True, "must be a time with a unit such as"),
         (None, "must be a time with a unit such as"),
         ([], "must be a time with a unit such as"),
@@ -73,18 +91,128 @@ def test_a_time_is_its_number_times_its_unit(number: float, unit: str) -> None:
 
 
 def test_money_has_an_amount_and_a_currency() -> None:
-    """Thousands may be set apart by underscores."""
+    """Thousands may be set apart by underscores or commas; letters in any case, or a symbol on either side."""
     assert parse_money("300000 ATS") == Money(300_000, "ATS")
-    assert parse_money("1_200.50 EUR") == Money(1200.5, "EUR")
+    assert parse_money("1_200.50 EUR") == parse_money("1,200.50 eur") == Money(1200.5, "EUR")
+    assert parse_money("€1,900") == parse_money("1900 €") == parse_money("+1900 Eur") == Money(1900, "EUR")
+    assert (parse_money("$5"), parse_money("£5"), parse_money("5¥")) == (
+        *(Money(5, "USD"), Money(5, "GBP"), Money(5, "JPY")),
+    )
     assert str(Money(300_000, "ATS")) == "300,000 ATS"
     assert str(Money(9.5, "EUR")) == "9.50 EUR"
 
 
-@pytest.mark.parametrize("value", [900, "900", "900 euro", "EUR 900", "-5 EUR", None, "1e999 EUR", True])
+@pytest.mark.parametrize(
+    "value",
+    [900, "900", "900 euro", "EUR 900", "-5 EUR", None, "1e999 EUR", True, "$-5", "-$5", "5 € EUR", "€", "1.900 EUR"],
+)
 def test_what_is_no_price_is_refused(value: object) -> None:
     """A price is a finite amount not below 0 and three capital letters."""
     with pytest.raises(ValueError, match="must be"):
         parse_money(value)
+
+
+@pytest.mark.parametrize(
+    ("value", "hint"),
+    [
+        (900, '"900 EUR"'),
+        ("900", '"900 EUR"'),
+        ("900 euro", '"900 EUR"'),
+        ("900 Dollars", '"900 USD"'),
+        ("1900,50 EUR", '"1900.50 EUR"'),
+        ("1.900,50 EUR", '"1900.50 EUR"'),
+        ("1.900 EUR", '"1,900 EUR" or "1.9 EUR"'),
+        ("1.900 €", '"1,900 EUR" or "1.9 EUR"'),
+    ],
+)
+def test_a_price_that_is_refused_comes_with_what_may_be_meant(value: object, hint: str) -> None:
+    """A forgotten currency, its name, a decimal comma, and dots that are thousands to some and decimals to others."""
+    with pytest.raises(ValueError, match="must be") as caught:
+        parse_money(value)
+    assert str(caught.value).endswith(f": did you mean {hint}?")
+
+
+@pytest.mark.parametrize(
+    ("value", "quantity", "hint"),
+    [
+        (65535, Quantity.SIZE, '"65535 B"'),
+        (0, Quantity.SIZE, '"0 B"'),
+        (16, Quantity.SIZE, '"16 KB" or "16 MB" or "16 GB"'),
+        ("64 kb", Quantity.SIZE, '"64 KB"'),
+        (100, Quantity.BANDWIDTH, '"100 Mbit/s" or "100 MB/s" or "100 GB/s"'),
+        (125000000, Quantity.BANDWIDTH, '"125000000 B/s" or "125000000 bit/s"'),
+        ("1 mb/s", Quantity.BANDWIDTH, '"1 MB/s" or "1 Mb/s"'),
+        (500, Quantity.SPEED, '"500 Mflop/s" or "500 Gflop/s"'),
+        (0.8, Quantity.TIME_PER_BYTE, '"0.8 ns/B"'),
+        (8e-10, Quantity.TIME_PER_BYTE, '"8e-10 s/B"'),
+        (3, Quantity.DURATION, '"3 years"'),
+    ],
+)
+def test_a_forgotten_unit_is_suggested(value: object, quantity: Quantity, hint: str) -> None:
+    """The unit that people leave out: bytes where the number is large, SI where it is tiny, else what is usual."""
+    with pytest.raises(ValueError, match="must be") as caught:
+        parse_quantity(value, quantity)
+    assert str(caught.value).endswith(f": did you mean {hint}?")
+
+
+ANYTHING = (
+    st.integers()
+    | st.floats()
+    | st.text(st.sampled_from("0123456789.,_+-eE skMGiBbps/µunhdflopEUR€$"), max_size=12)
+    | st.builds(
+        "{} {}".format, st.floats(0, 1e12), st.sampled_from(["", "kb", "GB/S", "US", "Mflop", "euro", "€", "eur"])
+    )
+)
+
+
+@given(ANYTHING, st.sampled_from([*Quantity, None]))
+def test_every_suggestion_is_a_quantity_itself(value: object, quantity: Quantity | None) -> None:
+    """Who takes it over as it stands is understood."""
+
+    def parse(text: object) -> object:
+        return parse_money(text) if quantity is None else parse_quantity(text, quantity)
+
+    try:
+        parse(value)
+    except ValueError as error:
+        _, _, hint = str(error).rpartition(": did you mean ")
+        for suggestion in re.findall(r'"([^"]*)"', hint) if "did you mean" in str(error) else []:
+            parse(suggestion)
+
+
+@given(st.floats(0, 1e307), st.sampled_from([format_time, format_size, Money]))
+def test_whatever_is_printed_is_read(number: float, kind: object) -> None:
+    """A time, a size or a price can be copied from the output into a file; four digits stay, and whole units."""
+    if kind is Money:
+        text = str(Money(number, "EUR"))
+        assert parse_money(text).amount == pytest.approx(number, rel=5e-3, abs=0.005)
+    else:
+        text = format_time(number) if kind is format_time else format_size(number)
+        read = parse_quantity(text, Quantity.TIME if kind is format_time else Quantity.SIZE)
+        assert read == pytest.approx(number, rel=6e-4, abs=1e-315)
+    assert len(text) < 24
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        (format_time(1e300), "3.171e+292 years"),
+        (format_time(1e-300), "1e-291 ns"),
+        (format_time(3 * YEAR), "3 years"),
+        (format_time(5000 * 3600.0), "5000 h"),
+        (format_size(1e30), "1e+12 EB"),
+        (str(Money(1e30, "EUR")), "1e+30 EUR"),
+        (str(Money(1e-9, "EUR")), "1e-09 EUR"),
+        (format_number(123_456_789), "123,456,789"),
+        (format_number(1e40), "1e+40"),
+        (format_share(0.123), "12%"),
+        (format_share(0.5, 1, "+"), "+50.0%"),
+        (format_share(1e300, 1), "1e+302%"),
+    ],
+)
+def test_huge_and_tiny_figures_have_an_exponent(text: str, shown: str) -> None:
+    """Nobody counts 40 digits."""
+    assert text == shown
 
 
 @pytest.mark.parametrize(

@@ -13,7 +13,7 @@ from clue.calibration.processor import NodeCalibration
 from clue.calibration.residuals import Residual, summary
 from clue.machine import Curve
 from clue.report.text.table import NONE, add_row, bullets, facts, heading, stack, table
-from clue.units import format_size, format_time
+from clue.units import format_share, format_size, format_time
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -81,7 +81,7 @@ def _residuals(calibration: Calibration) -> RenderableType:
 
 
 def _pair(each: Residual) -> tuple[str, str]:
-    return format_time(each.fitted), f"{each.error:+.1%}"
+    return format_time(each.fitted), format_share(each.error, 1, "+")
 
 
 def _quality(calibration: Calibration) -> Iterator[str]:
@@ -92,8 +92,8 @@ def _quality(calibration: Calibration) -> Iterator[str]:
         if parts:
             median, most, worst = summary(parts)
             yield (
-                f"{what}, simulated: off by {median:.1%} in the median, {most:.1%} at the 90th percentile, "
-                f"{worst:.1%} at most"
+                f"{what}, simulated: off by {format_share(median, 1)} in the median, "
+                f"{format_share(most, 1)} at the 90th percentile, {format_share(worst, 1)} at most"
             )
 
 
@@ -154,7 +154,9 @@ def contention_text(measurement: PairMeasurement, judged: Sequence[Judged]) -> R
         numbers=("parameters", "error, not seen", "error, fitted"),
     )
     for each in judged:
-        add_row(models, each.model.name, each.model.parameters, f"{each.held_out:.1%}", f"{each.fitted:.1%}")
+        add_row(
+            models, each.model.name, each.model.parameters, format_share(each.held_out, 1), format_share(each.fitted, 1)
+        )
     known = [("hosts", ", ".join(measurement.hosts)), ("MPI", measurement.mpi), ("date", measurement.date)]
     return stack(facts(known), measured, models, bullets([f"taken: {explained(judged)}", *measurement.notes]))
 

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from clue.report.scale import time_scale
 from clue.report.text.table import NONE, add_row, heading, stack, table, words
+from clue.units import format_share
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -116,7 +117,7 @@ def _percent(share: float) -> str:
 
 
 def _change(change: float | None) -> str:
-    return "deadlock" if change is None else f"{change:+.2%}"
+    return "deadlock" if change is None else format_share(change, 2, "+")
 
 
 def _elasticity(each: Sensitivity) -> str:

@@ -6,6 +6,7 @@ import math
 from typing import TYPE_CHECKING
 
 from clue.report.text.table import NONE, add_row, heading, stack, table, words
+from clue.units import format_share
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -30,7 +31,7 @@ def _verdict(explanation: RankingExplanation) -> str:
     altering, change = len(explanation.altering), f"{explanation.change:.0%}"
     first, *others = explanation.options
     rival = others[0] if len(others) == 1 else f"the best of {', '.join(others)}"
-    lead = f"{first} leads {rival} by {explanation.base.lead:.2%} of the smaller score."
+    lead = f"{first} leads {rival} by {format_share(explanation.base.lead, 2)} of the smaller score."
     tried = f"{len(explanation.sensitivities)} parameters of their machines were changed by {change} either way"
     if altering:
         return f"{lead} {tried}: {altering} of them give{'s' * (altering == 1)} the first place to another option."
@@ -54,5 +55,5 @@ def _outcome(explanation: RankingExplanation, outcome: Outcome) -> str:
     if outcome.lead == 0:
         # The price decides, or the order of the options.
         return "tie"
-    lead = f"{outcome.lead:+.2%}" if math.isfinite(outcome.lead) else NONE
+    lead = format_share(outcome.lead, 2, "+") if math.isfinite(outcome.lead) else NONE
     return lead if outcome.winner == explanation.base.winner else f"{lead} ({outcome.winner or 'deadlock'} first)"

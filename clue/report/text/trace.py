@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from clue.report.text.table import NONE, add_row, facts, heading, stack, table
 from clue.report.text.warnings import warnings_text
-from clue.units import format_size, format_time
+from clue.units import format_number, format_size, format_time
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -103,7 +103,7 @@ def _regions(trace: Trace) -> Table:
     numbers = ("bursts", "CPU time", "operations", "speed")
     shown = table("region", *numbers, title="Computation of all ranks, as recorded", numbers=numbers)
     for each in profile_regions(trace):
-        speed = f"{each.flops / each.seconds / 1e6:,.0f} Mflop/s" if each.flops and each.seconds else NONE
+        speed = f"{format_number(each.flops / each.seconds / 1e6)} Mflop/s" if each.flops and each.seconds else NONE
         flops = f"{each.flops:.4g}" if each.flops else NONE
         add_row(shown, each.region or "(no region)", f"{each.bursts:,}", format_time(each.seconds), flops, speed)
     return shown

@@ -8,6 +8,7 @@ from clue.report.scale import time_scale
 from clue.report.text.table import NONE, add_row, bullets, facts, heading, stack, table
 from clue.report.text.warnings import warnings_text
 from clue.report.validation import change, parameter_name, percent, verdict
+from clue.units import format_share
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -40,9 +41,15 @@ def _cases(validation: Validation) -> RenderableType:
     for each in validation.compared:
         case, interval = each.case, each.interval
         between = NONE if interval is None else f"{scale.format(interval.low)} to {scale.format(interval.high)}"
-        spread = NONE if case.spread is None else f"{case.spread / case.measured:.1%}"
+        spread = NONE if case.spread is None else format_share(case.spread / case.measured, 1)
         cells = [case.program, *[case.size] * sized, case.machine, case.ranks, scale.format(each.predicted)]
-        cells += [*[between] * sampled, scale.format(case.measured), spread, len(case.runs), f"{each.error:+.1%}"]
+        cells += [
+            *[between] * sampled,
+            scale.format(case.measured),
+            spread,
+            len(case.runs),
+            format_share(each.error, 1, "+"),
+        ]
         add_row(shown, *cells)
     return shown
 
