@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from clue.caveats import About, Caveat
 from clue.kernel import reference
 from clue.kernel.observation import Observation
 from clue.kernel.program import Program
@@ -32,7 +33,8 @@ def run(  # noqa: PLR0917 - the arguments of every engine, and which
                 return fast.replay(program, machine, placement, instances, seen), ()
             except (fast.NoLibraryError, fast.NotCoveredError) as error:
                 reason = str(error)
-        notes = (f"engine: the fast engine is not used: {reason}; the reference engine computed this",)
+        text = "the fast engine is not used: {reason}; the reference engine computed this"
+        notes = (Caveat(About.ENGINE, "engine", text, {"reason": reason}),)
     return reference.replay(program, machine, placement, instances, seen), notes
 
 

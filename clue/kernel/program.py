@@ -71,6 +71,7 @@ class Program:
         failed_polls: Number of Test and probe calls that found nothing.
         processor: The recording host's processor.
         notes: What the recorder says about the trace.
+        memory: Peak memory of each rank when recorded, bytes; empty: nobody asks.
         like: The program that differs from it in its bursts alone, if any: what is prepared for that serves this, too.
     """
 
@@ -91,6 +92,7 @@ class Program:
     failed_polls: int
     processor: str
     notes: tuple[str, ...]
+    memory: tuple[float, ...] = ()
     like: Program | None = None
 
     @property
@@ -167,6 +169,7 @@ def compile_program(trace: Trace) -> Program:
         failed_polls=int((trace.ops.op == Op.POLL).sum()),
         processor=trace.head.processor,
         notes=tuple(trace.head.notes),
+        memory=tuple(float(head.peak_memory) for head in trace.head.rank_heads),
     )
 
 

@@ -6,16 +6,21 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
+from clue.caveats import About, Caveat, note
 from clue.errors import UsageError
 from clue.kernel.engines import ENGINES, run
 from clue.kernel.observation import Observation
 from clue.kernel.program import Program, compile_program
 from clue.kernel.replay import Replay
 from clue.kernel.turns import joined_nodes, without_turns
-from clue.machine import FactorTable, Machine, Placement
+from clue.machine import FactorTable, Machine, Placement, memory_fault
 from clue.result import SEGMENT, RankResult, Result, Timeline, Traffic
 from clue.trace import Trace
 from clue.units import format_time
+
+_TAKE_NO_TIME = "take no time here"
+_ARE_LEFT_OUT = "that took {time} when recorded are left out{instead}"
+_ONE_SIDED = "; a live run gives them the time of messages (clue run)"
 
 
 def simulate(
@@ -107,68 +112,132 @@ def _timeline(seen: Observation, program: Program) -> Timeline | None:
     return Timeline(segments[np.lexsort((segments["begin"], segments["rank"]))], program.regions)
 
 
-def warnings_of(replay: Replay, program: Program, machine: Machine, placed: Placement) -> Iterator[str]:
+def warnings_of(replay: Replay, program: Program, machine: Machine, placed: Placement) -> Iterator[Caveat]:
     """Say what a reader must know beside the figures."""
-    yield from (f"{machine.name}: {note}" for note in machine.notes)
-    yield from (f"{program.name}: {note}" for note in program.notes)
-    for each in program.unmodelled:
-        yield (
-            f"{program.name}: {each.call} is not modelled: {each.count} calls that took "
-            f"{format_time(each.seconds)} when recorded are left out"
-        )
-    if program.unresolved:
-        yield (
-            f"{program.name}: {program.unresolved} receives or probes do not say what they matched "
-            "(the MPI library did not tell); they are left out"
-        )
-    if program.failed_polls:
-        yield (
-            f"{program.name}: {program.failed_polls} Test or probe calls found nothing when recorded; "
-            "they are replayed as often, with the computation between them"
-        )
-    yield from _speed_warnings(machine, program)
-    otherwise, wild = replay.wildcards
-    if otherwise:
-        yield (
-            f"{program.name}: {otherwise} of {wild} wildcard receives would have matched another message here; "
-            "they are replayed as recorded"
-        )
-    yield from _contention_warnings(replay, machine, placed)
+    yield from _memory_caveats(program, machine, placed)
+    yield from (note(About.MACHINE, machine.name, each) for each in machine.notes)
+    yield from (note(About.PROGRAM, program.name, each) for each in program.notes)
+    yield from _left_out(program, replay.engine == "live")
+    yield from _speed_caveats(machine, program)
+    yield from _wildcard_caveats(replay, program)
+    yield from _contention_caveats(replay, machine, placed)
     for name in without_turns(machine, placed, joined_nodes(placed, program.worlds)):
-        yield (
-            f"{machine.name}: time_slice of {name} is not used where ranks outnumber processors, poll, are spawned, "
-            "have memory contention or parameters that change: there all share evenly at every instant"
+        yield Caveat(
+            About.MACHINE,
+            machine.name,
+            "time_slice of {type} is not used where ranks outnumber processors, poll, are spawned, have memory "
+            "contention or parameters that change: there all share evenly at every instant",
+            {"type": name},
         )
     if replay.left_over:
-        yield f"{program.name}: {replay.left_over} messages were sent and never received"
+        yield Caveat(
+            About.PROGRAM,
+            program.name,
+            "{count} messages were sent and never received",
+            figures={"count": replay.left_over},
+            size=replay.left_over,
+        )
 
 
-def _speed_warnings(machine: Machine, program: Program) -> Iterator[str]:
+def _memory_caveats(program: Program, machine: Machine, placed: Placement) -> Iterator[Caveat]:
+    if not program.memory:
+        return
+    needs = program.memory * (len(placed.nodes) // len(program.memory))
+    if fault := memory_fault(machine, placed.nodes, needs):
+        yield Caveat(
+            About.MACHINE,
+            machine.name,
+            "memory does not suffice: {fault}. The program would not run there; the figures are those of nodes with "
+            "enough memory. Place fewer ranks on a node, or take larger ones",
+            {"fault": fault},
+        )
+
+
+def _left_out(program: Program, live: bool) -> Iterator[Caveat]:
+    for each in program.unmodelled:
+        yield Caveat(
+            About.PROGRAM,
+            program.name,
+            "{call} is not modelled: {count} calls " + (_TAKE_NO_TIME if live else _ARE_LEFT_OUT),
+            {"call": each.call, "instead": _ONE_SIDED if each.call.startswith("Win.") else ""},
+            {"count": each.count, "time": format_time(each.seconds)},
+            each.seconds or each.count,
+        )
+    if program.unresolved:
+        yield Caveat(
+            About.PROGRAM,
+            program.name,
+            "{count} receives or probes do not say what they matched (the MPI library did not tell); they are left "
+            "out: run the program live instead (clue run)",
+            figures={"count": program.unresolved},
+            size=program.unresolved,
+        )
+    if program.failed_polls:
+        yield Caveat(
+            About.PROGRAM,
+            program.name,
+            "{count} Test or probe calls found nothing when recorded; they are replayed as often, with the "
+            "computation between them: how often it would poll here, a live run tells (clue run)",
+            figures={"count": program.failed_polls},
+            size=program.failed_polls,
+        )
+
+
+def _wildcard_caveats(replay: Replay, program: Program) -> Iterator[Caveat]:
+    otherwise, wild = replay.wildcards
+    if otherwise:
+        yield Caveat(
+            About.PROGRAM,
+            program.name,
+            "{otherwise} of {wild} wildcard receives would have matched another message here; they are replayed as "
+            "recorded. If the program decides by what arrives first, run it live instead (clue run)",
+            figures={"otherwise": otherwise, "wild": wild},
+            size=otherwise,
+        )
+
+
+def _speed_caveats(machine: Machine, program: Program) -> Iterator[Caveat]:
     wanted = {region for node in machine.nodes for region in node.speeds}
     used = wanted & set(program.regions)
     missing = sorted(used - program.host_speeds.keys())
     if missing:
-        yield (
-            f"{machine.name}: speed of region {', '.join(missing)} needs a program that declares its operations "
-            "there; the performance factor is used instead"
+        yield Caveat(
+            About.MACHINE,
+            machine.name,
+            "speed of region {regions} needs a program that declares its operations there (virtual_layer.region with "
+            "flops=); the performance factor is used instead",
+            {"regions": ", ".join(missing)},
         )
     reference = machine.reference_processor
     scaled = set(program.regions) - (used & program.host_speeds.keys())
     if reference and program.processor and reference != program.processor and scaled:
-        yield (
-            f"{machine.name}: performance factors are relative to {reference}, "
-            f"but {program.name} was recorded on {program.processor}"
+        yield Caveat(
+            About.MACHINE,
+            machine.name,
+            "performance factors are relative to {reference}, but the program was recorded on {processor}: record it "
+            "there, or compare both processors (clue calibrate processor)",
+            {"reference": reference, "processor": program.processor},
         )
 
 
-def _contention_warnings(replay: Replay, machine: Machine, placed: Placement) -> Iterator[str]:
+def _contention_caveats(replay: Replay, machine: Machine, placed: Placement) -> Iterator[Caveat]:
     stated = [state.network.contention for state in machine.epochs]
     tables = [each.measured_up_to for each in stated if isinstance(each, FactorTable)]
     if not any(stated) and len(set(placed.nodes)) > 2:
-        yield f"{machine.name}: no contention is stated, so simultaneous messages do not slow each other"
+        yield Caveat(
+            About.MACHINE,
+            machine.name,
+            "no contention is stated, so simultaneous messages do not slow each other: figures are too short where "
+            "many are sent at a time",
+        )
     most = replay.seen.most_simultaneous
     if tables and most > min(tables):
-        yield (
-            f"{machine.name}: contention is stated up to {min(tables)} simultaneous communications, "
-            f"but there were {most}; the last factor is used for more"
+        yield Caveat(
+            About.MACHINE,
+            machine.name,
+            "contention is stated up to {stated} simultaneous communications, but there were {most}; the last factor "
+            "is used for more: measure more pairs at once (clue calibrate contention --pairs)",
+            {"stated": min(tables)},
+            {"most": most},
+            most,
         )

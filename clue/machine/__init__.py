@@ -13,6 +13,7 @@ from clue.machine.machine import (
     Placement,
     Waiting,
 )
+from clue.machine.memory import memory_fault
 
 __all__ = [
     "AlgorithmChoice",
@@ -29,4 +30,5 @@ __all__ = [
     "Placement",
     "Ports",
     "Waiting",
+    "memory_fault",
 ]

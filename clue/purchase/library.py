@@ -36,6 +36,9 @@ class Recorded:
     noise: BurstNoise | None = None
 
 
+#: Stands for the number of ranks in the name of a trace, and in arguments.
+PLACEHOLDER = "{ranks}"
+
 Library = Mapping[Key, Recorded]
 
 
@@ -50,8 +53,19 @@ def recording(program: Program, ranks: int, traces: TraceSource) -> tuple[Trace,
     found = [traces(replace(program, trace=path, repeats=()), ranks) for path in paths]
     for trace in found:
         if trace.ranks != ranks:
-            raise UsageError(f"{trace.name}: trace must have {ranks} ranks, got {trace.ranks}")
+            raise UsageError(
+                f"{trace.name}: trace must have {ranks} ranks, got {trace.ranks}: a recording serves one number of "
+                f"ranks. Ask for ranks: {trace.ranks}, or {record_on(ranks)} and put {PLACEHOLDER} in the trace's name"
+            )
     return typical_recording(found), noise_of_recordings(found)
+
+
+def record_on(ranks: int) -> str:
+    """Return the advice to record a program on so many ranks."""
+    return (
+        f"record the program on {ranks} (clue record -n {ranks}: this computer will do, more ranks than cores are fine "
+        "as long as memory lasts)"
+    )
 
 
 def record_all(scenario: Scenario, options: Sequence[Option], traces: TraceSource, progress: Progress) -> Library:
@@ -61,7 +75,7 @@ def record_all(scenario: Scenario, options: Sequence[Option], traces: TraceSourc
         UsageError: If a trace is for another number of ranks.
         TraceError: If a trace is unusable.
     """
-    processors = max(option.machine.processors for option in options)
+    processors = max((option.machine.processors for option in options), default=0)
     wanted = {
         (kernel.program, ranks): f"{workload.name}, {kernel.name}: {ranks} ranks"
         for workload in scenario.workloads
@@ -77,8 +91,9 @@ def record_all(scenario: Scenario, options: Sequence[Option], traces: TraceSourc
 
 
 def _recorded(trace: Trace, noise: BurstNoise | None) -> Recorded:
-    memory = tuple(float(head.peak_memory) for head in trace.head.rank_heads)
-    return Recorded(compile_program(trace), memory, noise)
+    program = compile_program(trace)
+    # A split is tried only where the memory suffices, so that its simulation need not ask.
+    return Recorded(replace(program, memory=()), program.memory, noise)
 
 
 def memory_needed(workload: Workload, ranks: int, library: Library) -> list[float]:

@@ -102,9 +102,9 @@ class Entry:
         option: Its name.
         machine: Its machine's name.
         price: Its price, if stated.
-        affordable: Whether the budget covers it.
-        position: Place in the ranking from 1, or ``None`` for an option that is not affordable, cannot run the
-            workloads, or is not among the first that were asked for. Options that cannot be told apart share one.
+        affordable: Whether the budget covers it; ``None``: nobody knows, because its price is not stated.
+        position: Place in the ranking from 1, or ``None`` for an option that is not known to be affordable, cannot run
+            the workloads, or is not among the first that were asked for. Options that cannot be told apart share one.
         score: The criterion's figure, or ``None`` without a position.
         reason: Why it has no position; empty otherwise.
         workloads: Outcomes in the scenario's order; empty for what has no position.
@@ -117,7 +117,7 @@ class Entry:
     option: str
     machine: str
     price: Money | None
-    affordable: bool
+    affordable: bool | None
     position: int | None
     score: float | None
     reason: str

@@ -1,4 +1,4 @@
-"""The ranking: every workload on every affordable option in its best split, scored by one criterion.
+"""The ranking: every workload in its best split on every option that the budget covers, scored by one criterion.
 
 How scores are read stands in :mod:`clue.purchase.scores`; what is simulated for them in :mod:`clue.purchase.search`.
 """
@@ -9,23 +9,26 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 
+from clue.caveats import About, Caveat, Said, gathered, named
 from clue.errors import UsageError
 from clue.kernel import contention_free
 from clue.purchase.executors import PROCESSES, Crew, check_executor
 from clue.purchase.library import Progress, TraceSource, record_all
 from clue.purchase.live import LiveCrew, LiveRunner, check_live, no_bounds, unrecorded
 from clue.purchase.outcome import Entry, KernelOutcome, Ranking, WorkloadOutcome
-from clue.purchase.runs import Attempt, Choice, Run, Sweep, attempts_on
+from clue.purchase.runs import Attempt, Choice, Sweep, attempts_on
 from clue.purchase.sampling import RankingSampler, SampledOption
-from clue.purchase.scenario import Criterion, Option, Scenario
+from clue.purchase.scenario import Criterion, Option, Scenario, Workload
 from clue.purchase.scores import Scores
 from clue.purchase.search import Search
 from clue.uncertainty import NO_NOISE, Sampling
+from clue.units import format_number
 
 #: Of more options than this only so many of the first are looked for where nothing else is asked for.
 ALL_UP_TO, FIRST_OF_MANY = 100, 20
-#: So many names stand in a warning.
-_NAMES = 3
+_NO_PRICE = (
+    "no price is stated, so nobody can tell whether the budget covers it: state its price, or leave out the budget"
+)
 
 
 def _silent(what: str, done: int, total: int) -> None:
@@ -64,14 +67,14 @@ def rank_options(
         live: Runs the programs themselves; traces, engine, executor, workers and sampling then play no part.
 
     Raises:
-        UsageError: If no option is affordable, prices and budget are in different currencies, or the executor cannot
-            be used.
+        UsageError: If every option costs more than the budget, prices and budget are in different currencies, or the
+            executor cannot be used.
         TraceError: If a trace is unusable.
         ReplayError: If a simulation cannot go on.
     """
     check_executor(executor)
     candidates = _candidates(scenario)
-    scores = Scores(scenario, candidates)
+    scores = Scores(scenario, [option for option in scenario.options if _is_affordable(option, scenario) is not False])
     if live is None:
         library = record_all(scenario, candidates, traces, progress)
         sweep: Sweep = partial(contention_free, engine=engine, workers=workers)
@@ -104,7 +107,7 @@ def _about_noise(sampler: RankingSampler) -> Iterator[str]:
     if not sampler.is_worth_it:
         yield f"samples: {NO_NOISE}"
     elif without := sampler.without_noise():
-        yield f"{_named(without)}: no noise is stated, so samples are alike and say nothing of how sure the figures are"
+        yield f"{named(without)}: no noise is stated, so samples are alike and say nothing of how sure the figures are"
     if sampler.passed_over:
         yield (
             f"samples: with the stated noise {sampler.passed_over:,} more options may come among the first; they are "
@@ -113,20 +116,23 @@ def _about_noise(sampler: RankingSampler) -> Iterator[str]:
 
 
 def _candidates(scenario: Scenario) -> list[Option]:
-    """Return the options that the budget covers."""
-    candidates = [option for option in scenario.options if _is_affordable(option, scenario)]
-    if not candidates:
-        cheapest = min((o.price.amount for o in scenario.options if o.price is not None), default=0.0)
+    """Return the options that the budget is known to cover."""
+    affordable = [_is_affordable(option, scenario) for option in scenario.options]
+    if not any(known is not False for known in affordable):
+        cheapest = min((option.price for option in scenario.options if option.price), key=lambda price: price.amount)
         raise UsageError(
             f"{scenario.name}: budget must afford at least one option, got {scenario.budget}: "
-            f"the cheapest costs {cheapest:,.0f}"
+            f"the cheapest costs {cheapest}"
         )
-    return candidates
+    return [option for option, known in zip(scenario.options, affordable, strict=True) if known]
 
 
-def _is_affordable(option: Option, scenario: Scenario) -> bool:
-    if scenario.budget is None or option.price is None:
+def _is_affordable(option: Option, scenario: Scenario) -> bool | None:
+    """Tell whether the budget covers an option; ``None`` if nobody knows, because its price is not stated."""
+    if scenario.budget is None:
         return True
+    if option.price is None:
+        return None
     if option.price.currency != scenario.budget.currency:
         raise UsageError(
             f"{scenario.name}: price of {option.name} must be in {scenario.budget.currency} like the budget, "
@@ -197,7 +203,7 @@ class _Report:
         )
 
     def _others(self, listed: set[str]) -> Iterator[Entry]:
-        """Yield the options without a position: not among the first, cannot run the workloads, over the budget."""
+        """Yield the options without a position: later, unable to run the workloads, without a price, too dear."""
         tried = {attempt.option.name: attempt for attempt in self.attempts if attempt.option.name not in listed}
         able = sorted((self.scores.key(attempt), attempt) for attempt in tried.values() if attempt.cells)
         why = "not simulated" if self.search.interrupted else f"not among the first {self.search.first}"
@@ -206,9 +212,10 @@ class _Report:
         for attempt in tried.values():
             if not attempt.cells:
                 yield _entry(attempt.option, attempt.reason)
-        for option in self.scenario.options:
-            if option.name not in tried and option.name not in listed:
-                yield replace(_entry(option, "costs more than the budget"), affordable=False)
+        for known, reason in ((None, _NO_PRICE), (False, "costs more than the budget")):
+            for option in self.scenario.options:
+                if _is_affordable(option, self.scenario) is known:
+                    yield replace(_entry(option, reason), affordable=known)
 
     def _counted(self, attempt: Attempt) -> Iterator[WorkloadOutcome]:
         """Yield the outcome that counts of each workload."""
@@ -246,11 +253,7 @@ class _Report:
     # --- what a reader must know ---
 
     def _warnings(self, listed: Sequence[Attempt]) -> tuple[str, ...]:
-        unpriced = [option.name for option in self.scenario.options if option.price is None]
-        found = [*self.scenario.notes, *self.notes]
-        if self.scenario.budget is not None and unpriced:
-            found.append(f"{_named(unpriced)}: no price is stated, so the budget is taken to cover it")
-        return tuple(dict.fromkeys([*found, *_of_machines(listed)]))
+        return tuple(dict.fromkeys([*self.scenario.notes, *self.notes, *_of_simulations(self.scenario, listed)]))
 
 
 def _entry(option: Option, reason: str) -> Entry:
@@ -266,30 +269,33 @@ def _entry(option: Option, reason: str) -> Entry:
     )
 
 
-def _of_machines(listed: Sequence[Attempt]) -> Iterator[str]:
-    """Yield the warnings of simulations; what is said of several machines is said once, with their names."""
-    named: dict[str, dict[str, None]] = {}
+def _of_simulations(scenario: Scenario, listed: Sequence[Attempt]) -> Iterator[str]:
+    """Yield what simulations say, once, with the names of options and workloads."""
+    return gathered(_said(scenario, listed), [attempt.option.name for attempt in listed], "options")
+
+
+def _said(scenario: Scenario, listed: Sequence[Attempt]) -> Iterator[Said]:
     for attempt in listed:
-        name = attempt.option.machine.name
-        for cell in attempt.cells:
-            for warning in _warnings_of(cell.possible[0].run):
-                # A run is shared by machines that are alike in what it uses: each is meant.
-                about, _, text = warning.partition(": ")
-                about = name if about == cell.possible[0].run.job.machine.name else about
-                named.setdefault(text, {})[about] = None
-    for text, names in named.items():
-        if len(names) > _NAMES:
-            yield f"{_named(list(names))}: {text}"
-        else:
-            yield from (f"{name}: {text}" for name in names)
+        for workload, cell in zip(scenario.workloads, attempt.cells, strict=True):
+            for kernel, summary in zip(workload.kernels, cell.possible[0].run.summaries or (), strict=False):
+                name = workload.name if len(workload.kernels) == 1 else f"{workload.name}, {kernel.name}"
+                yield from (Said(caveat, attempt.option.name, name) for caveat in summary.warnings)
+            yield from (Said(caveat, attempt.option.name, workload.name) for caveat in _idle(workload, attempt))
 
 
-def _warnings_of(run: Run) -> Iterator[str]:
-    for summary in run.summaries or ():
-        yield from summary.warnings
-
-
-def _named(names: Sequence[str]) -> str:
-    """Join names, the first few of many."""
-    more = len(names) - _NAMES
-    return ", ".join(names) if more <= 1 else f"{', '.join(names[:_NAMES])} and {more} more"
+def _idle(workload: Workload, attempt: Attempt) -> Iterator[Caveat]:
+    """Say so if most of an option's processors stay idle because nothing larger is asked for."""
+    processors = attempt.option.machine.processors
+    most, instances = max(workload.ranks), workload.instances
+    if instances is None or 2 * most * instances > processors * workload.ranks_per_processor:
+        return
+    idle = processors - -(-most * instances // workload.ranks_per_processor)
+    yield Caveat(
+        About.PROGRAM,
+        workload.name,
+        "{idle} of {processors} processors stay idle, because the workload asks for {asked} at most: add larger "
+        "numbers to ranks (the program has to be recorded at each), or more instances",
+        {"asked": f"{most} {'rank' if most == 1 else 'ranks'}{f' × {instances} instances' if instances > 1 else ''}"},
+        {"idle": format_number(idle), "processors": format_number(processors)},
+        idle,
+    )

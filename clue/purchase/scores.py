@@ -103,7 +103,8 @@ class Scores:
         if self._scenario.criterion is Criterion.THROUGHPUT:
             return cell.throughput * _SECONDS_PER_HOUR
         assert attempt.option.price is not None
-        return attempt.option.price.amount / (cell.throughput * self._scenario.service_life)
+        runs = cell.throughput * self._scenario.service_life
+        return attempt.option.price.amount / runs if runs else math.inf
 
     def key(self, attempt: Attempt) -> tuple[float, float, int]:
         """Return what options are ordered by: score, then price, then the scenario's order; the least is first."""

@@ -7,9 +7,9 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from clue.errors import UsageError
-from clue.machine import Machine, Placement
+from clue.machine import Machine, Placement, memory_fault
 from clue.purchase.scenario import Workload
-from clue.units import format_size
+from clue.units import format_number
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +56,9 @@ def allowed_splits(workload: Workload, machine: Machine, memory: Sequence[Sequen
         if workload.instances is not None:
             most = min(most, workload.instances)
         if most == 0:
-            yield Misfit(ranks, f"{ranks} ranks need as many processors, the machine has {machine.processors}")
+            yield Misfit(
+                ranks, f"{format_number(ranks)} ranks need as many processors, the machine has {machine.processors}"
+            )
             continue
         yield _largest_fit(workload, machine, ranks, most, needs)
 
@@ -65,7 +67,7 @@ def _largest_fit(workload: Workload, machine: Machine, ranks: int, most: int, ne
     places = _place(workload, machine, most * ranks).nodes
 
     def fault(side_by_side: int) -> str:
-        return _memory_fault(machine, places[: side_by_side * ranks], [*needs] * side_by_side)
+        return memory_fault(machine, places[: side_by_side * ranks], [*needs] * side_by_side)
 
     fits = most
     if fault(most):
@@ -87,19 +89,3 @@ def _place(workload: Workload, machine: Machine, ranks: int) -> Placement:
         raise UsageError(f"{workload.name}: placement must be block or cyclic in a comparison, got {workload.order}")
     place = Placement.block if workload.order == "block" else Placement.cyclic
     return place(machine, ranks, workload.ranks_per_processor)
-
-
-def _memory_fault(machine: Machine, places: Sequence[int], needs: Sequence[float]) -> str:
-    """Say which node has too little memory for its ranks, or nothing."""
-    needed = [0.0] * len(machine.nodes)
-    for node, size in zip(places, needs, strict=True):
-        needed[node] += size
-    for node, size in enumerate(needed):
-        memory = machine.nodes[node].memory
-        if memory is not None and size > memory:
-            count = places.count(node)
-            return (
-                f"{count} {'rank needs' if count == 1 else 'ranks need'} {format_size(size)} of memory on a node, "
-                f"a {machine.nodes[node].name} has {format_size(memory)}"
-            )
-    return ""

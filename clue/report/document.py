@@ -69,7 +69,11 @@ def _spread(spread: Spread) -> Document:
 
 
 def ranking_document(ranking: Ranking) -> Document:
-    """Describe a ranking: options by position, then those that have none, with the reason."""
+    """Describe a ranking: options by position, then those that have none, with the reason.
+
+    ``affordable`` is ``null`` where nobody knows whether the budget covers an option, because its price is not stated;
+    such options come before those over the budget, which come last.
+    """
     return _plain(
         {
             "scenario": ranking.scenario,
@@ -89,9 +93,9 @@ def ranking_document(ranking: Ranking) -> Document:
     )
 
 
-def _place(entry: Entry) -> tuple[bool, bool, int]:
-    """Order by position; after the last, those that cannot run, then those over the budget."""
-    return entry.position is None, not entry.affordable, entry.position or 0
+def _place(entry: Entry) -> tuple[bool, int, int]:
+    """Order by position; after the last, those that cannot run, those without a price, then those over the budget."""
+    return entry.position is None, (True, None, False).index(entry.affordable), entry.position or 0
 
 
 def _entry(entry: Entry) -> Document:

@@ -79,7 +79,7 @@ def _score(scenario: Scenario, option: Option, found: dict[str, list[Outcome]]) 
             Criterion.POINTS: points * len(scenario.workloads),
             Criterion.MAKESPAN: outcome.makespan,
             Criterion.THROUGHPUT: 3600 * outcome.throughput,
-            Criterion.COST_PER_RUN: _price(option) / outcome.throughput / scenario.service_life,
+            Criterion.COST_PER_RUN: _price(option) / (outcome.throughput * scenario.service_life),
         }
         figures.append(workload.weight / mean * figure[scenario.criterion])
     return sum(figures) / len(figures)

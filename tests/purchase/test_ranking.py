@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import replace
 
 import pytest
@@ -183,16 +184,46 @@ def test_currencies_must_agree() -> None:
         rank_options(scenario(option("a", 1, 500), budget=Money(100, "ATS")), traces)
 
 
-def test_missing_price_is_told() -> None:
-    """An option without a price is ranked, with a warning."""
-    ranking = rank_options(scenario(option("a", 1), budget=Money(100, "EUR")), traces)
-    assert "a: no price is stated" in ranking.warnings[0]
+def test_an_option_without_a_price_stands_apart_under_a_budget() -> None:
+    """Neither affordable nor not: without a position, before those over the budget; nothing is scored against it."""
+    compared = scenario(
+        *(option("dear", 4, 200), option("unknown", 4), option("slow", 1, 100)), budget=Money(150, "EUR")
+    )
+    ranking = rank_options(compared, traces)
+    assert [(e.option, e.position, e.affordable, e.score) for e in ranking.entries] == [
+        *(("slow", 1, True, 100.0), ("unknown", None, None, None), ("dear", None, False, None)),
+    ]
+    assert ranking.entries[1].reason.startswith("no price is stated, so nobody can tell whether the budget covers it")
 
 
-def test_cost_per_run_needs_prices() -> None:
-    """Without a price there is no cost."""
+def test_an_option_without_a_price_is_ranked_like_any_other_without_a_budget() -> None:
+    """There is nothing to cover."""
+    ranking = rank_options(scenario(option("a", 1)), traces)
+    assert [(e.option, e.position, e.affordable) for e in ranking.entries] == [("a", 1, True)]
+
+
+def test_nothing_is_ranked_where_no_price_is_stated() -> None:
+    """Options of which nobody knows, and options over the budget, are listed; nothing is simulated, nothing fails."""
+    compared = scenario(option("unknown", 4), option("dear", 4, 200), budget=Money(100, "EUR"))
+    ranking = rank_options(compared, traces)
+    assert [(e.option, e.position, e.affordable) for e in ranking.entries] == [
+        *(("unknown", None, None), ("dear", None, False)),
+    ]
+    assert (ranking.simulations, ranking.certain) == (0, 0)
+
+
+def test_a_service_life_may_be_as_short_as_numbers_are() -> None:
+    """A run then costs more than any number, which is no reason to fail."""
+    compared = scenario(option("a", 1, 100), criterion=Criterion.COST_PER_RUN, service_life=5e-324)
+    assert rank_options(compared, traces).entries[0].score == math.inf
+
+
+@pytest.mark.parametrize("budget", [None, Money(500, "EUR")])
+def test_cost_per_run_needs_prices(budget: Money | None) -> None:
+    """Without a price there is no cost, whether there is a budget or not."""
+    compared = scenario(option("a", 1), option("b", 1, 100), criterion=Criterion.COST_PER_RUN, budget=budget)
     with pytest.raises(UsageError, match="price of a must be stated"):
-        rank_options(scenario(option("a", 1), criterion=Criterion.COST_PER_RUN), traces)
+        rank_options(compared, traces)
 
 
 def test_trace_of_another_size_is_refused() -> None:

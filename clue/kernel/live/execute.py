@@ -9,6 +9,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from clue.caveats import About, Caveat
 from clue.kernel.live.record import FullRecord, Record
 from clue.kernel.live.simulation import LiveJob, LiveSimulation
 from clue.kernel.live.source import BurstRule, Source, Spawner
@@ -144,18 +145,21 @@ def _result(simulation: LiveSimulation, job: LiveJob) -> Result:
         seen=simulation.observation,
     )
     warnings = [*warnings_of(replay, program, machine, placed), *_overruled(machine)]
-    if job.mailboxes.late:
-        warnings.append(
-            f"{program.name}: {job.mailboxes.late} messages were late, as it was open which receive they were for "
-            "until others had come; a replay of this run may differ"
+    if late := job.mailboxes.late:
+        text = (
+            "{count} messages were late, as it was open which receive they were for until others had come; a replay of "
+            "this run may differ"
         )
+        warnings.append(Caveat(About.PROGRAM, program.name, text, figures={"count": late}, size=late))
     return result_of(replay, program, placed, tuple(warnings), 1)
 
 
-def _overruled(machine: Machine) -> Iterator[str]:
+def _overruled(machine: Machine) -> Iterator[Caveat]:
     """Say which stated algorithms do not count: no member but the root knows the sizes that they depend on."""
     for name in ("gatherv", "scatterv"):
         choices = [state.network.collectives.get(name) for state in machine.epochs]
         stated = {algorithm for choice in choices if choice is not None for _, algorithm in choice.thresholds}
         if stated - {"linear"}:
-            yield f"{machine.name}: {name} is linear in live runs, not {', '.join(sorted(stated - {'linear'}))}"
+            others = ", ".join(sorted(stated - {"linear"}))
+            text = "{collective} is linear in live runs, not {others}"
+            yield Caveat(About.MACHINE, machine.name, text, {"collective": name, "others": others})

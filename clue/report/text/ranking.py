@@ -140,9 +140,8 @@ def _points(points: float | None) -> str:
 
 def _not_placed(entries: list[Entry]) -> RenderableType:
     reasons = (
-        f"{each.option}{f' ({each.price})' if each.price else ''}: "
-        f"{each.reason or ('over the budget' if not each.affordable else 'cannot run the workloads')}"
-        for each in sorted(entries, key=lambda each: not each.affordable)[:_LISTED]
+        f"{each.option}{f' ({each.price})' if each.price else ''}: {each.reason}"
+        for each in sorted(entries, key=lambda each: (True, None, False).index(each.affordable))[:_LISTED]
     )
     more = len(entries) - _LISTED
     from rich.console import Group  # noqa: PLC0415 - loaded when needed

@@ -1,0 +1,145 @@
+"""What a reader must know beside figures, said once however many simulations it holds for.
+
+A simulation has caveats about its machine, its program and its engine. A comparison makes hundreds of simulations,
+which say the same of several options and workloads, or the same with other figures: :func:`gathered` makes one line of
+these, with the names that the reader gave them and the largest of the figures.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from enum import Enum
+from types import MappingProxyType
+from typing import TypeAlias
+
+_Words: TypeAlias = Mapping[str, object]
+_NOTHING: _Words = MappingProxyType({})
+#: So many names stand in a line.
+_NAMES = 3
+
+
+class About(Enum):
+    """What a caveat is about."""
+
+    MACHINE = "machine"
+    PROGRAM = "program"
+    ENGINE = "engine"
+
+
+class Caveat(str):
+    """A caveat: its text, and what it takes to say it of other machines and programs, too.
+
+    Args:
+        about: What it is about.
+        name: What that is called.
+        text: What is said of it, with places for words and figures: ``"{count} of {all} receives …"``.
+        words: By place, words: caveats with other ones are told apart.
+        figures: By place, figures: of caveats that differ in them alone, one is said; the most telling one comes first.
+        size: How large they are.
+    """
+
+    about: About
+    said: str
+    at_most: str
+    size: float
+    _given: tuple[object, ...]
+
+    def __new__(  # noqa: PLR0917 - who unpickles it gives them by place
+        cls, about: About, name: str, text: str, words: _Words = _NOTHING, figures: _Words = _NOTHING, size: float = 0.0
+    ) -> Caveat:
+        """Make one."""
+        said = text.format(**words, **figures)
+        caveat = super().__new__(cls, f"{name}: {said}")
+        caveat.about, caveat.said, caveat.size = about, said, size
+        at_most = {place: f"up to {figure}" for place, figure in list(figures.items())[:1]}
+        caveat.at_most = text.format(**{**words, **figures, **at_most})
+        caveat._given = (about, name, text, dict(words), dict(figures), size)
+        return caveat
+
+    def __getnewargs__(self) -> tuple[object, ...]:  # type: ignore[override]
+        return self._given
+
+    @property
+    def kind(self) -> tuple[object, ...]:
+        """What is the same for caveats that differ in their names and figures alone."""
+        about, _, text, words, *_ = self._given
+        assert isinstance(words, dict)
+        return about, text, tuple(words.items())
+
+
+def note(about: About, name: str, text: str) -> Caveat:
+    """Return a caveat in somebody else's words."""
+    return Caveat(about, name, "{note}", {"note": text})
+
+
+@dataclass(frozen=True, slots=True)
+class Said:
+    """A caveat of a simulation, and what the reader calls its parts.
+
+    Attributes:
+        caveat: The caveat, or a line that begins with a name.
+        machine: The machine, or the option to buy.
+        program: The program, or the workload.
+    """
+
+    caveat: str
+    machine: str
+    program: str
+
+
+@dataclass(slots=True)
+class _Line:
+    """Caveats that are alike."""
+
+    caveat: Caveat
+    sizes: set[float] = field(default_factory=set)
+    machines: dict[str, None] = field(default_factory=dict)
+    programs: dict[str, None] = field(default_factory=dict)
+
+    def add(self, said: Said, caveat: Caveat) -> None:
+        self.caveat = max(self.caveat, caveat, key=lambda each: each.size)
+        self.sizes.add(caveat.size)
+        self.machines[said.machine] = None
+        self.programs[said.program] = None
+
+
+def gathered(said: Iterable[Said], machines: Collection[str], kind: str) -> Iterator[str]:
+    """Yield each caveat once.
+
+    Args:
+        said: What simulations said.
+        machines: What the reader calls all machines: of what holds for all of them they are not named.
+        kind: What one of these is called: ``"options"``.
+    """
+    lines: dict[object, _Line] = {}
+    for each in said:
+        caveat = each.caveat if isinstance(each.caveat, Caveat) else _line(each.caveat)
+        lines.setdefault(caveat.kind, _Line(caveat)).add(each, caveat)
+    for line in lines.values():
+        text = line.caveat.said if len(line.sizes) == 1 else line.caveat.at_most
+        yield f"{_subject(line, machines, kind)}: {text}"
+
+
+def _line(text: str) -> Caveat:
+    name, _, said = text.partition(": ")
+    return note(About.MACHINE, name, said)
+
+
+def _subject(line: _Line, machines: Collection[str], kind: str) -> str:
+    if line.caveat.about is About.ENGINE:
+        return "engine"
+    everywhere = len(machines) > 1 and line.machines.keys() >= set(machines)
+    where = f"all {kind}" if everywhere else named(list(line.machines), kind)
+    if line.caveat.about is About.MACHINE:
+        return where
+    program = named(list(line.programs))
+    return program if everywhere or len(machines) < 2 else f"{program} on {where}"
+
+
+def named(names: list[str], kind: str = "") -> str:
+    """Join names: the first few of many, with their number if it is told what they are."""
+    if len(names) <= _NAMES + 1:
+        return ", ".join(names)
+    first = ", ".join(names[:_NAMES])
+    return f"{len(names)} {kind} ({first}, …)" if kind else f"{first} and {len(names) - _NAMES} more"
