@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import argparse
 import sys
+import time
 from collections.abc import Sequence
 
 from clue.cli.arguments import parse_arguments
 from clue.cli.status import INTERRUPTED
 from clue.errors import ClueError
+from clue.units import format_time
 
 __all__ = ["main"]
 
@@ -16,7 +19,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     """Run one command; returns the exit status: 0 done, 1 run-time failure, 2 bad usage or input, 3 deadlock."""
     arguments = parse_arguments(argv)
     try:
-        return int(arguments.run(arguments))
+        return _run(arguments)
     except ClueError as error:
         for line in str(error).splitlines():
             print(f"clue: {line}", file=sys.stderr)
@@ -35,3 +38,14 @@ def main(argv: Sequence[str] | None = None) -> int:
         place = f"{error.filename}: " if error.filename else ""
         print(f"clue: {place}{error.strerror or error}", file=sys.stderr)
         return 1
+
+
+def _run(arguments: argparse.Namespace) -> int:
+    """Run the command as loud as it is to be."""
+    from clue.cli.terminal import Volume, detail, speaking  # noqa: PLC0415 - who asks for help needs no terminal
+
+    begin = time.monotonic()
+    with speaking(Volume.ERRORS if arguments.quiet else Volume.STEPS if arguments.verbose else Volume.USUAL):
+        status = int(arguments.run(arguments))
+        detail(f"done in {format_time(time.monotonic() - begin)}")
+    return status

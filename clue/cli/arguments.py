@@ -15,8 +15,10 @@ from clue.cli.options import (
     add_engine,
     add_full,
     add_json,
+    add_mpiexec,
     add_plots,
     add_seed,
+    add_volume,
     add_workers,
     positive,
 )
@@ -31,6 +33,11 @@ described in YAML, rank what a budget can buy. Start with: clue simulate wien97"
 def parse_arguments(argv: Sequence[str] | None) -> argparse.Namespace:
     """Parse the command line; ``run`` of what it returns is the command."""
     words = sys.argv[1:] if argv is None else list(argv)
+    return command_line().parse_args(options_first(words))
+
+
+def command_line() -> argparse.ArgumentParser:
+    """Return the parser of all commands."""
     parser = argparse.ArgumentParser(
         prog="clue", description=_DESCRIPTION, formatter_class=argparse.RawDescriptionHelpFormatter
     )
@@ -41,7 +48,7 @@ def parse_arguments(argv: Sequence[str] | None) -> argparse.Namespace:
     add_calibrate(commands, _command("calibrate"))
     add_run(commands, _command("run"))
     add_validate(commands, _command("validate"))
-    return parser.parse_args(options_first(words))
+    return parser
 
 
 def _command(module: str) -> Command:
@@ -60,8 +67,9 @@ def _add_record(commands: Commands) -> None:
     )
     command.add_argument("-n", dest="ranks", type=positive, required=True, metavar="RANKS", help="MPI ranks to start")
     command.add_argument("-o", dest="output", metavar="TRACE", help="where the trace goes (default: PROGRAM.clue here)")
-    command.add_argument("--mpiexec", metavar="PATH", help="the mpiexec to start (default: beside Python, then PATH)")
+    add_mpiexec(command, "what starts MPI programs, with its options (default: mpiexec beside Python, then of PATH)")
     add_json(command, "print what was recorded as JSON")
+    add_volume(command)
     command.add_argument("program", metavar="PROGRAM.py")
     command.add_argument("arguments", nargs=argparse.REMAINDER, metavar="ARGS", help="arguments of the program")
     command.set_defaults(run=_command("record"))
@@ -85,7 +93,7 @@ def _add_simulate(commands: Commands) -> None:
     add_full(command)
     add_json(command)
     add_plots(command)
-    add_workers(command, "processes that simulate options at the same time")
+    add_workers(command, "processes that simulate options at the same time, or threads that simulate samples")
     command.add_argument(
         "--top",
         type=positive,
@@ -103,11 +111,11 @@ def _add_simulate(commands: Commands) -> None:
     add_seed(command)
     command.add_argument(
         "--executor",
-        default="processes",
         metavar="processes|mpi|dask://HOST:PORT",
         help="who simulates: processes here; the MPI processes of mpiexec -n N python -m mpi4py.futures -m clue "
         "simulate …; or the workers of a Dask scheduler (default: processes)",
     )
+    add_volume(command)
     command.set_defaults(run=_command("simulate"))
 
 
@@ -120,6 +128,7 @@ def _add_inspect(commands: Commands) -> None:
     command.add_argument("subject", metavar="TRACE|MACHINE|CONFIG", help="a path, or the name of something shipped")
     add_json(command)
     add_plots(command, "draw a machine's delay curves into this folder")
+    add_volume(command)
     command.set_defaults(run=_command("inspect"))
 
 
@@ -145,7 +154,6 @@ def _add_convert(commands: Commands) -> None:
     command.add_argument(
         "--flops-per-second",
         type=float,
-        default=1e9,
         metavar="SPEED",
         help="CPU seconds become flops at this speed, and back, where SimGrid counts them (default: 1e9)",
     )
@@ -155,9 +163,9 @@ def _add_convert(commands: Commands) -> None:
     command.add_argument(
         "--collectives",
         choices=("mpich", "openmpi"),
-        default="mpich",
         help="whose default algorithms make messages of collectives (default: mpich)",
     )
+    add_volume(command)
     command.set_defaults(run=_command("convert"))
 
 
@@ -168,4 +176,5 @@ def _add_schema(commands: Commands) -> None:
         description="Print the JSON Schema of a file form, for editors that complete and check YAML by it.",
     )
     command.add_argument("form", choices=("machine", "scenario", "simulation", "validation"))
+    add_volume(command)
     command.set_defaults(run=_command("schema"))

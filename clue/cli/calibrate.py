@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import os
-import shlex
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
@@ -17,7 +16,8 @@ from clue.calibration.measurement import Measurement, merged
 from clue.calibration.network import SIZES, Calibration, calibrate_link, machine_file, machine_of, measure_link
 from clue.calibration.processor import NodeCalibration, Run, node_by_kernels, node_by_program, regions_like
 from clue.calibration.time_slice import measure_time_slice
-from clue.cli.terminal import Report, plots_folder, progress, say, show, show_json
+from clue.cli.effects import fill, mpiexec_words, refuse
+from clue.cli.terminal import Report, output_file, plots_folder, progress, say, show, show_json
 from clue.config import load_machine
 from clue.config.yaml12 import parse_yaml
 from clue.errors import UsageError
@@ -41,6 +41,12 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _network(arguments: argparse.Namespace) -> int:
+    if arguments.files:
+        measuring = ["--hosts", "--mpiexec", "--time", "--precision", "--confidence", "--largest"]
+        refuse(arguments, measuring, "without files, which have been measured already", " and ".join(arguments.files))
+    else:
+        refuse(arguments, ["--form", "--where", "--within-node"], "with files to import", "none")
+    fill(arguments, time=60.0, precision=0.02, confidence=0.95, largest="16 MiB")
     output, name = _output(arguments)
     folder = None if arguments.plots is None else plots_folder(arguments.plots)
     with progress() as tell:
@@ -71,12 +77,8 @@ def _links(arguments: argparse.Namespace, tell: Report) -> tuple[Calibration | N
     """Return the links between nodes and within a node, as far as files or measurements give them."""
     limit = _eager_limit(arguments.eager_limit)
     if arguments.files:
-        if arguments.hosts or arguments.mpiexec:
-            raise UsageError("--hosts and --mpiexec must go without files, which have been measured already")
         link = calibrate_link(_imported(arguments), limit)
         return (None, link) if arguments.within_node else (link, None)
-    if arguments.where or arguments.form or arguments.within_node:
-        raise UsageError("--form, --where and --within-node must go with files to import, got none")
     hosts = [host for host in (arguments.hosts or "").split(",") if host]
     if len(hosts) > 2:
         raise UsageError(f"--hosts must name two computers, or one to measure within it, got {len(hosts)}")
@@ -135,20 +137,13 @@ def _size(text: str, option: str) -> float:
 
 
 def _mpiexec(arguments: argparse.Namespace) -> list[str]:
-    if not arguments.mpiexec:
-        return [find_mpiexec()]
-    try:
-        return shlex.split(arguments.mpiexec)
-    except ValueError as error:
-        raise UsageError(f"--mpiexec must be words as a shell takes them, got {arguments.mpiexec} ({error})") from None
+    return [find_mpiexec()] if arguments.mpiexec is None else mpiexec_words(arguments.mpiexec)
 
 
 def _output(arguments: argparse.Namespace) -> tuple[Path, str]:
     """Return the file to write and the name of what it holds."""
     name = arguments.name or (Path(arguments.output).stem if arguments.output else "calibrated")
-    output = Path(arguments.output or f"{name}.yaml")
-    if output.is_dir() or not output.resolve().parent.is_dir():
-        raise UsageError(f"{output}: output must be a file in a folder that exists")
+    output = output_file(arguments.output or f"{name}.yaml")
     if output.exists() and not output.is_file():
         raise UsageError(f"{output}: output must be an ordinary file, got something else (a device or pipe?)")
     return output, name
@@ -174,6 +169,9 @@ def _write_text(path: Path, text: str) -> None:
 
 
 def _contention(arguments: argparse.Namespace) -> int:
+    if arguments.machine is not None:
+        refuse(arguments, ["--precision"], "without --machine, whose link is known", arguments.machine)
+    fill(arguments, time=60.0, precision=0.02, confidence=0.95)
     output, name = _output(arguments)
     folder = None if arguments.plots is None else plots_folder(arguments.plots)
     sizes = [int(_size(text.strip(), "--sizes")) for text in arguments.sizes.split(",")]
@@ -231,10 +229,12 @@ def _processor(arguments: argparse.Namespace) -> int:
     processors = os.cpu_count() or 1
     if (arguments.busy or 0) > processors:
         raise UsageError(f"--busy must be at most the processors there are, {processors}, got {arguments.busy}")
-    if arguments.trace and (arguments.reference or arguments.region):
-        raise UsageError("--reference and --region must go without --trace, which says what to compare with")
-    if arguments.program and not arguments.trace:
-        raise UsageError("--program must go with the --trace that it made, got none")
+    if arguments.trace:
+        by_kernels = ["--reference", "--region", "--kernels", "--time"]
+        refuse(arguments, by_kernels, "without --trace, whose program is recorded instead", arguments.trace)
+    else:
+        refuse(arguments, ["--program", "--repeats", "--mpiexec"], "with the --trace of a program", "none")
+    fill(arguments, kernels="dgemm,triad,chase", time=2.0, repeats=3)
     busy = busy_numbers(arguments.busy or processors)
     with progress() as tell:
         node = _by_program(arguments, name, busy, tell) if arguments.trace else _by_kernels(arguments, name, busy, tell)
@@ -279,6 +279,10 @@ def _by_program(arguments: argparse.Namespace, name: str, busy: list[int], tell:
     """Record the program of a trace here, alone and, if it has one rank, in copies at once."""
     there = Trace.open(arguments.trace)
     program = _program(arguments, there)
+    if there.ranks > 1:
+        refuse(arguments, ["--busy"], "with a trace of one rank", f"one of {there.ranks}", there.name)
+    if arguments.mpiexec is not None:
+        mpiexec_words(arguments.mpiexec)
 
     def recorded(copies: int, repeat: int) -> list[Run]:
         what = f"{program.name} on {there.ranks} ranks" if copies == 1 else f"{copies} copies of {program.name}"

@@ -2,7 +2,18 @@
 
 from __future__ import annotations
 
-from clue.cli.options import Command, Commands, Parser, above_zero, add_json, add_mpiexec, add_plots, positive, share
+from clue.cli.options import (
+    Command,
+    Commands,
+    Parser,
+    above_zero,
+    add_json,
+    add_mpiexec,
+    add_plots,
+    add_volume,
+    positive,
+    share,
+)
 
 
 def add_calibrate(commands: Commands, run: Command) -> None:
@@ -40,8 +51,8 @@ def _add_network(subjects: Commands) -> Parser:
     subject.add_argument(
         "--eager-limit", metavar="SIZE", help='largest message sent at once, if you know it, such as "64 KiB", or none'
     )
-    _add_measuring(subject, 60)
-    subject.add_argument("--largest", default="16 MiB", metavar="SIZE", help="largest message measured (16 MiB)")
+    _add_measuring(subject)
+    subject.add_argument("--largest", metavar="SIZE", help="largest message measured (default: 16 MiB)")
     _add_output(subject)
     subject.add_argument("--nodes", type=positive, metavar="N", help="nodes of the machine (default: as measured)")
     subject.add_argument(
@@ -69,7 +80,7 @@ def _add_contention(subjects: Commands) -> Parser:
         action="store_true",
         help="count every rank as on a computer of its own (containers may share a name)",
     )
-    _add_measuring(subject, 60)
+    _add_measuring(subject)
     _add_output(subject)
     return subject
 
@@ -86,9 +97,7 @@ def _add_processor(subjects: Commands) -> Parser:
     subject.add_argument(
         "--reference", metavar="NODE.yaml", help="what this command wrote on the computer to compare with, by kernels"
     )
-    subject.add_argument(
-        "--kernels", default="dgemm,triad,chase", metavar="A,B", help="kernels to run (default: dgemm,triad,chase)"
-    )
+    subject.add_argument("--kernels", metavar="A,B", help="kernels to run (default: dgemm,triad,chase)")
     subject.add_argument(
         "--region",
         action="append",
@@ -99,42 +108,35 @@ def _add_processor(subjects: Commands) -> Parser:
     subject.add_argument(
         "--busy", type=positive, metavar="N", help="most processors busy at once (default: all there are)"
     )
-    subject.add_argument("--repeats", type=positive, default=3, metavar="N", help="recordings of the program (3)")
-    subject.add_argument("--time", type=above_zero, default=2.0, metavar="SECONDS", help="of each kernel (2)")
-    subject.add_argument("--confidence", type=share, default=0.95, metavar="SHARE", help="of intervals (0.95)")
+    subject.add_argument("--repeats", type=positive, metavar="N", help="recordings of the program (default: 3)")
+    subject.add_argument("--time", type=above_zero, metavar="SECONDS", help="of each kernel (default: 2)")
+    subject.add_argument("--confidence", type=share, default=0.95, metavar="SHARE", help="of intervals (default: 0.95)")
     add_mpiexec(subject)
     subject.add_argument("-o", dest="output", metavar="FILE", help="the YAML to write (default: NAME.yaml)")
     subject.add_argument("--name", help="name of the node type (default: that of FILE, or calibrated)")
     add_json(subject)
+    add_volume(subject)
     return subject
 
 
-def _add_measuring(subject: Parser, seconds: float) -> None:
-    subject.add_argument(
-        "--mpiexec",
-        metavar="COMMAND",
-        help="what starts MPI programs, with its options; {ranks} in it stands for their number (default: added as -n)",
+def _add_measuring(subject: Parser) -> None:
+    add_mpiexec(
+        subject,
+        "what starts MPI programs, with its options; {ranks} in it stands for their number (default: added as -n)",
     )
     subject.add_argument(
         "--hosts", metavar="A,B", help="computers to measure between (default: where mpiexec puts the ranks)"
     )
     subject.add_argument(
-        "--time",
-        type=above_zero,
-        default=seconds,
-        metavar="SECONDS",
-        help=f"how long a measurement may take (default: {seconds:g})",
+        "--time", type=above_zero, metavar="SECONDS", help="how long a measurement may take (default: 60)"
     )
     subject.add_argument(
         "--precision",
         type=share,
-        default=0.02,
         metavar="SHARE",
         help="measure until medians are known within this share (default: 0.02)",
     )
-    subject.add_argument(
-        "--confidence", type=share, default=0.95, metavar="SHARE", help="confidence of that (default: 0.95)"
-    )
+    subject.add_argument("--confidence", type=share, metavar="SHARE", help="confidence of that (default: 0.95)")
 
 
 def _add_output(subject: Parser) -> None:
@@ -142,3 +144,4 @@ def _add_output(subject: Parser) -> None:
     subject.add_argument("--name", help="name of what is written (default: that of FILE, or calibrated)")
     add_plots(subject, "draw data and fit into this folder")
     add_json(subject)
+    add_volume(subject)

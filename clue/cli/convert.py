@@ -6,7 +6,8 @@ import argparse
 from collections.abc import Mapping
 from pathlib import Path
 
-from clue.cli.terminal import say
+from clue.cli.effects import refuse
+from clue.cli.terminal import output_file, output_trace, say
 from clue.errors import UsageError
 from clue.trace import Trace
 
@@ -14,6 +15,8 @@ from clue.trace import Trace
 TRACE_FORMATS = ("clue", "ti", "goal")
 #: Forms by the ending of a file's name, where none is named.
 _BY_SUFFIX = {".clue": "clue", ".zip": "clue", ".ti": "ti", ".goal": "goal", ".xml": "simgrid"}
+#: Whose algorithms of collectives are taken where none is named.
+_LIBRARY = "mpich"
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -22,12 +25,29 @@ def run(arguments: argparse.Namespace) -> int:
     if source.resolve() == target.resolve():
         raise UsageError(f"{target}: target must differ from the source")
     to = arguments.target_format or _by_name(target)
+    if to != "clue":
+        output_file(target)
+    origin = "simgrid" if to == "simgrid" else arguments.source_format or _by_name(source)
+    _refuse_idle(arguments, origin, to)
     if to == "simgrid":
-        _write_platform(arguments.source, target, arguments.flops_per_second)
+        _write_platform(arguments.source, target, _speed(arguments))
     else:
-        trace = _read(source, arguments.source_format or _by_name(source), arguments.flops_per_second)
-        _write(trace, target, to, arguments)
+        _write(_read(source, origin, _speed(arguments)), target, to, arguments)
     return 0
+
+
+def _refuse_idle(arguments: argparse.Namespace, origin: str, to: str) -> None:
+    """Refuse options that this conversion has no use for."""
+    if to == "simgrid":
+        refuse(arguments, ["--from"], "with a trace", "a machine", arguments.source)
+    if not {"ti", "simgrid"} & {origin, to}:
+        refuse(arguments, ["--flops-per-second"], "with a form of SimGrid (ti, simgrid)", f"{origin} to {to}")
+    if to not in {"ti", "goal"}:
+        refuse(arguments, ["--lower", "--collectives"], "with a target of form ti or goal", to)
+
+
+def _speed(arguments: argparse.Namespace) -> float:
+    return 1e9 if arguments.flops_per_second is None else float(arguments.flops_per_second)
 
 
 def _by_name(path: Path) -> str:
@@ -56,13 +76,13 @@ def _write(trace: Trace, target: Path, form: str, arguments: argparse.Namespace)
         written = write_ti(
             trace,
             target.name,
-            flops_per_second=arguments.flops_per_second,
+            flops_per_second=_speed(arguments),
             lower=arguments.lower,
-            library=arguments.collectives,
+            library=arguments.collectives or _LIBRARY,
         )
-        say([f"computation is written at {arguments.flops_per_second:g} flop/s of CPU time"], prefix="note: ")
+        say([f"computation is written at {_speed(arguments):g} flop/s of CPU time"], prefix="note: ")
     else:
-        written = write_goal(trace, target.name, library=arguments.collectives)
+        written = write_goal(trace, target.name, library=arguments.collectives or _LIBRARY)
     say(written.remarks, prefix="note: ")
     _write_files(target.parent, written.files)
     say([f"wrote {target}" + (f" and {len(written.files) - 1} files beside it" if len(written.files) > 1 else "")])
@@ -70,6 +90,7 @@ def _write(trace: Trace, target: Path, form: str, arguments: argparse.Namespace)
 
 def _save(trace: Trace, target: Path) -> None:
     """Save in clue's own form; the name tells folder or compressed file."""
+    output_trace(target)
     if target.is_dir() and not (target / "head.json").exists() and any(target.iterdir()):
         raise UsageError(f"{target}: target must be new or a trace, got a folder with other things in it")
     trace.save(target)

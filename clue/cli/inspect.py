@@ -5,9 +5,9 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
+from clue.cli.effects import refuse
 from clue.cli.terminal import plots_folder, say, show, show_json
 from clue.config import SimulationConfig, load_any
-from clue.errors import UsageError
 from clue.machine import Machine
 from clue.report.document import machine_document, scenario_document, trace_document
 from clue.report.text.machine import machine_text
@@ -22,7 +22,7 @@ def run(arguments: argparse.Namespace) -> int:
     """Show one thing, whatever it is."""
     subject = arguments.subject
     if _is_trace(Path(subject)):
-        _refuse_plots(arguments)
+        _refuse_plots(arguments, "a trace")
         trace = Trace.open(subject)
         _show(arguments, trace_document(trace), trace_text(trace))
         return 0
@@ -30,7 +30,7 @@ def run(arguments: argparse.Namespace) -> int:
     if isinstance(found, Machine):
         _show_machine(found, arguments)
         return 0
-    _refuse_plots(arguments)
+    _refuse_plots(arguments, "a simulation" if isinstance(found, SimulationConfig) else "a comparison")
     if isinstance(found, SimulationConfig):
         _show_simulation(found, arguments)
     else:
@@ -57,9 +57,8 @@ def _is_trace(path: Path) -> bool:
     return path.is_dir() or path.suffix in _TRACE_SUFFIXES
 
 
-def _refuse_plots(arguments: argparse.Namespace) -> None:
-    if arguments.plots is not None:
-        raise UsageError(f"{arguments.subject}: --plots must go with a machine")
+def _refuse_plots(arguments: argparse.Namespace, kind: str) -> None:
+    refuse(arguments, ["--plots"], "with a machine", kind, arguments.subject)
 
 
 def _show(arguments: argparse.Namespace, document: object, text: object) -> None:

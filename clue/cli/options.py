@@ -47,15 +47,25 @@ def add_seed(to: Parser) -> None:
     to.add_argument(
         "--seed",
         type=whole,
-        default=0,
         metavar="S",
-        help="what samples are drawn from; the same give the same figures",
+        help="what samples are drawn from; the same give the same figures (default: 0)",
     )
 
 
-def add_mpiexec(to: Parser) -> None:
+def add_mpiexec(to: Parser, what: str = "what starts MPI programs, with its options") -> None:
     """Add ``--mpiexec``."""
-    to.add_argument("--mpiexec", metavar="COMMAND", help="what starts MPI programs, with its options")
+    to.add_argument("--mpiexec", metavar="COMMAND", help=what)
+
+
+def add_volume(to: Parser) -> None:
+    """Add ``-v`` and ``-q``."""
+    volume = to.add_mutually_exclusive_group()
+    volume.add_argument(
+        "-v", "--verbose", action="store_true", help="say on standard error what is done at each step, and why"
+    )
+    volume.add_argument(
+        "-q", "--quiet", action="store_true", help="say nothing on standard error but errors (--json has the warnings)"
+    )
 
 
 def positive(text: str) -> int:

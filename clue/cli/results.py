@@ -5,7 +5,9 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from clue.cli.terminal import plots_folder, say, show, show_json
+from clue.caveats import named
+from clue.cli.status import INTERRUPTED
+from clue.cli.terminal import Volume, detail, plots_folder, say, show, show_json
 from clue.explain import Explanation, RankingExplanation
 from clue.machine import Machine
 from clue.purchase import Ranking
@@ -17,6 +19,9 @@ from clue.report.text.ranking_explanation import ranking_explanation_text
 from clue.report.text.result import result_text
 from clue.result import Result
 from clue.uncertainty import Sampled
+
+#: So many reasons are told why nothing is ranked.
+_REASONS = 3
 
 
 def show_result(
@@ -55,6 +60,7 @@ def show_ranking(
     ranking: Ranking, arguments: argparse.Namespace, explanation: RankingExplanation | None = None
 ) -> None:
     """Show a ranking as text, or as JSON where that is asked for."""
+    _tell_bounds(ranking)
     if arguments.json:
         say(ranking.warnings, prefix="clue: warning: ")
         explained = {} if explanation is None else {"explanation": ranking_explanation_document(explanation)}
@@ -65,9 +71,38 @@ def show_ranking(
             show("", ranking_explanation_text(explanation))
 
 
+def _tell_bounds(ranking: Ranking) -> None:
+    compared = sum(each.position is not None for each in ranking.entries)
+    ruled_out = sum(each.bound is not None for each in ranking.entries)
+    detail(f"{ranking.simulations:,} simulations ranked {compared:,} options")
+    if ruled_out and not ranking.interrupted:
+        detail(f"{ruled_out:,} options were ruled out by bounds: they cannot be among the first {ranking.first}")
+
+
+def status_of(ranking: Ranking) -> int:
+    """Return the exit status of a comparison; where nothing is ranked, that is 1, and why is said."""
+    if ranking.interrupted:
+        return INTERRUPTED
+    if is_ranked(ranking):
+        return 0
+    why: dict[str, list[str]] = {}
+    for each in ranking.entries:
+        why.setdefault(each.reason, []).append(each.option)
+    told = [f"{named(options, 'options')}: {reason}" for reason, options in why.items()]
+    more = f"; and {len(told) - _REASONS:,} reasons more" if len(told) > _REASONS else ""
+    reasons = "; ".join(told[:_REASONS]) + more
+    say([f"{ranking.scenario}: at least one option must be ranked, got none: {reasons}"], "clue: ", at=Volume.ERRORS)
+    return 1
+
+
+def is_ranked(ranking: Ranking) -> bool:
+    """Tell whether any option has a position."""
+    return any(each.position is not None for each in ranking.entries)
+
+
 def plot_ranking(ranking: Ranking, arguments: argparse.Namespace) -> list[Path]:
-    """Draw a ranking, if pictures are asked for; returns their files."""
-    if arguments.plots is None:
+    """Draw a ranking, if pictures are asked for and anything is ranked; returns their files."""
+    if arguments.plots is None or not is_ranked(ranking):
         return []
     from clue.report import plots  # noqa: PLC0415 - matplotlib takes a second
 

@@ -8,9 +8,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from clue.cli.results import plot_ranking, plot_result, show_ranking, show_result
+from clue.cli.effects import refuse
+from clue.cli.results import plot_ranking, plot_result, show_ranking, show_result, status_of
 from clue.cli.run_arguments import is_program
-from clue.cli.terminal import progress, say
+from clue.cli.terminal import output_trace, progress, say
 from clue.config import PlacementChoice, SimulationConfig, load_config, load_machine
 from clue.errors import UsageError
 from clue.live import LiveOutcome
@@ -32,6 +33,7 @@ def run(arguments: argparse.Namespace) -> int:
     if not words:
         raise UsageError("run must have a configuration or a program, got neither")
     if is_program(words[0]):
+        refuse(arguments, ["--full"], "with a configuration", words[0])
         _run_one(_from_words(words, arguments), arguments)
         return 0
     if len(words) > 1:
@@ -129,7 +131,11 @@ def _run_one(run: _Run, arguments: argparse.Namespace) -> None:
     placement = run.placement.place(run.machine, run.ranks)
     if arguments.record is not None:
         _check_target(Path(arguments.record))
-    outcome = _live(run, placement, _bursts(arguments.bursts), arguments)
+    bursts = _bursts(arguments.bursts)
+    # A bar would be drawn over by what the program prints.
+    with progress(bar=False) as tell:
+        tell(f"running {run.title}")
+        outcome = _live(run, placement, bursts, arguments)
     show_result(outcome.result, run.title, arguments)
     if outcome.trace is not None:
         outcome.trace.save(arguments.record)
@@ -161,6 +167,7 @@ def _check_target(target: Path) -> None:
     taken = target.exists() and not (target.is_file() or (target / "head.json").exists())
     if taken and any(target.iterdir()):
         raise UsageError(f"{target}: trace must be new or replace a trace, got a folder with other things in it")
+    output_trace(target)
 
 
 # --- a comparison ---
@@ -172,10 +179,8 @@ def _no_traces(_program: Program, _ranks: int) -> Trace:
 
 def _compare(scenario: Scenario, arguments: argparse.Namespace) -> int:
     """Run the programs of a comparison live on every option, and rank these."""
-    for option in ("ranks", "machine", "placement", "record"):
-        if getattr(arguments, option) is not None:
-            word = "-n" if option == "ranks" else f"--{option}"
-            raise UsageError(f"{scenario.name}: {word} must go with one program on one machine, got a comparison")
+    single = ["-n", "--machine", "--placement", "--record"]
+    refuse(arguments, single, "with one program on one machine", "a comparison", scenario.name)
     from clue.purchase import rank_options  # noqa: PLC0415 - only for comparisons
 
     bursts = _bursts(arguments.bursts)
@@ -188,4 +193,4 @@ def _compare(scenario: Scenario, arguments: argparse.Namespace) -> int:
         ranking = rank_options(scenario, _no_traces, tell, live=live, thorough=arguments.plots is not None)
     show_ranking(ranking, arguments)
     say([f"wrote {path}" for path in plot_ranking(ranking, arguments)])
-    return 0
+    return status_of(ranking)

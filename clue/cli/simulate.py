@@ -7,32 +7,44 @@ import os
 from dataclasses import replace
 from pathlib import Path
 
-from clue.cli.results import plot_ranking, plot_result, show_ranking, show_result
+from clue.cli.effects import refuse
+from clue.cli.results import plot_ranking, plot_result, show_ranking, show_result, status_of
 from clue.cli.status import INTERRUPTED
-from clue.cli.terminal import Report, plots_folder, progress, say
+from clue.cli.terminal import Report, Volume, detail, plots_folder, progress, say
 from clue.cli.traces import trace_source
 from clue.config import SimulationConfig, load_config
 from clue.errors import UsageError
 from clue.explain import RankingExplanation, explain, explain_ranking
-from clue.kernel import Program, compile_program, simulate
+from clue.kernel import Program, compile_program, engine_choice, simulate
 from clue.machine import Placement
 from clue.purchase import Ranking, Scenario, TraceSource, rank_options
+from clue.purchase.executors import PROCESSES
 from clue.purchase.library import recording
 from clue.result import Result
 from clue.trace import Trace
 from clue.uncertainty import NO_NOISE, BurstNoise, Sampled, Sampling, is_uncertain, sample_makespans
 
+_NOTHING_TO_EXPLAIN = "explanation: at least two options must have a position, got fewer: it is left out"
+
 
 def run(arguments: argparse.Namespace) -> int:
     """Simulate what the configuration describes, and show it."""
     config = load_config(arguments.config, full=arguments.full)
+    if not arguments.samples:
+        refuse(arguments, ["--seed"], "with --samples", "none", config.name)
     if isinstance(config, Scenario):
         return _compare(config, arguments)
+    refuse(arguments, ["--executor", "--top"], "with a comparison", "one program on one machine", config.name)
+    if not arguments.samples:
+        refuse(arguments, ["--workers"], "with a comparison or --samples", "one simulation", config.name)
     _simulate(config, arguments)
     return 0
 
 
 def _compare(scenario: Scenario, arguments: argparse.Namespace) -> int:
+    executor = arguments.executor or PROCESSES
+    if executor != PROCESSES:
+        refuse(arguments, ["--workers"], f"with --executor {PROCESSES}", executor, scenario.name)
     with progress() as tell:
         ranking = rank_options(
             scenario,
@@ -40,16 +52,26 @@ def _compare(scenario: Scenario, arguments: argparse.Namespace) -> int:
             tell,
             engine=arguments.engine,
             top=arguments.top,
-            executor=arguments.executor,
-            workers=arguments.workers or os.cpu_count() or 1,
+            executor=executor,
+            workers=_workers(arguments),
             thorough=arguments.plots is not None,
-            sampling=Sampling(arguments.samples, arguments.seed) if arguments.samples else None,
+            sampling=_sampling(arguments),
         )
         plots = plot_ranking(ranking, arguments)
         explanation, interrupted = _explain_ranking(scenario, ranking, arguments, tell)
+    if arguments.explain and explanation is None and not interrupted:
+        ranking = replace(ranking, warnings=(*ranking.warnings, _NOTHING_TO_EXPLAIN))
     show_ranking(ranking, arguments, explanation)
     say([f"wrote {path}" for path in plots])
-    return INTERRUPTED if interrupted else 0
+    return INTERRUPTED if interrupted else status_of(ranking)
+
+
+def _workers(arguments: argparse.Namespace) -> int:
+    return arguments.workers or os.cpu_count() or 1
+
+
+def _sampling(arguments: argparse.Namespace) -> Sampling | None:
+    return Sampling(arguments.samples, arguments.seed or 0) if arguments.samples else None
 
 
 def _explain_ranking(
@@ -58,7 +80,6 @@ def _explain_ranking(
     """Find out what the first place depends on, if that is wanted; tells, too, whether anything was interrupted."""
     if not arguments.explain or ranking.interrupted:
         return None, ranking.interrupted
-    workers = arguments.workers or os.cpu_count() or 1
     try:
         explanation = explain_ranking(
             scenario,
@@ -66,12 +87,12 @@ def _explain_ranking(
             trace_source(tell),
             tell,
             engine=arguments.engine,
-            executor=arguments.executor,
-            workers=workers,
+            executor=arguments.executor or PROCESSES,
+            workers=_workers(arguments),
         )
     except KeyboardInterrupt:
         # The ranking is there, and stays.
-        say(["interrupted: what the first place depends on is left out"], prefix="clue: ")
+        say(["interrupted: what the first place depends on is left out"], prefix="clue: ", at=Volume.ERRORS)
         return None, True
     return explanation, False
 
@@ -80,9 +101,9 @@ def _simulate(config: SimulationConfig, arguments: argparse.Namespace) -> None:
     with progress() as tell:
         trace, noise = _recording(config, trace_source(tell))
         placement = config.placement.place(config.machine, trace.ranks * config.instances)
-        tell(f"simulating {trace.name} on {config.machine.name}")
+        program = replace(compile_program(trace), name=_name(config, trace))
+        tell(f"simulating {program.name} on {config.machine.name}")
         pictures = arguments.plots is not None
-        program = compile_program(trace)
         result = simulate(
             program,
             config.machine,
@@ -92,6 +113,8 @@ def _simulate(config: SimulationConfig, arguments: argparse.Namespace) -> None:
             timeline=pictures,
             traffic=pictures,
         )
+        why = engine_choice(arguments.engine, result.ops, timeline=pictures)
+        detail(f"the {result.engine} engine replayed {result.ops:,} ops: {why}")
         sampled = _sample(program, noise, placement, config=config, arguments=arguments, tell=tell)
         if arguments.samples:
             remarks = [NO_NOISE] if sampled is None else sampled.remarks(result.makespan)
@@ -110,6 +133,11 @@ def _simulate(config: SimulationConfig, arguments: argparse.Namespace) -> None:
     say([f"wrote {path}" for path in plots])
 
 
+def _name(config: SimulationConfig, trace: Trace) -> str:
+    """Return what the configuration calls the program: that of a cached recording's file says nothing to a reader."""
+    return trace.name if config.program.script is None or config.program.trace else config.program.script.name
+
+
 def _sample(
     program: Program,
     noise: BurstNoise | None,
@@ -120,9 +148,9 @@ def _sample(
     tell: Report,
 ) -> Sampled | None:
     """Simulate samples, if there are to be any and they would differ."""
-    if not arguments.samples or not is_uncertain(config.machine, noise):
+    sampling = _sampling(arguments)
+    if sampling is None or not is_uncertain(config.machine, noise):
         return None
-    sampling = Sampling(arguments.samples, arguments.seed)
     makespans = sample_makespans(
         program,
         config.machine,
@@ -131,7 +159,7 @@ def _sample(
         noise=noise,
         instances=config.instances,
         engine=arguments.engine,
-        workers=arguments.workers or os.cpu_count() or 1,
+        workers=_workers(arguments),
         tell=lambda done: tell("samples of the noise", done, sampling.samples),
     )
     return Sampled(sampling, makespans)

@@ -1,11 +1,21 @@
-"""Where output goes: results to standard output, progress and warnings to standard error, pictures to a folder."""
+"""Where output goes: results to standard output, all else to standard error, pictures and traces to folders.
+
+How much is said on standard error is decided here, once for all commands: with ``-q`` errors only; usually warnings,
+what was written and progress, which is a bar on a terminal and a line a minute elsewhere; with ``-v`` each step, too,
+and why it is taken.
+"""
 
 from __future__ import annotations
 
+import contextlib
 import json
 import sys
+import threading
+import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from contextvars import ContextVar
+from enum import IntEnum
 from pathlib import Path
 from typing import Protocol
 
@@ -14,9 +24,23 @@ from rich.markup import escape
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, SpinnerColumn, TextColumn, TimeRemainingColumn
 
 from clue.errors import UsageError
+from clue.units import format_number
 
 #: Tables keep this width where there is no terminal to measure.
 _WIDTH_WITHOUT_TERMINAL = 120
+#: Seconds between two lines on progress where there is no terminal.
+_EVERY = 60.0
+
+
+class Volume(IntEnum):
+    """How much is said on standard error."""
+
+    ERRORS = 0
+    USUAL = 1
+    STEPS = 2
+
+
+_volume: ContextVar[Volume] = ContextVar("volume", default=Volume.USUAL)
 
 
 class Report(Protocol):
@@ -24,6 +48,16 @@ class Report(Protocol):
 
     def __call__(self, what: str, done: int = 0, total: int = 0) -> None:
         """Report."""
+
+
+@contextmanager
+def speaking(volume: Volume) -> Iterator[None]:
+    """Say so much in a ``with`` block."""
+    before = _volume.set(volume)
+    try:
+        yield
+    finally:
+        _volume.reset(before)
 
 
 def show(*renderables: RenderableType) -> None:
@@ -39,10 +73,19 @@ def show_json(document: object) -> None:
     sys.stdout.write("\n")
 
 
-def say(lines: Sequence[str], prefix: str = "") -> None:
-    """Print lines to standard error."""
-    for line in lines:
-        print(f"{prefix}{line}", file=sys.stderr)
+def say(lines: Sequence[str], prefix: str = "", *, at: Volume = Volume.USUAL) -> None:
+    """Print lines to standard error, if so much is to be said."""
+    if _volume.get() >= at:
+        for line in lines:
+            print(f"{prefix}{line}", file=sys.stderr)
+
+
+def detail(line: str) -> None:
+    """Print a line on a step that is taken, and why, if that is asked for."""
+    say([line], prefix="clue: ", at=Volume.STEPS)
+
+
+# --- files ---
 
 
 def plots_folder(name: str) -> Path:
@@ -51,16 +94,67 @@ def plots_folder(name: str) -> Path:
     Raises:
         UsageError: If there is a file of that name, or it cannot be made.
     """
-    folder = Path(name)
+    return _made(Path(name), "plots")
+
+
+def output_file(name: str | Path) -> Path:
+    """Return the path of a file that is to be written: a folder is made where one is named, not above a file.
+
+    Raises:
+        UsageError: If it is a folder, or its own does not exist.
+    """
+    path = Path(name)
+    if path.is_dir():
+        raise UsageError(f"{path}: output must be a file, got a folder")
+    if not path.resolve().parent.is_dir():
+        raise UsageError(f"{path}: output must be a file in a folder that exists, got no folder {path.parent}")
+    return path
+
+
+def output_trace(name: str | Path) -> Path:
+    """Return the path of a trace that is to be written: a folder, or a compressed file.
+
+    Raises:
+        UsageError: As for other folders and files.
+    """
+    path = Path(name)
+    if path.suffix == ".zip":
+        return output_file(path)
+    _made(path.parent, "trace")
+    return path
+
+
+def _made(folder: Path, what: str) -> Path:
     if folder.exists() and not folder.is_dir():
-        raise UsageError(f"{folder}: plots must go to a folder, got a file")
+        raise UsageError(f"{folder}: {what} must go to a folder, got a file")
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise UsageError(
-            f"{folder}: plots must go to a folder that can be made, got {error.strerror or error}"
+            f"{folder}: {what} must go to a folder that can be made, got {error.strerror or error}"
         ) from None
     return folder
+
+
+# --- progress ---
+
+
+@contextmanager
+def progress(*, bar: bool = True) -> Iterator[Report]:
+    """Show what is going on, on standard error.
+
+    Args:
+        bar: Whether to draw a bar on a terminal; not where a program prints there, too.
+    """
+    console = Console(stderr=True)
+    if _volume.get() is Volume.ERRORS:
+        yield _silent
+    elif bar and sys.stderr.isatty() and not console.is_dumb_terminal:
+        with _bar(console) as report:
+            yield report
+    else:
+        with _lines() as report:
+            yield report
 
 
 def _silent(what: str, done: int = 0, total: int = 0) -> None:
@@ -68,23 +162,20 @@ def _silent(what: str, done: int = 0, total: int = 0) -> None:
 
 
 @contextmanager
-def progress() -> Iterator[Report]:
-    """Show what is going on, on standard error, if that is a terminal; otherwise stay silent."""
-    console = Console(stderr=True)
-    if not console.is_terminal:
-        yield _silent
-        return
+def _bar(console: Console) -> Iterator[Report]:
     with _display(console) as shown:
         task = shown.add_task("", total=None)
         totals = -1
+        step = _Step()
 
         def report(what: str, done: int = 0, total: int = 0) -> None:
             nonlocal task, totals
+            step.begin(what)
             # Another total is another piece of work, whose time left has nothing to do with that of the last.
             if total != totals:
                 shown.remove_task(task)
                 task, totals = shown.add_task("", total=total or None), total
-            shown.update(task, description=escape(what), completed=done)
+            shown.update(task, description=escape(_printable(what)), completed=done)
 
         yield report
 
@@ -99,3 +190,53 @@ def _display(console: Console) -> Progress:
         console=console,
         transient=True,
     )
+
+
+@contextmanager
+def _lines() -> Iterator[Report]:
+    """Print a line a minute on what is being done, from a thread of its own: a single step may take hours."""
+    begin, now, step = time.monotonic(), ("", 0, 0), _Step()
+    ended = threading.Event()
+
+    def report(what: str, done: int = 0, total: int = 0) -> None:
+        nonlocal now
+        step.begin(what)
+        now = (what, done, total)
+
+    def tell() -> None:
+        while not ended.wait(_EVERY):
+            # Whoever read standard error may have gone.
+            with contextlib.suppress(OSError, ValueError):
+                print(_line(*now, time.monotonic() - begin), file=sys.stderr, flush=True)
+
+    thread = threading.Thread(target=tell, name="progress", daemon=True)
+    thread.start()
+    try:
+        yield report
+    finally:
+        ended.set()
+        thread.join()
+
+
+def _line(what: str, done: int, total: int, seconds: float) -> str:
+    of = f": {format_number(done)} of {format_number(total)}" if total else ""
+    return f"clue: {_printable(what).rstrip(':') or 'at work'}{of}, after {seconds / 60:.0f} min"
+
+
+def _printable(text: str) -> str:
+    return "".join(character if character.isprintable() else "?" for character in text)
+
+
+class _Step:
+    """Says each step once, when it begins, if steps are to be said."""
+
+    def __init__(self) -> None:
+        self._said = ""
+
+    def begin(self, what: str) -> None:
+        """Take note of a step: another number at its beginning does not make it another one."""
+        text = _printable(what).rstrip(":")
+        name = text.lstrip("0123456789,")
+        if name != self._said:
+            self._said = name
+            detail(text if name == text else f"…{name}")

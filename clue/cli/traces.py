@@ -5,10 +5,10 @@ from __future__ import annotations
 from glob import escape
 from pathlib import Path
 
-from clue.cli.terminal import Report
+from clue.cli.terminal import Report, detail
 from clue.errors import UsageError
 from clue.purchase import Program, TraceSource
-from clue.purchase.library import PLACEHOLDER, record_on
+from clue.purchase.library import PLACEHOLDER, count_of, record_on
 from clue.trace import Trace
 
 
@@ -29,9 +29,12 @@ def _opened(pattern: str, ranks: int) -> Trace:
     path = Path(pattern.replace(PLACEHOLDER, str(ranks)))
     if PLACEHOLDER in pattern and not path.exists():
         known = ", ".join(map(str, recorded_ranks(pattern)))
-        there = f"there are recordings of {known} ranks; ask for these, or" if known else "there is none yet:"
-        raise UsageError(f"{path}: trace must exist, got no such file or folder: {there} {record_on(ranks)}")
-    return Trace.open(path)
+        there = f"Recordings are there for these numbers of ranks: {known}. Ask for them, or" if known else "First"
+        advice = f"{there} {record_on(ranks, str(path))}"
+        raise UsageError(f"{path}: trace must exist, got no such file or folder. {advice}")
+    trace = Trace.open(path)
+    detail(f"opened {path}: {count_of(trace.ranks)}, {len(trace.ops):,} ops")
+    return trace
 
 
 def recorded_ranks(pattern: str) -> list[int]:
@@ -47,5 +50,18 @@ def _recorded(script: Path, program: Program, ranks: int, report: Report) -> Tra
     from clue.recording import cached_trace  # noqa: PLC0415 - only those who record need it
 
     arguments = [argument.replace(PLACEHOLDER, str(ranks)) for argument in program.arguments]
-    report(f"recording {script.name} {' '.join(arguments)} on {ranks} ranks")
-    return cached_trace(script, arguments, ranks, progress=report)
+    what = " ".join([script.name, *arguments])
+    told: list[str] = []
+
+    def tell(line: str) -> None:
+        told.append(line)
+        report(line)
+
+    what = f"{what} on {count_of(ranks)}"
+    report(f"looking for a recording of {what}")
+    trace = cached_trace(script, arguments, ranks, progress=tell)
+    if told:
+        detail(f"recorded {what}, and kept it in {trace.path}")
+    else:
+        detail(f"took {what} from {trace.path}: it was recorded here before, as it is now")
+    return trace

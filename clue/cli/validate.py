@@ -6,6 +6,7 @@ import argparse
 import os
 from pathlib import Path
 
+from clue.cli.effects import refuse
 from clue.cli.terminal import Report, plots_folder, progress, say, show, show_json
 from clue.cli.traces import trace_source
 from clue.config.validations import MeasuredCase, ValidationConfig, load_validation
@@ -15,7 +16,7 @@ from clue.kernel import Program as Compiled
 from clue.purchase import Program
 from clue.purchase.library import recording
 from clue.report.text.validation import validation_text
-from clue.report.validation import validation_document
+from clue.report.validation import caveats_of, validation_document
 from clue.trace import Trace
 from clue.uncertainty import BurstNoise, Sampling
 from clue.validation import Case, Validation, validate
@@ -27,27 +28,25 @@ _Programs = dict[tuple[Program, int | None], tuple[Compiled, BurstNoise | None]]
 def run(arguments: argparse.Namespace) -> int:
     """Predict what was measured, and show how right the predictions are."""
     config = load_validation(arguments.config)
+    if not arguments.samples:
+        refuse(arguments, ["--seed"], "with --samples of 1 or more", "0", config.name)
     with progress() as tell:
         cases = _cases(config, tell)
         validation = validate(
             cases,
-            Sampling(arguments.samples, arguments.seed) if arguments.samples else None,
+            Sampling(arguments.samples, arguments.seed or 0) if arguments.samples else None,
             engine=arguments.engine,
             workers=arguments.workers or os.cpu_count() or 1,
             progress=tell,
         )
         plots = _plot(validation, config.name, arguments)
     if arguments.json:
-        say(_warnings(validation), prefix="clue: warning: ")
+        say(caveats_of(validation), prefix="clue: warning: ")
         show_json(validation_document(validation, config.name))
     else:
         show(validation_text(validation, config.name))
     say([f"wrote {path}" for path in plots])
     return 0
-
-
-def _warnings(validation: Validation) -> list[str]:
-    return list(dict.fromkeys(warning for each in validation.compared for warning in each.warnings))
 
 
 def _cases(config: ValidationConfig, tell: Report) -> list[Case]:

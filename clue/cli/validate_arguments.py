@@ -2,7 +2,17 @@
 
 from __future__ import annotations
 
-from clue.cli.options import Command, Commands, add_engine, add_json, add_plots, add_seed, add_workers, whole
+from clue.cli.options import (
+    Command,
+    Commands,
+    add_engine,
+    add_json,
+    add_plots,
+    add_seed,
+    add_volume,
+    add_workers,
+    whole,
+)
 
 
 def add_validate(commands: Commands, run: Command) -> None:
@@ -27,4 +37,5 @@ def add_validate(commands: Commands, run: Command) -> None:
     add_json(command)
     add_plots(command)
     add_workers(command, "threads that simulate")
+    add_volume(command)
     command.set_defaults(run=run)

@@ -45,7 +45,9 @@ from clue.units import Money
 #: What stands for any other region, or any other key, in a table of the file.
 DEFAULT = "default"
 
-NO_WITHIN_NODE = "no link within a node is given: ranks of one node talk as if they were on different nodes"
+NO_WITHIN_NODE = (
+    "no link within a node is given (network.within_node): ranks of one node talk as if they were on different nodes"
+)
 
 
 def load_machine(source: Source, *, relative_to: FilePath | None = None) -> Machine:

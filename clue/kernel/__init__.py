@@ -2,7 +2,7 @@
 
 from clue.kernel.bounds import computation_bound
 from clue.kernel.bursts import with_bursts
-from clue.kernel.engines import ENGINES
+from clue.kernel.engines import ENGINES, engine_choice
 from clue.kernel.program import Program, compile_program
 from clue.kernel.simulate import simulate
 from clue.kernel.sweep import Candidate, contention_free
@@ -14,6 +14,7 @@ __all__ = [
     "compile_program",
     "computation_bound",
     "contention_free",
+    "engine_choice",
     "simulate",
     "with_bursts",
 ]

@@ -42,6 +42,19 @@ def _not_covered(seen: Observation) -> str:
     return "it keeps no timeline" if seen.segments is not None else ""
 
 
+def engine_choice(engine: str, ops: int, *, timeline: bool = False) -> str:
+    """Say why an engine replays so many ops."""
+    if timeline:
+        return "only the reference keeps a timeline"
+    if engine != "auto":
+        return f"{engine} was asked for"
+    if ops < _OPS_WORTH_LOADING:
+        return f"below {_OPS_WORTH_LOADING:,} the reference is done before the fast engine is loaded"
+    if is_worth_it(engine, ops):
+        return f"from {_OPS_WORTH_LOADING:,} on the fast engine saves time, where it covers the case"
+    return f"below {_OPS_WORTH_COMPILING:,} it does not pay to compile the fast engine, which was not used here before"
+
+
 def is_worth_it(engine: str, ops: int) -> bool:
     """Tell whether to replay so many ops with the fast engine."""
     if engine != "auto":

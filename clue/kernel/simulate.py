@@ -148,7 +148,7 @@ def _memory_caveats(program: Program, machine: Machine, placed: Placement) -> It
             About.MACHINE,
             machine.name,
             "memory does not suffice: {fault}. The program would not run there; the figures are those of nodes with "
-            "enough memory. Place fewer ranks on a node, or take larger ones",
+            "enough memory. Place fewer ranks on a node, or take larger nodes",
             {"fault": fault},
         )
 

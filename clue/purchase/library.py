@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from clue.errors import UsageError
 from clue.kernel import Program as Compiled
 from clue.kernel import compile_program
-from clue.purchase.scenario import Option, Program, Scenario, Workload
+from clue.purchase.scenario import Kernel, Option, Program, Scenario, Workload
 from clue.trace import Trace
 from clue.uncertainty import BurstNoise, noise_of_recordings, typical_recording
 
@@ -54,18 +54,29 @@ def recording(program: Program, ranks: int, traces: TraceSource) -> tuple[Trace,
     for trace in found:
         if trace.ranks != ranks:
             raise UsageError(
-                f"{trace.name}: trace must have {ranks} ranks, got {trace.ranks}: a recording serves one number of "
-                f"ranks. Ask for ranks: {trace.ranks}, or {record_on(ranks)} and put {PLACEHOLDER} in the trace's name"
+                f"{trace.name}: trace must have {ranks} ranks, got {trace.ranks}. Ask for ranks: {trace.ranks}, as a "
+                f"recording serves one number of ranks; or name traces with {PLACEHOLDER} and {record_on(ranks)}"
             )
     return typical_recording(found), noise_of_recordings(found)
 
 
-def record_on(ranks: int) -> str:
+def kernel_name(workload: Workload, kernel: Kernel) -> str:
+    """Return what a reader calls a program: its workload, and its own name where there are several."""
+    return workload.name if len(workload.kernels) == 1 else f"{workload.name}, {kernel.name}"
+
+
+def record_on(ranks: int, trace: str = "") -> str:
     """Return the advice to record a program on so many ranks."""
+    output = f" -o {trace}" if trace else ""
     return (
-        f"record the program on {ranks} (clue record -n {ranks}: this computer will do, more ranks than cores are fine "
-        "as long as memory lasts)"
+        f"record the program on {count_of(ranks)} (clue record -n {ranks}{output}): this computer will do, more ranks "
+        "than cores are fine as long as memory lasts"
     )
+
+
+def count_of(ranks: int) -> str:
+    """Return a number of ranks in words."""
+    return f"{ranks} {'rank' if ranks == 1 else 'ranks'}"
 
 
 def record_all(scenario: Scenario, options: Sequence[Option], traces: TraceSource, progress: Progress) -> Library:
@@ -77,7 +88,7 @@ def record_all(scenario: Scenario, options: Sequence[Option], traces: TraceSourc
     """
     processors = max((option.machine.processors for option in options), default=0)
     wanted = {
-        (kernel.program, ranks): f"{workload.name}, {kernel.name}: {ranks} ranks"
+        (kernel.program, ranks): f"{kernel_name(workload, kernel)} on {count_of(ranks)}"
         for workload in scenario.workloads
         for kernel in workload.kernels
         for ranks in workload.ranks

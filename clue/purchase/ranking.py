@@ -13,7 +13,7 @@ from clue.caveats import About, Caveat, Said, gathered, named
 from clue.errors import UsageError
 from clue.kernel import contention_free
 from clue.purchase.executors import PROCESSES, Crew, check_executor
-from clue.purchase.library import Progress, TraceSource, record_all
+from clue.purchase.library import Progress, TraceSource, count_of, kernel_name, record_all
 from clue.purchase.live import LiveCrew, LiveRunner, check_live, no_bounds, unrecorded
 from clue.purchase.outcome import Entry, KernelOutcome, Ranking, WorkloadOutcome
 from clue.purchase.runs import Attempt, Choice, Sweep, attempts_on
@@ -111,7 +111,7 @@ def _about_noise(sampler: RankingSampler) -> Iterator[str]:
     if sampler.passed_over:
         yield (
             f"samples: with the stated noise {sampler.passed_over:,} more options may come among the first; they are "
-            "not sampled: ask for more of the first to have them compared (top)"
+            "not sampled: ask for more of the first to have them compared (--top)"
         )
 
 
@@ -278,7 +278,7 @@ def _said(scenario: Scenario, listed: Sequence[Attempt]) -> Iterator[Said]:
     for attempt in listed:
         for workload, cell in zip(scenario.workloads, attempt.cells, strict=True):
             for kernel, summary in zip(workload.kernels, cell.possible[0].run.summaries or (), strict=False):
-                name = workload.name if len(workload.kernels) == 1 else f"{workload.name}, {kernel.name}"
+                name = kernel_name(workload, kernel)
                 yield from (Said(caveat, attempt.option.name, name) for caveat in summary.warnings)
             yield from (Said(caveat, attempt.option.name, workload.name) for caveat in _idle(workload, attempt))
 
@@ -295,7 +295,7 @@ def _idle(workload: Workload, attempt: Attempt) -> Iterator[Caveat]:
         workload.name,
         "{idle} of {processors} processors stay idle, because the workload asks for {asked} at most: add larger "
         "numbers to ranks (the program has to be recorded at each), or more instances",
-        {"asked": f"{most} {'rank' if most == 1 else 'ranks'}{f' × {instances} instances' if instances > 1 else ''}"},
+        {"asked": f"{count_of(most)}{f' × {instances} instances' if instances > 1 else ''}"},
         {"idle": format_number(idle), "processors": format_number(processors)},
         idle,
     )

@@ -6,6 +6,7 @@ Of a simulation:
 key             value
 ==============  =======================================================================================================
 engine          ``"reference"``: which engine found the critical path, whichever computed the rest
+engine_reason   why that one
 critical_path   list of {``part``, ``region``, ``where``, ``seconds``, ``share``}; the seconds add up to the makespan.
                 ``part`` is a name of :class:`clue.result.Part` in lower case; ``region`` is null but for computation
                 and sharing; ``where`` is a node type, or those of both ends of a message
@@ -51,6 +52,7 @@ def explanation_document(explanation: Explanation) -> Document:
     whole = explanation.makespan or 1.0
     return {
         "engine": "reference",
+        "engine_reason": "the fast engine keeps no histories, which a critical path is found in",
         "critical_path": [
             {
                 "part": each.part.name.lower(),

@@ -21,7 +21,7 @@ refits        list of {``parameter``, ``of``, ``multiplier``, ``range``, ``error
 alike         list of pairs of parameters that these cases cannot tell apart
 not_refitted  list of {``parameter``, ``reason``}
 verdict       list of sentences
-warnings      what the simulations say of the machines and programs
+warnings      what the simulations say of the machines and programs, each once
 ============  =========================================================================================================
 
 Keys may be added, none removed.
@@ -32,6 +32,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
+from clue.caveats import Said, gathered
 from clue.units import format_share
 
 if TYPE_CHECKING:
@@ -55,8 +56,18 @@ def validation_document(validation: Validation, name: str) -> dict[str, object]:
         "alike": [[parameter_name(one), parameter_name(other)] for one, other in validation.alike],
         "not_refitted": [{"parameter": each.kind, "reason": each.reason} for each in validation.unchangeable],
         "verdict": list(verdict(validation)),
-        "warnings": list(dict.fromkeys(warning for each in validation.compared for warning in each.warnings)),
+        "warnings": caveats_of(validation),
     }
+
+
+def caveats_of(validation: Validation) -> list[str]:
+    """Return what the simulations say of the machines and programs, once, by the names that the validation gives."""
+    said = [
+        Said(caveat, each.case.machine, f"{each.case.program} {each.case.size}".strip())
+        for each in validation.compared
+        for caveat in each.warnings
+    ]
+    return list(gathered(said, {each.case.machine for each in validation.compared}, "machines"))
 
 
 def _case(compared: Compared) -> dict[str, object]:

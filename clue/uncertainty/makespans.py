@@ -20,7 +20,7 @@ from clue.uncertainty.noise import Sample, Sampling
 #: What to tell who asks for samples where all would be the same.
 NO_NOISE = (
     "no noise is stated, by the machine or by repeated recordings of the program: all samples would be the same, so "
-    "there is no interval"
+    "there is no interval. State noise of node types or links, or give repeats of the recording"
 )
 #: So many bursts of samples are drawn at a time at most: 256 MB, in nanoseconds and in seconds.
 _DRAWN_AT_ONCE = 1 << 24

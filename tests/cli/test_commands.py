@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import subprocess
 import sys
 from collections.abc import Callable
@@ -316,3 +317,179 @@ def test_exported_names() -> None:
     assert all(getattr(clue, name) is not None for name in clue.__all__)
     with pytest.raises(AttributeError, match="no attribute 'simulat'"):
         _ = clue.simulat
+
+
+# --- comparisons in which little or nothing can be ranked ---
+
+
+def test_an_option_without_a_price_is_neither_affordable_nor_not(capsys: pytest.CaptureFixture[str]) -> None:
+    """Under a budget: null, no position, before the options over the budget."""
+    edit("which.yaml", "options:\n", "options:\n  some: {machine: kishimoto}\n")()
+    status, out, _ = run(capsys, "simulate", "which.yaml", "--json")
+    listed = json.loads(out)["ranking"]
+    assert status == 0
+    assert [(each["option"], each.get("position"), each["affordable"]) for each in listed] == [
+        *(("two", 1, True), ("some", None, None), ("four", None, False)),
+    ]
+    assert listed[1]["reason"].startswith("no price is stated, so nobody can tell whether the budget covers it")
+    _, out, _ = run(capsys, "simulate", "which.yaml")
+    assert "- some: no price is stated, so nobody can tell whether the budget covers it: state its price, or" in out
+    assert out.index("- some:") < out.index("- four (3,600 EUR): costs more than the budget")
+
+
+@pytest.mark.parametrize(
+    ("spoil", "said"),
+    [
+        (
+            (
+                edit("which.yaml", "ranks: 2}", "ranks: 2, memory: 1 TB}"),
+                edit("pair.yaml", "price", "memory: 1 GB, price"),
+            ),
+            "two: pp: 1 rank needs 1 TB of memory on a node, a host has 1 GB; four: costs more than the budget",
+        ),
+        (
+            (edit("pair.yaml", ", price: 900 EUR", ""),),
+            "two, four: no price is stated, so nobody can tell whether the budget covers it: state its price, or leave",
+        ),
+    ],
+    ids=["no memory", "no prices"],
+)
+@pytest.mark.parametrize("form", [(), ("--json",), ("--plots", "plots"), ("-q",)], ids=str)
+def test_nothing_ranked_is_a_failure_that_says_why(
+    spoil: tuple[Callable[[], None], ...], said: str, form: tuple[str, ...], capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Status 1 after what there is has been printed; there is nothing to draw."""
+    for each in spoil:
+        each()
+    status, out, err = run(capsys, "simulate", "which.yaml", *form)
+    assert status == 1
+    assert err.splitlines()[-1].startswith(f"clue: which: at least one option must be ranked, got none: {said}")
+    assert not Path("plots").exists()
+    if form == ("--json",):
+        assert all("position" not in each for each in json.loads(out)["ranking"])
+    else:
+        assert "No option can be ranked." in out and "Not ranked" in out
+
+
+def test_an_explanation_of_nothing_is_said_to_be_left_out(capsys: pytest.CaptureFixture[str]) -> None:
+    """Where one option alone has a position, nothing can take it."""
+    _, out, _ = run(capsys, "simulate", "which.yaml", "--json", "--explain")
+    document = json.loads(out)
+    assert "explanation" not in document
+    assert document["warnings"] == ["explanation: at least two options must have a position, got fewer: it is left out"]
+
+
+# --- what is said of traces and memory ---
+
+
+def test_a_simulation_asks_for_memory_as_a_comparison_does(capsys: pytest.CaptureFixture[str]) -> None:
+    """Two ranks of 300 MB on a node of 500 MB: a comparison refuses, a simulation predicts them and says it first."""
+    trace = TraceBuilder(2)
+    for rank in range(2):
+        trace[rank].compute(1.0)
+        trace.declare(rank, peak_memory=300_000_000)
+    trace.build().save("pingpong.clue")
+    edit("pair.yaml", "processors: 1", "processors: 2, memory: 500 MB")()
+    edit("pair.yaml", "name: pair\n", "name: pair\nnotes: guessed\n")()
+    status, out, _ = run(capsys, "simulate", "run.yaml", "--json")
+    assert (status, json.loads(out)["makespan"]) == (0, 0.5)
+    fault = "2 ranks need 600 MB of memory on a node, a host has 500 MB"
+    assert json.loads(out)["warnings"][0] == (
+        f"pair: memory does not suffice: {fault}. The program would not run there; the figures are those of nodes with "
+        "enough memory. Place fewer ranks on a node, or take larger nodes"
+    )
+    status, _, err = run(capsys, "simulate", "which.yaml")
+    assert status == 1 and f"two: pp: {fault}" in err
+    edit("run.yaml", "machine: pair.yaml", "machine: pair.yaml\nplacement: cyclic")()
+    _, out, _ = run(capsys, "simulate", "run.yaml", "--json")
+    assert not any("memory" in warning for warning in json.loads(out)["warnings"])
+
+
+def test_memory_counts_all_instances(capsys: pytest.CaptureFixture[str]) -> None:
+    """Two instances side by side need twice as much on each node."""
+    trace = TraceBuilder(1)
+    trace[0].compute(1.0)
+    trace.declare(0, peak_memory=300_000_000)
+    trace.build().save("pingpong.clue")
+    edit("pair.yaml", "processors: 1", "processors: 2, memory: 500 MB")()
+    edit("run.yaml", "machine", "instances: 2\nmachine")()
+    _, out, _ = run(capsys, "simulate", "run.yaml", "--json")
+    assert "2 ranks need 600 MB of memory on a node" in json.loads(out)["warnings"][0]
+
+
+def test_a_missing_recording_is_told_with_those_that_are_there(capsys: pytest.CaptureFixture[str]) -> None:
+    """And how to make it."""
+    Path("run.yaml").write_text("program: {trace: 'pp-{ranks}.clue', ranks: 512}\nmachine: pair.yaml\n")
+    status, _, err = run(capsys, "simulate", "run.yaml")
+    missing = "clue: pp-512.clue: trace must exist, got no such file or folder."
+    advice = (
+        "record the program on 512 ranks (clue record -n 512 -o pp-512.clue): this computer will do, more ranks than "
+        "cores are fine as long as memory lasts\n"
+    )
+    assert (status, err) == (2, f"{missing} First {advice}")
+    for name in ("pp-2.clue", "pp-16.clue", "pp-x.clue"):
+        ping_pong().save(name)
+    status, _, err = run(capsys, "simulate", "run.yaml")
+    assert (status, err) == (
+        *(2, f"{missing} Recordings are there for these numbers of ranks: 2, 16. Ask for them, or {advice}"),
+    )
+
+
+def test_a_recording_of_another_size_is_told_with_what_is_possible(capsys: pytest.CaptureFixture[str]) -> None:
+    """Its own number of ranks, or another recording."""
+    edit("run.yaml", "trace: pingpong.clue", "trace: pingpong.clue, ranks: 512")()
+    status, _, err = run(capsys, "simulate", "run.yaml")
+    assert (status, err) == (
+        2,
+        "clue: pingpong.clue: trace must have 512 ranks, got 2. Ask for ranks: 2, as a recording serves one number of "
+        "ranks; or name traces with {ranks} and record the program on 512 ranks (clue record -n 512): this computer "
+        "will do, more ranks than cores are fine as long as memory lasts\n",
+    )
+
+
+WILD = "from mpi4py import MPI\nc = MPI.COMM_WORLD\nc.Create_group\nMPI.Win.Create(bytearray(8), comm=c).Free()\n"
+
+
+def test_what_is_said_of_recorded_programs_names_no_file_of_the_cache(capfd: pytest.CaptureFixture[str]) -> None:
+    """But the script, or the workload, each once for two numbers of ranks on two options; and what to do about it."""
+    Path("prog.py").write_text(WILD)
+    Path("run.yaml").write_text("program: {script: prog.py, ranks: 2}\nmachine: pair.yaml\n")
+    assert main(("simulate", "run.yaml", "--json")) == 0
+    said = [each for each in json.loads(capfd.readouterr().out)["warnings"] if "not modelled" in each]
+    assert said and all(each.startswith("prog.py: ") for each in said)
+    edit("which.yaml", "{trace: pingpong.clue}, ranks: 2", "{script: prog.py}, ranks: [1, 2]")()
+    edit("which.yaml", "2000 EUR", "9000 EUR")()
+    assert main(("simulate", "which.yaml", "--json")) == 0
+    told = [each for each in json.loads(capfd.readouterr().out)["warnings"] if "not modelled" in each]
+    assert len(told) == len(said) and all(each.startswith("pp: ") for each in told)
+
+
+def test_idle_processors_are_explained(capsys: pytest.CaptureFixture[str]) -> None:
+    """998 of 1000 processors: because nobody asks for more, and what to ask for."""
+    edit("which.yaml", "nodes: 4}", "nodes: 1000, price: 1900 EUR}")()
+    _, out, _ = run(capsys, "simulate", "which.yaml", "--json")
+    assert json.loads(out)["warnings"] == [
+        "pp on four: 998 of 1,000 processors stay idle, because the workload asks for 2 ranks at most: add larger "
+        "numbers to ranks (the program has to be recorded at each), or more instances"
+    ]
+    edit("which.yaml", "ranks: 2}", "ranks: 2, instances: 400}")()
+    _, out, _ = run(capsys, "simulate", "which.yaml", "--json")
+    assert json.loads(out)["warnings"] == []
+    edit("which.yaml", "instances: 400", "instances: 3")()
+    _, out, _ = run(capsys, "simulate", "which.yaml", "--json")
+    assert (
+        "994 of 1,000 processors stay idle, because the workload asks for 2 ranks × 3 instances at most"
+        in out.replace("\\u00d7", "×")
+    )
+
+
+def test_huge_figures_have_an_exponent(capsys: pytest.CaptureFixture[str]) -> None:
+    """Times of 10^300 s and prices of 10^30 in every table."""
+    edit("pair.yaml", "performance_factor: 0.5, price: 900 EUR", "performance_factor: 1e300, price: 1e30 EUR")()
+    edit("which.yaml", "2000 EUR", "1e31 EUR")()
+    _, out, _ = run(capsys, "simulate", "run.yaml", "--explain")
+    assert "3.171e+292 years" in out and "2.7778e+296" in out
+    _, compared, _ = run(capsys, "simulate", "which.yaml")
+    assert "2e+30 EUR" in compared and "budget 1e+31 EUR" in compared
+    for text in (out, compared, *(run(capsys, "inspect", name)[1] for name in ("pair.yaml", "which.yaml"))):
+        assert not re.search(r"[\d.,]{16}", text)

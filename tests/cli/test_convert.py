@@ -145,7 +145,7 @@ BAD = {
     "no machine": (("none.yaml", "x.xml"), nothing, "none.yaml"),
     "bad machine": (("pair.yaml", "x.xml"), file("pair.yaml", MACHINE.replace("10 us", "10 MB")), "pair.yaml:5"),
     "platform to read": (("pair.xml", "x.clue"), nothing, "source must be a trace, or a machine of clue"),
-    "no folder": (("exchange.clue", "none/x.ti"), nothing, "none/x.ti: file must be writable"),
+    "no folder": (("exchange.clue", "none/x.ti"), nothing, "none/x.ti: output must be a file in a folder that exists"),
     "itself": (("exchange.clue", "./exchange.clue"), nothing, "target must differ from the source"),
     "folder of others": (("exchange.clue", "."), nothing, "target must be new or a trace"),
 }

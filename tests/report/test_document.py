@@ -9,7 +9,7 @@ import pytest
 
 from clue.machine import AlgorithmChoice, Contention, Curve, Flows, Ports
 from clue.machine.topology import Torus
-from clue.purchase import Kernel, Option, Program, Scenario, Workload
+from clue.purchase import Entry, Kernel, Option, Program, Scenario, Workload
 from clue.report.document import (
     machine_document,
     ranking_document,
@@ -75,6 +75,18 @@ def test_ranking_lists_by_position_then_those_that_cannot_run_then_the_unafforda
     assert (small["affordable"], small["reason"]) == (True, "large: a rank needs 900 MB")
     assert (gold["affordable"], gold["reason"]) == (False, "costs more than the budget")
     assert small["price"] is None
+
+
+def test_options_of_unknown_price_come_before_those_over_the_budget() -> None:
+    """Whether they are affordable is null, in the document and in the order of the table."""
+    unknown = Entry("Unknown", "unknown", None, None, None, None, "no price is stated", ())
+    known = ranking()
+    with_it = replace(known, entries=(unknown, *known.entries))
+    listed = ranking_document(with_it)["ranking"]
+    assert isinstance(listed, list)
+    assert [(each["option"], each["affordable"]) for each in listed[2:]] == [
+        *(("Small", True), ("Unknown", None), ("Gold", False)),
+    ]
 
 
 def test_amounts_are_whole_where_they_are() -> None:

@@ -20,14 +20,14 @@ import os, signal, sys
 from clue.cli import main, terminal
 from clue.purchase import executors
 
-def tell(what, done=0, total=0):
+def tell(step, what):
     if sys.argv[1] in what:
         os.killpg(0, signal.SIGINT)
 
 if __name__ == "__main__":
     # Shells let what they start in the background ignore it.
     signal.signal(signal.SIGINT, signal.default_int_handler)
-    terminal._silent = tell
+    terminal._Step.begin = tell
     executors._ALONE = executors._WORTH_PROCESSES = 0.0
     sys.exit(main(sys.argv[2:]))
 """

@@ -15,7 +15,8 @@ from clue.errors import DeadlockError, UsageError
 from clue.kernel import Candidate, Program, compile_program, simulate
 from clue.machine import Contention, Curve, FactorTable, Flows, Link, Machine, Network, NodeType, Placement, Ports
 from clue.machine.topology import Switch
-from clue.trace import TraceBuilder
+from clue.report.validation import caveats_of, validation_document
+from clue.trace import Op, TraceBuilder
 from clue.validation import Case, Refit, Validation, validate
 from clue.validation.cases import Predictor
 from clue.validation.parameters import parameters_of
@@ -291,6 +292,30 @@ def test_warnings_of_the_simulation_are_kept() -> None:
     """What the simulation says belongs to the case."""
     described = replace(machine(), notes=("guessed",))
     assert validate([measured(PROGRAMS[0], described, described)]).compared[0].warnings == ("m: guessed",)
+
+
+def test_warnings_name_cases_and_come_once() -> None:
+    """What holds for all machines names none; of programs the names that the cases have, with the largest figure."""
+    described = replace(machine(), notes=("guessed",))
+    other = replace(described, name="other")
+    programs = []
+    for polls in (1, 3):
+        trace = TraceBuilder(1, program="a-1-0c0ffee.clue")
+        trace[0].compute(1.0)
+        for _ in range(polls):
+            trace[0].add(Op.POLL)
+        programs.append(compile_program(trace.build()))
+    cases = [measured(program, on, on) for program in programs for on in (described, other)]
+    names = ("m", "other") * 2
+    found = validate(
+        [replace(c, program="jacobi", size="7", machine=name) for c, name in zip(cases, names, strict=True)]
+    )
+    polls = "up to 3 Test or probe calls found nothing when recorded; they are replayed as often, with the computation"
+    said = caveats_of(found)
+    assert said[0] == "all machines: guessed"
+    assert said[1].startswith(f"jacobi 7: {polls}")
+    assert len(said) == 2
+    assert validation_document(found, "v")["warnings"] == said
 
 
 def test_speeds_by_region_and_factors_of_0_are_slowed_too() -> None:

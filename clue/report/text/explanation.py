@@ -60,7 +60,12 @@ def _path(explanation: Explanation) -> RenderableType:
             end_section=each is shares[-1],
         )
     add_row(shown, "makespan", "", "", scale.format(explanation.makespan), "")
-    return stack(heading("Critical path: what the makespan is made of (the reference engine tells)"), shown)
+    return stack(
+        heading(
+            "Critical path: what the makespan is made of (by the reference engine; the fast one keeps no histories)"
+        ),
+        shown,
+    )
 
 
 def _ranks(explanation: Explanation) -> RenderableType:

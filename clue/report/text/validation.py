@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from clue.report.scale import time_scale
 from clue.report.text.table import NONE, add_row, bullets, facts, heading, stack, table
 from clue.report.text.warnings import warnings_text
-from clue.report.validation import change, parameter_name, percent, verdict
+from clue.report.validation import caveats_of, change, parameter_name, percent, verdict
 from clue.units import format_share
 
 if TYPE_CHECKING:
@@ -18,7 +18,6 @@ if TYPE_CHECKING:
 
 def validation_text(validation: Validation, name: str) -> RenderableType:
     """Show a validation."""
-    warnings = [warning for each in validation.compared for warning in each.warnings]
     return stack(
         heading(f"{name}: predicted and measured"),
         _cases(validation),
@@ -26,7 +25,7 @@ def validation_text(validation: Validation, name: str) -> RenderableType:
         _orders(validation),
         _refits(validation),
         stack(heading("What this means"), bullets(verdict(validation))),
-        warnings_text(warnings),
+        warnings_text(caveats_of(validation)),
     )
 
 

@@ -1,0 +1,59 @@
+"""Options that cannot do what they are given for are refused, before anything is done."""
+
+from __future__ import annotations
+
+import argparse
+import shlex
+import shutil
+from collections.abc import Iterable
+
+from clue.errors import UsageError
+
+#: Where options are kept that are not kept under their own names.
+_NAMES = {"-n": "ranks", "-o": "output", "--from": "source_format", "--to": "target_format"}
+
+
+def refuse(arguments: argparse.Namespace, options: Iterable[str], rule: str, got: str, place: str = "") -> None:
+    """Refuse options that were given where they have no effect: who gives one expects something of it.
+
+    Args:
+        arguments: What was given; an option that was not is ``None``, false or empty.
+        options: As they are written: ``"--top"``.
+        rule: What they must be given with, or without: ``"with --samples"``.
+        got: What they were given with.
+        place: The file that it is about.
+
+    Raises:
+        UsageError: If any of them was given; names all that were.
+    """
+    given = [option for option in options if is_given(arguments, option)]
+    if given:
+        raise UsageError(f"{f'{place}: ' if place else ''}{' and '.join(given)} must go {rule}, got {got}")
+
+
+def fill(arguments: argparse.Namespace, **defaults: object) -> None:
+    """Set options that were not given, by the names that they are kept under."""
+    for name, value in defaults.items():
+        if getattr(arguments, name) is None:
+            setattr(arguments, name, value)
+
+
+def is_given(arguments: argparse.Namespace, option: str) -> bool:
+    """Tell whether an option was given."""
+    value = getattr(arguments, _NAMES.get(option) or option.removeprefix("--").replace("-", "_"))
+    return value is not None and value is not False and value != []
+
+
+def mpiexec_words(text: str) -> list[str]:
+    """Return the words of ``--mpiexec``.
+
+    Raises:
+        UsageError: If there is no such command.
+    """
+    try:
+        words = shlex.split(text)
+    except ValueError as error:
+        raise UsageError(f"--mpiexec must be words as a shell takes them, got {text} ({error})") from None
+    if not words or shutil.which(words[0]) is None:
+        raise UsageError(f"--mpiexec must be a command that can be run, got {text or 'nothing'}")
+    return words

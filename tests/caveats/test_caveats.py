@@ -1,0 +1,118 @@
+"""Caveats: what many simulations say is said once, by the names that the reader gave, with the largest figures."""
+
+from __future__ import annotations
+
+import pickle
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from clue.caveats import About, Caveat, Said, gathered, named, note
+
+OPTIONS = ("a", "b", "c", "d", "e", "f")
+
+
+def wildcards(otherwise: int, wild: int = 9, name: str = "prog-4-0a1b.clue") -> Caveat:
+    """Return a caveat about a program with two figures."""
+    text = "{otherwise} of {wild} receives would have matched another message"
+    return Caveat(About.PROGRAM, name, text, figures={"otherwise": otherwise, "wild": wild}, size=otherwise)
+
+
+def test_a_caveat_is_text_that_begins_with_its_name() -> None:
+    """As a single simulation says it."""
+    assert wildcards(3) == "prog-4-0a1b.clue: 3 of 9 receives would have matched another message"
+    assert note(About.MACHINE, "m", "{guessed} from 5 %") == "m: {guessed} from 5 %"
+
+
+def test_a_caveat_travels_between_processes() -> None:
+    """With all that it takes to gather it."""
+    again = pickle.loads(pickle.dumps(wildcards(3)))
+    assert again == wildcards(3)
+    assert (again.kind, again.at_most, again.size) == (wildcards(3).kind, wildcards(3).at_most, 3)
+
+
+def test_equal_caveats_of_a_program_are_one_line_without_the_names_of_files() -> None:
+    """However many numbers of ranks and options there are."""
+    said = [Said(wildcards(3, name=f"prog-{n}.clue"), option, "heat") for n in (2, 4) for option in OPTIONS]
+    assert list(gathered(said, OPTIONS, "options")) == ["heat: 3 of 9 receives would have matched another message"]
+
+
+def test_of_different_figures_the_largest_is_told() -> None:
+    """With its companions, and as the most there is."""
+    said = [Said(wildcards(n, 10 * n), option, "heat") for n, option in enumerate(OPTIONS)]
+    assert list(gathered(said, OPTIONS, "options")) == [
+        "heat: up to 5 of 50 receives would have matched another message"
+    ]
+
+
+def test_options_are_named_where_it_is_not_all() -> None:
+    """A few by name, of many the first and their number; several workloads in one line."""
+    few = [Said(wildcards(3), option, load) for option in "ab" for load in ("heat", "cg")]
+    many = [Said(note(About.MACHINE, "pair", "guessed"), option, "heat") for option in "abcde"]
+    assert list(gathered([*few, *many], OPTIONS, "options")) == [
+        "heat, cg on a, b: 3 of 9 receives would have matched another message",
+        "5 options (a, b, c, …): guessed",
+    ]
+
+
+def test_a_caveat_of_all_machines_names_none() -> None:
+    """But the one, if there is one only."""
+    guessed = note(About.MACHINE, "pair", "guessed")
+    assert list(gathered([Said(guessed, option, "heat") for option in "ab"], "ab", "options")) == [
+        "all options: guessed"
+    ]
+    assert list(gathered([Said(guessed, "only", "heat")], ["only"], "options")) == ["only: guessed"]
+
+
+def test_other_words_make_another_caveat() -> None:
+    """Figures do not."""
+    said = [
+        Said(Caveat(About.PROGRAM, "p", "{call}: {count} calls", {"call": call}, {"count": count}, count), "a", "heat")
+        for call, count in (("Win.Put", 3), ("Win.Get", 4), ("Win.Put", 5))
+    ]
+    assert list(gathered(said, ["a"], "options")) == ["heat: Win.Put: up to 5 calls", "heat: Win.Get: 4 calls"]
+
+
+def test_what_the_engine_says_is_about_nobody() -> None:
+    """Once, whatever it was used for."""
+    said = Caveat(About.ENGINE, "engine", "the fast engine is not used: {reason}", {"reason": "no compiler"})
+    assert list(gathered([Said(said, option, "heat") for option in OPTIONS], OPTIONS, "options")) == [
+        "engine: the fast engine is not used: no compiler"
+    ]
+
+
+def test_a_plain_line_is_taken_for_one_about_a_machine() -> None:
+    """Where whoever simulates says something of its own."""
+    said = [Said(f"machine {option}: by hand", option, "heat") for option in "ab"]
+    assert list(gathered(said, OPTIONS, "options")) == ["a, b: by hand"]
+
+
+@pytest.mark.parametrize(
+    ("names", "kind", "text"),
+    [
+        (["a"], "options", "a"),
+        (["a", "b", "c", "d"], "options", "a, b, c, d"),
+        (["a", "b", "c", "d", "e"], "options", "5 options (a, b, c, …)"),
+        (["a", "b", "c", "d", "e"], "", "a, b, c and 2 more"),
+    ],
+)
+def test_names_are_joined(names: list[str], kind: str, text: str) -> None:
+    """As many as a reader takes in."""
+    assert named(names, kind) == text
+
+
+TEXTS = st.text("abc{}%:", max_size=5)
+
+
+@given(
+    st.lists(st.builds(Said, st.builds(note, st.sampled_from(About), TEXTS, TEXTS), TEXTS, TEXTS), max_size=20),
+    st.lists(TEXTS, max_size=4),
+)
+def test_nothing_is_lost_and_nothing_said_twice(said: list[Said], machines: list[str]) -> None:
+    """Every text is in some line, whatever braces are in it."""
+    lines = list(gathered(said, machines, "options"))
+    assert len(lines) == len({each.caveat.kind for each in said if isinstance(each.caveat, Caveat)})
+    for each in said:
+        assert isinstance(each.caveat, Caveat)
+        assert any(line.endswith(f": {each.caveat.said}") for line in lines)

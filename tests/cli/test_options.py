@@ -1,0 +1,237 @@
+"""Every option of every command: where it has no effect it is refused, with status 2 and before anything is done."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from clue.cli import main
+from clue.cli.arguments import command_line
+from tests.cli import test_commands
+from tests.cli.test_commands import edit
+
+folder = test_commands.folder
+pytestmark = pytest.mark.usefixtures("folder")
+
+#: Of an option that has an effect whenever it is given.
+ALWAYS: tuple[tuple[str, str], ...] = ()
+
+#: By command and option: command lines on which it has none, and what is said of them.
+WITHOUT_EFFECT = {
+    "record": {"-n": ALWAYS, "-o": ALWAYS, "--mpiexec": ALWAYS, "--json": ALWAYS},
+    "simulate": {
+        "--engine": ALWAYS,
+        "--explain": ALWAYS,
+        "--full": (
+            ("run.yaml --full", "full size must be described under 'full', got no such key"),
+            ("which.yaml --full", "full size must be described under 'full', got no such key"),
+        ),
+        "--json": ALWAYS,
+        "--plots": ALWAYS,
+        "--workers": (
+            ("run.yaml --workers 2", "run: --workers must go with a comparison or --samples, got one simulation"),
+            ("run.yaml --workers 2 --explain", "run: --workers must go with a comparison or --samples, got one sim"),
+            ("which.yaml --workers 2 --executor mpi", "which: --workers must go with --executor processes, got mpi"),
+        ),
+        "--top": (("run.yaml --top 3", "run: --top must go with a comparison, got one program on one machine"),),
+        "--samples": ALWAYS,
+        "--seed": (
+            ("run.yaml --seed 0", "run: --seed must go with --samples, got none"),
+            ("which.yaml --seed 1", "which: --seed must go with --samples, got none"),
+        ),
+        "--executor": (
+            ("run.yaml --executor processes", "run: --executor must go with a comparison, got one program on one"),
+            ("run.yaml --executor mpi --top 3", "run: --executor and --top must go with a comparison, got one program"),
+        ),
+    },
+    "inspect": {
+        "--json": ALWAYS,
+        "--plots": tuple(
+            (f"{subject} --plots p", f"{subject}: --plots must go with a machine, got {what}")
+            for subject, what in (
+                *(("pingpong.clue", "a trace"), ("run.yaml", "a simulation"), ("which.yaml", "a comparison")),
+            )
+        ),
+    },
+    "convert": {
+        "--from": (("pair.yaml x.xml --from clue", "pair.yaml: --from must go with a trace, got a machine"),),
+        "--to": ALWAYS,
+        "--flops-per-second": (
+            ("pingpong.clue x.clue.zip --flops-per-second 1e9",
+             "--flops-per-second must go with a form of SimGrid (ti, simgrid), got clue to clue"),
+            ("pingpong.clue x.goal --flops-per-second 1e9",
+             "--flops-per-second must go with a form of SimGrid (ti, simgrid), got clue to goal"),
+        ),
+        "--lower": (
+            ("pingpong.clue x.clue.zip --lower", "--lower must go with a target of form ti or goal, got clue"),
+            ("pair.yaml x.xml --lower", "--lower must go with a target of form ti or goal, got simgrid"),
+        ),
+        "--collectives": (
+            ("pingpong.clue x.clue.zip --collectives openmpi",
+             "--collectives must go with a target of form ti or goal, got clue"),
+        ),
+    },
+    "schema": {},
+    "calibrate network": {
+        **{
+            f"{option}": ((f"osu.txt {option} {value}", f"{option} must go without files, which have been measured"),)
+            for option, value in (
+                *(("--hosts", "a,b"), ("--mpiexec", "mpiexec"), ("--time", "9"), ("--precision", "0.1")),
+                *(("--confidence", "0.9"), ("--largest", "1MiB")),
+            )
+        },
+        **{
+            f"{option}": ((f"{option} {value}".strip(), f"{option} must go with files to import, got none"),)
+            for option, value in (("--form", "osu"), ("--where", "a=b"), ("--within-node", ""))
+        },
+        **dict.fromkeys(("--eager-limit", "-o", "--name", "--nodes", "--processors", "--plots", "--json"), ALWAYS),
+    },
+    "calibrate contention": {
+        "--precision": (
+            ("--machine pair.yaml --precision 0.1",
+             "--precision must go without --machine, whose link is known, got pair.yaml"),
+        ),
+        **dict.fromkeys(("--machine", "--pairs", "--sizes", "--node-per-rank", "--mpiexec", "--hosts"), ALWAYS),
+        **dict.fromkeys(("--time", "--confidence", "-o", "--name", "--plots", "--json"), ALWAYS),
+    },
+    "calibrate processor": {
+        **{
+            option: ((f"--trace pingpong.clue {option} {value}", f"{option} must go without --trace, whose program"),)
+            for option, value in (("--reference", "x"), ("--region", "a=b"), ("--kernels", "dgemm"), ("--time", "1"))
+        },
+        **{
+            option: ((f"{option} {value}", f"{option} must go with the --trace of a program, got none"),)
+            for option, value in (("--program", "x.py"), ("--repeats", "2"), ("--mpiexec", "mpiexec"))
+        },
+        "--busy": (
+            ("--trace pingpong.clue --program pingpong.py --busy 1",
+             "pingpong.clue: --busy must go with a trace of one rank, got one of 2"),
+        ),
+        **dict.fromkeys(("--trace", "--confidence", "-o", "--name", "--json"), ALWAYS),
+    },
+    "run": {
+        **{
+            option: ((f"which.yaml {option} {value}", f"which: {option} must go with one program on one machine, got"),)
+            for option, value in (("-n", "2"), ("--machine", "m.yaml"), ("--placement", "block"), ("--record", "x"))
+        },
+        "--full": (
+            ("--full -n 2 --machine pair.yaml pingpong.py", "--full must go with a configuration, got pingpong.py"),
+            ("which.yaml --full", "full size must be described under 'full', got no such key"),
+        ),
+        **dict.fromkeys(("--bursts", "--virtual-clock", "--limit", "--json", "--plots"), ALWAYS),
+    },
+    "validate": {
+        "--seed": (("v.yaml --samples 0 --seed 3", "v: --seed must go with --samples of 1 or more, got 0"),),
+        **dict.fromkeys(("--engine", "--samples", "--json", "--plots", "--workers"), ALWAYS),
+    },
+}  # fmt: skip
+
+
+def commands(parser: argparse.ArgumentParser, name: str = "") -> Iterator[tuple[str, argparse.ArgumentParser]]:
+    """Yield all commands that have no commands of their own, with their names."""
+    below = [action for action in parser._actions if isinstance(action, argparse._SubParsersAction)]
+    if not below:
+        yield name, parser
+    for action in below:
+        for key, each in action.choices.items():
+            yield from commands(each, f"{name} {key}".strip())
+
+
+def test_every_option_is_in_the_table() -> None:
+    """Who adds an option says where it has no effect; how loud a command is may be said of every one."""
+    options = {
+        name: {option for action in parser._actions for option in action.option_strings} for name, parser in
+        commands(command_line())
+    }  # fmt: skip
+    volume = {"-h", "--help", "-v", "--verbose", "-q", "--quiet"}
+    assert {name: found - volume for name, found in options.items()} == {
+        name: set(known) for name, known in WITHOUT_EFFECT.items()
+    }
+    assert all(found >= volume for found in options.values())
+
+
+CASES = [
+    (f"{command} {words}", said)
+    for command, options in WITHOUT_EFFECT.items()
+    for lines in options.values()
+    for words, said in lines
+]
+
+
+@pytest.mark.parametrize(("line", "said"), CASES, ids=[line for line, _ in CASES])
+def test_an_option_without_effect_is_refused(line: str, said: str, capsys: pytest.CaptureFixture[str]) -> None:
+    """One line that says what it must go with, nothing on standard output, nothing written."""
+    Path("pingpong.py").write_text("")
+    Path("osu.txt").write_text("# OSU MPI Latency Test\n# Size  Latency (us)\n0 1\n")
+    Path("v.yaml").write_text("program: {trace: pingpong.clue}\nmachine: pair.yaml\nmeasured: 1\n")
+    before = set(Path().iterdir())
+    assert main(line.split()) == 2
+    captured = capsys.readouterr()
+    assert captured.out == ""
+    assert said in captured.err and len(captured.err.splitlines()) == 1
+    assert set(Path().iterdir()) == before
+
+
+@pytest.mark.parametrize("line", ["simulate run.yaml -v -q", "record -q -v -n 1 x.py", "schema machine -vq"])
+def test_loud_and_quiet_exclude_each_other(line: str, capsys: pytest.CaptureFixture[str]) -> None:
+    """As bad usage."""
+    with pytest.raises(SystemExit) as caught:
+        main(line.split())
+    assert caught.value.code == 2
+    assert "not allowed with argument" in capsys.readouterr().err
+
+
+def test_full_is_refused_only_where_there_is_no_full_size(capsys: pytest.CaptureFixture[str]) -> None:
+    """A comparison that has one takes it."""
+    edit("which.yaml", "name: which\n", "name: which\nfull: {criterion: makespan}\n")()
+    assert main(["simulate", "which.yaml", "--full", "--json"]) == 0
+    assert '"criterion": "makespan"' in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("command", ["record -n 1 --mpiexec", "calibrate network --mpiexec",
+                                     "calibrate contention --mpiexec"])  # fmt: skip
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        ("no-such-mpiexec", "--mpiexec must be a command that can be run, got no-such-mpiexec"),
+        ("", "--mpiexec must be a command that can be run, got nothing"),
+        ("mpiexec 'x", "--mpiexec must be words as a shell takes them, got mpiexec 'x"),
+    ],
+)
+def test_one_rule_for_a_launcher(command: str, words: str, said: str, capsys: pytest.CaptureFixture[str]) -> None:
+    """The same message and status wherever one is named."""
+    Path("x.py").write_text("")
+    program = ["x.py"] if command.startswith("record") else []
+    assert main([*command.split(), words, *program]) == 2
+    assert capsys.readouterr().err.startswith(f"clue: {said}")
+
+
+def test_a_launcher_of_a_processor_is_checked_too(capsys: pytest.CaptureFixture[str]) -> None:
+    """Before its program is recorded."""
+    Path("pingpong.py").write_text("")
+    line = "calibrate processor --trace pingpong.clue --mpiexec no-such-mpiexec"
+    assert main(line.split()) == 2
+    assert "--mpiexec must be a command that can be run, got no-such-mpiexec" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    "line",
+    ["convert pingpong.clue none/x.ti", "convert pingpong.clue none/x.clue.zip", "convert pair.yaml none/x.xml",
+     "calibrate network osu.txt -o none/x.yaml"],
+)  # fmt: skip
+def test_a_file_goes_to_a_folder_that_exists(line: str, capsys: pytest.CaptureFixture[str]) -> None:
+    """One rule for all files that are written."""
+    Path("osu.txt").write_text("# OSU MPI Latency Test\n# Size  Latency (us)\n0 1\n")
+    assert main(line.split()) == 2
+    assert "output must be a file in a folder that exists, got no folder none" in capsys.readouterr().err
+    assert not Path("none").exists()
+
+
+@pytest.mark.parametrize("line", ["convert pingpong.clue new/one/x.clue", "simulate run.yaml --plots new/one/plots"])
+def test_a_folder_is_made_with_those_above_it(line: str) -> None:
+    """Pictures and traces go to folders of their own."""
+    assert main(line.split()) == 0
+    assert list(Path("new/one").iterdir())

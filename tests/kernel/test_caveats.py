@@ -1,0 +1,156 @@
+"""What a simulation says beside its figures: each caveat read aloud, with what to do about it."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from clue.kernel import simulate
+from clue.machine import Machine
+from clue.trace import ANY, Flag, Op, Trace, TraceBuilder
+from tests.kernel.cases import machine
+
+
+def computing(ranks: int = 1) -> TraceBuilder:
+    """Return a program that computes for a second in a region."""
+    trace = TraceBuilder(ranks, program="jacobi.py")
+    for rank in trace:
+        rank.compute(1.0, "solve")
+    return trace
+
+
+def left_out(call: str) -> Trace:
+    """Return a program with a call that is not modelled, twice."""
+    trace = computing()
+    for _ in range(2):
+        trace[0].add(Op.OTHER, call=call, took=250_000_000)
+    return trace.build()
+
+
+def overtaken() -> Trace:
+    """Return a program whose receive from any source matched the later of two messages."""
+    trace = computing(3)
+    for rank, time in ((1, 2.0), (2, 1.0)):
+        trace[rank].compute(time)
+        trace[rank].send(0, 0)
+        trace[0].recv(rank, flags=Flag.ANY_SOURCE)
+    return trace.build()
+
+
+def unresolved() -> Trace:
+    """Return a program with a receive of which nobody knows what it matched, and so with a message too many."""
+    trace = computing(2)
+    trace[0].send(1, 0)
+    trace[1].wait(trace[1].irecv(ANY, tag=ANY, flags=Flag.ANY_SOURCE | Flag.ANY_TAG))
+    return trace.build()
+
+
+def polling() -> Trace:
+    """Return a program that asked in vain."""
+    trace = computing()
+    trace[0].add(Op.POLL)
+    return trace.build()
+
+
+def large() -> Trace:
+    """Return a program of two ranks that needed 3 GB each."""
+    trace = computing(2)
+    for rank in range(2):
+        trace.declare(rank, peak_memory=3_000_000_000)
+    return trace.build()
+
+
+def exchanging() -> Trace:
+    """Return a program of three ranks, two of which send at once."""
+    trace = computing(3)
+    for rank in (1, 2):
+        trace[rank].send(0, 0)
+        trace[0].recv(rank)
+    return trace.build()
+
+
+CASES = [
+    (
+        left_out("Win.Put"),
+        machine(1),
+        "jacobi.py: Win.Put is not modelled: 2 calls that took 500 ms when recorded are left out; a live run gives "
+        "them the time of messages (clue run)",
+    ),
+    (
+        left_out("File.Write"),
+        machine(1),
+        "jacobi.py: File.Write is not modelled: 2 calls that took 500 ms when recorded are left out",
+    ),
+    (
+        overtaken(),
+        machine(3, contention={1: 1.0, 8: 2.0}),
+        "jacobi.py: 1 of 2 wildcard receives would have matched another message here; they are replayed as recorded. "
+        "If the program decides by what arrives first, run it live instead (clue run)",
+    ),
+    (
+        unresolved(),
+        machine(2),
+        "jacobi.py: 1 receives or probes do not say what they matched (the MPI library did not tell); they are left "
+        "out: run the program live instead (clue run)",
+    ),
+    (unresolved(), machine(2), "jacobi.py: 1 messages were sent and never received"),
+    (
+        polling(),
+        machine(1),
+        "jacobi.py: 1 Test or probe calls found nothing when recorded; they are replayed as often, with the "
+        "computation between them: how often it would poll here, a live run tells (clue run)",
+    ),
+    (
+        large(),
+        machine(1, processors=2, memory=4e9),
+        "hand-made: memory does not suffice: 2 ranks need 6 GB of memory on a node, a host has 4 GB. The program would "
+        "not run there; the figures are those of nodes with enough memory. Place fewer ranks on a node, or take larger "
+        "nodes",
+    ),
+    (
+        computing().build(),
+        machine(1, speeds={"solve": 1e9}),
+        "hand-made: speed of region solve needs a program that declares its operations there (virtual_layer.region "
+        "with flops=); the performance factor is used instead",
+    ),
+    (
+        exchanging(),
+        machine(3),
+        "hand-made: no contention is stated, so simultaneous messages do not slow each other: figures are too short "
+        "where many are sent at a time",
+    ),
+    (
+        exchanging(),
+        machine(3, contention={1: 1.0}),
+        "hand-made: contention is stated up to 1 simultaneous communications, but there were 2; the last factor is "
+        "used for more: measure more pairs at once (clue calibrate contention --pairs)",
+    ),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("trace", "on", "said"), CASES, ids=[said[:40] for *_, said in CASES])
+def test_a_caveat_says_what_to_do(trace: Trace, on: Machine, said: str) -> None:
+    """Word by word."""
+    assert said in simulate(trace, on).warnings
+
+
+def test_factors_of_another_processor_are_told() -> None:
+    """With the two processors, and how to compare them."""
+    built = computing().build()
+    trace = replace(built, head=replace(built.head, processor="AMD Ryzen"))
+    on = replace(machine(1), reference_processor="Intel Xeon")
+    assert simulate(trace, on).warnings == (
+        "hand-made: performance factors are relative to Intel Xeon, but the program was recorded on AMD Ryzen: "
+        "record it there, or compare both processors (clue calibrate processor)",
+    )
+    assert simulate(trace, replace(on, reference_processor="AMD Ryzen")).warnings == ()
+
+
+@pytest.mark.parametrize(("nodes", "faults"), [([0, 1], 0), ([0, 0], 1)])
+def test_memory_is_that_of_the_ranks_of_a_node(nodes: list[int], faults: int) -> None:
+    """3 GB fit in 4 GB, twice as much does not; what is not stated is enough."""
+    on = machine(2, processors=2, memory=4e9)
+    assert sum("memory" in each for each in simulate(large(), on, nodes).warnings) == faults
+    assert simulate(large(), machine(1), [0, 0]).warnings == ()
+    assert simulate(computing(2).build(), machine(1, memory=1.0), [0, 0]).warnings == ()
