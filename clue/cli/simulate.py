@@ -118,7 +118,7 @@ def _simulate(config: SimulationConfig, arguments: argparse.Namespace) -> None:
         sampled = _sample(program, noise, placement, config=config, arguments=arguments, tell=tell)
         if arguments.samples:
             remarks = [NO_NOISE] if sampled is None else sampled.remarks(result.makespan)
-            said = (f"{config.machine.name}: {remark}" for remark in remarks)
+            said = (f"samples: {remark}" for remark in remarks)
             result = replace(result, warnings=(*result.warnings, *said))
         explanation = None
         if arguments.explain:

@@ -215,7 +215,8 @@ def _lines() -> Iterator[Report]:
         yield report
     finally:
         ended.set()
-        thread.join()
+        # Not for long: whoever should read the line may not do so.
+        thread.join(1.0)
 
 
 def _line(what: str, done: int, total: int, seconds: float) -> str:

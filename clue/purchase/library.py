@@ -11,6 +11,7 @@ from clue.kernel import compile_program
 from clue.purchase.scenario import Kernel, Option, Program, Scenario, Workload
 from clue.trace import Trace
 from clue.uncertainty import BurstNoise, noise_of_recordings, typical_recording
+from clue.units import format_number
 
 #: Gives the trace of a program at a number of ranks; recording it, if need be, is the caller's business.
 TraceSource = Callable[[Program, int], Trace]
@@ -76,7 +77,7 @@ def record_on(ranks: int, trace: str = "") -> str:
 
 def count_of(ranks: int) -> str:
     """Return a number of ranks in words."""
-    return f"{ranks} {'rank' if ranks == 1 else 'ranks'}"
+    return f"{format_number(ranks)} {'rank' if ranks == 1 else 'ranks'}"
 
 
 def record_all(scenario: Scenario, options: Sequence[Option], traces: TraceSource, progress: Progress) -> Library:

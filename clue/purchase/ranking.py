@@ -295,7 +295,7 @@ def _idle(workload: Workload, attempt: Attempt) -> Iterator[Caveat]:
         workload.name,
         "{idle} of {processors} processors stay idle, because the workload asks for {asked} at most: add larger "
         "numbers to ranks (the program has to be recorded at each), or more instances",
-        {"asked": f"{count_of(most)}{f' × {instances} instances' if instances > 1 else ''}"},
+        {"asked": f"{count_of(most)}{f' × {format_number(instances)} instances' if instances > 1 else ''}"},
         {"idle": format_number(idle), "processors": format_number(processors)},
         idle,
     )

@@ -23,6 +23,8 @@ if TYPE_CHECKING:
     from clue.units import Money
 
 Document = dict[str, object]
+#: Up to here every whole number is one that a float can hold.
+_WHOLE = 2.0**53
 
 
 def result_document(result: Result, sampled: Sampled | None = None) -> Document:
@@ -357,7 +359,8 @@ def _money(money: Money | None) -> Document | None:
     if money is None:
         return None
     amount = float(money.amount)
-    return {"amount": int(amount) if amount.is_integer() else amount, "currency": money.currency}
+    is_whole = amount.is_integer() and amount < _WHOLE
+    return {"amount": int(amount) if is_whole else amount, "currency": money.currency}
 
 
 def _plain(document: Mapping[str, object]) -> Document:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from clue.report.text.table import NONE, add_row, bullets, heading, stack, table, words
 from clue.report.text.warnings import warnings_text
-from clue.units import format_time
+from clue.units import format_number, format_time
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -70,9 +70,9 @@ def _title(ranking: Ranking) -> str:
 
 def format_split(outcome: WorkloadOutcome) -> str:
     """Format a split: ``"3 × 6 (2 idle)"`` is 3 instances at a time of 6 ranks each, 2 processors idle."""
-    idle = f" ({outcome.idle} idle)" if outcome.idle else ""
-    turns = f" in {outcome.turns} turns" if outcome.turns > 1 else ""
-    return f"{outcome.side_by_side} × {outcome.ranks}{idle}{turns}"
+    idle = f" ({format_number(outcome.idle)} idle)" if outcome.idle else ""
+    turns = f" in {format_number(outcome.turns)} turns" if outcome.turns > 1 else ""
+    return f"{format_number(outcome.side_by_side)} × {format_number(outcome.ranks)}{idle}{turns}"
 
 
 def format_score(score: float | None, unit: str) -> str:

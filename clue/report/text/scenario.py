@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from clue.report.text.table import NONE, add_row, bullets, facts, heading, stack, table
 from clue.report.text.warnings import warnings_text
+from clue.units import format_number
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -33,13 +34,13 @@ def _workloads(scenario: Scenario) -> Table:
     shown = table("workload", "kernels", "instances", "ranks each", "weight", numbers=("weight",), title="Workloads")
     for workload in scenario.workloads:
         kernels = ", ".join(kernel.name for kernel in workload.kernels)
-        ranks = ", ".join(map(str, workload.ranks))
+        ranks = ", ".join(map(format_number, workload.ranks))
         add_row(shown, workload.name, kernels, _instances(workload), ranks, f"{workload.weight:g}")
     return shown
 
 
 def _instances(workload: Workload) -> str:
-    return "as many as fit" if workload.instances is None else str(workload.instances)
+    return "as many as fit" if workload.instances is None else format_number(workload.instances)
 
 
 def _not_shown(scenario: Scenario) -> RenderableType | None:
