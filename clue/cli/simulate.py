@@ -113,7 +113,7 @@ def _simulate(config: SimulationConfig, arguments: argparse.Namespace) -> None:
             timeline=pictures,
             traffic=pictures,
         )
-        why = engine_choice(arguments.engine, result.ops, timeline=pictures)
+        why = engine_choice(arguments.engine, result.ops, result.engine, timeline=pictures)
         detail(f"the {result.engine} engine replayed {result.ops:,} ops: {why}")
         sampled = _sample(program, noise, placement, config=config, arguments=arguments, tell=tell)
         if arguments.samples:

@@ -42,8 +42,17 @@ def _not_covered(seen: Observation) -> str:
     return "it keeps no timeline" if seen.segments is not None else ""
 
 
-def engine_choice(engine: str, ops: int, *, timeline: bool = False) -> str:
-    """Say why an engine replays so many ops."""
+def engine_choice(engine: str, ops: int, answered: str, *, timeline: bool = False) -> str:
+    """Say why an engine answered.
+
+    Args:
+        engine: Which one was asked for.
+        ops: How many ops it replayed.
+        answered: Which one answered.
+        timeline: Whether a timeline was kept.
+    """
+    if engine not in {"auto", answered}:
+        return f"{engine} was asked for, and a warning says why it did not answer"
     if timeline:
         return "only the reference keeps a timeline"
     if engine != "auto":

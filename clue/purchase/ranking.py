@@ -9,20 +9,20 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 
-from clue.caveats import About, Caveat, Said, gathered, named
+from clue.caveats import named
 from clue.errors import UsageError
 from clue.kernel import contention_free
+from clue.purchase.caveats import caveats_of
 from clue.purchase.executors import PROCESSES, Crew, check_executor
-from clue.purchase.library import Progress, TraceSource, count_of, kernel_name, record_all
+from clue.purchase.library import Progress, TraceSource, record_all
 from clue.purchase.live import LiveCrew, LiveRunner, check_live, no_bounds, unrecorded
 from clue.purchase.outcome import Entry, KernelOutcome, Ranking, WorkloadOutcome
 from clue.purchase.runs import Attempt, Choice, Sweep, attempts_on
 from clue.purchase.sampling import RankingSampler, SampledOption
-from clue.purchase.scenario import Criterion, Option, Scenario, Workload
+from clue.purchase.scenario import Criterion, Option, Scenario
 from clue.purchase.scores import Scores
 from clue.purchase.search import Search
 from clue.uncertainty import NO_NOISE, Sampling
-from clue.units import format_number
 
 #: Of more options than this only so many of the first are looked for where nothing else is asked for.
 ALL_UP_TO, FIRST_OF_MANY = 100, 20
@@ -253,7 +253,7 @@ class _Report:
     # --- what a reader must know ---
 
     def _warnings(self, listed: Sequence[Attempt]) -> tuple[str, ...]:
-        return tuple(dict.fromkeys([*self.scenario.notes, *self.notes, *_of_simulations(self.scenario, listed)]))
+        return tuple(dict.fromkeys([*self.scenario.notes, *self.notes, *caveats_of(self.scenario, listed)]))
 
 
 def _entry(option: Option, reason: str) -> Entry:
@@ -266,36 +266,4 @@ def _entry(option: Option, reason: str) -> Entry:
         score=None,
         reason=reason,
         workloads=(),
-    )
-
-
-def _of_simulations(scenario: Scenario, listed: Sequence[Attempt]) -> Iterator[str]:
-    """Yield what simulations say, once, with the names of options and workloads."""
-    return gathered(_said(scenario, listed), [attempt.option.name for attempt in listed], "options")
-
-
-def _said(scenario: Scenario, listed: Sequence[Attempt]) -> Iterator[Said]:
-    for attempt in listed:
-        for workload, cell in zip(scenario.workloads, attempt.cells, strict=True):
-            for kernel, summary in zip(workload.kernels, cell.possible[0].run.summaries or (), strict=False):
-                name = kernel_name(workload, kernel)
-                yield from (Said(caveat, attempt.option.name, name) for caveat in summary.warnings)
-            yield from (Said(caveat, attempt.option.name, workload.name) for caveat in _idle(workload, attempt))
-
-
-def _idle(workload: Workload, attempt: Attempt) -> Iterator[Caveat]:
-    """Say so if most of an option's processors stay idle because nothing larger is asked for."""
-    processors = attempt.option.machine.processors
-    most, instances = max(workload.ranks), workload.instances
-    if instances is None or 2 * most * instances > processors * workload.ranks_per_processor:
-        return
-    idle = processors - -(-most * instances // workload.ranks_per_processor)
-    yield Caveat(
-        About.PROGRAM,
-        workload.name,
-        "{idle} of {processors} processors stay idle, because the workload asks for {asked} at most: add larger "
-        "numbers to ranks (the program has to be recorded at each), or more instances",
-        {"asked": f"{count_of(most)}{f' × {format_number(instances)} instances' if instances > 1 else ''}"},
-        {"idle": format_number(idle), "processors": format_number(processors)},
-        idle,
     )

@@ -464,23 +464,52 @@ def test_what_is_said_of_recorded_programs_names_no_file_of_the_cache(capfd: pyt
     assert len(told) == len(said) and all(each.startswith("pp: ") for each in told)
 
 
-def test_idle_processors_are_explained(capsys: pytest.CaptureFixture[str]) -> None:
-    """998 of 1000 processors: because nobody asks for more, and what to ask for."""
-    edit("which.yaml", "nodes: 4}", "nodes: 1000, price: 1900 EUR}")()
+def idle(capsys: pytest.CaptureFixture[str]) -> list[str]:
+    """Return what a comparison says of idle processors."""
     _, out, _ = run(capsys, "simulate", "which.yaml", "--json")
-    assert json.loads(out)["warnings"] == [
-        "pp on four: 998 of 1,000 processors stay idle, because the workload asks for 2 ranks at most: add larger "
-        "numbers to ranks (the program has to be recorded at each), or more instances"
+    return [each for each in json.loads(out)["warnings"] if "idle" in each]
+
+
+def test_idle_processors_are_explained(capsys: pytest.CaptureFixture[str]) -> None:
+    """Nobody asks for more, it is no faster with more, or no more fits; at most half of the processors is no matter."""
+    edit("which.yaml", "nodes: 4}", "nodes: 1000, price: 1900 EUR}")()
+    advice = "add larger numbers to ranks (the program has to be recorded at each), or more instances"
+    assert idle(capsys) == [
+        "pp on four: 998 of 1,000 processors stay idle, because the workload asks for 2 ranks at most: " + advice
     ]
     edit("which.yaml", "ranks: 2}", "ranks: 2, instances: 400}")()
-    _, out, _ = run(capsys, "simulate", "which.yaml", "--json")
-    assert json.loads(out)["warnings"] == []
+    assert idle(capsys) == []
     edit("which.yaml", "instances: 400", "instances: 3")()
-    _, out, _ = run(capsys, "simulate", "which.yaml", "--json")
-    assert (
-        "994 of 1,000 processors stay idle, because the workload asks for 2 ranks × 3 instances at most"
-        in out.replace("\\u00d7", "×")
+    (said,) = idle(capsys)
+    assert said.startswith(
+        "pp on four: 994 of 1,000 processors stay idle, because the workload asks for 2 ranks × 3 inst"
     )
+
+
+def test_idle_processors_may_be_of_no_use(capsys: pytest.CaptureFixture[str]) -> None:
+    """One rank takes 1 s, four take 2 s each: three quarters of the machine are of no use."""
+    for ranks in (1, 4):
+        trace = TraceBuilder(ranks)
+        for rank in trace:
+            rank.compute(1.0 if ranks == 1 else 2.0)
+        trace.build().save(f"pp-{ranks}.clue")
+    edit("which.yaml", "trace: pingpong.clue}, ranks: 2", "trace: 'pp-{ranks}.clue'}, ranks: [1, 4]")()
+    edit("which.yaml", "nodes: 4}", "nodes: 4, price: 1900 EUR}")()
+    assert idle(capsys) == ["pp on four: 3 of 4 processors stay idle, because it is no faster with more of them"]
+
+
+def test_idle_processors_may_have_no_memory(capsys: pytest.CaptureFixture[str]) -> None:
+    """Where one of two instances fits on a node of four processors."""
+    edit("which.yaml", "ranks: 2}", "ranks: 1, memory: 1 GB, instances: 3}")()
+    trace = TraceBuilder(1)
+    trace[0].compute(1.0)
+    trace.build().save("pingpong.clue")
+    edit("pair.yaml", "count: 2, type: host}]", "type: host}]")()
+    edit("pair.yaml", "processors: 1", "processors: 4, memory: 1 GB")()
+    edit("which.yaml", "four: {machine: pair.yaml, nodes: 4}", "four: {machine: pair.yaml}")()
+    assert idle(capsys) == [
+        "pp: 3 of 4 processors stay idle, because nothing larger fits there (memory, and the numbers of ranks)"
+    ]
 
 
 def test_huge_figures_have_an_exponent(capsys: pytest.CaptureFixture[str]) -> None:

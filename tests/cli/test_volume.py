@@ -101,6 +101,7 @@ def test_loud_tells_whether_a_recording_was_there(capfd: pytest.CaptureFixture[s
     [
         (["--engine", "reference"], "reference was asked for"),
         (["--plots", "p"], "only the reference keeps a timeline"),
+        (["--plots", "p", "--engine", "fast"], "fast was asked for, and a warning says why it did not answer"),
     ],
 )
 def test_loud_tells_why_an_engine_was_chosen(options: list[str], why: str, capsys: pytest.CaptureFixture[str]) -> None:
@@ -206,19 +207,41 @@ def test_every_long_command_tells_of_its_progress(
     assert "\x1b" not in capfd.readouterr().err
 
 
+CODE = "from clue.cli.terminal import progress\nwith progress() as tell:\n    tell('simulating', 1, 2)\n"
+
+
+def on_a_terminal(**environment: str) -> bytes:
+    """Return what progress writes to a terminal."""
+    ours, theirs = pty.openpty()
+    subprocess.run([sys.executable, "-c", CODE], stderr=theirs, check=True, env=surroundings(**environment))
+    os.write(theirs, b"end")
+    os.close(theirs)
+    written = os.read(ours, 100_000)
+    os.close(ours)
+    return written
+
+
+def surroundings(**environment: str) -> dict[str, str]:
+    """Return an environment that says nothing of colours but what is given."""
+    silent = {name: value for name, value in os.environ.items() if name not in {"NO_COLOR", "FORCE_COLOR"}}
+    return silent | {"PYTHONPATH": str(Path(clue.__file__).parent.parent), "TERM": "xterm-256color"} | environment
+
+
 def test_a_terminal_has_a_bar_and_a_file_has_none() -> None:
     """Whatever FORCE_COLOR says of colours: control characters are for terminals."""
-    code = "from clue.cli.terminal import progress\nwith progress() as tell:\n    tell('simulating', 1, 2)\n"
-    environment = os.environ | {
-        "PYTHONPATH": str(Path(clue.__file__).parent.parent),
-        "FORCE_COLOR": "1",
-        "TERM": "xterm",
-    }
-    command = [sys.executable, "-c", code]
-    done = subprocess.run(command, capture_output=True, text=True, check=True, env=environment)
+    forced = surroundings(FORCE_COLOR="1")
+    done = subprocess.run([sys.executable, "-c", CODE], capture_output=True, text=True, check=True, env=forced)
     assert (done.stdout, done.stderr) == ("", "")
-    ours, theirs = pty.openpty()
-    subprocess.run(command, stderr=theirs, check=True, env=environment)
-    os.close(theirs)
-    assert b"simulating" in os.read(ours, 100_000)
-    os.close(ours)
+    assert b"simulating" in on_a_terminal()
+
+
+def test_a_bar_has_colours_where_they_are_wanted() -> None:
+    """NO_COLOR takes them away."""
+    colour = re.compile(rb"\x1b\[(?:\d+;)*(?:3\d|9\d)")
+    assert colour.search(on_a_terminal())
+    assert not colour.search(on_a_terminal(NO_COLOR="1"))
+
+
+def test_a_dumb_terminal_has_no_bar() -> None:
+    """It knows no control characters."""
+    assert on_a_terminal(TERM="dumb") == b"end"

@@ -1,0 +1,62 @@
+"""What a reader of a ranking must know: what its simulations say, and why processors stay idle; each once.
+
+Options and workloads are called by the names that the scenario gives them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from clue.caveats import About, Caveat, Said, gathered
+from clue.machine import Machine
+from clue.purchase.library import count_of, kernel_name
+from clue.purchase.runs import Attempt, Cell
+from clue.purchase.scenario import Scenario, Workload
+from clue.units import format_number
+
+
+def caveats_of(scenario: Scenario, listed: Sequence[Attempt]) -> Iterator[str]:
+    """Yield what a reader of a ranking must know, each once.
+
+    Args:
+        scenario: What is compared.
+        listed: The options that have a position.
+    """
+    return gathered(_said(scenario, listed), [attempt.option.name for attempt in listed], "options")
+
+
+def _said(scenario: Scenario, listed: Sequence[Attempt]) -> Iterator[Said]:
+    for attempt in listed:
+        for workload, cell in zip(scenario.workloads, attempt.cells, strict=True):
+            for kernel, summary in zip(workload.kernels, cell.possible[0].run.summaries or (), strict=False):
+                name = kernel_name(workload, kernel)
+                yield from (Said(caveat, attempt.option.name, name) for caveat in summary.warnings)
+            idle = _idle(workload, attempt.option.machine, cell)
+            yield from (Said(caveat, attempt.option.name, workload.name) for caveat in idle)
+
+
+def _idle(workload: Workload, machine: Machine, cell: Cell) -> Iterator[Caveat]:
+    """Say why most of a machine's processors stay idle, if they do."""
+    idle, processors = cell.possible[0].split.idle, machine.processors
+    if 2 * idle > processors:
+        yield Caveat(
+            About.PROGRAM,
+            workload.name,
+            "{idle} of {processors} processors stay idle, because {why}",
+            {"why": _why_idle(workload, machine, cell)},
+            {"idle": format_number(idle), "processors": format_number(processors)},
+            idle,
+        )
+
+
+def _why_idle(workload: Workload, machine: Machine, cell: Cell) -> str:
+    most, instances, split = max(workload.ranks), workload.instances, cell.possible[0].split
+    if instances is not None and 2 * most * instances <= machine.processors * workload.ranks_per_processor:
+        asked = f"{count_of(most)}{f' × {format_number(instances)} instances' if instances > 1 else ''}"
+        return (
+            f"the workload asks for {asked} at most: add larger numbers to ranks (the program has to be recorded at "
+            "each), or more instances"
+        )
+    if any(choice.split.idle < split.idle for choice in cell.choices):
+        return "it is no faster with more of them"
+    return "nothing larger fits there (memory, and the numbers of ranks)"
