@@ -11,14 +11,13 @@ import json
 import os
 import platform
 import shutil
-import signal
 import subprocess
 import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from clue.children import finding_clue, standard_input
+from clue.children import finding_clue, running, standard_input
 from clue.errors import NEVER_CALLED_MPI, RecordError, TraceError, UsageError
 from clue.trace import TRACE_VERSION, Trace
 
@@ -136,16 +135,11 @@ def _open_mpi_options(mpiexec: str) -> list[str]:
 def _run(command: Sequence[str], timeout: float | None) -> int | None:
     """Run a command with its output on standard error; returns its status, or ``None`` if it ran out of time."""
     environment = finding_clue(os.environ)
-    process = subprocess.Popen(
-        command, stdin=standard_input(), stdout=_standard_error(), env=environment, start_new_session=True
-    )
-    try:
-        return process.wait(timeout)
-    except subprocess.TimeoutExpired:
-        return None
-    finally:
-        if process.poll() is None:
-            _stop(process)
+    with running(command, stdin=standard_input(), stdout=_standard_error(), env=environment) as process:
+        try:
+            return process.wait(timeout)
+        except subprocess.TimeoutExpired:
+            return None
 
 
 def _standard_error() -> int:
@@ -153,19 +147,6 @@ def _standard_error() -> int:
         return sys.__stderr__.fileno() if sys.__stderr__ is not None else 2
     except (OSError, ValueError):
         return 2
-
-
-def _stop(process: subprocess.Popen[bytes]) -> None:
-    """Stop mpiexec and what it started: it passes the first signal on, the last one ends it."""
-    for number, patience in ((signal.SIGINT, 2.0), (signal.SIGTERM, 3.0), (signal.SIGKILL, None)):
-        try:
-            os.killpg(process.pid, number)
-            process.wait(patience)
-        except subprocess.TimeoutExpired:
-            continue
-        except ProcessLookupError:
-            process.wait()
-        return
 
 
 def _check_target(target: Path) -> None:

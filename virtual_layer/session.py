@@ -29,7 +29,7 @@ from statistics import median
 from typing import Any
 
 from clue.errors import RecordError
-from virtual_layer import interpose, regions
+from virtual_layer import interpose, regions, shared_memory
 from virtual_layer.catalogue import CALLS, Call, title
 from virtual_layer.communicators import Communicator, Identity
 from virtual_layer.recorder import Recorder
@@ -100,6 +100,7 @@ class Session:
         if self._assignment.child is None:
             self._together(mpi, self._make_folder)
         self._together(mpi, self._introduce)
+        shared_memory.remove_names(shared_memory.MPICH)
         recorder = self._recorder = Recorder(mpi, self._stem, self._world)
         recorder.on_abort = self.fail
         if self._assignment.child is not None:

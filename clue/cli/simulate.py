@@ -8,7 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from clue.cli.results import plot_ranking, plot_result, show_ranking, show_result
-from clue.cli.status import INTERRUPTED
+from clue.cli.signals import INTERRUPTED
 from clue.cli.terminal import Report, plots_folder, progress, say
 from clue.cli.traces import trace_source
 from clue.config import SimulationConfig, load_config

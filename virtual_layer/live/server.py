@@ -24,6 +24,7 @@ from clue.trace.wire import Channel
 from virtual_layer.live.arena import Arena
 from virtual_layer.live.layer import Layer
 from virtual_layer.live.program import Orders, become, prepare
+from virtual_layer.shared_memory import remove_names
 
 _LONGEST = 1 << 20
 _PR_SET_CHILD_SUBREAPER = 36
@@ -73,18 +74,11 @@ class _Setting:
             # Whatever is wrong with a module, the program itself will meet it.
             with contextlib.suppress(Exception):
                 importlib.import_module(name)
-        _leave_no_files()
+        remove_names()  # nobody else opens it, and ranks get killed
         layer = prepare(MPI, Arena(self.memory))
         gc.collect()
         gc.freeze()
         return layer
-
-
-def _leave_no_files() -> None:
-    """Remove the names of shared memory that the library has mapped: nobody else opens it, and ranks get killed."""
-    maps = Path("/proc/self/maps").read_text().splitlines()
-    for name in {line.split(maxsplit=5)[5] for line in maps if "/dev/shm/" in line}:
-        Path(name).unlink(missing_ok=True)
 
 
 def _start(control: socket.socket, orders: Orders, layer: Layer) -> int:
