@@ -34,24 +34,26 @@ _PATIENCE = 5.0
 
 def serve(control: socket.socket) -> None:
     """Start ranks until the other side closes the socket, then end all of them."""
+    try:
+        _serve(control)
+    finally:
+        _end_all()
+
+
+def _serve(control: socket.socket) -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     _adopt_orphans()
-    setting = _Setting(*marshal.loads(control.recv(_LONGEST)))
-    layer = setting.warm_up()
     processes: dict[int, int] = {}
-    control.send(marshal.dumps((os.getpid(), layer.mpi.Get_library_version().splitlines()[0])))
-    try:
-        while True:
-            request = control.recv(_LONGEST)
-            if not request:
-                return
+    # Whoever asks may be gone at any time.
+    with contextlib.suppress(ConnectionError, EOFError):
+        layer = _Setting(*marshal.loads(control.recv(_LONGEST))).warm_up()
+        control.send(marshal.dumps((os.getpid(), layer.mpi.Get_library_version().splitlines()[0])))
+        while request := control.recv(_LONGEST):
             what, *rest = marshal.loads(request)
             if what == "start":
                 processes[rest[0]] = _start(control, Orders(*rest), layer)
             else:
                 control.send(marshal.dumps(_ending(processes[rest[0]])))
-    finally:
-        _end_all()
 
 
 class _Setting:
