@@ -30,7 +30,8 @@ while MPI.COMM_WORLD.allreduce(time.monotonic()) < MPI.COMM_WORLD.size * end:
 """
 #: Simulates for ever, in processes of its own from the beginning.
 WORKERS = """\
-import sys, time
+import signal, sys, time
+signal.signal(signal.SIGINT, signal.SIG_DFL)
 from clue.cli import main
 from clue.purchase import executors
 
@@ -42,6 +43,7 @@ executors._ALONE = executors._WORTH_PROCESSES = -1.0
 executors.perform = perform
 executors.Crew._perform_alone = lambda self, jobs: iter(())
 if __name__ == "__main__":
+    signal.signal(signal.SIGINT, signal.default_int_handler)
     sys.exit(main(["simulate", "s.yaml", "--workers", "2"]))
 """
 
