@@ -14,6 +14,14 @@ INTERRUPTED = 128 + signal.SIGINT
 _ALIKE = (signal.SIGTERM, signal.SIGHUP)
 
 
+class Ended(KeyboardInterrupt):
+    """Do what Ctrl-C does: every block that cleans up after that cleans up after this.
+
+    A class of its own, as Python takes a plain KeyboardInterrupt that passes some C code for Ctrl-C, and then ends with
+    the status of that.
+    """
+
+
 class Heard:
     """The signal that ended a command.
 
@@ -33,9 +41,9 @@ class Heard:
         return "interrupted" if self.number == signal.SIGINT else f"ended by {signal.Signals(self.number).name}"
 
     def take(self, number: int, _frame: FrameType | None) -> None:
-        """Raise what Ctrl-C raises: every block that cleans up after that cleans up after this."""
+        """Note the signal, and end what is being done."""
         self.number = number
-        raise KeyboardInterrupt
+        raise Ended
 
 
 @contextmanager

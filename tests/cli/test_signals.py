@@ -28,11 +28,19 @@ end = time.monotonic() + 100.0
 while MPI.COMM_WORLD.allreduce(time.monotonic()) < MPI.COMM_WORLD.size * end:
     time.sleep(0.001)
 """
-#: Simulates for ever, in processes of its own from the beginning.
-WORKERS = """\
-import signal, sys, time
+#: Runs a command; what comes before it has begun ends it without a word. Shells let what they start in the background
+#: ignore Ctrl-C.
+DRIVER = """\
+import signal, sys
 signal.signal(signal.SIGINT, signal.SIG_DFL)
 from clue.cli import main
+if __name__ == "__main__":
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+    sys.exit(main(sys.argv[1:]))
+"""
+#: Simulates for ever, in processes of its own from the beginning.
+WORKERS = """\
+import time
 from clue.purchase import executors
 
 def perform(job, library, engine):
@@ -42,35 +50,32 @@ def perform(job, library, engine):
 executors._ALONE = executors._WORTH_PROCESSES = -1.0
 executors.perform = perform
 executors.Crew._perform_alone = lambda self, jobs: iter(())
-if __name__ == "__main__":
-    signal.signal(signal.SIGINT, signal.default_int_handler)
-    sys.exit(main(["simulate", "s.yaml", "--workers", "2"]))
 """
 
 
 def recording(folder: Path) -> list[str]:
     """Record a program that takes long."""
     (folder / "prog.py").write_text(PROGRAM)
-    return ["-m", "clue", "record", "-n", "2", "prog.py"]
+    return ["record", "-n", "2", "prog.py"]
 
 
 def running(folder: Path) -> list[str]:
     """Run it live."""
     (folder / "prog.py").write_text(PROGRAM)
     (folder / "four.yaml").write_text(MACHINE)
-    return ["-m", "clue", "run", "-n", "2", "--machine", "four.yaml", "prog.py"]
+    return ["run", "-n", "2", "--machine", "four.yaml", "prog.py"]
 
 
 def comparing(folder: Path) -> list[str]:
     """Compare options in processes."""
     write(folder)
-    (folder / "workers.py").write_text(WORKERS)
-    return ["workers.py"]
+    (folder / "driver.py").write_text(DRIVER.replace("from clue.cli", f"{WORKERS}from clue.cli"))
+    return ["simulate", "s.yaml", "--workers", "2"]
 
 
 def calibrating(_folder: Path) -> list[str]:
     """Measure this computer's network."""
-    return ["-m", "clue", "calibrate", "network", "-o", "here.yaml"]
+    return ["calibrate", "network", "-o", "here.yaml"]
 
 
 WORKS = {"record": recording, "record again": recording, "run": running, "workers": comparing, "calibrate": calibrating}
@@ -93,28 +98,28 @@ def descendants(folder: Path) -> list[str]:
 def test_a_signal_ends_all_of_it(work: str, number: signal.Signals, tmp_path: Path) -> None:
     """To the command alone, as ``kill`` and job systems send it; a killed one leaves nobody either."""
     find_mpiexec()
+    (tmp_path / "driver.py").write_text(DRIVER)
     arguments = WORKS[work](tmp_path)
     moment = Random(f"{SEED} {work} {number}").uniform(0.3, 3.0)
-    # Shells let what they start in the background ignore Ctrl-C.
     environment = {
         **os.environ,
         MARK: str(tmp_path),
         "PYTHONPATH": os.pathsep.join(sys.path),
         "CLUE_CACHE": str(tmp_path),
     }
-    command = subprocess.Popen(
-        [sys.executable, *arguments], cwd=tmp_path, env=environment, text=True, start_new_session=True,
+    with subprocess.Popen(
+        [sys.executable, "driver.py", *arguments], cwd=tmp_path, env=environment, text=True, start_new_session=True,
         stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE,
-    )  # fmt: skip
-    try:
-        time.sleep(moment)
-        command.send_signal(number)
-        _, said = command.communicate(timeout=60)
-        assert command.returncode in {128 + number, -number}, said
-        assert "Traceback" not in said, said
-        assert within(30.0, lambda: not descendants(tmp_path)), descendants(tmp_path)
-    finally:
-        command.kill()
+    ) as command:  # fmt: skip
+        try:
+            time.sleep(moment)
+            command.send_signal(number)
+            _, said = command.communicate(timeout=60)
+        finally:
+            command.kill()
+    assert command.returncode in {128 + number, -number}, said
+    assert "Traceback" not in said, said
+    assert within(30.0, lambda: not descendants(tmp_path)), descendants(tmp_path)
 
 
 def within(seconds: float, true: Callable[[], bool]) -> bool:
