@@ -101,6 +101,12 @@ def record(
         raise RecordError(f"{ending}{error}") from None
     if status != 0:
         raise RecordError(f"{program}: program must end well, got exit status {status} after all ranks had ended")
+    together = sum(each.world == 0 for each in trace.head.rank_heads)
+    if together != ranks:
+        raise RecordError(
+            f"{program}: MPI must see all {ranks} processes that {command[0]} started, got {together} together: "
+            "use the mpiexec of the MPI that mpi4py uses (--mpiexec)"
+        )
     return trace
 
 

@@ -12,6 +12,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
+from virtual_layer.compatibility import add_hint
 from virtual_layer.session import Session
 
 #: One thread per rank, so that a burst is the work of the rank's own thread.
@@ -74,6 +75,7 @@ def run(words: Sequence[str], session: Session) -> None:
         raise
     except BaseException as error:
         session.fail(f"{type(error).__name__}: {error}")
+        add_hint(error)
         _abort_at_exit()
         raise
 

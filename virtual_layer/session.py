@@ -32,6 +32,7 @@ from clue.errors import RecordError
 from virtual_layer import interpose, regions, shared_memory
 from virtual_layer.catalogue import CALLS, Call, title
 from virtual_layer.communicators import Communicator, Identity
+from virtual_layer.compatibility import fault_of_launcher, fault_of_mpi4py
 from virtual_layer.recorder import Recorder
 from virtual_layer.rows import RowFile
 from virtual_layer.spawning import announcement
@@ -81,6 +82,9 @@ class Session:
 
     def watch(self, mpi: Any) -> None:
         """Begin as soon as MPI is initialised: now, or when the program does it."""
+        fault = fault_of_mpi4py()
+        if fault:
+            raise RecordError(fault)
         if mpi.Is_initialized() and not mpi.Is_finalized():
             self._begin(mpi)
             return
@@ -98,6 +102,9 @@ class Session:
 
     def _begin(self, mpi: Any) -> None:
         if self._assignment.child is None:
+            fault = fault_of_launcher(mpi, os.environ)
+            if fault:
+                raise RecordError(fault)
             self._together(mpi, self._make_folder)
         self._together(mpi, self._introduce)
         shared_memory.remove_names(shared_memory.MPICH)

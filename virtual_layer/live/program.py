@@ -20,6 +20,7 @@ from typing import Any, NoReturn
 from clue.trace.calls import LiveOp
 from clue.trace.wire import Channel
 from virtual_layer import programs, regions
+from virtual_layer.compatibility import add_hint
 from virtual_layer.live import clock
 from virtual_layer.live.arena import Arena
 from virtual_layer.live.layer import Layer
@@ -170,6 +171,7 @@ def _status(code: object) -> int:
 
 def _tell_of(error: BaseException, port: Port) -> NoReturn:
     """Print a traceback that names the rank, tell the kernel, and end."""
+    add_hint(error)
     lines = traceback.format_exception(type(error), error, _own(error.__traceback__))
     text = "".join(lines)
     _flush()

@@ -21,6 +21,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from clue.trace.wire import Channel
+from virtual_layer.compatibility import fault_of_mpi4py
 from virtual_layer.live.arena import Arena
 from virtual_layer.live.layer import Layer
 from virtual_layer.live.program import Orders, become, prepare
@@ -72,6 +73,9 @@ class _Setting:
         """Import what programs need, initialise MPI, prepare the layer, and leave memory as ranks can share it."""
         from mpi4py import MPI  # noqa: PLC0415 - a rank's process is the only place for it
 
+        fault = fault_of_mpi4py()
+        if fault:
+            sys.exit(f"virtual_layer: {fault}")
         for name in self.modules:
             # Whatever is wrong with a module, the program itself will meet it.
             with contextlib.suppress(Exception):
