@@ -177,7 +177,7 @@ def _identity(target: Path) -> tuple[int, int] | None:
 
 
 def _never_recorded(launch: Launch, status: int | None) -> str:
-    rule = f"{launch.program}: program must initialise MPI (import mpi4py.MPI)"
+    rule = f"{launch.program}: program must initialise MPI by mpi4py (import mpi4py.MPI)"
     if status in (0, NEVER_CALLED_MPI):
         return f"{rule}, got none on any of {launch.ranks} ranks"
     if status is None:

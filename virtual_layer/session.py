@@ -30,11 +30,13 @@ from typing import Any
 
 from clue.errors import RecordError
 from virtual_layer import interpose, regions, shared_memory
+from virtual_layer.below import Signs
 from virtual_layer.catalogue import CALLS, Call, title
 from virtual_layer.communicators import Communicator, Identity
 from virtual_layer.compatibility import fault_of_launcher, fault_of_mpi4py
 from virtual_layer.recorder import Recorder
 from virtual_layer.rows import RowFile
+from virtual_layer.sockets import Sockets
 from virtual_layer.spawning import announcement
 
 PARTS = "parts"
@@ -63,7 +65,11 @@ class Assignment:
 
 
 class Session:
-    """A rank's recording."""
+    """A rank's recording.
+
+    Attributes:
+        below: What shows that the program calls MPI past mpi4py.
+    """
 
     def __init__(self, assignment: Assignment) -> None:
         self._assignment = assignment
@@ -74,17 +80,24 @@ class Session:
         self._fault = ""
         self._began = time.perf_counter()
         self._described = b""
+        self.below, self._sockets = Signs(), Sockets()
 
     @property
     def began(self) -> bool:
         """Whether the program initialised MPI."""
         return self._recorder is not None
 
+    def look_out(self) -> None:
+        """Take down from now on by which other ways the program communicates; before it starts."""
+        self.below.watch()
+        self._sockets.watch()
+
     def watch(self, mpi: Any) -> None:
         """Begin as soon as MPI is initialised: now, or when the program does it."""
         fault = fault_of_mpi4py()
         if fault:
             raise RecordError(fault)
+        self.below.watch_handles(mpi)
         if mpi.Is_initialized() and not mpi.Is_finalized():
             self._begin(mpi)
             return
@@ -224,6 +237,7 @@ class Session:
             "wall": wall,
             "overhead": self._overhead,
             "notes": self._notes(recorder),
+            "sockets": self._sockets.facts(),
         }
         final, draft = self._stem.with_suffix(".end.json"), self._stem.with_suffix(".end.draft")
         try:
@@ -234,7 +248,7 @@ class Session:
             self.fail(recorder.lost)
 
     def _notes(self, recorder: Recorder) -> list[str]:
-        notes = []
+        notes = [*filter(None, [self.below.note()])]
         if recorder.faults:
             notes.append(f"{recorder.faults} calls could not be read and count as not modelled")
         if len(recorder.last) > 1:
@@ -256,7 +270,8 @@ class Session:
             if self._fault or not _await(self._folder, recorder):
                 sys.stderr.write(f"virtual_layer: {pack.describe_incomplete(self._assignment.target)}\n")
             else:
-                pack.pack(self._assignment.target)
+                for note in pack.pack(self._assignment.target).notes:
+                    sys.stderr.write(f"virtual_layer: {self._assignment.program}: {note}\n")
         except Exception as error:
             sys.stderr.write(f"virtual_layer: {error}\n")
 

@@ -22,6 +22,7 @@ import numpy.typing as npt
 
 from clue.errors import TraceError
 from clue.trace.head import Communicator, Head, RankHead
+from clue.trace.notes import common_notes, socket_notes
 from clue.trace.ops import COLUMNS, ROW, Op
 from clue.trace.store import HEAD
 
@@ -67,8 +68,8 @@ class Part:
         return np.fromfile(self.file(".extras"), dtype="<i8")
 
 
-def pack(folder: Path) -> None:
-    """Turn the parts in a trace's folder into its columns and head.
+def pack(folder: Path) -> Head:
+    """Turn the parts in a trace's folder into its columns and head; returns the head.
 
     Raises:
         TraceError: If a rank has not ended well, if ranks disagree, or if the disk is full; the parts stay.
@@ -77,12 +78,13 @@ def pack(folder: Path) -> None:
     if not parts or any(part.end is None or part.start["fault"] for part in parts):
         raise TraceError(describe_incomplete(folder))
     try:
-        _Whole(folder, parts).write()
+        head = _Whole(folder, parts).write()
     except OSError as error:
         for column in folder.glob("*.npy"):
             column.unlink(missing_ok=True)
         raise TraceError(f"{folder}: trace could not be packed: {error.strerror or error}") from error
     shutil.rmtree(folder / PARTS, ignore_errors=True)
+    return head
 
 
 def describe_incomplete(folder: Path) -> str:
@@ -223,16 +225,18 @@ class _Whole:
         kinds = {name: kind for name, kind, _ in COLUMNS} | {"extras": "<i8"}
         self._columns = {name: _column(folder, name, kinds[name], length) for name, length in lengths.items()}
 
-    def write(self) -> None:
-        """Write the columns, and last of all the head."""
+    def write(self) -> Head:
+        """Write the columns, and last of all the head; returns that."""
         for rank, part in enumerate(self._parts):
             self._translate(rank, part)
         for array in self._columns.values():
             if isinstance(array, np.memmap):
                 array.flush()
         draft = self._folder / f".{HEAD}"
-        draft.write_text(self._head().to_json())
+        head = self._head()
+        draft.write_text(head.to_json())
         draft.rename(self._folder / HEAD)
+        return head
 
     def _translate(self, rank: int, part: Part) -> None:
         end = _ended(part)
@@ -254,7 +258,7 @@ class _Whole:
 
     def _head(self) -> Head:
         first, ends = self._parts[0].start, [_ended(part) for part in self._parts]
-        notes = [f"rank {rank}: {note}" for rank, end in enumerate(ends) for note in end["notes"]]
+        notes = common_notes([end["notes"] for end in ends]) + socket_notes([end["sockets"] for end in ends])
         recorded = datetime.datetime.fromtimestamp(first["started"] * 1e-9, datetime.timezone.utc)
         return Head(
             program=first["program"],

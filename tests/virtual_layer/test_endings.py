@@ -70,7 +70,7 @@ def test_exit_status_zero_is_an_end(program: Write, tmp_path: Path) -> None:
 def test_program_without_mpi(program: Write, tmp_path: Path) -> None:
     """A script that never initialises MPI is an error, and nothing is written."""
     message = _fails(program("print('hello')\n", preamble=""), tmp_path)
-    assert message.endswith("program must initialise MPI (import mpi4py.MPI), got none on any of 2 ranks")
+    assert message.endswith("program must initialise MPI by mpi4py (import mpi4py.MPI), got none on any of 2 ranks")
     assert not (tmp_path / "x.clue").exists()
 
 
