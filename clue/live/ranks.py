@@ -18,6 +18,7 @@ from clue.live.processes import Processes, World
 from clue.live.room import check_room, private_memory
 from clue.live.source import ProcessSource
 from clue.trace.calls import Call, LiveOp
+from clue.trace.notes import socket_notes
 
 #: So many ranks fit anywhere: that they do is not worth the time to measure it.
 _FEW = 16
@@ -27,7 +28,7 @@ _NO_RANK = -1
 _READY = 2.0
 #: How a line begins that names an exception.
 _NAMED = re.compile(r"[\w.]+(: |$)")
-_ENDINGS = frozenset({int(LiveOp.END), int(LiveOp.ABORT), int(LiveOp.RAISED)})
+_ENDINGS = frozenset({int(LiveOp.END), int(LiveOp.ABORT), int(LiveOp.RAISED), int(LiveOp.REFUSED)})
 
 
 class Ranks:
@@ -44,6 +45,11 @@ class Ranks:
         self._name = program_name(command)
         self._processes = processes
         self._limit = limit
+        self._begun: list[WatchedSource] = []
+
+    def notes(self) -> list[str]:
+        """Return what a reader of the figures must know of what the ranks did beside MPI, once they have ended."""
+        return socket_notes([each.sockets for each in sorted(self._begun, key=lambda each: each.rank)])
 
     def begin(self, ranks: int) -> list[WatchedSource]:
         """Begin the first world.
@@ -64,10 +70,12 @@ class Ranks:
         if len(members) > _FEW:
             self._check_room(len(members))
         group = tuple(members)
-        return [
+        begun = [
             self._start(World(key, group, tuple(command), facts), rank)
             for rank, command in zip(group, commands, strict=True)
         ]
+        self._begun += begun
+        return begun
 
     def _start(self, world: World, rank: int) -> WatchedSource:
         channel, process = self._processes.start(world, rank)
@@ -84,7 +92,13 @@ class Ranks:
 
 
 class WatchedSource:
-    """A rank whose failures become errors."""
+    """A rank whose failures become errors.
+
+    Attributes:
+        process: Its process.
+        rank: Its rank.
+        sockets: Addresses at which its sockets can be reached, and that they reached; known at its end.
+    """
 
     def __init__(self, source: ProcessSource, process: int, processes: Processes, program: str) -> None:
         self._source = source
@@ -92,6 +106,7 @@ class WatchedSource:
         self._program = program
         self.process = process
         self.rank = source.rank
+        self.sockets: tuple[Sequence[str], Sequence[str]] = ((), ())
 
     def resume(self, answer: object) -> Call:
         """Return the next call.
@@ -120,11 +135,14 @@ class WatchedSource:
     def _check_end(self, call: Call) -> None:
         if call.op == LiveOp.RAISED:
             raise self._fault(_in_a_line(str(call.payload)))
+        if call.op == LiveOp.REFUSED:
+            raise LiveError(f"{self._program}: rank {self.rank} {call.payload}", self.rank)
         if call.op == LiveOp.ABORT:
             message = f"{self._program}: rank {self.rank} called Abort({call.nbytes})"
             raise LiveError(message, self.rank, call.nbytes)
         if call.nbytes:
             raise self._fault(f"exit status {call.nbytes}", call.nbytes)
+        self.sockets = call.payload
 
     def _fault(self, got: str, status: int | None = None) -> LiveError:
         return LiveError(f"{self._program}: rank {self.rank} must end well, got {got}", self.rank, status)

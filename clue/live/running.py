@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from clue.kernel.live import execute
 from clue.live.bursts import MEASURED, Bursts
@@ -82,4 +82,13 @@ def run(
         finally:
             # However it ended, and even if that was Ctrl-C.
             processes.close()
-    return LiveOutcome(result, trace)
+    return _with_notes(LiveOutcome(result, trace), program_name(command), begun.notes())
+
+
+def _with_notes(outcome: LiveOutcome, program: str, notes: Sequence[str]) -> LiveOutcome:
+    """Say it beside the result, and in the trace."""
+    warnings = (*outcome.result.warnings, *(f"{program}: {note}" for note in notes))
+    trace = outcome.trace
+    if trace is not None:
+        trace = replace(trace, head=replace(trace.head, notes=(*trace.head.notes, *notes)))
+    return LiveOutcome(replace(outcome.result, warnings=warnings), trace)

@@ -49,8 +49,11 @@ RESULT         context, request = serial, payload                   None (told):
 SERVE          peer, payload, nbytes, entries = (bytes back,),      None (told); the outcome is the reply
                request
 WORK           region, nbytes = flops done there                    None (told): declared work, for the record
-ABORT, END     nbytes = exit status                                 never
+ABORT          nbytes = exit status                                 never
+END            nbytes = exit status, payload = addresses at which   never
+               its sockets can be reached, and that they reached
 RAISED         payload = text                                       never
+REFUSED        payload = what a live run does not cover, in words   never
 ============== ==================================================== ===================================================
 
 ``cpu`` counts in all calls, live-only ones included, but must be 0 in ``RESULT``, ``LINE``, ``REGION``, ``WORK`` and
@@ -127,6 +130,7 @@ class LiveOp(IntEnum):
     END = 77
     WORK = 78
     NODE = 79
+    REFUSED = 80
 
 
 class Mode(IntEnum):

@@ -21,7 +21,7 @@ from clue.trace.calls import LiveOp
 from clue.trace.wire import Channel
 from virtual_layer import programs, regions
 from virtual_layer.compatibility import add_hint
-from virtual_layer.live import clock
+from virtual_layer.live import below, clock
 from virtual_layer.live.arena import Arena
 from virtual_layer.live.layer import Layer
 from virtual_layer.live.port import Port
@@ -58,6 +58,8 @@ def prepare(mpi: Any, arena: Arena) -> Layer:
     layer = Layer(mpi, Port(arena))
     substitute(layer)
     regions.listen(layer.port)
+    below.guard(layer)
+    layer.sockets.watch()
     layer.port.calibrate()
     return layer
 
@@ -81,13 +83,15 @@ def _live(orders: Orders, channel: Channel, layer: Layer) -> NoReturn:
     _import_anew(layer)
     _draw_anew()
     port.wait_for_start()
+    below.refuse_objects(layer)
     if orders.virtual_clock:
         clock.take_over(port)
     status = _run(list(orders.command), layer)
+    below.refuse_objects(layer)
     with port:
         if not status and not layer.finalised:
             layer.leave()
-        port.part(int(LiveOp.END), nbytes=status)
+        port.part(int(LiveOp.END), nbytes=status, payload=layer.sockets.facts())
     os._exit(status)
 
 
