@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from clue.errors import LiveError
+from clue.live.patience import Patience, Tell
 from clue.live.processes import Processes, World
 from clue.live.room import check_room, private_memory
 from clue.live.source import ProcessSource
@@ -38,13 +39,15 @@ class Ranks:
         command: What the ranks of the first world run.
         processes: Where they begin.
         limit: Wall seconds that a rank may go without an MPI call, or ``None``.
+        tell: Told of ranks that wait for something else than MPI.
     """
 
-    def __init__(self, command: Sequence[str], processes: Processes, limit: float | None = None) -> None:
+    def __init__(self, command: Sequence[str], processes: Processes, limit: float | None, tell: Tell) -> None:
         self._command = tuple(command)
         self._name = program_name(command)
         self._processes = processes
         self._limit = limit
+        self._tell = tell
         self._begun: list[WatchedSource] = []
 
     def notes(self) -> list[str]:
@@ -79,8 +82,9 @@ class Ranks:
 
     def _start(self, world: World, rank: int) -> WatchedSource:
         channel, process = self._processes.start(world, rank)
-        source = ProcessSource(rank, channel, self._limit)
-        return WatchedSource(source, process, self._processes, program_name(world.command))
+        program = program_name(world.command)
+        patience = Patience(f"{program}: rank {rank}", rank, process, self._limit, self._tell)
+        return WatchedSource(ProcessSource(rank, channel, patience.wait), process, self._processes, program)
 
     def _check_room(self, ranks: int) -> None:
         """Measure what a rank takes before it computes anything, of one that never will, and check it for all."""
@@ -118,12 +122,6 @@ class WatchedSource:
             call = self._source.resume(answer)
         except (EOFError, BrokenPipeError):
             raise self._fault(_ending(self._processes.ending(self.rank))) from None
-        except TimeoutError:
-            raise LiveError(
-                f"{self._program}: rank {self.rank} must call MPI within {self._source.limit:g} s, got none: "
-                "raise the limit (--limit) if it computes for longer",
-                self.rank,
-            ) from None
         if call.op in _ENDINGS:
             self._check_end(call)
         return call

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 
 from clue.kernel.live import execute
 from clue.live.bursts import MEASURED, Bursts
+from clue.live.patience import Tell
 from clue.live.processes import Processes, one_core
 from clue.live.ranks import Ranks, program_name
 from clue.live.room import available_memory
@@ -40,6 +41,7 @@ def run(
     bursts: Bursts = MEASURED,
     virtual_clock: bool = False,
     limit: float | None = None,
+    tell: Tell = lambda _line: None,
     stdout: int | None = None,
 ) -> LiveOutcome:
     """Run a program in virtual time.
@@ -55,6 +57,7 @@ def run(
         bursts: What computation takes.
         virtual_clock: Whether Python's own clocks tell virtual time, too.
         limit: Wall seconds that a rank may go without an MPI call.
+        tell: Told of ranks that wait for something else than MPI, while they do.
         stdout: Descriptor that the ranks' standard output goes to, left out: that of this process.
 
     Raises:
@@ -66,7 +69,7 @@ def run(
             memory=available_memory(), rate=bursts.rate, virtual_clock=virtual_clock, stdout=stdout, command=command
         )
         try:
-            begun = Ranks(command, processes, limit)
+            begun = Ranks(command, processes, limit, tell)
             result, trace = execute(
                 begun.begin(ranks),
                 machine,

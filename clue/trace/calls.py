@@ -102,6 +102,7 @@ Collectives are on intracommunicators; those of intercommunicators are made of t
 
 from __future__ import annotations
 
+import signal
 from enum import IntEnum
 from typing import Any, NamedTuple
 
@@ -109,6 +110,8 @@ from clue.trace.ops import NO_REQUEST, PROC_NULL
 
 #: Flag of a ``TEST`` that waits until it is complete (Waitany, Waitsome); beyond those of :class:`clue.trace.Flag`.
 BLOCKING = 1 << 15
+#: A rank that gets this signal writes where it is into an open file of this name, whatever it does.
+WHERE_SIGNAL, WHERE = signal.SIGRTMAX - 3, "clue-where"
 
 
 class LiveOp(IntEnum):

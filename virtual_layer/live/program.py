@@ -5,6 +5,7 @@ from __future__ import annotations
 import atexit
 import contextlib
 import ctypes
+import faulthandler
 import os
 import signal
 import sys
@@ -17,7 +18,7 @@ from importlib.machinery import ModuleSpec
 from types import ModuleType
 from typing import Any, NoReturn
 
-from clue.trace.calls import LiveOp
+from clue.trace.calls import WHERE, WHERE_SIGNAL, LiveOp
 from clue.trace.wire import Channel
 from virtual_layer import programs, regions
 from virtual_layer.compatibility import add_hint
@@ -82,6 +83,7 @@ def _live(orders: Orders, channel: Channel, layer: Layer) -> NoReturn:
     os.register_at_fork(after_in_child=port.cut)
     _import_anew(layer)
     _draw_anew()
+    faulthandler.register(WHERE_SIGNAL, os.memfd_create(WHERE), all_threads=False)
     port.wait_for_start()
     below.refuse_objects(layer)
     if orders.virtual_clock:
