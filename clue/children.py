@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import contextlib
 import os
+import resource
+import shutil
 import signal
 import subprocess
 import sys
@@ -14,6 +16,11 @@ from typing import Any
 _HERE = str(Path(__file__).resolve().parent.parent)
 #: prctl(2): the signal that a process gets when the one that started it has died.
 _PR_SET_PDEATHSIG = 1
+_SHARED_MEMORY = Path("/dev/shm")
+#: MPICH takes some MB for each rank.
+_ENOUGH_SHARED_MEMORY = 4 << 20
+#: A process ends so that writes to shared memory for which there is no room; launchers report the signal in their ways.
+_BUS_ERRORS = {-signal.SIGBUS, int(signal.SIGBUS), 128 + signal.SIGBUS}
 #: Seconds in which a process that was told to end may do so by itself.
 PATIENCE = 3.0
 
@@ -30,6 +37,28 @@ def standard_input() -> int | None:
     """Return what a program in a session of its own reads: what is piped in here, but never a terminal."""
     closed = sys.__stdin__ is None or sys.__stdin__.closed or sys.__stdin__.isatty()
     return subprocess.DEVNULL if closed else None
+
+
+def limits_hint(status: int, folder: Path = _SHARED_MEMORY) -> str:
+    """Say what to do where a program may have ended because memory is limited here, or return ``""``.
+
+    Args:
+        status: How the program ended: its exit status, or minus the signal that ended it.
+        folder: Where shared memory is.
+    """
+    limit, _ = resource.getrlimit(resource.RLIMIT_AS)
+    if limit != resource.RLIM_INFINITY:
+        return f": the address space is limited to {limit >> 20:,} MB: raise the limit (ulimit -v)"
+    try:
+        usage = shutil.disk_usage(folder)
+    except OSError:
+        return f": {folder} is not there, where MPI libraries keep messages"
+    if status not in _BUS_ERRORS and usage.free >= _ENOUGH_SHARED_MEMORY:
+        return ""
+    return (
+        f": {folder} has {usage.free >> 10:,} of {usage.total >> 10:,} KB free, and MPI libraries keep messages there: "
+        "make it larger (docker run --shm-size 1g; mount -o remount,size=1g /dev/shm)"
+    )
 
 
 @contextlib.contextmanager

@@ -20,6 +20,7 @@ import warnings
 from collections.abc import Sequence
 from pathlib import Path
 
+from clue.errors import RecordError
 from clue.trace.wire import Channel
 from virtual_layer.compatibility import fault_of_mpi4py
 from virtual_layer.live.arena import Arena
@@ -47,7 +48,11 @@ def _serve(control: socket.socket) -> None:
     processes: dict[int, int] = {}
     # Whoever asks may be gone at any time.
     with contextlib.suppress(ConnectionError, EOFError):
-        layer = _Setting(*marshal.loads(control.recv(_LONGEST))).warm_up()
+        try:
+            layer = _Setting(*marshal.loads(control.recv(_LONGEST))).warm_up()
+        except RecordError as fault:
+            control.send(marshal.dumps((0, str(fault))))
+            return
         control.send(marshal.dumps((os.getpid(), layer.mpi.Get_library_version().splitlines()[0])))
         while request := control.recv(_LONGEST):
             what, *rest = marshal.loads(request)
@@ -70,12 +75,16 @@ class _Setting:
         self.modules = modules
 
     def warm_up(self) -> Layer:
-        """Import what programs need, initialise MPI, prepare the layer, and leave memory as ranks can share it."""
+        """Import what programs need, initialise MPI, prepare the layer, and leave memory as ranks can share it.
+
+        Raises:
+            RecordError: If something here does not allow that.
+        """
         from mpi4py import MPI  # noqa: PLC0415 - a rank's process is the only place for it
 
         fault = fault_of_mpi4py()
         if fault:
-            sys.exit(f"virtual_layer: {fault}")
+            raise RecordError(fault)
         for name in self.modules:
             # Whatever is wrong with a module, the program itself will meet it.
             with contextlib.suppress(Exception):
