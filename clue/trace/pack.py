@@ -10,6 +10,7 @@ from __future__ import annotations
 import datetime
 import itertools
 import json
+import os
 import shutil
 import zlib
 from collections.abc import Iterable, Sequence
@@ -21,11 +22,14 @@ import numpy as np
 import numpy.typing as npt
 
 from clue.errors import TraceError
+from clue.trace import disturbance
 from clue.trace.head import Communicator, Head, RankHead
 from clue.trace.ops import COLUMNS, ROW, Op
 from clue.trace.store import HEAD
 
 PARTS = "parts"
+#: What the program imported, beside the head: it belongs to this computer, and does not travel with the trace.
+IMPORTS = "imports.json"
 _FIRST_WORLD = "w0"
 _LAYOUT = np.dtype({
     "names": [name for name, _, _ in COLUMNS],
@@ -95,8 +99,31 @@ def describe_incomplete(folder: Path) -> str:
     if not last:
         return f"{folder}: trace must be complete, got one whose ranks all ended but that was not packed"
     shown = last[:_NAMED] + ([f"and {len(last) - _NAMED} more ranks"] if len(last) > _NAMED else [])
+    if len(last) < len(parts):
+        shown.append(f"{len(parts) - len(last)} of {len(parts)} ranks had ended")
     why = f" ({'; '.join(reasons[:_NAMED])})" if reasons else ""
     return f"{folder}: trace must be complete, got one that ends early{why}: {'; '.join(shown)}"
+
+
+def signs_of_life(folder: Path) -> tuple[object, ...]:
+    """Return what changes whenever a rank that is being recorded ends a call, begins or ends."""
+    files = sorted((folder / PARTS).glob("*"))
+    return tuple((file.name, _rows_written(file) if file.suffix == ".rows" else 0) for file in files if file.exists())
+
+
+def _rows_written(file: Path) -> int:
+    """Count the rows of a file that grows: it is longer than they are, and zeros follow."""
+    with file.open("rb", buffering=0) as rows:
+        descriptor = rows.fileno()
+        low, high = 0, os.fstat(descriptor).st_size // ROW.size
+        while low < high:
+            middle = (low + high) // 2
+            row = os.pread(descriptor, ROW.size, middle * ROW.size)
+            if len(row) == ROW.size and ROW.unpack(row)[-1]:  # its op
+                low = middle + 1
+            else:
+                high = middle
+    return low
 
 
 def _read_parts(folder: Path) -> list[Part]:
@@ -230,6 +257,7 @@ class _Whole:
         for array in self._columns.values():
             if isinstance(array, np.memmap):
                 array.flush()
+        (self._folder / IMPORTS).write_text(json.dumps(_imports([_ended(part) for part in self._parts]), indent=1))
         draft = self._folder / f".{HEAD}"
         draft.write_text(self._head().to_json())
         draft.rename(self._folder / HEAD)
@@ -254,12 +282,18 @@ class _Whole:
 
     def _head(self) -> Head:
         first, ends = self._parts[0].start, [_ended(part) for part in self._parts]
+        hosts = [part.start["host"] for part in self._parts]
+        delayed = disturbance.delays(hosts, [end["computer"] for end in ends])
+        ranks = [
+            _rank_head(part, self._worlds, self._regions, seconds)
+            for part, seconds in zip(self._parts, delayed, strict=True)
+        ]
         notes = [f"rank {rank}: {note}" for rank, end in enumerate(ends) for note in end["notes"]]
         recorded = datetime.datetime.fromtimestamp(first["started"] * 1e-9, datetime.timezone.utc)
         return Head(
             program=first["program"],
             arguments=tuple(first["arguments"]),
-            rank_heads=tuple(_rank_head(part, self._worlds, self._regions) for part in self._parts),
+            rank_heads=tuple(ranks),
             offsets=self._offsets,
             extra_offsets=self._extra_offsets,
             calls=tuple(self._calls.index),
@@ -272,7 +306,11 @@ class _Whole:
             settings=first["settings"],
             overhead=ends[0]["overhead"],
             recorded=recorded.isoformat(timespec="seconds"),
-            notes=tuple(notes[:_NAMED] + ([f"and {len(notes) - _NAMED} more such"] if len(notes) > _NAMED else [])),
+            notes=(
+                *disturbance.about(ranks),
+                *notes[:_NAMED],
+                *([f"and {len(notes) - _NAMED} more such"] if len(notes) > _NAMED else []),
+            ),
             checksums={name: zlib.crc32(array.data) if array.size else 0 for name, array in self._columns.items()},
         )
 
@@ -302,7 +340,18 @@ def _offsets(lengths: Iterable[int]) -> tuple[int, ...]:
     return (0, *itertools.accumulate(lengths))
 
 
-def _rank_head(part: Part, worlds: dict[str, int], regions: _Names) -> RankHead:
+def _imports(ends: Sequence[dict[str, Any]]) -> dict[str, dict[str, str]]:
+    """Return what any rank imported; of a module that is not the same on all of them the content counts as unknown."""
+    modules: dict[str, str] = {}
+    packages: dict[str, str] = {}
+    for end in ends:
+        for file, digest in end["imports"]["modules"].items():
+            modules[file] = digest if modules.get(file, digest) == digest else ""
+        packages |= end["imports"]["packages"]
+    return {"modules": modules, "packages": packages}
+
+
+def _rank_head(part: Part, worlds: dict[str, int], regions: _Names, delayed: float) -> RankHead:
     end = _ended(part)
     names = end["regions"]
     return RankHead(
@@ -312,4 +361,5 @@ def _rank_head(part: Part, worlds: dict[str, int], regions: _Names) -> RankHead:
         wall=end["wall"],
         world=worlds[part.start["world"]],
         flops={regions.index[names[int(region)]]: flops for region, flops in end["flops"].items()},
+        delayed=delayed,
     )

@@ -47,7 +47,7 @@ def leave(
     end = {
         "rows": len(rows), "communicators": [["WORLD", f"key of {world}", 0, None]], "groups": [list(range(size))],
         "regions": ["", f"region {rank}"], "flops": {}, "worlds": [], "peak_memory": 1, "cpu": 1.0, "wall": 1.0,
-        "overhead": 1e-6, "notes": [],
+        "overhead": 1e-6, "notes": [], "computer": None, "imports": {"modules": {}, "packages": {}},
     }  # fmt: skip
     stem.with_suffix(".json").write_text(json.dumps(start))
     if ended:
