@@ -1,16 +1,9 @@
-"""Where clue keeps what it makes for itself: compiled code and recordings, which are run or believed later on.
-
-::
-
-    CLUE_CACHE, else clue in XDG_CACHE_HOME, else ~/.cache/clue
-        engine/     the fast engine
-        traces/     recordings of programs
-        testbed/    helpers of emulated clusters
+"""Folders that nobody else can change, and what may be believed of what lies in them.
 
 Only their user and root may write to these folders, and to a file that is taken from one. Both are opened first and
 judged by what was opened (``fstat``), so that nothing can be exchanged between the check and the use; nobody can make a
 folder of theirs belong to somebody else. A file appears whole or not at all, and the digest beside it is checked each
-time. Runs nothing; prints nothing.
+time. Who makes something holds its lock, so that what lies about without one was left by somebody who was killed.
 """
 
 from __future__ import annotations
@@ -172,14 +165,13 @@ class Folder:
         Raises:
             CacheError: If there can be no such file.
         """
-        file = f".{name}{LOCK}"
-        descriptor = self._locked(file, waiting)
+        descriptor = self._locked(name, waiting)
         try:
             yield
         finally:
             # Still locked, so that nobody locks a file that is gone.
             with suppress(FileNotFoundError):  # where there are no locks another process may have been here
-                os.unlink(file, dir_fd=self.descriptor)
+                os.unlink(f".{name}{LOCK}", dir_fd=self.descriptor)
             os.close(descriptor)
 
     def is_locked(self, name: str) -> bool:
@@ -195,19 +187,28 @@ class Folder:
             os.close(descriptor)
         return False
 
-    def _locked(self, file: str, waiting: Callable[[str], None]) -> int:
+    def _locked(self, name: str, waiting: Callable[[str], None]) -> int:
+        file = f".{name}{LOCK}"
         try:
             while True:
                 descriptor = os.open(file, os.O_RDWR | os.O_CREAT | _SAFELY, 0o600, dir_fd=self.descriptor)
-                _wait_for(descriptor, waiting)
+                is_ours = _wait_for(descriptor, waiting)
                 if self._is(descriptor, file):
                     break
                 os.close(descriptor)  # whoever held it has removed it
-            os.ftruncate(descriptor, 0)
-            os.pwrite(descriptor, f"process {os.getpid()} on {os.uname().nodename}".encode(), 0)
+            if is_ours:
+                os.ftruncate(descriptor, 0)
+                os.pwrite(descriptor, f"process {os.getpid()} on {os.uname().nodename}".encode(), 0)
+                self._sweep(name)
         except OSError as error:
             raise _unusable(self.path, error) from None
         return descriptor
+
+    def _sweep(self, name: str) -> None:
+        """Remove the drafts of those who were killed while they made something."""
+        for each in self.path.iterdir():
+            if each.name.startswith(f".{name}.") and each.suffix == DRAFT:
+                shutil.rmtree(each, ignore_errors=True)
 
     def _is(self, descriptor: int, file: str) -> bool:
         try:
@@ -295,7 +296,8 @@ def _way_in(path: Path) -> str:
     return ""
 
 
-def _wait_for(descriptor: int, waiting: Callable[[str], None]) -> None:
+def _wait_for(descriptor: int, waiting: Callable[[str], None]) -> bool:
+    """Wait for a lock; returns whether there are locks here."""
     try:
         fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:
@@ -304,6 +306,8 @@ def _wait_for(descriptor: int, waiting: Callable[[str], None]) -> None:
     except OSError as error:
         if error.errno not in _NO_LOCKS:
             raise
+        return False
+    return True
 
 
 def _digest(descriptor: int) -> str:
