@@ -34,7 +34,7 @@ _OTHERS_WRITE = stat.S_IWGRP | stat.S_IWOTH
 #: What file systems say that know no locks: some of clusters (Lustre, for instance, mounted without them).
 _NO_LOCKS = {errno.ENOLCK, errno.ENOSYS, errno.EOPNOTSUPP}
 #: What to do about a cache that is refused.
-_REMEDY = "take the rights of others away (chmod go-w), or set CLUE_CACHE to a folder of your own"
+_REMEDY = "set CLUE_CACHE to a folder of your own"
 
 
 def home() -> Path:
@@ -268,9 +268,12 @@ def open_folder(path: Path) -> Iterator[Folder]:
     except OSError as error:
         raise _unusable(path, error) from None
     try:
-        fault = unsafe(os.fstat(descriptor)) or _way_in(path)
+        facts = os.fstat(descriptor)
+        fault = unsafe(facts) or _way_in(path)
         if fault:
-            raise CacheError(f"{path}: folder must be one that only you may write, got {fault}: {_REMEDY}")
+            ours = facts.st_uid == os.geteuid() and facts.st_mode & _OTHERS_WRITE
+            remedy = f"take that right away (chmod go-w {path}), or {_REMEDY}" if ours else _REMEDY
+            raise CacheError(f"{path}: folder must be one that only you may write, got {fault}: {remedy}")
         yield Folder(path, descriptor)
     finally:
         os.close(descriptor)
