@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from clue.cache.folders import DIGEST, DRAFT, LOCK, Folder, home, open_folder
+from clue.cache.folders import DIGEST, LOCK, Folder, draft_of, home, open_folder
 
 #: The folders in it.
 FOLDERS = ("engine", "traces", "testbed")
@@ -83,8 +83,7 @@ def _locks(folder: Folder) -> list[str]:
     """Return the names of what is being made, or was when somebody was killed."""
     hidden = [path for path in folder.path.iterdir() if path.name.startswith(".")]
     locked = {path.name[1 : -len(LOCK)] for path in hidden if path.suffix == LOCK}
-    drafted = {path.name[1 : -len(DRAFT)].rpartition(".")[0] for path in hidden if path.suffix == DRAFT}
-    return sorted(locked | drafted)
+    return sorted(locked | {draft_of(path) for path in hidden} - {""})
 
 
 def _kind(name: str) -> str:

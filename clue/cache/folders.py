@@ -78,6 +78,11 @@ def close_to_others(folder: Path) -> None:
         each.chmod(stat.S_IMODE(each.lstat().st_mode) & _OURS_ALONE)
 
 
+def draft_of(path: Path) -> str:
+    """Return the name of what is being made in a draft; ``""`` if it is none."""
+    return path.name[1 : -len(DRAFT)].rpartition(".")[0] if path.suffix == DRAFT else ""
+
+
 def _name(user: int) -> str:
     try:
         return f"{pwd.getpwuid(user).pw_name} (user {user})"
@@ -176,7 +181,7 @@ class Folder:
 
     def is_locked(self, name: str) -> bool:
         """Tell whether a process makes something at the moment."""
-        descriptor = self._open(f".{name}{LOCK}")
+        descriptor = self._open(f".{name}{LOCK}", os.O_RDWR)  # which locks over a network need
         if descriptor is None:
             return False
         try:
@@ -207,7 +212,7 @@ class Folder:
     def _sweep(self, name: str) -> None:
         """Remove the drafts of those who were killed while they made something."""
         for each in self.path.iterdir():
-            if each.name.startswith(f".{name}.") and each.suffix == DRAFT:
+            if draft_of(each) == name:
                 shutil.rmtree(each, ignore_errors=True)
 
     def _is(self, descriptor: int, file: str) -> bool:
@@ -217,9 +222,9 @@ class Folder:
             return False
         return os.path.samestat(os.fstat(descriptor), there)
 
-    def _open(self, name: str) -> int | None:
+    def _open(self, name: str, how: int = os.O_RDONLY) -> int | None:
         try:
-            descriptor = os.open(name, os.O_RDONLY | os.O_NONBLOCK | _SAFELY, dir_fd=self.descriptor)
+            descriptor = os.open(name, how | os.O_NONBLOCK | _SAFELY, dir_fd=self.descriptor)
         except OSError:
             return None
         facts = os.fstat(descriptor)
@@ -232,7 +237,7 @@ class Folder:
         descriptor = self._open(name + DIGEST)
         if descriptor is None:
             return None
-        with os.fdopen(descriptor) as file:
+        with os.fdopen(descriptor, errors="replace") as file:
             return file.read().strip()
 
     def _keep(self, draft: Path, name: str) -> None:
