@@ -25,7 +25,7 @@ from clue.trace.pack import IMPORTS
 _COUNTING = ("OMP_", "GOMP_", "KMP_", "MKL_", "OPENBLAS_", "GOTO_", "BLIS_", "VECLIB_", "NUMEXPR_", "NUMBA_", "PYTHON")
 #: Those of them that change neither what is computed nor how fast.
 _IDLE = {"PYTHONDONTWRITEBYTECODE", "PYTHONPYCACHEPREFIX", "PYTHONUNBUFFERED", "PYTHONSTARTUP", "PYTHONIOENCODING"}
-_RECORDER = Path(__file__).parents[2] / "virtual_layer"
+_ROOT = Path(__file__).parents[2]
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,9 +94,12 @@ class Facts:
         """
         data = json.loads(text)
         try:
-            return cls(**{**data, "arguments": tuple(data["arguments"])})
+            facts = cls(**{**data, "arguments": tuple(data["arguments"])})
         except (TypeError, KeyError) as error:
             raise ValueError(f"facts must be those of a recording, got a fault at {error}") from None
+        if not all(isinstance(each, dict) for each in (facts.files, facts.packages, facts.environment)):
+            raise ValueError("files, packages and environment must be mappings, got others")
+        return facts
 
     def with_imports(self, request: Request, trace: Path) -> Facts:
         """Return these facts and what a recording says of its imports.
@@ -232,7 +235,8 @@ def _shown(value: str | None) -> str:
 def _recorder() -> str:
     """Return what tells this recorder from others: its code, and the form of its traces."""
     digest = hashlib.sha256(str(TRACE_VERSION).encode())
-    for source in sorted(_RECORDER.rglob("*.py")):
+    layer = (_ROOT / "virtual_layer").rglob("*.py")
+    for source in (*sorted(layer), _ROOT / "clue" / "trace" / "pack.py"):
         if source.parent.name != "live":
             digest.update(source.read_bytes())
     return digest.hexdigest()[:16]

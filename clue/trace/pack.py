@@ -105,8 +105,8 @@ def describe_incomplete(folder: Path) -> str:
     return f"{folder}: trace must be complete, got one that ends early{why}: {'; '.join(shown)}"
 
 
-def signs_of_life(folder: Path) -> tuple[object, ...]:
-    """Return what changes whenever a rank that is being recorded ends a call, begins or ends."""
+def signs_of_life(folder: Path) -> tuple[tuple[str, int], ...]:
+    """Return what changes whenever a rank that is being recorded ends a call, begins or ends: its files and rows."""
     files = sorted((folder / PARTS).glob("*"))
     return tuple((file.name, _rows_written(file) if file.suffix == ".rows" else 0) for file in files if file.exists())
 

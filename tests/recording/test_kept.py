@@ -334,11 +334,15 @@ def _spoil_the_facts(path: Path) -> None:
     (path / MARK).write_text('{"program": "heat.py"}')
 
 
+def _muddle_the_facts(path: Path) -> None:
+    (path / MARK).write_text((path / MARK).read_text().replace('"environment": {}', '"environment": []'))
+
+
 def _lose_all(path: Path) -> None:
     shutil.rmtree(path / f"{path.name}.clue")
 
 
-@pytest.mark.parametrize("spoil", [_truncate, _lose_the_head, _lose_all, _spoil_the_facts])
+@pytest.mark.parametrize("spoil", [_truncate, _lose_the_head, _lose_all, _spoil_the_facts, _muddle_the_facts])
 def test_damaged_recording_is_made_again(recorder: Recorder, heat: Path, spoil: Callable[[Path], None]) -> None:
     """And takes the place of the damaged one."""
     ask(request(heat))

@@ -113,9 +113,9 @@ def test_rank_that_leaves_before_a_barrier(program: Write, tmp_path: Path) -> No
         comm.Barrier()
         """)
     with pytest.raises(RecordError) as failure:
-        record(leaving, [], 3, tmp_path / "x.clue", limit=2)
+        record(leaving, [], 3, tmp_path / "x.clue", limit=5)
     message = str(failure.value)
-    assert "program.py: program must end an MPI call on some rank every 2 s, got none: it was stopped: " in message
+    assert "program.py: program must end an MPI call on some rank every 5 s, got none: it was stopped: " in message
     assert "rank 0 after op 0 (Bcast at " in message and "rank 2 after op 0 (Bcast at " in message
     assert message.endswith("; 1 of 3 ranks had ended")
     assert gone(*(int(leaving.with_suffix(f".{rank}").read_text()) for rank in range(3)))
@@ -127,19 +127,6 @@ def test_limit_before_the_first_call(program: Write, tmp_path: Path) -> None:
         RecordError, match=r"must initialise MPI .* and end an MPI call on some rank every 1 s, got nei"
     ):
         record(program("import time\ntime.sleep(60)", preamble=""), [], 1, tmp_path / "x.clue", limit=1)
-
-
-def test_limit_does_not_end_who_goes_on(program: Write, tmp_path: Path) -> None:
-    """Calls of any rank count: the other one waits in a single call for longer than the limit."""
-    slow = program("""
-        import time
-        if rank == 1:
-            for _ in range(8):
-                time.sleep(0.5)
-                comm.Iprobe()
-        comm.Barrier()
-        """)
-    assert record(slow, [], 2, tmp_path / "x.clue", limit=3).ranks == 2
 
 
 #: Waits until all ranks have ended as the recorder sees it, then kills one of them: mpiexec fails after the end.
