@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shutil
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -13,6 +14,8 @@ from clue.cache.folders import DIGEST, LOCK, Folder, draft_of, home, open_folder
 FOLDERS = ("engine", "traces", "testbed")
 #: By a file of this name a folder is known that is kept as a whole. A file that is kept has a digest beside it.
 MARK = "facts.json"
+#: What earlier versions of clue kept without either.
+_EARLIER = re.compile(r"engine-[0-9a-f]{16}\.so|.+-\d+-[0-9a-f]{24}\.clue")
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,14 +97,13 @@ def _kind(name: str) -> str:
 def _is_kept(path: Path) -> bool:
     if path.is_symlink() or path.name.startswith("."):
         return False
-    if path.is_dir():
-        return (path / MARK).is_file()
-    return path.is_file() and path.with_name(path.name + DIGEST).is_file()
+    marked = path / MARK if path.is_dir() else path.with_name(path.name + DIGEST)
+    return marked.is_file() or _EARLIER.fullmatch(path.name) is not None
 
 
 def _item(path: Path) -> Item:
     files = [path, *path.rglob("*")] if path.is_dir() else [path, path.with_name(path.name + DIGEST)]
-    facts = [file.lstat() for file in files]
+    facts = [file.lstat() for file in files if file.exists()]
     return Item(path, sum(each.st_size for each in facts), facts[0].st_mtime)
 
 
@@ -110,4 +112,4 @@ def _remove(path: Path) -> None:
         shutil.rmtree(path)
     else:
         path.unlink()
-        path.with_name(path.name + DIGEST).unlink()
+        path.with_name(path.name + DIGEST).unlink(missing_ok=True)

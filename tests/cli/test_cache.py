@@ -77,6 +77,17 @@ def test_clearing(cache: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert "removed 0" in run(capsys, "--clear")[1]
 
 
+def test_what_earlier_versions_kept_goes_too(cache: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Recordings and engines without a mark or digest, by their names; it is shown until then."""
+    (cache / "traces" / f"heat-4-{'a' * 24}.clue").mkdir()
+    (cache / "engine" / f"engine-{'b' * 16}.so").touch()
+    document = json.loads(run(capsys, "--json")[1])
+    assert (len(document["recordings"]), len(document["compiled"])) == (2, 2)
+    assert run(capsys)[0] == 0
+    document = json.loads(run(capsys, "--clear", "--json")[1])
+    assert (len(document["removed"]), document["left"]) == (4, [])
+
+
 def test_what_clue_did_not_make_stays(cache: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """Files of others, links and what they lead to, and files beside the folders."""
     precious = tmp_path / "precious"
