@@ -68,6 +68,7 @@ def run(words: Sequence[str], session: Session) -> None:
     """Run ``SCRIPT``, ``-m MODULE`` or ``-c CODE`` with its arguments as ``__main__``, recorded."""
     session.look_out()
     sys.meta_path.insert(0, _AfterImport(session.watch))
+    session.imports.watch()
     try:
         start(list(words))
     except SystemExit as exit_:

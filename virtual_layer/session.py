@@ -34,6 +34,8 @@ from virtual_layer.below import Signs
 from virtual_layer.catalogue import CALLS, Call, title
 from virtual_layer.communicators import Communicator, Identity
 from virtual_layer.compatibility import fault_of_launcher, fault_of_mpi4py
+from virtual_layer.computer import Reading
+from virtual_layer.imports import Imports
 from virtual_layer.recorder import Recorder
 from virtual_layer.rows import RowFile
 from virtual_layer.sockets import Sockets
@@ -79,8 +81,11 @@ class Session:
         self._process = os.getpid()
         self._fault = ""
         self._began = time.perf_counter()
+        self._started = time.time_ns()
         self._described = b""
         self.below, self._sockets = Signs(), Sockets()
+        self._reading: Reading | None = None
+        self.imports = Imports()
 
     @property
     def began(self) -> bool:
@@ -132,6 +137,7 @@ class Session:
         self._follow_pickle(mpi, recorder)
         regions.listen(recorder)
         atexit.register(self.finish)
+        self._reading = Reading.now()
         recorder.restart()
 
     def _together(self, mpi: Any, step: Callable[[Any], None]) -> None:
@@ -214,16 +220,16 @@ class Session:
         if recorder is None or os.getpid() != self._process:
             return
         regions.ignore(recorder)
-        wall = time.perf_counter() - self._began
+        wall, reading = time.perf_counter() - self._began, Reading.now()
         recorder.close()
         if recorder.lost:
             self.fail(recorder.lost)
         elif not self._fault:
-            self._conclude(recorder, wall)
+            self._conclude(recorder, wall, reading)
         if recorder.comms.me == (FIRST_WORLD, 0):
             self._pack(recorder)
 
-    def _conclude(self, recorder: Recorder, wall: float) -> None:
+    def _conclude(self, recorder: Recorder, wall: float, reading: Reading | None) -> None:
         groups: dict[tuple[Identity, ...], int] = {}
         facts = {
             "rows": recorder.rows.count,
@@ -238,6 +244,8 @@ class Session:
             "overhead": self._overhead,
             "notes": self._notes(recorder),
             "sockets": self._sockets.facts(),
+            "computer": None if self._reading is None or reading is None else self._reading.until(reading),
+            "imports": self.imports.found(self._started),
         }
         final, draft = self._stem.with_suffix(".end.json"), self._stem.with_suffix(".end.draft")
         try:

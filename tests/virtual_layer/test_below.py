@@ -15,6 +15,7 @@ from clue import Trace
 from clue.cli import main
 from clue.errors import RecordError
 from clue.recording import record
+from tests.busy import of_the_program
 from tests.objects import build, build_library, build_module
 from virtual_layer.below import name_some
 from virtual_layer.elf import loaded_objects, mpi_symbols
@@ -29,8 +30,8 @@ network: {between_nodes: {send_delay: 1 us, transmission_delay: 1 us, receive_de
 """
 
 
-def _notes(program: Path, ranks: int = 2) -> tuple[str, ...]:
-    return record(program, [], ranks, program.with_suffix(".clue"), timeout=120).head.notes
+def _notes(program: Path, ranks: int = 2) -> list[str]:
+    return of_the_program(record(program, [], ranks, program.with_suffix(".clue"), timeout=120).head.notes)
 
 
 @pytest.fixture
@@ -51,11 +52,11 @@ def test_a_linked_library_is_named_wherever_figures_are(
     assert f"virtual_layer: {linked}: {SAID}" in recorded.err
     assert named in recorded.err
     assert SAID[:40] in recorded.out
-    (note,) = Trace.open(tmp_path / "x.clue").head.notes
+    (note,) = of_the_program(Trace.open(tmp_path / "x.clue").head.notes)
     assert note.startswith(SAID)
     assert note.endswith(named)
     assert main(["inspect", str(tmp_path / "x.clue"), "--json"]) == 0
-    assert json.loads(capfd.readouterr().out)["notes"] == [note]
+    assert of_the_program(json.loads(capfd.readouterr().out)["notes"]) == [note]
     (tmp_path / "two.yaml").write_text(MACHINE)
     one, several = tmp_path / "one.yaml", tmp_path / "several.yaml"
     one.write_text("program: {trace: x.clue}\nmachine: two.yaml\n")
@@ -116,7 +117,7 @@ def test_what_does_not_communicate_is_not_suspected(program: Write, tmp_path: Pa
         assert MPI._addressof(MPI.INT) and MPI._sizeof(comm)
         comm.Barrier()
         """
-    assert _notes(program(text)) == ()
+    assert _notes(program(text)) == []
 
 
 def test_symbols_of_objects() -> None:

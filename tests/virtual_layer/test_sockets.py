@@ -12,6 +12,7 @@ import pytest
 
 from clue.trace import Trace
 from clue.trace.notes import socket_notes
+from tests.busy import of_the_program
 from virtual_layer.sockets import Sockets
 
 Recorded = Callable[..., Trace]
@@ -107,7 +108,7 @@ def test_ranks_that_talk_are_noted(recorded: Recorded) -> None:
             socket.create_connection(where)
         comm.Barrier()
         """
-    (note,) = recorded(text, ranks=3).head.notes
+    (note,) = of_the_program(recorded(text, ranks=3).head.notes)
     (said,) = socket_notes([(["port 7"], []), ([], ["port 7"])])
     assert note.rpartition(" at ")[0] == said.rpartition(" at ")[0]
     assert "(rank 1 with rank 0 at port " in note
