@@ -8,7 +8,7 @@ import time
 from collections.abc import Sequence
 
 from clue.cli.arguments import parse_arguments
-from clue.cli.status import INTERRUPTED
+from clue.cli.signals import INTERRUPTED, Heard, unwinding
 from clue.errors import ClueError
 from clue.units import format_time
 
@@ -16,16 +16,26 @@ __all__ = ["main"]
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Run one command; returns the exit status: 0 done, 1 run-time failure, 2 bad usage or input, 3 deadlock."""
+    """Run one command; returns the exit status.
+
+    Returns:
+        0 done, 1 run-time failure, 2 bad usage or input, 3 deadlock, 128 and its number after a signal.
+    """
     arguments = parse_arguments(argv)
+    with unwinding() as heard:
+        status = _run(arguments, heard)
+        return heard.status if status == INTERRUPTED else status
+
+
+def _run(arguments: argparse.Namespace, heard: Heard) -> int:
     try:
-        return _run(arguments)
+        return _obey(arguments)
     except ClueError as error:
         for line in str(error).splitlines():
             print(f"clue: {line}", file=sys.stderr)
         return error.exit_status
     except KeyboardInterrupt:
-        print("clue: interrupted", file=sys.stderr)
+        print(f"clue: {heard}", file=sys.stderr)
         return INTERRUPTED
     except MemoryError as error:
         print(f"clue: memory must suffice for what was asked, got {str(error) or 'none left'}", file=sys.stderr)
@@ -40,7 +50,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         return 1
 
 
-def _run(arguments: argparse.Namespace) -> int:
+def _obey(arguments: argparse.Namespace) -> int:
     """Run the command as loud as it is to be."""
     from clue.cli.terminal import Volume, detail, speaking  # noqa: PLC0415 - who asks for help needs no terminal
 

@@ -6,7 +6,7 @@ import argparse
 from pathlib import Path
 
 from clue.caveats import named
-from clue.cli.status import INTERRUPTED
+from clue.cli.signals import INTERRUPTED
 from clue.cli.terminal import Volume, detail, plots_folder, say, show, show_json
 from clue.explain import Explanation, RankingExplanation
 from clue.machine import Machine

@@ -1,28 +1,68 @@
-"""Getting a program's trace: opened where one is given, recorded on first use and cached where only a script is."""
+"""Where traces come from: the files that a configuration names, or the cache of recordings."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import replace
 from glob import escape
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from clue.cli.terminal import Report, detail
 from clue.errors import UsageError
-from clue.purchase import Program, TraceSource
-from clue.purchase.library import PLACEHOLDER, count_of, record_on
+from clue.purchase import Program
+from clue.purchase.library import PLACEHOLDER, Key, count_of, record_on
 from clue.trace import Trace
 
+if TYPE_CHECKING:
+    from clue.recording import Request
 
-def trace_source(report: Report) -> TraceSource:
-    """Return what gives a program's trace at a number of ranks."""
 
-    def source(program: Program, ranks: int) -> Trace:
-        if program.trace is not None:
-            return _opened(program.trace, ranks)
-        if program.script is None:
-            raise UsageError("program must have a script or a trace, got neither")
-        return _recorded(program.script, program, ranks, report)
+class Traces:
+    """Traces of programs, each at a number of ranks.
 
-    return source
+    Args:
+        report: Told what is recorded.
+        repeats: How often to record; ``None``: as :func:`clue.recording.recordings_of` does.
+    """
+
+    def __init__(self, report: Report, repeats: int | None = None) -> None:
+        self._report = report
+        self._repeats = repeats
+        self._recorded: dict[str, Trace] = {}
+
+    def __call__(self, program: Program, ranks: int) -> Trace:
+        """Return a program's trace, the typical one where it has to be recorded."""
+        if program.trace is None:
+            (program,) = self.record([(program, ranks)])
+        assert program.trace is not None
+        return self._recorded.get(program.trace) or _opened(program.trace, ranks)
+
+    def record(self, wanted: Sequence[Key]) -> list[Program]:
+        """Return programs with their traces: those of scripts alone are recorded, all of them in turn.
+
+        Raises:
+            UsageError: If it is said how often to record, and there is nothing to record.
+        """
+        scripts = [key for key in wanted if key[0].trace is None]
+        if not scripts:
+            if self._repeats is not None:
+                raise UsageError("--repeats must go with a script to record, got traces only")
+            return [program for program, _ in wanted]
+        from clue.recording import recordings_of  # noqa: PLC0415 - only those who record need it
+
+        requests = [_request(*key) for key in scripts]
+        found = recordings_of(requests, self._repeats, self._report)
+        for request, traces in zip(requests, found, strict=True):
+            which = "the only recording" if len(traces) == 1 else f"the typical one of {len(traces)} recordings"
+            detail(f"took {request.title} from {traces[0].path}: {which}")
+        named = {key: self._named(key[0], traces) for key, traces in zip(scripts, found, strict=True)}
+        return [named.get(key, key[0]) for key in wanted]
+
+    def _named(self, program: Program, traces: Sequence[Trace]) -> Program:
+        paths = [str(trace.path) for trace in traces]
+        self._recorded |= dict(zip(paths, traces, strict=True))
+        return replace(program, trace=paths[0], repeats=tuple(paths[1:]))
 
 
 def _opened(pattern: str, ranks: int) -> Trace:
@@ -46,22 +86,11 @@ def recorded_ranks(pattern: str) -> list[int]:
     return sorted(int(number) for number in numbers if number.isdecimal())
 
 
-def _recorded(script: Path, program: Program, ranks: int, report: Report) -> Trace:
-    from clue.recording import cached_trace  # noqa: PLC0415 - only those who record need it
+def _request(program: Program, ranks: int) -> Request:
+    from clue.recording import Launch, Request  # noqa: PLC0415 - see above
 
-    arguments = [argument.replace(PLACEHOLDER, str(ranks)) for argument in program.arguments]
-    what = " ".join([script.name, *arguments])
-    told: list[str] = []
-
-    def tell(line: str) -> None:
-        told.append(line)
-        report(line)
-
-    what = f"{what} on {count_of(ranks)}"
-    report(f"looking for a recording of {what}")
-    trace = cached_trace(script, arguments, ranks, progress=tell)
-    if told:
-        detail(f"recorded {what}, and kept it in {trace.path}")
-    else:
-        detail(f"took {what} from {trace.path}: it was recorded here before, as it is now")
-    return trace
+    if program.script is None:
+        raise UsageError("program must have a script or a trace, got neither")
+    arguments = tuple(argument.replace(PLACEHOLDER, str(ranks)) for argument in program.arguments)
+    inputs = tuple(Path(str(file).replace(PLACEHOLDER, str(ranks))) for file in program.inputs)
+    return Request(Launch(program.script, arguments, ranks), inputs, program.environment)

@@ -8,6 +8,7 @@ from clue.cli.options import (
     add_engine,
     add_json,
     add_plots,
+    add_repeats,
     add_seed,
     add_volume,
     add_workers,
@@ -34,6 +35,7 @@ def add_validate(commands: Commands, run: Command) -> None:
         help="draws of the noise for intervals, where machines or recordings state noise (default: 100; 0: none)",
     )
     add_seed(command)
+    add_repeats(command)
     add_json(command)
     add_plots(command)
     add_workers(command, "threads that simulate")

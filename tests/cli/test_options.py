@@ -21,7 +21,7 @@ ALWAYS: tuple[tuple[str, str], ...] = ()
 
 #: By command and option: command lines on which it has none, and what is said of them.
 WITHOUT_EFFECT = {
-    "record": {"-n": ALWAYS, "-o": ALWAYS, "--mpiexec": ALWAYS, "--json": ALWAYS},
+    "record": dict.fromkeys(("-n", "-o", "--mpiexec", "--repeats", "--limit", "--json"), ALWAYS),
     "simulate": {
         "--engine": ALWAYS,
         "--explain": ALWAYS,
@@ -38,6 +38,10 @@ WITHOUT_EFFECT = {
         ),
         "--top": (("run.yaml --top 3", "run: --top must go with a comparison, got one program on one machine"),),
         "--samples": ALWAYS,
+        "--repeats": (
+            ("run.yaml --repeats 2", "--repeats must go with a script to record, got traces only"),
+            ("which.yaml --repeats 1", "--repeats must go with a script to record, got traces only"),
+        ),
         "--seed": (
             ("run.yaml --seed 0", "run: --seed must go with --samples, got none"),
             ("which.yaml --seed 1", "which: --seed must go with --samples, got none"),
@@ -75,6 +79,7 @@ WITHOUT_EFFECT = {
         ),
     },
     "schema": {},
+    "cache": {"--clear": ALWAYS, "--json": ALWAYS},
     "calibrate network": {
         **{
             f"{option}": ((f"osu.txt {option} {value}", f"{option} must go without files, which have been measured"),)
@@ -125,6 +130,7 @@ WITHOUT_EFFECT = {
     },
     "validate": {
         "--seed": (("v.yaml --samples 0 --seed 3", "v: --seed must go with --samples of 1 or more, got 0"),),
+        "--repeats": (("v.yaml --repeats 3", "--repeats must go with a script to record, got traces only"),),
         **dict.fromkeys(("--engine", "--samples", "--json", "--plots", "--workers"), ALWAYS),
     },
 }  # fmt: skip
