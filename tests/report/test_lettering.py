@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from matplotlib import font_manager
+from matplotlib.font_manager import FontEntry
 
-from clue.report.plots.lettering import FAMILY, families, fit, visible, width
+from clue.report.plots.lettering import FAMILY, families, family_of, fit, visible, width
 
 WORDS = st.text(st.characters(codec="utf-8"), max_size=120)
 
@@ -57,3 +61,12 @@ def test_letters_that_cannot_be_drawn_are_spelt(text: str, expected: str) -> Non
 def test_the_usual_font_comes_first() -> None:
     """Others are added for letters that it lacks."""
     assert families("plain") == [FAMILY]
+
+
+def test_a_damaged_font_of_the_computer_is_no_fault(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It has no letters; neither has one that is gone."""
+    (tmp_path / "damaged.ttf").write_bytes(b"no font")
+    fonts = [FontEntry(str(tmp_path / name), name) for name in ("damaged.ttf", "gone.ttf")]
+    monkeypatch.setattr(font_manager.fontManager, "ttflist", fonts)
+    family_of.cache_clear()
+    assert visible("\U000f0001") == "\\U000f0001"

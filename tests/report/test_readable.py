@@ -352,3 +352,12 @@ def test_names_of_files_are_names_and_differ() -> None:
 def test_many_ranks_stay_a_page() -> None:
     """However many ranks there are, a timeline is no higher than a screen and a half."""
     assert draw_timeline(many_ranks(500), "many").get_figheight() <= 12
+
+
+def test_activities_differ_without_colour() -> None:
+    """Printed in grey, computing, sending, receiving, waiting and the white of the end differ in lightness."""
+    shades = sorted(
+        sum(weight * int(colour[at : at + 2], 16) for weight, at in ((0.299, 1), (0.587, 3), (0.114, 5))) / 255
+        for colour in (style.COMPUTE, style.SEND, style.RECEIVE, style.WAIT, style.PAPER)
+    )
+    assert min(np.diff(shades)) > 0.1

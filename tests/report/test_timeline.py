@@ -240,7 +240,7 @@ def test_instances_that_differ_are_shown_once_each() -> None:
     fast, slow = [(Activity.COMPUTE, 1.0)], [(Activity.COMPUTE, 2.0)]
     found = layout(played([fast, slow, slow, fast, fast, slow], instances=3))
     assert [band.label for band in found.bands] == [
-        "instance 0, 2: 0", "instance 0, 2: 1", "instance 1: 0", "instance 1: 1"
+        "instance 0, 2, rank 0", "instance 0, 2, rank 1", "instance 1, rank 0", "instance 1, rank 1"
     ]  # fmt: skip
     assert found.remark == "3 instances, of which 2 differ: these are shown"
 
@@ -363,4 +363,4 @@ def test_a_rank_that_is_elsewhere_in_an_instance_is_numbered_there() -> None:
     work = [[(Activity.COMPUTE, 1.0)], [(Activity.COMPUTE, 2.0)]]
     late = [[(Activity.COMPUTE, 1.5)], [(Activity.COMPUTE, 2.5)]]
     found = layout(replace(played(work + late), instances=2))
-    assert [band.label for band in found.bands][2:] == ["instance 1: 0", "instance 1: 1"]
+    assert [band.label for band in found.bands][2:] == ["instance 1, rank 0", "instance 1, rank 1"]

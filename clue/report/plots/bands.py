@@ -145,7 +145,7 @@ def _bands(copies: Sequence[int], ranks: Ranks, groups: Sequence[int], instances
     same: dict[int, list[int]] = {}
     for rank in ranks:
         same.setdefault(groups[rank], []).append(rank)
-    which = "" if len(copies) == instances else f"instance {spans(copies)}: "
+    which = "" if len(copies) == instances else f"instance {spans(copies)}, rank "
     for members in same.values():
         yield Band(which + spans([rank - ranks[0] for rank in members]), tuple(members))
 

@@ -85,10 +85,13 @@ def draw_contention(measurement: PairMeasurement, judged: Sequence[Judged], mach
     sizes = sorted({size for _, size in slowdowns})
     numbers = [1, *sorted({pairs for pairs, _ in slowdowns})]
     lines = [(each, line) for each, line in zip(judged[:2], ("-", ":"), strict=False)]
-    for size, colour, marker in zip(sizes, style.colours(len(sizes)), cycle(style.MARKERS)):
+    for i, (size, colour, marker) in enumerate(zip(sizes, style.colours(len(sizes)), cycle(style.MARKERS))):
         # Alone a message takes as long as alone; what was not measured is no point.
         measured = [slowdowns.get((pairs, size), 1.0 if pairs == 1 else np.nan) for pairs in numbers]
-        axes.plot(numbers, measured, marker, color=colour, label=f"{format_size(size)}, measured")
+        # From the eighth on colours and markers are those of the first, but hollow.
+        fill = colour if i < len(style.SERIES) else style.PAPER
+        label = f"{format_size(size)}, measured"
+        axes.plot(numbers, measured, marker, color=colour, markerfacecolor=fill, label=label)
         for each, line in lines:
             simulated = [experiment.slowdown(each.model.contention, pairs, size) for pairs in numbers]
             axes.plot(numbers, simulated, line, color=colour, linewidth=1.6)

@@ -156,7 +156,8 @@ def _above_ideal(series: Series) -> Iterator[str]:
     speeds = speedups(series)
     above = [i for i, (n, speed) in enumerate(speeds) if i and is_above(n, speed)]
     if above:
-        on = " and ".join(f"{speeds[i][0]}" for i in above)
+        *others, last = (f"{speeds[i][0]:,}" for i in above)
+        on = f"{', '.join(others)} and {last}" if others else last
         best = max(above, key=lambda i: speeds[i][1] / speeds[i][0])
         yield f"{series.name} is better than ideal on {on} processors: {_reason(series, best)}"
 
@@ -169,7 +170,9 @@ def _reason(series: Series, at: int) -> str:
     first, then = series.costs[0], series.costs[at]
     saved = [before - after for before, after in zip(first.parts, then.parts, strict=True)]
     most = int(np.argmax(saved))
-    times = f"{format_time(then.parts[most])} in all on {processors}, but {format_time(first.parts[most])} on {fewest}"
+    times = (
+        f"{format_time(then.parts[most])} in all on {processors:,}, but {format_time(first.parts[most])} on {fewest}"
+    )
     told = f"its ranks {_PARTS[most]} {times}"
     if then.beside < first.beside:
         return f"{told}, where {first.beside} instances run at a time instead of {then.beside}"
@@ -255,9 +258,9 @@ def _draw_ideal(axes: Axes, start: tuple[int, float], most: int, colour: str) ->
 def _finish(drawn: Figure, axes: Axes, series: Sequence[Series], unit: float = 1.0) -> Figure:
     if style.counts(axes, sorted({n for each in series for n, _ in each.points})):
         axes.set_yscale("log")
-        axes.yaxis.set_minor_formatter("")
+        axes.minorticks_off()
     else:
         axes.set_ylim(bottom=0)
-    axes.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value / unit:,.4g}"))
+    axes.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value / unit:,.6g}"))
     style.legend_below(drawn, *axes.get_legend_handles_labels())
     return drawn

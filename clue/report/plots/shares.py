@@ -21,10 +21,12 @@ Shares = npt.NDArray[np.float64]
 _AT_A_TIME = 1 << 20
 #: A change of a share from column to column that an eye sees.
 _SEEN = 0.1
-#: An activity that becomes more and less within fewer columns alternates too fast for an eye.
-_QUICK = 12
-#: Columns that share a mean where all alternate so, in a stretch of at least twice as many.
+#: Columns that share a mean where activities alternate too fast for an eye, in a stretch of at least twice as many.
 AVERAGED = 48
+#: Turns from more to less, or back, among so many columns, from which on an eye does not follow.
+_TURNS = 16
+#: Columns without a turn that an eye sees as one thing wherever they are.
+_VISIBLE = 24
 
 
 def shares(
@@ -111,8 +113,11 @@ def _restless(of: npt.NDArray[np.float64]) -> Iterator[tuple[int, int]]:
     # A share goes on rising or falling, for the eye, until it is seen to do otherwise.
     last = np.maximum.accumulate(np.where(np.abs(change) > _SEEN, np.arange(len(change))[:, None], 0), axis=0)
     way = np.sign(np.take_along_axis(change, last, axis=0))
-    turns = np.flatnonzero((way[1:] * way[:-1] < 0).any(axis=1)) + 1
-    edges = np.concatenate(([0], turns, [len(of)]))
-    quick = np.repeat(np.diff(edges) < _QUICK, np.diff(edges))
-    ends = np.concatenate(([0], np.flatnonzero(np.diff(quick)) + 1, [len(of)])).tolist()
-    return ((begin, end) for begin, end in pairwise(ends) if quick[begin] and end - begin >= 2 * AVERAGED)
+    turns = np.zeros(len(of), bool)
+    turns[1:-1] = (way[1:] * way[:-1] < 0).any(axis=1)
+    around = np.ones(AVERAGED)
+    restless = np.convolve(np.convolve(turns, around, "same") >= _TURNS, around, "same") > 0
+    lengths = np.diff(np.concatenate(([0], np.flatnonzero(turns), [len(of)])))
+    restless &= np.repeat(lengths < _VISIBLE, lengths)
+    ends = np.concatenate(([0], np.flatnonzero(np.diff(restless)) + 1, [len(of)])).tolist()
+    return ((begin, end) for begin, end in pairwise(ends) if restless[begin] and end - begin >= 2 * AVERAGED)

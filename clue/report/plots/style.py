@@ -151,9 +151,10 @@ def legend_below(drawn: Figure, handles: Sequence[Artist], labels: Sequence[str]
 
 
 def _legend_columns(labels: Sequence[str], inches: float) -> int:
-    """Return the most columns that fit a width in inches; matplotlib fills them one after the other."""
+    """Return the most columns of about equal height that fit a width in inches."""
     widths = [max(width(line, TICK) for line in label.split("\n")) + _SWATCH for label in labels]
-    for columns in range(len(labels), 1, -1):
+    for columns in sorted({-(-len(labels) // lines) for lines in range(1, len(labels))}, reverse=True):
+        # Matplotlib fills columns one after the other.
         if sum(max(each) for each in np.array_split(widths, columns)) <= inches - 0.2:
             return columns
     return 1

@@ -34,6 +34,8 @@ COLUMNS = 1200
 MOST_BANDS_ZOOMED = 16
 _SAMPLED = 12
 _WIDTH = 11.0
+#: Segments of a rank that can be seen without enlargement.
+_FEW = COLUMNS // 4
 #: Inches for labels of bands, and of a line of remarks.
 _LABELS, _REMARKS = 1.5, 9.0
 _MESSAGES = {Activity.SEND: ("send", style.SEND), Activity.RECEIVE: ("receive", style.RECEIVE)}
@@ -106,8 +108,8 @@ def _representative(result: Result, whole: _Panel) -> Window | None:
     assert result.timeline is not None
     pieces = by_rank(result.timeline, len(result.ranks))
     first = [pieces[band.ranks[0]] for band in whole.layout.bands]
-    # Also where all that is short is too short to be seen at all.
-    dense = whole.dense | (np.array([len(each) for each in first]) > COLUMNS)[:, None]
+    # Also where no columns share a mean, but in most bands segments are too short to be told apart.
+    dense = whole.dense | (np.median([len(each) for each in first]) > _FEW)
     return representative(whole.shares, dense, first, whole.window)
 
 

@@ -14,7 +14,7 @@ from clue.report.scale import Window
 #: Segments of a rank that a stretch shows.
 _SEGMENTS = 48
 #: A stretch that is a larger part of the whole would show no more than that.
-_MOST = 0.5
+_MOST = 0.25
 #: Columns whose shares, all activities together, are less further off than that are as good.
 _AS_GOOD = 0.02
 
