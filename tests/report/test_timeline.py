@@ -118,13 +118,13 @@ def test_ranks_without_a_band_count_nothing() -> None:
     np.testing.assert_allclose(found[0, :, 0], [1.0, 0.5, 0.5, 0.0])
 
 
-@given(seed=st.integers(0, 2**32 - 1), pieces=st.integers(1, 800))
-def test_means_of_columns_lose_no_time(seed: int, pieces: int) -> None:
+@given(seed=st.integers(0, 2**32 - 1), pieces=st.integers(1, 800), columns=st.sampled_from([1, 2, 60, COLUMNS]))
+def test_means_of_columns_lose_no_time(seed: int, pieces: int, columns: int) -> None:
     """Each activity keeps its time, and the shares of each column their sum, wherever columns share a mean."""
     edges = np.concatenate(([0.0], np.cumsum(np.random.default_rng(seed).random(pieces) ** 8 + 1e-6)))
     segments = [(0, i % 4, 0, b, e) for i, (b, e) in enumerate(pairwise(edges))]
     exact = shares(
-        Timeline(np.array(segments, SEGMENT), ("",)), KINDS, np.zeros(1, np.intp), Window(0.0, edges[-1]), COLUMNS
+        Timeline(np.array(segments, SEGMENT), ("",)), KINDS, np.zeros(1, np.intp), Window(0.0, edges[-1]), columns
     )
     smooth, where = averaged(exact)
     np.testing.assert_allclose(smooth.sum(axis=1), exact.sum(axis=1), rtol=1e-9)

@@ -109,6 +109,8 @@ def averaged(found: Shares) -> tuple[Shares, npt.NDArray[np.bool_]]:
 
 def _restless(of: npt.NDArray[np.float64]) -> Iterator[tuple[int, int]]:
     """Yield the stretches of a band's columns in which activities alternate too fast for an eye."""
+    if len(of) < 2 * AVERAGED:
+        return
     change = np.diff(of, axis=0)
     # A share goes on rising or falling, for the eye, until it is seen to do otherwise.
     last = np.maximum.accumulate(np.where(np.abs(change) > _SEEN, np.arange(len(change))[:, None], 0), axis=0)
@@ -120,4 +122,4 @@ def _restless(of: npt.NDArray[np.float64]) -> Iterator[tuple[int, int]]:
     lengths = np.diff(np.concatenate(([0], np.flatnonzero(turns), [len(of)])))
     restless &= np.repeat(lengths < _VISIBLE, lengths)
     ends = np.concatenate(([0], np.flatnonzero(np.diff(restless)) + 1, [len(of)])).tolist()
-    return ((begin, end) for begin, end in pairwise(ends) if restless[begin] and end - begin >= 2 * AVERAGED)
+    yield from ((begin, end) for begin, end in pairwise(ends) if restless[begin] and end - begin >= 2 * AVERAGED)
