@@ -21,6 +21,7 @@ from clue.cli.options import (
     add_repeats,
     add_seed,
     add_volume,
+    add_window,
     add_workers,
     positive,
 )
@@ -111,6 +112,7 @@ def _add_simulate(commands: Commands) -> None:
     add_full(command)
     add_json(command)
     add_plots(command)
+    add_window(command)
     add_workers(command, "processes that simulate options at the same time, or threads that simulate samples")
     command.add_argument(
         "--top",

@@ -52,8 +52,9 @@ def plot_result(
     from clue.report import plots  # noqa: PLC0415 - matplotlib takes a second
 
     folder = plots_folder(arguments.plots)
+    window = None if arguments.window is None else plots.Window(*arguments.window)
     explained = [] if explanation is None else [plots.plot_explanation(explanation, folder, title)]
-    return [*plots.plot_result(result, folder, title), *explained, plots.plot_machine(machine, folder)]
+    return [*plots.plot_result(result, folder, title, window), *explained, plots.plot_machine(machine, folder)]
 
 
 def show_ranking(

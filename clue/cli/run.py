@@ -29,6 +29,8 @@ _STANDARD_ERROR = 2
 
 def run(arguments: argparse.Namespace) -> int:
     """Run what the command line or its configuration names, and show what came of it."""
+    if arguments.plots is None:
+        refuse(arguments, ["--window"], "with --plots", "no folder for plots")
     words = arguments.words[1:] if arguments.words[:1] == ["--"] else arguments.words
     if not words:
         raise UsageError("run must have a configuration or a program, got neither")
@@ -180,7 +182,7 @@ def _no_traces(_program: Program, _ranks: int) -> Trace:
 
 def _compare(scenario: Scenario, arguments: argparse.Namespace) -> int:
     """Run the programs of a comparison live on every option, and rank these."""
-    single = ["-n", "--machine", "--placement", "--record"]
+    single = ["-n", "--machine", "--placement", "--record", "--window"]
     refuse(arguments, single, "with one program on one machine", "a comparison", scenario.name)
     from clue.purchase import rank_options  # noqa: PLC0415 - only for comparisons
 

@@ -29,6 +29,8 @@ _NOTHING_TO_EXPLAIN = "explanation: at least two options must have a position, g
 
 def run(arguments: argparse.Namespace) -> int:
     """Simulate what the configuration describes, and show it."""
+    if arguments.plots is None:
+        refuse(arguments, ["--window"], "with --plots", "no folder for plots")
     config = load_config(arguments.config, full=arguments.full)
     if not arguments.samples:
         refuse(arguments, ["--seed"], "with --samples", "none", config.name)
@@ -42,6 +44,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _compare(scenario: Scenario, arguments: argparse.Namespace) -> int:
+    refuse(arguments, ["--window"], "with one program on one machine", "a comparison", scenario.name)
     executor = arguments.executor or PROCESSES
     if executor != PROCESSES:
         refuse(arguments, ["--workers"], f"with --executor {PROCESSES}", executor, scenario.name)

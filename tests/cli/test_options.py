@@ -38,6 +38,10 @@ WITHOUT_EFFECT = {
         ),
         "--top": (("run.yaml --top 3", "run: --top must go with a comparison, got one program on one machine"),),
         "--samples": ALWAYS,
+        "--window": (
+            ("run.yaml --window 1s:2s", "--window must go with --plots, got no folder for plots"),
+            ("which.yaml --plots p --window 1s:2s", "which: --window must go with one program on one machine, got a"),
+        ),
         "--repeats": (
             ("run.yaml --repeats 2", "--repeats must go with a script to record, got traces only"),
             ("which.yaml --repeats 1", "--repeats must go with a script to record, got traces only"),
@@ -125,6 +129,10 @@ WITHOUT_EFFECT = {
         "--full": (
             ("--full -n 2 --machine pair.yaml pingpong.py", "--full must go with a configuration, got pingpong.py"),
             ("which.yaml --full", "full size must be described under 'full', got no such key"),
+        ),
+        "--window": (
+            ("-n 2 --machine pair.yaml --window 1s:2s pingpong.py", "--window must go with --plots, got no folder"),
+            ("which.yaml --plots p --window 1s:2s", "which: --window must go with one program on one machine, got a"),
         ),
         **dict.fromkeys(("--bursts", "--virtual-clock", "--limit", "--json", "--plots"), ALWAYS),
     },
