@@ -258,7 +258,7 @@ def test_bytes_of_a_picture_do_not_overflow() -> None:
     """Sums of many huge messages are not negative."""
     nbytes = np.full((8, 8), 2**62)
     title = draw_communication(Traffic(np.ones_like(nbytes), nbytes), "a title").axes[1].get_title(loc="left")
-    assert title == "8 ranks, 2.951e+08 TB in 64 messages"
+    assert title == "8 ranks, 295.1 EB in 64 messages"
 
 
 def test_breakdown_of_very_much_says_what_it_leaves_out() -> None:
