@@ -114,6 +114,8 @@ def test_timeline_and_matrix_of_any_size(ranks: int) -> None:
     for drawn in (draw_timeline(many, "a title"), draw_communication(many.traffic, "a title")):
         drawn.canvas.draw()
         assert max(drawn.get_size_inches()) <= 12
+    for axis in (drawn.axes[0].xaxis, drawn.axes[0].yaxis):
+        assert all(tick == int(tick) for tick in axis.get_majorticklocs())
 
 
 def test_a_program_that_takes_no_time_is_drawn() -> None:

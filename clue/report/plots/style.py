@@ -83,7 +83,8 @@ def finish_axes(axes: Axes, xlabel: str = "", ylabel: str = "", title: str = "",
 
 def round_ticks(axis: Axis, most: int, *, whole: bool = False) -> None:
     """Put ticks of an axis at round figures, not more than so many steps apart; at whole numbers only, if wanted."""
-    axis.set_major_locator(MaxNLocator(nbins=most, integer=whole, steps=[1, 2, 2.5, 5, 10]))
+    fewest = 1 if whole else 2  # for two ticks, the locator would leave whole numbers
+    axis.set_major_locator(MaxNLocator(nbins=most, integer=whole, steps=[1, 2, 2.5, 5, 10], min_n_ticks=fewest))
 
 
 def counts(axes: Axes, numbers: Sequence[int]) -> bool:
