@@ -7,6 +7,7 @@ these, with the names that the reader gave them and the largest of the figures.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from enum import Enum
@@ -15,6 +16,9 @@ from typing import TypeAlias
 
 _Words: TypeAlias = Mapping[str, object]
 _NOTHING: _Words = MappingProxyType({})
+_NUMBER = re.compile(r"(?<![\w.])[0-9]+(?:\.[0-9]+)*(?:e[+-]?[0-9]+)?(?!\w)")
+#: What somebody counted or measured: at the beginning, or with a unit.
+_AMOUNT = re.compile(r"(?<![\w.])[0-9]+(?:\.[0-9]+)?(?:e[+-]?[0-9]+)?(?=%| s\b)|^[0-9]+(?= )")
 #: So many names stand in a line.
 _NAMES = 3
 
@@ -71,6 +75,28 @@ class Caveat(str):
 def note(about: About, name: str, text: str) -> Caveat:
     """Return a caveat in somebody else's words."""
     return Caveat(about, name, "{note}", {"note": text})
+
+
+def note_of_recording(name: str, text: str) -> Caveat:
+    """Return a caveat in a recorder's words, the numbers in which are figures.
+
+    Recordings of one program at other numbers of ranks say the same with other numbers; the first share, time or count
+    tells which says most.
+    """
+    amount = _AMOUNT.search(text)
+    figures = {"amount": ""}
+    template, end = "", 0
+    for number in _NUMBER.finditer(text):
+        place = "amount" if amount and amount.start() == number.start() else f"number{len(figures)}"
+        figures[place] = number.group()
+        template += f"{_literal(text[end : number.start()])}{{{place}}}"
+        end = number.end()
+    size = float(amount.group()) if amount else 0.0
+    return Caveat(About.PROGRAM, name, template + _literal(text[end:]), figures=figures, size=size)
+
+
+def _literal(text: str) -> str:
+    return text.replace("{", "{{").replace("}", "}}")
 
 
 @dataclass(frozen=True, slots=True)

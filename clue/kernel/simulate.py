@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
-from clue.caveats import About, Caveat, note
+from clue.caveats import About, Caveat, note, note_of_recording
 from clue.errors import UsageError
 from clue.kernel.engines import ENGINES, run
 from clue.kernel.observation import Observation
@@ -116,7 +116,7 @@ def warnings_of(replay: Replay, program: Program, machine: Machine, placed: Plac
     """Say what a reader must know beside the figures."""
     yield from _memory_caveats(program, machine, placed)
     yield from (note(About.MACHINE, machine.name, each) for each in machine.notes)
-    yield from (note(About.PROGRAM, program.name, each) for each in program.notes)
+    yield from (note_of_recording(program.name, each) for each in program.notes)
     yield from _left_out(program, replay.engine == "live")
     yield from _speed_caveats(machine, program)
     yield from _wildcard_caveats(replay, program)

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from clue.caveats import About, Caveat, Said, gathered, named, note
+from clue.caveats import About, Caveat, Said, gathered, named, note, note_of_recording
 
 OPTIONS = ("a", "b", "c", "d", "e", "f")
 
@@ -86,6 +86,36 @@ def test_a_plain_line_is_taken_for_one_about_a_machine() -> None:
     """Where whoever simulates says something of its own."""
     said = [Said(f"machine {option}: by hand", option, "heat") for option in "ab"]
     assert list(gathered(said, OPTIONS, "options")) == ["a, b: by hand"]
+
+
+@pytest.mark.parametrize(
+    ("notes", "lines"),
+    [
+        (
+            ["a rank was delayed for 7% of its time", "a rank was delayed for 17% of its time"],
+            ["heat: a rank was delayed for up to 17% of its time"],
+        ),
+        (["2 threads called MPI", "12 threads called MPI"], ["heat: up to 12 threads called MPI"]),
+        (["rank 1: threads used 3.5 s", "rank 2: threads used 1 s"], ["heat: rank 1: threads used up to 3.5 s"]),
+        (
+            ["sockets (rank 0 with rank 1 at 127.0.0.1:4711)", "sockets (rank 0 with rank 3 at 127.0.0.1:4712)"],
+            ["heat: sockets (rank 0 with rank 1 at 127.0.0.1:4711)"],
+        ),
+        (["linked to h5py {0}", "linked to numba {0}"], ["heat: linked to h5py {0}", "heat: linked to numba {0}"]),
+        (["5% of it", "5% of it"], ["heat: 5% of it"]),
+    ],
+)
+def test_numbers_in_the_words_of_a_recorder_are_figures(notes: list[str], lines: list[str]) -> None:
+    """A program recorded at several numbers of ranks says the same of each: once, with the largest amount."""
+    said = [Said(note_of_recording(f"heat-{i}", note), "a", "heat") for i, note in enumerate(notes)]
+    assert list(gathered(said, ["a"], "options")) == lines
+    assert [each.caveat for each in said] == [f"heat-{i}: {note}" for i, note in enumerate(notes)]
+
+
+@given(st.text("1e.% s{}a-", max_size=12))
+def test_a_note_of_a_recording_stays_as_it_is(text: str) -> None:
+    """Whatever numbers and braces it contains."""
+    assert note_of_recording("heat", text) == f"heat: {text}"
 
 
 @pytest.mark.parametrize(
