@@ -1,4 +1,7 @@
-"""``python -m virtual_layer [-o TRACE] PROGRAM.py [ARGS…]``: run a program under the layer, one process per rank."""
+"""``python -m virtual_layer [-q] [-o TRACE] PROGRAM.py [ARGS…]``: run a program under the layer, one process per rank.
+
+With ``-q`` what a reader should know of the recording stands in the trace alone.
+"""
 
 from __future__ import annotations
 
@@ -10,16 +13,17 @@ from clue.errors import NEVER_CALLED_MPI, ClueError, UsageError
 from virtual_layer import programs
 from virtual_layer.session import Assignment, Session
 
-_USAGE = "python -m virtual_layer [-o TRACE] PROGRAM.py | -m MODULE | -c CODE [ARGS…]"
+_USAGE = "python -m virtual_layer [-q] [-o TRACE] PROGRAM.py | -m MODULE | -c CODE [ARGS…]"
 
 
 def main(words: list[str]) -> int:
     """Run a program and record it; returns the exit status, unless the program exits by itself."""
     try:
-        target, child, program = read_command_line(words)
+        quiet = words[:1] == ["-q"]
+        target, child, program = read_command_line(words[quiet:])
         changes = programs.settings(os.environ)
         os.environ.update(changes)
-        session = Session(Assignment(target, _name(program), _arguments(program), changes, child))
+        session = Session(Assignment(target, _name(program), _arguments(program), changes, child, quiet))
         programs.run(program, session)
     except ClueError as error:
         sys.stderr.write(f"virtual_layer: {error}\n")

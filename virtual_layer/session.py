@@ -57,6 +57,7 @@ class Assignment:
         arguments: Its arguments.
         settings: Environment variables that the layer set.
         child: Paper with the parents of a spawned world, or ``None``.
+        quiet: Whether somebody else shows what the trace says a reader should know.
     """
 
     target: Path
@@ -64,6 +65,7 @@ class Assignment:
     arguments: tuple[str, ...]
     settings: Mapping[str, str] = field(default_factory=dict)
     child: Path | None = None
+    quiet: bool = False
 
 
 class Session:
@@ -278,7 +280,8 @@ class Session:
             if self._fault or not _await(self._folder, recorder):
                 sys.stderr.write(f"virtual_layer: {pack.describe_incomplete(self._assignment.target)}\n")
             else:
-                for note in pack.pack(self._assignment.target).notes:
+                head = pack.pack(self._assignment.target)
+                for note in () if self._assignment.quiet else head.notes:
                     sys.stderr.write(f"virtual_layer: {self._assignment.program}: {note}\n")
         except Exception as error:
             sys.stderr.write(f"virtual_layer: {error}\n")

@@ -30,6 +30,7 @@ def run(arguments: argparse.Namespace) -> int:
             progress=tell,
         )
     if arguments.json:
+        say(recorded.trace.head.notes, prefix="clue: warning: ")
         show_json(recordings_document(recorded))
     else:
         show(recordings_text(recorded))

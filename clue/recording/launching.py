@@ -112,7 +112,8 @@ def command_of(launch: Launch, target: Path, mpiexec: str | None) -> list[str]:
     Raises:
         RecordError: If there is no mpiexec.
     """
-    layer = [sys.executable, "-m", "virtual_layer", "-o", str(target.resolve())]
+    # Whoever opens the trace shows its notes, once.
+    layer = [sys.executable, "-m", "virtual_layer", "-q", "-o", str(target.resolve())]
     return [*_launcher(mpiexec, launch.ranks), *layer, str(launch.program), *launch.arguments]
 
 
