@@ -65,6 +65,10 @@ def span(window: Window) -> str:
     """Format a stretch of time with as many digits as tell its ends apart: ``"1.20–1.25 s"``."""
     scale = time_scale(window.end)
     ends, length = (window.begin / scale.length, window.end / scale.length), window.length / scale.length
-    least = min(max(-floor(log10(length)), 0), 12) if length > 0 else 0
-    digits = next((d for d in range(least, 12) if all(abs(round(e, d) - e) <= 1e-3 * length for e in ends)), 12)
-    return f"{'–'.join(f'{end:.{digits}f}' for end in ends)} {scale.unit}"
+    form = "e" if scale.decimals is None else "f"
+    least = min(max(-floor(log10(length)), 0), 12) if length > 0 and form == "f" else 0
+    for digits in range(least, 17):
+        written = [f"{end:.{digits}{form}}" for end in ends]
+        if all(abs(float(text) - end) <= 1e-3 * length for text, end in zip(written, ends, strict=True)):
+            break
+    return f"{'–'.join(written)} {scale.unit}"

@@ -343,6 +343,8 @@ def test_many_bands_are_enlarged_as_a_sample() -> None:
         (0.0012, 0.0034, "1.2–3.4 ms"),
         (0.0, 7200.0, "0–120 min"),
         (1.2345, 1.3, "1.2345–1.3000 s"),
+        (3.6e298, 7.236e298, "1.00e+295–2.01e+295 h"),
+        (0.0, 1e-30, "0e+00–1e-21 ns"),
     ],
 )
 def test_a_stretch_in_words(begin: float, end: float, expected: str) -> None:
