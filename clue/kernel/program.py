@@ -162,9 +162,9 @@ def compile_program(trace: Trace) -> Program:
         regions=trace.head.regions,
         cpu_by_region=tuple(_cpu_by_region(ops, len(trace.head.regions)) for ops in ranks),
         host_speeds={region: flops / cpu for region, (flops, cpu) in trace.flops().items() if cpu > 0},
-        unmodelled=_unmodelled(trace),
+        unmodelled=tuple(Unmodelled(call, *extent) for call, extent in trace.left_out().items()),
         unresolved=int(_unresolved(trace.ops).sum()),
-        failed_polls=int((trace.ops.op == Op.POLL).sum()),
+        failed_polls=int(((trace.ops.op == Op.POLL) & (trace.ops.flags & _CANCELLED == 0)).sum()),
         processor=trace.head.processor,
         notes=tuple(trace.head.notes),
     )
@@ -193,15 +193,6 @@ def _translate(trace: Trace) -> npt.NDArray[np.int32]:
         return np.zeros(0, np.int32)
     at = np.minimum(starts[ops.comm] + np.maximum(ops.peer, 0), len(table) - 1)
     return np.where(_unresolved(ops), np.int32(PROC_NULL), np.where(ops.peer < 0, ops.peer, table[at]))
-
-
-def _unmodelled(trace: Trace) -> tuple[Unmodelled, ...]:
-    left_out = trace.ops.op == Op.OTHER
-    calls, took = trace.ops.call[left_out], trace.ops.took[left_out]
-    return tuple(
-        Unmodelled(trace.head.calls[call], int((calls == call).sum()), float(took[calls == call].sum()) * 1e-9)
-        for call in np.unique(calls)
-    )
 
 
 def _assemble(trace: Trace, ranks: Sequence[Ops]) -> dict[int, list[Collective]]:

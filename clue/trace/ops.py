@@ -12,9 +12,11 @@ op                        fields used beyond burst, times, call and region
 ``SEND`` ``ISEND``        comm, peer = dest, tag, nbytes; mode flags; ISEND: request
 ``RECV`` ``IRECV``        comm, peer = source, tag as *matched* when recorded, wildcards flagged; IRECV: request
 ``WAIT``                  request (count = 0), or extra = the requests; those completed when recorded, all of them
-``POLL``                  a Test or probe that found nothing: comm, peer, tag where known
+``POLL``                  a Test or probe that found nothing: comm, peer, tag where known; with ``CANCELLED`` a
+                          receive that was cancelled, of which the time of its call is left
 ``PROBE``                 comm, peer, tag as matched; also a successful Iprobe
-``MPROBE`` ``MRECV``      the matched probe posts the receive: comm, peer, tag, request; MRECV: request
+``MPROBE`` ``MRECV``      the matched probe posts the receive: comm, peer, tag, request; MRECV: request; with
+                          ``NONBLOCKING`` a wait ends it
 ``PACK``                  nbytes packed or unpacked
 ``SLEEP``                 nbytes = nanoseconds that pass without a processor, as the program wished (live runs only)
 collectives               comm; peer = root where there is one; NONBLOCKING: request; nbytes as follows
@@ -35,8 +37,8 @@ collectives               comm; peer = root where there is one; NONBLOCKING: req
 ``OTHER``                 a call the simulator does not model (RMA, MPI-IO, …): named and timed, reported, skipped
 ========================= ===========================================================================================
 
-``peer`` is ``PROC_NULL`` (-1) for a null partner: such an op moves nothing and costs nothing. A receive that was
-cancelled carries ``CANCELLED`` and is skipped. ``IRECV`` rows are completed by the recorder when the request is.
+``peer`` is ``PROC_NULL`` (-1) for a null partner: such an op moves nothing and costs nothing. An ``IRECV`` with
+``CANCELLED``, as older recordings have it, is skipped. ``IRECV`` rows are completed when their requests are.
 """
 
 from __future__ import annotations

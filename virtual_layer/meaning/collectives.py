@@ -215,7 +215,8 @@ def prepared(read: Reader) -> Describe:
     def describe(recorder: Recorder, result: Any, args: Arguments, kwargs: Keywords, _memo: Any) -> None:
         comm = recorder.comms[args[0].handle]
         if not comm.plain:
-            return persistent(recorder, result, None)
+            persistent(recorder, result, None)
+            return
         share = read(recorder.mpi, comm, args, kwargs)
 
         def start(pending: Pending) -> None:
@@ -223,7 +224,7 @@ def prepared(read: Reader) -> Describe:
             pending.serials = (serial,)
             emit(recorder, comm, share, _STARTED, serial)
 
-        return persistent(recorder, result, start)
+        persistent(recorder, result, start)
 
     return describe
 

@@ -182,7 +182,7 @@ class Tree:
     def __init__(self, recorder: Recorder, owner: Communicator, parcels: Parcels) -> None:
         self._recorder = recorder
         self._owner = owner
-        self._comm = recorder.comms.for_objects(owner)
+        self._comm = recorder.comms.private(owner, "objects")
         self._dumped = iter(parcels.dumped)
         self._rank, self._size = owner.rank, len(owner.group)
         next(self._dumped, None)  # every reduction begins with a copy of the object, by pickling it
