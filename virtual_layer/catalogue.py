@@ -210,6 +210,13 @@ _ON_OBJECTS = (
     )
 )
 
+COLLECTIVE_CALLS = (
+    *_collectives("Comm", _ON_BUFFERS),
+    *_collectives("Intracomm", _ON_INTRACOMM),
+    *_collectives("Topocomm", _ON_TOPOLOGY),
+    *_ON_OBJECTS,
+)
+
 _CONSTRUCTORS = (
     _calls("Comm", {name: k.constructor(name, same=True) for name in ("Clone", "Dup", "Dup_with_info")})
     + _calls("Comm", {name: k.constructor(name) for name in ("Create", "Split", "Split_type")})
@@ -299,10 +306,7 @@ CALLS: tuple[Call, ...] = (
     Call("", "", None),
     *MESSAGES,
     *REQUESTS,
-    *_collectives("Comm", _ON_BUFFERS),
-    *_collectives("Intracomm", _ON_INTRACOMM),
-    *_collectives("Topocomm", _ON_TOPOLOGY),
-    *_ON_OBJECTS,
+    *COLLECTIVE_CALLS,
     *_CONSTRUCTORS,
     *_PACKING,
     *_NAMED_ONLY,

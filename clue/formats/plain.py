@@ -281,8 +281,7 @@ class _Flattening:
         whole = row.members == tuple(range(self._program.ranks))
         if op in self._keep and whole and not row.flags & _NONBLOCKING:
             return (Whole(op, collective),)
-        algorithm = default_choice(self._library, collective.name, collective.mean_size, collective.size)
-        schedule = lower(collective, row.members.index(self._rank), algorithm)
+        schedule = lower(collective, row.members.index(self._rank), default_choice(self._library, collective))
         return self._lowered(row, schedule, ~(2 * serial))
 
     def neighbor(self, row: Row) -> Sequence[Step]:

@@ -19,7 +19,9 @@ op                        fields used beyond burst, times, call and region
                           ``NONBLOCKING`` a wait ends it
 ``PACK``                  nbytes packed or unpacked
 ``SLEEP``                 nbytes = nanoseconds that pass without a processor, as the program wished (live runs only)
-collectives               comm; peer = root where there is one; NONBLOCKING: request; nbytes as follows
+collectives               comm; peer = root where there is one; NONBLOCKING: request; tag = bytes of an element of a
+                          broadcast or reduction, 0 if not known (it counts as 8); IN_PLACE, USER_DEFINED,
+                          NONCOMMUTATIVE, BLOCK; nbytes as follows
   ``BARRIER``             0
   ``BCAST``               the payload
   ``REDUCE`` ``ALLREDUCE``
@@ -112,6 +114,10 @@ class Flag(IntFlag):
     PERSISTENT = 256  # started from a persistent request
     PICKLED = 512  # a lower-case call
     INTER = 1024  # on an intercommunicator: peer counts in the remote group
+    IN_PLACE = 2048  # a collective: what this rank sends lies where it receives
+    USER_DEFINED = 4096  # a reduction: its operation is none of MPI's own
+    NONCOMMUTATIVE = 8192  # … and does not commute
+    BLOCK = 16384  # a REDUCE_SCATTER by Reduce_scatter_block
 
 
 #: Columns of a trace in the order of a recorded row: name, numpy type, struct code.

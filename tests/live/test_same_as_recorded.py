@@ -6,31 +6,32 @@ live they are what regions declare, of which there are none.
 
 from __future__ import annotations
 
-from dataclasses import replace
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
 from pathlib import Path
+from types import ModuleType
 
 import numpy as np
 import pytest
 
 from clue.config import load_machine
 from clue.kernel import simulate
-from clue.live import run
+from clue.live import LiveOutcome, run
 from clue.live.bursts import Declared
 from clue.machine import Machine, Placement
 from clue.recording import record
 from clue.result import Result
-from clue.trace import Trace
-from tests.live import every_message
-from virtual_layer.catalogue import MESSAGES, REQUESTS, title
+from clue.trace import COLLECTIVES, Flag, Trace
+from tests.live import every_collective, every_message
+from virtual_layer.catalogue import CALLS, COLLECTIVE_CALLS, MESSAGES, REQUESTS, Call, title
 
 pytest.importorskip("mpi4py.MPI", reason="mpi4py and an MPI library must be there", exc_type=ImportError)
 
-PROGRAM = Path(every_message.__file__)
 #: Messages of 1000 B lie beyond the first eager limit and within the second; all delays differ.
 MACHINE = """
-name: two
-nodes: [{{count: 2, type: host}}]
-node_types: {{host: {{processors: 1}}}}
+name: three
+nodes: [{{count: 3, type: host}}]
+node_types: {{host: {{processors: 1, reduction_delay: 1 ns/B}}}}
 network:
   contention: {contention}
   between_nodes:
@@ -39,19 +40,11 @@ network:
     receive_delay: 7 us
     eager_limit: {limit}
   within_node: {{send_delay: 3 us, transmission_delay: 2 us, receive_delay: 1.7 us, eager_limit: 10 KB}}
+  collectives: {{library: {library}}}
 """
+#: What a row says of how a collective is called.
+MANNERS = Flag.NONBLOCKING | Flag.IN_PLACE | Flag.USER_DEFINED | Flag.NONCOMMUTATIVE | Flag.BLOCK | Flag.PERSISTENT
 Figures = list[tuple[float, float, float, float]]
-
-
-def recorded(folder: Path, *cases: str) -> Trace:
-    """Record cases of the program, and leave no computation."""
-    trace = record(PROGRAM, cases, 2, folder / "every.clue", timeout=100)
-    return Trace(trace.head, replace(trace.ops, cpu=np.zeros_like(trace.ops.cpu)))
-
-
-def lived(machine: Machine, *cases: str) -> Figures:
-    """Run cases of the program live."""
-    return figures(run((str(PROGRAM), *cases), 2, machine, Placement((0, 1)), bursts=Declared(1e9), limit=60).result)
 
 
 def figures(result: Result) -> Figures:
@@ -59,25 +52,100 @@ def figures(result: Result) -> Figures:
     return [(rank.finish, rank.compute, rank.communicate, rank.wait) for rank in result.ranks]
 
 
+@dataclass(frozen=True)
+class Every:
+    """A program of many cases, each of which it runs alone if its arguments name it."""
+
+    module: ModuleType
+    ranks: int
+
+    @property
+    def program(self) -> Path:
+        """Its file."""
+        assert self.module.__file__ is not None
+        return Path(self.module.__file__)
+
+    def recorded(self, folder: Path, *cases: str) -> Trace:
+        """Record cases, and leave no computation."""
+        trace = record(self.program, cases, self.ranks, folder / "every.clue", timeout=100)
+        return Trace(trace.head, replace(trace.ops, cpu=np.zeros_like(trace.ops.cpu)))
+
+    def lived(self, machine: Machine, *cases: str) -> LiveOutcome:
+        """Run cases live."""
+        command, placement = (str(self.program), *cases), Placement(tuple(range(self.ranks)))
+        return run(command, self.ranks, machine, placement, bursts=Declared(1e9), limit=60, record=True)
+
+    def compare(self, everything: Trace, machine: Machine, folder: Path) -> Trace:
+        """Check that all cases take as long either way; returns what happened live."""
+        live = self.lived(machine)
+        if figures(simulate(everything, machine, "block")) != figures(live.result):
+            alone = {
+                case: figures(simulate(self.recorded(folder, case), machine, "block")) for case in self.module.CASES
+            }
+            assert alone == {case: figures(self.lived(machine, case).result) for case in self.module.CASES}
+            pytest.fail("the cases differ only one after the other")
+        assert live.trace is not None
+        return live.trace
+
+
+MESSAGING, COLLECTIVELY = Every(every_message, 2), Every(every_collective, 3)
+
+
 @pytest.fixture(scope="module")
-def everything(tmp_path_factory: pytest.TempPathFactory) -> Trace:
-    """All cases, recorded."""
-    return recorded(tmp_path_factory.mktemp("everything"))
+def messages(tmp_path_factory: pytest.TempPathFactory) -> Trace:
+    """All point-to-point calls, recorded."""
+    return MESSAGING.recorded(tmp_path_factory.mktemp("messages"))
 
 
-def test_every_point_to_point_call_has_a_case(everything: Trace) -> None:
-    """A call of the catalogue that the program does not make is missing there."""
-    made = {everything.head.calls[call] for call in np.unique(everything.ops.call)}
-    assert {title(call) for call in (*MESSAGES, *REQUESTS)} - made == set()
+@pytest.fixture(scope="module")
+def collectives(tmp_path_factory: pytest.TempPathFactory) -> Trace:
+    """All collective calls, recorded."""
+    return COLLECTIVELY.recorded(tmp_path_factory.mktemp("collectives"))
+
+
+def machine(folder: Path, contention: str = "none", limit: str = "100 B", library: str = "mpich") -> Machine:
+    """Return a machine."""
+    path = folder / "three.yaml"
+    path.write_text(MACHINE.format(contention=contention, limit=limit, library=library))
+    return load_machine(str(path))
+
+
+def missing(trace: Trace, calls: Iterable[Call]) -> set[str]:
+    """Return the calls that a program does not make."""
+    made = {trace.head.calls[call] for call in np.unique(trace.ops.call)}
+    return {title(call) for call in calls} - made
+
+
+def test_every_call_has_a_case(messages: Trace, collectives: Trace) -> None:
+    """A call of the catalogue that the programs do not make is missing there."""
+    assert missing(messages, (*MESSAGES, *REQUESTS)) == set()
+    assert missing(collectives, COLLECTIVE_CALLS) == set()
+    assert {*MESSAGES, *REQUESTS, *COLLECTIVE_CALLS} < {*CALLS}
 
 
 @pytest.mark.parametrize("limit", ["100 B", "10 KB"], ids=["rendezvous", "eager"])
 @pytest.mark.parametrize("contention", ["none", "ports"])
-def test_messages_take_as_long_recorded_as_live(everything: Trace, tmp_path: Path, contention: str, limit: str) -> None:
+def test_messages_take_as_long_recorded_as_live(messages: Trace, tmp_path: Path, contention: str, limit: str) -> None:
     """Every figure of every rank is equal; where one is not, the cases that differ by themselves are named."""
-    (tmp_path / "two.yaml").write_text(MACHINE.format(contention=contention, limit=limit))
-    machine = load_machine(str(tmp_path / "two.yaml"))
-    if figures(simulate(everything, machine, "block")) != lived(machine):
-        alone = {case: figures(simulate(recorded(tmp_path, case), machine, "block")) for case in every_message.CASES}
-        assert alone == {case: lived(machine, case) for case in every_message.CASES}
-        pytest.fail("the cases differ only one after the other")
+    MESSAGING.compare(messages, machine(tmp_path, contention, limit), tmp_path)
+
+
+@pytest.mark.parametrize("library", ["mpich", "openmpi"])
+def test_collectives_take_as_long_recorded_as_live(collectives: Trace, tmp_path: Path, library: str) -> None:
+    """They are equal by the algorithms of either library, and said to be called in the same manner."""
+    lived = COLLECTIVELY.compare(collectives, machine(tmp_path, limit="1 KB", library=library), tmp_path)
+    assert _manners(lived) == _manners(collectives)
+
+
+def _manners(trace: Trace) -> list[list[tuple[int, int, int]]]:
+    """Return op, element and how it is called of each rank's collectives."""
+    codes = [int(op) for op in COLLECTIVES]
+    ranks = [trace.rank(rank) for rank in range(trace.ranks)]
+    return [
+        [
+            (op, element, flags & MANNERS)
+            for op, element, flags in zip(ops.op.tolist(), ops.tag.tolist(), ops.flags.tolist(), strict=True)
+            if op in codes
+        ]
+        for ops in ranks
+    ]

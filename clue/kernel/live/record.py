@@ -163,7 +163,8 @@ class FullRecord(Record):
             source, tag = (answer[0], answer[1]) if op in _RECEIVES and answer is not None else (call.peer, call.tag)
             fields |= self._partner(rank, call, source, tag)
         elif op in COLLECTIVES:
-            fields |= {"comm": self._comm(rank, call.context), "peer": call.peer if call.peer >= 0 else 0}
+            peer = call.peer if call.peer >= 0 else 0
+            fields |= {"comm": self._comm(rank, call.context), "peer": peer, "tag": call.tag}
             sizes = {Op.NEIGHBOR: len(call.entries), Op.ALLTOALLV: len(call.entries) // 2}
             fields["extras"] = call.entries[: sizes.get(Op(op), 0)]
         elif op == Op.SPAWN:
