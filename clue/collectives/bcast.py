@@ -30,15 +30,15 @@ def binomial(collective: Collective, rank: int) -> Schedule:
 def binomial_at_once(collective: Collective, rank: int) -> Schedule:
     """Pass the whole message down a binomial tree, to all children at once.
 
-    Source: MPICH 5.0.1, MPIR_Ibcast_intra_sched_binomial; Open MPI 5.0.10, ompi_coll_base_bcast_intra_binomial.
+    Source: MPICH 5.0.1, MPIR_Ibcast_intra_sched_binomial.
     """
     return downwards(binomial_tree(rank, collective.root, collective.size), collective.sizes[:1])
 
 
 def binomial_doubling(collective: Collective, rank: int) -> Schedule:
-    """Pass the whole message down the binomial tree whose edges double in length, to all children at once.
+    """Pass the whole message down the binomial tree whose edges double in length, to all children at once. Open MPI.
 
-    Source: Open MPI 5.0.10, bcast_sched_binomial, for nonblocking calls.
+    Source: Open MPI 5.0.10, ompi_coll_base_bcast_intra_binomial, bcast_sched_binomial.
     """
     return downwards(binomial_doubling_tree(rank, collective.root, collective.size), collective.sizes[:1])
 
@@ -49,12 +49,24 @@ def scatter_ring_allgather(collective: Collective, rank: int) -> Schedule:
     Costs (log2 p + p - 1) α + 2 (p - 1)/p nβ for powers of two (van de Geijn's algorithm).
     Source: Thakur, Rabenseifner, Gropp 2005, section 4.3, doi:10.1177/1094342005051521.
     """
-    size = collective.size
     blocks = _blocks(collective)
-    place = rank - collective.root
+    return _scattered(collective, rank, blocks) + _ring(collective, rank, blocks)
+
+
+def overlong_scatter_ring_allgather(collective: Collective, rank: int) -> Schedule:
+    """Do the same, but scatter more than needed: inner ranks send on all that follows (MPICH, nonblocking).
+
+    Source: MPICH 5.0.1, MPII_Iscatter_for_bcast_sched, MPIR_Ibcast_intra_sched_scatter_ring_allgather.
+    """
+    blocks = _blocks(collective)
+    return _scattered_overlong(collective, rank, blocks) + _ring(collective, rank, blocks)
+
+
+def _ring(collective: Collective, rank: int, blocks: Circle) -> Schedule:
+    """Return the allgather around a ring."""
+    size, place = collective.size, rank - collective.root
     left, right = (rank - 1) % size, (rank + 1) % size
-    ring = (exchange(right, blocks.span(place - step), left) for step in range(size - 1))
-    return (*_scattered(collective, rank, blocks), *ring)
+    return tuple(exchange(right, blocks.span(place - step), left) for step in range(size - 1))
 
 
 def scatter_recursive_doubling_allgather(collective: Collective, rank: int) -> Schedule:
@@ -63,14 +75,29 @@ def scatter_recursive_doubling_allgather(collective: Collective, rank: int) -> S
     Costs 2 log2 p α + 2 (p - 1)/p nβ. Only for powers of two; else the ring, as MPICH selects.
     Source: Thakur, Rabenseifner, Gropp 2005, section 4.3, doi:10.1177/1094342005051521.
     """
-    size, root = collective.size, collective.root
-    if not is_power_of_two(size):
+    if not is_power_of_two(collective.size):
         return scatter_ring_allgather(collective, rank)
     blocks = _blocks(collective)
+    return _scattered(collective, rank, blocks) + _doubled(collective, rank, blocks)
+
+
+def overlong_scatter_recursive_doubling_allgather(collective: Collective, rank: int) -> Schedule:
+    """Do the same, but scatter more than needed: inner ranks send on all that follows (MPICH, nonblocking).
+
+    Source: MPICH 5.0.1, MPII_Iscatter_for_bcast_sched, MPIR_Ibcast_intra_sched_scatter_recursive_doubling_allgather.
+    """
+    if not is_power_of_two(collective.size):
+        return overlong_scatter_ring_allgather(collective, rank)
+    blocks = _blocks(collective)
+    return _scattered_overlong(collective, rank, blocks) + _doubled(collective, rank, blocks)
+
+
+def _doubled(collective: Collective, rank: int, blocks: Circle) -> Schedule:
+    """Return the allgather by recursive doubling among a power of two."""
+    size, root = collective.size, collective.root
     place = (rank - root) % size
     partners = ((bit, ((place ^ bit) + root) % size) for bit in doublings(size))
-    gathered = (exchange(partner, blocks.span(place & -bit, bit), partner) for bit, partner in partners)
-    return (*_scattered(collective, rank, blocks), *gathered)
+    return tuple(exchange(partner, blocks.span(place & -bit, bit), partner) for bit, partner in partners)
 
 
 def scatter_doubling_allgather(collective: Collective, rank: int) -> Schedule:
@@ -109,6 +136,23 @@ def _scattered(collective: Collective, rank: int, blocks: Circle) -> Schedule:
 
     received = () if tree.parent is None or not held(rank) else (receive(tree.parent),)
     return received + tuple(send(child, held(child)) for child in tree.children if held(child))
+
+
+def _scattered_overlong(collective: Collective, rank: int, blocks: Circle) -> Schedule:
+    """Return the scatter part whose inner ranks send their first child all blocks from its own to the last."""
+    root, size = collective.root, collective.size
+    tree = binomial_tree(rank, root, size)
+
+    def held(member: int) -> int:
+        return blocks.span(member - root, binomial_extent(member, root, size))
+
+    def sent(nth: int, child: int) -> int:
+        place = (child - root) % size
+        return blocks.between((place, size)) if nth == 0 and rank != root else held(child)
+
+    received = () if tree.parent is None or not held(rank) else (receive(tree.parent),)
+    sends = tuple((child, sent(nth, child)) for nth, child in enumerate(tree.children) if held(child))
+    return (*received, at_once(sends)) if sends else received
 
 
 def linear(collective: Collective, rank: int) -> Schedule:

@@ -68,6 +68,8 @@ ALGORITHMS: Mapping[str, Mapping[str, Algorithm]] = {
         "binomial_doubling": bcast.binomial_doubling,
         "scatter_ring_allgather": bcast.scatter_ring_allgather,
         "scatter_doubling_allgather": bcast.scatter_doubling_allgather,
+        "overlong_scatter_ring_allgather": bcast.overlong_scatter_ring_allgather,
+        "overlong_scatter_recursive_doubling_allgather": bcast.overlong_scatter_recursive_doubling_allgather,
         "knomial": bcast.knomial,
         "binary": bcast.binary,
         "split_binary": bcast.split_binary,

@@ -1,8 +1,9 @@
 """Which algorithm MPICH chooses: the rules built into MPICH 4 and 5 for any network.
 
-Source: MPICH 5.0.1, maint/tuning/coll/mpir/generic.json, which its build compiles in; CVARs of the same meaning give
-most figures. Left out is what belongs to shared memory or to a communicator's nodes (maint/tuning/coll/ch4): every
-communicator is taken as flat. Persistent collectives follow the nonblocking rules.
+Source: MPICH 5.0.1, maint/tuning/coll/mpir/generic.json, which its build compiles in, and src/mpi/coll/src/csel.c,
+which reads it; CVARs of the same meaning give most figures. Left out is what belongs to shared memory or to a
+communicator's nodes (maint/tuning/coll/ch4): every communicator is taken as flat. Persistent collectives follow the
+nonblocking rules.
 """
 
 from __future__ import annotations
@@ -23,7 +24,8 @@ _ALLGATHER_SHORT = 81920  # ALLGATHER_SHORT_MSG_SIZE, of all blocks together
 _ALLGATHER_LONG = 524288  # ALLGATHER_LONG_MSG_SIZE, of all blocks together
 #: So the rules; ALLTOALL_SHORT_MSG_SIZE (256) counts for blocking ones only.
 _ALLTOALL_SHORT, _IALLTOALL_SHORT = 256, 2048
-_ALLTOALL_MIN_PROCS = 8
+#: The rules say "fewer than 8", but ask so where MPIR_Csel_search takes that for "8 or fewer".
+_ALLTOALL_FEW = 8
 _ALLTOALL_MEDIUM = 32768  # ALLTOALL_MEDIUM_MSG_SIZE
 _REDUCE_SCATTER_LONG = 524288  # REDUCE_SCATTER_COMMUTATIVE_LONG_MSG_SIZE, of all blocks together
 
@@ -44,8 +46,8 @@ def _ibcast(collective: Collective) -> str:
     if size < _BCAST_MIN_PROCS or nbytes < _BCAST_SHORT:
         return "binomial_at_once"
     if nbytes < _BCAST_LONG and is_power_of_two(size):
-        return "scatter_recursive_doubling_allgather"
-    return "scatter_ring_allgather"
+        return "overlong_scatter_recursive_doubling_allgather"
+    return "overlong_scatter_ring_allgather"
 
 
 def _is_divisible(collective: Collective) -> bool:
@@ -79,7 +81,7 @@ def _alltoall(short: int) -> Rule:
     def rule(collective: Collective) -> str:
         if collective.manner.in_place:
             return "pairwise_sendrecv_replace"
-        if collective.mean_size <= short and collective.size >= _ALLTOALL_MIN_PROCS:
+        if collective.mean_size <= short and collective.size > _ALLTOALL_FEW:
             return "bruck"
         return "scattered" if collective.mean_size <= _ALLTOALL_MEDIUM else "pairwise"
 
@@ -91,9 +93,11 @@ def _alltoallv(collective: Collective) -> str:
 
 
 def _reduce_scatter(collective: Collective) -> str:
-    if collective.manner.commutative:
-        total = collective.mean_size * collective.size
-        return "recursive_halving" if total < _REDUCE_SCATTER_LONG else "pairwise"
+    manner = collective.manner
+    if manner.commutative:
+        # MPIR_Csel_search counts elements where it means bytes, for Ireduce_scatter_block alone.
+        block = collective.elements if manner.block and manner.nonblocking else collective.mean_size
+        return "recursive_halving" if block * collective.size < _REDUCE_SCATTER_LONG else "pairwise"
     regular = is_power_of_two(collective.size) and collective.is_regular
     return "noncommutative" if regular else "recursive_doubling"
 

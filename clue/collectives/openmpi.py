@@ -56,13 +56,13 @@ _TUNED: Mapping[str, Bands] = {
     ),
     "bcast": _bands(
         """<4: chain <32 binary <256 chain <512 knomial <1K linear <32K binary <128K chain <256K linear
-            <512K binomial_at_once <1M binary
-        <8: binary <64 binomial_at_once <128 binary <2K binomial_at_once <8K linear <1M chain
-        <16: knomial <8 binary <64 knomial <4K binary <16K binomial_at_once <32K linear
-        <32: knomial <4K binomial_at_once <1M scatter_doubling_allgather
-        <64: binomial_at_once <2K knomial
+            <512K binomial_doubling <1M binary
+        <8: binary <64 binomial_doubling <128 binary <2K binomial_doubling <8K linear <1M chain
+        <16: knomial <8 binary <64 knomial <4K binary <16K binomial_doubling <32K linear
+        <32: knomial <4K binomial_doubling <1M scatter_doubling_allgather
+        <64: binomial_doubling <2K knomial
         <128: knomial
-        <256: binomial_at_once <2 binary <16K linear <32K binary <64K knomial
+        <256: binomial_doubling <2 binary <16K linear <32K binary <64K knomial
         <1024: knomial <16K split_binary <32K knomial
         <2048: knomial <512K scatter_doubling_allgather
         <4096: knomial <256K scatter_doubling_allgather

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from clue.collectives import reduce
 from clue.collectives.blocks import Circle
-from clue.collectives.gather_scatter import scatter_linear
 from clue.collectives.reduce import handed_over
-from clue.collectives.rounds import exchange, exchange_data, receive, send
+from clue.collectives.rounds import at_once, exchange, exchange_data, receive, send
 from clue.collectives.schedule import Collective, Round, Schedule
 from clue.collectives.trees import Fold, doubling_steps, doublings, halvings, is_power_of_two
 
@@ -83,9 +82,13 @@ def recursive_doubling(collective: Collective, rank: int) -> Schedule:
 def butterfly(collective: Collective, rank: int) -> Schedule:
     """Halve the vector with partners 1, 2, 4, … away, then exchange the blocks, which lie mirrored. Open MPI.
 
-    For other than powers of two, even ranks of the first pairs hand their vector to the odd ones.
-    Source: Träff 2005, EuroPVM/MPI, pp. 129-137; Open MPI 5.0.10, ompi_coll_base_reduce_scatter_intra_butterfly.
+    For other than powers of two, even ranks of the first pairs hand their vector to the odd ones; else
+    Reduce_scatter_block mirrors the blocks beforehand, within each rank.
+    Source: Träff 2005, EuroPVM/MPI, pp. 129-137; Open MPI 5.0.10, ompi_coll_base_reduce_scatter_intra_butterfly,
+    ompi_coll_base_reduce_scatter_block_intra_butterfly.
     """
+    if collective.manner.block and is_power_of_two(collective.size):
+        return noncommutative(collective, rank)
     fold, sizes = Fold(collective.size), collective.sizes
     number = fold.number(rank)
     mirrored = _mirror(number, fold.core)
@@ -135,10 +138,12 @@ def ring(collective: Collective, rank: int) -> Schedule:
 
 
 def reduce_scatterv(collective: Collective, rank: int) -> Schedule:
-    """Reduce to rank 0 by a binomial tree, then scatter from it, to all at once.
+    """Reduce to rank 0 by a binomial tree, then scatter from it, to all at once. Empty blocks travel, too.
 
     Source: Open MPI 5.0.10, nbc_reduce_scatter_init, nbc_reduce_scatter_block_init, for nonblocking calls.
     """
-    total = Collective("reduce", collective.size, (sum(collective.sizes),) * collective.size)
-    blocks = Collective("scatterv", collective.size, collective.sizes)
-    return reduce.binomial(total, rank) + scatter_linear(blocks, rank)
+    size, sizes = collective.size, collective.sizes
+    reduced = reduce.binomial(Collective("reduce", size, (sum(sizes),) * size), rank)
+    if rank:
+        return (*reduced, receive(0))
+    return (*reduced, at_once(tuple(enumerate(sizes))[1:])) if size > 1 else reduced

@@ -106,6 +106,12 @@ FRUGAL = {
 }
 
 
+#: Algorithms that send data which their sender does not have, and which nobody looks at.
+OVERLONG = {
+    ("bcast", "overlong_scatter_ring_allgather"),
+    ("bcast", "overlong_scatter_recursive_doubling_allgather"),
+}
+
 #: Collectives that only move data, each rank the same to all.
 MOVING = {"bcast", "gather", "gatherv", "scatter", "scatterv", "allgather", "allgatherv"}
 

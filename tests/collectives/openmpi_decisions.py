@@ -165,7 +165,7 @@ NUMBERS = {
     "alltoall": "linear pairwise bruck linear pairwise",
     "alltoallv": "linear pairwise",
     "barrier": "linear double_ring recursive_doubling dissemination two_proc binomial",
-    "bcast": "linear chain chain split_binary binary binomial_at_once knomial scatter_doubling_allgather",
+    "bcast": "linear chain chain split_binary binary binomial_doubling knomial scatter_doubling_allgather",
     "reduce": "linear chain chain binary binomial in_order_binary rabenseifner",
     "reduce_scatter": "nonoverlapping recursive_halving ring butterfly",
     "reduce_scatter_block": "reduce_then_scatter recursive_doubling recursive_halving butterfly",
