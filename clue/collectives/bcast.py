@@ -9,7 +9,7 @@ from clue.collectives.schedule import Collective, Schedule
 from clue.collectives.trees import binary as binary_tree
 from clue.collectives.trees import binomial as binomial_tree
 from clue.collectives.trees import binomial_doubling as binomial_doubling_tree
-from clue.collectives.trees import binomial_extent, doubling_steps, doublings, is_power_of_two
+from clue.collectives.trees import binomial_extent, doubling_steps, doublings, is_power_of_two, swapped
 from clue.collectives.trees import chain as chain_tree
 from clue.collectives.trees import knomial as knomial_tree
 
@@ -38,9 +38,18 @@ def binomial_at_once(collective: Collective, rank: int) -> Schedule:
 def binomial_doubling(collective: Collective, rank: int) -> Schedule:
     """Pass the whole message down the binomial tree whose edges double in length, to all children at once. Open MPI.
 
-    Source: Open MPI 5.0.10, ompi_coll_base_bcast_intra_binomial, bcast_sched_binomial.
+    Source: Open MPI 5.0.10, ompi_coll_base_bcast_intra_binomial.
     """
     return downwards(binomial_doubling_tree(rank, collective.root, collective.size), collective.sizes[:1])
+
+
+def binomial_swapped(collective: Collective, rank: int) -> Schedule:
+    """Do the same down the tree of rank 0, with which the root has changed places. Open MPI, nonblocking.
+
+    Source: Open MPI 5.0.10, bcast_sched_binomial.
+    """
+    tree = swapped(binomial_doubling_tree, rank, collective.root, collective.size)
+    return downwards(tree, collective.sizes[:1])
 
 
 def scatter_ring_allgather(collective: Collective, rank: int) -> Schedule:

@@ -66,6 +66,7 @@ ALGORITHMS: Mapping[str, Mapping[str, Algorithm]] = {
         "scatter_recursive_doubling_allgather": bcast.scatter_recursive_doubling_allgather,
         "binomial_at_once": bcast.binomial_at_once,
         "binomial_doubling": bcast.binomial_doubling,
+        "binomial_swapped": bcast.binomial_swapped,
         "scatter_ring_allgather": bcast.scatter_ring_allgather,
         "scatter_doubling_allgather": bcast.scatter_doubling_allgather,
         "overlong_scatter_ring_allgather": bcast.overlong_scatter_ring_allgather,
@@ -79,6 +80,7 @@ ALGORITHMS: Mapping[str, Mapping[str, Algorithm]] = {
     },
     "reduce": {
         "binomial": reduce.binomial,
+        "binomial_swapped": reduce.binomial_swapped,
         "binomial_to_first": reduce.binomial_to_first,
         "reduce_scatter_gather": reduce.reduce_scatter_gather,
         "rabenseifner": reduce.rabenseifner,

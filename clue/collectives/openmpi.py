@@ -272,7 +272,7 @@ _NBC_LINEAR_BCAST = 4
 
 
 def _ibcast(collective: Collective) -> str:
-    return "linear" if collective.size <= _NBC_LINEAR_BCAST else "binomial_doubling"
+    return "linear" if collective.size <= _NBC_LINEAR_BCAST else "binomial_swapped"
 
 
 def _ireduce(collective: Collective) -> str:
@@ -281,7 +281,7 @@ def _ireduce(collective: Collective) -> str:
         return "binomial_to_first"
     if size > 2 and collective.elements >= core_size(size):
         return "rabenseifner"
-    return "binomial" if size > 4 or collective.mean_size < _NBC_LONG else "chain_in_fragments"
+    return "binomial_swapped" if size > 4 or collective.mean_size < _NBC_LONG else "chain_in_fragments"
 
 
 def _iallreduce(collective: Collective) -> str:

@@ -9,7 +9,7 @@ from clue.collectives.blocks import Circle, even_circle, segments
 from clue.collectives.pipeline import upwards
 from clue.collectives.rounds import exchange, receive, send
 from clue.collectives.schedule import Collective, Round, Schedule
-from clue.collectives.trees import Fold, Halving, doublings, halvings
+from clue.collectives.trees import Fold, Halving, Node, doublings, halvings, swapped
 from clue.collectives.trees import binary as binary_tree
 from clue.collectives.trees import binomial as binomial_tree
 from clue.collectives.trees import chain as chain_tree
@@ -24,8 +24,19 @@ def binomial(collective: Collective, rank: int) -> Schedule:
 
     Source: Thakur, Rabenseifner, Gropp 2005, section 4.5, doi:10.1177/1094342005051521.
     """
-    tree = binomial_tree(rank, collective.root, collective.size)
-    nbytes = collective.sizes[rank]
+    return _up(binomial_tree(rank, collective.root, collective.size), collective.sizes[rank])
+
+
+def binomial_swapped(collective: Collective, rank: int) -> Schedule:
+    """Do the same up the tree of rank 0, with which the root has changed places. Open MPI, nonblocking.
+
+    Source: Open MPI 5.0.10, red_sched_binomial.
+    """
+    return _up(swapped(binomial_tree, rank, collective.root, collective.size), collective.sizes[rank])
+
+
+def _up(tree: Node, nbytes: int) -> Schedule:
+    """Receive and combine the nearest child's vector first, a child at a time; then send the result to the parent."""
     combined = tuple(receive(child, nbytes) for child in reversed(tree.children))
     return combined if tree.parent is None else (*combined, send(tree.parent, nbytes))
 
@@ -165,9 +176,11 @@ def chain(collective: Collective, rank: int) -> Schedule:
 def chain_in_fragments(collective: Collective, rank: int) -> Schedule:
     """Combine along a chain in fragments of 8 KiB, one after the other. Open MPI, nonblocking, few ranks.
 
+    The chain is that of rank 0, with which the root has changed places.
+
     Source: Open MPI 5.0.10, red_sched_chain.
     """
-    node = chain_tree(rank, collective.root, collective.size)
+    node = swapped(chain_tree, rank, collective.root, collective.size)
     rounds: list[Round] = []
     for fragment in segments(collective.sizes[0], _FRAGMENT):
         rounds += [receive(child, fragment) for child in node.children]

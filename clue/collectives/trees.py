@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 
 
@@ -78,6 +78,19 @@ def binomial_doubling(rank: int, root: int, size: int) -> Node:
     place = (rank - root) % size
     parent = place - core_size(place) if place else None
     return _placed(root, size, parent, [place + bit for bit in doublings(size) if bit > place])
+
+
+def swapped(tree: Callable[[int, int, int], Node], rank: int, root: int, size: int) -> Node:
+    """Return a rank's place in a tree for rank 0 as root, where rank 0 and the root have changed places.
+
+    Source: Open MPI 5.0.10, RANK2VRANK of coll/libnbc.
+    """
+
+    def exchanged(member: int) -> int:
+        return {0: root, root: 0}.get(member, member)
+
+    node = tree(exchanged(rank), 0, size)
+    return Node(None if node.parent is None else exchanged(node.parent), tuple(map(exchanged, node.children)))
 
 
 def in_order_binary(rank: int, size: int) -> Node:

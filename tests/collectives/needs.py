@@ -89,7 +89,8 @@ RECEIVED: dict[str, Callable[[Collective, int], int]] = {
 #: Algorithms by which every rank receives that and no byte more.
 FRUGAL = {
     *(("bcast", algorithm) for algorithm in ("binomial", "knomial", "binary", "chain", "pipeline", "linear")),
-    *(("bcast", algorithm) for algorithm in ("binomial_at_once", "binomial_doubling", "split_binary")),
+    ("bcast", "split_binary"),
+    *(("bcast", algorithm) for algorithm in ("binomial_at_once", "binomial_doubling", "binomial_swapped")),
     *((name, "linear") for name in ("gather", "gatherv", "scatter", "scatterv", "scan", "exscan")),
     *((name, "linear_in_turn") for name in ("gather", "gatherv", "scatter", "scatterv")),
     *((name, "linear_sync") for name in ("gather", "gatherv")),

@@ -41,7 +41,9 @@ ROUNDS: dict[tuple[str, str], Callable[[int], int]] = {
     ("bcast", "linear"): lambda p: min(1, p - 1),
     ("bcast", "binomial_at_once"): lambda p: min(1 + (p > 3), p - 1),
     ("bcast", "binomial_doubling"): lambda p: min(1 + (p > 3), p - 1),
+    ("bcast", "binomial_swapped"): lambda p: min(1 + (p > 3), p - 1),
     ("reduce", "binomial"): log2_up,
+    ("reduce", "binomial_swapped"): log2_up,
     ("reduce", "binomial_to_first"): log2_up,
     ("reduce", "chain_in_fragments"): lambda p: min(2, p - 1),
     ("reduce", "linear"): lambda p: p - 1,
@@ -96,6 +98,7 @@ TIMES: dict[tuple[str, str], Callable[[int, int], float]] = {
     ("bcast", "linear"): lambda p, n: (p - 1) * (A + n * B),
     ("bcast", "binomial_at_once"): lambda p, n: log2_down(p) * (A + n * B),
     ("bcast", "binomial_doubling"): lambda p, n: log2_down(p) * (A + n * B),
+    ("bcast", "binomial_swapped"): lambda p, n: log2_down(p) * (A + n * B),
     ("bcast", "scatter_doubling_allgather"): lambda p, n: 2 * log2_down(p) * A + 2 * (p - 1) * n / p * B,
     ("bcast", "chain"): lambda p, n: (p - 1) * (A + n * B),
     ("bcast", "scatter_ring_allgather"): lambda p, n: (log2_down(p) + p - 1) * A + 2 * (p - 1) * n / p * B,
@@ -105,6 +108,7 @@ TIMES: dict[tuple[str, str], Callable[[int, int], float]] = {
     ("reduce", "chain"): lambda p, n: (p - 1) * (A + n * B + n * G),
     ("reduce", "reduce_scatter_gather"): lambda p, n: 2 * log2_down(p) * A + (p - 1) * n / p * (2 * B + G),
     ("reduce", "rabenseifner"): lambda p, n: 2 * log2_down(p) * A + (p - 1) * n / p * (2 * B + G),
+    ("reduce", "binomial_swapped"): lambda p, n: log2_down(p) * (A + n * B + n * G),
     ("reduce", "binomial_to_first"): lambda p, n: log2_down(p) * (A + n * B + n * G),
     ("allreduce", "recursive_doubling"): lambda p, n: log2_down(p) * (A + n * B + n * G),
     ("allreduce", "reduce_scatter_allgather"): lambda p, n: 2 * log2_down(p) * A + (p - 1) * n / p * (2 * B + G),
@@ -273,6 +277,31 @@ def test_uneven_gather_by_hand() -> None:
     assert plans[3][0].sends == ((1, 30),)
     assert plans[0] == ()
     assert [step.receives for step in plans[1]] == [(2,), (3,)]
+
+
+def test_overlong_scatter_by_hand() -> None:
+    """Of eight blocks of 10 B rank 2 passes on to rank 3 its block and the four after it, which it does not need."""
+    plans = schedules(regular("bcast", 8, 80), "overlong_scatter_ring_allgather")
+    scattered = [plan[0 if rank == 0 else 1].sends for rank, plan in enumerate(plans)]
+    assert [scattered[rank] for rank in (0, 2, 4, 6)] == [
+        ((4, 40), (2, 20), (1, 10)),
+        ((3, 50),),
+        ((6, 20), (5, 10)),
+        ((7, 10),),
+    ]
+
+
+def test_split_bcast_by_hand() -> None:
+    """Of 97 B on six ranks odd ones get the first 49 B, even ones the rest; pairs swap; the root sends to the last."""
+    plans = schedules(regular("bcast", 6, 97), "split_binary")
+    assert [[step.sends for step in plan if step.sends] for plan in plans] == [
+        [((1, 49),), ((2, 48),), ((5, 48),)],
+        [((3, 49),), ((5, 49),), ((2, 49),)],
+        [((4, 48),), ((1, 48),)],
+        [((4, 49),)],
+        [((3, 48),)],
+        [],
+    ]
 
 
 def test_bcast_blocks_are_rounded_up() -> None:

@@ -21,8 +21,6 @@ from clue.trace import COLLECTIVES, Op
 from tests.collectives.execution import execute
 from tests.collectives.strategies import regular
 
-KIB = 1024
-
 
 def test_every_op_has_a_name() -> None:
     """Each collective op but the neighbourhood ones names a collective."""
@@ -45,54 +43,6 @@ def test_every_collective_can_be_chosen() -> None:
 def test_default_choices_exist(library: str, name: str, nbytes: int, size: int, manner: Manner) -> None:
     """Whatever a library chooses by default is an algorithm there is, however the collective is called."""
     assert default_choice(library, Collective(name, size, (nbytes,), manner=manner)) in ALGORITHMS[name]
-
-
-@pytest.mark.parametrize(
-    ("name", "nbytes", "size", "algorithm"),
-    [
-        ("bcast", 12 * KIB, 64, "binomial"),
-        ("bcast", 12 * KIB + 1, 64, "scatter_recursive_doubling_allgather"),
-        ("bcast", 12 * KIB + 1, 63, "scatter_ring_allgather"),
-        ("bcast", 512 * KIB + 1, 64, "scatter_ring_allgather"),
-        ("bcast", 512 * KIB + 1, 7, "binomial"),
-        ("allreduce", 8, 2, "recursive_doubling"),
-        ("allreduce", 64, 8, "reduce_scatter_allgather"),
-        ("allreduce", 64, 16, "recursive_doubling"),  # 8 numbers on 16 ranks
-        ("reduce", 2048, 4, "binomial"),
-        ("reduce", 2049, 4, "reduce_scatter_gather"),
-        ("allgather", 80 * KIB // 10, 10, "ring"),
-        ("allgather", 80 * KIB // 10 - 1, 10, "bruck"),
-        ("allgather", 64 * KIB - 1, 8, "recursive_doubling"),
-        ("allgather", 64 * KIB, 8, "ring"),
-        ("alltoall", 256, 9, "bruck"),
-        ("alltoall", 256, 8, "scattered"),  # of 8 or fewer, whatever the rule says
-        ("alltoall", 32 * KIB, 8, "scattered"),
-        ("alltoall", 32 * KIB + 1, 8, "pairwise"),
-        ("reduce_scatter", 64 * KIB, 8, "pairwise"),
-        ("reduce_scatter", 64 * KIB - 1, 8, "recursive_halving"),
-    ],
-)
-def test_mpich_switches_where_its_variables_say(name: str, nbytes: int, size: int, algorithm: str) -> None:
-    """MPICH's algorithm changes at the documented thresholds."""
-    assert default_choice("mpich", Collective(name, size, (nbytes,))) == algorithm
-
-
-@pytest.mark.parametrize(
-    ("name", "nbytes", "size", "algorithm"),
-    [
-        ("allreduce", 8 * KIB - 1, 8, "recursive_doubling"),
-        ("allreduce", 8 * KIB, 8, "rabenseifner"),
-        ("barrier", 0, 16, "recursive_doubling"),
-        ("barrier", 0, 64, "dissemination"),
-        ("alltoall", 511, 32, "bruck"),
-        ("allgather", 64 * KIB, 64, "ring"),
-        ("reduce_scatter", 8 * KIB, 32, "butterfly"),  # 256 KiB in all
-        ("reduce_scatter", 16 * KIB, 32, "ring"),
-    ],
-)
-def test_open_mpi_switches_where_its_rules_say(name: str, nbytes: int, size: int, algorithm: str) -> None:
-    """Open MPI's algorithm changes where its fixed rules do."""
-    assert default_choice("openmpi", Collective(name, size, (nbytes,))) == algorithm
 
 
 def test_unknown_names_are_told() -> None:

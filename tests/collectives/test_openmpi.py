@@ -92,6 +92,24 @@ def test_few_elements_are_not_cut(name: str, element: int) -> None:
             assert default_choice("openmpi", collective) == done(name, nbytes, size, element)
 
 
+@pytest.mark.parametrize(
+    ("name", "nbytes", "size", "algorithm"),
+    [
+        ("allreduce", 8 * KIB - 1, 8, "recursive_doubling"),
+        ("allreduce", 8 * KIB, 8, "rabenseifner"),
+        ("barrier", 0, 16, "recursive_doubling"),
+        ("barrier", 0, 64, "dissemination"),
+        ("alltoall", 511, 32, "bruck"),
+        ("allgather", 64 * KIB, 64, "ring"),
+        ("reduce_scatter", 8 * KIB, 32, "butterfly"),  # 256 KiB in all
+        ("reduce_scatter", 16 * KIB, 32, "ring"),
+    ],
+)
+def test_some_choices_read_by_eye(name: str, nbytes: int, size: int, algorithm: str) -> None:
+    """The algorithm changes where the fixed rules do."""
+    assert default_choice("openmpi", Collective(name, size, (nbytes,))) == algorithm
+
+
 def choice(name: str, nbytes: int, size: int, **how: bool | int) -> str:
     """Return what is chosen for a nonblocking collective."""
     return default_choice("openmpi", Collective(name, size, (nbytes,), manner=Manner(nonblocking=True, **how)))  # type: ignore[arg-type]
@@ -102,11 +120,11 @@ def choice(name: str, nbytes: int, size: int, **how: bool | int) -> str:
     [
         ("barrier", 0, 5, {}, "dissemination"),
         ("bcast", 10**6, 4, {}, "linear"),
-        ("bcast", 8, 5, {}, "binomial_doubling"),
+        ("bcast", 8, 5, {}, "binomial_swapped"),
         ("reduce", 8 * 8, 8, {}, "rabenseifner"),
-        ("reduce", 8 * 7, 8, {}, "binomial"),
+        ("reduce", 8 * 7, 8, {}, "binomial_swapped"),
         ("reduce", 8 * 8, 8, {"commutative": False}, "binomial_to_first"),
-        ("reduce", 64 * KIB - 8, 2, {}, "binomial"),
+        ("reduce", 64 * KIB - 8, 2, {}, "binomial_swapped"),
         ("reduce", 64 * KIB, 2, {}, "chain_in_fragments"),
         ("allreduce", 64 * KIB - 8, 8, {}, "reduce_bcast"),
         ("allreduce", 64 * KIB, 8, {}, "rabenseifner"),
