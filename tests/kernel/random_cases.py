@@ -29,6 +29,12 @@ _IN_ORDER = Flag.USER_DEFINED | Flag.NONCOMMUTATIVE
 _CANCELLED_REQUEST = 999
 
 
+def random_manner(random: Random) -> dict[str, int]:
+    """Draw how a collective is called, as a builder takes it."""
+    flags = random.choice((0, 0, Flag.IN_PLACE)) | random.choice((0, 0, Flag.USER_DEFINED, _IN_ORDER, Flag.BLOCK))
+    return {"flags": int(flags), "element": random.choice((0, 1, 4, 16, 1000))}
+
+
 @dataclass(frozen=True, slots=True)
 class Comm:
     """A communicator as its members see it.
@@ -192,8 +198,7 @@ class ProgramMaker:
         nbytes = random.choice((0, 8, 1000, 40000))
         # Pickled objects make the sizes of regular ones differ, too.
         uneven = op in IRREGULAR or random.random() < 0.2
-        manner = random.choice((0, 0, Flag.IN_PLACE)) | random.choice((0, 0, Flag.USER_DEFINED, _IN_ORDER, Flag.BLOCK))
-        how = {"flags": int(manner), "element": random.choice((0, 1, 4, 16, 1000))}
+        how = random_manner(random)
         for rank in comm.group:
             mine = random.choice(_SIZES) if uneven else nbytes
             extras = [random.choice(_SIZES) for _ in comm.group] if op is Op.ALLTOALLV else ()
