@@ -52,6 +52,7 @@ def _write(trace: Trace, target: Path, form: str, arguments: argparse.Namespace)
         return
     from clue.formats import write_goal, write_ti  # noqa: PLC0415 - only for those forms
 
+    say(trace.head.notes, prefix="note: ")  # which these forms cannot hold
     if form == "ti":
         written = write_ti(
             trace,

@@ -53,6 +53,17 @@ def add_seed(to: Parser) -> None:
     )
 
 
+def add_repeats(to: Parser) -> None:
+    """Add ``--repeats`` to a command that records scripts on their first use."""
+    to.add_argument(
+        "--repeats",
+        type=positive,
+        metavar="N",
+        help="how often a script is recorded on its first use; how much recordings differ is the noise that "
+        "--samples draws (default: 3 times where one takes less than a minute, else once)",
+    )
+
+
 def add_mpiexec(to: Parser) -> None:
     """Add ``--mpiexec``."""
     to.add_argument("--mpiexec", metavar="COMMAND", help="what starts MPI programs, with its options")

@@ -152,6 +152,7 @@ def _live(run: _Run, placement: Placement, bursts: Bursts, arguments: argparse.N
         bursts=bursts,
         virtual_clock=arguments.virtual_clock,
         limit=arguments.limit,
+        tell=lambda line: say([line], prefix="clue: "),
         stdout=_STANDARD_ERROR if arguments.json else None,
     )
 

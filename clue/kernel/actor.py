@@ -73,10 +73,19 @@ class Actor:
 
     # -- time ---------------------------------------------------------------------------------------------
 
-    def spend(self, activity: Activity, seconds: float, cause: Message | Part | None = None) -> None:
-        """Spend processor time on a message; tells which, or what for, where that says more than the activity."""
+    def spend(
+        self, activity: Activity, seconds: float, cause: Message | Part | None = None, *, end: float | None = None
+    ) -> None:
+        """Spend processor time on a message.
+
+        Args:
+            activity: What it is spent on.
+            seconds: How much.
+            cause: Which message, or what for, where that says more than the activity.
+            end: When that ends, where others know that time: rounding must not make two of it.
+        """
         begin = self.clock
-        self.clock = begin + seconds
+        self.clock = begin + seconds if end is None else end
         self.communicate += seconds
         if self.turns is not None:
             self.turns.pass_time(seconds)
@@ -170,7 +179,7 @@ class Actor:
             since = self.clock
             self.wait_until(message.sent - message.busy, message, Until.LEAVES)
             slept = self.clock > since
-            self.spend(Activity.SEND, message.sent - self.clock, message)
+            self.spend(Activity.SEND, message.sent - self.clock, message, end=message.sent)
             if slept:
                 self.wake(since)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from bisect import bisect_right
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -73,7 +73,17 @@ class Costs:
         self._messages: list[dict[tuple[int, int, int], MessageCost]] = [{} for _ in self._epochs]
         self._algorithms: dict[tuple[str, int, int, Manner], str] = {}
         self._ports: dict[int, PortLinks] = {}
+        self._occupied: frozenset[int] = frozenset(placement.nodes)
         self._routes: dict[tuple[int, int], tuple[int, ...]] = {}
+
+    def occupy(self, nodes: Iterable[int]) -> None:
+        """Let only these nodes have ranks, where the placement also names nodes for ranks that may yet be spawned."""
+        occupied = frozenset(nodes)
+        if occupied != self._occupied:
+            self._occupied = occupied
+            self._ports.clear()
+            for known in self._messages:
+                known.clear()
 
     @property
     def change_times(self) -> list[float]:
@@ -139,7 +149,7 @@ class Costs:
     def _message(self, epoch: int, source: int, dest: int, nbytes: int) -> MessageCost:
         nodes, machine = self.placement.nodes, self._epochs[epoch]
         if epoch not in self._ports:
-            self._ports[epoch] = port_links(machine)
+            self._ports[epoch] = port_links(machine, self._occupied)
         ports = self._ports[epoch]
         here, there = nodes[source], nodes[dest]
         sender, receiver = machine.nodes[here].name, machine.nodes[there].name
@@ -233,12 +243,19 @@ class PortLinks(NamedTuple):
     receiving: Mapping[str, Sequence[Link]]
 
 
-def port_links(machine: Machine) -> PortLinks:
-    """Return the links that messages between nodes of a machine go by, each with both of its ports."""
+def port_links(machine: Machine, occupied: Collection[int]) -> PortLinks:
+    """Return the links that messages between nodes with ranks go by, each with both of its ports.
+
+    Nodes without ranks take no part: what they could do makes no port faster.
+
+    Args:
+        machine: The machine, as it is at the time.
+        occupied: The nodes with ranks.
+    """
     network = machine.network
     if not isinstance(network.contention, Ports):
         return PortLinks({}, {})
-    count = Counter(node.name for node in machine.nodes)
+    count = Counter(machine.nodes[node].name for node in frozenset(occupied))
     partners = {one: [other for other in count if other != one or count[one] > 1] for one in count}
 
     def distinct(links: Iterable[Link]) -> tuple[Link, ...]:

@@ -62,10 +62,11 @@ class FactorNetwork:
             heappop(self._ends)
         simultaneous = len(self._ends) + 1
         factor = self._costs.contention(start, simultaneous)
-        heappush(self._ends, start + factor * (cost.send + cost.transmission))
         self._observation.most_simultaneous = max(self._observation.most_simultaneous, simultaneous)
         message.leaves, message.busy = start, factor * cost.send
         message.arrival = (start + message.busy) + factor * cost.transmission
+        # The very number that the receiver sees: who sends when this message arrives must not find it under way.
+        heappush(self._ends, message.arrival)
 
 
 class PortsNetwork:

@@ -32,49 +32,60 @@ class Turns:
 
     Attributes:
         lag: Processor seconds that it has had less than its share of the time in which it wanted to run.
-        released: When others had the processor last, seconds; their turns begin there.
         ends: When its own turn ends.
     """
 
-    __slots__ = ("_rest", "_share", "_slice", "ends", "lag", "released")
+    __slots__ = ("_rest", "_share", "_slice", "ends", "lag")
 
     def __init__(self, share: float, slice_: float) -> None:
         self._share = share
         self._rest = 1.0 - share
         self._slice = slice_
-        self.lag = self.released = 0.0
+        self.lag = 0.0
         self.ends = slice_
 
     def run(self, time: float, seconds: float) -> float:
         """Return when processor time that is wanted from a time on has been had."""
-        while True:
-            if time >= self.ends:
-                self.released = self.ends
-                time = self._begin(time)
-            left = self.ends - time
-            if seconds <= left + _ROUNDING * self._slice:
-                self.lag -= seconds * self._rest
-                return time + seconds
-            seconds -= left
+        if time >= self.ends:
+            time = self._begin(time, self.ends)
+        left = self.ends - time
+        if seconds > left + _ROUNDING * self._slice:
             self.lag -= left * self._rest
-            time = self.ends
+            time, seconds = self._skip(seconds - left)
+        self.lag -= seconds * self._rest
+        return time + seconds
 
     def wake(self, slept: float, time: float) -> float:
         """Return when a rank that has slept since a time, and wakes now, has its processor."""
-        self.released = slept
-        return self._begin(time)
+        return self._begin(time, slept)
 
     def pass_time(self, seconds: float) -> None:
         """Let time pass in which it needs its processor now and then; it makes up for what was had."""
         if self.lag < 0.0:
             self.lag = min(0.0, self.lag + seconds * self._share)
 
-    def _begin(self, time: float) -> float:
-        """Return when its next turn begins, and let that be so."""
+    def _skip(self, seconds: float) -> tuple[float, float]:
+        """Go on from the end of its turn, with all turns but the last at once.
+
+        After n whole turns it has waited for as many turns of others as make its lag 0 or more, however they were dealt
+        out in between: ceil(-lag / (share * slice)).
+
+        Returns:
+            When its last turn begins, and how much of the processor time is left then.
+        """
+        whole = float(max(0, math.ceil(seconds / self._slice - _ROUNDING) - 1))
+        lag = self.lag - whole * self._slice * self._rest
+        others = float(max(0, math.ceil(-lag / self._share / self._slice - _ROUNDING)))
+        self.lag = max(0.0, lag + others * self._slice * self._share)
+        begin = self.ends + (whole + others) * self._slice
+        self.ends = begin + self._slice
+        return begin, max(0.0, seconds - whole * self._slice)
+
+    def _begin(self, time: float, since: float) -> float:
+        """Return when its next turn begins, and let that be so; others have had the processor since a time."""
         if self.lag < 0.0:
             even = time - self.lag / self._share
-            begin = self.released + math.ceil((even - self.released) / self._slice - _ROUNDING) * self._slice
-            begin = max(begin, time)
+            begin = max(time, since + math.ceil((even - since) / self._slice - _ROUNDING) * self._slice)
             self.lag = max(0.0, self.lag + (begin - time) * self._share)
             time = begin
         self.ends = time + self._slice

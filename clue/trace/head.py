@@ -40,6 +40,7 @@ class RankHead:
         wall: Wall time from begin to end of its recording, seconds.
         world: Index of its ``COMM_WORLD``: 0, or that of a spawned one.
         flops: Floating-point operations the program declared, by region index.
+        delayed: How long other processes kept it from computing, seconds (:mod:`clue.trace.disturbance`).
     """
 
     host: str
@@ -48,6 +49,7 @@ class RankHead:
     wall: float
     world: int = 0
     flops: Mapping[int, float] = field(default_factory=dict)
+    delayed: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)

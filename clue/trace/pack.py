@@ -10,6 +10,7 @@ from __future__ import annotations
 import datetime
 import itertools
 import json
+import os
 import shutil
 import zlib
 from collections.abc import Iterable, Sequence
@@ -21,11 +22,15 @@ import numpy as np
 import numpy.typing as npt
 
 from clue.errors import TraceError
+from clue.trace import disturbance
 from clue.trace.head import Communicator, Head, RankHead
+from clue.trace.notes import common_notes, socket_notes
 from clue.trace.ops import COLUMNS, ROW, Op
 from clue.trace.store import HEAD
 
 PARTS = "parts"
+#: What the program imported, beside the head: it belongs to this computer, and does not travel with the trace.
+IMPORTS = "imports.json"
 _FIRST_WORLD = "w0"
 _LAYOUT = np.dtype({
     "names": [name for name, _, _ in COLUMNS],
@@ -67,8 +72,8 @@ class Part:
         return np.fromfile(self.file(".extras"), dtype="<i8")
 
 
-def pack(folder: Path) -> None:
-    """Turn the parts in a trace's folder into its columns and head.
+def pack(folder: Path) -> Head:
+    """Turn the parts in a trace's folder into its columns and head; returns the head.
 
     Raises:
         TraceError: If a rank has not ended well, if ranks disagree, or if the disk is full; the parts stay.
@@ -77,12 +82,13 @@ def pack(folder: Path) -> None:
     if not parts or any(part.end is None or part.start["fault"] for part in parts):
         raise TraceError(describe_incomplete(folder))
     try:
-        _Whole(folder, parts).write()
+        head = _Whole(folder, parts).write()
     except OSError as error:
         for column in folder.glob("*.npy"):
             column.unlink(missing_ok=True)
         raise TraceError(f"{folder}: trace could not be packed: {error.strerror or error}") from error
     shutil.rmtree(folder / PARTS, ignore_errors=True)
+    return head
 
 
 def describe_incomplete(folder: Path) -> str:
@@ -95,8 +101,31 @@ def describe_incomplete(folder: Path) -> str:
     if not last:
         return f"{folder}: trace must be complete, got one whose ranks all ended but that was not packed"
     shown = last[:_NAMED] + ([f"and {len(last) - _NAMED} more ranks"] if len(last) > _NAMED else [])
+    if len(last) < len(parts):
+        shown.append(f"{len(parts) - len(last)} of {len(parts)} ranks had ended")
     why = f" ({'; '.join(reasons[:_NAMED])})" if reasons else ""
     return f"{folder}: trace must be complete, got one that ends early{why}: {'; '.join(shown)}"
+
+
+def signs_of_life(folder: Path) -> tuple[tuple[str, int], ...]:
+    """Return what changes whenever a rank that is being recorded ends a call, begins or ends: its files and rows."""
+    files = sorted((folder / PARTS).glob("*"))
+    return tuple((file.name, _rows_written(file) if file.suffix == ".rows" else 0) for file in files if file.exists())
+
+
+def _rows_written(file: Path) -> int:
+    """Count the rows of a file that grows: it is longer than they are, and zeros follow."""
+    with file.open("rb", buffering=0) as rows:
+        descriptor = rows.fileno()
+        low, high = 0, os.fstat(descriptor).st_size // ROW.size
+        while low < high:
+            middle = (low + high) // 2
+            row = os.pread(descriptor, ROW.size, middle * ROW.size)
+            if len(row) == ROW.size and ROW.unpack(row)[-1]:  # its op
+                low = middle + 1
+            else:
+                high = middle
+    return low
 
 
 def _read_parts(folder: Path) -> list[Part]:
@@ -223,16 +252,19 @@ class _Whole:
         kinds = {name: kind for name, kind, _ in COLUMNS} | {"extras": "<i8"}
         self._columns = {name: _column(folder, name, kinds[name], length) for name, length in lengths.items()}
 
-    def write(self) -> None:
-        """Write the columns, and last of all the head."""
+    def write(self) -> Head:
+        """Write the columns, and last of all the head; returns that."""
         for rank, part in enumerate(self._parts):
             self._translate(rank, part)
         for array in self._columns.values():
             if isinstance(array, np.memmap):
                 array.flush()
+        (self._folder / IMPORTS).write_text(json.dumps(_imports([_ended(part) for part in self._parts]), indent=1))
         draft = self._folder / f".{HEAD}"
-        draft.write_text(self._head().to_json())
+        head = self._head()
+        draft.write_text(head.to_json())
         draft.rename(self._folder / HEAD)
+        return head
 
     def _translate(self, rank: int, part: Part) -> None:
         end = _ended(part)
@@ -254,12 +286,18 @@ class _Whole:
 
     def _head(self) -> Head:
         first, ends = self._parts[0].start, [_ended(part) for part in self._parts]
-        notes = [f"rank {rank}: {note}" for rank, end in enumerate(ends) for note in end["notes"]]
+        notes = common_notes([end["notes"] for end in ends]) + socket_notes([end["sockets"] for end in ends])
+        hosts = [part.start["host"] for part in self._parts]
+        delayed = disturbance.delays(hosts, [end["computer"] for end in ends])
+        ranks = [
+            _rank_head(part, self._worlds, self._regions, seconds)
+            for part, seconds in zip(self._parts, delayed, strict=True)
+        ]
         recorded = datetime.datetime.fromtimestamp(first["started"] * 1e-9, datetime.timezone.utc)
         return Head(
             program=first["program"],
             arguments=tuple(first["arguments"]),
-            rank_heads=tuple(_rank_head(part, self._worlds, self._regions) for part in self._parts),
+            rank_heads=tuple(ranks),
             offsets=self._offsets,
             extra_offsets=self._extra_offsets,
             calls=tuple(self._calls.index),
@@ -272,7 +310,11 @@ class _Whole:
             settings=first["settings"],
             overhead=ends[0]["overhead"],
             recorded=recorded.isoformat(timespec="seconds"),
-            notes=tuple(notes[:_NAMED] + ([f"and {len(notes) - _NAMED} more such"] if len(notes) > _NAMED else [])),
+            notes=(
+                *disturbance.about(ranks),
+                *notes[:_NAMED],
+                *([f"and {len(notes) - _NAMED} more such"] if len(notes) > _NAMED else []),
+            ),
             checksums={name: zlib.crc32(array.data) if array.size else 0 for name, array in self._columns.items()},
         )
 
@@ -302,7 +344,18 @@ def _offsets(lengths: Iterable[int]) -> tuple[int, ...]:
     return (0, *itertools.accumulate(lengths))
 
 
-def _rank_head(part: Part, worlds: dict[str, int], regions: _Names) -> RankHead:
+def _imports(ends: Sequence[dict[str, Any]]) -> dict[str, dict[str, str]]:
+    """Return what any rank imported; of a module that is not the same on all of them the content counts as unknown."""
+    modules: dict[str, str] = {}
+    packages: dict[str, str] = {}
+    for end in ends:
+        for file, digest in end["imports"]["modules"].items():
+            modules[file] = digest if modules.get(file, digest) == digest else ""
+        packages |= end["imports"]["packages"]
+    return {"modules": modules, "packages": packages}
+
+
+def _rank_head(part: Part, worlds: dict[str, int], regions: _Names, delayed: float) -> RankHead:
     end = _ended(part)
     names = end["regions"]
     return RankHead(
@@ -312,4 +365,5 @@ def _rank_head(part: Part, worlds: dict[str, int], regions: _Names) -> RankHead:
         wall=end["wall"],
         world=worlds[part.start["world"]],
         flops={regions.index[names[int(region)]]: flops for region, flops in end["flops"].items()},
+        delayed=delayed,
     )

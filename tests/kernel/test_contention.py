@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from clue.kernel import simulate
 from clue.machine import Curve, FactorTable, Flows, Link, Machine, Network, NodeType, Ports
@@ -11,6 +13,7 @@ from clue.trace import Op, TraceBuilder
 from tests.kernel.cases import ANSWER, RECEIVE, SEND, TRANSMIT, machine, sending, transmission
 
 FACTORS = {1: 1.0, 2: 1.5, 4: 2.5}
+ENGINES = pytest.mark.parametrize("engine", ["reference", "fast"])
 
 
 def test_table_is_linear_between_entries_and_constant_beyond() -> None:
@@ -43,6 +46,50 @@ def test_message_after_the_other_has_arrived_is_not_slowed() -> None:
     arrival = SEND + TRANSMIT
     result = simulate(two_pairs(arrival).build(), machine(4, contention=FACTORS))
     assert result.ranks[3].finish == pytest.approx(2 * arrival + RECEIVE, rel=1e-12)
+
+
+@ENGINES
+@settings(max_examples=50)
+@given(send=st.floats(1e-7, 1e-2), transmission=st.floats(1e-7, 1e-2), limit=st.sampled_from([None, 0]))
+def test_a_message_that_has_arrived_is_no_longer_under_way(
+    engine: str, send: float, transmission: float, limit: float | None
+) -> None:
+    """Of a ping-pong one message is under way at a time, so nothing is slowed, eager or by rendezvous.
+
+    What sends at the very time of an arrival must find it over, however the delays are rounded.
+    """
+    link = Link(Curve.line(send), Curve.line(transmission), eager_limit=limit)
+    trace, exchanges = TraceBuilder(2), 100
+    for _ in range(exchanges):
+        for rank in (0, 1):
+            trace[rank].send(1 - rank, 1)
+            trace[1 - rank].recv(rank)
+    once, twice = (
+        simulate(trace.build(), machine(2, contention=factors, link=link), engine=engine).makespan
+        for factors in ({1: 1.0}, {1: 1.0, 2: 2.0})
+    )
+    assert once == twice == pytest.approx(2 * exchanges * (send + transmission) * (1 if limit is None else 2))
+
+
+@ENGINES
+@settings(max_examples=50)
+@given(st.lists(st.floats(1e-7, 1e-2), min_size=2, max_size=20))
+def test_a_rendezvous_ends_when_its_data_have_arrived(engine: str, bursts: list[float]) -> None:
+    """On a link without latency a sender is free when its data arrive: its next message is alone, too."""
+    link = Link(Curve.line(0.0, 1e-6 / 3), Curve.line(0.0), eager_limit=0)
+    trace = TraceBuilder(2)
+    requests = [trace[1].irecv(0) for _ in bursts]
+    for nbytes, burst in enumerate(bursts, 1):
+        trace[0].compute(burst)
+        trace[0].send(1, nbytes)
+        trace[0].send(1, nbytes)
+        requests.append(trace[1].irecv(0))
+    trace[1].wait(*requests)
+    once, twice = (
+        simulate(trace.build(), machine(2, contention=factors, link=link), engine=engine).makespan
+        for factors in ({1: 1.0}, {1: 1.0, 2: 2.0})
+    )
+    assert once == twice
 
 
 def test_messages_within_a_node_are_not_in_the_network() -> None:
@@ -126,9 +173,6 @@ def test_messages_to_two_nodes_are_let_through_once(engine: str) -> None:
     assert [rank.finish for rank in simulate(trace.build(), on, engine=engine).ranks[1:]] == pytest.approx([2.0, 4.0])
 
 
-ENGINES = pytest.mark.parametrize("engine", ["reference", "fast"])
-
-
 @ENGINES
 @pytest.mark.parametrize(
     ("send", "transmission", "free"), [(1.0, 0.0, 6.0), (0.5, 0.5, 2.25), (0.0, 1.0, 0.0)], ids=["wire", "half", "copy"]
@@ -174,6 +218,21 @@ def test_a_port_is_as_fast_as_its_fastest_link(engine: str) -> None:
         outwards[dest].recv(0)
     ranks = simulate(outwards.build(), on, engine=engine).ranks
     assert [ranks[1].finish, ranks[2].finish] == pytest.approx([2.0, 10.0])
+
+
+@ENGINES
+def test_a_node_without_ranks_makes_no_port_faster(engine: str) -> None:
+    """Two senders of 1 B, 10 s each, share the receive port: 20 s, also beside an idle node with a link of 1 s."""
+    fast, slow = Link(Curve.line(0.0), Curve.line(0.0, 1.0)), Link(Curve.line(0.0), Curve.line(0.0, 10.0))
+    used, idle = NodeType("used"), NodeType("idle")
+    pairs = {("used", "idle"): fast, ("idle", "used"): fast}
+    trace = TraceBuilder(3)
+    for source in (1, 2):
+        trace[source].send(0, 1)
+        trace[0].recv(source)
+    for nodes in ((used,) * 3, (used, used, used, idle)):
+        on = Machine("odd", nodes, Network(slow, slow, pairs=pairs, contention=Ports()))
+        assert simulate(trace.build(), on, [0, 1, 2], engine).makespan == pytest.approx(20.0)
 
 
 @ENGINES

@@ -49,6 +49,13 @@ def test_a_long_burst_has_its_share_turn_by_turn() -> None:
     assert both(one(("compute", 1.5)), beside(3.0)) == pytest.approx([4.5])
 
 
+@pytest.mark.parametrize("load", [1.0, 3.0])
+def test_a_burst_of_thirty_years_costs_what_one_of_a_second_costs(load: float) -> None:
+    """10^9 turns, each but the last followed by one turn of each of the others."""
+    turns = 1_000_000_000
+    assert both(one(("compute", turns)), beside(load)) == pytest.approx([turns + load * (turns - 1)])
+
+
 def test_bursts_of_one_turn_do_not_wait() -> None:
     """What ends a burst, and takes no time, does not end the turn."""
     trace = TraceBuilder(1)
@@ -138,6 +145,32 @@ def test_waiting_for_a_turn_is_sharing() -> None:
     assert sums[Part.COMPUTATION] == pytest.approx(2.25)
     assert sums[Part.SLEEP] == pytest.approx(10.0)
     assert sums[Part.SHARING] == pytest.approx(simulate(trace.build(), on).makespan - 12.25)
+
+
+def turn_by_turn(turns: Turns, share: float, time: float, seconds: float) -> float:
+    """Return when a burst ends that is dealt out turn by turn, by the words of the model, in turns of a second."""
+    lag, ends = turns.lag, turns.ends
+    while time + seconds > ends + 1e-9:
+        lag -= (ends - time) * (1 - share)
+        seconds -= ends - time
+        time = ends
+        while lag < -1e-9:  # a turn of the others
+            lag += share
+            time += 1.0
+        ends = time + 1.0
+    return time + seconds
+
+
+@given(st.floats(0.05, 0.95), st.lists(st.tuples(st.floats(0.001, 60.0), st.floats(0.0, 5.0)), min_size=1, max_size=10))
+def test_turns_are_the_same_all_at_once(share: float, steps: list[tuple[float, float]]) -> None:
+    """A long burst ends when it would, were every turn looked at: the rest is arithmetic."""
+    turns, time = Turns(share, 1.0), 0.0
+    for seconds, sleep in steps:
+        if time < turns.ends:
+            expected = turn_by_turn(turns, share, time, seconds)
+            time = turns.run(time, seconds)
+            assert time == pytest.approx(expected, abs=1e-6)
+        time = turns.wake(time, time + sleep)
 
 
 @given(

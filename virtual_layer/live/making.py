@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, Any
 
 from clue.trace.ops import Flag, Op
 from virtual_layer.communicators import derive_key
-from virtual_layer.live.groups import set_handle
 from virtual_layer.live.meeting import alone, meeting
 from virtual_layer.live.shapes import Adjacency, Grid, Shape, adjacency, edges_of
 from virtual_layer.live.topologies import as_graph, as_grid
@@ -285,7 +284,7 @@ def _free(layer: Layer, original: Any) -> Any:
     def call(self: Any) -> None:
         handle = self.handle
         if handle in layer.comms and layer.requests.hold(self):
-            set_handle(layer.mpi, self, layer.mpi.COMM_NULL)
+            layer.set_handle(self, layer.mpi.COMM_NULL)
         else:
             original(self)
         if not self:

@@ -32,13 +32,15 @@ void clue_layout(int64_t* sizes) {
 }
 
 // Make a program ready; what is made for it is to be released later.
-int64_t clue_prepare(Program* program, Prepared** prepared) {
+int64_t clue_prepare(Program* program, Prepared** prepared, Stop* stop) {
     try {
         auto made = std::make_unique<Prepared>();
-        if (!made->make(*program)) return TOO_MANY;
+        if (!made->make(*program, stop)) return TOO_MANY;
         *prepared = made.release();
     } catch (const std::bad_alloc&) {
         return NO_MEMORY;
+    } catch (const Stopped&) {
+        return STOPPED;
     }
     return FINE;
 }
@@ -89,11 +91,10 @@ void clue_forget(Tape* tape) { delete tape; }
 
 // Run a tape for any number of machines, each with bursts of its own (seconds by op) where `bursts` is not null.
 int64_t clue_sweep(const Tape* tape, const Program* program, const Machine* const* machines, const double* const* bursts,
-                   int64_t count, double* makespan, uint8_t* agrees, const volatile int64_t* stop) {
+                   int64_t count, double* makespan, uint8_t* agrees, Stop* stop) {
     try {
-        Block block(*tape, *program);
+        Block block(*tape, *program, stop);
         for (int64_t first = 0; first < count; first += LANES) {
-            if (*stop) return STOPPED;
             // The last machine stands in the lanes that are left.
             const Machine* lanes[LANES];
             const double* own[LANES];
@@ -111,6 +112,8 @@ int64_t clue_sweep(const Tape* tape, const Program* program, const Machine* cons
         }
     } catch (const std::bad_alloc&) {
         return NO_MEMORY;
+    } catch (const Stopped&) {
+        return STOPPED;
     }
     return FINE;
 }

@@ -25,9 +25,6 @@
 
 namespace clue {
 
-// Thrown when whoever called no longer wants to know.
-struct Stopped {};
-
 // Thrown when there are more messages at once than can be numbered.
 struct TooMany {};
 
@@ -153,6 +150,7 @@ public:
         for (int64_t number = numbers_ - 1; number >= 0; --number) start(ranks_[number], static_cast<int32_t>(number));
         drain();
         while (!events_.empty()) {
+            go_on(out_.stop);
             const Event event = events_.pop();
             now_ = event.time;
             happen(event);
@@ -182,7 +180,6 @@ private:
 
     void drain() {
         while (!ready_.empty()) {
-            if (*out_.stop) throw Stopped();
             const int32_t id = ready_.back();
             ready_.pop_back();
             fetch_ahead();
@@ -296,6 +293,9 @@ private:
     // Of fewer ranks all is near; so many rows are looked at ahead.
     static constexpr int64_t MANY = 512, AHEAD = 12;
 
+    // After so many ops it is asked whether to go on.
+    static constexpr int64_t LOOK = 1024;
+
     int32_t own(const A& a, int64_t row) const { return static_cast<int32_t>(a.job * p_.slots + p_.rows[row].slot); }
     double burst(int64_t row) const { return p_.cpu[row] ? static_cast<double>(p_.cpu[row]) / 1e9 : 0.0; }
     const Shape& shape(int64_t row) const { return p_.shapes[p_.rows[row].shape]; }
@@ -331,11 +331,10 @@ private:
             slot.state |= ARRIVED;
             spend(a, send);
         } else if (NETWORK == FACTOR) {
-            const double factor = slowed(a.clock, send, transmission);
-            const double busy = factor * send;
-            slot.time = (a.clock + busy) + factor * transmission;
+            const Slowed slowed = slow_down(a.clock, send, transmission);
+            slot.time = slowed.arrival;
             slot.state |= ARRIVED;
-            spend(a, busy);
+            spend(a, slowed.busy);
         } else {
             describe(a, s, dest, size);
             const double leaves = carry(s, a.clock, l), held = NETWORK == PORTS ? m_.held[l * m_.sizes + size] : 0.0;
@@ -401,9 +400,9 @@ private:
             slot.time = (start + send) + transmission;
             slot.state |= ARRIVED;
         } else if (NETWORK == FACTOR) {
-            const double factor = slowed(start, send, transmission);
-            d.busy = factor * send;
-            slot.time = (start + d.busy) + factor * transmission;
+            const Slowed slowed = slow_down(start, send, transmission);
+            d.busy = slowed.busy;
+            slot.time = slowed.arrival;
             slot.state |= ARRIVED;
         } else {
             d.busy = send;
@@ -443,14 +442,18 @@ private:
 
     // -- the network between nodes ------------------------------------------------------------------------------------
 
-    double slowed(double time, double send, double transmission) {
+    struct Slowed { double busy, arrival; };
+
+    // Let the data of a message start at a time, slowed by what is under way.
+    Slowed slow_down(double time, double send, double transmission) {
         while (!ends_.empty() && ends_.first() <= time) ends_.pop();
         const int64_t simultaneous = static_cast<int64_t>(ends_.size()) + 1;
         const int64_t entry = simultaneous < m_.factors ? simultaneous : m_.factors;
         const double factor = m_.contention[epoch(time) * m_.factors + entry - 1];
-        ends_.push(time + factor * (send + transmission));
         if (simultaneous > out_.most_simultaneous) out_.most_simultaneous = simultaneous;
-        return factor;
+        const double busy = factor * send, arrival = (time + busy) + factor * transmission;
+        ends_.push(arrival);
+        return {busy, arrival};
     }
 
     // Let the data of a message go through ports or links; returns when they leave.
@@ -663,12 +666,13 @@ private:
     // End a blocking send of a rendezvous.
     void end_send(A& a, int32_t s) {
         const Details& d = details(s);
-        tape_.end_send(s, d.source, d.dest, d.size);
+        tape_.await_sent(s);
         if (d.sent > a.clock) {
             const double since = a.clock;
             wait_until(a, d.sent - d.busy);
             const bool slept = a.clock > since;
             spend(a, d.sent - a.clock);
+            a.clock = d.sent;  // others know that time: rounding must not make two of it
             if (slept) wake_up(a, since);
         }
     }
@@ -695,6 +699,7 @@ private:
                     a.stage = FETCH;
                     [[fallthrough]];
                 case FETCH: {
+                    if (a.row % LOOK == 0) go_on(out_.stop);
                     if (a.row == a.row_end) {
                         a.stage = END;
                         break;
@@ -1129,6 +1134,7 @@ private:
             const int64_t r = a.round;
             switch (a.stage) {
                 case ROUND: {
+                    go_on(out_.stop);
                     if (r == a.round_end) {
                         close_instance(a.instance);
                         return true;

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ctypes
 import math
-import threading
 from collections.abc import Callable
 from dataclasses import dataclass
 from itertools import pairwise
@@ -14,6 +13,7 @@ import numpy.typing as npt
 
 from clue.errors import Blocked, DeadlockError
 from clue.kernel.blocked import NEVER_BEGUN, describe_wait
+from clue.kernel.fast.calling import call, new_stop
 from clue.kernel.fast.layout import STATUS_NO_MEMORY, STATUS_TOO_MANY, MachineLayout, OutcomeLayout
 from clue.kernel.fast.library import load
 from clue.kernel.fast.plan import NotCoveredError, Plan, plan_of
@@ -27,10 +27,6 @@ from clue.trace import Op
 
 #: What ``Figures.blocked`` says of a rank that is not stuck at a row.
 _ENDED, _NEVER_BEGUN = -1, -2
-#: A program of fewer ops is over before anybody can press a key.
-_OPS_WORTH_A_THREAD = 1_000_000
-#: How often a running replay looks whether the user has pressed Ctrl-C, seconds.
-_LOOK = 0.1
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -144,7 +140,7 @@ def replayed(
         open=np.empty(ranks, np.int64),
         seen=np.empty((machine.instances, len(wanted))),
     )
-    stop = np.zeros(1, np.int64)
+    stop = new_stop()
     names = ("finish", "compute", "communicate", "by_region", "blocked", "open", "seen")
     outcome = OutcomeLayout(
         **{name: getattr(figures, name) for name in names},
@@ -155,34 +151,6 @@ def replayed(
         stop=stop,
     )
     given = [ctypes.byref(each) for each in (plan.layout, machine, outcome)]
-    status = _call(lambda: function(*given), plan.program.ops, stop)
+    status = call(lambda: function(*given), machine.work, stop)
     seen.most_simultaneous = outcome.most_simultaneous
     return figures, status
-
-
-def _call(function: Callable[[], int], ops: int, stop: npt.NDArray[np.int64]) -> int:
-    """Let the library work beside this thread, which goes on hearing Ctrl-C.
-
-    Args:
-        function: What it does.
-        ops: About so many ops are replayed.
-        stop: Tells the library to give up.
-    """
-    status: list[int] = []
-
-    def run() -> None:
-        status.append(function())
-
-    if ops < _OPS_WORTH_A_THREAD or threading.current_thread() is not threading.main_thread():
-        run()
-        return status[0]
-    thread = threading.Thread(target=run)
-    thread.start()
-    try:
-        while thread.is_alive():
-            thread.join(_LOOK)
-    except BaseException:
-        stop[0] = 1
-        thread.join()
-        raise
-    return status[0]

@@ -6,6 +6,16 @@
 
 namespace clue {
 
+// Thrown when whoever called no longer wants to know.
+struct Stopped {};
+
+// Whether they still do: set to 1 from outside.
+using Stop = const volatile int64_t;
+
+inline void go_on(Stop* stop) {
+    if (*stop) throw Stopped();
+}
+
 // An op as a replay reads it, beside its burst. Programs repeat themselves: what ops have in common is kept once, in their shape.
 struct Row {
     int32_t slot;   // message of a send, receive or probe, -1: none; instance of a collective; a wait's first entry in `waits`
@@ -146,7 +156,7 @@ struct Outcome {
     const int64_t* seen_rows;  // rows whose message's envelope is wanted
     double* seen;           // [instances, seen_count] when a probe could see it, NaN if never
     int64_t seen_count;
-    const volatile int64_t* stop;  // set from outside: give up
+    Stop* stop;
     int64_t most_simultaneous;
 };
 

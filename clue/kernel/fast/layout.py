@@ -60,8 +60,13 @@ class CollectivesLayout(Handed):
 
 
 class MachineLayout(Handed):
-    """``clue::Machine``."""
+    """``clue::Machine``.
 
+    Attributes:
+        work: About so many ops and messages of collectives a replay on it goes through.
+    """
+
+    work: int = 0
     _fields_ = [
         *_fields(
             "instances nodes types epochs sizes network most_ranks factors links pairs any_shared",

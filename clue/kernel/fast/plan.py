@@ -15,6 +15,7 @@ import numpy.typing as npt
 
 from clue.collectives import Collective, Schedule, lower_all, neighbor
 from clue.kernel.costs import algorithm_of
+from clue.kernel.fast.calling import call, new_stop
 from clue.kernel.fast.layout import STATUS_NO_MEMORY, CollectivesLayout, ProgramLayout
 from clue.kernel.fast.library import load
 from clue.kernel.program import Program, ranks_with_wildcards
@@ -175,6 +176,11 @@ class Plan:
             self._laid_out = {numbers: self._lay_out(numbers)}
         return self._laid_out[numbers]
 
+    def messages(self, numbers: tuple[int, ...]) -> int:
+        """Return how many messages the collectives take, each by the template of that number."""
+        sizes = np.array([self._built[number].slots for number in numbers], np.int64)
+        return int(sizes[self._which].sum())
+
     def pairs(self, numbers: tuple[int, ...]) -> _Longs:
         """Return the (sender, receiver) ranks that exchange messages, shape (n, 2), with what collectives add.
 
@@ -301,13 +307,14 @@ class Plan:
             world=np.array(program.worlds, np.int32),
             **_positions(program),
         )
-        prepared = ctypes.c_void_p()
-        status = load().clue_prepare(ctypes.byref(layout), ctypes.byref(prepared))
+        prepared, stop, library = ctypes.c_void_p(), new_stop(), load()
+        given = ctypes.byref(layout), ctypes.byref(prepared), ctypes.c_void_p(stop.ctypes.data)
+        status = call(lambda: library.clue_prepare(*given), n + len(columns.extras), stop)
         if status == STATUS_NO_MEMORY:
             raise MemoryError("the fast engine has too little memory for this program")
         if status:
             raise NotCoveredError(f"{program.name} has too many messages for the fast engine")
-        finalize(self, load().clue_release, prepared)
+        finalize(self, library.clue_release, prepared)
         sizes = ctypes.cast(layout.sizes, ctypes.POINTER(ctypes.c_int64))
         return layout, sizes[: layout.distinct_sizes]
 

@@ -86,7 +86,8 @@ enum Held : int32_t { SEND_HELD = 1, RECEIVE_HELD = 2, FORK_HELD = 3 };
 class Prepared {
 public:
     // False if there are more messages or ops than can be numbered.
-    bool make(Program& p) {
+    bool make(Program& p, Stop* stop) {
+        stop_ = stop;
         if (p.ops >= LIMIT) return false;
         rows_ = Pages<Row>(static_cast<size_t>(p.ops));
         fork_offsets_.assign(1, 0);
@@ -98,7 +99,10 @@ public:
             open_.assign(static_cast<size_t>(p.offsets[rank + 1] - p.offsets[rank]), 0);
             far_.clear();
             calls_.assign(CALLS, Call{});
-            for (int64_t i = p.offsets[rank]; i < p.offsets[rank + 1]; ++i) read(p, static_cast<int32_t>(rank), i);
+            for (int64_t i = p.offsets[rank]; i < p.offsets[rank + 1]; ++i) {
+                go_on(stop_);
+                read(p, static_cast<int32_t>(rank), i);
+            }
             fork_offsets_.push_back(forks_);
         }
         int64_t slots = 0;
@@ -252,6 +256,7 @@ private:
         const int64_t ops = static_cast<int64_t>(rows_.size());
         int32_t next = 0;
         for (int64_t i = 0; i < ops; ++i) {
+            go_on(stop_);
             Row& row = rows_[i];
             const uint8_t op = shapes_[row.shape].op;
             if (row.slot < 0) continue;
@@ -265,6 +270,7 @@ private:
             }
         }
         for (int64_t i = 0; i < ops; ++i) {
+            go_on(stop_);
             Row& row = rows_[i];
             const Shape& s = shapes_[row.shape];
             if (row.slot < 0) continue;
@@ -306,6 +312,7 @@ private:
     std::vector<int32_t> open_, serial_, touched_;
     std::unordered_map<int64_t, int32_t> far_;
     int64_t forks_ = 0;
+    Stop* stop_ = nullptr;
 };
 
 }  // namespace clue

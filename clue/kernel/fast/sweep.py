@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
+from clue.kernel.fast.calling import new_stop
 from clue.kernel.fast.engine import replayed
 from clue.kernel.fast.layout import STATUS_DEADLOCK, STATUS_NO_MEMORY, STATUS_TOO_MANY, MachineLayout
 from clue.kernel.fast.library import load
@@ -87,7 +88,7 @@ class Tape:
         makespans, agrees = np.empty(len(machines)), np.empty(len(machines), np.uint8)
         addresses = np.array([ctypes.addressof(each) for each in machines], np.uintp)
         own = None if bursts is None else np.array([each.ctypes.data for each in bursts], np.uintp)
-        stop = np.zeros(1, np.int64)
+        stop = new_stop()
 
         def sweep(first: int, after: int) -> int:
             arrays = [array[first:after] for array in (addresses, makespans, agrees)]

@@ -46,7 +46,7 @@ def tables_of(plan: Plan, machine: Machine, placement: Placement, instances: int
         _give_rates(layout, costs, types, max(Counter(placement.nodes).values()))
     _give_contention(layout, epochs)
     if layout.network == _PORTS:
-        _give_ports(layout, epochs, list(machine.node_types()), plan.sizes)
+        _give_ports(layout, epochs, placement, plan.sizes)
     if isinstance(machine.network.contention, Flows):
         _give_routes(layout, machine, placement, plan.pairs(choices))
     return layout
@@ -87,6 +87,7 @@ def uncoupled_tables_of(
     )
     layout.collectives = collectives
     layout.kept += collectives.kept
+    layout.work = (program.ops + plan.messages(choices)) * instances
     _give_links(layout, epochs, list(types), plan.sizes)
     _give_types(layout, epochs, list(types))
     return layout
@@ -130,20 +131,21 @@ def _give_links(layout: MachineLayout, epochs: Sequence[Machine], names: Sequenc
         layout.give(name, np.array(values, np.float64))
 
 
-def _give_ports(layout: MachineLayout, epochs: Sequence[Machine], names: Sequence[str], sizes: list[int]) -> None:
+def _give_ports(layout: MachineLayout, epochs: Sequence[Machine], placement: Placement, sizes: list[int]) -> None:
     """Tabulate how long messages of every class keep both ports, and how far their senders wait for the first."""
     columns: dict[str, list[_Doubles]] = {"send_port": [], "receive_port": [], "held": []}
+    names = list(epochs[0].node_types())
     nbytes = np.array(sizes, np.float64)
     within = [np.zeros_like(nbytes)] * len(names)
     for machine in epochs:
-        contention, ports = machine.network.contention, port_links(machine)
+        contention, ports = machine.network.contention, port_links(machine, placement.nodes)
 
         def least(links: Sequence[Link], contention: Contention | None = contention) -> _Doubles:
             times = [occupations(contention, link, nbytes) for link in links]
             return np.minimum.reduce(times) if times else np.zeros_like(nbytes)
 
-        sending = {name: least(ports.sending[name]) for name in names}
-        receiving = {name: least(ports.receiving[name]) for name in names}
+        sending = {name: least(ports.sending.get(name, ())) for name in names}
+        receiving = {name: least(ports.receiving.get(name, ())) for name in names}
         pairs = [(a, b) for a in names for b in names]
         columns["send_port"] += [sending[a] for a, _ in pairs] + within
         columns["receive_port"] += [receiving[b] for _, b in pairs] + within

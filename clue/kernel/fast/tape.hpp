@@ -56,8 +56,7 @@ enum Code : int32_t {
     AWAIT,     // c = max(c, r[a])
     LOOK,      // c = max(c, min(r[a], r[b] + cost))
     SEE,       // c = max(c, r[a] + cost)
-    MEET,      // start = max(r[a], r[b]) + answer; r[a] = (start + send) + transmission; r[b] = start + send
-    END_SEND   // as a blocking send ends: at r[a], the last `cost` of which is spent
+    MEET       // start = max(r[a], r[b]) + answer; r[a] = (start + send) + transmission; r[b] = start + send
 };
 
 struct Step {
@@ -103,7 +102,6 @@ struct Silent {
     void receive(int64_t, int32_t) {}
     void pay_receive(int64_t, int32_t) {}
     void await_sent(int64_t) {}
-    void end_send(int64_t, int32_t, int32_t, int32_t) {}
     void fork(int32_t) {}
     void join(int32_t) {}
     void open_world(int64_t) {}
@@ -208,11 +206,6 @@ public:
         release(message(s).sender);
     }
 
-    void end_send(int64_t s, int32_t source, int32_t dest, int32_t size) {
-        write(END_SEND, message(s).sender, 0, cost(BUSY, source, dest, size));
-        release(message(s).sender);
-    }
-
     void fork(int32_t actor) {
         if (actor >= static_cast<int32_t>(clocks_.size())) clocks_.resize(static_cast<size_t>(actor) + 1);
         write(KEEP, clocks_[actor] = new_register());
@@ -306,7 +299,6 @@ struct Times {
 };
 
 inline Times operator+(const Times& a, const Times& b) { return {a.v0 + b.v0, a.v1 + b.v1, a.v2 + b.v2, a.v3 + b.v3}; }
-inline Times operator-(const Times& a, const Times& b) { return {a.v0 - b.v0, a.v1 - b.v1, a.v2 - b.v2, a.v3 - b.v3}; }
 inline Times operator*(double s, const Times& a) { return {s * a.v0, s * a.v1, s * a.v2, s * a.v3}; }
 inline Times operator*(const Times& a, const Times& b) { return {a.v0 * b.v0, a.v1 * b.v1, a.v2 * b.v2, a.v3 * b.v3}; }
 // `yes` where a > b, else `no`.
@@ -333,8 +325,8 @@ private:
 // A tape run for as many machines as there are lanes. Costs that are equal on all of them share a row.
 class Block {
 public:
-    Block(const Tape& tape, const Program& program)
-        : tape_(tape), regions_(program.regions), registers_(static_cast<size_t>(tape.registers) * LANES), row_of_(tape.costs.size()) {}
+    Block(const Tape& tape, const Program& program, Stop* stop)
+        : tape_(tape), stop_(stop), regions_(program.regions), registers_(static_cast<size_t>(tape.registers) * LANES), row_of_(tape.costs.size()) {}
 
     // The last rank's end on each machine; `agrees`: whether the tape is what a replay of that machine would do. `bursts`: of
     // each lane the seconds of every op's burst; or null where all have the program's.
@@ -449,6 +441,7 @@ private:
         for (const Step& step : tape_.steps) {
             switch (step.code) {
                 case SELECT:
+                    go_on(stop_);
                     if (selected >= 0) c.store(registers_.at(selected));
                     selected = step.a;
                     c = Times::load(registers_.at(selected));
@@ -480,12 +473,6 @@ private:
                 }
                 case SEE: c = later(Times::load(registers_.at(step.a)) + Times::load(table_->at(row_of[step.cost])), c); break;
                 case MEET: transfer(table_->at(row_of[step.cost]), registers_.at(step.a), registers_.at(step.b)); break;
-                case END_SEND: {
-                    const Times sent = Times::load(registers_.at(step.a)), busy = Times::load(table_->at(row_of[step.cost]));
-                    const Times begin = later(sent - busy, c);
-                    c = where_greater(sent, c, begin + (sent - begin), c);
-                    break;
-                }
                 default: break;
             }
         }
@@ -500,6 +487,7 @@ private:
     }
 
     const Tape& tape_;
+    Stop* const stop_;
     const int64_t regions_;
     Aligned registers_;
     std::vector<int32_t> row_of_;

@@ -13,26 +13,18 @@ public:
     bool any() const { return slice_ > 0.0; }
 
     double run(double time, double seconds) {
-        for (;;) {
-            if (time >= ends_) {
-                released_ = ends_;
-                time = begin(time);
-            }
-            const double left = ends_ - time;
-            if (seconds <= left + ROUNDING * slice_) {
-                lag_ -= seconds * rest_;
-                return time + seconds;
-            }
-            seconds -= left;
+        if (time >= ends_) time = begin(time, ends_);
+        const double left = ends_ - time;
+        if (seconds > left + ROUNDING * slice_) {
             lag_ -= left * rest_;
-            time = ends_;
+            seconds -= left;
+            time = skip(seconds);
         }
+        lag_ -= seconds * rest_;
+        return time + seconds;
     }
 
-    double wake(double slept, double time) {
-        released_ = slept;
-        return begin(time);
-    }
+    double wake(double slept, double time) { return begin(time, slept); }
 
     void pass_time(double seconds) {
         if (lag_ < 0.0) {
@@ -44,20 +36,33 @@ public:
 private:
     static constexpr double ROUNDING = 1e-9;
 
-    double begin(double time) {
+    // Go on from the end of its turn, with all turns but the last at once; returns when that begins.
+    double skip(double& seconds) {
+        const double whole = at_least_none(std::ceil(seconds / slice_ - ROUNDING) - 1.0);
+        const double lag = lag_ - whole * slice_ * rest_;
+        const double others = at_least_none(std::ceil(-lag / share_ / slice_ - ROUNDING));
+        lag_ = at_least_none(lag + others * slice_ * share_);
+        const double begin = ends_ + (whole + others) * slice_;
+        ends_ = begin + slice_;
+        seconds = at_least_none(seconds - whole * slice_);
+        return begin;
+    }
+
+    double begin(double time, double since) {
         if (lag_ < 0.0) {
             const double even = time - lag_ / share_;
-            const double begins = released_ + std::ceil((even - released_) / slice_ - ROUNDING) * slice_;
+            const double begins = since + std::ceil((even - since) / slice_ - ROUNDING) * slice_;
             const double begin = begins > time ? begins : time;
-            const double lag = lag_ + (begin - time) * share_;
-            lag_ = lag > 0.0 ? lag : 0.0;
+            lag_ = at_least_none(lag_ + (begin - time) * share_);
             time = begin;
         }
         ends_ = time + slice_;
         return time;
     }
 
-    double share_ = 1.0, rest_ = 0.0, slice_ = 0.0, lag_ = 0.0, released_ = 0.0, ends_ = 0.0;
+    static double at_least_none(double value) { return value > 0.0 ? value : 0.0; }
+
+    double share_ = 1.0, rest_ = 0.0, slice_ = 0.0, lag_ = 0.0, ends_ = 0.0;
 };
 
 }  // namespace clue

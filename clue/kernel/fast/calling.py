@@ -1,0 +1,44 @@
+"""How the compiled library is called: beside this thread where it may take long, so that Ctrl-C is heard."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+
+import numpy as np
+import numpy.typing as npt
+
+#: A call that goes through fewer ops and messages is over before anybody can press a key.
+_WORTH_A_THREAD = 200_000
+#: How often this thread looks for Ctrl-C meanwhile, seconds.
+_LOOK = 0.1
+#: Told to the library: 0, or 1 when it is to give up.
+Stop = npt.NDArray[np.int64]
+
+
+def new_stop() -> Stop:
+    """Return what is handed to the library, so that it can be told to give up."""
+    return np.zeros(1, np.int64)
+
+
+def call(function: Callable[[], int], work: int, stop: Stop) -> int:
+    """Call the library and return its status.
+
+    Args:
+        function: Calls it.
+        work: About so many ops and messages it goes through.
+        stop: The library looks at it, and gives up when it is 1.
+    """
+    if work < _WORTH_A_THREAD or threading.current_thread() is not threading.main_thread():
+        return function()
+    status: list[int] = []
+    thread = threading.Thread(target=lambda: status.append(function()))
+    thread.start()
+    try:
+        while thread.is_alive():
+            thread.join(_LOOK)
+    except BaseException:
+        stop[0] = 1
+        thread.join()
+        raise
+    return status[0]

@@ -1,0 +1,124 @@
+"""Times scale: where all of them are three times as long, so is the makespan, under every model of contention."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from itertools import pairwise
+from random import Random
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, assume, given, settings
+from hypothesis import strategies as st
+
+from clue.errors import DeadlockError
+from clue.kernel import simulate
+from clue.kernel.network import FactorNetwork
+from clue.kernel.virtual_time import VirtualTime
+from clue.machine import Contention, Flows, Link, Machine, Network, NodeType, Ports
+from clue.machine.scaling import bandwidth_names, wider
+from clue.trace import Op, Trace
+from tests.kernel.random_cases import CASES, random_machine, random_placement, random_trace
+
+#: No power of two: sums are rounded otherwise.
+SCALE = 3
+#: Times that are nearer to each other than this and not equal are one time, reached by different sums.
+ROUNDING = 1e-12
+
+
+def longer_link(link: Link) -> Link:
+    """Return a link that takes three times as long."""
+    return replace(
+        link,
+        send_delay=link.send_delay.scaled(SCALE),
+        transmission_delay=link.transmission_delay.scaled(SCALE),
+        receive_delay=SCALE * link.receive_delay,
+        busy=None if link.busy is None else link.busy.scaled(SCALE),
+    )
+
+
+def longer_node(node: NodeType) -> NodeType:
+    """Return a node type whose own times are three times as long; bursts are longer in the trace already."""
+    times = ("time_slice", "initialisation_delay", "spawn_delay", "packing_delay", "reduction_delay")
+    changed: dict[str, Any] = {name: SCALE * getattr(node, name) for name in times}
+    return replace(node, **changed, speeds={region: speed / SCALE for region, speed in node.speeds.items()})
+
+
+def longer_contention(contention: Contention | None) -> Contention | None:
+    """Return contention whose own times are three times as long."""
+    if isinstance(contention, Ports) and contention.busy is not None:
+        return Ports(contention.busy.scaled(SCALE))
+    if isinstance(contention, Flows):
+        return wider(contention, bandwidth_names(contention.topology), 1 / SCALE)
+    return contention
+
+
+def longer_network(network: Network) -> Network:
+    """Return a network on which everything takes three times as long."""
+    return replace(
+        network,
+        between_nodes=longer_link(network.between_nodes),
+        within_node=longer_link(network.within_node),
+        pairs={ends: longer_link(link) for ends, link in network.pairs.items()},
+        contention=longer_contention(network.contention),
+    )
+
+
+def longer_machine(machine: Machine) -> Machine:
+    """Return a machine on which everything but bursts takes three times as long."""
+    types = {name: longer_node(node) for name, node in machine.node_types().items()}
+    return replace(
+        machine,
+        nodes=tuple(types[node.name] for node in machine.nodes),
+        network=longer_network(machine.network),
+        changes=tuple((SCALE * time, longer_machine(changed)) for time, changed in machine.changes),
+    )
+
+
+def longer_trace(trace: Trace) -> Trace:
+    """Return a trace whose bursts and sleeps are three times as long."""
+    ops = trace.ops
+    nbytes = np.where(ops.op == Op.SLEEP, ops.nbytes * SCALE, ops.nbytes)
+    return replace(trace, ops=replace(ops, cpu=ops.cpu * SCALE, nbytes=nbytes))
+
+
+def makespan_of(trace: Trace, machine: Machine, placement: list[int]) -> float:
+    """Replay a program; leaves out those that end in no makespan, and those that reach one time by different sums.
+
+    How such sums are rounded decides who comes first, and that is a property of the program.
+    """
+    times: list[float] = []
+    at, begin = VirtualTime.at, FactorNetwork.begin
+
+    def noted_at(self: VirtualTime, time: float, *args: Any) -> Any:
+        times.append(time)
+        return at(self, time, *args)
+
+    def noted_begin(self: FactorNetwork, message: Any, *args: Any) -> None:
+        begin(self, message, *args)
+        times.append(message.arrival)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(VirtualTime, "at", noted_at)
+        patch.setattr(FactorNetwork, "begin", noted_begin)
+        try:
+            makespan = simulate(trace, machine, placement, "reference").makespan
+        except DeadlockError:
+            assume(False)
+    assume(not any(a < b <= a * (1 + ROUNDING) for a, b in pairwise(sorted(times))))
+    return makespan
+
+
+@pytest.mark.parametrize("kind", ["none", "factor", "ports", "flows"])
+@settings(max_examples=CASES // 4, deadline=None, suppress_health_check=list(HealthCheck))
+@given(seed=st.integers(0, 2**48), plain=st.booleans())
+def test_three_times_as_long(kind: str, seed: int, plain: bool) -> None:
+    """All times of machine and program times three give the makespan times three."""
+    random = Random(seed)
+    trace = random_trace(random, ties=False)
+    machine = random_machine(random, kind, ties=False, plain=plain)
+    placement = random_placement(random, machine, trace.ranks)
+    once = makespan_of(trace, machine, placement)
+    longer = makespan_of(longer_trace(trace), longer_machine(machine), placement)
+    assert longer == pytest.approx(SCALE * once, rel=1e-9)
