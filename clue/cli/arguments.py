@@ -19,6 +19,7 @@ from clue.cli.options import (
     add_plots,
     add_repeats,
     add_seed,
+    add_window,
     add_workers,
     positive,
 )
@@ -103,6 +104,7 @@ def _add_simulate(commands: Commands) -> None:
     add_full(command)
     add_json(command)
     add_plots(command)
+    add_window(command)
     add_workers(command, "processes that simulate options at the same time")
     command.add_argument(
         "--top",

@@ -6,6 +6,8 @@ import argparse
 from collections.abc import Callable
 from typing import TypeAlias
 
+from clue.units import Quantity, parse_quantity
+
 Parser = argparse.ArgumentParser
 Commands: TypeAlias = "argparse._SubParsersAction[argparse.ArgumentParser]"
 #: What a command does with its arguments; returns the exit status.
@@ -20,6 +22,17 @@ def add_json(to: Parser, what: str = "print one JSON document and nothing else")
 def add_plots(to: Parser, what: str = "draw pictures into this folder") -> None:
     """Add ``--plots``."""
     to.add_argument("--plots", metavar="DIR", help=what)
+
+
+def add_window(to: Parser) -> None:
+    """Add ``--window``, which goes with ``--plots``."""
+    to.add_argument(
+        "--window",
+        type=window,
+        metavar="FROM:TO",
+        help="with --plots: the stretch of virtual time that the timeline also shows enlarged, such as 1.2s:1.25s "
+        "(default: one that stands for the others, where there is more than can be seen at once)",
+    )
 
 
 def add_engine(to: Parser) -> None:
@@ -85,6 +98,19 @@ def above_zero(text: str) -> float:
     if not 0 < number < float("inf"):
         raise argparse.ArgumentTypeError(f"must be a number above 0, got {text!r}")
     return number
+
+
+def window(text: str) -> tuple[float, float]:
+    """Read two times, the first before the second; in seconds."""
+    first, colon, last = text.partition(":")
+    try:
+        begin, end = parse_quantity(first, Quantity.TIME), parse_quantity(last, Quantity.TIME)
+    except ValueError as error:
+        fault = str(error) if colon else f"must be two times such as 1.2s:1.25s, got {text!r}"
+        raise argparse.ArgumentTypeError(fault) from None
+    if begin >= end:
+        raise argparse.ArgumentTypeError(f"must begin before it ends, got {text!r}")
+    return begin, end
 
 
 def share(text: str) -> float:

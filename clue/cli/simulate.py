@@ -7,7 +7,7 @@ import os
 from dataclasses import replace
 from pathlib import Path
 
-from clue.cli.results import plot_ranking, plot_result, show_ranking, show_result
+from clue.cli.results import plot_ranking, plot_result, refuse_window, show_ranking, show_result
 from clue.cli.signals import INTERRUPTED
 from clue.cli.terminal import Report, plots_folder, progress, say
 from clue.cli.traces import Traces
@@ -25,8 +25,10 @@ from clue.uncertainty import NO_NOISE, BurstNoise, Sampled, Sampling, is_uncerta
 
 def run(arguments: argparse.Namespace) -> int:
     """Simulate what the configuration describes, and show it."""
+    refuse_window(arguments)
     config = load_config(arguments.config, full=arguments.full)
     if isinstance(config, Scenario):
+        refuse_window(arguments, config.name)
         return _compare(config, arguments)
     _simulate(config, arguments)
     return 0

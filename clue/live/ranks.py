@@ -14,10 +14,10 @@ from pathlib import Path
 from typing import Any
 
 from clue.errors import LiveError
-from clue.live.patience import Patience, Tell
 from clue.live.processes import Processes, World
 from clue.live.room import check_room, private_memory
 from clue.live.source import ProcessSource
+from clue.live.watchdog import Tell, Watchdog
 from clue.trace.calls import Call, LiveOp
 from clue.trace.notes import socket_notes
 
@@ -83,8 +83,8 @@ class Ranks:
     def _start(self, world: World, rank: int) -> WatchedSource:
         channel, process = self._processes.start(world, rank)
         program = program_name(world.command)
-        patience = Patience(f"{program}: rank {rank}", rank, process, self._limit, self._tell)
-        return WatchedSource(ProcessSource(rank, channel, patience.wait), process, self._processes, program)
+        watchdog = Watchdog(f"{program}: rank {rank}", rank, process, self._limit, self._tell)
+        return WatchedSource(ProcessSource(rank, channel, watchdog.wait), process, self._processes, program)
 
     def _check_room(self, ranks: int) -> None:
         """Measure what a rank takes before it computes anything, of one that never will, and check it for all."""

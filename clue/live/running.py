@@ -7,10 +7,10 @@ from dataclasses import dataclass, replace
 
 from clue.kernel.live import execute
 from clue.live.bursts import MEASURED, Bursts
-from clue.live.patience import Tell
 from clue.live.processes import Processes, one_core
 from clue.live.ranks import Ranks, program_name
 from clue.live.room import available_memory
+from clue.live.watchdog import Tell
 from clue.machine import Machine, Placement
 from clue.result import Result
 from clue.trace import Trace

@@ -73,8 +73,8 @@ class Ending:
     rule: str = ""
 
 
-class Patience:
-    """How long a program may go on.
+class TimeLimits:
+    """How long a program that is recorded may go on.
 
     Args:
         timeout: Seconds in all.
@@ -93,7 +93,7 @@ class Patience:
         left = [] if self._timeout is None else [self._began + self._timeout - time.monotonic()]
         return min([*left, *([] if self._limit is None else [self._limit / _LOOKS])], default=None)
 
-    def lost(self) -> str:
+    def exceeded(self) -> str:
         """Return what the program must do and does not, or ``""`` as long as it may go on."""
         now = time.monotonic()
         seen = self._sign()
@@ -157,14 +157,14 @@ def _has_loopback() -> bool:
         return False
 
 
-def run(command: Sequence[str], environment: Mapping[str, str], patience: Patience) -> Ending:
-    """Run a command with its output on standard error; it is stopped when patience is lost."""
+def run(command: Sequence[str], environment: Mapping[str, str], limits: TimeLimits) -> Ending:
+    """Run a command with its output on standard error; it is stopped where it exceeds a limit."""
     with running(command, stdin=standard_input(), stdout=_standard_error(), env=dict(environment)) as process:
         while True:
             try:
-                return Ending(process.wait(patience.pause))
+                return Ending(process.wait(limits.pause))
             except subprocess.TimeoutExpired:
-                if rule := patience.lost():
+                if rule := limits.exceeded():
                     return Ending(None, rule)
 
 

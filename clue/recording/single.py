@@ -9,7 +9,7 @@ from pathlib import Path
 
 from clue.children import limits_hint
 from clue.errors import NEVER_CALLED_MPI, RecordError, TraceError, UsageError
-from clue.recording.launching import Ending, Launch, Patience, Progress, command_of, environment_of, run, silent
+from clue.recording.launching import Ending, Launch, Progress, TimeLimits, command_of, environment_of, run, silent
 from clue.trace import Trace, pack
 
 
@@ -51,7 +51,7 @@ def record(
     ending = run(
         command_of(launch, target, mpiexec),
         environment_of(os.environ, mpiexec),
-        Patience(timeout, limit, lambda: pack.signs_of_life(target)),
+        TimeLimits(timeout, limit, lambda: pack.signs_of_life(target)),
     )
     if _identity(target) == before:
         raise RecordError(_never_recorded(launch, ending))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from clue.recording import launching
-from clue.recording.launching import Patience, environment_of
+from clue.recording.launching import TimeLimits, environment_of
 
 
 def test_ranks_of_this_computer_listen_for_nobody_else(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -24,14 +24,14 @@ def test_ranks_of_this_computer_listen_for_nobody_else(monkeypatch: pytest.Monke
     assert not local.keys() & environment_of({}, None).keys()
 
 
-def test_patience(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Lost 10 s after the last sign of life, and 60 s after the begin in any case."""
+def test_time_limits(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Exceeded 10 s after the last sign of life, and 60 s after the start in any case."""
     times, signs = iter([100.0, 100.0, 109.0, 115.0, 124.9, 125.0, 159.5, 160.0]), iter([0, 0, 1, 1, 1, 2, 3])
     monkeypatch.setattr(launching.time, "monotonic", lambda: next(times))
-    patience = Patience(60.0, 10.0, lambda: next(signs))
-    assert patience.pause == 1.0
+    limits = TimeLimits(60.0, 10.0, lambda: next(signs))
+    assert limits.pause == 1.0
     expected = ["", "", "", "end an MPI call on some rank every 10 s", "", "end within 60 s"]
-    assert [patience.lost() for _ in expected] == expected
+    assert [limits.exceeded() for _ in expected] == expected
     monkeypatch.undo()
-    assert Patience(None, None, lambda: 0).pause is None
-    assert Patience(None, None, lambda: 0).lost() == ""
+    assert TimeLimits(None, None, lambda: 0).pause is None
+    assert TimeLimits(None, None, lambda: 0).exceeded() == ""

@@ -14,8 +14,8 @@ from pathlib import Path
 import pytest
 
 from clue.errors import LiveError
-from clue.live import patience
-from clue.live.patience import Patience, cpu_time, place_of, wait_of
+from clue.live import watchdog
+from clue.live.watchdog import Watchdog, cpu_time, place_of, wait_of
 from tests.live.programs import Live
 
 Start = Callable[..., int]
@@ -71,7 +71,7 @@ def channel() -> Iterator[Channel]:
 
 @pytest.fixture(autouse=True)
 def _often(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(patience, "LOOK", 0.3)
+    monkeypatch.setattr(watchdog, "LOOK", 0.3)
 
 
 @pytest.mark.parametrize(("text", "kind"), WAITS)
@@ -89,7 +89,7 @@ def test_what_a_process_waits_for(start: Start, text: str, kind: str) -> None:
 def test_a_wait_is_told_once_and_then_ended(start: Start, channel: Channel) -> None:
     """It uses no CPU time."""
     told: list[str] = []
-    waiting = Patience("prog.py: rank 1", 1, start(WAITS[0][0]), 1.5, told.append)
+    waiting = Watchdog("prog.py: rank 1", 1, start(WAITS[0][0]), 1.5, told.append)
     with pytest.raises(LiveError) as failure:
         waiting.wait(channel[0])
     (line,) = told
@@ -107,7 +107,7 @@ def test_a_wait_is_told_once_and_then_ended(start: Start, channel: Channel) -> N
 def _computes(monkeypatch: pytest.MonkeyPatch) -> None:
     """Let every process seem to use a second of CPU time between two looks, however busy this computer is."""
     seconds = itertools.count()
-    monkeypatch.setattr(patience, "cpu_time", lambda _process: float(next(seconds)))
+    monkeypatch.setattr(watchdog, "cpu_time", lambda _process: float(next(seconds)))
 
 
 def test_computation_is_not_a_wait(start: Start, channel: Channel, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -115,7 +115,7 @@ def test_computation_is_not_a_wait(start: Start, channel: Channel, monkeypatch: 
     _computes(monkeypatch)
     told: list[str] = []
     with pytest.raises(LiveError, match=r"got none, it computes: raise the limit \(--limit\) if that takes longer"):
-        Patience("prog.py: rank 1", 1, start(BUSY), 1.5, told.append).wait(channel[0])
+        Watchdog("prog.py: rank 1", 1, start(BUSY), 1.5, told.append).wait(channel[0])
     assert told == []
 
 
@@ -137,7 +137,7 @@ def test_a_wait_that_ends_is_fine(start: Start, channel: Channel) -> None:
         told.append(line)
         os.write(channel[1], b"x")
 
-    Patience("prog.py: rank 1", 1, start(WAITS[0][0]), None, tell).wait(channel[0])
+    Watchdog("prog.py: rank 1", 1, start(WAITS[0][0]), None, tell).wait(channel[0])
     (line,) = told
     assert line.endswith("nothing comes but by mpi4py")
 

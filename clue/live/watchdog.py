@@ -48,7 +48,7 @@ def _silent(_line: str) -> None:
     pass
 
 
-class Patience:
+class Watchdog:
     """How long a rank may go without a call.
 
     Args:
