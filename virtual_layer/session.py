@@ -223,6 +223,8 @@ class Session:
             return
         regions.ignore(recorder)
         wall, reading = time.perf_counter() - self._began, Reading.now()
+        if recorder.requests.freed:
+            interpose.recording(recorder, _FINALIZE, CALLS[_FINALIZE], _nothing)()
         recorder.close()
         if recorder.lost:
             self.fail(recorder.lost)
@@ -285,6 +287,10 @@ class Session:
                     sys.stderr.write(f"virtual_layer: {self._assignment.program}: {note}\n")
         except Exception as error:
             sys.stderr.write(f"virtual_layer: {error}\n")
+
+
+#: The call that waits for what the program has left to the library.
+_FINALIZE = next(index for index, call in enumerate(CALLS) if (call.type, call.name) == ("", "Finalize"))
 
 
 def clear_target(target: Path) -> None:

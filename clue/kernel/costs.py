@@ -11,7 +11,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from clue.collectives import Collective, default_choice
+from clue.collectives import Collective, Manner, default_choice
 from clue.machine import Contention, Curve, FactorTable, Flows, Link, Machine, Network, NodeType, Placement, Ports
 
 _Doubles = npt.NDArray[np.float64]
@@ -71,7 +71,7 @@ class Costs:
         self._times = [at for at, _ in machine.changes]
         self._epochs = machine.epochs
         self._messages: list[dict[tuple[int, int, int], MessageCost]] = [{} for _ in self._epochs]
-        self._algorithms: dict[tuple[str, int, int], str] = {}
+        self._algorithms: dict[tuple[str, int, int, Manner], str] = {}
         self._ports: dict[int, PortLinks] = {}
         self._occupied: frozenset[int] = frozenset(placement.nodes)
         self._routes: dict[tuple[int, int], tuple[int, ...]] = {}
@@ -187,7 +187,9 @@ class Costs:
 
     def algorithm(self, collective: Collective) -> str:
         """Return the algorithm that this machine uses for a collective."""
-        key = (collective.name, collective.size, collective.mean_size)
+        if not collective.manner.commutative:
+            return algorithm_of(self.machine.network, collective)  # may ask whether all blocks are equal
+        key = (collective.name, collective.size, collective.mean_size, collective.manner)
         name = self._algorithms.get(key)
         if name is None:
             name = self._algorithms[key] = algorithm_of(self.machine.network, collective)
@@ -199,7 +201,7 @@ def algorithm_of(network: Network, collective: Collective) -> str:
     choice = network.collectives.get(collective.name)
     if choice is not None:
         return choice.algorithm(collective.mean_size)
-    return default_choice(network.collective_library, collective.name, collective.mean_size, collective.size)
+    return default_choice(network.collective_library, collective)
 
 
 def occupation(contention: Contention | None, link: Link, nbytes: int) -> float:

@@ -16,11 +16,8 @@ from clue.kernel.turns import joined_nodes, without_turns
 from clue.machine import FactorTable, Machine, Placement, memory_fault
 from clue.result import SEGMENT, RankResult, Result, Timeline, Traffic
 from clue.trace import Trace
-from clue.units import format_time
 
-_TAKE_NO_TIME = "take no time here"
-_ARE_LEFT_OUT = "that took {time} when recorded are left out{instead}"
-_ONE_SIDED = "; a live run gives them the time of messages (clue run)"
+_ONE_SIDED = "; a live run gives such calls the time of messages (clue run)"
 
 
 def simulate(
@@ -158,9 +155,13 @@ def _left_out(program: Program, live: bool) -> Iterator[Caveat]:
         yield Caveat(
             About.PROGRAM,
             program.name,
-            "{call} is not modelled: {count} calls " + (_TAKE_NO_TIME if live else _ARE_LEFT_OUT),
-            {"call": each.call, "instead": _ONE_SIDED if each.call.startswith("Win.") else ""},
-            {"count": each.count, "time": format_time(each.seconds)},
+            "{call} is not modelled: the {what} {extent}{instead}",
+            {
+                "call": each.call,
+                "what": "run gives no time to" if live else "simulation leaves out",
+                "instead": _ONE_SIDED if each.call.startswith("Win.") and not live else "",
+            },
+            {"extent": each.extent},
             each.seconds or each.count,
         )
     if program.unresolved:

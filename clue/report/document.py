@@ -252,7 +252,7 @@ def trace_document(trace: Trace) -> Document:
                     "count": each.count,
                     "nbytes": each.nbytes,
                     "seconds": each.seconds,
-                    "modelled": each.modelled,
+                    "modelled": each.left_out is None,
                 }
                 for each in calls
             ],
@@ -270,7 +270,9 @@ def trace_document(trace: Trace) -> Document:
                 for each in profile_communicators(trace)
             ],
             "unmodelled": [
-                {"call": each.call, "count": each.count, "seconds": each.seconds} for each in calls if not each.modelled
+                {"call": each.call, "count": each.left_out.count, "seconds": each.left_out.seconds}
+                for each in calls
+                if each.left_out is not None
             ],
             "notes": list(head.notes),
         }

@@ -28,8 +28,8 @@ POLL           none                                                 None, once t
 PACK, LOCAL    nbytes                                               None (told)
 COMPUTE        a burst and no more, to end a region                 None (told)
 OTHER          payload = the call's name: free, but reported        None (told)
-collectives    context, peer = root, nbytes as in a trace, entries, see below; nonblocking: None (told), and the wait
-               payload; nonblocking: flag, request                  returns what is said below
+collectives    context, peer = root, nbytes, tag and flags as in a  see below; nonblocking: None (told), and the wait
+               trace, entries, payload; nonblocking: request        returns what is said below
 SPAWN          context, peer = the root as a rank of the program,   (world, the children as ranks of the program)
                nbytes = children, payload = what to start (root)
 ANNOUNCE       payload = (key, remote group or None, name), entries context, the same for all who give that key

@@ -64,6 +64,8 @@ class _Rows:
         self._require(ops.region < len(head.regions), "region", "be a region of the head")
         for column in ("nbytes", "cpu", "count"):
             self._require(getattr(ops, column) >= 0, column, "not be negative")
+        elements = (ops.tag >= 0) | ~np.isin(ops.op, [int(op) for op in COLLECTIVES])
+        self._require(elements, "tag", "not be negative: a collective's is the size of an element")
         if not len(ops):
             return
         lengths = np.diff(head.extra_offsets).repeat(np.diff(head.offsets))

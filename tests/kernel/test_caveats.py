@@ -74,13 +74,13 @@ CASES = [
     (
         left_out("Win.Put"),
         machine(1),
-        "jacobi.py: Win.Put is not modelled: 2 calls that took 500 ms when recorded are left out; a live run gives "
-        "them the time of messages (clue run)",
+        "jacobi.py: Win.Put is not modelled: the simulation leaves out 2 calls that took 500 ms when recorded; a live "
+        "run gives such calls the time of messages (clue run)",
     ),
     (
         left_out("File.Write"),
         machine(1),
-        "jacobi.py: File.Write is not modelled: 2 calls that took 500 ms when recorded are left out",
+        "jacobi.py: File.Write is not modelled: the simulation leaves out 2 calls that took 500 ms when recorded",
     ),
     (
         overtaken(),

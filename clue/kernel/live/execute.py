@@ -10,6 +10,7 @@ from typing import NamedTuple
 import numpy as np
 
 from clue.caveats import About, Caveat
+from clue.kernel.live.meetings import LINEAR
 from clue.kernel.live.record import FullRecord, Record
 from clue.kernel.live.simulation import LiveJob, LiveSimulation
 from clue.kernel.live.source import BurstRule, Source, Spawner
@@ -159,7 +160,7 @@ def _overruled(machine: Machine) -> Iterator[Caveat]:
     for name in ("gatherv", "scatterv"):
         choices = [state.network.collectives.get(name) for state in machine.epochs]
         stated = {algorithm for choice in choices if choice is not None for _, algorithm in choice.thresholds}
-        if stated - {"linear"}:
-            others = ", ".join(sorted(stated - {"linear"}))
+        if stated - LINEAR:
+            others = ", ".join(sorted(stated - LINEAR))
             text = "{collective} is linear in live runs, not {others}"
             yield Caveat(About.MACHINE, machine.name, text, {"collective": name, "others": others})

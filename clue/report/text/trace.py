@@ -94,18 +94,21 @@ def _calls(calls: tuple[CallProfile, ...]) -> Table | None:
             f"{each.count:,}",
             size,
             format_time(each.seconds),
-            "" if each.modelled else "not modelled",
+            _remark(each),
         )
     return shown
 
 
+def _remark(each: CallProfile) -> str:
+    if each.left_out is None:
+        return ""
+    return "not modelled" if each.left_out.count == each.count else f"{each.left_out.count:,} not modelled"
+
+
 def _unmodelled(calls: tuple[CallProfile, ...]) -> RenderableType | None:
-    left_out = [each for each in calls if not each.modelled]
+    left_out = [each.left_out for each in calls if each.left_out is not None]
     return warnings_text(
-        [
-            f"{each.call}: {each.count:,} call{'s' * (each.count != 1)} that took {format_time(each.seconds)}"
-            for each in left_out
-        ],
+        [f"{each.call}: {each.extent}" for each in sorted(left_out, key=lambda each: -each.seconds)],
         "Not modelled: a simulation leaves these calls out",
     )
 
