@@ -3,6 +3,7 @@
 from clue.machine.contention import Contention, FactorTable, Flows, Ports
 from clue.machine.curve import Curve
 from clue.machine.machine import (
+    MOST_RANKS,
     AlgorithmChoice,
     Link,
     LinkNoise,
@@ -15,6 +16,7 @@ from clue.machine.machine import (
 )
 
 __all__ = [
+    "MOST_RANKS",
     "AlgorithmChoice",
     "Contention",
     "Curve",
