@@ -2,36 +2,40 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Sequence
 
-from clue.cli.arguments import parse_arguments
-from clue.cli.status import INTERRUPTED
-from clue.errors import ClueError
+from clue.cli.status import INTERRUPTED, ending_at_once
 
 __all__ = ["main"]
 
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run one command; returns the exit status: 0 done, 1 run-time failure, 2 bad usage or input, 3 deadlock."""
-    arguments = parse_arguments(argv)
+    with ending_at_once():
+        from clue.cli.arguments import parse_arguments  # noqa: PLC0415 - Ctrl-C while this loads is to end quietly
+        from clue.cli.streams import finish_output, give_up_output, open_streams, tell  # noqa: PLC0415
+        from clue.errors import ClueError  # noqa: PLC0415
+    open_streams()
     try:
-        return int(arguments.run(arguments))
+        arguments = parse_arguments(argv)
+        status = int(arguments.run(arguments))
+        finish_output()
+        return status
     except ClueError as error:
-        for line in str(error).splitlines():
-            print(f"clue: {line}", file=sys.stderr)
+        tell(error.faults)
         return error.exit_status
     except KeyboardInterrupt:
-        print("clue: interrupted", file=sys.stderr)
+        tell(["interrupted"])
         return INTERRUPTED
     except MemoryError as error:
-        print(f"clue: memory must suffice for what was asked, got {str(error) or 'none left'}", file=sys.stderr)
+        tell([f"memory must suffice for what was asked, got {str(error) or 'none left'}"])
         return 1
     except BrokenPipeError:
         # The reader of our output has gone (`clue … | head`): nothing is wrong, and there is nobody to tell.
-        sys.stderr.close()
+        give_up_output()
         return 0
     except OSError as error:
+        give_up_output()
         place = f"{error.filename}: " if error.filename else ""
-        print(f"clue: {place}{error.strerror or error}", file=sys.stderr)
+        tell([f"{place}{error.strerror or error}"])
         return 1

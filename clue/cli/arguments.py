@@ -12,6 +12,7 @@ from clue.cli.calibrate_arguments import add_calibrate
 from clue.cli.options import (
     Command,
     Commands,
+    Parser,
     add_engine,
     add_full,
     add_json,
@@ -21,6 +22,7 @@ from clue.cli.options import (
     positive,
 )
 from clue.cli.run_arguments import add_run, options_first
+from clue.cli.status import ending_at_once
 from clue.cli.validate_arguments import add_validate
 
 _DESCRIPTION = """\
@@ -31,9 +33,7 @@ described in YAML, rank what a budget can buy. Start with: clue simulate wien97"
 def parse_arguments(argv: Sequence[str] | None) -> argparse.Namespace:
     """Parse the command line; ``run`` of what it returns is the command."""
     words = sys.argv[1:] if argv is None else list(argv)
-    parser = argparse.ArgumentParser(
-        prog="clue", description=_DESCRIPTION, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = Parser(prog="clue", description=_DESCRIPTION, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--version", action="version", version=f"clue {__version__}")
     commands = parser.add_subparsers(metavar="COMMAND", required=True)
     for add in (_add_record, _add_simulate, _add_inspect, _add_convert, _add_schema):
@@ -46,7 +46,9 @@ def parse_arguments(argv: Sequence[str] | None) -> argparse.Namespace:
 
 def _command(module: str) -> Command:
     def run(arguments: argparse.Namespace) -> int:
-        return int(importlib.import_module(f"clue.cli.{module}").run(arguments))
+        with ending_at_once():
+            loaded = importlib.import_module(f"clue.cli.{module}")
+        return int(loaded.run(arguments))
 
     return run
 

@@ -17,10 +17,11 @@ from clue.calibration.measurement import Measurement, merged
 from clue.calibration.network import SIZES, Calibration, calibrate_link, machine_file, machine_of, measure_link
 from clue.calibration.processor import NodeCalibration, Run, node_by_kernels, node_by_program, regions_like
 from clue.calibration.time_slice import measure_time_slice
-from clue.cli.terminal import Report, plots_folder, progress, say, show, show_json
+from clue.cli.terminal import Report, plots_folder, prepare, progress, say, show, show_json
 from clue.config import load_machine
 from clue.config.yaml12 import parse_yaml
 from clue.errors import UsageError
+from clue.files import read_text, write_texts
 from clue.machine import Machine, Ports
 from clue.recording import find_mpiexec, record
 from clue.report.text.calibration import (
@@ -116,7 +117,7 @@ def _condition(text: str, option: str = "--where", form: str = "COLUMN=PATTERN")
 
 def _text(name: str) -> str:
     try:
-        return Path(name).read_text(errors="replace")
+        return read_text(Path(name), errors="replace")
     except OSError as error:
         raise UsageError(f"{name}: file must be readable, got {error.strerror or error}") from None
 
@@ -147,10 +148,9 @@ def _output(arguments: argparse.Namespace) -> tuple[Path, str]:
     """Return the file to write and the name of what it holds."""
     name = arguments.name or (Path(arguments.output).stem if arguments.output else "calibrated")
     output = Path(arguments.output or f"{name}.yaml")
-    if output.is_dir() or not output.resolve().parent.is_dir():
-        raise UsageError(f"{output}: output must be a file in a folder that exists")
-    if output.exists() and not output.is_file():
-        raise UsageError(f"{output}: output must be an ordinary file, got something else (a device or pipe?)")
+    if output.is_dir():
+        raise UsageError(f"{output}: output must be a file, got a folder")
+    prepare(output)
     return output, name
 
 
@@ -159,18 +159,7 @@ def _write(path: Path, text: str) -> None:
     machine = parse_yaml(text, str(path)).value
     assert isinstance(machine, dict)
     load_machine(machine)
-    _write_text(path, text)
-
-
-def _write_text(path: Path, text: str) -> None:
-    path = path.resolve()  # What a link stands for is written, not the link.
-    draft = path.with_name(f".{path.name}.part")
-    try:
-        draft.write_text(text)
-        draft.replace(path)
-    except OSError as error:
-        draft.unlink(missing_ok=True)
-        raise UsageError(f"{path}: file must be writable, got {error.strerror or error}") from None
+    write_texts({path: text})
 
 
 def _contention(arguments: argparse.Namespace) -> int:
@@ -242,7 +231,7 @@ def _processor(arguments: argparse.Namespace) -> int:
         node = replace(node, time_slice=measure_time_slice(confidence=arguments.confidence))
     text = node.text()
     _check_node(text, str(output), node)
-    _write_text(output, text)
+    write_texts({output: text})
     if arguments.json:
         show_json(processor_document(node, str(output)))
     else:

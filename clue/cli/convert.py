@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Mapping
 from pathlib import Path
 
-from clue.cli.terminal import say
+from clue.cli.terminal import prepare, say
 from clue.errors import UsageError
+from clue.files import write_texts
 from clue.trace import Trace
 
 #: Forms of traces.
@@ -21,6 +21,7 @@ def run(arguments: argparse.Namespace) -> int:
     source, target = Path(arguments.source), Path(arguments.target)
     if source.resolve() == target.resolve():
         raise UsageError(f"{target}: target must differ from the source")
+    prepare(target)
     to = arguments.target_format or _by_name(target)
     if to == "simgrid":
         _write_platform(arguments.source, target, arguments.flops_per_second)
@@ -64,7 +65,7 @@ def _write(trace: Trace, target: Path, form: str, arguments: argparse.Namespace)
     else:
         written = write_goal(trace, target.name, library=arguments.collectives)
     say(written.remarks, prefix="note: ")
-    _write_files(target.parent, written.files)
+    write_texts({target.parent / name: text for name, text in written.files.items()})
     say([f"wrote {target}" + (f" and {len(written.files) - 1} files beside it" if len(written.files) > 1 else "")])
 
 
@@ -83,13 +84,5 @@ def _write_platform(machine: str, target: Path, flops_per_second: float) -> None
     platform = simgrid_platform(load_machine(machine), flops_per_second=flops_per_second)
     hosts = target.with_suffix(".hosts")
     say(platform.remarks, prefix="note: ")
-    _write_files(target.parent, {target.name: platform.xml, hosts.name: platform.hosts})
+    write_texts({target: platform.xml, hosts: platform.hosts})
     say([f"wrote {target} and {hosts}; give smpirun these options too:", "  " + " ".join(platform.options)])
-
-
-def _write_files(folder: Path, files: Mapping[str, str]) -> None:
-    for name, text in files.items():
-        try:
-            (folder / name).write_text(text)
-        except OSError as error:
-            raise UsageError(f"{folder / name}: file must be writable, got {error.strerror or error}") from None

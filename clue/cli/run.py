@@ -10,7 +10,7 @@ from pathlib import Path
 
 from clue.cli.results import plot_ranking, plot_result, show_ranking, show_result
 from clue.cli.run_arguments import is_program
-from clue.cli.terminal import progress, say
+from clue.cli.terminal import prepare, progress, say
 from clue.config import PlacementChoice, SimulationConfig, load_config, load_machine
 from clue.errors import UsageError
 from clue.live import LiveOutcome
@@ -158,8 +158,8 @@ def _live(run: _Run, placement: Placement, bursts: Bursts, arguments: argparse.N
 
 def _check_target(target: Path) -> None:
     """Refuse a place where no trace can be written before time is spent on the run."""
-    taken = target.exists() and not (target.is_file() or (target / "head.json").exists())
-    if taken and any(target.iterdir()):
+    prepare(target)
+    if target.is_dir() and not (target / "head.json").exists() and any(target.iterdir()):
         raise UsageError(f"{target}: trace must be new or replace a trace, got a folder with other things in it")
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -13,8 +14,14 @@ from rich.console import Console, RenderableType
 from rich.markup import escape
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, SpinnerColumn, TextColumn, TimeRemainingColumn
 
+from clue.cli.streams import tell
 from clue.errors import UsageError
+from clue.files import make_room
+from clue.report.printable import printable
+from clue.report.text.table import words
 
+#: In JSON an escaped backslash, both halves of a character, or a half alone, which other readers refuse.
+_HALVES = re.compile(r"\\\\|\\ud[89ab]..\\ud[c-f]..|\\(ud[89a-f]..)")
 #: Tables keep this width where there is no terminal to measure.
 _WIDTH_WITHOUT_TERMINAL = 120
 
@@ -30,19 +37,35 @@ def show(*renderables: RenderableType) -> None:
     """Print tables and text to standard output."""
     console = Console(width=None if sys.stdout.isatty() else _WIDTH_WITHOUT_TERMINAL)
     for renderable in renderables:
-        console.print(renderable)
+        console.print(words(renderable) if isinstance(renderable, str) else renderable)
 
 
 def show_json(document: object) -> None:
     """Print one JSON document to standard output."""
-    json.dump(document, sys.stdout, indent=1, allow_nan=False)
-    sys.stdout.write("\n")
+    text = json.dumps(document, indent=1, allow_nan=False)
+    sys.stdout.write(_HALVES.sub(_whole, text) + "\n")
+
+
+def _whole(found: re.Match[str]) -> str:
+    """Return an escape of JSON as it is, but the half of a character as the text that Python shows for it."""
+    return found[0] if found[1] is None else f"\\\\{found[1]}"
 
 
 def say(lines: Sequence[str], prefix: str = "") -> None:
     """Print lines to standard error."""
-    for line in lines:
-        print(f"{prefix}{line}", file=sys.stderr)
+    tell(lines, prefix)
+
+
+def prepare(output: Path) -> None:
+    """Make the folders on the way to an output, before time is spent on what will stand there.
+
+    Raises:
+        UsageError: If that cannot be done, or a device or pipe has the place.
+    """
+    try:
+        make_room(output)
+    except OSError as error:
+        raise UsageError(f"{output}: output must be a file that can be made, got: {error.strerror or error}") from None
 
 
 def plots_folder(name: str) -> Path:
@@ -84,7 +107,7 @@ def progress() -> Iterator[Report]:
             if total != totals:
                 shown.remove_task(task)
                 task, totals = shown.add_task("", total=total or None), total
-            shown.update(task, description=escape(what), completed=done)
+            shown.update(task, description=escape(printable(what)), completed=done)
 
         yield report
 

@@ -9,21 +9,22 @@ from __future__ import annotations
 
 import datetime
 import itertools
-import json
+import os
 import shutil
-import zlib
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 import numpy.typing as npt
 
-from clue.errors import TraceError
-from clue.trace.head import Communicator, Head, RankHead
+from clue.errors import OutputError, TraceError
+from clue.files import drafts, open_file, read_bytes
+from clue.trace.form import Within, parse, read
+from clue.trace.head import LONGEST_HEAD, Communicator, Head, RankHead
 from clue.trace.ops import COLUMNS, ROW, Op
-from clue.trace.store import HEAD
+from clue.trace.store import HEAD, checksum
 
 PARTS = "parts"
 _FIRST_WORLD = "w0"
@@ -34,6 +35,50 @@ _LAYOUT = np.dtype({
 })  # fmt: skip
 #: Ranks named one by one in a message.
 _NAMED = 8
+#: Names that a column of their numbers has room for.
+_MOST_NAMES = 1 << 16
+#: Rows looked at together.
+_CHUNK = 1 << 20
+
+
+_Text = Annotated[str, Within(0, 2**20)]
+_Name = Annotated[str, Within(0, 2**12)]
+_Number = Annotated[int, Within(0, 2**31 - 1)]
+
+
+@dataclass(frozen=True, slots=True)
+class _Start:
+    """The form of what a rank says at its start, as far as it is needed here."""
+
+    world: _Name
+    rank: _Number
+    host: _Name
+    started: Annotated[int, Within(0, 2**63 - 1)]
+    program: _Text
+    arguments: tuple[_Text, ...]
+    settings: Mapping[str, _Text]
+    mpi: _Text
+    python: _Name
+    processor: _Name
+    clock: _Name
+    calls: tuple[_Name, ...]
+    fault: _Text
+
+
+@dataclass(frozen=True, slots=True)
+class _End:
+    """The form of what it says at its end: communicators as name, key, and numbers of their groups."""
+
+    communicators: tuple[tuple[_Name, _Name | None, _Number, _Number | None], ...]
+    groups: tuple[tuple[_Number | tuple[_Name, _Number], ...], ...]
+    regions: tuple[_Name, ...]
+    flops: Mapping[int, Annotated[float, Within(0, 1e30)]]
+    worlds: tuple[_Name, ...]
+    peak_memory: Annotated[int, Within(0, 2**53)]
+    cpu: Annotated[float, Within(0, 1e12)]
+    wall: Annotated[float, Within(0, 1e12)]
+    overhead: Annotated[float, Within(-1, 1e6)]
+    notes: tuple[_Text, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,16 +100,35 @@ class Part:
         return self.stem.with_name(self.stem.name + ending)
 
     def rows(self) -> npt.NDArray[np.void]:
-        """Return its rows, those never written left out."""
+        """Return its rows, those never written left out.
+
+        Raises:
+            OSError: If their file is no ordinary one.
+        """
         if not self.file(".rows").exists():
             return np.zeros(0, dtype=_LAYOUT)
-        rows = np.fromfile(self.file(".rows"), dtype=_LAYOUT)
-        written = rows["op"] != 0
-        return rows if written.all() else rows[: int(np.argmin(written))]
+        with open_file(self.file(".rows")) as file:
+            count = file.seek(0, os.SEEK_END) // ROW.size
+            rows = np.memmap(file, _LAYOUT, "r", shape=(count,)) if count else np.zeros(0, _LAYOUT)
+        return rows[: _written(rows["op"])]
 
     def extras(self) -> npt.NDArray[np.int64]:
-        """Return its lists."""
-        return np.fromfile(self.file(".extras"), dtype="<i8")
+        """Return its lists.
+
+        Raises:
+            OSError: As for the rows.
+        """
+        with open_file(self.file(".extras")) as file:
+            return np.fromfile(file, dtype="<i8")
+
+
+def _written(ops: npt.NDArray[np.uint8]) -> int:
+    """Return how many rows were written before the first that was not; a file may be far longer than what is in it."""
+    for begin in range(0, len(ops), _CHUNK):
+        unwritten = np.flatnonzero(ops[begin : begin + _CHUNK] == 0)
+        if len(unwritten):
+            return begin + int(unwritten[0])
+    return len(ops)
 
 
 def pack(folder: Path) -> None:
@@ -73,21 +137,28 @@ def pack(folder: Path) -> None:
     Raises:
         TraceError: If a rank has not ended well, if ranks disagree, or if the disk is full; the parts stay.
     """
-    parts = _worlds_in_order(_read_parts(folder))
+    parts, faults = _read_parts(folder)
+    if faults:
+        raise TraceError(faults)
+    parts = _worlds_in_order(parts)
     if not parts or any(part.end is None or part.start["fault"] for part in parts):
         raise TraceError(describe_incomplete(folder))
     try:
         _Whole(folder, parts).write()
-    except OSError as error:
+    except (OSError, OutputError) as error:
         for column in folder.glob("*.npy"):
             column.unlink(missing_ok=True)
-        raise TraceError(f"{folder}: trace could not be packed: {error.strerror or error}") from error
+        why = error.strerror if isinstance(error, OSError) and error.strerror else error
+        raise TraceError(f"{folder}: trace could not be packed: {why}") from error
     shutil.rmtree(folder / PARTS, ignore_errors=True)
 
 
 def describe_incomplete(folder: Path) -> str:
     """Return one line that says why a folder without a head is no complete trace, with each rank's last op."""
-    parts = _worlds_in_order(_read_parts(folder))
+    found, faults = _read_parts(folder)
+    parts = _worlds_in_order(found)
+    if not parts and faults:
+        return faults[0]
     if not parts:
         return f"{folder}: trace must be a folder with a {HEAD}, got a folder without: this is not a trace of clue"
     reasons = [f"rank {rank}: {part.start['fault']}" for rank, part in enumerate(parts) if part.start["fault"]]
@@ -99,24 +170,30 @@ def describe_incomplete(folder: Path) -> str:
     return f"{folder}: trace must be complete, got one that ends early{why}: {'; '.join(shown)}"
 
 
-def _read_parts(folder: Path) -> list[Part]:
-    parts = []
+def _read_parts(folder: Path) -> tuple[list[Part], list[str]]:
+    """Return what ranks left, and what is wrong with it: a rank may have been killed while it wrote."""
+    parts: list[Part] = []
+    faults: list[str] = []
     for file in sorted((folder / PARTS).glob("*-r*.json")):
         if file.name.endswith(".end.json"):
             continue
         stem = file.with_suffix("")
-        start = _read_json(file)
-        if start is not None:
-            parts.append(Part(stem, start, _read_json(stem.with_name(stem.name + ".end.json"))))
-    return parts
+        end = stem.with_name(stem.name + ".end.json")
+        try:
+            parts.append(Part(stem, _read_json(_Start, file), _read_json(_End, end) if end.exists() else None))
+        except TraceError as error:
+            faults += error.faults
+    return parts, faults
 
 
-def _read_json(file: Path) -> dict[str, Any] | None:
+def _read_json(form: type, file: Path) -> dict[str, Any]:
     try:
-        data = json.loads(file.read_text())
-    except (OSError, ValueError):
-        return None
-    return data if isinstance(data, dict) else None
+        data = parse(read_bytes(file, most=LONGEST_HEAD), file)
+    except OSError as error:
+        raise TraceError(f"{file}: file must be readable, got {error.strerror or error}") from None
+    read(form, data, file)
+    assert isinstance(data, dict)
+    return data
 
 
 def _worlds_in_order(parts: Iterable[Part]) -> list[Part]:
@@ -137,7 +214,7 @@ def _last_op(rank: int, part: Part) -> str:
     calls = np.flatnonzero(rows["op"] != Op.COMPUTE)
     last = int(calls[-1]) if len(calls) else len(rows) - 1
     row = rows[last]
-    call = part.start["calls"][row["call"]] or "computation"
+    call = "".join(part.start["calls"][row["call"] : row["call"] + 1]) or "computation"
     seconds = (int(row["begin"]) + int(row["took"])) * 1e-9
     return f"rank {rank} after op {last} ({call}{_partner(row)} at {seconds:.6g} s)"
 
@@ -158,7 +235,10 @@ class _Names:
         self.index = {name: at for at, name in enumerate(first)}
 
     def translate(self, names: Sequence[str]) -> npt.NDArray[np.uint16]:
-        return np.array([self.index.setdefault(name, len(self.index)) for name in names], dtype=np.uint16)
+        numbers = [self.index.setdefault(name, len(self.index)) for name in names]
+        if len(self.index) > _MOST_NAMES:
+            raise TraceError(f"regions and calls must have at most {_MOST_NAMES} names each, got {len(self.index)}")
+        return np.array(numbers, dtype=np.uint16)
 
 
 class _Agreement:
@@ -186,7 +266,11 @@ class _Agreement:
 
     def _members(self, part: Part, group: Sequence[Any]) -> tuple[int, ...]:
         world = part.start["world"]
-        return tuple(self._ranks[(world, each) if isinstance(each, int) else tuple(each)] for each in group)
+        members = [(world, each) if isinstance(each, int) else tuple(each) for each in group]
+        missing = next((each for each in members if each not in self._ranks), None)
+        if missing is not None:
+            raise TraceError(f"{part.file('.end.json')}: members must be ranks of the trace, got {missing}")
+        return tuple(self._ranks[each] for each in members)
 
     def _place(self, rank: int, name: str, key: str, local: tuple[int, ...], far: tuple[int, ...] | None) -> int:
         known = self._sides.setdefault(key, (local, far))
@@ -230,9 +314,9 @@ class _Whole:
         for array in self._columns.values():
             if isinstance(array, np.memmap):
                 array.flush()
-        draft = self._folder / f".{HEAD}"
-        draft.write_text(self._head().to_json())
-        draft.rename(self._folder / HEAD)
+        head = self._head().to_json(self._folder)
+        with drafts(self._folder / HEAD) as (draft,):
+            draft.write_bytes(head)
 
     def _translate(self, rank: int, part: Part) -> None:
         end = _ended(part)
@@ -240,6 +324,7 @@ class _Whole:
         begin, stop = self._offsets[rank : rank + 2]
         if len(rows) != stop - begin:
             raise TraceError(f"{part.file('.rows')}: rows must all be written, got {len(rows)} of {stop - begin}")
+        _check_references(part, rows, extras)
         for at in rows["extra"][rows["op"] == Op.SPAWN]:
             extras[at] = self._worlds.get(end["worlds"][extras[at]], 0)
         used = np.bincount(rows["comm"], minlength=1) > 0
@@ -273,7 +358,7 @@ class _Whole:
             overhead=ends[0]["overhead"],
             recorded=recorded.isoformat(timespec="seconds"),
             notes=tuple(notes[:_NAMED] + ([f"and {len(notes) - _NAMED} more such"] if len(notes) > _NAMED else [])),
-            checksums={name: zlib.crc32(array.data) if array.size else 0 for name, array in self._columns.items()},
+            checksums={name: checksum(array) for name, array in self._columns.items()},
         )
 
 
@@ -282,13 +367,35 @@ def _ended(part: Part) -> dict[str, Any]:
     return part.end
 
 
+def _check_references(part: Part, rows: npt.NDArray[np.void], extras: npt.NDArray[np.int64]) -> None:
+    """Check that what a rank refers to by number is there."""
+    end = _ended(part)
+    spawns = rows["extra"][rows["op"] == Op.SPAWN]
+    numbers = [number for each in end["communicators"] for number in each[2:] if number is not None]
+    for what, used, there in (
+        ("call", rows["call"], part.start["calls"]),
+        ("region", rows["region"], end["regions"]),
+        ("comm", rows["comm"], end["communicators"] or [None]),
+        ("extra", spawns, extras),
+        ("world", extras[spawns[spawns < len(extras)]], end["worlds"]),
+        ("group", np.array(numbers, np.int64), end["groups"]),
+        ("region of flops", np.array([int(each) for each in end["flops"]], np.int64), end["regions"]),
+    ):
+        bad = used[(used < 0) | (used >= len(there))]
+        if len(bad):
+            raise TraceError(f"{part.stem}: {what} must be from 0 to {len(there) - 1}, got {bad[0]}")
+
+
 def _column(folder: Path, name: str, kind: str, length: int) -> npt.NDArray[Any]:
     file = folder / f"{name}.npy"
     if length == 0:  # an empty file cannot be mapped
         empty = np.zeros(0, dtype=kind)
         np.save(file, empty)
         return empty
-    return np.lib.format.open_memmap(file, mode="w+", dtype=np.dtype(kind), shape=(length,))
+    column = np.lib.format.open_memmap(file, mode="w+", dtype=np.dtype(kind), shape=(length,))
+    with file.open("r+b") as reserved:  # so that a full disk is an error here, and no signal when it is written to
+        os.posix_fallocate(reserved.fileno(), 0, file.stat().st_size)
+    return column
 
 
 def _used_names(names: _Names, titles: Sequence[str], column: npt.NDArray[np.uint16]) -> npt.NDArray[np.uint16]:

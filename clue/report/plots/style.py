@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import textwrap
 from collections.abc import Sequence
+from functools import cache
 from pathlib import Path
 
 import numpy as np
@@ -15,8 +16,12 @@ from matplotlib.artist import Artist
 from matplotlib.axes import Axes
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
+from matplotlib.font_manager import FontProperties, findfont, get_font
+from matplotlib.text import Text
+from matplotlib.ticker import FixedFormatter
 
-from clue.errors import ClueError, UsageError
+from clue.files import drafts
+from clue.report.printable import escaped
 from clue.units import format_size
 
 DPI = 150
@@ -112,21 +117,34 @@ def save(drawn: Figure, folder: Path, name: str) -> Path:
     """Write a figure as PNG, all or nothing, and return its path; makes the folder if it is not there.
 
     Raises:
-        UsageError: If the folder cannot be made.
-        ClueError: If the file cannot be written.
+        OutputError: If it cannot be written.
     """
     path = Path(folder) / name
-    scratch = path.with_name(f".{name}.part")
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise UsageError(
-            f"{folder}: folder for plots must be one that can be made: {error.strerror or error}"
-        ) from error
-    try:
-        drawn.savefig(scratch, dpi=DPI, format="png")
-        scratch.replace(path)
-    except OSError as error:
-        scratch.unlink(missing_ok=True)
-        raise ClueError(f"{path}: picture could not be written: {error.strerror or error}") from error
+    _take_literally(drawn)
+    with drafts(path) as (draft,):
+        drawn.savefig(draft, dpi=DPI, format="png")
     return path
+
+
+def _take_literally(drawn: Figure) -> None:
+    """Let every text of a figure be what it says: no mathematics, and an escape for what the font cannot draw."""
+    for axes in drawn.axes:
+        for axis in (axes.xaxis, axes.yaxis):
+            formatter = axis.get_major_formatter()
+            if isinstance(formatter, FixedFormatter):
+                font = axis.get_major_ticks(1)[0].label1.get_fontproperties()
+                formatter.seq = [_drawable(str(text), font) for text in formatter.seq]
+    for text in drawn.findobj(Text):
+        assert isinstance(text, Text)
+        text.set_parse_math(False)
+        text.set_text(_drawable(text.get_text(), text.get_fontproperties()))
+
+
+def _drawable(text: str, font: FontProperties) -> str:
+    known = _letters_of(findfont(font))
+    return "".join(letter if ord(letter) in known or letter == "\n" else escaped(letter) for letter in text)
+
+
+@cache
+def _letters_of(font: str) -> frozenset[int]:
+    return frozenset(get_font(font).get_charmap())

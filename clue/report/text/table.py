@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
+from clue.report.printable import printable
+
 if TYPE_CHECKING:
     from rich.console import RenderableType
     from rich.table import Table
@@ -40,15 +42,15 @@ def table(*columns: str, title: str = "", numbers: Sequence[str] = ()) -> Table:
 
 
 def add_row(to: Table, *cells: object, style: str = "", end_section: bool = False) -> None:
-    """Add a row whose cells are taken literally: a name such as ``[red]`` is a name."""
-    to.add_row(*(words(str(cell)) for cell in cells), style=style or None, end_section=end_section)
+    """Add a row whose cells are taken literally: a name such as ``[red]`` is a name. They may have lines."""
+    to.add_row(*(words(str(cell), keep="\n") for cell in cells), style=style or None, end_section=end_section)
 
 
-def words(text: str, style: str = "") -> Text:
-    """Return text taken literally."""
+def words(text: str, style: str = "", keep: str = "") -> Text:
+    """Return text taken literally, with escapes for what is not printable but for what is to be kept."""
     from rich.text import Text  # noqa: PLC0415
 
-    return Text(text, style=style)
+    return Text(printable(text, keep), style=style)
 
 
 def heading(text: str) -> Text:
