@@ -22,20 +22,14 @@ _LETTERS = str.maketrans({
 READABLE = "clue.readable"
 
 
-def printable(text: str, keep: str = "") -> str:
+def printable(text: str) -> str:
     r"""Return text in which whatever a terminal would obey is written as an escape: ``\x1b[2J`` for ESC ``[2J``.
 
-    Args:
-        text: The text.
-        keep: Characters that stay what they are: a newline, where a text may have lines.
+    A newline is one of them: a name must not begin a line that looks like one of clue's own.
     """
     if text.isprintable():
         return text
-    return "".join(_seen(letter) if letter not in keep else letter for letter in text)
-
-
-def _seen(letter: str) -> str:
-    return escaped(letter) if unicodedata.category(letter) in _UNSEEN else letter
+    return "".join(escaped(letter) if unicodedata.category(letter) in _UNSEEN else letter for letter in text)
 
 
 def escaped(letter: str) -> str:

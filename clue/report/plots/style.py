@@ -16,12 +16,12 @@ from matplotlib.artist import Artist
 from matplotlib.axes import Axes
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
-from matplotlib.font_manager import FontProperties, findfont, get_font
+from matplotlib.font_manager import findfont, get_font
 from matplotlib.text import Text
-from matplotlib.ticker import FixedFormatter
+from matplotlib.ticker import FixedLocator
 
 from clue.files import drafts
-from clue.report.printable import escaped
+from clue.report.printable import escaped, printable
 from clue.units import format_size
 
 DPI = 150
@@ -128,21 +128,21 @@ def save(drawn: Figure, folder: Path, name: str) -> Path:
 
 def _take_literally(drawn: Figure) -> None:
     """Let every text of a figure be what it says: no mathematics, and an escape for what the font cannot draw."""
-    for axes in drawn.axes:
-        for axis in (axes.xaxis, axes.yaxis):
-            formatter = axis.get_major_formatter()
-            if isinstance(formatter, FixedFormatter):
-                font = axis.get_major_ticks(1)[0].label1.get_fontproperties()
-                formatter.seq = [_drawable(str(text), font) for text in formatter.seq]
+    for axis in (axis for axes in drawn.axes for axis in (axes.xaxis, axes.yaxis)):
+        labels = axis.get_ticklabels() if isinstance(axis.get_major_locator(), FixedLocator) else []
+        if any(_drawable(label) != label.get_text() for label in labels):
+            # Labels of ticks are written anew whenever the figure is drawn.
+            axis.set_ticklabels([_drawable(label) for label in labels])
     for text in drawn.findobj(Text):
         assert isinstance(text, Text)
         text.set_parse_math(False)
-        text.set_text(_drawable(text.get_text(), text.get_fontproperties()))
+        text.set_text(_drawable(text))
 
 
-def _drawable(text: str, font: FontProperties) -> str:
-    known = _letters_of(findfont(font))
-    return "".join(letter if ord(letter) in known or letter == "\n" else escaped(letter) for letter in text)
+def _drawable(text: Text) -> str:
+    known = _letters_of(findfont(text.get_fontproperties()))
+    lines = (printable(line) for line in text.get_text().split("\n"))
+    return "\n".join("".join(letter if ord(letter) in known else escaped(letter) for letter in line) for line in lines)
 
 
 @cache

@@ -42,15 +42,21 @@ def table(*columns: str, title: str = "", numbers: Sequence[str] = ()) -> Table:
 
 
 def add_row(to: Table, *cells: object, style: str = "", end_section: bool = False) -> None:
-    """Add a row whose cells are taken literally: a name such as ``[red]`` is a name. They may have lines."""
-    to.add_row(*(words(str(cell), keep="\n") for cell in cells), style=style or None, end_section=end_section)
+    """Add a row whose cells are taken literally: a name such as ``[red]`` is a name. A tuple has a cell's lines."""
+    to.add_row(*map(_cell, cells), style=style or None, end_section=end_section)
 
 
-def words(text: str, style: str = "", keep: str = "") -> Text:
-    """Return text taken literally, with escapes for what is not printable but for what is to be kept."""
+def _cell(cell: object) -> Text:
     from rich.text import Text  # noqa: PLC0415
 
-    return Text(printable(text, keep), style=style)
+    return Text("\n").join(words(str(line)) for line in (cell if isinstance(cell, tuple) else (cell,)))
+
+
+def words(text: str, style: str = "") -> Text:
+    """Return text taken literally, on one line, with escapes for what is not printable."""
+    from rich.text import Text  # noqa: PLC0415
+
+    return Text(printable(text), style=style)
 
 
 def heading(text: str) -> Text:
