@@ -77,7 +77,7 @@ def _rows(ops: Ops) -> Iterable[tuple[int, ...]]:
 def _lowered(code: int, nbytes: int, ranks: int, rank: int, library: str) -> tuple[Step, ...]:
     name = Op(code).name.lower()
     collective = Collective(name, ranks, (nbytes,) * ranks)
-    return tuple(_steps_of(lower(collective, rank, default_choice(library, name, nbytes, ranks))))
+    return tuple(_steps_of(lower(collective, rank, default_choice(library, collective))))
 
 
 def _steps_of(schedule: Schedule) -> Iterator[Step]:

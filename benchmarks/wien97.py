@@ -25,7 +25,7 @@ from typing import Any
 import yaml
 
 import clue
-from clue.cli.traces import trace_source
+from clue.cli.traces import Traces
 from clue.machine import FactorTable, Machine
 from clue.machine.machine import Waiting
 from clue.purchase import Program, Scenario, TraceSource
@@ -77,7 +77,7 @@ class Split:
 
     def speeds(self) -> dict[str, float]:
         """Return flop/s of all instances together, by kernel; the kernels' time alone counts."""
-        traces = trace_source(_ignore)
+        traces = Traces(_ignore)
         side_by_side, ranks = self.row["high_level"], self.row["low_level"]
         found = {}
         for name, program in self.programs.items():
@@ -257,28 +257,30 @@ def origins(traces: Sequence[Trace]) -> str:
     return "\n".join([*places, f"- {len(heads)} traces, recorded {span}; clock: {heads[0].clock}"])
 
 
-def all_traces(scenario: Scenario, traces: TraceSource) -> list[Trace]:
+def all_traces(scenario: Scenario, traces: Traces) -> list[Trace]:
     """Return every trace of the scenario."""
-    return [
-        traces(kernel.program, ranks)
+    wanted = [
+        (kernel.program, ranks)
         for workload in scenario.workloads
         for kernel in workload.kernels
         for ranks in workload.ranks
     ]
+    named = traces.record(wanted)
+    return [traces(program, ranks) for program, (_, ranks) in zip(named, wanted, strict=True)]
 
 
 # --- what it does ---
 
 
-def rank(scenario: Scenario, traces: TraceSource, workers: int) -> clue.Ranking:
+def rank(scenario: Scenario, traces: Traces, workers: int) -> clue.Ranking:
     """Rank the options as ``clue simulate`` does."""
-    return clue.rank_options(scenario, traces, _tell, workers=workers)
+    return clue.rank_options(scenario, traces, _tell, workers=workers, recorder=traces.record)
 
 
 def compare(scenario: Scenario, arguments: argparse.Namespace, write: Callable[[str], None]) -> None:
     """Print the comparison with Tables 2 and 3."""
     paper = yaml.safe_load((SCENARIOS / "reference" / "wien97-paper.yaml").read_text())
-    traces = trace_source(_tell)
+    traces = Traces(_tell)
     write(f"Recorded on\n\n{origins(all_traces(scenario, traces))}")
     if arguments.ranking is not None:
         ranking: Document = json.loads(arguments.ranking.read_text())
@@ -301,7 +303,7 @@ def compare(scenario: Scenario, arguments: argparse.Namespace, write: Callable[[
 
 def scale(figures: Path, write: Callable[[str], None]) -> None:
     """Print and draw Figure 5."""
-    series = figure_5(trace_source(_ignore))
+    series = figure_5(Traces(_ignore))
     n, _ = FIGURE_5
     drawn = draw_performance(series, f"Cholesky factorisation, n = {n}, over processors")
     for processors, speed in max(series, key=lambda each: each.points[-1][1]).points:

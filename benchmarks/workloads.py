@@ -177,7 +177,7 @@ def _collectives(
     columns = _repeated(_joined(ranks, [{"op": np.array([op]), "nbytes": np.array([nbytes])}]), calls)
     _fill_bursts(columns, np.ones(calls, np.bool_), bursts)
     name = op.name.lower()
-    algorithm = default_choice(library, name, nbytes, ranks)
+    algorithm = default_choice(library, Collective(name, ranks, (nbytes,)))
     title = f"{title} {name} {_size(nbytes)}, {algorithm.replace('_', ' ')}, P={ranks}"
     return Workload(title, _trace(name, columns), each * calls, library)
 
@@ -187,7 +187,7 @@ def _messages_of(op: Op, nbytes: int, ranks: int, library: str = "mpich") -> int
     name = op.name.lower()
     collective = Collective(name, ranks, (nbytes,) * ranks)
     # Not by `lower`, which remembers schedules: its look-up compares all sizes, ranks times.
-    algorithm = ALGORITHMS[name][default_choice(library, name, nbytes, ranks)]
+    algorithm = ALGORITHMS[name][default_choice(library, collective)]
     return sum(len(each.sends) for rank in range(ranks) for each in algorithm(collective, rank))
 
 

@@ -1,14 +1,28 @@
-"""What processes that are started here must have of this one. Starts none itself."""
+"""Processes that are started here: what they must have of this one, and that they end with it, however it ends."""
 
 from __future__ import annotations
 
+import contextlib
 import os
+import resource
+import shutil
+import signal
 import subprocess
 import sys
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 _HERE = str(Path(__file__).resolve().parent.parent)
+#: prctl(2): the signal that a process gets when the one that started it has died.
+_PR_SET_PDEATHSIG = 1
+_SHARED_MEMORY = Path("/dev/shm")
+#: MPICH takes some MB for each rank.
+_ENOUGH_SHARED_MEMORY = 4 << 20
+#: A process ends so that writes to shared memory for which there is no room; launchers report the signal in their ways.
+_BUS_ERRORS = {-signal.SIGBUS, int(signal.SIGBUS), 128 + signal.SIGBUS}
+#: Seconds in which a process that was told to end may do so by itself.
+PATIENCE = 3.0
 
 
 def finding_clue(environment: Mapping[str, str]) -> dict[str, str]:
@@ -23,3 +37,68 @@ def standard_input() -> int | None:
     """Return what a program in a session of its own reads: what is piped in here, but never a terminal."""
     closed = sys.__stdin__ is None or sys.__stdin__.closed or sys.__stdin__.isatty()
     return subprocess.DEVNULL if closed else None
+
+
+def limits_hint(status: int, folder: Path = _SHARED_MEMORY) -> str:
+    """Say what to do where a program may have ended because memory is limited here, or return ``""``.
+
+    Args:
+        status: How the program ended: its exit status, or minus the signal that ended it.
+        folder: Where shared memory is.
+    """
+    limit, _ = resource.getrlimit(resource.RLIMIT_AS)
+    if limit != resource.RLIM_INFINITY:
+        return f": the address space is limited to {limit >> 20:,} MB: raise the limit (ulimit -v)"
+    try:
+        usage = shutil.disk_usage(folder)
+    except OSError:
+        return f": {folder} is not there, where MPI libraries keep messages"
+    if status not in _BUS_ERRORS and usage.free >= _ENOUGH_SHARED_MEMORY:
+        return ""
+    return (
+        f": {folder} has {usage.free >> 10:,} of {usage.total >> 10:,} KB free, and MPI libraries keep messages there: "
+        "make it larger (docker run --shm-size 1g; mount -o remount,size=1g /dev/shm)"
+    )
+
+
+@contextlib.contextmanager
+def running(command: Sequence[str], **options: Any) -> Iterator[subprocess.Popen[Any]]:
+    """Run a command for the length of a block, in a session of its own.
+
+    When the block is left, for whatever reason, the command is ended with all of its process group: first by SIGTERM,
+    which launchers of MPI pass on to the ranks. If this process dies, the command gets that signal from the kernel.
+
+    Args:
+        command: The words of the command.
+        options: Further arguments of :class:`subprocess.Popen`.
+    """
+    with subprocess.Popen([*_leashed(), *command], start_new_session=True, **options) as process:
+        try:
+            yield process
+        finally:
+            end(process)
+
+
+def end(process: subprocess.Popen[Any], patience: float = PATIENCE) -> None:
+    """End a process that leads a group of its own, and that group; it may have ended already."""
+    for number, seconds in ((signal.SIGTERM, patience), (signal.SIGKILL, None)):
+        if process.poll() is None:
+            with contextlib.suppress(ProcessLookupError):
+                os.killpg(process.pid, number)
+            with contextlib.suppress(subprocess.TimeoutExpired):
+                process.wait(seconds)
+
+
+#: Asks for SIGTERM when the parent dies, and becomes the command. A function that Popen calls between fork and exec
+#: would do it, too, but not safely beside threads, which a progress display has.
+_LEASH = f"""\
+import ctypes, os, signal, sys
+ctypes.CDLL(None).prctl({_PR_SET_PDEATHSIG}, signal.SIGTERM, 0, 0, 0)
+if os.getppid() == int(sys.argv[1]):
+    os.execvp(sys.argv[2], sys.argv[2:])
+"""
+
+
+def _leashed() -> list[str]:
+    """Return the words before a command that must not survive this process; only Linux offers that."""
+    return [sys.executable, "-I", "-S", "-c", _LEASH, str(os.getpid())] if sys.platform.startswith("linux") else []

@@ -6,6 +6,7 @@
     ├── UsageError          a command or an argument that makes no sense            exit status 2
     ├── ConfigError         YAML that breaks a rule; carries every fault found      exit status 2
     ├── TraceError          a trace that is missing, damaged or incomplete          exit status 2
+    ├── CacheError          a cache that others could change, or that is not usable exit status 1
     ├── RecordError         a program that could not be recorded                    exit status 1
     ├── LiveError           a program that failed while it ran in virtual time      exit status 1
     ├── OutputError         a file that could not be written                        exit status 1
@@ -55,6 +56,10 @@ class TraceError(ClueError):
     """Report a trace that is missing, of another version, damaged or incomplete."""
 
     exit_status = 2
+
+
+class CacheError(ClueError):
+    """Report a cache that somebody else could change, or that cannot be written."""
 
 
 class RecordError(ClueError):

@@ -20,6 +20,8 @@ from enum import IntEnum
 import numpy as np
 import numpy.typing as npt
 
+from clue.units import format_time
+
 
 class Activity(IntEnum):
     """What a rank does during a segment of the timeline."""
@@ -149,12 +151,19 @@ class Unmodelled:
     Attributes:
         call: Its name in MPI.
         count: How often the program made it.
-        seconds: Wall time it took when recorded, summed over ranks.
+        seconds: Wall time it took when recorded, summed over ranks; 0 where that is not known, as of a wait for several
+            requests of which some are modelled.
     """
 
     call: str
     count: int
     seconds: float
+
+    @property
+    def extent(self) -> str:
+        """How many they are and what they took, in words."""
+        calls = f"{self.count:,} call{'s' * (self.count != 1)}"
+        return f"{calls} that took {format_time(self.seconds)} when recorded" if self.seconds else calls
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -25,7 +25,9 @@ def main(words: list[str]) -> int:
         sys.stderr.write(f"virtual_layer: {error}\n")
         return error.exit_status
     if not session.began:
-        sys.stderr.write(f"virtual_layer: {_name(program)}: program must initialise MPI, got none: nothing recorded\n")
+        shown = session.below.shown()
+        why = f"calls from C or Fortran are not recorded ({shown})" if shown else "nothing recorded"
+        sys.stderr.write(f"virtual_layer: {_name(program)}: program must initialise MPI by mpi4py, got none: {why}\n")
         return NEVER_CALLED_MPI
     return 0
 

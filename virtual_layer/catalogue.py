@@ -4,8 +4,8 @@ Calls that are not here are not seen: they are local queries and bookkeeping (Ge
 Info, Wtime, attributes, names, error handlers, making datatypes, Reduce_local, Alloc_mem), and what they cost is
 part of the burst around them. Nor are calls seen that C code makes without mpi4py.
 
-Only named and timed (``OTHER``): one-sided communication, files, sessions, partitioned messages, collectives on
-intercommunicators, connecting to other programs, fault tolerance, generalized requests.
+Only named and timed (``OTHER``): one-sided communication, files, sessions, collectives on intercommunicators,
+connecting to other programs, fault tolerance, generalized requests.
 """
 
 from __future__ import annotations
@@ -20,6 +20,7 @@ from virtual_layer.meaning import completion as w
 from virtual_layer.meaning import making as k
 from virtual_layer.meaning import messages as m
 from virtual_layer.meaning import objects as o
+from virtual_layer.meaning import partitioned as p
 
 _SYNC, _BUFFERED, _READY, _PICKLED = (int(flag) for flag in (Flag.SYNCHRONOUS, Flag.BUFFERED, Flag.READY, Flag.PICKLED))
 
@@ -49,7 +50,7 @@ def _calls(of: str, table: dict[str, Any]) -> tuple[Call, ...]:
     )
 
 
-_MESSAGES = _calls(
+MESSAGES = _calls(
     "Comm",
     {
         "Send": m.send(),
@@ -73,7 +74,8 @@ _MESSAGES = _calls(
         "Ssend_init": m.send_init(_SYNC),
         "Rsend_init": m.send_init(_READY),
         "Recv_init": m.recv_init,
-        "Psend_init Precv_init": lambda recorder, result, *_: m.persistent(recorder, result, None),
+        "Psend_init": p.psend_init,
+        "Precv_init": p.precv_init,
         "send": (o.watch, o.send()),
         "bsend": (o.watch, o.send(_BUFFERED)),
         "ssend": (o.watch, o.send(_SYNC)),
@@ -84,7 +86,7 @@ _MESSAGES = _calls(
         "irecv": m.irecv(_PICKLED),
         "sendrecv": (o.watch_status(m.SENDRECV), o.sendrecv),
         "Attach_buffer Detach_buffer Flush_buffer": k.local,
-        "Iflush_buffer": k.other,
+        "Iflush_buffer": k.local_request,
     },
 ) + _calls(
     "Message",
@@ -92,11 +94,12 @@ _MESSAGES = _calls(
         "Probe probe Iprobe iprobe": (m.CLASS_PROBE.ask, m.probe(takes=True, of_class=True)),
         "Recv": m.mrecv(),
         "recv": (o.watch, o.mrecv),
-        "Irecv irecv": m.imrecv,
+        "Irecv": m.imrecv(),
+        "irecv": m.imrecv(_PICKLED),
     },
 )
 
-_REQUESTS = (
+REQUESTS = (
     _calls(
         "Request",
         {
@@ -115,15 +118,24 @@ _REQUESTS = (
             "waitsome": w.unpickling(w.ask_all, w.wait_some(tuple_result=True, test=False)),
             "Testsome": (w.ask_all, w.wait_some(tuple_result=False, test=True)),
             "testsome": w.unpickling(w.ask_all, w.wait_some(tuple_result=True, test=True)),
-            "Get_status get_status Get_status_any get_status_any Get_status_all get_status_all": w.peek,
-            "Get_status_some get_status_some": w.peek,
+            "Get_status get_status": (w.ask_one, w.look),
+            "Get_status_any get_status_any": (w.ask_any, w.wait_any(index=0, flag=1, kept=True)),
+            "Get_status_all get_status_all": (w.ask_all, w.wait_all(found=bool, kept=True)),
+            "Get_status_some get_status_some": (w.ask_all, w.wait_some(tuple_result=False, test=True, kept=True)),
             "Cancel cancel": (w.find, w.cancel),
             "Free free": (w.find, w.free_request),
         },
     )
     + _calls(
         "Prequest",
-        {"Start": w.start, "Startall": w.start_all, "Pready Pready_range Pready_list Parrived": k.other},
+        {
+            "Start": w.start,
+            "Startall": w.start_all,
+            "Pready": p.ready(p.one),
+            "Pready_range": p.ready(p.range_of),
+            "Pready_list": p.ready(p.list_of),
+            "Parrived": (w.find, p.arrived),
+        },
     )
     + _calls("Grequest", {"Start Complete complete": k.other})
 )
@@ -198,6 +210,13 @@ _ON_OBJECTS = (
     )
 )
 
+COLLECTIVE_CALLS = (
+    *_collectives("Comm", _ON_BUFFERS),
+    *_collectives("Intracomm", _ON_INTRACOMM),
+    *_collectives("Topocomm", _ON_TOPOLOGY),
+    *_ON_OBJECTS,
+)
+
 _CONSTRUCTORS = (
     _calls("Comm", {name: k.constructor(name, same=True) for name in ("Clone", "Dup", "Dup_with_info")})
     + _calls("Comm", {name: k.constructor(name) for name in ("Create", "Split", "Split_type")})
@@ -265,13 +284,19 @@ _NAMED_ONLY = (
     )
     + _calls(
         "Session",
-        {"Init Finalize": k.other, "Attach_buffer Detach_buffer Flush_buffer": k.local, "Iflush_buffer": k.other},
+        {
+            "Init Finalize": k.other,
+            "Attach_buffer Detach_buffer Flush_buffer": k.local,
+            "Iflush_buffer": k.local_request,
+        },
     )
     + _calls(
         "",
         {
             "Attach_buffer Detach_buffer Flush_buffer": k.local,
-            "Iflush_buffer Open_port Close_port Publish_name Unpublish_name Lookup_name": k.other,
+            "Iflush_buffer": k.local_request,
+            "Finalize": w.finalize,
+            "Open_port Close_port Publish_name Unpublish_name Lookup_name": k.other,
         },
     )
 )
@@ -279,12 +304,9 @@ _NAMED_ONLY = (
 CALLS: tuple[Call, ...] = (
     # Entry 0 stands for no call: the burst at the end of a program or of a region.
     Call("", "", None),
-    *_MESSAGES,
-    *_REQUESTS,
-    *_collectives("Comm", _ON_BUFFERS),
-    *_collectives("Intracomm", _ON_INTRACOMM),
-    *_collectives("Topocomm", _ON_TOPOLOGY),
-    *_ON_OBJECTS,
+    *MESSAGES,
+    *REQUESTS,
+    *COLLECTIVE_CALLS,
     *_CONSTRUCTORS,
     *_PACKING,
     *_NAMED_ONLY,

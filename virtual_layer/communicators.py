@@ -34,10 +34,11 @@ class Communicator:
         plain: Whether collectives on it can be: known and not an intercommunicator.
         made: Number of communicators made of it so far by collective calls.
         neighbors: Sources and destinations of its topology, once asked for.
+        privates: Those that belong to it and that the program does not see, by purpose.
     """
 
     __slots__ = (
-        "flags", "group", "index", "key", "known", "made", "name", "neighbors", "objects", "plain", "rank", "remote",
+        "flags", "group", "index", "key", "known", "made", "name", "neighbors", "plain", "privates", "rank", "remote",
     )  # fmt: skip
 
     def __init__(  # noqa: PLR0917 - six fields of one thing
@@ -53,7 +54,7 @@ class Communicator:
         self.flags = 0 if remote is None else int(Flag.INTER)
         self.made = 0
         self.neighbors: tuple[list[int], list[int]] | None = None
-        self.objects: Communicator | None = None
+        self.privates: dict[str, Communicator] = {}
         self.known = key is not None
         self.plain = self.known and remote is None
 
@@ -122,12 +123,13 @@ class Communicators(dict[int, Communicator]):
         if handle not in self._lasting:
             self.pop(handle, None)
 
-    def for_objects(self, owner: Communicator) -> Communicator:
-        """Return the private duplicate over which mpi4py reduces pickled objects."""
-        if owner.objects is None:
-            key = derive_key(owner.key, "objects")
-            owner.objects = self._list("objects", key, owner.rank, owner.group, owner.remote)
-        return owner.objects
+    def private(self, owner: Communicator, purpose: str) -> Communicator:
+        """Return a duplicate that the program does not see: that on which mpi4py reduces objects, for instance."""
+        known = owner.privates.get(purpose)
+        if known is None:
+            key = derive_key(owner.key, purpose)
+            known = owner.privates[purpose] = self._list(purpose, key, owner.rank, owner.group, owner.remote)
+        return known
 
     def _members(self, comm: Any, parent: Communicator) -> tuple[Sequence[Identity], Sequence[Identity] | None]:
         group = self._identify(comm.Get_group(), [parent])

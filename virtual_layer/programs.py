@@ -12,6 +12,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
+from virtual_layer.compatibility import add_hint
 from virtual_layer.session import Session
 
 #: One thread per rank, so that a burst is the work of the rank's own thread.
@@ -65,7 +66,9 @@ class _Loader(Loader):
 
 def run(words: Sequence[str], session: Session) -> None:
     """Run ``SCRIPT``, ``-m MODULE`` or ``-c CODE`` with its arguments as ``__main__``, recorded."""
+    session.look_out()
     sys.meta_path.insert(0, _AfterImport(session.watch))
+    session.imports.watch()
     try:
         start(list(words))
     except SystemExit as exit_:
@@ -74,6 +77,7 @@ def run(words: Sequence[str], session: Session) -> None:
         raise
     except BaseException as error:
         session.fail(f"{type(error).__name__}: {error}")
+        add_hint(error)
         _abort_at_exit()
         raise
 

@@ -155,12 +155,16 @@ class Recorder:
         if status is None or self.lost:
             return
         if pending.cancelled and status.Is_cancelled():
-            for row in pending.rows:
-                self.rows.flag(row, pending.flags | Flag.CANCELLED)
-                self.rows.complete(row, PROC_NULL, 0)
+            self._give_up(pending)
         elif pending.wildcard >= 0:
             tag = status.tag
             self.rows.complete(pending.wildcard, self.peer(status.source), tag if tag >= 0 else 0)
+
+    def _give_up(self, pending: Pending) -> None:
+        """Leave of a receive the time of its call, and of a send nothing."""
+        for row in pending.rows:
+            flags, op = self.rows.kind(row)
+            self.rows.turn(row, flags | Flag.CANCELLED, Op.POLL if op == Op.IRECV else Op.LOCAL)
 
     # Regions
 
@@ -213,4 +217,4 @@ class Recorder:
     def _give_up_unmatched(self) -> None:
         for pending in self.requests:
             if pending.wildcard >= 0 and pending.active:
-                self.rows.flag(pending.wildcard, pending.flags | Flag.CANCELLED)
+                self._give_up(pending)

@@ -14,37 +14,45 @@ class Pending:
     """A request on its way.
 
     Attributes:
-        serials: Numbers of its ops within the rank: none if the simulator does not model it, two after Isendrecv.
+        serials: Numbers of its ops within the rank that nobody has waited for: two after Isendrecv, none once it is
+            known to be complete, or if the simulator does not model it.
         rows: Its rows, those to be marked if it is cancelled.
         wildcard: Row of the receive whose partner is not known yet, or -1.
-        flags: Flags of that row.
         curious: Whether its completion must be looked at: for what it matched, or whether it was cancelled.
         start: For a persistent request, what writes the rows of a start; returns the serials.
         active: Whether a persistent request is started.
+        left_out: Whether the simulator does not model what it stands for.
+        missing: Parts of a partitioned send that are not ready yet.
+        send: What writes its rows when all are.
     """
 
     # Class attributes, because most requests never change them and every one of them costs time to make.
     cancelled = False
     active = True
-    start: Callable[[Pending], None] | None = None
+    left_out = False
+    missing: set[int] | None = None
+    send: Callable[[Pending], object] | None = None
+    start: Callable[[Pending], object] | None = None
 
-    def __init__(
-        self, handle: int, serials: tuple[int, ...], rows: tuple[int, ...] = (), wildcard: int = -1, flags: int = 0
-    ) -> None:
+    def __init__(self, handle: int, serials: tuple[int, ...], rows: tuple[int, ...] = (), wildcard: int = -1) -> None:
         self.handle = handle
         self.serials = serials
         self.rows = rows
         self.wildcard = wildcard
-        self.flags = flags
         self.curious = wildcard >= 0
 
 
 class Requests:
-    """The pending requests of one rank."""
+    """The pending requests of one rank.
+
+    Attributes:
+        freed: Ops of those that the program has left to the library.
+    """
 
     def __init__(self) -> None:
         self._pending: dict[int, Pending] = {}
         self._serials = 0
+        self.freed: list[int] = []
 
     def serial(self) -> int:
         """Return the next serial number."""
@@ -70,6 +78,17 @@ class Requests:
             pending.active = False
         elif self._pending.pop(id(request), None) is not pending:
             self.remove(request, pending)
+
+    def free(self, request: Any, pending: Pending) -> None:
+        """Drop a request that its program leaves to the library."""
+        self.remove(request, pending)
+        if pending.active:
+            self.freed.extend(pending.serials)
+
+    def take_freed(self) -> list[int]:
+        """Return the ops of freed requests, which the library completes at the latest when the program ends."""
+        freed, self.freed = self.freed, []
+        return freed
 
     def __iter__(self) -> Iterator[Pending]:
         return iter(list(self._pending.values()))

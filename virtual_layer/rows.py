@@ -28,8 +28,8 @@ def field_offset(name: str) -> int:
 
 
 _MATCHED = struct.Struct("<ii")
-_FLAGS = struct.Struct("<H")
-_PEER, _FLAGS_AT = field_offset("peer"), field_offset("flags")
+_KIND = struct.Struct("<HB")  # flags, op
+_PEER, _KIND_AT = field_offset("peer"), field_offset("flags")
 
 
 class RowFile:
@@ -86,9 +86,14 @@ class RowFile:
         """Fill in what a receive matched."""
         self._write(row * ROW.size + _PEER, _MATCHED.pack(peer, tag))
 
-    def flag(self, row: int, flags: int) -> None:
-        """Replace a row's flags."""
-        self._write(row * ROW.size + _FLAGS_AT, _FLAGS.pack(flags))
+    def kind(self, row: int) -> tuple[int, int]:
+        """Return a row's flags and op."""
+        flags, op = _KIND.unpack(os.pread(self._descriptor, _KIND.size, row * ROW.size + _KIND_AT))
+        return flags, op
+
+    def turn(self, row: int, flags: int, op: int) -> None:
+        """Replace a row's flags and op."""
+        self._write(row * ROW.size + _KIND_AT, _KIND.pack(flags, op))
 
     def close(self) -> None:
         """Cut the file to the rows written."""

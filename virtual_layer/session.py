@@ -29,11 +29,16 @@ from statistics import median
 from typing import Any
 
 from clue.errors import RecordError
-from virtual_layer import interpose, regions
+from virtual_layer import interpose, regions, shared_memory
+from virtual_layer.below import Signs
 from virtual_layer.catalogue import CALLS, Call, title
 from virtual_layer.communicators import Communicator, Identity
+from virtual_layer.compatibility import fault_of_launcher, fault_of_mpi4py
+from virtual_layer.computer import Reading
+from virtual_layer.imports import Imports
 from virtual_layer.recorder import Recorder
 from virtual_layer.rows import RowFile
+from virtual_layer.sockets import Sockets
 from virtual_layer.spawning import announcement
 
 PARTS = "parts"
@@ -62,7 +67,11 @@ class Assignment:
 
 
 class Session:
-    """A rank's recording."""
+    """A rank's recording.
+
+    Attributes:
+        below: What shows that the program calls MPI past mpi4py.
+    """
 
     def __init__(self, assignment: Assignment) -> None:
         self._assignment = assignment
@@ -72,15 +81,28 @@ class Session:
         self._process = os.getpid()
         self._fault = ""
         self._began = time.perf_counter()
+        self._started = time.time_ns()
         self._described = b""
+        self.below, self._sockets = Signs(), Sockets()
+        self._reading: Reading | None = None
+        self.imports = Imports()
 
     @property
     def began(self) -> bool:
         """Whether the program initialised MPI."""
         return self._recorder is not None
 
+    def look_out(self) -> None:
+        """Take down from now on by which other ways the program communicates; before it starts."""
+        self.below.watch()
+        self._sockets.watch()
+
     def watch(self, mpi: Any) -> None:
         """Begin as soon as MPI is initialised: now, or when the program does it."""
+        fault = fault_of_mpi4py()
+        if fault:
+            raise RecordError(fault)
+        self.below.watch_handles(mpi)
         if mpi.Is_initialized() and not mpi.Is_finalized():
             self._begin(mpi)
             return
@@ -98,8 +120,12 @@ class Session:
 
     def _begin(self, mpi: Any) -> None:
         if self._assignment.child is None:
+            fault = fault_of_launcher(mpi, os.environ)
+            if fault:
+                raise RecordError(fault)
             self._together(mpi, self._make_folder)
         self._together(mpi, self._introduce)
+        shared_memory.remove_names(shared_memory.MPICH)
         recorder = self._recorder = Recorder(mpi, self._stem, self._world)
         recorder.on_abort = self.fail
         if self._assignment.child is not None:
@@ -111,6 +137,7 @@ class Session:
         self._follow_pickle(mpi, recorder)
         regions.listen(recorder)
         atexit.register(self.finish)
+        self._reading = Reading.now()
         recorder.restart()
 
     def _together(self, mpi: Any, step: Callable[[Any], None]) -> None:
@@ -193,16 +220,18 @@ class Session:
         if recorder is None or os.getpid() != self._process:
             return
         regions.ignore(recorder)
-        wall = time.perf_counter() - self._began
+        wall, reading = time.perf_counter() - self._began, Reading.now()
+        if recorder.requests.freed:
+            interpose.recording(recorder, _FINALIZE, CALLS[_FINALIZE], _nothing)()
         recorder.close()
         if recorder.lost:
             self.fail(recorder.lost)
         elif not self._fault:
-            self._conclude(recorder, wall)
+            self._conclude(recorder, wall, reading)
         if recorder.comms.me == (FIRST_WORLD, 0):
             self._pack(recorder)
 
-    def _conclude(self, recorder: Recorder, wall: float) -> None:
+    def _conclude(self, recorder: Recorder, wall: float, reading: Reading | None) -> None:
         groups: dict[tuple[Identity, ...], int] = {}
         facts = {
             "rows": recorder.rows.count,
@@ -216,6 +245,9 @@ class Session:
             "wall": wall,
             "overhead": self._overhead,
             "notes": self._notes(recorder),
+            "sockets": self._sockets.facts(),
+            "computer": None if self._reading is None or reading is None else self._reading.until(reading),
+            "imports": self.imports.found(self._started),
         }
         final, draft = self._stem.with_suffix(".end.json"), self._stem.with_suffix(".end.draft")
         try:
@@ -226,7 +258,7 @@ class Session:
             self.fail(recorder.lost)
 
     def _notes(self, recorder: Recorder) -> list[str]:
-        notes = []
+        notes = [*filter(None, [self.below.note()])]
         if recorder.faults:
             notes.append(f"{recorder.faults} calls could not be read and count as not modelled")
         if len(recorder.last) > 1:
@@ -248,9 +280,14 @@ class Session:
             if self._fault or not _await(self._folder, recorder):
                 sys.stderr.write(f"virtual_layer: {pack.describe_incomplete(self._assignment.target)}\n")
             else:
-                pack.pack(self._assignment.target)
+                for note in pack.pack(self._assignment.target).notes:
+                    sys.stderr.write(f"virtual_layer: {self._assignment.program}: {note}\n")
         except Exception as error:
             sys.stderr.write(f"virtual_layer: {error}\n")
+
+
+#: The call that waits for what the program has left to the library.
+_FINALIZE = next(index for index, call in enumerate(CALLS) if (call.type, call.name) == ("", "Finalize"))
 
 
 def clear_target(target: Path) -> None:

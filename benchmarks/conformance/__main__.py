@@ -16,7 +16,7 @@ from pathlib import Path
 from benchmarks.conformance import demos
 from benchmarks.conformance.files import LIVE, REAL, Outcome, Way, run_file
 from benchmarks.conformance.table import Comparison, demos_section, old_demos, read_csv, report, write_csv
-from clue.recording import cache_folder
+from clue.cache import home
 from tests.conformance.suite import fetch
 
 
@@ -66,7 +66,7 @@ def _wanted(module: str, parts: list[str]) -> bool:
 
 def _kept(way: Way, ranks: int, tests: Path, module: str) -> list[Outcome]:
     """Return outcomes that do not change, from the cache if they are there."""
-    kept = cache_folder().parent / "conformance" / f"{tests.parent.name}-{ranks}-{module}.json"
+    kept = home() / "conformance" / f"{tests.parent.name}-{ranks}-{module}.json"
     if not kept.exists():
         outcomes = run_file(way, ranks, tests, module)
         kept.write_text(json.dumps([astuple(outcome) for outcome in outcomes]))

@@ -11,6 +11,7 @@ from matplotlib.figure import Figure
 from benchmarks.self_scheduling.comparing import Curves
 from benchmarks.self_scheduling.lines import LINES
 from clue.report.plots import style
+from clue.report.plots.lettering import fit
 
 #: The paper measured from here on; below, its polynomials are below zero.
 _PAPER_FROM = 500
@@ -73,7 +74,7 @@ def draw_replay(live: Mapping[str, float], replay: Mapping[str, float], title: s
     ):
         bars = axes.bar(places + shift, [values[name] for name in live], 0.38, color=colour, label=label)
         axes.bar_label(bars, fmt="%.3g", fontsize=8, padding=2)
-    axes.set_xticks(places, [style.wrap(name, 16) for name in live])
+    axes.set_xticks(places, [fit(name, 1.1, lines=3) for name in live])
     style.finish_axes(axes, ylabel="time (s)", grid="y")
     style.legend_below(drawn, *axes.get_legend_handles_labels())
     return drawn

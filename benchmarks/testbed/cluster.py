@@ -17,6 +17,7 @@ from pathlib import Path
 
 from benchmarks.testbed import compiled, control_groups
 from benchmarks.testbed.description import FRONT, Host
+from clue.cache import open_folder
 from clue.errors import UsageError
 
 _PREFIX = "clue-"
@@ -59,6 +60,12 @@ def state_file(name: str) -> Path:
     return _STATES / f"{name}.json"
 
 
+def _make_states() -> None:
+    """Make the folder of what root reads and runs: nobody else may write there."""
+    with open_folder(_STATES):
+        pass
+
+
 def is_up(name: str) -> bool:
     """Tell whether a testbed of this name stands."""
     return state_file(name).exists()
@@ -80,7 +87,7 @@ def build(name: str, hosts: Sequence[Host]) -> None:
         raise UsageError(lack)
     _check_room(name, hosts)
     remove(name)
-    _STATES.mkdir(exist_ok=True)
+    _make_states()
     control_groups.make(name, [SWITCH, *(host.name for host in hosts)])
     _build_switch(name, _frame(hosts))
     for host in hosts:
@@ -171,7 +178,7 @@ def _best() -> str:
     keeper = compiled.keeper()
     known = _STATES / f"{keeper.name}.best"
     if not known.exists():
-        _STATES.mkdir(exist_ok=True)
+        _make_states()
         cores = sorted(os.sched_getaffinity(0))
         each = [_call(str(keeper), "best", str(core), str(_WATCHED)) for core in cores]
         known.write_text(min(each, key=float).strip())

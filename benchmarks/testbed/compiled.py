@@ -5,9 +5,9 @@ from __future__ import annotations
 import hashlib
 import os
 import subprocess
-import tempfile
 from pathlib import Path
 
+from clue.cache import home, open_folder
 from clue.errors import UsageError
 
 _HERE = Path(__file__).parent
@@ -34,12 +34,14 @@ def keeper() -> Path:
 def _compiled(source: str, suffix: str, *options: str) -> Path:
     code = _HERE / source
     key = hashlib.blake2b(code.read_bytes(), digest_size=8).hexdigest()
-    built = Path(tempfile.gettempdir()) / f"clue-testbed-{code.stem}-{key}{suffix}"
-    if not built.exists():
-        draft = built.with_suffix(f".{os.getpid()}")
-        words = ["cc", "-O2", "-o", str(draft), str(code), *options]
+
+    def compile_to(path: Path) -> None:
+        words = ["cc", "-O2", "-o", str(path), str(code), *options]
         done = subprocess.run(words, capture_output=True, text=True, check=False)
         if done.returncode:
             raise UsageError(f"testbed: {source} must compile, got {done.stderr.strip()}")
-        draft.rename(built)
-    return built
+
+    # Root runs it: nobody else may have written it, or may write it.
+    with open_folder(home() / "testbed") as folder:
+        os.close(folder.made(f"{code.stem}-{key}{suffix}", compile_to))
+        return folder.path.resolve() / f"{code.stem}-{key}{suffix}"

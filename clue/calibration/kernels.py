@@ -12,12 +12,14 @@ import platform
 import subprocess
 import sys
 from collections.abc import Mapping, Sequence
+from contextlib import AbstractContextManager, ExitStack
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from clue.calibration.launching import Report, silent
 from clue.calibration.measurement import Estimate, median_of
+from clue.children import end, running
 from clue.errors import ClueError, UsageError
 
 #: Built-in kernels, with the unit of their speed.
@@ -81,24 +83,21 @@ def measure_kernels(
 def _run_kernel(kernel: str, copies: int, seconds: float) -> list[float]:
     """Run copies of a kernel at once, each on a processor of its own; returns the rates of all."""
     processors = _own_processors()
-    running: list[subprocess.Popen[str]] = []
-    try:
+    with ExitStack() as stack:
+        processes = []
         for k in range(copies):
             processor = processors[k % len(processors)] if processors else None
             settings = {"kernel": kernel, "time": seconds, "processor": processor, "longer": _LONGER * (copies > 1)}
-            running.append(_start(settings))
-        for process in running:
+            processes.append(stack.enter_context(_started(settings)))
+        for process in processes:
             _line(process, "progress")
-        for process in running:
+        for process in processes:
             assert process.stdin is not None
             process.stdin.write("go\n")
             process.stdin.flush()
-        rates = [rate for process in running for rate in _line(process, "result")["rates"]]
-        for process in running:
+        rates = [rate for process in processes for rate in _line(process, "result")["rates"]]
+        for process in processes:
             process.wait(_READY)
-    finally:
-        for process in running:
-            _end(process)
     return rates
 
 
@@ -106,10 +105,10 @@ def _own_processors() -> list[int]:
     return sorted(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else []
 
 
-def _start(settings: object) -> subprocess.Popen[str]:
+def _started(settings: object) -> AbstractContextManager[subprocess.Popen[str]]:
     # One thread: a processor of the machine is one.
     threads = dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"), "1")
-    return subprocess.Popen(
+    return running(
         [sys.executable, "-m", _PROGRAM, json.dumps(settings)],
         stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, errors="replace",
         env={**os.environ, **threads},
@@ -124,19 +123,10 @@ def _line(process: subprocess.Popen[str], key: str) -> dict[str, Any]:
         if key in found:
             value = found[key]
             return value if isinstance(value, dict) else {key: value}
-    _end(process)
+    end(process)
     assert process.stderr is not None
     last = (process.stderr.read().strip().splitlines() or [f"exit status {process.returncode}"])[-1]
     raise ClueError(f"kernel must run and print its rates, got {line.strip() or last}")
-
-
-def _end(process: subprocess.Popen[str]) -> None:
-    if process.poll() is None:
-        process.kill()
-        process.wait()
-    for stream in (process.stdin, process.stdout, process.stderr):
-        if stream is not None and not stream.closed:
-            stream.close()
 
 
 def processor_name() -> str:

@@ -6,18 +6,17 @@ or ``{"error": words}``. Whatever else comes (a launcher's warnings) is kept for
 
 from __future__ import annotations
 
-import contextlib
 import json
 import os
 import re
 import shutil
-import signal
 import subprocess
 import sys
 import threading
 from collections.abc import Iterator, Sequence
 from typing import Any, Protocol
 
+from clue.children import end, running
 from clue.errors import ClueError, UsageError
 
 _PROGRAMS = "clue.calibration.programs"
@@ -106,21 +105,17 @@ def run_program(
         ClueError: If it fails or prints no result.
     """
     words = [*command, sys.executable, "-m", f"{_PROGRAMS}.{program}", json.dumps(settings)]
-    process = subprocess.Popen(
+    with running(
         words, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
-        encoding="utf-8", errors="replace", start_new_session=True,
-    )  # fmt: skip
-    alarm = threading.Timer(seconds * _PATIENCE + _START, _stop, (process,))
-    alarm.start()
-    try:
-        result, others = _read(process, report)
-        process.wait()
-    finally:
-        alarm.cancel()
-        _stop(process)
-        process.wait()
-        if process.stdout is not None:
-            process.stdout.close()
+        encoding="utf-8", errors="replace",
+    ) as process:  # fmt: skip
+        alarm = threading.Timer(seconds * _PATIENCE + _START, end, (process,))
+        alarm.start()
+        try:
+            result, others = _read(process, report)
+            process.wait()
+        finally:
+            alarm.cancel()
     if result is None:
         last = " | ".join(others[-5:]) or f"exit status {process.returncode}"
         raise ClueError(f"{' '.join(words[: len(command)])}: measurement must end with a result, got none: {last}")
@@ -153,14 +148,3 @@ def _parsed(line: str) -> dict[str, Any]:
     except ValueError:
         return {}
     return found if isinstance(found, dict) else {}
-
-
-def _stop(process: subprocess.Popen[str]) -> None:
-    """End a process and its children, if they still run."""
-    if process.poll() is None:
-        with contextlib.suppress(ProcessLookupError):
-            os.killpg(process.pid, signal.SIGTERM)
-            try:
-                process.wait(3)
-            except subprocess.TimeoutExpired:
-                os.killpg(process.pid, signal.SIGKILL)

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import os
-import subprocess
 import sys
 import time
 
 from clue.calibration.measurement import Estimate, median_of
+from clue.children import running
 
 #: A process that is not on its processor for so long has had to wait for its turn; interrupts are shorter, seconds.
 _PAUSE = 0.3e-3
@@ -31,11 +31,8 @@ def measure_time_slice(seconds: float = 1.0, confidence: float = 0.95) -> Estima
     allowed = os.sched_getaffinity(0)
     os.sched_setaffinity(0, {max(allowed)})
     try:
-        with subprocess.Popen([sys.executable, "-S", "-c", _BUSY]) as busy:
-            try:
-                turns = _turns(seconds)
-            finally:
-                busy.kill()
+        with running([sys.executable, "-S", "-c", _BUSY]):
+            turns = _turns(seconds)
     finally:
         os.sched_setaffinity(0, allowed)
     return median_of(turns, confidence) if len(turns) >= _LEAST_TURNS else None

@@ -4,16 +4,26 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from clue.cli.status import INTERRUPTED, ending_at_once
+from clue.cli.signals import INTERRUPTED, Heard, ending_at_once, unwinding
 
 __all__ = ["main"]
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Run one command; returns the exit status: 0 done, 1 run-time failure, 2 bad usage or input, 3 deadlock."""
+    """Run one command; returns the exit status.
+
+    Returns:
+        0 done, 1 run-time failure, 2 bad usage or input, 3 deadlock, 128 and its number after a signal.
+    """
+    with unwinding() as heard:
+        status = _run(argv, heard)
+        return heard.status if status == INTERRUPTED else status
+
+
+def _run(argv: Sequence[str] | None, heard: Heard) -> int:
     with ending_at_once():
         from clue.cli.arguments import parse_arguments  # noqa: PLC0415 - Ctrl-C while this loads is to end quietly
-        from clue.cli.streams import finish_output, give_up_output, open_streams, tell  # noqa: PLC0415
+        from clue.cli.streams import few, finish_output, give_up_output, open_streams, tell  # noqa: PLC0415
         from clue.errors import ClueError  # noqa: PLC0415
     open_streams()
     try:
@@ -22,10 +32,10 @@ def main(argv: Sequence[str] | None = None) -> int:
         finish_output()
         return status
     except ClueError as error:
-        tell(error.faults)
+        tell(few(error.faults))
         return error.exit_status
     except KeyboardInterrupt:
-        tell(["interrupted"])
+        tell([str(heard)])
         return INTERRUPTED
     except MemoryError as error:
         tell([f"memory must suffice for what was asked, got {str(error) or 'none left'}"])

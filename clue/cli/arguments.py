@@ -13,16 +13,19 @@ from clue.cli.options import (
     Command,
     Commands,
     Parser,
+    above_zero,
     add_engine,
     add_full,
     add_json,
     add_plots,
+    add_repeats,
     add_seed,
+    add_window,
     add_workers,
     positive,
 )
 from clue.cli.run_arguments import add_run, options_first
-from clue.cli.status import ending_at_once
+from clue.cli.signals import ending_at_once
 from clue.cli.validate_arguments import add_validate
 
 _DESCRIPTION = """\
@@ -36,7 +39,7 @@ def parse_arguments(argv: Sequence[str] | None) -> argparse.Namespace:
     parser = Parser(prog="clue", description=_DESCRIPTION, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--version", action="version", version=f"clue {__version__}")
     commands = parser.add_subparsers(metavar="COMMAND", required=True)
-    for add in (_add_record, _add_simulate, _add_inspect, _add_convert, _add_schema):
+    for add in (_add_record, _add_simulate, _add_inspect, _add_convert, _add_schema, _add_cache):
         add(commands)
     add_calibrate(commands, _command("calibrate"))
     add_run(commands, _command("run"))
@@ -58,11 +61,26 @@ def _add_record(commands: Commands) -> None:
         "record",
         help="record an unmodified mpi4py program",
         description="Record an unmodified mpi4py program: starts it under mpiexec and keeps every "
-        "computation burst and every MPI call of every rank.",
+        "computation burst and every MPI call of every rank. A recording that other processes disturbed says so.",
     )
     command.add_argument("-n", dest="ranks", type=positive, required=True, metavar="RANKS", help="MPI ranks to start")
     command.add_argument("-o", dest="output", metavar="TRACE", help="where the trace goes (default: PROGRAM.clue here)")
     command.add_argument("--mpiexec", metavar="PATH", help="the mpiexec to start (default: beside Python, then PATH)")
+    command.add_argument(
+        "--repeats",
+        type=positive,
+        default=1,
+        metavar="N",
+        help="record so often: the least disturbed recording becomes TRACE.clue, the others TRACE.2.clue and so on, "
+        "to be named under repeats: in a configuration (default: 1)",
+    )
+    command.add_argument(
+        "--limit",
+        type=above_zero,
+        metavar="SECONDS",
+        help="end the program when no rank has ended an MPI call for so long, as where one waits for another that has "
+        "left; the message says where each rank was (default: no limit)",
+    )
     add_json(command, "print what was recorded as JSON")
     command.add_argument("program", metavar="PROGRAM.py")
     command.add_argument("arguments", nargs=argparse.REMAINDER, metavar="ARGS", help="arguments of the program")
@@ -74,7 +92,8 @@ def _add_simulate(commands: Commands) -> None:
         "simulate",
         help="simulate a program on a machine, or rank what a budget can buy",
         description="Simulate a program on a machine, or compare options to buy: whichever the file describes. "
-        "Programs given as scripts are recorded on first use and cached.",
+        "Programs given as scripts are recorded on first use, three times where that takes less than a minute, all "
+        "programs in turn; clue cache tells what is kept.",
     )
     command.add_argument("config", metavar="CONFIG.yaml", help="a file, or the name of a scenario shipped with clue")
     add_engine(command)
@@ -87,6 +106,7 @@ def _add_simulate(commands: Commands) -> None:
     add_full(command)
     add_json(command)
     add_plots(command)
+    add_window(command)
     add_workers(command, "processes that simulate options at the same time")
     command.add_argument(
         "--top",
@@ -103,6 +123,7 @@ def _add_simulate(commands: Commands) -> None:
         "its probability of being the best",
     )
     add_seed(command)
+    add_repeats(command)
     command.add_argument(
         "--executor",
         default="processes",
@@ -171,3 +192,15 @@ def _add_schema(commands: Commands) -> None:
     )
     command.add_argument("form", choices=("machine", "scenario", "simulation", "validation"))
     command.set_defaults(run=_command("schema"))
+
+
+def _add_cache(commands: Commands) -> None:
+    command = commands.add_parser(
+        "cache",
+        help="show what clue keeps, or remove it",
+        description="Show where clue keeps recordings of scripts and compiled code, and how large they are. The folder "
+        "is CLUE_CACHE, else clue in XDG_CACHE_HOME or ~/.cache.",
+    )
+    command.add_argument("--clear", action="store_true", help="remove all of it; what is in use at the moment stays")
+    add_json(command)
+    command.set_defaults(run=_command("cache"))

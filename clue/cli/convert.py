@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import os
 from pathlib import Path
 
 from clue.cli.terminal import prepare, say
@@ -19,7 +20,7 @@ _BY_SUFFIX = {".clue": "clue", ".zip": "clue", ".ti": "ti", ".goal": "goal", ".x
 def run(arguments: argparse.Namespace) -> int:
     """Convert; the names tell the forms where no options do."""
     source, target = Path(arguments.source), Path(arguments.target)
-    if source.resolve() == target.resolve():
+    if os.path.realpath(source) == os.path.realpath(target):
         raise UsageError(f"{target}: target must differ from the source")
     prepare(target)
     to = arguments.target_format or _by_name(target)
@@ -53,6 +54,7 @@ def _write(trace: Trace, target: Path, form: str, arguments: argparse.Namespace)
         return
     from clue.formats import write_goal, write_ti  # noqa: PLC0415 - only for those forms
 
+    say(trace.head.notes, prefix="note: ")  # which these forms cannot hold
     if form == "ti":
         written = write_ti(
             trace,

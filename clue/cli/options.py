@@ -7,6 +7,7 @@ from collections.abc import Callable
 from typing import NoReturn, TypeAlias
 
 from clue.report.printable import printable
+from clue.units import Quantity, parse_quantity
 
 
 class Parser(argparse.ArgumentParser):
@@ -30,6 +31,17 @@ def add_json(to: Parser, what: str = "print one JSON document and nothing else")
 def add_plots(to: Parser, what: str = "draw pictures into this folder") -> None:
     """Add ``--plots``."""
     to.add_argument("--plots", metavar="DIR", help=what)
+
+
+def add_window(to: Parser) -> None:
+    """Add ``--window``, which goes with ``--plots``."""
+    to.add_argument(
+        "--window",
+        type=window,
+        metavar="FROM:TO",
+        help="with --plots: the stretch of virtual time that the timeline also shows enlarged, such as 1.2s:1.25s "
+        "(default: one that stands for the others, where there is more than can be seen at once)",
+    )
 
 
 def add_engine(to: Parser) -> None:
@@ -63,6 +75,17 @@ def add_seed(to: Parser) -> None:
     )
 
 
+def add_repeats(to: Parser) -> None:
+    """Add ``--repeats`` to a command that records scripts on their first use."""
+    to.add_argument(
+        "--repeats",
+        type=positive,
+        metavar="N",
+        help="how often a script is recorded on its first use; how much recordings differ is the noise that "
+        "--samples draws (default: 3 times where one takes less than a minute, else once)",
+    )
+
+
 def add_mpiexec(to: Parser) -> None:
     """Add ``--mpiexec``."""
     to.add_argument("--mpiexec", metavar="COMMAND", help="what starts MPI programs, with its options")
@@ -84,6 +107,19 @@ def above_zero(text: str) -> float:
     if not 0 < number < float("inf"):
         raise argparse.ArgumentTypeError(f"must be a number above 0, got {text!r}")
     return number
+
+
+def window(text: str) -> tuple[float, float]:
+    """Read two times, the first before the second; in seconds."""
+    first, colon, last = text.partition(":")
+    try:
+        begin, end = parse_quantity(first, Quantity.TIME), parse_quantity(last, Quantity.TIME)
+    except ValueError as error:
+        fault = str(error) if colon else f"must be two times such as 1.2s:1.25s, got {text!r}"
+        raise argparse.ArgumentTypeError(fault) from None
+    if begin >= end:
+        raise argparse.ArgumentTypeError(f"must begin before it ends, got {text!r}")
+    return begin, end
 
 
 def share(text: str) -> float:

@@ -6,21 +6,29 @@ import argparse
 from pathlib import Path
 
 from clue.cli.terminal import progress, say, show, show_json
-from clue.recording import record
-from clue.report.document import trace_document
-from clue.report.text.trace import trace_text
+from clue.recording import record_repeatedly
+from clue.report.document import recordings_document
+from clue.report.text.trace import recordings_text
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Record a program and say what was recorded."""
+    """Record a program, as often as is asked for, and say what was recorded."""
     program = Path(arguments.program)
     target = Path(arguments.output) if arguments.output else Path(f"{program.stem}.clue")
     with progress() as tell:
-        tell(f"recording {program.name} on {arguments.ranks} ranks")
-        trace = record(program, arguments.arguments, arguments.ranks, target, mpiexec=arguments.mpiexec)
+        recorded = record_repeatedly(
+            program,
+            arguments.arguments,
+            arguments.ranks,
+            target,
+            arguments.repeats,
+            mpiexec=arguments.mpiexec,
+            limit=arguments.limit,
+            progress=tell,
+        )
     if arguments.json:
-        show_json(trace_document(trace))
+        show_json(recordings_document(recorded))
     else:
-        show(trace_text(trace))
-    say([f"wrote {target}"])
+        show(recordings_text(recorded))
+    say([f"wrote {path}" for path in (target, *recorded.repeats)])
     return 0

@@ -6,6 +6,7 @@ import argparse
 from pathlib import Path
 
 from clue.cli.terminal import plots_folder, say, show, show_json
+from clue.errors import UsageError
 from clue.explain import Explanation, RankingExplanation
 from clue.machine import Machine
 from clue.purchase import Ranking
@@ -38,6 +39,18 @@ def show_result(
             show("", explanation_text(explanation))
 
 
+def refuse_window(arguments: argparse.Namespace, comparison: str = "") -> None:
+    """Refuse a window on a timeline where none will be drawn.
+
+    Raises:
+        UsageError: If there is one without a folder for pictures, or with a comparison of this name.
+    """
+    if arguments.window is not None and arguments.plots is None:
+        raise UsageError("--window must go with --plots, got no folder for plots")
+    if arguments.window is not None and comparison:
+        raise UsageError(f"{comparison}: --window must go with one program on one machine, got a comparison")
+
+
 def plot_result(
     result: Result, machine: Machine, title: str, arguments: argparse.Namespace, explanation: Explanation | None = None
 ) -> list[Path]:
@@ -47,8 +60,9 @@ def plot_result(
     from clue.report import plots  # noqa: PLC0415 - matplotlib takes a second
 
     folder = plots_folder(arguments.plots)
+    window = None if arguments.window is None else plots.Window(*arguments.window)
     explained = [] if explanation is None else [plots.plot_explanation(explanation, folder, title)]
-    return [*plots.plot_result(result, folder, title), *explained, plots.plot_machine(machine, folder)]
+    return [*plots.plot_result(result, folder, title, window), *explained, plots.plot_machine(machine, folder)]
 
 
 def show_ranking(

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from clue.cli.results import plot_ranking, plot_result, show_ranking, show_result
+from clue.cli.results import plot_ranking, plot_result, refuse_window, show_ranking, show_result
 from clue.cli.run_arguments import is_program
 from clue.cli.terminal import prepare, progress, say
 from clue.config import PlacementChoice, SimulationConfig, load_config, load_machine
@@ -28,6 +28,7 @@ _STANDARD_ERROR = 2
 
 def run(arguments: argparse.Namespace) -> int:
     """Run what the command line or its configuration names, and show what came of it."""
+    refuse_window(arguments)
     words = arguments.words[1:] if arguments.words[:1] == ["--"] else arguments.words
     if not words:
         raise UsageError("run must have a configuration or a program, got neither")
@@ -38,6 +39,7 @@ def run(arguments: argparse.Namespace) -> int:
         raise UsageError(f"run must have one configuration, or a program that ends in .py, got {' '.join(words)}")
     config = load_config(words[0], full=arguments.full)
     if isinstance(config, Scenario):
+        refuse_window(arguments, config.name)
         return _compare(config, arguments)
     _run_one(_from_config(config, arguments), arguments)
     return 0
@@ -152,6 +154,7 @@ def _live(run: _Run, placement: Placement, bursts: Bursts, arguments: argparse.N
         bursts=bursts,
         virtual_clock=arguments.virtual_clock,
         limit=arguments.limit,
+        tell=lambda line: say([line], prefix="clue: "),
         stdout=_STANDARD_ERROR if arguments.json else None,
     )
 

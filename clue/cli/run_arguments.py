@@ -5,12 +5,12 @@ from __future__ import annotations
 import argparse
 from collections.abc import Sequence
 
-from clue.cli.options import Command, Commands, above_zero, add_full, add_json, add_plots, positive
+from clue.cli.options import Command, Commands, above_zero, add_full, add_json, add_plots, add_window, positive
 
 #: What may stand at the place of a program's file, as with ``python``.
 _PYTHON = ("-m", "-c")
 #: Options with a value, which is not mistaken for the configuration.
-_VALUED = ("-n", "--machine", "--placement", "--record", "--bursts", "--limit", "--plots")
+_VALUED = ("-n", "--machine", "--placement", "--record", "--bursts", "--limit", "--plots", "--window")
 #: Wall seconds that a rank may go without an MPI call.
 LIMIT = 600.0
 
@@ -58,6 +58,7 @@ def add_run(commands: Commands, run: Command) -> None:
     add_full(command)
     add_json(command, "print one JSON document; what the program prints goes to standard error")
     add_plots(command)
+    add_window(command)
     command.add_argument("words", nargs=argparse.REMAINDER, metavar="CONFIG.yaml | PROGRAM.py ARGS…")
     command.set_defaults(run=run)
 

@@ -7,16 +7,16 @@ import os
 from dataclasses import replace
 from pathlib import Path
 
-from clue.cli.results import plot_ranking, plot_result, show_ranking, show_result
-from clue.cli.status import INTERRUPTED
+from clue.cli.results import plot_ranking, plot_result, refuse_window, show_ranking, show_result
+from clue.cli.signals import INTERRUPTED
 from clue.cli.terminal import Report, plots_folder, progress, say
-from clue.cli.traces import trace_source
+from clue.cli.traces import Traces
 from clue.config import SimulationConfig, load_config
 from clue.errors import UsageError
 from clue.explain import RankingExplanation, explain, explain_ranking
 from clue.kernel import Program, compile_program, simulate
 from clue.machine import Placement
-from clue.purchase import Ranking, Scenario, TraceSource, rank_options
+from clue.purchase import Ranking, Scenario, rank_options
 from clue.purchase.library import recording
 from clue.result import Result
 from clue.trace import Trace
@@ -25,8 +25,10 @@ from clue.uncertainty import NO_NOISE, BurstNoise, Sampled, Sampling, is_uncerta
 
 def run(arguments: argparse.Namespace) -> int:
     """Simulate what the configuration describes, and show it."""
+    refuse_window(arguments)
     config = load_config(arguments.config, full=arguments.full)
     if isinstance(config, Scenario):
+        refuse_window(arguments, config.name)
         return _compare(config, arguments)
     _simulate(config, arguments)
     return 0
@@ -34,9 +36,10 @@ def run(arguments: argparse.Namespace) -> int:
 
 def _compare(scenario: Scenario, arguments: argparse.Namespace) -> int:
     with progress() as tell:
+        traces = Traces(tell, arguments.repeats)
         ranking = rank_options(
             scenario,
-            trace_source(tell),
+            traces,
             tell,
             engine=arguments.engine,
             top=arguments.top,
@@ -44,16 +47,17 @@ def _compare(scenario: Scenario, arguments: argparse.Namespace) -> int:
             workers=arguments.workers or os.cpu_count() or 1,
             thorough=arguments.plots is not None,
             sampling=Sampling(arguments.samples, arguments.seed) if arguments.samples else None,
+            recorder=traces.record,
         )
         plots = plot_ranking(ranking, arguments)
-        explanation, interrupted = _explain_ranking(scenario, ranking, arguments, tell)
+        explanation, interrupted = _explain_ranking(scenario, ranking, traces, arguments, tell)
     show_ranking(ranking, arguments, explanation)
     say([f"wrote {path}" for path in plots])
     return INTERRUPTED if interrupted else 0
 
 
 def _explain_ranking(
-    scenario: Scenario, ranking: Ranking, arguments: argparse.Namespace, tell: Report
+    scenario: Scenario, ranking: Ranking, traces: Traces, arguments: argparse.Namespace, tell: Report
 ) -> tuple[RankingExplanation | None, bool]:
     """Find out what the first place depends on, if that is wanted; tells, too, whether anything was interrupted."""
     if not arguments.explain or ranking.interrupted:
@@ -63,11 +67,12 @@ def _explain_ranking(
         explanation = explain_ranking(
             scenario,
             ranking,
-            trace_source(tell),
+            traces,
             tell,
             engine=arguments.engine,
             executor=arguments.executor,
             workers=workers,
+            recorder=traces.record,
         )
     except KeyboardInterrupt:
         # The ranking is there, and stays.
@@ -78,7 +83,7 @@ def _explain_ranking(
 
 def _simulate(config: SimulationConfig, arguments: argparse.Namespace) -> None:
     with progress() as tell:
-        trace, noise = _recording(config, trace_source(tell))
+        trace, noise = _recording(config, Traces(tell, arguments.repeats))
         placement = config.placement.place(config.machine, trace.ranks * config.instances)
         tell(f"simulating {trace.name} on {config.machine.name}")
         pictures = arguments.plots is not None
@@ -143,10 +148,11 @@ def _plot_samples(sampled: Sampled, result: Result, title: str, arguments: argpa
     return plot_samples(sampled, result.makespan, plots_folder(arguments.plots), title)
 
 
-def _recording(config: SimulationConfig, source: TraceSource) -> tuple[Trace, BurstNoise | None]:
+def _recording(config: SimulationConfig, traces: Traces) -> tuple[Trace, BurstNoise | None]:
     ranks = config.ranks
     if ranks is None:
         if config.program.trace is None:
             raise UsageError(f"{config.name}: program must have a trace or a number of ranks, got neither")
         ranks = Trace.open(config.program.trace).ranks
-    return recording(config.program, ranks, source)
+    (program,) = traces.record([(config.program, ranks)])
+    return recording(program, ranks, traces)

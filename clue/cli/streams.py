@@ -5,10 +5,13 @@ from __future__ import annotations
 import io
 import os
 import sys
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import TextIO
 
 from clue.report.printable import READABLE, printable, use_readable_errors
+
+#: Faults of one file that are shown.
+_FEW = 100
 
 
 def open_streams() -> None:
@@ -26,6 +29,12 @@ def tell(lines: Iterable[str], prefix: str = "clue: ") -> None:
             print(f"{prefix}{printable(line)}", file=sys.stderr)
     except OSError:
         _discard(sys.stderr)
+
+
+def few(lines: Sequence[str]) -> Sequence[str]:
+    """Return so many lines as somebody may read, and how many more there are."""
+    more = len(lines) - _FEW
+    return lines if more <= 0 else [*lines[:_FEW], f"and {more} more"]
 
 
 def finish_output() -> None:

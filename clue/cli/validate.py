@@ -7,28 +7,23 @@ import os
 from pathlib import Path
 
 from clue.cli.terminal import Report, plots_folder, progress, say, show, show_json
-from clue.cli.traces import trace_source
+from clue.cli.traces import Traces
 from clue.config.validations import MeasuredCase, ValidationConfig, load_validation
 from clue.errors import UsageError
-from clue.kernel import Candidate, compile_program
-from clue.kernel import Program as Compiled
-from clue.purchase import Program
-from clue.purchase.library import recording
+from clue.kernel import Candidate, Program, compile_program
+from clue.purchase.library import Key, recording
 from clue.report.text.validation import validation_text
 from clue.report.validation import validation_document
 from clue.trace import Trace
 from clue.uncertainty import BurstNoise, Sampling
 from clue.validation import Case, Validation, validate
 
-#: A program at a number of ranks, and how much its recordings differ.
-_Programs = dict[tuple[Program, int | None], tuple[Compiled, BurstNoise | None]]
-
 
 def run(arguments: argparse.Namespace) -> int:
     """Predict what was measured, and show how right the predictions are."""
     config = load_validation(arguments.config)
     with progress() as tell:
-        cases = _cases(config, tell)
+        cases = _cases(config, Traces(tell, arguments.repeats), tell)
         validation = validate(
             cases,
             Sampling(arguments.samples, arguments.seed) if arguments.samples else None,
@@ -50,19 +45,19 @@ def _warnings(validation: Validation) -> list[str]:
     return list(dict.fromkeys(warning for each in validation.compared for warning in each.warnings))
 
 
-def _cases(config: ValidationConfig, tell: Report) -> list[Case]:
+def _cases(config: ValidationConfig, traces: Traces, tell: Report) -> list[Case]:
     """Get the traces of all cases, each once, and place their ranks."""
-    programs: _Programs = {}
-    return [_case(each, programs, tell) for each in config.cases]
-
-
-def _case(case: MeasuredCase, programs: _Programs, tell: Report) -> Case:
-    key = (case.program, case.ranks)
-    if key not in programs:
-        tell(f"reading {case.program_name}")
-        trace, noise = recording(case.program, _ranks(case), trace_source(tell))
+    keys = [(case.program, _ranks(case)) for case in config.cases]
+    wanted = {key: case.program_name for key, case in zip(keys, config.cases, strict=True)}
+    programs: dict[Key, tuple[Program, BurstNoise | None]] = {}
+    for (key, name), program in zip(wanted.items(), traces.record(list(wanted)), strict=True):
+        tell(f"reading {name}")
+        trace, noise = recording(program, key[1], traces)
         programs[key] = compile_program(trace), noise
-    compiled, noise = programs[key]
+    return [_case(case, *programs[key]) for key, case in zip(keys, config.cases, strict=True)]
+
+
+def _case(case: MeasuredCase, compiled: Program, noise: BurstNoise | None) -> Case:
     try:
         placement = case.placement.place(case.machine, compiled.ranks * case.instances)
     except UsageError as error:

@@ -2,7 +2,17 @@
 
 from __future__ import annotations
 
-from clue.cli.options import Command, Commands, add_engine, add_json, add_plots, add_seed, add_workers, whole
+from clue.cli.options import (
+    Command,
+    Commands,
+    add_engine,
+    add_json,
+    add_plots,
+    add_repeats,
+    add_seed,
+    add_workers,
+    whole,
+)
 
 
 def add_validate(commands: Commands, run: Command) -> None:
@@ -24,6 +34,7 @@ def add_validate(commands: Commands, run: Command) -> None:
         help="draws of the noise for intervals, where machines or recordings state noise (default: 100; 0: none)",
     )
     add_seed(command)
+    add_repeats(command)
     add_json(command)
     add_plots(command)
     add_workers(command, "threads that simulate")

@@ -7,15 +7,17 @@ In formulas of cost α is a message's latency, β and γ the times per byte sent
 
 from clue.collectives.catalogue import ALGORITHMS, COLLECTIVE_NAMES, NAMES_BY_OP, Algorithm, lower, lower_all, neighbor
 from clue.collectives.defaults import LIBRARIES, default_choice
-from clue.collectives.schedule import Collective, Round, Schedule
+from clue.collectives.schedule import PLAIN, Collective, Manner, Round, Schedule
 
 __all__ = [
     "ALGORITHMS",
     "COLLECTIVE_NAMES",
     "LIBRARIES",
     "NAMES_BY_OP",
+    "PLAIN",
     "Algorithm",
     "Collective",
+    "Manner",
     "Round",
     "Schedule",
     "default_choice",

@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from itertools import chain
 
-from clue.collectives import bcast
 from clue.collectives.blocks import Circle
-from clue.collectives.gather_scatter import gather_linear
-from clue.collectives.rounds import exchange, exchange_data
+from clue.collectives.rounds import at_once, exchange, exchange_data
 from clue.collectives.schedule import Collective, Schedule
 from clue.collectives.trees import doublings, is_power_of_two
 
@@ -81,8 +78,11 @@ def _newest_pair(rank: int, step: int) -> int:
     return own - away if (rank + step) % 2 == 0 else own + away
 
 
-def gather_bcast(collective: Collective, rank: int) -> Schedule:
-    """Gather at rank 0, a message from each, then broadcast by a binomial tree (Open MPI's linear)."""
-    gathered = gather_linear(replace(collective, root=0), rank)
-    total = (sum(collective.sizes),) * collective.size
-    return gathered + bcast.binomial(Collective("bcast", collective.size, total), rank)
+def linear(collective: Collective, rank: int) -> Schedule:
+    """Send one's own block to all and receive theirs, all at once: (p - 1) (α + n/p β).
+
+    Source: Open MPI 5.0.10, nbc_allgather_init and nbc_allgatherv_init, for nonblocking calls.
+    """
+    size, nbytes = collective.size, collective.sizes[rank]
+    sends = tuple(((rank + step) % size, nbytes) for step in range(1, size))
+    return (at_once(sends, tuple((rank - step) % size for step in range(1, size))),) if sends else ()

@@ -39,9 +39,26 @@ def reduce_scatter_allgather(collective: Collective, rank: int) -> Schedule:
     Costs 2 log2 p α + 2 (p - 1)/p nβ + (p - 1)/p nγ for powers of two.
     Source: Rabenseifner 2004, doi:10.1007/978-3-540-24685-5_1; Thakur, Rabenseifner, Gropp 2005, section 4.5.
     """
+    return _within_core(collective, rank, _halved_and_doubled(collective.sizes[rank]))
 
+
+def rabenseifner(collective: Collective, rank: int) -> Schedule:
+    """Do the same, but let the ranks of a pair combine half a vector each beforehand. Open MPI.
+
+    For powers of two it is the same.
+    Source: Open MPI 5.0.10, ompi_coll_base_allreduce_intra_redscat_allgather, allred_sched_redscat_allgather.
+    """
+    among = _halved_and_doubled(collective.sizes[rank])
+    return _within_core(collective, rank, among, keeper=0, fold_pair=reduce.combined_by_halves)
+
+
+#: What one number of a power of two does, from the fold and the number.
+_Among = Callable[[Fold, int], Schedule]
+
+
+def _halved_and_doubled(nbytes: int) -> _Among:
     def halved_and_doubled(fold: Fold, number: int) -> Schedule:
-        blocks = even_circle(collective.sizes[rank], fold.core)
+        blocks = even_circle(nbytes, fold.core)
         steps = [
             (fold.rank(step.partner), blocks.between(step.kept), blocks.between(step.given))
             for step in halvings(number, fold.core, doublings(fold.core))
@@ -49,26 +66,29 @@ def reduce_scatter_allgather(collective: Collective, rank: int) -> Schedule:
         halved = tuple(exchange(partner, given, partner, kept) for partner, kept, given in steps)
         return halved + tuple(exchange(partner, kept, partner) for partner, kept, _ in reversed(steps))
 
-    return _within_core(collective, rank, halved_and_doubled)
+    return halved_and_doubled
 
 
-def _within_core(collective: Collective, rank: int, among: Callable[[Fold, int], Schedule]) -> Schedule:
-    """Run an algorithm for powers of two on any number of ranks: some even ranks let odd ones act."""
-    fold = Fold(collective.size)
+def _within_core(
+    collective: Collective, rank: int, among: _Among, keeper: int = 1, fold_pair: reduce.FoldPair = reduce.handed_over
+) -> Schedule:
+    """Run an algorithm for powers of two on any number of ranks: some ranks let others act for them."""
+    fold = Fold(collective.size, keeper)
     nbytes = collective.sizes[rank]
     partner = fold.partner(rank)
+    folded = fold_pair(fold, rank, nbytes)
     if partner is None:
         return among(fold, fold.number(rank))
     if fold.stands_by(rank):
-        return (send(partner, nbytes), receive(partner))
-    return (receive(partner, nbytes), *among(fold, fold.number(rank)), send(partner, nbytes))
+        return (*folded, receive(partner))
+    return (*folded, *among(fold, fold.number(rank)), send(partner, nbytes))
 
 
 def ring(collective: Collective, rank: int) -> Schedule:
     """Combine blocks around a ring, then pass the results around.
 
     Costs 2 (p - 1) α + 2 (p - 1)/p nβ + (p - 1)/p nγ. Vectors of fewer bytes than ranks go by
-    recursive doubling, as in Open MPI (which counts elements).
+    recursive doubling; Open MPI's rule counts elements.
     Source: Patarasuk, Yuan 2009, doi:10.1016/j.jpdc.2008.09.002.
     """
     size, nbytes = collective.size, collective.sizes[rank]
@@ -84,6 +104,18 @@ def ring(collective: Collective, rank: int) -> Schedule:
 
 
 def reduce_bcast(collective: Collective, rank: int) -> Schedule:
-    """Reduce to rank 0, then broadcast from it, both by binomial trees (Open MPI's nonoverlapping)."""
+    """Reduce to rank 0, then broadcast from it, both by binomial trees.
+
+    Source: Open MPI 5.0.10, allred_sched_diss, for nonblocking calls.
+    """
     rooted = replace(collective, root=0)
-    return reduce.binomial(rooted, rank) + bcast.binomial(rooted, rank)
+    return reduce.binomial(rooted, rank) + bcast.binomial_doubling(rooted, rank)
+
+
+def linear(collective: Collective, rank: int) -> Schedule:
+    """Let rank 0 receive and combine a vector at a time, then send the result to all at once.
+
+    Source: Open MPI 5.0.10, ompi_coll_base_allreduce_intra_basic_linear: for vectors of fewer elements than ranks.
+    """
+    rooted = replace(collective, root=0)
+    return reduce.linear(rooted, rank) + bcast.linear(rooted, rank)

@@ -93,6 +93,31 @@ def _posted(collective: Collective, rank: int, dests: Sequence[int], sources: Se
     return (Round(sends, receives),) if sends or receives else ()
 
 
+def pairwise_sendrecv_replace(collective: Collective, rank: int) -> Schedule:
+    """Exchange with one partner after the other, in the order of ranks: MPICH, in place. Empty blocks travel, too.
+
+    Rank i can exchange with j > i only when both are through with all ranks below i, and below j: 2 p - 3 steps.
+    Source: MPICH 5.0.1, MPIR_Alltoall_intra_pairwise_sendrecv_replace, MPIR_Ialltoall_intra_sched_inplace.
+    """
+    others = (other for other in range(collective.size) if other != rank)
+    return tuple(exchange(other, _block(collective, rank, other), other) for other in others)
+
+
+def in_place(collective: Collective, rank: int) -> Schedule:
+    """Exchange with the ranks k before and k after, for k = 1 … p/2: Open MPI, in place. Empty blocks are not sent.
+
+    Source: Open MPI 5.0.10, mca_coll_base_alltoall_intra_basic_inplace; a2a_sched_inplace does it the other way around.
+    """
+    size = collective.size
+    rounds: Schedule = ()
+    for step in range(1, size // 2 + 1):
+        right, left = (rank + step) % size, (rank - step) % size
+        for dest, source in ((left, right), (right, left))[: 2 if left != right else 1]:
+            sent, expected = _block(collective, rank, dest), _block(collective, source, rank)
+            rounds += exchange_data(dest, sent, source, expected)
+    return rounds
+
+
 def pairwise(collective: Collective, rank: int) -> Schedule:
     """Exchange with one partner after the other: (p - 1) (α + n/p β). Long blocks. Empty blocks are not sent.
 

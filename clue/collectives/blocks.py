@@ -24,9 +24,9 @@ def even_blocks(nbytes: int, count: int) -> list[int]:
     return [block + (i < longer) for i in range(count)]
 
 
-def segments(nbytes: int) -> list[int]:
+def segments(nbytes: int, segment: int = SEGMENT) -> list[int]:
     """Cut a message into the segments of a pipeline, at least one."""
-    return full_blocks(nbytes, min(MOST_SEGMENTS, max(1, -(-nbytes // SEGMENT))))
+    return full_blocks(nbytes, min(MOST_SEGMENTS, max(1, -(-nbytes // segment))))
 
 
 class Circle:

@@ -3,9 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from functools import lru_cache
+from functools import lru_cache, partial
 
-from clue.collectives import allgather, allreduce, alltoall, barrier, bcast, reduce, reduce_scatter, scan
+from clue.collectives import (
+    allgather,
+    allreduce,
+    alltoall,
+    barrier,
+    bcast,
+    composed,
+    openmpi,
+    reduce,
+    reduce_scatter,
+    scan,
+)
 from clue.collectives import gather_scatter as gs
 from clue.collectives.rounds import at_once
 from clue.collectives.schedule import Collective, Schedule
@@ -15,14 +26,30 @@ from clue.trace.ops import PROC_NULL, Op
 #: A pure function from a collective and one rank of it to that rank's rounds.
 Algorithm = Callable[[Collective, int], Schedule]
 
-_GATHERS: Mapping[str, Algorithm] = {"binomial": gs.gather_binomial, "linear": gs.gather_linear}
-_SCATTERS: Mapping[str, Algorithm] = {"binomial": gs.scatter_binomial, "linear": gs.scatter_linear}
+
+def _part(collective: Collective, rank: int) -> Schedule:
+    """Lower a part of a composed collective."""
+    return _lowered(collective, rank, openmpi.choose(collective))
+
+
+_GATHERS: Mapping[str, Algorithm] = {
+    "binomial": gs.gather_binomial,
+    "linear": gs.gather_linear,
+    "linear_in_turn": gs.gather_linear_in_turn,
+    "linear_sync": gs.gather_linear_sync,
+}
+_SCATTERS: Mapping[str, Algorithm] = {
+    "binomial": gs.scatter_binomial,
+    "linear": gs.scatter_linear,
+    "linear_in_turn": gs.scatter_linear_in_turn,
+}
 _ALLGATHERS: Mapping[str, Algorithm] = {
     "recursive_doubling": allgather.recursive_doubling,
     "bruck": allgather.bruck,
     "ring": allgather.ring,
     "neighbor_exchange": allgather.neighbor_exchange,
-    "gather_bcast": allgather.gather_bcast,
+    "linear": allgather.linear,
+    "gather_bcast": partial(composed.allgatherv, _part),
 }
 
 #: Algorithms by the name of the collective and their own.
@@ -37,26 +64,41 @@ ALGORITHMS: Mapping[str, Mapping[str, Algorithm]] = {
     "bcast": {
         "binomial": bcast.binomial,
         "scatter_recursive_doubling_allgather": bcast.scatter_recursive_doubling_allgather,
+        "binomial_at_once": bcast.binomial_at_once,
+        "binomial_doubling": bcast.binomial_doubling,
+        "binomial_swapped": bcast.binomial_swapped,
         "scatter_ring_allgather": bcast.scatter_ring_allgather,
+        "scatter_doubling_allgather": bcast.scatter_doubling_allgather,
+        "overlong_scatter_ring_allgather": bcast.overlong_scatter_ring_allgather,
+        "overlong_scatter_recursive_doubling_allgather": bcast.overlong_scatter_recursive_doubling_allgather,
         "knomial": bcast.knomial,
         "binary": bcast.binary,
+        "split_binary": bcast.split_binary,
         "chain": bcast.chain,
         "pipeline": bcast.pipeline,
         "linear": bcast.linear,
     },
     "reduce": {
         "binomial": reduce.binomial,
+        "binomial_swapped": reduce.binomial_swapped,
+        "binomial_to_first": reduce.binomial_to_first,
         "reduce_scatter_gather": reduce.reduce_scatter_gather,
+        "rabenseifner": reduce.rabenseifner,
         "binary": reduce.binary,
+        "in_order_binary": reduce.in_order_binary,
         "chain": reduce.chain,
+        "chain_in_fragments": reduce.chain_in_fragments,
         "pipeline": reduce.pipeline,
         "linear": reduce.linear,
     },
     "allreduce": {
         "recursive_doubling": allreduce.recursive_doubling,
         "reduce_scatter_allgather": allreduce.reduce_scatter_allgather,
+        "rabenseifner": allreduce.rabenseifner,
         "ring": allreduce.ring,
         "reduce_bcast": allreduce.reduce_bcast,
+        "nonoverlapping": partial(composed.allreduce, _part),
+        "linear": allreduce.linear,
     },
     "scan": {"recursive_doubling": scan.recursive_doubling, "linear": scan.linear},
     "exscan": {"recursive_doubling": scan.exclusive_recursive_doubling, "linear": scan.exclusive_linear},
@@ -71,17 +113,26 @@ ALGORITHMS: Mapping[str, Mapping[str, Algorithm]] = {
         "linear": alltoall.linear,
         "scattered": alltoall.scattered,
         "pairwise": alltoall.pairwise,
+        "pairwise_sendrecv_replace": alltoall.pairwise_sendrecv_replace,
+        "in_place": alltoall.in_place,
     },
     "alltoallv": {
         "linear": alltoall.linear,
         "scattered": alltoall.scattered,
         "pairwise": alltoall.pairwise,
+        "pairwise_sendrecv_replace": alltoall.pairwise_sendrecv_replace,
+        "in_place": alltoall.in_place,
     },
     "reduce_scatter": {
         "recursive_halving": reduce_scatter.recursive_halving,
         "pairwise": reduce_scatter.pairwise,
         "ring": reduce_scatter.ring,
         "reduce_scatterv": reduce_scatter.reduce_scatterv,
+        "noncommutative": reduce_scatter.noncommutative,
+        "recursive_doubling": reduce_scatter.recursive_doubling,
+        "butterfly": reduce_scatter.butterfly,
+        "nonoverlapping": partial(composed.reduce_scatter, _part),
+        "reduce_then_scatter": partial(composed.reduce_scatter_block, _part),
     },
 }
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from clue.collectives.blocks import Circle
-from clue.collectives.rounds import at_once, receive, send
+from clue.collectives.rounds import at_once, exchange, receive, send
 from clue.collectives.schedule import Collective, Schedule
 from clue.collectives.trees import Node, binomial, binomial_extent
 
@@ -48,6 +48,39 @@ def gather_linear(collective: Collective, rank: int) -> Schedule:
     if rank == collective.root:
         return (at_once((), others),) if others else ()
     return (send(collective.root, collective.sizes[rank]),) if collective.sizes[rank] else ()
+
+
+def gather_linear_in_turn(collective: Collective, rank: int) -> Schedule:
+    """Let all send to the root, which receives from one after the other. Empty blocks stay home.
+
+    Source: Open MPI 5.0.10, ompi_coll_base_gather_intra_basic_linear, mca_coll_basic_gatherv_intra.
+    """
+    if rank == collective.root:
+        return tuple(receive(other) for other in _others_with_data(collective))
+    return gather_linear(collective, rank)
+
+
+def gather_linear_sync(collective: Collective, rank: int) -> Schedule:
+    """Let the root ask one after the other for its block, which another, empty message follows. Empty blocks stay home.
+
+    Source: Open MPI 5.0.10, ompi_coll_base_gather_intra_linear_sync, whose second segment is empty by default.
+    """
+    root, others = collective.root, _others_with_data(collective)
+    if rank == root:
+        asked = tuple(exchange(other, 0, other) for other in others)
+        return (*asked, at_once((), others)) if others else ()
+    nbytes = collective.sizes[rank]
+    return (receive(root), send(root, nbytes), send(root, 0)) if nbytes else ()
+
+
+def scatter_linear_in_turn(collective: Collective, rank: int) -> Schedule:
+    """Let the root send to one after the other. Empty blocks stay home.
+
+    Source: Open MPI 5.0.10, ompi_coll_base_scatter_intra_basic_linear, mca_coll_basic_scatterv_intra.
+    """
+    if rank == collective.root:
+        return tuple(send(other, collective.sizes[other]) for other in _others_with_data(collective))
+    return scatter_linear(collective, rank)
 
 
 def scatter_linear(collective: Collective, rank: int) -> Schedule:

@@ -2,14 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from dataclasses import replace
+
 from clue.collectives.blocks import Circle, even_circle, segments
 from clue.collectives.pipeline import upwards
 from clue.collectives.rounds import exchange, receive, send
 from clue.collectives.schedule import Collective, Round, Schedule
-from clue.collectives.trees import Fold, Halving, doublings, halvings
+from clue.collectives.trees import Fold, Halving, Node, doublings, halvings, swapped
 from clue.collectives.trees import binary as binary_tree
 from clue.collectives.trees import binomial as binomial_tree
 from clue.collectives.trees import chain as chain_tree
+from clue.collectives.trees import in_order_binary as in_order_tree
+
+#: Bytes of a fragment of libnbc's chain.
+_FRAGMENT = 8192
 
 
 def binomial(collective: Collective, rank: int) -> Schedule:
@@ -17,10 +24,48 @@ def binomial(collective: Collective, rank: int) -> Schedule:
 
     Source: Thakur, Rabenseifner, Gropp 2005, section 4.5, doi:10.1177/1094342005051521.
     """
-    tree = binomial_tree(rank, collective.root, collective.size)
-    nbytes = collective.sizes[rank]
+    return _up(binomial_tree(rank, collective.root, collective.size), collective.sizes[rank])
+
+
+def binomial_swapped(collective: Collective, rank: int) -> Schedule:
+    """Do the same up the tree of rank 0, with which the root has changed places. Open MPI, nonblocking.
+
+    Source: Open MPI 5.0.10, red_sched_binomial.
+    """
+    return _up(swapped(binomial_tree, rank, collective.root, collective.size), collective.sizes[rank])
+
+
+def _up(tree: Node, nbytes: int) -> Schedule:
+    """Receive and combine the nearest child's vector first, a child at a time; then send the result to the parent."""
     combined = tuple(receive(child, nbytes) for child in reversed(tree.children))
     return combined if tree.parent is None else (*combined, send(tree.parent, nbytes))
+
+
+def binomial_to_first(collective: Collective, rank: int) -> Schedule:
+    """Combine up a binomial tree to rank 0, which sends the result to the root: in the order of ranks. MPICH.
+
+    Source: MPICH 5.0.1, MPIR_Reduce_intra_binomial; Open MPI 5.0.10, red_sched_binomial: for operations that do not
+    commute.
+    """
+    return _sent_on(collective, rank, 0, binomial(replace(collective, root=0), rank))
+
+
+def in_order_binary(collective: Collective, rank: int) -> Schedule:
+    """Combine up a binary tree to the last rank, which sends the result to the root: in the order of ranks. Open MPI.
+
+    Source: Open MPI 5.0.10, ompi_coll_base_reduce_intra_in_order_binary.
+    """
+    last = collective.size - 1
+    return _sent_on(collective, rank, last, upwards(in_order_tree(rank, collective.size), collective.sizes[:1]))
+
+
+def _sent_on(collective: Collective, rank: int, holder: int, combined: Schedule) -> Schedule:
+    """Let who holds the result send it to the root, if that is another."""
+    if collective.root == holder:
+        return combined
+    if rank == holder:
+        return (*combined, send(collective.root, collective.sizes[rank]))
+    return (*combined, receive(holder)) if rank == collective.root else combined
 
 
 def reduce_scatter_gather(collective: Collective, rank: int) -> Schedule:
@@ -31,19 +76,53 @@ def reduce_scatter_gather(collective: Collective, rank: int) -> Schedule:
     the gather.
     Source: Rabenseifner 2004, doi:10.1007/978-3-540-24685-5_1; Thakur, Rabenseifner, Gropp 2005, section 4.5.
     """
+    return _reduced_and_gathered(collective, rank, handed_over)
+
+
+def rabenseifner(collective: Collective, rank: int) -> Schedule:
+    """Do the same, but let the ranks of a pair combine half a vector each beforehand. Open MPI.
+
+    For powers of two it is the same.
+    Source: Open MPI 5.0.10, ompi_coll_base_reduce_intra_redscat_gather, red_sched_redscat_gather.
+    """
+    return _reduced_and_gathered(collective, rank, combined_by_halves)
+
+
+def _reduced_and_gathered(collective: Collective, rank: int, fold_pair: FoldPair) -> Schedule:
     fold = Fold(collective.size, keeper=0)
     root = collective.root
     nbytes = collective.sizes[rank]
-    partner = fold.partner(rank)
-    if partner is not None and fold.stands_by(rank):
-        handed_over = (send(partner, nbytes),)
-        return handed_over if rank != root else handed_over + _late_root(collective, fold)
-    folded = () if partner is None else (receive(partner, nbytes),)
+    folded = fold_pair(fold, rank, nbytes)
+    if fold.stands_by(rank):
+        return folded if rank != root else folded + _late_root(collective, fold)
     blocks = even_circle(nbytes, fold.core)
     combined = folded + _halved(fold, fold.number(rank), blocks)
     if fold.stands_by(root) and rank == 0:
         return (*combined, send(root, blocks.span(0)))
     return combined + _gathered(fold, fold.number(rank), root, blocks)
+
+
+#: How the ranks of a folded pair make one vector of two: from the fold, a rank and the bytes of a vector.
+FoldPair = Callable[[Fold, int, int], Schedule]
+
+
+def handed_over(fold: Fold, rank: int, nbytes: int) -> Schedule:
+    """Let who stands by send its vector to the other, who combines them (MPICH)."""
+    partner = fold.partner(rank)
+    if partner is None:
+        return ()
+    return (send(partner, nbytes),) if fold.stands_by(rank) else (receive(partner, nbytes),)
+
+
+def combined_by_halves(fold: Fold, rank: int, nbytes: int) -> Schedule:
+    """Let both combine a half, and who stands by send its own to the other (Open MPI)."""
+    partner = fold.partner(rank)
+    if partner is None:
+        return ()
+    kept, given = nbytes // 2, nbytes - nbytes // 2
+    if fold.stands_by(rank):
+        return (exchange(partner, kept, partner, given), send(partner, given))
+    return (exchange(partner, given, partner, kept), receive(partner))
 
 
 def _halved(fold: Fold, number: int, blocks: Circle) -> Schedule:
@@ -92,6 +171,22 @@ def binary(collective: Collective, rank: int) -> Schedule:
 def chain(collective: Collective, rank: int) -> Schedule:
     """Combine whole vectors along a chain: (p - 1) (α + nβ + nγ) (Open MPI)."""
     return upwards(chain_tree(rank, collective.root, collective.size), collective.sizes[:1])
+
+
+def chain_in_fragments(collective: Collective, rank: int) -> Schedule:
+    """Combine along a chain in fragments of 8 KiB, one after the other. Open MPI, nonblocking, few ranks.
+
+    The chain is that of rank 0, with which the root has changed places.
+
+    Source: Open MPI 5.0.10, red_sched_chain.
+    """
+    node = swapped(chain_tree, rank, collective.root, collective.size)
+    rounds: list[Round] = []
+    for fragment in segments(collective.sizes[0], _FRAGMENT):
+        rounds += [receive(child, fragment) for child in node.children]
+        if node.parent is not None:
+            rounds.append(send(node.parent, fragment))
+    return tuple(rounds)
 
 
 def pipeline(collective: Collective, rank: int) -> Schedule:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import NamedTuple
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,6 +26,30 @@ class Round:
 Schedule = tuple[Round, ...]
 
 
+class Manner(NamedTuple):
+    """How a collective is called, as far as libraries choose its algorithm by it.
+
+    Attributes:
+        nonblocking: Whether by a nonblocking or a persistent call.
+        in_place: Whether what a rank sends lies where it receives.
+        predefined: Whether the operation of a reduction is one of MPI's own.
+        commutative: Whether it commutes.
+        element: Bytes of an element of the datatype.
+        block: Whether a reduce_scatter is a Reduce_scatter_block.
+    """
+
+    nonblocking: bool = False
+    in_place: bool = False
+    predefined: bool = True
+    commutative: bool = True
+    element: int = 8
+    block: bool = False
+
+
+#: A blocking call, with an operation of MPI's own on elements of 8 B.
+PLAIN = Manner()
+
+
 @dataclass(frozen=True, slots=True)
 class Collective:
     """One collective operation on a communicator of ``size`` ranks.
@@ -35,14 +60,26 @@ class Collective:
         root: Its root, where it has one.
         sizes: Bytes by rank as :mod:`clue.trace.ops` defines ``nbytes``: all equal for the regular ones,
             one block per rank for the v-variants; for alltoallv ``size·size`` entries, row by sender.
+        manner: How it is called.
     """
 
     name: str
     size: int
     sizes: tuple[int, ...]
     root: int = 0
+    manner: Manner = PLAIN
 
     @property
     def mean_size(self) -> int:
         """What libraries choose algorithms by where ranks contribute differently: bytes, rounded down."""
         return sum(self.sizes) // len(self.sizes)
+
+    @property
+    def elements(self) -> int:
+        """How many elements that is."""
+        return self.mean_size // self.manner.element
+
+    @property
+    def is_regular(self) -> bool:
+        """Whether all sizes are equal."""
+        return self.sizes.count(self.sizes[0]) == len(self.sizes)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 
 
@@ -70,6 +70,49 @@ def binomial_extent(rank: int, root: int, size: int) -> int:
     return min(place & -place, size - place) if place else size
 
 
+def binomial_doubling(rank: int, root: int, size: int) -> Node:
+    """Return a rank's place in the binomial tree whose edges double in length: the nearest child first.
+
+    Counted from the root, a rank's parent is found by clearing its highest bit.
+    """
+    place = (rank - root) % size
+    parent = place - core_size(place) if place else None
+    return _placed(root, size, parent, [place + bit for bit in doublings(size) if bit > place])
+
+
+def swapped(tree: Callable[[int, int, int], Node], rank: int, root: int, size: int) -> Node:
+    """Return a rank's place in a tree for rank 0 as root, where rank 0 and the root have changed places.
+
+    Source: Open MPI 5.0.10, RANK2VRANK of coll/libnbc.
+    """
+
+    def exchanged(member: int) -> int:
+        return {0: root, root: 0}.get(member, member)
+
+    node = tree(exchanged(rank), 0, size)
+    return Node(None if node.parent is None else exchanged(node.parent), tuple(map(exchanged, node.children)))
+
+
+def in_order_binary(rank: int, size: int) -> Node:
+    """Return a rank's place in the binary tree that reductions in the order of ranks take: its root is the last rank.
+
+    The root of any range of ranks is its last; the lower half below it is the second child's, the rest the first's.
+    Source: Open MPI 5.0.10, ompi_coll_base_topo_build_in_order_bintree.
+    """
+    first, last, parent = 0, size - 1, None
+    while rank != last:
+        middle = first + (last - first + 1) // 2
+        parent = last
+        if rank < middle:
+            last = middle - 1
+        else:
+            first, last = middle, last - 1
+    below = last - first
+    second = first + (below + 1) // 2 - 1
+    children = (last - 1, second) if below > 1 else (last - 1,) if below else ()
+    return Node(parent, children)
+
+
 def binary(rank: int, root: int, size: int) -> Node:
     """Return a rank's place in the complete binary tree that Open MPI builds, filled level by level.
 
@@ -125,6 +168,47 @@ class Fold:
     def rank(self, number: int) -> int:
         """Return the rank of a number within the core."""
         return 2 * number + self.keeper if number < self.pairs else number + self.pairs
+
+
+@dataclass(frozen=True, slots=True)
+class Doubling:
+    """One step of recursive doubling among any number of ranks: two subtrees of ranks tell each other what they have.
+
+    Attributes:
+        partner: Rank in the other subtree, or ``None`` where that is too small to have one.
+        own: Ranks of this rank's own subtree: the first, and the first beyond.
+        other: Ranks of the other subtree, the same.
+        passed_on_from: Whom the other subtree's data come from instead, if any.
+        passed_on_to: Whom they are passed on to.
+    """
+
+    partner: int | None
+    own: tuple[int, int]
+    other: tuple[int, int]
+    passed_on_from: int | None
+    passed_on_to: tuple[int, ...]
+
+
+def doubling_steps(rank: int, size: int) -> Iterator[Doubling]:
+    """Yield the steps of recursive doubling; with other than a power of two, subtrees pass on what some have got.
+
+    Source: MPICH 5.0.1, MPIR_Reduce_scatter_intra_recursive_doubling; Open MPI 5.0.10,
+    ompi_coll_base_bcast_intra_scatter_allgather.
+    """
+    for span in doublings(size):
+        own, other = rank & -span, (rank ^ span) & -span
+        informed = size - own - span  # ranks of the own subtree that have a partner
+        came, to = None, []
+        for bit in reversed(doublings(span)) if other + span > size else ():
+            peer, tree = rank ^ bit, rank & -(2 * bit)
+            if rank < tree + informed <= peer:
+                to.append(peer)
+            elif peer < tree + informed <= rank:
+                came = peer
+        partner = rank ^ span if rank ^ span < size else None
+        yield Doubling(
+            partner, (own, min(own + span, size)), (min(other, size), min(other + span, size)), came, tuple(to)
+        )
 
 
 @dataclass(frozen=True, slots=True)

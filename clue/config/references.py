@@ -103,6 +103,13 @@ def build_program(reading: Reading, path: Path, form: ProgramForm) -> Program:
     script = reading.base / form.script if form.script is not None else None
     if script is not None and not is_file(script):
         reading.fault((*path, "script"), f"must be a file that exists, got {format_value(form.script)}")
+    inputs = [reading.base / each for each in form.inputs]
+    for i, each in enumerate(inputs):
+        if "{ranks}" not in str(each) and not each.is_file():
+            reading.fault((*path, "inputs", i), f"must be a file that exists, got {format_value(form.inputs[i])}")
+    for key in ("inputs", "environment"):
+        if getattr(form, key) and script is None:
+            reading.fault((*path, key), "must stand beside a script, got none", of_key=True)
     trace = reading.base / form.trace if form.trace is not None else None
     if trace is not None and script is None and "{ranks}" not in str(trace) and not exists(trace):
         reading.fault((*path, "trace"), f"must be a trace that exists, got {format_value(form.trace)}")
@@ -112,4 +119,11 @@ def build_program(reading: Reading, path: Path, form: ProgramForm) -> Program:
     for i, repeat in enumerate(repeats):
         if "{ranks}" not in repeat and not exists(FilePath(repeat)):
             reading.fault((*path, "repeats", i), f"must be a trace that exists, got {format_value(form.repeats[i])}")
-    return Program(script, tuple(form.args), str(trace) if trace is not None else None, tuple(repeats))
+    return Program(
+        script,
+        tuple(form.args),
+        str(trace) if trace is not None else None,
+        tuple(repeats),
+        tuple(inputs),
+        tuple(form.environment),
+    )

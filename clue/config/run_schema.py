@@ -37,6 +37,16 @@ class ProgramForm(Form):
     args: list[Argument] = Field(
         default=[], description="Arguments of the script; {ranks} stands for the number of ranks."
     )
+    inputs: list[Annotated[str, Field(min_length=1)]] = Field(
+        default=[],
+        description="Files that the script reads, relative to the file that names it: when one changes, the script is "
+        "recorded again. {ranks} stands for the number of ranks.",
+    )
+    environment: list[Annotated[str, Field(min_length=1)]] = Field(
+        default=[],
+        description="Environment variables that the script reads: when one changes, the script is recorded again, as "
+        "for those of OpenMP, BLAS and Python.",
+    )
     trace: str | None = Field(
         None,
         min_length=1,

@@ -293,5 +293,6 @@ def _filled(form: ProgramForm, size: str, ranks: int | None) -> ProgramForm:
             "trace": None if form.trace is None else fill(form.trace),
             "args": [fill(each) for each in form.args],
             "repeats": [fill(each) for each in form.repeats],
+            "inputs": [fill(each) for each in form.inputs],
         }
     )

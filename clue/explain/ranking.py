@@ -19,7 +19,7 @@ from clue.kernel import contention_free
 from clue.machine import Machine, Placement
 from clue.purchase import Entry, Option, Ranking, Scenario, TraceSource
 from clue.purchase.executors import PROCESSES, Crew
-from clue.purchase.library import Library, record_all
+from clue.purchase.library import Library, Recorder, as_named, record_all
 from clue.purchase.points import FULL_POINTS
 from clue.purchase.runs import Attempt, attempts_on
 from clue.purchase.scores import Scores
@@ -103,6 +103,7 @@ def explain_ranking(
     engine: str = "auto",
     executor: str = PROCESSES,
     workers: int = 1,
+    recorder: Recorder = as_named,
 ) -> RankingExplanation | None:
     """Find out which parameters of the first options would give the first place to another one.
 
@@ -115,6 +116,7 @@ def explain_ranking(
         engine: Which engine of the kernel simulates.
         executor: Who simulates.
         workers: Number of processes.
+        recorder: Records programs that have no traces.
 
     Returns:
         ``None`` if fewer than two options have a position.
@@ -124,7 +126,7 @@ def explain_ranking(
     options = [option for name in names for option in scenario.options if option.name == name]
     if len(options) < 2:
         return None
-    library = record_all(scenario, options, traces, progress)
+    library = record_all(scenario, options, traces, progress, recorder)
     shared = shared_parameters(options, library)
     sweep = partial(contention_free, engine=engine, workers=workers)
     variants = [variant for each in shared for variant in each.variants]

@@ -7,12 +7,12 @@ not have are lowered to messages.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 import numpy as np
 
-from clue.collectives import LIBRARIES, Collective, Round, Schedule, default_choice, lower, neighbor
+from clue.collectives import LIBRARIES, PLAIN, Collective, Round, Schedule, default_choice, lower, neighbor
 from clue.errors import UsageError
 from clue.formats.remarks import Remarks
 from clue.kernel import Program, compile_program
@@ -279,11 +279,14 @@ class _Flattening:
         collective = self._program.collectives[row.context][serial]
         op = Op[collective.name.upper()]
         whole = row.members == tuple(range(self._program.ranks))
+        algorithm = default_choice(self._library, collective)
         if op in self._keep and whole and not row.flags & _NONBLOCKING:
+            if algorithm != default_choice(self._library, replace(collective, manner=PLAIN)):
+                self._remarks.count(
+                    "calls of ranks to collectives lose what decides their algorithm (in place, operation, elements)"
+                )
             return (Whole(op, collective),)
-        algorithm = default_choice(self._library, collective.name, collective.mean_size, collective.size)
-        schedule = lower(collective, row.members.index(self._rank), algorithm)
-        return self._lowered(row, schedule, ~(2 * serial))
+        return self._lowered(row, lower(collective, row.members.index(self._rank), algorithm), ~(2 * serial))
 
     def neighbor(self, row: Row) -> Sequence[Step]:
         """Lower it: it is messages already."""

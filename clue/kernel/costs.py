@@ -5,13 +5,13 @@ from __future__ import annotations
 import math
 from bisect import bisect_right
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
-from clue.collectives import Collective, default_choice
+from clue.collectives import Collective, Manner, default_choice
 from clue.machine import Contention, Curve, FactorTable, Flows, Link, Machine, Network, NodeType, Placement, Ports
 
 _Doubles = npt.NDArray[np.float64]
@@ -71,9 +71,19 @@ class Costs:
         self._times = [at for at, _ in machine.changes]
         self._epochs = machine.epochs
         self._messages: list[dict[tuple[int, int, int], MessageCost]] = [{} for _ in self._epochs]
-        self._algorithms: dict[tuple[str, int, int], str] = {}
+        self._algorithms: dict[tuple[str, int, int, Manner], str] = {}
         self._ports: dict[int, PortLinks] = {}
+        self._occupied: frozenset[int] = frozenset(placement.nodes)
         self._routes: dict[tuple[int, int], tuple[int, ...]] = {}
+
+    def occupy(self, nodes: Iterable[int]) -> None:
+        """Let only these nodes have ranks, where the placement also names nodes for ranks that may yet be spawned."""
+        occupied = frozenset(nodes)
+        if occupied != self._occupied:
+            self._occupied = occupied
+            self._ports.clear()
+            for known in self._messages:
+                known.clear()
 
     @property
     def change_times(self) -> list[float]:
@@ -139,7 +149,7 @@ class Costs:
     def _message(self, epoch: int, source: int, dest: int, nbytes: int) -> MessageCost:
         nodes, machine = self.placement.nodes, self._epochs[epoch]
         if epoch not in self._ports:
-            self._ports[epoch] = port_links(machine, self.placement)
+            self._ports[epoch] = port_links(machine, self._occupied)
         ports = self._ports[epoch]
         here, there = nodes[source], nodes[dest]
         sender, receiver = machine.nodes[here].name, machine.nodes[there].name
@@ -177,7 +187,9 @@ class Costs:
 
     def algorithm(self, collective: Collective) -> str:
         """Return the algorithm that this machine uses for a collective."""
-        key = (collective.name, collective.size, collective.mean_size)
+        if not collective.manner.commutative:
+            return algorithm_of(self.machine.network, collective)  # may ask whether all blocks are equal
+        key = (collective.name, collective.size, collective.mean_size, collective.manner)
         name = self._algorithms.get(key)
         if name is None:
             name = self._algorithms[key] = algorithm_of(self.machine.network, collective)
@@ -189,7 +201,7 @@ def algorithm_of(network: Network, collective: Collective) -> str:
     choice = network.collectives.get(collective.name)
     if choice is not None:
         return choice.algorithm(collective.mean_size)
-    return default_choice(network.collective_library, collective.name, collective.mean_size, collective.size)
+    return default_choice(network.collective_library, collective)
 
 
 def occupation(contention: Contention | None, link: Link, nbytes: int) -> float:
@@ -231,15 +243,19 @@ class PortLinks(NamedTuple):
     receiving: Mapping[str, Sequence[Link]]
 
 
-def port_links(machine: Machine, placement: Placement) -> PortLinks:
+def port_links(machine: Machine, occupied: Collection[int]) -> PortLinks:
     """Return the links that messages between nodes with ranks go by, each with both of its ports.
 
     Nodes without ranks take no part: what they could do makes no port faster.
+
+    Args:
+        machine: The machine, as it is at the time.
+        occupied: The nodes with ranks.
     """
     network = machine.network
     if not isinstance(network.contention, Ports):
         return PortLinks({}, {})
-    count = Counter(machine.nodes[node].name for node in set(placement.nodes))
+    count = Counter(machine.nodes[node].name for node in frozenset(occupied))
     partners = {one: [other for other in count if other != one or count[one] > 1] for one in count}
 
     def distinct(links: Iterable[Link]) -> tuple[Link, ...]:

@@ -46,6 +46,9 @@ def is_worth_it(engine: str, ops: int) -> bool:
         return engine == "fast"
     if ops < _OPS_WORTH_LOADING:
         return False
-    from clue.kernel.fast.library import is_compiled  # noqa: PLC0415
+    from clue.kernel.fast.library import NoLibraryError, is_compiled  # noqa: PLC0415
 
-    return ops >= _OPS_WORTH_COMPILING or is_compiled()
+    try:
+        return ops >= _OPS_WORTH_COMPILING or is_compiled()
+    except NoLibraryError:
+        return True  # a cache that is refused must be told of beside the result, not stand for the reference for ever

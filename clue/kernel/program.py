@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from clue.collectives import Collective
+from clue.collectives import PLAIN, Collective, Manner
 from clue.errors import ReplayError
 from clue.result import Unmodelled
 from clue.trace import ANY, COLLECTIVES, PROC_NULL, Flag, Op, Ops, Trace
@@ -44,7 +44,11 @@ class Row(NamedTuple):
 #: Ops with the sizes of a regular collective that become irregular ones when ranks contribute differently.
 _IRREGULAR = {Op.GATHER: "gatherv", Op.SCATTER: "scatterv", Op.ALLGATHER: "allgatherv"}
 _UNIFORM = {Op.BARRIER, Op.BCAST, Op.REDUCE, Op.ALLREDUCE, Op.SCAN, Op.EXSCAN, Op.ALLTOALL, Op.COMM}
-_ANY_SOURCE, _CANCELLED = int(Flag.ANY_SOURCE), int(Flag.CANCELLED)
+_ANY_SOURCE, _CANCELLED, _NONBLOCKING = int(Flag.ANY_SOURCE), int(Flag.CANCELLED), int(Flag.NONBLOCKING)
+_IN_PLACE, _USER_DEFINED = int(Flag.IN_PLACE), int(Flag.USER_DEFINED)
+_NONCOMMUTATIVE, _BLOCK = int(Flag.NONCOMMUTATIVE), int(Flag.BLOCK)
+#: What flags say of how a collective is called.
+MANNERS = _NONBLOCKING | _IN_PLACE | _USER_DEFINED | _NONCOMMUTATIVE | _BLOCK
 #: What the constructor of a communicator is costed as: an agreement on a context, an allreduce of 8 B.
 _CONSTRUCTOR_BYTES = 8
 
@@ -162,9 +166,9 @@ def compile_program(trace: Trace) -> Program:
         regions=trace.head.regions,
         cpu_by_region=tuple(_cpu_by_region(ops, len(trace.head.regions)) for ops in ranks),
         host_speeds={region: flops / cpu for region, (flops, cpu) in trace.flops().items() if cpu > 0},
-        unmodelled=_unmodelled(trace),
+        unmodelled=tuple(Unmodelled(call, *extent) for call, extent in trace.left_out().items()),
         unresolved=int(_unresolved(trace.ops).sum()),
-        failed_polls=int((trace.ops.op == Op.POLL).sum()),
+        failed_polls=int(((trace.ops.op == Op.POLL) & (trace.ops.flags & _CANCELLED == 0)).sum()),
         processor=trace.head.processor,
         notes=tuple(trace.head.notes),
     )
@@ -193,15 +197,6 @@ def _translate(trace: Trace) -> npt.NDArray[np.int32]:
         return np.zeros(0, np.int32)
     at = np.minimum(starts[ops.comm] + np.maximum(ops.peer, 0), len(table) - 1)
     return np.where(_unresolved(ops), np.int32(PROC_NULL), np.where(ops.peer < 0, ops.peer, table[at]))
-
-
-def _unmodelled(trace: Trace) -> tuple[Unmodelled, ...]:
-    left_out = trace.ops.op == Op.OTHER
-    calls, took = trace.ops.call[left_out], trace.ops.took[left_out]
-    return tuple(
-        Unmodelled(trace.head.calls[call], int((calls == call).sum()), float(took[calls == call].sum()) * 1e-9)
-        for call in np.unique(calls)
-    )
 
 
 def _assemble(trace: Trace, ranks: Sequence[Ops]) -> dict[int, list[Collective]]:
@@ -240,9 +235,12 @@ def _collectives_on(
             f"{Op(codes[0, at]).name} on rank {group[0]} and {Op(codes[other, at]).name} on rank {group[other]}"
         )
     sizes = np.stack([members[rank][0].nbytes[members[rank][1]] for rank in group], axis=1)
-    roots = members[group[0]][0].peer[members[group[0]][1]]
+    first, rows_of_first = members[group[0]]
+    roots, elements = first.peer[rows_of_first].tolist(), first.tag[rows_of_first].tolist()
+    flags = (first.flags[rows_of_first] & MANNERS).tolist()
     built = []
     for i, code in enumerate(codes[0].tolist()):
+        manner = manner_of(flags[i], elements[i])
         if code == Op.ALLTOALLV:
             rows = [_entries(*members[rank], i) for rank in group]
             if any(len(row) != len(group) for row in rows):
@@ -250,9 +248,9 @@ def _collectives_on(
                     f"{trace.name}: alltoallv on communicator {context} must have a size for each of its "
                     f"{len(group)} ranks, got {[len(row) for row in rows]}"
                 )
-            built.append(Collective("alltoallv", len(group), tuple(n for row in rows for n in row)))
+            built.append(Collective("alltoallv", len(group), tuple(n for row in rows for n in row), manner=manner))
         else:
-            built.append(collective_of(code, int(roots[i]), sizes[i].tobytes()))
+            built.append(collective_of(code, roots[i], sizes[i].tobytes(), manner))
     return built
 
 
@@ -261,26 +259,40 @@ def _entries(ops: Ops, rows: npt.NDArray[np.int64], i: int) -> list[int]:
     return ops.extras[start : start + int(ops.count[rows[i]])].tolist()  # type: ignore[no-any-return]
 
 
+@lru_cache(maxsize=1024)
+def manner_of(flags: int, element: int) -> Manner:
+    """Return how a collective is called, by its flags and the bytes of an element, 0 if these are not known."""
+    return Manner(
+        nonblocking=bool(flags & _NONBLOCKING),
+        in_place=bool(flags & _IN_PLACE),
+        predefined=not flags & _USER_DEFINED,
+        commutative=not flags & _NONCOMMUTATIVE,
+        element=element or PLAIN.element,
+        block=bool(flags & _BLOCK),
+    )
+
+
 @lru_cache(maxsize=65536)
-def collective_of(code: int, root: int, packed_sizes: bytes) -> Collective:
+def collective_of(code: int, root: int, packed_sizes: bytes, manner: Manner) -> Collective:
     """Build one collective; the same few recur millions of times, so they are shared.
 
     Args:
         code: Its op; not that of an alltoallv, whose sizes are more.
         root: Its root within the communicator, or anything where it has none.
         packed_sizes: Sizes by member, as bytes of int64.
+        manner: How it is called.
     """
     op = Op(code)
     sizes: list[int] = np.frombuffer(packed_sizes, dtype=np.int64).tolist()
     root = max(root, 0)
     if op is Op.COMM:
-        return Collective("allreduce", len(sizes), (_CONSTRUCTOR_BYTES,) * len(sizes))
+        return Collective("allreduce", len(sizes), (_CONSTRUCTOR_BYTES,) * len(sizes), 0, manner)
     if op in _UNIFORM:
         # Where members disagree (pickled objects), the root's word counts for a broadcast, the largest elsewhere.
         nbytes = sizes[root] if op is Op.BCAST else max(sizes)
-        return Collective(op.name.lower(), len(sizes), (nbytes,) * len(sizes), root)
+        return Collective(op.name.lower(), len(sizes), (nbytes,) * len(sizes), root, manner)
     name = _IRREGULAR[op] if op in _IRREGULAR and len(set(sizes)) > 1 else op.name.lower()
-    return Collective(name, len(sizes), tuple(sizes), root)
+    return Collective(name, len(sizes), tuple(sizes), root, manner)
 
 
 def is_wild(row: Row) -> bool:

@@ -15,7 +15,6 @@ from clue.kernel.turns import joined_nodes, without_turns
 from clue.machine import FactorTable, Machine, Placement
 from clue.result import SEGMENT, RankResult, Result, Timeline, Traffic
 from clue.trace import Trace
-from clue.units import format_time
 
 
 def simulate(
@@ -112,10 +111,7 @@ def warnings_of(replay: Replay, program: Program, machine: Machine, placed: Plac
     yield from (f"{machine.name}: {note}" for note in machine.notes)
     yield from (f"{program.name}: {note}" for note in program.notes)
     for each in program.unmodelled:
-        yield (
-            f"{program.name}: {each.call} is not modelled: {each.count} calls that took "
-            f"{format_time(each.seconds)} when recorded are left out"
-        )
+        yield f"{program.name}: {each.call} is not modelled: left out are {each.extent}"
     if program.unresolved:
         yield (
             f"{program.name}: {program.unresolved} receives or probes do not say what they matched "

@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from clue.children import finding_clue, standard_input
+from clue.children import finding_clue, limits_hint, standard_input
 from clue.errors import LiveError
 from clue.live.imports import shared_imports
 from clue.trace.wire import Channel
@@ -81,10 +81,14 @@ class Processes:
         self.group = self._server.pid
         self._control.send(marshal.dumps((memory, shared_imports(command))))
         try:
-            _, self.library = marshal.loads(self._answer())
-        except LiveError:
+            process, said = marshal.loads(self._answer())
+        except LiveError as error:
             self.close()
-            raise
+            raise LiveError(f"{error}{limits_hint(self._server.returncode)}") from None
+        if not process:
+            self.close()
+            raise LiveError(f"live run: {said}")
+        self.library = said
 
     def start(self, world: World, rank: int) -> tuple[Channel, int]:
         """Start a rank of a world; returns the channel to it and its process number."""

@@ -17,7 +17,9 @@ from clue.errors import LiveError
 from clue.live.processes import Processes, World
 from clue.live.room import check_room, private_memory
 from clue.live.source import ProcessSource
+from clue.live.watchdog import Tell, Watchdog
 from clue.trace.calls import Call, LiveOp
+from clue.trace.notes import socket_notes
 
 #: So many ranks fit anywhere: that they do is not worth the time to measure it.
 _FEW = 16
@@ -27,7 +29,7 @@ _NO_RANK = -1
 _READY = 2.0
 #: How a line begins that names an exception.
 _NAMED = re.compile(r"[\w.]+(: |$)")
-_ENDINGS = frozenset({int(LiveOp.END), int(LiveOp.ABORT), int(LiveOp.RAISED)})
+_ENDINGS = frozenset({int(LiveOp.END), int(LiveOp.ABORT), int(LiveOp.RAISED), int(LiveOp.REFUSED)})
 
 
 class Ranks:
@@ -37,13 +39,20 @@ class Ranks:
         command: What the ranks of the first world run.
         processes: Where they begin.
         limit: Wall seconds that a rank may go without an MPI call, or ``None``.
+        tell: Told of ranks that wait for something else than MPI.
     """
 
-    def __init__(self, command: Sequence[str], processes: Processes, limit: float | None = None) -> None:
+    def __init__(self, command: Sequence[str], processes: Processes, limit: float | None, tell: Tell) -> None:
         self._command = tuple(command)
         self._name = program_name(command)
         self._processes = processes
         self._limit = limit
+        self._tell = tell
+        self._begun: list[WatchedSource] = []
+
+    def notes(self) -> list[str]:
+        """Return what a reader of the figures must know of what the ranks did beside MPI, once they have ended."""
+        return socket_notes([each.sockets for each in sorted(self._begun, key=lambda each: each.rank)])
 
     def begin(self, ranks: int) -> list[WatchedSource]:
         """Begin the first world.
@@ -64,15 +73,18 @@ class Ranks:
         if len(members) > _FEW:
             self._check_room(len(members))
         group = tuple(members)
-        return [
+        begun = [
             self._start(World(key, group, tuple(command), facts), rank)
             for rank, command in zip(group, commands, strict=True)
         ]
+        self._begun += begun
+        return begun
 
     def _start(self, world: World, rank: int) -> WatchedSource:
         channel, process = self._processes.start(world, rank)
-        source = ProcessSource(rank, channel, self._limit)
-        return WatchedSource(source, process, self._processes, program_name(world.command))
+        program = program_name(world.command)
+        watchdog = Watchdog(f"{program}: rank {rank}", rank, process, self._limit, self._tell)
+        return WatchedSource(ProcessSource(rank, channel, watchdog.wait), process, self._processes, program)
 
     def _check_room(self, ranks: int) -> None:
         """Measure what a rank takes before it computes anything, of one that never will, and check it for all."""
@@ -84,7 +96,13 @@ class Ranks:
 
 
 class WatchedSource:
-    """A rank whose failures become errors."""
+    """A rank whose failures become errors.
+
+    Attributes:
+        process: Its process.
+        rank: Its rank.
+        sockets: Addresses at which its sockets can be reached, and that they reached; known at its end.
+    """
 
     def __init__(self, source: ProcessSource, process: int, processes: Processes, program: str) -> None:
         self._source = source
@@ -92,6 +110,7 @@ class WatchedSource:
         self._program = program
         self.process = process
         self.rank = source.rank
+        self.sockets: tuple[Sequence[str], Sequence[str]] = ((), ())
 
     def resume(self, answer: object) -> Call:
         """Return the next call.
@@ -103,12 +122,6 @@ class WatchedSource:
             call = self._source.resume(answer)
         except (EOFError, BrokenPipeError):
             raise self._fault(_ending(self._processes.ending(self.rank))) from None
-        except TimeoutError:
-            raise LiveError(
-                f"{self._program}: rank {self.rank} must call MPI within {self._source.limit:g} s, got none: "
-                "raise the limit (--limit) if it computes for longer",
-                self.rank,
-            ) from None
         if call.op in _ENDINGS:
             self._check_end(call)
         return call
@@ -120,11 +133,14 @@ class WatchedSource:
     def _check_end(self, call: Call) -> None:
         if call.op == LiveOp.RAISED:
             raise self._fault(_in_a_line(str(call.payload)))
+        if call.op == LiveOp.REFUSED:
+            raise LiveError(f"{self._program}: rank {self.rank} {call.payload}", self.rank)
         if call.op == LiveOp.ABORT:
             message = f"{self._program}: rank {self.rank} called Abort({call.nbytes})"
             raise LiveError(message, self.rank, call.nbytes)
         if call.nbytes:
             raise self._fault(f"exit status {call.nbytes}", call.nbytes)
+        self.sockets = call.payload
 
     def _fault(self, got: str, status: int | None = None) -> LiveError:
         return LiveError(f"{self._program}: rank {self.rank} must end well, got {got}", self.rank, status)

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from clue.kernel.live import execute
 from clue.live.bursts import MEASURED, Bursts
 from clue.live.processes import Processes, one_core
 from clue.live.ranks import Ranks, program_name
 from clue.live.room import available_memory
+from clue.live.watchdog import Tell
 from clue.machine import Machine, Placement
 from clue.result import Result
 from clue.trace import Trace
@@ -40,6 +41,7 @@ def run(
     bursts: Bursts = MEASURED,
     virtual_clock: bool = False,
     limit: float | None = None,
+    tell: Tell = lambda _line: None,
     stdout: int | None = None,
 ) -> LiveOutcome:
     """Run a program in virtual time.
@@ -55,6 +57,7 @@ def run(
         bursts: What computation takes.
         virtual_clock: Whether Python's own clocks tell virtual time, too.
         limit: Wall seconds that a rank may go without an MPI call.
+        tell: Told of ranks that wait for something else than MPI, while they do.
         stdout: Descriptor that the ranks' standard output goes to, left out: that of this process.
 
     Raises:
@@ -66,7 +69,7 @@ def run(
             memory=available_memory(), rate=bursts.rate, virtual_clock=virtual_clock, stdout=stdout, command=command
         )
         try:
-            begun = Ranks(command, processes, limit)
+            begun = Ranks(command, processes, limit, tell)
             result, trace = execute(
                 begun.begin(ranks),
                 machine,
@@ -82,4 +85,13 @@ def run(
         finally:
             # However it ended, and even if that was Ctrl-C.
             processes.close()
-    return LiveOutcome(result, trace)
+    return _with_notes(LiveOutcome(result, trace), program_name(command), begun.notes())
+
+
+def _with_notes(outcome: LiveOutcome, program: str, notes: Sequence[str]) -> LiveOutcome:
+    """Say it beside the result, and in the trace."""
+    warnings = (*outcome.result.warnings, *(f"{program}: {note}" for note in notes))
+    trace = outcome.trace
+    if trace is not None:
+        trace = replace(trace, head=replace(trace.head, notes=(*trace.head.notes, *notes)))
+    return LiveOutcome(replace(outcome.result, warnings=warnings), trace)

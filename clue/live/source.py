@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import select
 from collections import deque
+from collections.abc import Callable
 from typing import Any
 
 from clue.trace.calls import Call
@@ -15,12 +16,16 @@ class ProcessSource:
 
     Attributes:
         rank: Its rank.
-        limit: Wall seconds that it may go without a call, or ``None``.
+
+    Args:
+        rank: Its rank.
+        channel: The way to it.
+        wait: Waits until something has come, or raises.
     """
 
-    def __init__(self, rank: int, channel: Channel, limit: float | None = None) -> None:
+    def __init__(self, rank: int, channel: Channel, wait: Callable[[select.poll], None] | None = None) -> None:
         self.rank = rank
-        self.limit = limit
+        self._wait = wait
         self._channel = channel
         self._ready = select.poll()
         self._ready.register(channel.incoming, select.POLLIN)
@@ -31,13 +36,13 @@ class ProcessSource:
 
         Raises:
             EOFError: If the process is gone.
-            TimeoutError: If it goes without a call for too long.
+            LiveError: If it goes without a call for too long.
         """
         queue = self._queue
         if not queue:
             self._channel.send((False, answer))
-            if self.limit is not None and not self._ready.poll(self.limit * 1000):
-                raise TimeoutError
+            if self._wait is not None:
+                self._wait(self._ready)
             queue.extend(self._channel.receive())
         return Call._make(queue.popleft())
 

@@ -7,14 +7,17 @@ is to be simulated, and in which order, is not decided here.
 from __future__ import annotations
 
 import importlib
+import os
 import pickle
 import signal
+import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Executor, Future, ProcessPoolExecutor, as_completed
 from concurrent.futures.process import BrokenProcessPool
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from multiprocessing import get_context, resource_tracker
+from multiprocessing.connection import Connection
 from types import TracebackType
 from typing import Any
 
@@ -135,9 +138,13 @@ class Crew:
 
     def _in_processes(self) -> _Submit:
         # Fresh processes, not forked ones: whoever calls may have threads (a progress display has).
-        executor = ProcessPoolExecutor(self._workers, get_context("spawn"), _begin_process, self._initial())
-        # After Ctrl-C nobody waits for what is still being simulated.
-        self._opened.push(lambda kind, *_: executor.shutdown(wait=kind is None, cancel_futures=True))
+        context = get_context("spawn")
+        theirs, lifeline = context.Pipe(duplex=False)
+        executor = ProcessPoolExecutor(self._workers, context, _begin_process, (*self._initial(), theirs))
+
+        # Whatever is still being simulated then, nobody waits for it.
+        self._opened.callback(executor.shutdown)
+        self._opened.callback(lifeline.close)
         # This starts a process of its own, which lets go of what is held back below.
         resource_tracker.ensure_running()
 
@@ -204,11 +211,19 @@ def _begin(library: bytes, engine: str) -> None:
     _initial[:] = [_Initial(library, engine)]
 
 
-def _begin_process(library: bytes, engine: str) -> None:
+def _begin_process(library: bytes, engine: str, lifeline: Connection) -> None:
     # Ctrl-C ends it at once and without a word; what there is to say is said by the process that waits.
     signal.signal(signal.SIGINT, signal.SIG_DFL)
     signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})
+    threading.Thread(target=_end_with, args=(lifeline,), daemon=True).start()
     _begin(library, engine)
+
+
+def _end_with(lifeline: Connection) -> None:
+    """End this process when whoever started it closes its end of a pipe, or dies, whatever is being simulated."""
+    with suppress(EOFError, OSError):
+        lifeline.recv_bytes()
+    os._exit(1)
 
 
 def _perform_chunk(jobs: Sequence[Job]) -> list[tuple[Summary, ...]]:

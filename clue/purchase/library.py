@@ -19,6 +19,8 @@ Progress = Callable[[str, int, int], None]
 
 #: A program at a number of ranks.
 Key = tuple[Program, int]
+#: Names the traces of programs, each at a number of ranks; it may know them all before it makes those that are missing.
+Recorder = Callable[[Sequence[Key]], Sequence[Program]]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -39,6 +41,11 @@ class Recorded:
 Library = Mapping[Key, Recorded]
 
 
+def as_named(wanted: Sequence[Key]) -> Sequence[Program]:
+    """Take the traces that programs name themselves."""
+    return [program for program, _ in wanted]
+
+
 def recording(program: Program, ranks: int, traces: TraceSource) -> tuple[Trace, BurstNoise | None]:
     """Get the typical recording of a program, and how much its recordings differ if there are several.
 
@@ -54,7 +61,13 @@ def recording(program: Program, ranks: int, traces: TraceSource) -> tuple[Trace,
     return typical_recording(found), noise_of_recordings(found)
 
 
-def record_all(scenario: Scenario, options: Sequence[Option], traces: TraceSource, progress: Progress) -> Library:
+def record_all(
+    scenario: Scenario,
+    options: Sequence[Option],
+    traces: TraceSource,
+    progress: Progress,
+    recorder: Recorder = as_named,
+) -> Library:
     """Get the traces that any option has processors for.
 
     Raises:
@@ -70,9 +83,10 @@ def record_all(scenario: Scenario, options: Sequence[Option], traces: TraceSourc
         if ranks <= processors * workload.ranks_per_processor
     }
     library = {}
-    for i, ((program, ranks), what) in enumerate(wanted.items()):
+    recorded = recorder(list(wanted))
+    for i, ((key, what), program) in enumerate(zip(wanted.items(), recorded, strict=True)):
         progress(f"reading {what}", i, len(wanted))
-        library[program, ranks] = _recorded(*recording(program, ranks, traces))
+        library[key] = _recorded(*recording(program, key[1], traces))
     return library
 
 

@@ -12,7 +12,7 @@ from functools import partial
 from clue.errors import UsageError
 from clue.kernel import contention_free
 from clue.purchase.executors import PROCESSES, Crew, check_executor
-from clue.purchase.library import Progress, TraceSource, record_all
+from clue.purchase.library import Progress, Recorder, TraceSource, as_named, record_all
 from clue.purchase.live import LiveCrew, LiveRunner, check_live, no_bounds, unrecorded
 from clue.purchase.outcome import Entry, KernelOutcome, Ranking, WorkloadOutcome
 from clue.purchase.runs import Attempt, Choice, Run, Sweep, attempts_on
@@ -44,6 +44,7 @@ def rank_options(
     thorough: bool = False,
     sampling: Sampling | None = None,
     live: LiveRunner | None = None,
+    recorder: Recorder = as_named,
 ) -> Ranking:
     """Simulate workloads on the affordable options as far as their order needs it, and put these in order.
 
@@ -62,6 +63,7 @@ def rank_options(
         sampling: Which samples of the stated noise to draw: they give intervals, to each option its probability of
             being the best, and one position to options that cannot be told apart.
         live: Runs the programs themselves; traces, engine, executor, workers and sampling then play no part.
+        recorder: Told of all traces that are wanted before any is asked for: records programs that have none.
 
     Raises:
         UsageError: If no option is affordable, prices and budget are in different currencies, or the executor cannot
@@ -73,7 +75,7 @@ def rank_options(
     candidates = _candidates(scenario)
     scores = Scores(scenario, candidates)
     if live is None:
-        library = record_all(scenario, candidates, traces, progress)
+        library = record_all(scenario, candidates, traces, progress, recorder)
         sweep: Sweep = partial(contention_free, engine=engine, workers=workers)
     else:
         check_live(scenario)

@@ -32,12 +32,16 @@ class Program:
         arguments: Its arguments; ``{ranks}`` stands for the number of ranks.
         trace: Path of a recorded trace; ``{ranks}`` in it stands for the number of ranks. Preferred to recording.
         repeats: Paths of further recordings of the same, which tell how much its bursts differ.
+        inputs: Files that the script reads: when one changes, it is recorded again.
+        environment: Names of environment variables that the script reads: the same.
     """
 
     script: Path | None = None
     arguments: tuple[str, ...] = ()
     trace: str | None = None
     repeats: tuple[str, ...] = ()
+    inputs: tuple[Path, ...] = ()
+    environment: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -107,8 +107,13 @@ class Scores:
 
     def key(self, attempt: Attempt) -> tuple[float, float, int]:
         """Return what options are ordered by: score, then price, then the scenario's order; the least is first."""
-        score, price = self.score(attempt), attempt.option.price
+        score, price = twelve_digits(self.score(attempt)), attempt.option.price
         return (-score if self.higher_is_better else score, math.inf if price is None else price.amount, attempt.order)
+
+
+def twelve_digits(score: float) -> float:
+    """Return a score without what rounding left of it: scores that are equal but for that are ties."""
+    return float(f"{score:.12g}")
 
 
 def _check_prices(scenario: Scenario, options: Sequence[Option]) -> None:

@@ -17,6 +17,7 @@ from clue.machine import FactorTable, Flows, Ports
 if TYPE_CHECKING:
     from clue.machine import Contention, Curve, Link, Machine, NodeType
     from clue.purchase import Entry, Kernel, KernelOutcome, Ranking, Scenario, WorkloadOutcome
+    from clue.recording import Repeated
     from clue.result import Result
     from clue.trace import Trace
     from clue.uncertainty import Sampled, Sampling, Spread
@@ -179,9 +180,24 @@ def _program(kernel: Kernel) -> Document:
     return {
         "script": None if program.script is None else str(program.script),
         "args": list(program.arguments),
+        "inputs": [str(file) for file in program.inputs],
+        "environment": list(program.environment),
         "trace": program.trace,
         "share": kernel.share,
     }
+
+
+def recordings_document(recorded: Repeated) -> Document:
+    """Describe a trace and, where it was recorded several times, the other recordings."""
+    if not recorded.repeats:
+        return trace_document(recorded.trace)
+    return trace_document(recorded.trace) | _plain(
+        {
+            "repeats": [str(path) for path in recorded.repeats],
+            "computing": list(recorded.computing),
+            "spread": recorded.spread,
+        }
+    )
 
 
 def trace_document(trace: Trace) -> Document:
@@ -218,6 +234,7 @@ def trace_document(trace: Trace) -> Document:
                     "cpu": each.cpu,
                     "wall": each.wall,
                     "peak_memory": each.peak_memory,
+                    "delayed": each.delayed,
                 }
                 for rank, (each, (ops, compute, in_calls)) in enumerate(
                     zip(head.rank_heads, rank_spans(trace), strict=True)
@@ -229,7 +246,7 @@ def trace_document(trace: Trace) -> Document:
                     "count": each.count,
                     "nbytes": each.nbytes,
                     "seconds": each.seconds,
-                    "modelled": each.modelled,
+                    "modelled": each.left_out is None,
                 }
                 for each in calls
             ],
@@ -247,7 +264,9 @@ def trace_document(trace: Trace) -> Document:
                 for each in profile_communicators(trace)
             ],
             "unmodelled": [
-                {"call": each.call, "count": each.count, "seconds": each.seconds} for each in calls if not each.modelled
+                {"call": each.call, "count": each.left_out.count, "seconds": each.left_out.seconds}
+                for each in calls
+                if each.left_out is not None
             ],
             "notes": list(head.notes),
         }

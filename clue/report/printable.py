@@ -1,7 +1,7 @@
 """Text on its way out: names come from traces and files of others, and a terminal obeys what some characters say.
 
 Every text that is shown passes :func:`printable`: cells and lines of reports (:mod:`clue.report.text.table`), labels of
-pictures (:mod:`clue.report.plots.style`), errors and warnings (:mod:`clue.cli.streams`), progress. What an
+pictures (:mod:`clue.report.plots.lettering`), errors and warnings (:mod:`clue.cli.streams`), progress. What an
 encoding lacks is written in letters that it has (:func:`use_readable_errors`).
 """
 
@@ -13,6 +13,8 @@ import unicodedata
 #: Unicode's classes of what is not seen but done: control characters, format characters such as those that turn the
 #: direction of writing, separators of lines and paragraphs, and halves of characters.
 _UNSEEN = frozenset({"Cc", "Cf", "Cs", "Zl", "Zp"})
+#: Characters of a text that are shown.
+_LONGEST = 4000
 #: What clue's own words use that ASCII and Latin-1 lack, in letters that they have.
 _LETTERS = str.maketrans({
     "–": "-", "—": "-", "−": "-", "─": "-", "┼": "+", "×": "x", "·": "*", "…": "...", "→": "->", "▶": ">", "µ": "u",
@@ -25,11 +27,15 @@ READABLE = "clue.readable"
 def printable(text: str) -> str:
     r"""Return text in which whatever a terminal would obey is written as an escape: ``\x1b[2J`` for ESC ``[2J``.
 
-    A newline is one of them: a name must not begin a line that looks like one of clue's own.
+    A newline is one of them: a name must not begin a line that looks like one of clue's own. What is longer than
+    anybody reads is cut.
     """
-    if text.isprintable():
-        return text
-    return "".join(escaped(letter) if unicodedata.category(letter) in _UNSEEN else letter for letter in text)
+    shown = text[:_LONGEST]
+    if not shown.isprintable():
+        shown = "".join(escaped(letter) if unicodedata.category(letter) in _UNSEEN else letter for letter in shown)
+    if len(text) > _LONGEST or len(shown) > _LONGEST:
+        return f"{shown[:_LONGEST]}… ({len(text):,} characters)"
+    return shown
 
 
 def escaped(letter: str) -> str:

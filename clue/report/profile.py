@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from clue.result import Unmodelled
 from clue.trace import Flag, Op, Trace
 
 _SILENT = (Op.COMPUTE, Op.WAIT, Op.PACK, Op.SLEEP, Op.LOCAL, Op.OTHER, Op.MRECV)
@@ -22,14 +23,14 @@ class CallProfile:
         count: How often it was made, over all ranks.
         nbytes: Bytes handed to it: of a send its message, of a collective what :mod:`clue.trace.ops` defines.
         seconds: Wall time inside it when recorded, summed over ranks.
-        modelled: Whether the simulator models it.
+        left_out: Those that the simulator leaves out, if any.
     """
 
     call: str
     count: int
     nbytes: int
     seconds: float
-    modelled: bool
+    left_out: Unmodelled | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,14 +71,14 @@ def profile_calls(trace: Trace) -> tuple[CallProfile, ...]:
     """Sum a trace up by call, the longest first; an op that continues a call counts with that call."""
     ops = trace.ops
     first = (ops.flags & Flag.CONTINUED) == 0
-    call = ops.call[np.maximum.accumulate(np.where(first, np.arange(len(ops)), 0))] if len(ops) else ops.call
+    call = ops.call[trace.first_rows()]
     made, kinds = ops.op != Op.COMPUTE, len(trace.head.calls)
     count = np.bincount(call[first & made], minlength=kinds)
     nbytes = np.bincount(call[made], weights=_payload(trace)[made], minlength=kinds)
     seconds = np.bincount(call[made], weights=ops.took[made], minlength=kinds) * 1e-9
-    left_out = np.bincount(call[ops.op == Op.OTHER], minlength=kinds) > 0
+    left_out = {name: Unmodelled(name, *extent) for name, extent in trace.left_out().items()}
     profiles = [
-        CallProfile(name, int(count[i]), int(nbytes[i]), float(seconds[i]), not left_out[i])
+        CallProfile(name, int(count[i]), int(nbytes[i]), float(seconds[i]), left_out.get(name))
         for i, name in enumerate(trace.head.calls)
         if count[i]
     ]

@@ -1,4 +1,4 @@
-"""Units that suit a whole axis or column: one unit for all its figures, so that they can be compared."""
+"""Units that suit a whole axis or column, one for all its figures, so that they can be compared; stretches of time."""
 
 from __future__ import annotations
 
@@ -42,3 +42,25 @@ def time_scale(longest: float) -> Scale:
     )
     digits = floor(log10(longest / length)) if longest > 0 else 0
     return Scale(unit, length, min(max(4 - digits, 0), 6))
+
+
+@dataclass(frozen=True, slots=True)
+class Window:
+    """A stretch of virtual time, in seconds."""
+
+    begin: float
+    end: float
+
+    @property
+    def length(self) -> float:
+        """How long it is."""
+        return self.end - self.begin
+
+
+def span(window: Window) -> str:
+    """Format a stretch of time with as many digits as tell its ends apart: ``"1.20–1.25 s"``."""
+    scale = time_scale(window.end)
+    ends, length = (window.begin / scale.length, window.end / scale.length), window.length / scale.length
+    least = min(max(-floor(log10(length)), 0), 12) if length > 0 else 0
+    digits = next((d for d in range(least, 12) if all(abs(round(e, d) - e) <= 1e-3 * length for e in ends)), 12)
+    return f"{'–'.join(f'{end:.{digits}f}' for end in ends)} {scale.unit}"

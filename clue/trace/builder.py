@@ -76,13 +76,20 @@ class RankBuilder:
         else:
             self.add(Op.WAIT, extras=requests)
 
-    def collective(self, op: Op, nbytes: int = 0, root: int = 0, comm: int = 0, extras: Sequence[int] = ()) -> None:
-        """Add a blocking collective."""
-        self.add(op, nbytes=nbytes, peer=root, comm=comm, extras=extras)
+    def collective(
+        self, op: Op, nbytes: int = 0, root: int = 0, comm: int = 0, extras: Sequence[int] = (), *,
+        flags: int = 0, element: int = 0,
+    ) -> None:  # fmt: skip
+        """Add a blocking collective, on elements of so many bytes if that is known."""
+        self.add(op, nbytes=nbytes, peer=root, comm=comm, tag=element, flags=flags, extras=extras)
 
-    def icollective(self, op: Op, nbytes: int = 0, root: int = 0, comm: int = 0, extras: Sequence[int] = ()) -> int:
+    def icollective(
+        self, op: Op, nbytes: int = 0, root: int = 0, comm: int = 0, extras: Sequence[int] = (), *,
+        flags: int = 0, element: int = 0,
+    ) -> int:  # fmt: skip
         """Add a nonblocking collective; returns its request."""
-        return self._start(op, nbytes=nbytes, peer=root, comm=comm, flags=Flag.NONBLOCKING, extras=extras)
+        flags |= Flag.NONBLOCKING
+        return self._start(op, nbytes=nbytes, peer=root, comm=comm, tag=element, flags=flags, extras=extras)
 
     def finish(self) -> None:
         """Close the last burst."""

@@ -28,8 +28,8 @@ POLL           none                                                 None, once t
 PACK, LOCAL    nbytes                                               None (told)
 COMPUTE        a burst and no more, to end a region                 None (told)
 OTHER          payload = the call's name: free, but reported        None (told)
-collectives    context, peer = root, nbytes as in a trace, entries, see below; nonblocking: None (told), and the wait
-               payload; nonblocking: flag, request                  returns what is said below
+collectives    context, peer = root, nbytes, tag and flags as in a  see below; nonblocking: None (told), and the wait
+               trace, entries, payload; nonblocking: request        returns what is said below
 SPAWN          context, peer = the root as a rank of the program,   (world, the children as ranks of the program)
                nbytes = children, payload = what to start (root)
 ANNOUNCE       payload = (key, remote group or None, name), entries context, the same for all who give that key
@@ -49,8 +49,11 @@ RESULT         context, request = serial, payload                   None (told):
 SERVE          peer, payload, nbytes, entries = (bytes back,),      None (told); the outcome is the reply
                request
 WORK           region, nbytes = flops done there                    None (told): declared work, for the record
-ABORT, END     nbytes = exit status                                 never
+ABORT          nbytes = exit status                                 never
+END            nbytes = exit status, payload = addresses at which   never
+               its sockets can be reached, and that they reached
 RAISED         payload = text                                       never
+REFUSED        payload = what a live run does not cover, in words   never
 ============== ==================================================== ===================================================
 
 ``cpu`` counts in all calls, live-only ones included, but must be 0 in ``RESULT``, ``LINE``, ``REGION``, ``WORK`` and
@@ -99,6 +102,7 @@ Collectives are on intracommunicators; those of intercommunicators are made of t
 
 from __future__ import annotations
 
+import signal
 from enum import IntEnum
 from typing import Any, NamedTuple
 
@@ -106,6 +110,8 @@ from clue.trace.ops import NO_REQUEST, PROC_NULL
 
 #: Flag of a ``TEST`` that waits until it is complete (Waitany, Waitsome); beyond those of :class:`clue.trace.Flag`.
 BLOCKING = 1 << 15
+#: A rank that gets this signal writes where it is into an open file of this name, whatever it does.
+WHERE_SIGNAL, WHERE = signal.SIGRTMAX - 3, "clue-where"
 
 
 class LiveOp(IntEnum):
@@ -127,6 +133,7 @@ class LiveOp(IntEnum):
     END = 77
     WORK = 78
     NODE = 79
+    REFUSED = 80
 
 
 class Mode(IntEnum):

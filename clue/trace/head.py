@@ -62,6 +62,7 @@ class RankHead:
         wall: Wall time from begin to end of its recording, seconds.
         world: Index of its ``COMM_WORLD``: 0, or that of a spawned one.
         flops: Floating-point operations the program declared, by region index.
+        delayed: How long other processes kept it from computing, seconds (:mod:`clue.trace.disturbance`).
     """
 
     host: _Name
@@ -70,6 +71,7 @@ class RankHead:
     wall: _Seconds
     world: _Rank = 0
     flops: Mapping[int, _Work] = field(default_factory=dict)
+    delayed: _Seconds = 0.0
 
 
 @dataclass(frozen=True, slots=True)

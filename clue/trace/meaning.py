@@ -129,6 +129,8 @@ class _Rows:
         self._require(ops.region < len(head.regions), "region", "be a region of the head")
         for column, bounds in _BOUNDS.items():
             self._require(_within(getattr(ops, column), *bounds), column, "be from {} to {}".format(*bounds))
+        elements = (ops.tag >= 0) | ~np.isin(ops.op, [int(op) for op in COLLECTIVES])
+        self._require(elements, "tag", "not be negative: a collective's is the size of an element")
         if not len(ops):
             return
         for column in _SUMMED:

@@ -12,12 +12,16 @@ op                        fields used beyond burst, times, call and region
 ``SEND`` ``ISEND``        comm, peer = dest, tag, nbytes; mode flags; ISEND: request
 ``RECV`` ``IRECV``        comm, peer = source, tag as *matched* when recorded, wildcards flagged; IRECV: request
 ``WAIT``                  request (count = 0), or extra = the requests; those completed when recorded, all of them
-``POLL``                  a Test or probe that found nothing: comm, peer, tag where known
+``POLL``                  a Test or probe that found nothing: comm, peer, tag where known; with ``CANCELLED`` a
+                          receive that was cancelled, of which the time of its call is left
 ``PROBE``                 comm, peer, tag as matched; also a successful Iprobe
-``MPROBE`` ``MRECV``      the matched probe posts the receive: comm, peer, tag, request; MRECV: request
+``MPROBE`` ``MRECV``      the matched probe posts the receive: comm, peer, tag, request; MRECV: request; with
+                          ``NONBLOCKING`` a wait ends it
 ``PACK``                  nbytes packed or unpacked
 ``SLEEP``                 nbytes = nanoseconds that pass without a processor, as the program wished (live runs only)
-collectives               comm; peer = root where there is one; NONBLOCKING: request; nbytes as follows
+collectives               comm; peer = root where there is one; NONBLOCKING: request; tag = bytes of an element of a
+                          broadcast or reduction, 0 if not known (it counts as 8); IN_PLACE, USER_DEFINED,
+                          NONCOMMUTATIVE, BLOCK; nbytes as follows
   ``BARRIER``             0
   ``BCAST``               the payload
   ``REDUCE`` ``ALLREDUCE``
@@ -35,8 +39,8 @@ collectives               comm; peer = root where there is one; NONBLOCKING: req
 ``OTHER``                 a call the simulator does not model (RMA, MPI-IO, …): named and timed, reported, skipped
 ========================= ===========================================================================================
 
-``peer`` is ``PROC_NULL`` (-1) for a null partner: such an op moves nothing and costs nothing. A receive that was
-cancelled carries ``CANCELLED`` and is skipped. ``IRECV`` rows are completed by the recorder when the request is.
+``peer`` is ``PROC_NULL`` (-1) for a null partner: such an op moves nothing and costs nothing. An ``IRECV`` with
+``CANCELLED``, as older recordings have it, is skipped. ``IRECV`` rows are completed when their requests are.
 """
 
 from __future__ import annotations
@@ -110,6 +114,10 @@ class Flag(IntFlag):
     PERSISTENT = 256  # started from a persistent request
     PICKLED = 512  # a lower-case call
     INTER = 1024  # on an intercommunicator: peer counts in the remote group
+    IN_PLACE = 2048  # a collective: what this rank sends lies where it receives
+    USER_DEFINED = 4096  # a reduction: its operation is none of MPI's own
+    NONCOMMUTATIVE = 8192  # … and does not commute
+    BLOCK = 16384  # a REDUCE_SCATTER by Reduce_scatter_block
 
 
 #: Columns of a trace in the order of a recorded row: name, numpy type, struct code.

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import datetime
 import itertools
+import json
 import os
 import shutil
 from collections.abc import Iterable, Mapping, Sequence
@@ -19,14 +20,18 @@ from typing import Annotated, Any
 import numpy as np
 import numpy.typing as npt
 
-from clue.errors import OutputError, TraceError
-from clue.files import drafts, open_file, read_bytes
+from clue.errors import ClueError, TraceError
+from clue.files import drafts, is_file, open_file, read_bytes
+from clue.trace import disturbance
 from clue.trace.form import Within, parse, read
 from clue.trace.head import LONGEST_HEAD, Communicator, Head, RankHead
+from clue.trace.notes import common_notes, socket_notes
 from clue.trace.ops import COLUMNS, ROW, Op
 from clue.trace.store import HEAD, checksum
 
 PARTS = "parts"
+#: What the program imported, beside the head: it belongs to this computer, and does not travel with the trace.
+IMPORTS = "imports.json"
 _FIRST_WORLD = "w0"
 _LAYOUT = np.dtype({
     "names": [name for name, _, _ in COLUMNS],
@@ -43,7 +48,12 @@ _CHUNK = 1 << 20
 
 _Text = Annotated[str, Within(0, 2**20)]
 _Name = Annotated[str, Within(0, 2**12)]
+#: What a line that tells of eight ranks has room for.
+_Word = Annotated[str, Within(0, 2**8)]
 _Number = Annotated[int, Within(0, 2**31 - 1)]
+_Seconds = Annotated[float, Within(0, 1e12)]
+#: Kernels count some times by ticks: a difference of two may come out below 0.
+_Difference = Annotated[float, Within(-1e12, 1e12)]
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,8 +71,28 @@ class _Start:
     python: _Name
     processor: _Name
     clock: _Name
-    calls: tuple[_Name, ...]
-    fault: _Text
+    calls: tuple[_Word, ...]
+    fault: _Word
+
+
+@dataclass(frozen=True, slots=True)
+class _Reading:
+    """The form of what it read of its computer."""
+
+    begin: _Seconds
+    end: _Seconds
+    cores: tuple[_Number, ...]
+    busy: _Difference
+    cpu: _Difference
+    waited: _Difference
+
+
+@dataclass(frozen=True, slots=True)
+class Imports:
+    """The form of what was imported: digests of own files, ``""`` if unknown, and a file of each installed package."""
+
+    modules: Mapping[str, _Name]
+    packages: Mapping[str, _Text]
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,10 +105,13 @@ class _End:
     flops: Mapping[int, Annotated[float, Within(0, 1e30)]]
     worlds: tuple[_Name, ...]
     peak_memory: Annotated[int, Within(0, 2**53)]
-    cpu: Annotated[float, Within(0, 1e12)]
-    wall: Annotated[float, Within(0, 1e12)]
+    cpu: _Seconds
+    wall: _Seconds
     overhead: Annotated[float, Within(-1, 1e6)]
     notes: tuple[_Text, ...]
+    sockets: tuple[tuple[_Text, ...], tuple[_Text, ...]]
+    computer: _Reading | None
+    imports: Imports
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,8 +164,8 @@ def _written(ops: npt.NDArray[np.uint8]) -> int:
     return len(ops)
 
 
-def pack(folder: Path) -> None:
-    """Turn the parts in a trace's folder into its columns and head.
+def pack(folder: Path) -> Head:
+    """Turn the parts in a trace's folder into its columns and head; returns the head.
 
     Raises:
         TraceError: If a rank has not ended well, if ranks disagree, or if the disk is full; the parts stay.
@@ -144,13 +177,16 @@ def pack(folder: Path) -> None:
     if not parts or any(part.end is None or part.start["fault"] for part in parts):
         raise TraceError(describe_incomplete(folder))
     try:
-        _Whole(folder, parts).write()
-    except (OSError, OutputError) as error:
-        for column in folder.glob("*.npy"):
-            column.unlink(missing_ok=True)
+        head = _Whole(folder, parts).write()
+    except (OSError, ClueError) as error:
+        for file in (*folder.glob("*.npy"), folder / IMPORTS):
+            file.unlink(missing_ok=True)
+        if isinstance(error, TraceError):
+            raise
         why = error.strerror if isinstance(error, OSError) and error.strerror else error
         raise TraceError(f"{folder}: trace could not be packed: {why}") from error
     shutil.rmtree(folder / PARTS, ignore_errors=True)
+    return head
 
 
 def describe_incomplete(folder: Path) -> str:
@@ -166,8 +202,31 @@ def describe_incomplete(folder: Path) -> str:
     if not last:
         return f"{folder}: trace must be complete, got one whose ranks all ended but that was not packed"
     shown = last[:_NAMED] + ([f"and {len(last) - _NAMED} more ranks"] if len(last) > _NAMED else [])
+    if len(last) < len(parts):
+        shown.append(f"{len(parts) - len(last)} of {len(parts)} ranks had ended")
     why = f" ({'; '.join(reasons[:_NAMED])})" if reasons else ""
     return f"{folder}: trace must be complete, got one that ends early{why}: {'; '.join(shown)}"
+
+
+def signs_of_life(folder: Path) -> tuple[tuple[str, int], ...]:
+    """Return what changes whenever a rank that is being recorded ends a call, begins or ends: its files and rows."""
+    files = sorted((folder / PARTS).glob("*"))
+    return tuple((file.name, _rows_written(file) if file.suffix == ".rows" else 0) for file in files if is_file(file))
+
+
+def _rows_written(file: Path) -> int:
+    """Count the rows of a file that grows: it is longer than they are, and zeros follow."""
+    with file.open("rb", buffering=0) as rows:
+        descriptor = rows.fileno()
+        low, high = 0, os.fstat(descriptor).st_size // ROW.size
+        while low < high:
+            middle = (low + high) // 2
+            row = os.pread(descriptor, ROW.size, middle * ROW.size)
+            if len(row) == ROW.size and ROW.unpack(row)[-1]:  # its op
+                low = middle + 1
+            else:
+                high = middle
+    return low
 
 
 def _read_parts(folder: Path) -> tuple[list[Part], list[str]]:
@@ -297,6 +356,8 @@ class _Whole:
     def __init__(self, folder: Path, parts: Sequence[Part]) -> None:
         self._folder = folder
         self._parts = parts
+        for part in parts:
+            _check_end(part)
         self._calls, self._regions = _Names(), _Names("")
         self._agreement = _Agreement(folder, parts)
         self._agreement.translate(0, parts[0], np.array([True]))
@@ -307,16 +368,19 @@ class _Whole:
         kinds = {name: kind for name, kind, _ in COLUMNS} | {"extras": "<i8"}
         self._columns = {name: _column(folder, name, kinds[name], length) for name, length in lengths.items()}
 
-    def write(self) -> None:
-        """Write the columns, and last of all the head."""
+    def write(self) -> Head:
+        """Write the columns, and last of all the head; returns that."""
         for rank, part in enumerate(self._parts):
             self._translate(rank, part)
         for array in self._columns.values():
             if isinstance(array, np.memmap):
                 array.flush()
-        head = self._head().to_json(self._folder)
+        (self._folder / IMPORTS).write_text(json.dumps(_imports([_ended(part) for part in self._parts]), indent=1))
+        head = self._head()
+        content = head.to_json(self._folder)
         with drafts(self._folder / HEAD) as (draft,):
-            draft.write_bytes(head)
+            draft.write_bytes(content)
+        return head
 
     def _translate(self, rank: int, part: Part) -> None:
         end = _ended(part)
@@ -324,7 +388,7 @@ class _Whole:
         begin, stop = self._offsets[rank : rank + 2]
         if len(rows) != stop - begin:
             raise TraceError(f"{part.file('.rows')}: rows must all be written, got {len(rows)} of {stop - begin}")
-        _check_references(part, rows, extras)
+        _check_rows(part, rows, extras)
         for at in rows["extra"][rows["op"] == Op.SPAWN]:
             extras[at] = self._worlds.get(end["worlds"][extras[at]], 0)
         used = np.bincount(rows["comm"], minlength=1) > 0
@@ -339,12 +403,18 @@ class _Whole:
 
     def _head(self) -> Head:
         first, ends = self._parts[0].start, [_ended(part) for part in self._parts]
-        notes = [f"rank {rank}: {note}" for rank, end in enumerate(ends) for note in end["notes"]]
+        notes = common_notes([end["notes"] for end in ends]) + socket_notes([end["sockets"] for end in ends])
+        hosts = [part.start["host"] for part in self._parts]
+        delayed = disturbance.delays(hosts, [end["computer"] for end in ends])
+        ranks = [
+            _rank_head(part, self._worlds, self._regions, seconds)
+            for part, seconds in zip(self._parts, delayed, strict=True)
+        ]
         recorded = datetime.datetime.fromtimestamp(first["started"] * 1e-9, datetime.timezone.utc)
         return Head(
             program=first["program"],
             arguments=tuple(first["arguments"]),
-            rank_heads=tuple(_rank_head(part, self._worlds, self._regions) for part in self._parts),
+            rank_heads=tuple(ranks),
             offsets=self._offsets,
             extra_offsets=self._extra_offsets,
             calls=tuple(self._calls.index),
@@ -357,7 +427,11 @@ class _Whole:
             settings=first["settings"],
             overhead=ends[0]["overhead"],
             recorded=recorded.isoformat(timespec="seconds"),
-            notes=tuple(notes[:_NAMED] + ([f"and {len(notes) - _NAMED} more such"] if len(notes) > _NAMED else [])),
+            notes=(
+                *disturbance.about(ranks),
+                *notes[:_NAMED],
+                *([f"and {len(notes) - _NAMED} more such"] if len(notes) > _NAMED else []),
+            ),
             checksums={name: checksum(array) for name, array in self._columns.items()},
         )
 
@@ -367,23 +441,29 @@ def _ended(part: Part) -> dict[str, Any]:
     return part.end
 
 
-def _check_references(part: Part, rows: npt.NDArray[np.void], extras: npt.NDArray[np.int64]) -> None:
-    """Check that what a rank refers to by number is there."""
+def _check_end(part: Part) -> None:
+    """Check that what a rank's words at its end refer to by number is there."""
+    end = _ended(part)
+    groups = [number for each in end["communicators"] for number in each[2:] if number is not None]
+    _check_numbers(part, "group", np.array(groups, np.int64), end["groups"])
+    _check_numbers(part, "region of flops", np.array([int(each) for each in end["flops"]], np.int64), end["regions"])
+
+
+def _check_rows(part: Part, rows: npt.NDArray[np.void], extras: npt.NDArray[np.int64]) -> None:
+    """Check that what a rank's rows refer to by number is there."""
     end = _ended(part)
     spawns = rows["extra"][rows["op"] == Op.SPAWN]
-    numbers = [number for each in end["communicators"] for number in each[2:] if number is not None]
-    for what, used, there in (
-        ("call", rows["call"], part.start["calls"]),
-        ("region", rows["region"], end["regions"]),
-        ("comm", rows["comm"], end["communicators"] or [None]),
-        ("extra", spawns, extras),
-        ("world", extras[spawns[spawns < len(extras)]], end["worlds"]),
-        ("group", np.array(numbers, np.int64), end["groups"]),
-        ("region of flops", np.array([int(each) for each in end["flops"]], np.int64), end["regions"]),
-    ):
-        bad = used[(used < 0) | (used >= len(there))]
-        if len(bad):
-            raise TraceError(f"{part.stem}: {what} must be from 0 to {len(there) - 1}, got {bad[0]}")
+    _check_numbers(part, "call", rows["call"], part.start["calls"])
+    _check_numbers(part, "region", rows["region"], end["regions"])
+    _check_numbers(part, "comm", rows["comm"], end["communicators"] or [None])
+    _check_numbers(part, "extra", spawns, extras)
+    _check_numbers(part, "world", extras[spawns], end["worlds"])
+
+
+def _check_numbers(part: Part, what: str, used: npt.NDArray[Any], there: Sequence[object] | npt.NDArray[Any]) -> None:
+    bad = used[(used < 0) | (used >= len(there))]
+    if len(bad):
+        raise TraceError(f"{part.stem}: {what} must be from 0 to {len(there) - 1}, got {bad[0]}")
 
 
 def _column(folder: Path, name: str, kind: str, length: int) -> npt.NDArray[Any]:
@@ -409,7 +489,18 @@ def _offsets(lengths: Iterable[int]) -> tuple[int, ...]:
     return (0, *itertools.accumulate(lengths))
 
 
-def _rank_head(part: Part, worlds: dict[str, int], regions: _Names) -> RankHead:
+def _imports(ends: Sequence[dict[str, Any]]) -> dict[str, dict[str, str]]:
+    """Return what any rank imported; of a module that is not the same on all of them the content counts as unknown."""
+    modules: dict[str, str] = {}
+    packages: dict[str, str] = {}
+    for end in ends:
+        for file, digest in end["imports"]["modules"].items():
+            modules[file] = digest if modules.get(file, digest) == digest else ""
+        packages |= end["imports"]["packages"]
+    return {"modules": modules, "packages": packages}
+
+
+def _rank_head(part: Part, worlds: dict[str, int], regions: _Names, delayed: float) -> RankHead:
     end = _ended(part)
     names = end["regions"]
     return RankHead(
@@ -419,4 +510,5 @@ def _rank_head(part: Part, worlds: dict[str, int], regions: _Names) -> RankHead:
         wall=end["wall"],
         world=worlds[part.start["world"]],
         flops={regions.index[names[int(region)]]: flops for region, flops in end["flops"].items()},
+        delayed=delayed,
     )

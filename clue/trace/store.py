@@ -26,7 +26,7 @@ import numpy.typing as npt
 from clue.errors import TraceError
 from clue.files import drafts
 from clue.trace.head import Head
-from clue.trace.ops import COLUMNS
+from clue.trace.ops import COLUMNS, Flag, Op
 from clue.units import format_size
 
 HEAD = "head.json"
@@ -97,6 +97,24 @@ class Trace:
         return {
             self.head.regions[region]: (flops, float(self.ops.cpu[self.ops.region == region].sum()) * 1e-9)
             for region, flops in work.items()
+        }
+
+    def first_rows(self) -> npt.NDArray[np.int64]:
+        """Return for each row that with which its call begins, shape (ops,)."""
+        rows = np.arange(len(self.ops))
+        begins = np.where((self.ops.flags & Flag.CONTINUED) == 0, rows, 0)
+        return np.maximum.accumulate(begins) if len(rows) else rows
+
+    def left_out(self) -> dict[str, tuple[int, float]]:
+        """Return by name the calls that the simulator leaves out: how many, and their wall seconds.
+
+        A wait for several requests is one of them if some are left out; its time is that of the others.
+        """
+        rows = np.flatnonzero(self.ops.op == Op.OTHER)
+        firsts, named, took = self.first_rows()[rows], self.ops.call[rows], self.ops.took[rows]
+        return {
+            self.head.calls[call]: (len(np.unique(firsts[named == call])), float(took[named == call].sum()) * 1e-9)
+            for call in np.unique(named)
         }
 
     @classmethod

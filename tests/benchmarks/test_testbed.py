@@ -2,18 +2,20 @@
 
 import json
 import os
+import shutil
 import signal
 import subprocess
 import sys
+import tempfile
 import time
 from pathlib import Path
 
 import pytest
 
-from benchmarks.testbed import cluster, launch
+from benchmarks.testbed import cluster, compiled, launch
 from benchmarks.testbed.description import Host, hosts_of
 from clue.config import load_machine
-from clue.errors import UsageError
+from clue.errors import CacheError, UsageError
 from clue.machine import Machine
 
 ROOT = Path(__file__).parents[2]
@@ -101,6 +103,21 @@ def test_users_who_are_not_root_are_told(monkeypatch: pytest.MonkeyPatch) -> Non
     """What is missing is said before anything is built."""
     monkeypatch.setattr(os, "geteuid", lambda: 1000)
     assert cluster.missing() == "testbed: user must be root, to make network namespaces and control groups"
+
+
+@pytest.mark.skipif(shutil.which("cc") is None, reason="needs a C compiler")
+def test_root_runs_only_what_it_compiled_itself(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Helpers lie in a folder of our own; one that others may write is refused, and a planted helper is replaced."""
+    monkeypatch.setenv("CLUE_CACHE", str(tmp_path))
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "shared"))
+    helpers = [compiled.keeper(), compiled.pace()]
+    assert {helper.parent for helper in helpers} == {tmp_path / "testbed"}
+    assert all(helper.stat().st_mode & 0o077 == 0 for helper in [*helpers, tmp_path / "testbed"])
+    helpers[0].write_text("#!/bin/sh\nexit 0\n")
+    assert compiled.keeper().read_bytes().startswith(b"\x7fELF")
+    (tmp_path / "testbed").chmod(0o1777)
+    with pytest.raises(CacheError, match="testbed: folder must be one that only you may write, got mode 1777"):
+        compiled.keeper()
 
 
 @needs_testbed

@@ -14,6 +14,7 @@ import pytest
 import clue
 from clue.cli import main
 from clue.kernel.fast import library
+from clue.recording import kept, kept_recordings
 from clue.trace import Op, Trace, TraceBuilder
 
 pytestmark = pytest.mark.usefixtures("folder")
@@ -237,6 +238,7 @@ BAD = {
     "script missing": (("record", "-n", "1", "none.py"), lambda: None, "none.py"),
     "plots into a file": (("simulate", "run.yaml", "--plots", "run.yaml"), lambda: None, "plots must go to a folder"),
     "no full size": (("simulate", "which.yaml", "--full"), lambda: None, "full"),
+    "repeats of traces": (("simulate", "run.yaml", "--repeats", "2"), lambda: None, "--repeats must go with a script"),
     "convert onto itself": (("convert", "pingpong.clue", "pingpong.clue"), lambda: None, "must differ"),
 }
 
@@ -280,15 +282,55 @@ def test_program_that_cannot_be_recorded(script: str, told: str, capfd: pytest.C
         assert "prog.clue: trace must be complete" in capfd.readouterr().err
 
 
-def test_script_is_recorded_on_first_use_and_cached(capfd: pytest.CaptureFixture[str]) -> None:
-    """The second simulation finds the recording: both print the same makespan, which fresh bursts would not."""
-    Path("prog.py").write_text("from mpi4py import MPI\nsum(range(10000))\nMPI.COMM_WORLD.Barrier()\n")
+SUMS = "from mpi4py import MPI\nimport helper\nsum(range(10000))\nMPI.COMM_WORLD.Barrier()\n"
+
+
+def test_script_is_recorded_on_first_use_and_cached(
+    capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Three times, so there is an interval; the second simulation finds them: fresh bursts would be others."""
+    Path("prog.py").write_text(SUMS)
+    Path("helper.py").write_text("")
     Path("run.yaml").write_text("program: {script: prog.py, ranks: 2}\nmachine: pair.yaml\n")
-    makespans = []
+    documents = []
     for _ in range(2):
-        assert main(("simulate", "run.yaml", "--json")) == 0
-        makespans.append(json.loads(capfd.readouterr().out)["makespan"])
-    assert makespans[0] == makespans[1] > 0
+        assert main(("simulate", "run.yaml", "--json", "--samples", "20")) == 0
+        documents.append(json.loads(capfd.readouterr().out))
+        monkeypatch.setattr(kept, "record", None)
+    assert documents[0]["makespan"] == documents[1]["makespan"] > 0
+    interval = documents[0]["uncertainty"]["makespan"]
+    assert interval["low"] < interval["high"]
+    (kept_ones,) = kept_recordings()
+    assert kept_ones.recordings == 3
+    assert kept_ones.facts is not None and set(kept_ones.facts.files) == {"prog.py", "helper.py"}
+
+
+def test_scripts_of_a_comparison_are_recorded_as_often_as_is_asked_for(capfd: pytest.CaptureFixture[str]) -> None:
+    """Each at all its numbers of ranks, and once if once is wanted."""
+    Path("prog.py").write_text(SUMS)
+    Path("helper.py").write_text("")
+    Path("which.yaml").write_text(
+        Path("which.yaml").read_text().replace("{trace: pingpong.clue}, ranks: 2", "{script: prog.py}, ranks: [1, 2]")
+    )
+    assert main(("simulate", "which.yaml", "--json", "--repeats", "1")) == 0
+    assert len(json.loads(capfd.readouterr().out)["ranking"]) == 2
+    assert [(each.facts and each.facts.ranks, each.recordings) for each in kept_recordings()] == [(1, 1), (2, 1)]
+
+
+def test_repeated_recording(capfd: pytest.CaptureFixture[str]) -> None:
+    """The trace and its repeats, which a configuration can name; how much they differ is told."""
+    Path("prog.py").write_text(SUMS)
+    Path("helper.py").write_text("")
+    assert main(("record", "-n", "2", "--repeats", "3", "--json", "prog.py")) == 0
+    captured = capfd.readouterr()
+    document = json.loads(captured.out)
+    assert captured.err.endswith("wrote prog.clue\nwrote prog.2.clue\nwrote prog.3.clue\n")
+    assert document["repeats"] == ["prog.2.clue", "prog.3.clue"]
+    assert len(document["computing"]) == 3 and document["spread"] >= 0
+    Path("run.yaml").write_text(
+        "program: {trace: prog.clue, repeats: [prog.2.clue, prog.3.clue]}\nmachine: pair.yaml\n"
+    )
+    assert main(("simulate", "run.yaml", "--samples", "20")) == 0
 
 
 def test_help_loads_nothing_heavy() -> None:

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from clue.cli import main
-from clue.cli.status import INTERRUPTED
+from clue.cli.signals import INTERRUPTED
 from tests.cli import test_commands
 
 pytestmark = pytest.mark.usefixtures("folder")

@@ -109,3 +109,31 @@ def test_ctrl_c_while_modules_load_ends_quietly(module: str) -> None:
     program = _INTERRUPTED_IMPORT.replace("MODULE", module)
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, check=False, timeout=60)
     assert (done.returncode, done.stderr) == (128 + signal.SIGINT, b"clue: interrupted\n")
+
+
+@pytest.mark.parametrize(
+    ("words", "target"),
+    [
+        (["convert", "t.clue", "out/t.clue.zip"], "out/t.clue.zip"),
+        (["convert", "t.clue", "out/t.clue"], "out/t.clue"),
+        (["convert", "t.clue", "out/t.ti"], "out/t.ti.0"),
+        (["convert", "t.clue", "out/t.goal"], "out/t.goal"),
+        (["convert", "m.yaml", "out/m.xml"], "out/m.xml"),
+        (["inspect", "m.yaml", "--plots", "out"], "out/delays.png"),
+        (["simulate", "c.yaml", "--plots", "out"], "out/timeline.png"),
+    ],
+)
+@pytest.mark.usefixtures("folder")
+def test_a_full_disk_leaves_nothing_half_written(words: list[str], target: str) -> None:
+    """Whatever a command writes: the error names it, and neither it nor a draft of it is there."""
+    program = f"import resource; {_SMALL}; from clue.cli import main; raise SystemExit(main({words}))"
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, check=False, timeout=60)
+    assert done.returncode == 1, done.stderr
+    told = done.stderr.decode().splitlines()[-1]
+    assert told.startswith(f"clue: {target.removesuffix('.0')}"), told
+    assert told.endswith(": output must be writable, got: File too large"), told
+    assert not [path for path in Path("out").rglob("*") if path.is_file()]
+
+
+#: A disk on which files have room for 20 bytes.
+_SMALL = "resource.setrlimit(resource.RLIMIT_FSIZE, (20, 20))"

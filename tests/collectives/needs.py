@@ -89,15 +89,29 @@ RECEIVED: dict[str, Callable[[Collective, int], int]] = {
 #: Algorithms by which every rank receives that and no byte more.
 FRUGAL = {
     *(("bcast", algorithm) for algorithm in ("binomial", "knomial", "binary", "chain", "pipeline", "linear")),
+    ("bcast", "split_binary"),
+    *(("bcast", algorithm) for algorithm in ("binomial_at_once", "binomial_doubling", "binomial_swapped")),
     *((name, "linear") for name in ("gather", "gatherv", "scatter", "scatterv", "scan", "exscan")),
+    *((name, "linear_in_turn") for name in ("gather", "gatherv", "scatter", "scatterv")),
+    *((name, "linear_sync") for name in ("gather", "gatherv")),
     *(
         (name, algorithm)
         for name in ("allgather", "allgatherv")
-        for algorithm in ("recursive_doubling", "bruck", "ring", "neighbor_exchange")
+        for algorithm in ("recursive_doubling", "bruck", "ring", "neighbor_exchange", "linear")
     ),
-    *((name, how) for name in ("alltoall", "alltoallv") for how in ("linear", "scattered", "pairwise")),
+    *(
+        (name, algorithm)
+        for name in ("alltoall", "alltoallv")
+        for algorithm in ("linear", "scattered", "pairwise", "pairwise_sendrecv_replace", "in_place")
+    ),
 }
 
+
+#: Algorithms that send data which their sender does not have, and which nobody looks at.
+OVERLONG = {
+    ("bcast", "overlong_scatter_ring_allgather"),
+    ("bcast", "overlong_scatter_recursive_doubling_allgather"),
+}
 
 #: Collectives that only move data, each rank the same to all.
 MOVING = {"bcast", "gather", "gatherv", "scatter", "scatterv", "allgather", "allgatherv"}
@@ -117,4 +131,8 @@ def combined(c: Collective) -> int:
 
 
 #: Algorithms that repeat work to save messages.
-REPEATING = {("allreduce", "recursive_doubling"), ("scan", "recursive_doubling"), ("exscan", "recursive_doubling")}
+REPEATING = {
+    *((name, "recursive_doubling") for name in ("allreduce", "scan", "exscan", "reduce_scatter")),
+    # Recursive doubling, unless the blocks are equal and ranks a power of two.
+    ("reduce_scatter", "noncommutative"),
+}

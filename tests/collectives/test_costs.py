@@ -39,12 +39,20 @@ ROUNDS: dict[tuple[str, str], Callable[[int], int]] = {
     ("bcast", "scatter_ring_allgather"): lambda p: log2_up(p) + p - 1,
     ("bcast", "chain"): lambda p: min(2, p - 1),
     ("bcast", "linear"): lambda p: min(1, p - 1),
+    ("bcast", "binomial_at_once"): lambda p: min(1 + (p > 3), p - 1),
+    ("bcast", "binomial_doubling"): lambda p: min(1 + (p > 3), p - 1),
+    ("bcast", "binomial_swapped"): lambda p: min(1 + (p > 3), p - 1),
     ("reduce", "binomial"): log2_up,
+    ("reduce", "binomial_swapped"): log2_up,
+    ("reduce", "binomial_to_first"): log2_up,
+    ("reduce", "chain_in_fragments"): lambda p: min(2, p - 1),
     ("reduce", "linear"): lambda p: p - 1,
     ("allreduce", "recursive_doubling"): lambda p: folded(log2_down(p), p),
     ("allreduce", "reduce_scatter_allgather"): lambda p: folded(2 * log2_down(p), p),
     ("allreduce", "ring"): lambda p: 2 * (p - 1),
-    ("allreduce", "reduce_bcast"): lambda p: 2 * log2_up(p),
+    ("allreduce", "reduce_bcast"): lambda p: log2_up(p) + min(1, p - 1),
+    ("allreduce", "linear"): lambda p: p if p > 1 else 0,
+    ("allreduce", "rabenseifner"): lambda p: 2 * log2_down(p) + (0 if p == 1 << log2_down(p) else 3),
     ("scan", "recursive_doubling"): log2_up,
     ("exscan", "recursive_doubling"): log2_up,
     ("scan", "linear"): lambda p: min(2, p - 1),
@@ -52,6 +60,10 @@ ROUNDS: dict[tuple[str, str], Callable[[int], int]] = {
     ("scatter", "binomial"): log2_up,
     ("gather", "linear"): lambda p: min(1, p - 1),
     ("scatter", "linear"): lambda p: min(1, p - 1),
+    ("gather", "linear_in_turn"): lambda p: p - 1,
+    ("scatter", "linear_in_turn"): lambda p: p - 1,
+    ("gather", "linear_sync"): lambda p: max(3, p) if p > 1 else 0,
+    ("allgather", "linear"): lambda p: min(1, p - 1),
     ("allgather", "recursive_doubling"): log2_up,
     ("allgather", "bruck"): log2_up,
     ("allgather", "ring"): lambda p: p - 1,
@@ -59,6 +71,8 @@ ROUNDS: dict[tuple[str, str], Callable[[int], int]] = {
     ("alltoall", "bruck"): log2_up,
     ("alltoall", "pairwise"): lambda p: p - 1,
     ("alltoall", "linear"): lambda p: min(1, p - 1),
+    ("alltoall", "pairwise_sendrecv_replace"): lambda p: p - 1,
+    ("alltoall", "in_place"): lambda p: p - 1,
     ("alltoall", "scattered"): lambda p: min(ceil(p / 32), p - 1),
     ("reduce_scatter", "pairwise"): lambda p: p - 1,
     ("reduce_scatter", "ring"): lambda p: p - 1,
@@ -82,6 +96,10 @@ TIMES: dict[tuple[str, str], Callable[[int, int], float]] = {
     ("barrier", "double_ring"): lambda p, _n: 2 * p * A,
     ("bcast", "binomial"): lambda p, n: log2_down(p) * (A + n * B),
     ("bcast", "linear"): lambda p, n: (p - 1) * (A + n * B),
+    ("bcast", "binomial_at_once"): lambda p, n: log2_down(p) * (A + n * B),
+    ("bcast", "binomial_doubling"): lambda p, n: log2_down(p) * (A + n * B),
+    ("bcast", "binomial_swapped"): lambda p, n: log2_down(p) * (A + n * B),
+    ("bcast", "scatter_doubling_allgather"): lambda p, n: 2 * log2_down(p) * A + 2 * (p - 1) * n / p * B,
     ("bcast", "chain"): lambda p, n: (p - 1) * (A + n * B),
     ("bcast", "scatter_ring_allgather"): lambda p, n: (log2_down(p) + p - 1) * A + 2 * (p - 1) * n / p * B,
     ("bcast", "scatter_recursive_doubling_allgather"): lambda p, n: 2 * log2_down(p) * A + 2 * (p - 1) * n / p * B,
@@ -89,8 +107,13 @@ TIMES: dict[tuple[str, str], Callable[[int, int], float]] = {
     ("reduce", "linear"): lambda p, n: (p - 1) * (A + n * B + n * G),
     ("reduce", "chain"): lambda p, n: (p - 1) * (A + n * B + n * G),
     ("reduce", "reduce_scatter_gather"): lambda p, n: 2 * log2_down(p) * A + (p - 1) * n / p * (2 * B + G),
+    ("reduce", "rabenseifner"): lambda p, n: 2 * log2_down(p) * A + (p - 1) * n / p * (2 * B + G),
+    ("reduce", "binomial_swapped"): lambda p, n: log2_down(p) * (A + n * B + n * G),
+    ("reduce", "binomial_to_first"): lambda p, n: log2_down(p) * (A + n * B + n * G),
     ("allreduce", "recursive_doubling"): lambda p, n: log2_down(p) * (A + n * B + n * G),
     ("allreduce", "reduce_scatter_allgather"): lambda p, n: 2 * log2_down(p) * A + (p - 1) * n / p * (2 * B + G),
+    ("allreduce", "rabenseifner"): lambda p, n: 2 * log2_down(p) * A + (p - 1) * n / p * (2 * B + G),
+    ("allreduce", "linear"): lambda p, n: (p - 1) * (2 * A + 2 * n * B + n * G),
     ("allreduce", "ring"): lambda p, n: 2 * (p - 1) * A + (p - 1) * n / p * (2 * B + G),
     ("allreduce", "reduce_bcast"): lambda p, n: log2_down(p) * (2 * A + 2 * n * B + n * G),
     ("scan", "recursive_doubling"): lambda p, n: log2_down(p) * (A + n * B + 2 * n * G),
@@ -98,6 +121,9 @@ TIMES: dict[tuple[str, str], Callable[[int, int], float]] = {
     ("gather", "binomial"): lambda p, n: log2_down(p) * A + (p - 1) * n / p * B,
     ("scatter", "binomial"): lambda p, n: log2_down(p) * A + (p - 1) * n / p * B,
     ("scatter", "linear"): lambda p, n: (p - 1) * (A + n / p * B),
+    ("scatter", "linear_in_turn"): lambda p, n: (p - 1) * (A + n / p * B),
+    ("gather", "linear_sync"): lambda p, n: (p - 1) * (2 * A + n / p * B) + A,
+    ("allgather", "linear"): lambda p, n: (p - 1) * (A + n / p * B),
     ("allgather", "recursive_doubling"): lambda p, n: log2_down(p) * A + (p - 1) * n / p * B,
     ("allgather", "bruck"): lambda p, n: log2_down(p) * A + (p - 1) * n / p * B,
     ("allgather", "ring"): lambda p, n: (p - 1) * (A + n / p * B),
@@ -105,7 +131,16 @@ TIMES: dict[tuple[str, str], Callable[[int, int], float]] = {
     ("alltoall", "bruck"): lambda p, n: log2_down(p) * (A + n / 2 * B),
     ("alltoall", "pairwise"): lambda p, n: (p - 1) * (A + n / p * B),
     ("alltoall", "linear"): lambda p, n: (p - 1) * (A + n / p * B),
+    ("alltoall", "pairwise_sendrecv_replace"): lambda p, n: (2 * p - 3) * (A + n / p * B),
+    ("alltoall", "in_place"): lambda p, n: (p - 1) * (A + n / p * B),
     ("reduce_scatter", "recursive_halving"): lambda p, n: log2_down(p) * A + (p - 1) * n / p * (B + G),
+    ("reduce_scatter", "noncommutative"): lambda p, n: log2_down(p) * A + (p - 1) * n / p * (B + G),
+    ("reduce_scatter", "recursive_doubling"): lambda p, n: (
+        log2_down(p) * A + (log2_down(p) - (p - 1) / p) * n * (B + G)
+    ),
+    ("reduce_scatter", "butterfly"): lambda p, n: (
+        log2_down(p) * A + (p - 1) * n / p * (B + G) + (A + n / p * B) * (p > 2)
+    ),
     ("reduce_scatter", "pairwise"): lambda p, n: (p - 1) * A + (p - 1) * n / p * (B + G),
     ("reduce_scatter", "ring"): lambda p, n: (p - 1) * A + (p - 1) * n / p * (B + G),
 }
@@ -242,6 +277,31 @@ def test_uneven_gather_by_hand() -> None:
     assert plans[3][0].sends == ((1, 30),)
     assert plans[0] == ()
     assert [step.receives for step in plans[1]] == [(2,), (3,)]
+
+
+def test_overlong_scatter_by_hand() -> None:
+    """Of eight blocks of 10 B rank 2 passes on to rank 3 its block and the four after it, which it does not need."""
+    plans = schedules(regular("bcast", 8, 80), "overlong_scatter_ring_allgather")
+    scattered = [plan[0 if rank == 0 else 1].sends for rank, plan in enumerate(plans)]
+    assert [scattered[rank] for rank in (0, 2, 4, 6)] == [
+        ((4, 40), (2, 20), (1, 10)),
+        ((3, 50),),
+        ((6, 20), (5, 10)),
+        ((7, 10),),
+    ]
+
+
+def test_split_bcast_by_hand() -> None:
+    """Of 97 B on six ranks odd ones get the first 49 B, even ones the rest; pairs swap; the root sends to the last."""
+    plans = schedules(regular("bcast", 6, 97), "split_binary")
+    assert [[step.sends for step in plan if step.sends] for plan in plans] == [
+        [((1, 49),), ((2, 48),), ((5, 48),)],
+        [((3, 49),), ((5, 49),), ((2, 49),)],
+        [((4, 48),), ((1, 48),)],
+        [((4, 49),)],
+        [((3, 48),)],
+        [],
+    ]
 
 
 def test_bcast_blocks_are_rounded_up() -> None:

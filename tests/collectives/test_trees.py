@@ -13,16 +13,26 @@ from clue.collectives.trees import (
     Node,
     binary,
     binomial,
+    binomial_doubling,
     binomial_extent,
     chain,
     core_size,
     doublings,
     halvings,
+    in_order_binary,
     is_power_of_two,
     knomial,
+    swapped,
 )
 
-TREES = {"binomial": binomial, "4-nomial": partial(knomial, radix=4), "binary": binary, "chain": chain}
+TREES = {
+    "binomial": binomial,
+    "4-nomial": partial(knomial, radix=4),
+    "binary": binary,
+    "chain": chain,
+    "binomial doubling": binomial_doubling,
+    "swapped": partial(swapped, binomial_doubling),
+}
 sizes = st.integers(1, 70)
 
 
@@ -50,6 +60,31 @@ def test_binomial_tree_of_eight_by_hand() -> None:
 def test_binary_tree_of_seven_by_hand() -> None:
     """The tree that Open MPI builds: 0 has 1 and 2, 1 has 3 and 5, 2 has 4 and 6."""
     assert [binary(rank, 0, 7).children for rank in range(4)] == [(1, 2), (3, 5), (4, 6), ()]
+
+
+def test_binomial_doubling_tree_of_eight_by_hand() -> None:
+    """Rank 0 serves 1, 2, 4; rank 1 serves 3, 5; rank 3 serves 7; rank 2 serves 6."""
+    assert [binomial_doubling(rank, 0, 8).children for rank in range(5)] == [(1, 2, 4), (3, 5), (6,), (7,), ()]
+
+
+def test_swapped_trees_exchange_the_root_with_rank_0() -> None:
+    """Rank 3 of five serves 1, 2, 4 in place of rank 0, and rank 1 serves 0 in place of 3."""
+    tree = partial(swapped, binomial_doubling)
+    assert [tree(rank, 3, 5).children for rank in range(5)] == [(), (0,), (), (1, 2, 4), ()]
+
+
+def test_in_order_tree_of_seven_by_hand() -> None:
+    """Each range ends with its root: 6 has 5, the end of 3 to 5, and 2, the end of 0 to 2."""
+    assert [in_order_binary(rank, 7).children for rank in (6, 5, 2)] == [(5, 2), (4, 3), (1, 0)]
+    assert [in_order_binary(rank, 7).parent for rank in range(7)] == [2, 2, 6, 5, 5, 6, None]
+
+
+@given(size=sizes)
+def test_in_order_trees_reach_everyone_once(size: int) -> None:
+    """Each rank but the last is a child of one other, which it names as its parent."""
+    nodes = [in_order_binary(rank, size) for rank in range(size)]
+    assert sorted(child for node in nodes for child in node.children) == list(range(size - 1))
+    assert all(nodes[child].parent == rank for rank, node in enumerate(nodes) for child in node.children)
 
 
 @given(size=sizes, data=st.data())

@@ -27,6 +27,16 @@ def test_a_simulation_becomes_its_values(tmp_path: Path) -> None:
     assert (loaded.machine.name, loaded.instances, loaded.placement) == ("pair", 1, PlacementChoice())
 
 
+def test_what_a_recording_depends_on(tmp_path: Path) -> None:
+    """Files relative to the file that names them, and names of variables."""
+    (tmp_path / "matrix.bin").write_text("")
+    loaded = simulation(
+        tmp_path, changed(SIMULATION, "ranks: 2", 'ranks: 2, inputs: [matrix.bin, "part-{ranks}"], environment: [SIZE]')
+    )
+    assert loaded.program.inputs == (tmp_path / "matrix.bin", tmp_path / "part-{ranks}")
+    assert loaded.program.environment == ("SIZE",)
+
+
 def test_a_trace_knows_its_number_of_ranks(tmp_path: Path) -> None:
     """Then it need not be given, and the script may be there for when the trace is not."""
     (tmp_path / "t.clue").mkdir()
@@ -70,6 +80,17 @@ def test_a_list_is_for_its_own_number_of_ranks(tmp_path: Path) -> None:
         (", ranks: 2", "", "1:10: program.ranks must be given where there is no trace that knows it, got nothing"),
         (", ranks: 2", ", ranks: 0", "1:48: program.ranks must be at least 1, got 0"),
         ("prog.py", "prag.py", '1:19: program.script must be a file that exists, got "prag.py"'),
+        (
+            ", ranks: 2",
+            ", ranks: 2, inputs: [no.bin]",
+            '1:60: program.inputs[0] must be a file that exists, got "no.bin"',
+        ),
+        (
+            "script: prog.py",
+            "trace: s.yaml, inputs: [s.yaml]",
+            "1:26: program.inputs must stand beside a script, got n",
+        ),
+        ("script: prog.py", "trace: s.yaml, environment: [N]", "1:26: program.environment must stand beside a script"),
         ("pair.yaml", "pair.yaml\nplacement: [0, 2]", "3:16: placement[1] must be a node from 0 to 1, got 2"),
         ("pair.yaml", "pair.yaml\nplacement: [0, -1]", "3:16: placement[1] must be at least 0, got -1"),
         ("pair.yaml", "pair.yaml\nplacement: around", "3:12: placement must be 'block' or 'cyclic', got \"around\""),

@@ -11,7 +11,8 @@ import tarfile
 from dataclasses import dataclass
 from pathlib import Path
 
-from clue.recording import cache_folder, find_mpiexec
+from clue.cache import home, open_folder
+from clue.recording import find_mpiexec
 from virtual_layer.programs import settings
 
 #: A test that did not pass, as unittest names it at the end: ``FAIL: testSend (test_p2p_buf.TestP2PBufSelf...)``.
@@ -55,11 +56,11 @@ def fetch() -> Path:
         UnreachableError: If it is neither in the cache nor to be had.
     """
     version = importlib.metadata.version("mpi4py")
-    folder = cache_folder().parent / "conformance"
+    folder = home() / "conformance"
     tests = folder / f"mpi4py-{version}" / "test"
     if not (tests / "main.py").exists():
-        folder.mkdir(parents=True, exist_ok=True)
-        archive = _download(version, folder)
+        with open_folder(folder):  # what is in it is run
+            archive = _download(version, folder)
         with tarfile.open(archive) as sources:
             wanted = [each for each in sources.getmembers() if each.name.split("/")[1:2] in (["test"], ["demo"])]
             if hasattr(tarfile, "data_filter"):

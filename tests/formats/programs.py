@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from random import Random
 
 from clue.trace import Op, Trace, TraceBuilder
-from tests.kernel.random_cases import IRREGULAR, REGULAR
+from tests.kernel.random_cases import IRREGULAR, REGULAR, random_manner
 
 
 @dataclass(frozen=True)
@@ -21,6 +21,7 @@ class Kind:
         shuffled: Whether ranks wait for some requests in any order, or always for all.
         communicators: Whether there are others than the world.
         collectives: Collective operations to draw from.
+        manners: Whether collectives are in place, by own operations, and on elements of any size.
         to_self: Whether ranks send to themselves.
         burst: Longest burst, ns.
     """
@@ -31,6 +32,7 @@ class Kind:
     shuffled: bool = True
     communicators: bool = True
     collectives: Sequence[Op] = (*REGULAR, *IRREGULAR)
+    manners: bool = True
     to_self: bool = True
     burst: int = 1_000_000
 
@@ -38,9 +40,9 @@ class Kind:
 #: Everything whose meaning a schedule holds.
 ALL = Kind()
 #: The same without messages of a rank to itself, of which a time-independent wait cannot tell receive and send apart.
-APART = Kind(to_self=False)
+APART = Kind(manners=False, to_self=False)
 #: What time-independent traces hold to the last column.
-HELD = Kind(shuffled=False, communicators=False, to_self=False)
+HELD = Kind(shuffled=False, communicators=False, manners=False, to_self=False)
 
 
 def random_program(random: Random, ranks: int, events: int, kind: Kind = ALL) -> Trace:
@@ -105,9 +107,11 @@ class _Program:
         op = self.random.choice(list(self.kind.collectives))
         comm, group = self.random.choice(list(self.groups.items()))
         root, nbytes = self.random.randrange(len(group)), self.random.choice(self.kind.sizes)
+        how = random_manner(self.random) if self.kind.manners else {}
         for rank in group:
             if op is Op.ALLTOALLV:
-                self.trace[rank].collective(op, comm=comm, extras=[self.random.choice(self.kind.sizes) for _ in group])
+                extras = [self.random.choice(self.kind.sizes) for _ in group]
+                self.trace[rank].collective(op, comm=comm, extras=extras, **how)
             else:
                 size = self.random.choice(self.kind.sizes) if op in IRREGULAR else nbytes
-                self.trace[rank].collective(op, 0 if op is Op.BARRIER else size, root, comm)
+                self.trace[rank].collective(op, 0 if op is Op.BARRIER else size, root, comm, **how)

@@ -104,6 +104,20 @@ def test_collectives_are_kept_on_the_world_and_lowered_elsewhere() -> None:
     assert remarks == ("2 calls of ranks to collectives are lowered to messages",)
 
 
+def test_actions_do_not_tell_how_a_collective_is_called() -> None:
+    """In place, another algorithm exchanges what an alltoall does: it is told, unless messages say it."""
+    trace = TraceBuilder(4)
+    for rank in range(4):
+        trace[rank].collective(Op.ALLTOALL, 8, flags=Flag.IN_PLACE)
+        trace[rank].collective(Op.ALLREDUCE, 8, flags=Flag.IN_PLACE)
+    assert written(trace)[1] == (
+        "4 calls of ranks to collectives lose what decides their algorithm (in place, operation, elements)",
+    )
+    assert write_ti(trace.build(), "x", lower=True).remarks == (
+        "8 calls of ranks to collectives are lowered to messages",
+    )
+
+
 def test_what_is_left_out_is_told() -> None:
     """Regions, modes, wildcards, probes and Tests without a request: each with its count."""
     trace = TraceBuilder(2)

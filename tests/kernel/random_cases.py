@@ -23,8 +23,16 @@ _TICK = 2.0**-12
 _SIZES = (0, 1, 100, 1000, 5000, 20000)
 _REGIONS = ("", "solve", "assemble")
 _MODES = (0, 0, 0, Flag.BUFFERED, Flag.SYNCHRONOUS, Flag.READY)
+#: Of a reduction whose operation does not commute.
+_IN_ORDER = Flag.USER_DEFINED | Flag.NONCOMMUTATIVE
 #: The request of a receive that was cancelled: no rank of a random program comes so far.
 _CANCELLED_REQUEST = 999
+
+
+def random_manner(random: Random) -> dict[str, int]:
+    """Draw how a collective is called, as a builder takes it."""
+    flags = random.choice((0, 0, Flag.IN_PLACE)) | random.choice((0, 0, Flag.USER_DEFINED, _IN_ORDER, Flag.BLOCK))
+    return {"flags": int(flags), "element": random.choice((0, 1, 4, 16, 1000))}
 
 
 @dataclass(frozen=True, slots=True)
@@ -190,14 +198,15 @@ class ProgramMaker:
         nbytes = random.choice((0, 8, 1000, 40000))
         # Pickled objects make the sizes of regular ones differ, too.
         uneven = op in IRREGULAR or random.random() < 0.2
+        how = random_manner(random)
         for rank in comm.group:
             mine = random.choice(_SIZES) if uneven else nbytes
             extras = [random.choice(_SIZES) for _ in comm.group] if op is Op.ALLTOALLV else ()
             builder = self.builder[rank]
             if nonblocking:
-                self.open[rank].append(builder.icollective(op, mine, root, comm.index, extras))
+                self.open[rank].append(builder.icollective(op, mine, root, comm.index, extras, **how))
             else:
-                builder.collective(op, mine, root, comm.index, extras)
+                builder.collective(op, mine, root, comm.index, extras, **how)
 
     def neighbors(self) -> None:
         """A neighbourhood collective, on a ring or any graph: with loops, edges that are there twice, lonely ranks."""

@@ -9,7 +9,7 @@ import pytest
 from clue.errors import ReplayError
 from clue.kernel import simulate
 from clue.machine import AlgorithmChoice, Machine
-from clue.trace import Op, TraceBuilder
+from clue.trace import Flag, Op, TraceBuilder
 from tests.kernel.cases import RECEIVE, machine, sending, transmission
 
 #: What a message of 1 KB costs from the start of its send to the end of its blocking receive.
@@ -77,6 +77,33 @@ def test_thresholds_choose_by_size() -> None:
     small, large = (max(finishes(everywhere(Op.BCAST, 8, nbytes), on)) for nbytes in (1000, 1001))
     linear = 7 * sending(1.001) + transmission(1.001) + RECEIVE
     assert (small, large) == (pytest.approx(3 * HOP), pytest.approx(linear))
+
+
+def swap(nbytes: int) -> float:
+    """Return what an exchange of so many bytes costs."""
+    return RECEIVE + sending(nbytes / 1000) + transmission(nbytes / 1000)
+
+
+@pytest.mark.parametrize(
+    ("how", "exchanged"),
+    [
+        ({}, (24, 24)),  # as older traces have it: elements count as 8 B, and 3 of them are too few for 4 ranks
+        ({"element": 8}, (24, 24)),
+        ({"element": 1}, (12, 6, 6, 12)),
+        ({"element": 1, "flags": Flag.IN_PLACE}, (12, 6, 6, 12)),
+        ({"element": 1, "flags": Flag.NONBLOCKING}, (24, 24)),
+        ({"element": 1, "flags": Flag.USER_DEFINED}, (24, 24)),
+    ],
+)
+def test_algorithm_depends_on_how_a_collective_is_called(how: dict[str, int], exchanged: tuple[int, ...]) -> None:
+    """MPICH halves 24 B if there is an element for each rank, the call blocks, and the operation is one of MPI's."""
+    trace = TraceBuilder(4)
+    for rank in trace:
+        if how.get("flags", 0) & Flag.NONBLOCKING:
+            rank.wait(rank.icollective(Op.ALLREDUCE, 24, **how))
+        else:
+            rank.collective(Op.ALLREDUCE, 24, **how)
+    assert finishes(trace, machine(4)) == pytest.approx([sum(map(swap, exchanged))] * 4, rel=1e-12)
 
 
 def test_root_counts_within_its_communicator() -> None:

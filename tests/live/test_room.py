@@ -5,12 +5,16 @@ from __future__ import annotations
 import mmap
 import os
 import resource
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 
+from clue.children import limits_hint
 from clue.errors import LiveError
 from clue.live.room import check_room, free_memory, private_memory
+from tests.live.programs import MACHINE
 
 MEMINFO = "MemTotal:       2000 kB\nMemFree:         500 kB\nMemAvailable:   1000 kB\n"
 
@@ -51,3 +55,38 @@ def test_open_files_are_allowed_up_to_the_hard_limit(monkeypatch: pytest.MonkeyP
     assert changed == [(2064, 4096)]
     with pytest.raises(LiveError, match=r"open files here \(ulimit -n\), got 5,064"):
         check_room("prog.py", 2500, 1, free=10_000_000)
+
+
+def limited(megabytes: int, folder: Path) -> tuple[int, str]:
+    """Run a program of two ranks with so much address space; returns status and standard error."""
+    (folder / "four.yaml").write_text(MACHINE)
+    (folder / "prog.py").write_text("from mpi4py import MPI\nMPI.COMM_WORLD.Barrier()\n")
+    command = f"ulimit -v {megabytes << 10}; {sys.executable} -m clue run -n 2 --machine four.yaml prog.py"
+    done = subprocess.run(["sh", "-c", command], cwd=folder, capture_output=True, text=True, check=False, timeout=120)
+    return done.returncode, done.stderr
+
+
+def test_payloads_take_half_of_a_limited_address_space(tmp_path: Path) -> None:
+    """All memory that is free on the computer was mapped, whatever the limit; then there was a traceback."""
+    assert limited(1000, tmp_path) == (0, "")
+
+
+def test_too_small_an_address_space_is_named() -> None:
+    """The payloads' memory asks for its least size, which a limit just above what is mapped does not leave."""
+    code = (
+        "import resource\n"
+        "from virtual_layer.live.arena import Arena\n"
+        "pages = int(open('/proc/self/statm').read().split()[0])\n"
+        "resource.setrlimit(resource.RLIMIT_AS, (pages * 4096 + (20 << 20),) * 2)\n"
+        "Arena(1 << 40)\n"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert "RecordError: address space must have room for 32 MB of payloads" in done.stderr
+    assert "raise the limit (ulimit -v)" in done.stderr
+
+
+def test_a_bus_error_is_said_to_be_for_want_of_shared_memory(tmp_path: Path) -> None:
+    """So it ends where MPICH's shared memory does not fit in /dev/shm, as in containers; another end says nothing."""
+    assert "MPI libraries keep messages there: make it larger" in limits_hint(-7, tmp_path)
+    assert limits_hint(1, tmp_path) == ""
+    assert limits_hint(1, tmp_path / "none") == f": {tmp_path / 'none'} is not there, where MPI libraries keep messages"

@@ -36,7 +36,8 @@ def whole_ranking(scenario: Scenario, traces: TraceSource) -> list[tuple[str, fl
     sign = -1 if scenario.criterion in (Criterion.POINTS, Criterion.THROUGHPUT) else 1
     options = [option for option in scenario.options if option.name in found]
     scores = {option.name: _score(scenario, option, found) for option in options}
-    order = sorted(options, key=lambda option: (sign * scores[option.name], _price(option)))
+    # What is equal but for rounding is a tie, which the price decides.
+    order = sorted(options, key=lambda option: (sign * float(f"{scores[option.name]:.12g}"), _price(option)))
     return [(option.name, scores[option.name]) for option in order]
 
 

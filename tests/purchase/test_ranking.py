@@ -265,3 +265,12 @@ def test_programs_are_not_recorded_at_ranks_that_no_option_has_processors_for() 
 
     rank_options(scenario(option("one", 1), option("two", 2)), asking)
     assert asked == [1, 2]
+
+
+def test_scores_that_differ_by_rounding_alone_are_a_tie() -> None:
+    """12 s on a cluster of 3 EUR cost what 36 s on one of 1 EUR cost, however that is rounded: the cheaper is first."""
+    options = option("fast", 1, 3.0), option("slow", 1, 1.0, performance_factor=3.0)
+    asked = scenario(*options, workloads=(workload(ranks=(1,), factor="0.1"),), criterion=Criterion.COST_PER_RUN)
+    for service_life in (7.0, 11.0, 13.0, 1e6):
+        ranking = rank_options(replace(asked, service_life=service_life), traces)
+        assert [entry.option for entry in ranking.entries] == ["slow", "fast"]

@@ -10,6 +10,7 @@ from matplotlib.text import Text
 from rich.console import Console
 
 from clue.report.plots import style
+from clue.report.plots.lettering import drawable
 from clue.report.printable import READABLE, printable, use_readable_errors
 from clue.report.text.table import add_row, bullets, facts, heading, table
 
@@ -21,6 +22,8 @@ SHOWN = r"a\x1b[2J\x07\r\n\u202e\u2028\udcff\x9bb"
 def test_what_a_terminal_would_obey_is_escaped() -> None:
     """Letters of all languages stay."""
     assert printable(HOSTILE) == SHOWN
+    assert printable("x" * 5000) == "x" * 4000 + "… (5,000 characters)"
+    assert printable("\0" * 4000) == r"\x00" * 1000 + "… (4,000 characters)"
     assert printable("Größe 名前 µ × – ✓") == "Größe 名前 µ × – ✓"
 
 
@@ -62,7 +65,7 @@ def test_pictures_show_names(tmp_path: Path) -> None:
     style.legend_below(drawn, [line], [HOSTILE])
     style.save(drawn, tmp_path, "x.png")
     texts = [each.get_text() for each in drawn.findobj(Text) if isinstance(each, Text)]
-    assert "$\\alpha$" in texts and "$\\beta$" in texts and r"\u540d" in texts
+    assert "$\\alpha$" in texts and "$\\beta$" in texts and drawable("名") in texts
     assert not any({"\x1b", "\u202e", "\udcff"} & set(text) for text in texts)
     assert not any(
         each.get_parse_math() for each in drawn.findobj(Text) if isinstance(each, Text) and "$" in each.get_text()

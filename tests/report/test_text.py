@@ -16,7 +16,7 @@ from clue.machine.topology import Dragonfly, FatTree, Switch, Switches, Torus
 from clue.purchase import Kernel, Option, Program, Scenario, Workload
 from clue.report.text import machine_text, ranking_text, result_text, scenario_text, trace_text, warnings_text
 from clue.result import Result
-from clue.trace import TraceBuilder
+from clue.trace import Flag, Op, TraceBuilder
 from clue.uncertainty import Sampled, Sampling, Spread
 from tests.report.cases import BUDGET, by_makespan, machine, many_ranks, ranking, result, trace
 
@@ -122,6 +122,19 @@ def test_trace_shows_calls_and_what_is_not_modelled() -> None:
     assert row(text, "Sendrecv") == "Sendrecv 2 1 KB 12 ms"
     assert row(text, "Win.Put 1") == "Win.Put 1 500 ms not modelled"
     assert "Not modelled: a simulation leaves these calls out\n- Win.Put: 1 call that took 500 ms" in text
+
+
+def test_only_calls_that_are_left_out_are_counted_as_such() -> None:
+    """Of 29 waits of half a second one is for what is not modelled; a wait for both counts without its time."""
+    built = TraceBuilder(1)
+    for _ in range(28):
+        built[0].add(Op.WAIT, call="Wait", request=0, took=500_000_000)
+    built[0].add(Op.OTHER, call="Wait", took=500_000_000)
+    built[0].add(Op.WAIT, call="Waitall", extras=(1, 2), took=500_000_000)
+    built[0].add(Op.OTHER, call="Waitall", flags=Flag.CONTINUED)
+    text = rendered(trace_text(built.build()))
+    assert row(text, "Wait") == "Wait 29 14.5 s 1 not modelled"
+    assert "- Wait: 1 call that took 500 ms when recorded\n- Waitall: 1 call\n" in text
 
 
 def test_trace_shows_regions_communicators_and_memory() -> None:

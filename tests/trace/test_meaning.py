@@ -114,7 +114,7 @@ def bounded(column: str, value: int, op: Op = Op.SEND) -> TraceBuilder:
         (bounded("nbytes", 2**63 - 1), "nbytes of rank 0, op 0 must be from 0 to 9007199254740992, got 92233720"),
         (bounded("took", -1), "took of rank 0, op 0 must be from 0 to 4611686018427387904, got -1"),
         (bounded("request", -2), "request of rank 0, op 0 must be from -1 to 2147483647, got -2"),
-        (bounded("flags", 2**15), "flags of rank 0, op 0 must be from 0 to 2047, got 32768"),
+        (bounded("flags", 2**15), "flags of rank 0, op 0 must be from 0 to 32767, got 32768"),
         (bounded("tag", -3), "tag of rank 0, op 0 must be from 0 to 2147483647, got -3"),
         (bounded("peer", -2), "peer of rank 0, op 0 must be a rank of its communicator, or none, got -2"),
         (bounded("peer", -1, Op.BCAST), "peer of rank 0, op 0 must be a rank of its communicator: the root, got -1"),

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import errno
 import json
+import os
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +13,7 @@ import pytest
 from clue.errors import TraceError
 from clue.trace import NO_REQUEST, Op, Trace
 from clue.trace.ops import COLUMNS, ROW
-from clue.trace.pack import describe_incomplete, pack
+from clue.trace.pack import IMPORTS, describe_incomplete, pack, signs_of_life
 
 CALLS = ["", "Send", "Recv", "Barrier", "Spawn"]
 
@@ -47,7 +49,8 @@ def leave(
     end = {
         "rows": len(rows), "communicators": [["WORLD", f"key of {world}", 0, None]], "groups": [list(range(size))],
         "regions": ["", f"region {rank}"], "flops": {}, "worlds": [], "peak_memory": 1, "cpu": 1.0, "wall": 1.0,
-        "overhead": 1e-6, "notes": [],
+        "overhead": 1e-6, "notes": [], "sockets": [[], []], "computer": None,
+        "imports": {"modules": {}, "packages": {}},
     }  # fmt: skip
     stem.with_suffix(".json").write_text(json.dumps(start))
     if ended:
@@ -141,6 +144,47 @@ def test_folder_of_something_else(tmp_path: Path) -> None:
         Trace.open(tmp_path)
 
 
+def test_a_full_disk_is_an_error_at_once_and_keeps_the_parts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Room for a column is reserved before anything is written into it: a full disk is no signal on the way."""
+
+    def full(*_: object) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    leave(tmp_path, 0, [SEND])
+    leave(tmp_path, 1, [RECV])
+    monkeypatch.setattr(os, "posix_fallocate", full)
+    with pytest.raises(TraceError, match="trace could not be packed: No space left on device"):
+        pack(tmp_path)
+    assert not list(tmp_path.glob("*.npy"))
+    monkeypatch.undo()
+    pack(tmp_path)
+    assert Trace.open(tmp_path).ranks == 2
+
+
+@pytest.mark.parametrize(
+    ("changes", "told"),
+    [
+        ({"regions": [""]}, "region must be from 0 to 0, got 1"),
+        ({"communicators": [["WORLD", "key of w0", 7, None]]}, "group must be from 0 to 0, got 7"),
+        ({"groups": [[0, ["zz", 4]]]}, r"members must be ranks of the trace, got \('zz', 4\)"),
+        ({"flops": {"9": 1.0}}, "region of flops must be from 0 to 1, got 9"),
+        ({"wall": float("nan")}, "file must be JSON, got NaN"),
+        ({"peak_memory": -1}, "peak_memory must be a whole number from 0"),
+        ({"notes": None}, "notes must be a list, got nothing"),
+        ({"computer": {"begin": 0}}, "computer.waited must be given, got nothing"),
+        ({"imports": {"modules": [], "packages": {}}}, "imports.modules must be a mapping, got an empty list"),
+        ({"sockets": [[]]}, "sockets must be a list of 2 entries"),
+    ],
+)
+def test_what_ranks_leave_is_checked(tmp_path: Path, changes: dict[str, Any], told: str) -> None:
+    """Numbers refer to what is there, and values are what they should be."""
+    leave(tmp_path, 0, [SEND])
+    leave(tmp_path, 1, [RECV], **changes)
+    with pytest.raises(TraceError, match=told):
+        pack(tmp_path)
+    assert not [each for each in tmp_path.iterdir() if each.name != "parts"]
+
+
 def test_ended_but_not_packed(tmp_path: Path) -> None:
     """Ranks that all ended well without being packed are packed later."""
     leave(tmp_path, 0, [SEND])
@@ -165,3 +209,51 @@ def test_damaged_columns_are_found(tmp_path: Path, damage: str) -> None:
     file.write_bytes(data)
     with pytest.raises(TraceError, match=r"nbytes\.npy"):
         Trace.open(tmp_path)
+
+
+def test_imports_of_all_ranks_are_put_together(tmp_path: Path) -> None:
+    """A module that is not the same on all ranks has no known content."""
+    for rank, digest in enumerate(("one", "other")):
+        modules = {"/a.py": "same", "/b.py": digest, f"/{rank}.py": "own"}
+        leave(tmp_path, rank, [SEND], imports={"modules": modules, "packages": {f"package{rank}": "/p.py"}})
+    pack(tmp_path)
+    assert json.loads((tmp_path / IMPORTS).read_text()) == {
+        "modules": {"/a.py": "same", "/b.py": "", "/0.py": "own", "/1.py": "own"},
+        "packages": {"package0": "/p.py", "package1": "/p.py"},
+    }
+
+
+def test_disturbance_stands_in_the_head(tmp_path: Path) -> None:
+    """Of its second the other rank waited 0.6 s for its core, on which others computed for 0.5 s."""
+    quiet = {"begin": 0.0, "end": 1.0, "cores": [0], "busy": 1.0, "cpu": 1.0, "waited": 0.0}
+    busy = {**quiet, "cores": [1], "cpu": 0.5, "waited": 0.6}
+    for rank, computer in enumerate((quiet, busy)):
+        leave(tmp_path, rank, [SEND], computer=computer)
+    pack(tmp_path)
+    head = Trace.open(tmp_path).head
+    assert [each.delayed for each in head.rank_heads] == [0.0, 0.5]
+    assert "kept a rank from computing for 50% of its time" in head.notes[0]
+
+
+@pytest.mark.parametrize("rows", [0, 1, 7, 63, 64])
+def test_signs_of_life(tmp_path: Path, rows: int) -> None:
+    """Whatever is not yet written of a file that grows ahead, one row more is seen; so is a rank's end."""
+    file = leave(tmp_path, 0, [SEND] * rows, ended=False)
+    file.write_bytes(file.read_bytes().ljust(64 * ROW.size, b"\0"))
+    before = signs_of_life(tmp_path)
+    assert dict(before)[file.name] == rows
+    assert signs_of_life(tmp_path) == before
+    file.write_bytes(((SEND * rows) + RECV).ljust(65 * ROW.size, b"\0"))
+    assert dict(signs_of_life(tmp_path))[file.name] == rows + 1
+    file.with_suffix(".end.json").write_text("{}")
+    assert len(signs_of_life(tmp_path)) == len(before) + 1
+    assert signs_of_life(tmp_path / "nowhere") == ()
+
+
+def test_ranks_that_had_ended_are_counted(tmp_path: Path) -> None:
+    """Of three, one is still somewhere."""
+    for rank in range(3):
+        leave(tmp_path, rank, [SEND], size=3, ended=rank != 1)
+    assert describe_incomplete(tmp_path).endswith(
+        "rank 1 after op 0 (Send to 1, tag 3 at 1.25 s); 2 of 3 ranks had ended"
+    )

@@ -9,7 +9,7 @@ import sys
 import pytest
 
 import virtual_layer
-from clue.trace import Op, Trace
+from clue.trace import Flag, Op, Trace
 from tests.virtual_layer.rows import calls, named, rows
 
 
@@ -164,7 +164,7 @@ def test_late_initialisation(recorded) -> None:
         """,
         preamble="",
     )
-    assert [row.call for row in calls(trace, 1)] == ["Barrier"]
+    assert [row.call for row in calls(trace, 1)] == ["Barrier", "Finalize"]
 
 
 def test_what_is_not_modelled_is_named(recorded) -> None:
@@ -193,3 +193,34 @@ def test_what_is_not_modelled_is_named(recorded) -> None:
     ]  # fmt: skip
     assert all(row.took > 0 for row in calls(trace, 0) if row.op is Op.OTHER)
     assert [row.nbytes for row in calls(trace, 0) if row.op is Op.PACK] == [64, 64]
+
+
+def test_only_waits_for_what_is_not_modelled_are_left_out(recorded) -> None:
+    """Waits for messages are modelled beside waits for one-sided operations; a wait for both is both, timed once."""
+    trace = recorded("""
+        window = MPI.Win.Create(room, comm=comm)
+        for tag in range(5):
+            requests = [comm.Irecv(np.zeros(8), other, tag), comm.Isend(eight, other, tag)]
+            for request in requests:
+                request.Wait()
+        comm.Mprobe(MPI.PROC_NULL).Irecv(np.zeros(8)).Wait()
+        window.Lock_all()
+        window.Rput(eight, other).Wait()
+        window.Rput(eight, other).Wait()
+        put = window.Rput(eight, other)
+        MPI.Request.Waitall([put, comm.Irecv(np.zeros(8), other, 9), comm.Isend(eight, other, 9)])
+        window.Unlock_all()
+        window.Free()
+        """)
+    waits = [row for row in named(trace, 0, "Wait") if row.op is Op.OTHER]
+    assert [row.op for row in named(trace, 0, "Wait")] == [Op.WAIT] * 11 + [Op.OTHER] * 2
+    both = named(trace, 0, "Waitall")
+    assert [(row.op, len(row.extras), row.flags) for row in both] == [
+        (Op.WAIT, 2, Flag(0)),
+        (Op.OTHER, 0, Flag.CONTINUED),
+    ]
+    assert both[0].took > 0 == both[1].took
+    left_out = trace.left_out()
+    took = sum(row.took for rank in (0, 1) for row in named(trace, rank, "Wait") if row.op is Op.OTHER)
+    assert left_out["Wait"] == (2 * len(waits), pytest.approx(took))
+    assert left_out["Waitall"] == (2, 0.0)

@@ -5,13 +5,14 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+import time
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 from clue.errors import RecordError, TraceError, UsageError
-from clue.recording import cached_trace, find_mpiexec, record
+from clue.recording import find_mpiexec, record
 from clue.trace import Op, Trace
 
 Write = Callable[..., Path]
@@ -70,7 +71,7 @@ def test_exit_status_zero_is_an_end(program: Write, tmp_path: Path) -> None:
 def test_program_without_mpi(program: Write, tmp_path: Path) -> None:
     """A script that never initialises MPI is an error, and nothing is written."""
     message = _fails(program("print('hello')\n", preamble=""), tmp_path)
-    assert message.endswith("program must initialise MPI (import mpi4py.MPI), got none on any of 2 ranks")
+    assert message.endswith("program must initialise MPI by mpi4py (import mpi4py.MPI), got none on any of 2 ranks")
     assert not (tmp_path / "x.clue").exists()
 
 
@@ -89,6 +90,65 @@ def test_time_limit_stops_the_program(program: Write, tmp_path: Path) -> None:
     for rank in (0, 1):
         with pytest.raises(ProcessLookupError):
             os.kill(int(endless.with_suffix(f".{rank}").read_text()), 0)
+
+
+def gone(*processes: int) -> bool:
+    """Tell whether processes have ended, or do so within some seconds."""
+    until = time.monotonic() + 20
+    while any(Path(f"/proc/{each}").exists() for each in processes):
+        if time.monotonic() > until:
+            return False
+        time.sleep(0.05)
+    return True
+
+
+def test_rank_that_leaves_before_a_barrier(program: Write, tmp_path: Path) -> None:
+    """MPI waits for it for ever; with a limit the message tells where each rank was, and no process stays."""
+    leaving = program("""
+        import os, pathlib, sys
+        pathlib.Path(__file__).with_suffix(f".{rank}").write_text(str(os.getpid()))
+        comm.Bcast(eight)
+        if rank == 1:
+            sys.exit(0)
+        comm.Barrier()
+        """)
+    with pytest.raises(RecordError) as failure:
+        record(leaving, [], 3, tmp_path / "x.clue", limit=5)
+    message = str(failure.value)
+    assert "program.py: program must end an MPI call on some rank every 5 s, got none: it was stopped: " in message
+    assert "rank 0 after op 0 (Bcast at " in message and "rank 2 after op 0 (Bcast at " in message
+    assert message.endswith("; 1 of 3 ranks had ended")
+    assert gone(*(int(leaving.with_suffix(f".{rank}").read_text()) for rank in range(3)))
+
+
+def test_limit_before_the_first_call(program: Write, tmp_path: Path) -> None:
+    """A program that never comes to MPI is ended, too."""
+    with pytest.raises(
+        RecordError, match=r"must initialise MPI .* and end an MPI call on some rank every 1 s, got nei"
+    ):
+        record(program("import time\ntime.sleep(60)", preamble=""), [], 1, tmp_path / "x.clue", limit=1)
+
+
+#: Waits until all ranks have ended as the recorder sees it, then kills one of them: mpiexec fails after the end.
+KILLED_AFTERWARDS = """
+import atexit, os, pathlib, time
+def kill():
+    folder = pathlib.Path(__file__).with_name("x.clue")
+    while not (folder / "head.json").exists() and len(list(folder.glob("parts/*.end.json"))) < 3:
+        time.sleep(0.01)
+    if rank == 1:
+        os.kill(os.getpid(), 9)
+atexit.register(kill)
+"""
+
+
+def test_launcher_that_fails_after_all_ranks_ended(program: Write, tmp_path: Path) -> None:
+    """The recording is whole: it is packed, kept, and says what happened."""
+    text = "from mpi4py import MPI\ncomm = MPI.COMM_WORLD\nrank = comm.rank\ncomm.Barrier()\n"
+    trace = record(program(text, preamble=KILLED_AFTERWARDS), [], 3, tmp_path / "x.clue", limit=60)
+    assert trace.ranks == 3
+    said = "mpiexec ended with status 9 after all ranks had ended: the recording is whole"
+    assert trace.head.notes[-1] == Trace.open(tmp_path / "x.clue").head.notes[-1] == said
 
 
 FULL = """
@@ -178,23 +238,3 @@ def test_recording_again_replaces(program: Write, tmp_path: Path) -> None:
     _fails(program("comm.Barrier()\n1 / 0\n"), tmp_path, 1)
     with pytest.raises(TraceError):
         Trace.open(tmp_path / "x.clue")
-
-
-def test_cache_knows_program_arguments_and_ranks(program: Write, tmp_path: Path) -> None:
-    """A cached trace is used until the script, a file beside it, the arguments or the ranks change."""
-    script, cache = program("comm.Barrier()"), tmp_path / "cache"
-    told: list[str] = []
-
-    def ask(*arguments: str, ranks: int = 1) -> Path | None:
-        return cached_trace(script, arguments, ranks, cache, progress=told.append).path
-
-    first = ask()
-    assert ask() == first
-    assert len(told) == 1
-    assert len({first, ask("1"), ask(ranks=2)}) == 3
-    script.write_text(script.read_text() + "\ncomm.Barrier()\n")
-    changed = ask()
-    assert changed != first
-    (tmp_path / "beside.py").write_text("")
-    assert ask() != changed
-    assert len(told) == 5

@@ -35,14 +35,15 @@ def test_rows_are_completed_in_any_window(tmp_path: Path) -> None:
         _append(rows, number)
     for row in (0, PER_WINDOW, PER_WINDOW + 1):
         rows.complete(row, 5, row % 1000)
-        rows.flag(row, Flag.CANCELLED)
+        flags, op = rows.kind(row)
+        rows.turn(row, flags | Flag.CANCELLED, Op.POLL if op == Op.IRECV else op)
     rows.close()
     data = (tmp_path / "rows").read_bytes()
     for row in range(PER_WINDOW + 2):
         at = ROW.unpack_from(data, row * ROW.size)
         expected = (5, row % 1000) if row in (0, PER_WINDOW, PER_WINDOW + 1) else (-2, -2)
         assert (at[0], at[4:6]) == (row, expected)
-        assert at[12] == (Flag.CANCELLED if expected[0] == 5 else 0)
+        assert at[12:14] == ((Flag.CANCELLED, Op.POLL) if expected[0] == 5 else (0, Op.IRECV))
 
 
 def test_rows_survive_without_being_closed(tmp_path: Path) -> None:

@@ -8,7 +8,12 @@ from __future__ import annotations
 
 import mmap
 import os
+import resource
+import sys
+from pathlib import Path
 from struct import Struct
+
+from clue.errors import RecordError
 
 #: Payloads beyond this many bytes travel through the arena, smaller ones with their op.
 INLINE = 16384
@@ -21,19 +26,33 @@ _END, _USED = 0, 8  # words at the beginning: first byte never handed out, bytes
 _LISTS = 64
 #: Blocks beyond this are given back to the system when nobody reads them any more.
 _KEPT = 256 << 20
+#: The least address space that is of use, bytes.
+_LEAST = 1 << 24
 
 
 class Arena:
     """The shared memory of all ranks.
 
+    Args:
+        size: Bytes of address space that are wanted. Where a limit is set (``ulimit -v``), programs keep half of it.
+
     Attributes:
         descriptor: File descriptor of the memory, inherited by ranks.
         size: Bytes of address space; memory is taken only where it is used.
+
+    Raises:
+        RecordError: If the limit of the address space leaves too little.
     """
 
     def __init__(self, size: int) -> None:
+        left = _address_space() // 2
+        if left < _LEAST:
+            raise RecordError(
+                f"address space must have room for {_LEAST >> 19} MB of payloads and as much for each rank, got "
+                f"{left >> 19} MB that are left: raise the limit (ulimit -v)"
+            )
         self.descriptor = os.memfd_create("clue-payloads")
-        self.size = max(size, 1 << 24) // mmap.PAGESIZE * mmap.PAGESIZE
+        self.size = max(min(size, left), _LEAST) // mmap.PAGESIZE * mmap.PAGESIZE
         os.ftruncate(self.descriptor, self.size)
         self._memory = mmap.mmap(self.descriptor, self.size, mmap.MAP_SHARED)
         self._view = memoryview(self._memory)
@@ -90,6 +109,14 @@ class Arena:
 
     def _write(self, at: int, word: int) -> None:
         _WORD.pack_into(self._memory, at, word)
+
+
+def _address_space() -> int:
+    """Return how many bytes this process may still map."""
+    limit, _ = resource.getrlimit(resource.RLIMIT_AS)
+    if limit == resource.RLIM_INFINITY:
+        return sys.maxsize
+    return max(0, limit - int(Path("/proc/self/statm").read_text().split()[0]) * mmap.PAGESIZE)
 
 
 def _size_class(length: int) -> tuple[int, int]:

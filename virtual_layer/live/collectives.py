@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any
 from clue.trace.ops import PROC_NULL, Op
 from virtual_layer.live.blocks import Form
 from virtual_layer.live.meeting import meeting
-from virtual_layer.live.parts import Deliver, Factory, Part, Reader, place_of, take_nothing, ways
-from virtual_layer.meaning.arguments import in_place
+from virtual_layer.live.parts import Deliver, Factory, Part, Reader, place_of, placed, take_nothing, ways
+from virtual_layer.meaning.arguments import element_size, in_place
 
 if TYPE_CHECKING:
     from virtual_layer.live.layer import Layer, LiveComm
@@ -34,10 +34,10 @@ def _bcast(layer: Layer, comm: LiveComm, buf: Any, root: int = 0) -> Part | None
     if found is None:
         return None
     place, at = found
-    size = layer.blocks.size(buf)
+    part = Part(place, Op.BCAST, at, layer.blocks.size(buf), element=element_size(layer.mpi, buf))
     if place.rank == at:
-        return Part(place, Op.BCAST, at, size, payload=layer.blocks.pack(buf, len(place.group) - 1))
-    return Part(place, Op.BCAST, at, size, deliver=lambda answer: layer.blocks.unpack(buf, answer))
+        return part._replace(payload=layer.blocks.pack(buf, len(place.group) - 1))
+    return part._replace(deliver=lambda answer: layer.blocks.unpack(buf, answer))
 
 
 def _gathering(form: Form) -> Reader:
@@ -109,7 +109,13 @@ def _allgathering(form: Form) -> Reader:
         mine = _contribution(layer, comm, sendbuf, recvbuf, form, count)
         sizes = layer.blocks.sizes(recvbuf, count, form)
         op, entries = (Op.ALLGATHER, ()) if form is _EQUAL else (Op.ALLGATHERV, sizes)
-        return Part(comm, op, PROC_NULL, sizes[comm.rank], entries, mine, lambda a: layer.blocks.join(recvbuf, a, form))
+
+        def deliver(answer: list[Any]) -> None:
+            layer.blocks.join(recvbuf, answer, form)
+
+        return Part(
+            comm, op, PROC_NULL, sizes[comm.rank], entries, mine, deliver, placed(layer, sendbuf)
+        )  # fmt: skip
 
     return read
 
@@ -140,7 +146,8 @@ def across(layer: Layer, comm: LiveComm, sent: list[Any], sizes: list[int], deli
 def _total_exchange(form: Form) -> Reader:
     def read(layer: Layer, comm: LiveComm, sendbuf: Any, recvbuf: Any) -> Part:
         count = len(comm.peers)
-        sent = recvbuf if comm.remote is None and in_place(layer.mpi, sendbuf) else sendbuf
+        flags = placed(layer, sendbuf) if comm.remote is None else 0
+        sent = recvbuf if flags else sendbuf
         blocks = layer.blocks.split(sent, count, form)
         if comm.remote is not None:
             return _exchange(layer, comm, blocks, recvbuf, form)
@@ -150,9 +157,9 @@ def _total_exchange(form: Form) -> Reader:
             layer.blocks.join(recvbuf, answer, form)
 
         if form is _EQUAL:
-            return Part(comm, Op.ALLTOALL, PROC_NULL, sizes[0], (), blocks, deliver)
+            return Part(comm, Op.ALLTOALL, PROC_NULL, sizes[0], (), blocks, deliver, flags)
         entries = [*sizes, *layer.blocks.sizes(recvbuf, count, form)]
-        return Part(comm, Op.ALLTOALLV, PROC_NULL, sum(sizes) // count, entries, blocks, deliver)
+        return Part(comm, Op.ALLTOALLV, PROC_NULL, sum(sizes) // count, entries, blocks, deliver, flags)
 
     return read
 

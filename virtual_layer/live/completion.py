@@ -77,6 +77,11 @@ def many(mode: int, completed: Completed, *, blocking: bool, peeks: bool = False
     return make
 
 
+def alias(name: str, make: Make) -> Make:
+    """Make a call that mpi4py makes of another one: that would ask the kernel twice."""
+    return lambda layer, _original: make(layer, layer.original("Request", name))
+
+
 def _settle(
     layer: Layer, requests: Sequence[Any], lives: Sequence[LiveRequest | None], mode: int, blocking: bool
 ) -> None:
@@ -84,10 +89,10 @@ def _settle(
     if not under_way:
         return
     if mode != _ALL and len(under_way) < len(lives):
-        # Some are complete already, or the real library's own: if one is, there is nothing to wait for.
-        ready = any(live is not None and live.complete for live in lives)
+        # Some are complete already, or the real library's own: if one is, that is what the call finds.
         others = [request for request, live in zip(requests, lives, strict=True) if live is None and request]
-        blocking = blocking and not ready and not _any_complete(layer, others)
+        if any(live is not None and live.complete for live in lives) or _any_complete(layer, others):
+            return
     layer.requests.settle(list(dict.fromkeys(under_way)), mode, blocking=blocking)
 
 
@@ -190,8 +195,9 @@ CALLS: dict[tuple[str, str], Make] = {
     ("Prequest", "Startall"): start_all,
 }
 for _stem, _mode, _completed in (("any", _ANY, _single), ("all", _ALL, _every), ("some", _SOME, _some)):
-    CALLS["Request", f"Get_status_{_stem}"] = many(_mode, _completed, blocking=False, peeks=True)
-    CALLS["Request", f"get_status_{_stem}"] = many(_mode, _completed, blocking=False, peeks=True)
+    _look = many(_mode, _completed, blocking=False, peeks=True)
+    CALLS["Request", f"Get_status_{_stem}"] = _look
+    CALLS["Request", f"get_status_{_stem}"] = alias(f"Get_status_{_stem}", _look)
     for _verb, _blocking in (("ait", True), ("est", False)):
         _capital, _small = ("W", "w") if _blocking else ("T", "t")
         CALLS["Request", f"{_capital}{_verb}{_stem}"] = many(_mode, _completed, blocking=_blocking)

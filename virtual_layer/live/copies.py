@@ -12,8 +12,6 @@ from collections.abc import Callable
 from functools import wraps
 from typing import TYPE_CHECKING, Any
 
-from virtual_layer.live.groups import set_handle
-
 if TYPE_CHECKING:
     from virtual_layer.live.layer import Layer
 
@@ -40,7 +38,7 @@ def _constructor(layer: Layer, of: type, otherwise: str, *, inter: bool) -> Call
             raise TypeError(f"Argument 'comm' has incorrect type (expected mpi4py.MPI.Comm, got {type(comm).__name__})")
         if comm and comm.Is_inter() != inter:
             raise TypeError(otherwise)
-        set_handle(mpi, made, comm)
+        layer.set_handle(made, comm)
         return made
 
     return construct

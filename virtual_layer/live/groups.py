@@ -6,7 +6,6 @@ never reaches the library because every call that takes a group is substituted. 
 
 from __future__ import annotations
 
-import ctypes
 from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -95,11 +94,6 @@ class Groups:
         return int(self.mpi.SIMILAR if set(one) == set(other) else self.mpi.UNEQUAL)
 
 
-def set_handle(mpi: Any, holder: Any, like: Any) -> None:
-    """Give one MPI object the handle of another, which may be of another class."""
-    ctypes.memmove(mpi._addressof(holder), mpi._addressof(like), mpi._sizeof(like))
-
-
 def spread(mpi: Any, ranges: Sequence[Sequence[int]]) -> list[int]:
     """List the ranks of ranges (first, last, stride), whose last is included."""
     ranks: list[int] = []
@@ -180,11 +174,11 @@ def _range_excl(groups: Groups, self: Any, ranks: Any) -> Any:
 
 
 def _free(layer: Layer, original: Any) -> Any:
-    groups, mpi = layer.groups, layer.mpi
+    groups = layer.groups
 
     def call(self: Any) -> None:
         if groups.knows(self):
-            set_handle(mpi, self, mpi.GROUP_NULL)
+            layer.set_handle(self, layer.mpi.GROUP_NULL)
         else:
             original(self)
 

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any
 
 from clue.trace.ops import Op
 from virtual_layer.communicators import derive_key
-from virtual_layer.live.groups import set_handle
 from virtual_layer.live.making import agree, handle_errors, register, shared_key
 from virtual_layer.live.meeting import private
 
@@ -30,7 +29,7 @@ _TAGS = 32768
 def intercomm(layer: Layer, of: type | None = None) -> Any:
     """Return an ``Intercomm`` whose handle is that of a real communicator of one process."""
     made = (of or layer.mpi.Intercomm)()
-    set_handle(layer.mpi, made, layer.original("Comm", "Dup")(layer.mpi.COMM_SELF))
+    layer.set_handle(made, layer.original("Comm", "Dup")(layer.mpi.COMM_SELF))
     return made
 
 
@@ -166,7 +165,7 @@ def _from_handle(layer: Layer, original: Any) -> Any:
         known = layer.comms.get(found.handle)
         if known is not None and known.remote is not None and not isinstance(found, layer.mpi.Intercomm):
             made = layer.mpi.Intercomm()
-            set_handle(layer.mpi, made, found)
+            layer.set_handle(made, found)
             return made
         return found
 

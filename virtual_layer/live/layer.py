@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import ctypes
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from clue.trace.calls import LiveOp
+from virtual_layer.below import Objects
 from virtual_layer.communicators import derive_key
 from virtual_layer.live.blocks import Blocks
 from virtual_layer.live.groups import Groups
 from virtual_layer.live.requests import Requests
+from virtual_layer.sockets import Sockets
 
 if TYPE_CHECKING:
     from virtual_layer.live.port import Payload, Port
@@ -100,6 +103,8 @@ class Layer:
         privates: Communicators that the program does not see, by key.
         serials: How often the members of a group have made a communicator in a way that only they know of.
         windows: Memory that this rank opens to others; made by those who substitute its calls.
+        objects: What is mapped into this process and can call MPI past mpi4py.
+        sockets: Where this rank's own sockets can be reached, and what they reach.
     """
 
     def __init__(self, mpi: Any, port: Port) -> None:
@@ -121,6 +126,7 @@ class Layer:
         self.serials: dict[tuple[object, ...], int] = {}
         self._node = -1
         self.windows: Windows | None = None
+        self.objects, self.sockets = Objects(), Sockets()
         self._probe, self._receive, self._isend = (self.original("Comm", name) for name in ("Probe", "Recv", "Isend"))
         self._status = mpi.Status()
         self._wait = self.original("Request", "Wait")
@@ -172,6 +178,11 @@ class Layer:
     def forget(self, handle: int) -> None:
         """Forget a communicator that is freed."""
         self.comms.pop(handle, None)
+
+    def set_handle(self, holder: Any, like: Any) -> None:
+        """Give one MPI object the handle of another, which may be of another class."""
+        address = self.original("", "_addressof")
+        ctypes.memmove(address(holder), address(like), self.mpi._sizeof(like))
 
     def next_tag(self) -> int:
         """Return a tag for one real message on ``parcels``; 0 is for packing."""

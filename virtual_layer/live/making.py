@@ -283,7 +283,10 @@ def _free(layer: Layer, original: Any) -> Any:
     @wraps(original)
     def call(self: Any) -> None:
         handle = self.handle
-        original(self)
+        if handle in layer.comms and layer.requests.hold(self):
+            layer.set_handle(self, layer.mpi.COMM_NULL)
+        else:
+            original(self)
         if not self:
             layer.forget(handle)
 

@@ -78,11 +78,11 @@ def _spread(layer: Layer, place: LiveComm, root: int, obj: Any, *, back: bool = 
     """Broadcast an object; ``back`` says whether the root gets a copy of its own."""
     parcel = Parcel(layer)
     if place.rank != root:
-        size = ask(layer, Part(place, Op.BCAST, root, SIZE))
-        return parcel.unpack(ask(layer, Part(place, Op.BCAST, root, size)))
+        size = ask(layer, Part(place, Op.BCAST, root, SIZE, element=SIZE))
+        return parcel.unpack(ask(layer, Part(place, Op.BCAST, root, size, element=1)))
     payload, size = parcel.pack(obj, len(place.group) - (not back))
-    say(layer, Part(place, Op.BCAST, root, SIZE, (), size))
-    say(layer, Part(place, Op.BCAST, root, size, (), payload))
+    say(layer, Part(place, Op.BCAST, root, SIZE, (), size, element=SIZE))
+    say(layer, Part(place, Op.BCAST, root, size, (), payload, element=1))
     return parcel.unpack(payload) if back else None
 
 

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from clue.trace.ops import NO_REQUEST, PROC_NULL, Flag
 from virtual_layer.live.meeting import alone, rooted
+from virtual_layer.meaning.arguments import in_place
 
 if TYPE_CHECKING:
     from virtual_layer.live.layer import Layer, LiveComm
@@ -20,6 +21,7 @@ Factory = Callable[["Layer", Any], Any]
 Deliver = Callable[[Any], None]
 
 _NONBLOCKING, _STARTED = int(Flag.NONBLOCKING), int(Flag.NONBLOCKING | Flag.PERSISTENT)
+_IN_PLACE = int(Flag.IN_PLACE)
 
 
 class Part(NamedTuple):
@@ -33,6 +35,8 @@ class Part(NamedTuple):
         entries: Sizes of all members, where the kernel needs them.
         payload: What this member brings.
         deliver: Takes the kernel's answer; ``None`` if this member gets nothing.
+        flags: How it is called, as in a trace.
+        element: Bytes of an element, as in a trace.
     """
 
     comm: LiveComm
@@ -42,6 +46,8 @@ class Part(NamedTuple):
     entries: Sequence[int] = ()
     payload: Any = None
     deliver: Deliver | None = None
+    flags: int = 0
+    element: int = 0
 
 
 #: Reads a call: from (layer, communicator, arguments) to the part of this member, ``None`` if it has none.
@@ -51,16 +57,16 @@ Reader = Callable[..., Part | None]
 def say(layer: Layer, part: Part, flags: int = 0, request: int = NO_REQUEST) -> None:
     """Tell the kernel of a part whose answer comes later, or not at all."""
     layer.port.tell(
-        int(part.op), peer=int(part.root), context=part.comm.context, nbytes=part.nbytes, entries=part.entries,
-        payload=part.payload, flags=flags, request=request,
+        int(part.op), peer=int(part.root), tag=part.element, context=part.comm.context, nbytes=part.nbytes,
+        entries=part.entries, payload=part.payload, flags=flags | part.flags, request=request,
     )  # fmt: skip
 
 
 def ask(layer: Layer, part: Part) -> Any:
     """Take part in a collective and return the kernel's answer."""
     return layer.port.ask(
-        int(part.op), peer=int(part.root), context=part.comm.context, nbytes=part.nbytes, entries=part.entries,
-        payload=part.payload,
+        int(part.op), peer=int(part.root), tag=part.element, context=part.comm.context, nbytes=part.nbytes,
+        entries=part.entries, payload=part.payload, flags=part.flags,
     )  # fmt: skip
 
 
@@ -72,6 +78,11 @@ def _take(deliver: Deliver | None, answer: Any) -> None:
 
 def take_nothing(_answer: object) -> None:
     """Take an answer that says no more than that it is over."""
+
+
+def placed(layer: Layer, sendbuf: Any) -> int:
+    """Return the flag of a call whose send buffer says IN_PLACE."""
+    return _IN_PLACE if in_place(layer.mpi, sendbuf) else 0
 
 
 def place_of(layer: Layer, comm: LiveComm, root: int) -> tuple[LiveComm, int] | None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import atexit
 import contextlib
 import ctypes
+import faulthandler
 import os
 import signal
 import sys
@@ -17,10 +18,11 @@ from importlib.machinery import ModuleSpec
 from types import ModuleType
 from typing import Any, NoReturn
 
-from clue.trace.calls import LiveOp
+from clue.trace.calls import WHERE, WHERE_SIGNAL, LiveOp
 from clue.trace.wire import Channel
 from virtual_layer import programs, regions
-from virtual_layer.live import clock
+from virtual_layer.compatibility import add_hint
+from virtual_layer.live import below, clock
 from virtual_layer.live.arena import Arena
 from virtual_layer.live.layer import Layer
 from virtual_layer.live.port import Port
@@ -57,6 +59,8 @@ def prepare(mpi: Any, arena: Arena) -> Layer:
     layer = Layer(mpi, Port(arena))
     substitute(layer)
     regions.listen(layer.port)
+    below.guard(layer)
+    layer.sockets.watch()
     layer.port.calibrate()
     return layer
 
@@ -79,14 +83,17 @@ def _live(orders: Orders, channel: Channel, layer: Layer) -> NoReturn:
     os.register_at_fork(after_in_child=port.cut)
     _import_anew(layer)
     _draw_anew()
+    faulthandler.register(WHERE_SIGNAL, os.memfd_create(WHERE), all_threads=False)
     port.wait_for_start()
+    below.refuse_objects(layer)
     if orders.virtual_clock:
         clock.take_over(port)
     status = _run(list(orders.command), layer)
+    below.refuse_objects(layer)
     with port:
         if not status and not layer.finalised:
             layer.leave()
-        port.part(int(LiveOp.END), nbytes=status)
+        port.part(int(LiveOp.END), nbytes=status, payload=layer.sockets.facts())
     os._exit(status)
 
 
@@ -170,6 +177,7 @@ def _status(code: object) -> int:
 
 def _tell_of(error: BaseException, port: Port) -> NoReturn:
     """Print a traceback that names the rank, tell the kernel, and end."""
+    add_hint(error)
     lines = traceback.format_exception(type(error), error, _own(error.__traceback__))
     text = "".join(lines)
     _flush()

@@ -9,17 +9,18 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from clue.trace.calls import LiveOp
-from clue.trace.ops import PROC_NULL, Op
+from clue.trace.ops import PROC_NULL, Flag, Op
 from virtual_layer.live.collectives import across
 from virtual_layer.live.meeting import meeting
-from virtual_layer.live.parts import Factory, Part, Reader, ask, place_of, ways
-from virtual_layer.meaning.arguments import in_place
+from virtual_layer.live.parts import Factory, Part, Reader, ask, place_of, placed, ways
+from virtual_layer.meaning.arguments import element_size, in_place, operation_flags
 
 if TYPE_CHECKING:
     from virtual_layer.live.layer import Layer, LiveComm
 
 #: Bytes of a count as mpi4py sends it (MPI_COUNT).
 _COUNT_BYTES = 8
+_BLOCK = int(Flag.BLOCK)
 
 
 def _operation(layer: Layer, op: Any) -> Any:
@@ -42,19 +43,21 @@ def _reduce(layer: Layer, comm: LiveComm, sendbuf: Any, recvbuf: Any, op: Any = 
     if found is None:
         return None
     (place, at), op = found, _operation(layer, op)
+    flags = operation_flags(layer.mpi, op)
     if place.rank != at:
-        return Part(place, Op.REDUCE, at, layer.blocks.size(sendbuf), payload=layer.blocks.pack(sendbuf))
+        element, mine = element_size(layer.mpi, sendbuf), layer.blocks.pack(sendbuf)
+        return Part(place, Op.REDUCE, at, layer.blocks.size(sendbuf), (), mine, None, flags, element)
     if comm.remote is not None:
         sent, kind = None, layer.blocks.kind(recvbuf)
     else:
         sent, kind = _vector(layer, "Reduce", sendbuf, recvbuf, op)
     mine = None if sent is None else layer.blocks.pack(sent)
-    count = len(comm.peers)
+    count, flags = len(comm.peers), flags | placed(layer, sendbuf)
 
     def deliver(answer: list[Any]) -> None:
         layer.blocks.unpack(recvbuf, combine(layer, op, kind, answer[-count:]))
 
-    return Part(place, Op.REDUCE, at, layer.blocks.size(recvbuf), (), mine, deliver)
+    return Part(place, Op.REDUCE, at, layer.blocks.size(recvbuf), (), mine, deliver, flags, kind.Get_size())
 
 
 def combine(layer: Layer, op: Any, kind: Any, payloads: Sequence[Any]) -> bytearray:
@@ -87,7 +90,8 @@ def _allreduce(layer: Layer, comm: LiveComm, sendbuf: Any, recvbuf: Any, op: Any
         layer.blocks.unpack(recvbuf, finish(layer, comm, op, kind, answer, others))
 
     mine, size = layer.blocks.pack(sent), layer.blocks.size(sent)
-    return Part(comm, Op.ALLREDUCE, PROC_NULL, size, (), mine, deliver)
+    flags = placed(layer, sendbuf) | operation_flags(layer.mpi, op)
+    return Part(comm, Op.ALLREDUCE, PROC_NULL, size, (), mine, deliver, flags, kind.Get_size())
 
 
 def _reduce_across(
@@ -115,7 +119,8 @@ def _scanning(name: str, code: Op) -> Reader:
             # Nobody knows how many will read a prefix: it travels with the calls.
             layer.blocks.unpack(recvbuf, finish(layer, comm, op, kind, answer, 0))
 
-        return Part(comm, code, PROC_NULL, len(mine), (), mine, deliver)
+        flags = placed(layer, sendbuf) | operation_flags(layer.mpi, op)
+        return Part(comm, code, PROC_NULL, len(mine), (), mine, deliver, flags, kind.Get_size())
 
     return read
 
@@ -124,7 +129,7 @@ def _reduce_scatter_block(layer: Layer, comm: LiveComm, sendbuf: Any, recvbuf: A
     size = layer.blocks.size(recvbuf)
     if comm.remote is None and in_place(layer.mpi, sendbuf):
         size = layer.blocks.sizes(recvbuf, len(comm.group))[0]
-    return _scattered(layer, comm, sendbuf, recvbuf, op, [size] * len(comm.group))
+    return _scattered(layer, comm, sendbuf, recvbuf, op, [size] * len(comm.group), _BLOCK)
 
 
 def _reduce_scatter(
@@ -151,7 +156,9 @@ def _gather_counts(layer: Layer, comm: LiveComm, count: int) -> list[int]:
     return [answer[at] for at in place.local]
 
 
-def _scattered(layer: Layer, comm: LiveComm, sendbuf: Any, recvbuf: Any, op: Any, sizes: list[int]) -> Part:
+def _scattered(
+    layer: Layer, comm: LiveComm, sendbuf: Any, recvbuf: Any, op: Any, sizes: list[int], flags: int = 0
+) -> Part:
     """Read a reduction of which each member gets a block."""
     op = _operation(layer, op)
     begin = sum(sizes[: comm.rank])
@@ -174,7 +181,10 @@ def _scattered(layer: Layer, comm: LiveComm, sendbuf: Any, recvbuf: Any, op: Any
         _fill(layer, recvbuf, block, size if whole else len(block))
 
     mine = layer.blocks.pack(sent)
-    return Part(comm, Op.REDUCE_SCATTER, PROC_NULL, sizes[comm.rank], sizes, mine, deliver)
+    flags |= placed(layer, sendbuf) | operation_flags(layer.mpi, op)
+    return Part(
+        comm, Op.REDUCE_SCATTER, PROC_NULL, sizes[comm.rank], sizes, mine, deliver, flags, kind.Get_size()
+    )  # fmt: skip
 
 
 def _fill(layer: Layer, buffer: Any, block: bytes, room: int) -> None:

@@ -181,6 +181,13 @@ class Requests:
             status.Set_source(live.envelope[0])
             status.Set_tag(live.envelope[1])
 
+    def hold(self, comm: Any) -> bool:
+        """Keep a communicator that its program frees for the receives that it has left to the library, if any."""
+        waiting = [live for live in self.freed if live.comm == comm]
+        for live in waiting:
+            live.comm = type(comm)(comm)
+        return bool(waiting)
+
     def complete_freed(self) -> None:
         """Complete the receives that the program has freed and, as it may, left to the library."""
         freed, self.freed = self.freed, []

@@ -20,10 +20,13 @@ import warnings
 from collections.abc import Sequence
 from pathlib import Path
 
+from clue.errors import RecordError
 from clue.trace.wire import Channel
+from virtual_layer.compatibility import fault_of_mpi4py
 from virtual_layer.live.arena import Arena
 from virtual_layer.live.layer import Layer
 from virtual_layer.live.program import Orders, become, prepare
+from virtual_layer.shared_memory import remove_names
 
 _LONGEST = 1 << 20
 _PR_SET_CHILD_SUBREAPER = 36
@@ -33,24 +36,30 @@ _PATIENCE = 5.0
 
 def serve(control: socket.socket) -> None:
     """Start ranks until the other side closes the socket, then end all of them."""
+    try:
+        _serve(control)
+    finally:
+        _end_all()
+
+
+def _serve(control: socket.socket) -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     _adopt_orphans()
-    setting = _Setting(*marshal.loads(control.recv(_LONGEST)))
-    layer = setting.warm_up()
     processes: dict[int, int] = {}
-    control.send(marshal.dumps((os.getpid(), layer.mpi.Get_library_version().splitlines()[0])))
-    try:
-        while True:
-            request = control.recv(_LONGEST)
-            if not request:
-                return
+    # Whoever asks may be gone at any time.
+    with contextlib.suppress(ConnectionError, EOFError):
+        try:
+            layer = _Setting(*marshal.loads(control.recv(_LONGEST))).warm_up()
+        except RecordError as fault:
+            control.send(marshal.dumps((0, str(fault))))
+            return
+        control.send(marshal.dumps((os.getpid(), layer.mpi.Get_library_version().splitlines()[0])))
+        while request := control.recv(_LONGEST):
             what, *rest = marshal.loads(request)
             if what == "start":
                 processes[rest[0]] = _start(control, Orders(*rest), layer)
             else:
                 control.send(marshal.dumps(_ending(processes[rest[0]])))
-    finally:
-        _end_all()
 
 
 class _Setting:
@@ -66,25 +75,25 @@ class _Setting:
         self.modules = modules
 
     def warm_up(self) -> Layer:
-        """Import what programs need, initialise MPI, prepare the layer, and leave memory as ranks can share it."""
+        """Import what programs need, initialise MPI, prepare the layer, and leave memory as ranks can share it.
+
+        Raises:
+            RecordError: If something here does not allow that.
+        """
         from mpi4py import MPI  # noqa: PLC0415 - a rank's process is the only place for it
 
+        fault = fault_of_mpi4py()
+        if fault:
+            raise RecordError(fault)
         for name in self.modules:
             # Whatever is wrong with a module, the program itself will meet it.
             with contextlib.suppress(Exception):
                 importlib.import_module(name)
-        _leave_no_files()
+        remove_names()  # nobody else opens it, and ranks get killed
         layer = prepare(MPI, Arena(self.memory))
         gc.collect()
         gc.freeze()
         return layer
-
-
-def _leave_no_files() -> None:
-    """Remove the names of shared memory that the library has mapped: nobody else opens it, and ranks get killed."""
-    maps = Path("/proc/self/maps").read_text().splitlines()
-    for name in {line.split(maxsplit=5)[5] for line in maps if "/dev/shm/" in line}:
-        Path(name).unlink(missing_ok=True)
 
 
 def _start(control: socket.socket, orders: Orders, layer: Layer) -> int:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from virtual_layer.interpose import replace
 from virtual_layer.live import (
     access,
+    below,
     clock,
     collectives,
     completion,
@@ -68,6 +69,7 @@ MODULES: tuple[Any, ...] = (
     worlds,
     ports,
     refused,
+    below,
 )
 
 

@@ -15,7 +15,6 @@ from typing import TYPE_CHECKING, Any
 
 from clue.trace.ops import Op
 from virtual_layer.communicators import derive_key
-from virtual_layer.live.groups import set_handle
 from virtual_layer.live.intercomms import intercomm
 from virtual_layer.spawning import python_program
 
@@ -140,7 +139,7 @@ def _get_parent(layer: Layer, original: Any) -> Any:
 def _meet(layer: Layer, parent: Any) -> None:
     """Make mpi4py's own object the intercommunicator to the parents."""
     key, group = layer.parent
-    set_handle(layer.mpi, parent, layer.original("Comm", "Dup")(layer.mpi.COMM_SELF))
+    layer.set_handle(parent, layer.original("Comm", "Dup")(layer.mpi.COMM_SELF))
     parent.Set_name("MPI_COMM_PARENT")
     layer.add(parent, key, layer.world, tuple(group))
 

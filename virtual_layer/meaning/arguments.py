@@ -3,11 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import lru_cache
 from operator import index
 from typing import Any
 
+from clue.trace.ops import Flag
+
 Arguments = tuple[Any, ...]
 Keywords = dict[str, Any]
+
+_USER_DEFINED, _NONCOMMUTATIVE = int(Flag.USER_DEFINED), int(Flag.NONCOMMUTATIVE)
 
 
 def argument(place: int, name: str, default: Any = None) -> Callable[[Arguments, Keywords], Any]:
@@ -48,6 +53,28 @@ def block_size(mpi: Any, message: Any, blocks: int = 1) -> int:
     if extent <= 0:
         return 0
     return (length - int(displacement or 0) * extent) // extent // blocks * int(kind.Get_size())
+
+
+def element_size(mpi: Any, message: Any) -> int:
+    """Return the bytes of an element of a message: of its datatype, where it names one."""
+    if type(message) is not list and type(message) is not tuple:
+        return _item_size(mpi, message)
+    buffer, _, _, kind = split_message(mpi, message)
+    return int(kind.Get_size()) if kind is not None else _item_size(mpi, buffer)
+
+
+def operation_flags(mpi: Any, operation: Any) -> int:
+    """Return the flags of a reduction by an operation: whether it is the program's own, and whether it commutes."""
+    if operation is None or operation.handle in _own_operations(mpi):
+        return 0
+    return _USER_DEFINED if operation.Is_commutative() else _USER_DEFINED | _NONCOMMUTATIVE
+
+
+@lru_cache(maxsize=1)
+def _own_operations(mpi: Any) -> frozenset[int]:
+    """Return the handles of MPI's own operations, all of which commute."""
+    names = "SUM PROD MAX MIN LAND LOR LXOR BAND BOR BXOR MAXLOC MINLOC"
+    return frozenset(getattr(mpi, name).handle for name in names.split())
 
 
 def block_sizes(mpi: Any, message: Any, blocks: int) -> list[int]:

@@ -5,8 +5,8 @@ Those on intercommunicators are not modelled.
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
 
 from clue.trace.ops import NO_REQUEST, Flag, Op
 from virtual_layer.communicators import Communicator
@@ -16,39 +16,66 @@ from virtual_layer.meaning.arguments import (
     argument,
     block_size,
     block_sizes,
+    element_size,
     in_place,
+    operation_flags,
     typed_block_sizes,
 )
 from virtual_layer.meaning.messages import Describe, persistent, unmodelled
 from virtual_layer.recorder import Recorder
 from virtual_layer.requests import Pending
 
-#: What one rank says of a collective: op, root, size, list. Read from (recorder, communicator, arguments).
-Share = tuple[Op, int, int, "list[int]"]
+
+class Share(NamedTuple):
+    """What one rank says of a collective, as the fields of a row.
+
+    Attributes:
+        op: Which one it is.
+        root: Its root, where it has one.
+        nbytes: This rank's size.
+        listed: Sizes by partner, where they differ.
+        flags: How it is called.
+        element: Bytes of an element, where its algorithm may cut a vector.
+    """
+
+    op: Op
+    root: int = 0
+    nbytes: int = 0
+    listed: Sequence[int] = ()
+    flags: int = 0
+    element: int = 0
+
+
+#: Bytes of a count as mpi4py gathers it (MPI_COUNT).
+_COUNT_BYTES = 8
+#: Reads a call: from (MPI, communicator, arguments) to this rank's share.
 Reader = Callable[[Any, Communicator, Arguments, Keywords], Share]
 
 _NONBLOCKING, _STARTED = int(Flag.NONBLOCKING), int(Flag.NONBLOCKING | Flag.PERSISTENT)
-_SEND, _RECEIVE = argument(1, "sendbuf"), argument(2, "recvbuf")
+_IN_PLACE, _BLOCK = int(Flag.IN_PLACE), int(Flag.BLOCK)
+_SEND, _RECEIVE, _OPERATION = argument(1, "sendbuf"), argument(2, "recvbuf"), argument(3, "op")
 
 
 def barrier(_mpi: Any, _comm: Communicator, _args: Arguments, _kwargs: Keywords) -> Share:
     """Read a barrier."""
-    return Op.BARRIER, 0, 0, []
+    return Share(Op.BARRIER)
 
 
 def bcast(mpi: Any, _comm: Communicator, args: Arguments, kwargs: Keywords) -> Share:
     """Read a broadcast: its payload."""
-    return Op.BCAST, argument(2, "root", 0)(args, kwargs), block_size(mpi, argument(1, "buf")(args, kwargs)), []
+    message = argument(1, "buf")(args, kwargs)
+    root, size = argument(2, "root", 0)(args, kwargs), block_size(mpi, message)
+    return Share(Op.BCAST, root, size, element=element_size(mpi, message))
 
 
 def gather(mpi: Any, comm: Communicator, args: Arguments, kwargs: Keywords) -> Share:
     """Read a gather: this rank's contribution."""
-    return Op.GATHER, argument(3, "root", 0)(args, kwargs), _contribution(mpi, comm, args, kwargs), []
+    return Share(Op.GATHER, argument(3, "root", 0)(args, kwargs), _contribution(mpi, comm, args, kwargs))
 
 
 def gatherv(mpi: Any, comm: Communicator, args: Arguments, kwargs: Keywords) -> Share:
     """Read a gather of different sizes: this rank's contribution."""
-    return Op.GATHERV, argument(3, "root", 0)(args, kwargs), _contribution_v(mpi, comm, args, kwargs), []
+    return Share(Op.GATHERV, argument(3, "root", 0)(args, kwargs), _contribution_v(mpi, comm, args, kwargs))
 
 
 def scatter(mpi: Any, comm: Communicator, args: Arguments, kwargs: Keywords) -> Share:
@@ -58,7 +85,7 @@ def scatter(mpi: Any, comm: Communicator, args: Arguments, kwargs: Keywords) -> 
         size = block_size(mpi, _SEND(args, kwargs), len(comm.group))
     else:
         size = block_size(mpi, received)
-    return Op.SCATTER, argument(3, "root", 0)(args, kwargs), size, []
+    return Share(Op.SCATTER, argument(3, "root", 0)(args, kwargs), size)
 
 
 def scatterv(mpi: Any, comm: Communicator, args: Arguments, kwargs: Keywords) -> Share:
@@ -68,45 +95,52 @@ def scatterv(mpi: Any, comm: Communicator, args: Arguments, kwargs: Keywords) ->
         size = block_sizes(mpi, _SEND(args, kwargs), len(comm.group))[comm.rank]
     else:
         size = block_size(mpi, received)
-    return Op.SCATTERV, argument(3, "root", 0)(args, kwargs), size, []
+    return Share(Op.SCATTERV, argument(3, "root", 0)(args, kwargs), size)
 
 
 def allgather(mpi: Any, comm: Communicator, args: Arguments, kwargs: Keywords) -> Share:
     """Read an allgather: this rank's contribution."""
-    return Op.ALLGATHER, 0, _contribution(mpi, comm, args, kwargs), []
+    return Share(Op.ALLGATHER, 0, _contribution(mpi, comm, args, kwargs), flags=_placed(mpi, args, kwargs))
 
 
 def allgatherv(mpi: Any, comm: Communicator, args: Arguments, kwargs: Keywords) -> Share:
     """Read an allgather of different sizes: this rank's contribution."""
-    return Op.ALLGATHERV, 0, _contribution_v(mpi, comm, args, kwargs), []
+    return Share(Op.ALLGATHERV, 0, _contribution_v(mpi, comm, args, kwargs), flags=_placed(mpi, args, kwargs))
 
 
 def alltoall(mpi: Any, comm: Communicator, args: Arguments, kwargs: Keywords) -> Share:
     """Read an alltoall: the block to each rank."""
-    message = _whichever(mpi, args, kwargs)
-    return Op.ALLTOALL, 0, block_size(mpi, message, len(comm.group)), []
+    size = block_size(mpi, _whichever(mpi, args, kwargs), len(comm.group))
+    return Share(Op.ALLTOALL, 0, size, flags=_placed(mpi, args, kwargs))
 
 
 def alltoallv(mpi: Any, comm: Communicator, args: Arguments, kwargs: Keywords) -> Share:
     """Read an alltoall of different sizes: the sizes to all ranks."""
     sizes = block_sizes(mpi, _whichever(mpi, args, kwargs), len(comm.group))
-    return Op.ALLTOALLV, 0, sum(sizes), sizes
+    return Share(Op.ALLTOALLV, 0, sum(sizes), sizes, _placed(mpi, args, kwargs))
 
 
 def alltoallw(mpi: Any, comm: Communicator, args: Arguments, kwargs: Keywords) -> Share:
     """Read an alltoall of different sizes and types: the sizes to all ranks."""
     sizes = typed_block_sizes(_whichever(mpi, args, kwargs), len(comm.group))
-    return Op.ALLTOALLV, 0, sum(sizes), sizes
+    return Share(Op.ALLTOALLV, 0, sum(sizes), sizes, _placed(mpi, args, kwargs))
 
 
 def reduce(mpi: Any, _comm: Communicator, args: Arguments, kwargs: Keywords) -> Share:
     """Read a reduction to a root: one rank's vector."""
-    return Op.REDUCE, argument(4, "root", 0)(args, kwargs), block_size(mpi, _whichever(mpi, args, kwargs)), []
+    return _reduction(mpi, Op.REDUCE, argument(4, "root", 0)(args, kwargs), args, kwargs)
+
+
+def _reduction(mpi: Any, op: Op, root: int, args: Arguments, kwargs: Keywords) -> Share:
+    """Read a reduction of one vector of each rank."""
+    message = _whichever(mpi, args, kwargs)
+    flags = _placed(mpi, args, kwargs) | operation_flags(mpi, _OPERATION(args, kwargs))
+    return Share(op, root, block_size(mpi, message), (), flags, element_size(mpi, message))
 
 
 def _vector(op: Op) -> Reader:
     def read(mpi: Any, _comm: Communicator, args: Arguments, kwargs: Keywords) -> Share:
-        return op, 0, block_size(mpi, _whichever(mpi, args, kwargs)), []
+        return _reduction(mpi, op, 0, args, kwargs)
 
     return read
 
@@ -116,17 +150,20 @@ allreduce, scan, exscan = _vector(Op.ALLREDUCE), _vector(Op.SCAN), _vector(Op.EX
 
 def reduce_scatter_block(mpi: Any, comm: Communicator, args: Arguments, kwargs: Keywords) -> Share:
     """Read a reduction scattered in equal blocks: the block this rank receives."""
-    blocks = len(comm.group) if in_place(mpi, _SEND(args, kwargs)) else 1
-    return Op.REDUCE_SCATTER, 0, block_size(mpi, _RECEIVE(args, kwargs), blocks), []
+    received, placed = _RECEIVE(args, kwargs), _placed(mpi, args, kwargs)
+    size = block_size(mpi, received, len(comm.group) if placed else 1)
+    flags = placed | _BLOCK | operation_flags(mpi, _OPERATION(args, kwargs))
+    return Share(Op.REDUCE_SCATTER, 0, size, (), flags, element_size(mpi, received))
 
 
 def reduce_scatter(mpi: Any, comm: Communicator, args: Arguments, kwargs: Keywords) -> Share:
     """Read a reduction scattered in blocks: the block this rank receives."""
     received, counts = _RECEIVE(args, kwargs), argument(3, "recvcounts")(args, kwargs)
-    size = block_size(mpi, received)
-    if in_place(mpi, _SEND(args, kwargs)) and counts is not None:
+    size, placed = block_size(mpi, received), _placed(mpi, args, kwargs)
+    if placed and counts is not None:
         size = size * int(counts[comm.rank]) // max(sum(map(int, counts)), 1)
-    return Op.REDUCE_SCATTER, 0, size, []
+    flags = placed | operation_flags(mpi, argument(4, "op")(args, kwargs))
+    return Share(Op.REDUCE_SCATTER, 0, size, (), flags, element_size(mpi, received))
 
 
 def neighbor_allgather(mpi: Any, comm: Communicator, args: Arguments, kwargs: Keywords) -> Share:
@@ -161,7 +198,7 @@ def neighborhood(sources: list[int], destinations: list[int], sizes: list[int]) 
     sends = [(dest, size) for dest, size in zip(destinations, sizes, strict=True) if dest >= 0]
     sources = [source for source in sources if source >= 0]
     listed = [len(sends), *(dest for dest, _ in sends), *(size for _, size in sends), len(sources), *sources]
-    return Op.NEIGHBOR, 0, sum(size for _, size in sends), listed
+    return Share(Op.NEIGHBOR, 0, sum(size for _, size in sends), listed)
 
 
 def neighbors(comm: Communicator, handle: Any) -> tuple[list[int], list[int]]:
@@ -190,7 +227,7 @@ def reduce_scatter_counted(recorder: Recorder, result: Any, args: Arguments, kwa
     comm = recorder.comms[args[0].handle]
     counted = argument(3, "recvcounts")(args, kwargs) is None and not in_place(recorder.mpi, _SEND(args, kwargs))
     if comm.plain and counted:
-        emit(recorder, comm, (Op.ALLGATHER, 0, 8, []))
+        emit(recorder, comm, Share(Op.ALLGATHER, 0, _COUNT_BYTES))
     blocking(reduce_scatter)(recorder, result, args, kwargs, memo)
 
 
@@ -215,7 +252,8 @@ def prepared(read: Reader) -> Describe:
     def describe(recorder: Recorder, result: Any, args: Arguments, kwargs: Keywords, _memo: Any) -> None:
         comm = recorder.comms[args[0].handle]
         if not comm.plain:
-            return persistent(recorder, result, None)
+            persistent(recorder, result, None)
+            return
         share = read(recorder.mpi, comm, args, kwargs)
 
         def start(pending: Pending) -> None:
@@ -223,15 +261,20 @@ def prepared(read: Reader) -> Describe:
             pending.serials = (serial,)
             emit(recorder, comm, share, _STARTED, serial)
 
-        return persistent(recorder, result, start)
+        persistent(recorder, result, start)
 
     return describe
 
 
 def emit(recorder: Recorder, comm: Communicator, share: Share, flags: int = 0, request: int = NO_REQUEST) -> None:
     """Write a collective."""
-    op, root, nbytes, listed = share
-    recorder.emit(op, comm.index, root, 0, nbytes, flags, request, listed)
+    op, root, nbytes, listed, manner, element = share
+    recorder.emit(op, comm.index, root, element, nbytes, flags | manner, request, listed)
+
+
+def _placed(mpi: Any, args: Arguments, kwargs: Keywords) -> int:
+    """Return the flag of a call whose send buffer says IN_PLACE."""
+    return _IN_PLACE if in_place(mpi, _SEND(args, kwargs)) else 0
 
 
 def _whichever(mpi: Any, args: Arguments, kwargs: Keywords) -> Any:

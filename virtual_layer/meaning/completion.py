@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from clue.trace.ops import Op
+from clue.trace.ops import ANY, Op
 from virtual_layer.meaning.arguments import Arguments, Keywords, argument, put
 from virtual_layer.meaning.messages import Describe, Prepare
 from virtual_layer.recorder import Recorder
@@ -79,6 +79,11 @@ def wait(recorder: Recorder, result: Any, args: Arguments, _kwargs: Keywords, me
     complete(recorder, [(args[0], *memo)] if result is not False else None)
 
 
+def look(recorder: Recorder, result: Any, args: Arguments, _kwargs: Keywords, memo: Any) -> None:
+    """Describe Get_status: a test that lets the program keep the request."""
+    complete(recorder, [(args[0], *memo)] if result else None, kept=True)
+
+
 def test_object(recorder: Recorder, result: Any, args: Arguments, _kwargs: Keywords, memo: Any) -> None:
     """Describe the lower-case test of one request, whose result is a flag and an object."""
     complete(recorder, [(args[0], *memo)] if result[0] else None)
@@ -89,12 +94,13 @@ def wait_object(recorder: Recorder, _result: Any, args: Arguments, _kwargs: Keyw
     complete(recorder, [(args[0], *memo)])
 
 
-def wait_any(index: int = -1, flag: int = -1) -> Describe:
-    """Describe Waitany and Testany.
+def wait_any(index: int = -1, flag: int = -1, *, kept: bool = False) -> Describe:
+    """Describe Waitany, Testany and Get_status_any.
 
     Args:
         index: Where the result holds the index of the completed request; -1 if it is the result.
         flag: Where it holds whether one was found; -1 if one always is.
+        kept: Whether the program keeps the request.
     """
 
     def describe(recorder: Recorder, result: Any, _args: Arguments, _kwargs: Keywords, memo: Any) -> None:
@@ -104,26 +110,26 @@ def wait_any(index: int = -1, flag: int = -1) -> Describe:
             complete(recorder, None)
         else:
             chosen = [asked[which]] if 0 <= which < len(asked) else []
-            complete(recorder, [(*each, status) for each in chosen])
+            complete(recorder, [(*each, status) for each in chosen], kept=kept)
 
     return describe
 
 
-def wait_all(*, found: Any = None) -> Describe:
-    """Describe Waitall and Testall; ``found`` reads from the result whether all are complete."""
+def wait_all(*, found: Any = None, kept: bool = False) -> Describe:
+    """Describe Waitall, Testall and Get_status_all; ``found`` reads from the result whether all are complete."""
 
     def describe(recorder: Recorder, result: Any, _args: Arguments, _kwargs: Keywords, memo: Any) -> None:
         asked, statuses = memo
         if found is not None and not found(result):
             complete(recorder, None)
         else:
-            complete(recorder, [(*each, _status(statuses, i)) for i, each in enumerate(asked)])
+            complete(recorder, [(*each, _status(statuses, i)) for i, each in enumerate(asked)], kept=kept)
 
     return describe
 
 
-def wait_some(*, tuple_result: bool, test: bool) -> Describe:
-    """Describe Waitsome and Testsome."""
+def wait_some(*, tuple_result: bool, test: bool, kept: bool = False) -> Describe:
+    """Describe Waitsome, Testsome and Get_status_some."""
 
     def describe(recorder: Recorder, result: Any, _args: Arguments, _kwargs: Keywords, memo: Any) -> None:
         asked, statuses = memo
@@ -131,7 +137,8 @@ def wait_some(*, tuple_result: bool, test: bool) -> Describe:
         if test and indices is not None and not indices:
             complete(recorder, None)
         else:
-            complete(recorder, [(*asked[at], _status(statuses, i)) for i, at in enumerate(indices or ())])
+            done = [(*asked[at], _status(statuses, i)) for i, at in enumerate(indices or ())]
+            complete(recorder, done, kept=kept)
 
     return describe
 
@@ -140,32 +147,35 @@ def _status(statuses: Sequence[Any] | None, at: int) -> Any:
     return statuses[at] if statuses is not None and at < len(statuses) else None
 
 
-def complete(recorder: Recorder, done: Sequence[tuple[Any, Pending | None, Any]] | None) -> None:
-    """Write the wait for the requests that completed; ``None``: the test found nothing."""
+def complete(recorder: Recorder, done: Sequence[tuple[Any, Pending | None, Any]] | None, *, kept: bool = False) -> None:
+    """Write the wait for the requests that completed; ``None``: the test found nothing.
+
+    Requests that the program has ``kept`` are known to be complete when it waits for them.
+    """
     if done is None:
-        recorder.emit(Op.POLL)
+        recorder.emit(Op.POLL, peer=ANY)
         return
     serials: list[int] = []
-    unmodelled = False
+    left_out = False
     for request, pending, status in done:
         if pending is None or not pending.active:
             continue
         serials.extend(pending.serials)
-        unmodelled = unmodelled or not pending.serials
+        left_out = left_out or pending.left_out
         if pending.curious:
             recorder.complete(pending, status)
-        recorder.requests.forget(request, pending)
+        if kept:
+            pending.serials = ()
+        else:
+            recorder.requests.forget(request, pending)
     if len(serials) == 1:
         recorder.emit(Op.WAIT, request=serials[0])
     elif serials:
         recorder.emit(Op.WAIT, extras=serials)
-    else:
-        recorder.emit(Op.OTHER if unmodelled else Op.LOCAL)
-
-
-def peek(recorder: Recorder, _result: Any, _args: Arguments, _kwargs: Keywords, _memo: Any) -> None:
-    """Describe a look at requests that completes none (Get_status)."""
-    recorder.emit(Op.POLL)
+    if left_out:
+        recorder.other()
+    elif not serials:
+        recorder.emit(Op.LOCAL)
 
 
 def start(recorder: Recorder, _result: Any, args: Arguments, _kwargs: Keywords, _memo: Any) -> None:
@@ -204,4 +214,13 @@ def free_request(recorder: Recorder, _result: Any, args: Arguments, _kwargs: Key
     """Describe Free of a request: nobody waits for it any more."""
     recorder.emit(Op.LOCAL)
     if pending is not None:
-        recorder.requests.remove(args[0], pending)
+        recorder.requests.free(args[0], pending)
+
+
+def finalize(recorder: Recorder, _result: Any, _args: Arguments, _kwargs: Keywords, _memo: Any) -> None:
+    """Describe the end of MPI, which waits for what the program has left to the library."""
+    freed = recorder.requests.take_freed()
+    if freed:
+        recorder.emit(Op.WAIT, extras=freed)
+    else:
+        recorder.emit(Op.LOCAL)

@@ -103,11 +103,17 @@ def local(recorder: Recorder, _result: Any, _args: Arguments, _kwargs: Keywords,
     recorder.emit(Op.LOCAL)
 
 
+def local_request(recorder: Recorder, result: Any, _args: Arguments, _kwargs: Keywords, _memo: Any) -> None:
+    """Describe a nonblocking call that costs nothing in the model."""
+    recorder.emit(Op.LOCAL)
+    recorder.requests.add(result, Pending(result.handle, ()))
+
+
 def other(recorder: Recorder, result: Any, _args: Arguments, _kwargs: Keywords, _memo: Any) -> None:
     """Describe a call that the simulator does not model; a request of it is known as such."""
     recorder.other()
     if isinstance(result, recorder.mpi.Request):
-        recorder.requests.add(result, Pending(result.handle, ()))
+        recorder.requests.add(result, Pending(result.handle, ())).left_out = True
 
 
 def abort(recorder: Recorder, args: Arguments, kwargs: Keywords) -> tuple[Arguments, Keywords, None]:

@@ -18,7 +18,7 @@ _DEST = argument(2, "dest")
 _TAG = argument(3, "tag", 0)
 # Plain integers: arithmetic with flags as an enum would cost as much as all the rest of a call.
 _ANY_SOURCE, _ANY_TAG, _PERSISTENT = int(Flag.ANY_SOURCE), int(Flag.ANY_TAG), int(Flag.PERSISTENT)
-_WILD = _ANY_SOURCE | _ANY_TAG
+_WILD, _NONBLOCKING = _ANY_SOURCE | _ANY_TAG, int(Flag.NONBLOCKING)
 _BUFFER = argument(1, "buf")
 
 
@@ -57,14 +57,14 @@ def start_send(  # noqa: PLR0917 - the fields of a row
         return unmodelled(recorder, request)
     serial = recorder.requests.serial()
     row = recorder.emit(Op.ISEND, comm.index, peer, tag, nbytes, flags | comm.flags, serial)
-    recorder.requests.add(request, Pending(request.handle, (serial,), (row,), flags=flags | comm.flags))
+    recorder.requests.add(request, Pending(request.handle, (serial,), (row,)))
     return None
 
 
 def unmodelled(recorder: Recorder, request: Any) -> None:
     """Write a nonblocking call that the simulator does not model, and remember its request."""
     recorder.other()
-    recorder.requests.add(request, Pending(request.handle, ()))
+    recorder.requests.add(request, Pending(request.handle, ())).left_out = True
 
 
 class Selection:
@@ -156,7 +156,7 @@ def start_recv(  # noqa: PLR0917 - the fields of a row
     # MPICH does not say what an Isendrecv received: its wildcards stay open.
     told = not sent or recorder.mpi.get_vendor()[0] == "Open MPI"
     wildcard = row if told and flags & _WILD else -1
-    recorder.requests.add(request, Pending(request.handle, (serial, *sent), (row,), wildcard, flags))
+    recorder.requests.add(request, Pending(request.handle, (serial, *sent), (row,), wildcard))
     return None
 
 
@@ -202,10 +202,9 @@ def isendrecv(select: Selection) -> Describe:
         peer = recorder.peer(dest(args, kwargs))
         message = (replaced if select is REPLACE else buffer)(args, kwargs)
         nbytes = block_size(recorder.mpi, message) if peer >= 0 else 0
-        source, tag, wild = select.wanted(recorder, args, kwargs)
         serial = recorder.requests.serial()
+        start_recv(recorder, result, comm, *select.wanted(recorder, args, kwargs), sent=(serial,))
         recorder.emit(Op.ISEND, comm.index, peer, sendtag(args, kwargs), nbytes, comm.flags, serial)
-        start_recv(recorder, result, comm, source, tag, wild, sent=(serial,))
         return None
 
     return describe
@@ -251,11 +250,18 @@ def mrecv(flags: int = 0) -> Describe:
     return describe
 
 
-def imrecv(recorder: Recorder, result: Any, args: Arguments, _kwargs: Keywords, _memo: Any) -> None:
-    """Describe the nonblocking receive of a matched message: the matched probe posted it, the wait ends it."""
-    serial = recorder.messages.pop(id(args[0]), None)
-    recorder.emit(Op.LOCAL)
-    recorder.requests.add(result, Pending(result.handle, () if serial is None else (serial,)))
+def imrecv(flags: int = 0) -> Describe:
+    """Describe the nonblocking receive of a matched message: a wait ends it."""
+
+    def describe(recorder: Recorder, result: Any, args: Arguments, _kwargs: Keywords, _memo: Any) -> None:
+        serial = recorder.messages.pop(id(args[0]), None)
+        if serial is None:
+            recorder.emit(Op.LOCAL)  # of no process: nothing moves
+        else:
+            recorder.emit(Op.MRECV, flags=flags | _NONBLOCKING, request=serial)
+        recorder.requests.add(result, Pending(result.handle, () if serial is None else (serial,)))
+
+    return describe
 
 
 def send_init(flags: int = 0) -> Describe:
@@ -268,9 +274,8 @@ def send_init(flags: int = 0) -> Describe:
 
         def start(pending: Pending) -> None:
             serial = recorder.requests.serial()
-            all_flags = flags | comm.flags | _PERSISTENT
-            row = recorder.emit(Op.ISEND, comm.index, peer, tag, nbytes, all_flags, serial)
-            pending.serials, pending.rows, pending.flags = (serial,), (row,), all_flags
+            row = recorder.emit(Op.ISEND, comm.index, peer, tag, nbytes, flags | comm.flags | _PERSISTENT, serial)
+            pending.serials, pending.rows = (serial,), (row,)
 
         persistent(recorder, result, start if comm.known else None)
 
@@ -284,24 +289,17 @@ def recv_init(recorder: Recorder, result: Any, args: Arguments, kwargs: Keywords
 
     def start(pending: Pending) -> None:
         serial = recorder.requests.serial()
-        flags = wild | comm.flags | _PERSISTENT
-        row = recorder.emit(Op.IRECV, comm.index, source, tag, 0, flags, serial)
-        pending.serials, pending.rows, pending.flags = (serial,), (row,), flags
+        row = recorder.emit(Op.IRECV, comm.index, source, tag, 0, wild | comm.flags | _PERSISTENT, serial)
+        pending.serials, pending.rows = (serial,), (row,)
         pending.wildcard, pending.curious = (row, True) if wild else (-1, False)
 
     persistent(recorder, result, start if comm.known else None)
 
 
-def persistent(recorder: Recorder, request: Any, start: Callable[[Pending], None] | None) -> None:
+def persistent(recorder: Recorder, request: Any, start: Callable[[Pending], object] | None) -> Pending:
     """Write the set-up of a persistent request; without ``start`` its starts are not modelled."""
     recorder.emit(Op.LOCAL)
     pending = recorder.requests.add(request, Pending(request.handle, ()))
-    pending.active = False
-    pending.start = start or _start_unmodelled(recorder)
-
-
-def _start_unmodelled(recorder: Recorder) -> Callable[[Pending], None]:
-    def start(_pending: Pending) -> None:
-        recorder.other()
-
-    return start
+    pending.active, pending.left_out = False, start is None
+    pending.start = start or (lambda _: recorder.other())
+    return pending

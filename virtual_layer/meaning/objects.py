@@ -12,7 +12,7 @@ from typing import Any
 from clue.trace.ops import Flag, Op
 from virtual_layer.communicators import Communicator
 from virtual_layer.meaning.arguments import Arguments, Keywords, argument, put
-from virtual_layer.meaning.collectives import Share, neighborhood, neighbors
+from virtual_layer.meaning.collectives import Share, emit, neighborhood, neighbors
 from virtual_layer.meaning.messages import Describe, Selection, exchange, matched, start_send
 from virtual_layer.meaning.messages import mrecv as receive_message
 from virtual_layer.pickles import Parcels
@@ -118,27 +118,27 @@ def _sending(recorder: Recorder, args: Arguments, parcels: Parcels) -> Communica
 def bcast(parcels: Parcels, root: int) -> list[Share]:
     """List what a broadcast of an object sends."""
     payload = sum(parcels.dumped) or sum(parcels.loaded)
-    return [(Op.BCAST, root, SIZE, []), (Op.BCAST, root, payload, [])]
+    return [Share(Op.BCAST, root, SIZE, element=SIZE), Share(Op.BCAST, root, payload, element=1)]
 
 
 def gather(parcels: Parcels, root: int) -> list[Share]:
     """List what a gather of objects sends."""
-    return [(Op.GATHER, root, SIZE, []), (Op.GATHERV, root, sum(parcels.dumped), [])]
+    return [Share(Op.GATHER, root, SIZE), Share(Op.GATHERV, root, sum(parcels.dumped))]
 
 
 def scatter(parcels: Parcels, root: int) -> list[Share]:
     """List what a scatter of objects sends."""
-    return [(Op.SCATTER, root, SIZE, []), (Op.SCATTERV, root, sum(parcels.loaded), [])]
+    return [Share(Op.SCATTER, root, SIZE), Share(Op.SCATTERV, root, sum(parcels.loaded))]
 
 
 def allgather(parcels: Parcels, _root: int) -> list[Share]:
     """List what an allgather of objects sends."""
-    return [(Op.ALLGATHER, 0, SIZE, []), (Op.ALLGATHERV, 0, sum(parcels.dumped), [])]
+    return [Share(Op.ALLGATHER, 0, SIZE), Share(Op.ALLGATHERV, 0, sum(parcels.dumped))]
 
 
 def alltoall(parcels: Parcels, _root: int) -> list[Share]:
     """List what an alltoall of objects sends."""
-    return [(Op.ALLTOALL, 0, SIZE, []), (Op.ALLTOALLV, 0, sum(parcels.dumped), list(parcels.dumped))]
+    return [Share(Op.ALLTOALL, 0, SIZE), Share(Op.ALLTOALLV, 0, sum(parcels.dumped), list(parcels.dumped))]
 
 
 def collective(shares: Any, root_place: int = -1) -> Describe:
@@ -172,8 +172,8 @@ def neighbor(*, alltoall: bool) -> Describe:
 
 
 def _emit(recorder: Recorder, comm: Communicator, shares: list[Share]) -> None:
-    for op, root, nbytes, listed in shares:
-        recorder.emit(op, comm.index, root, 0, nbytes, _PICKLED, extras=listed)
+    for share in shares:
+        emit(recorder, comm, share, _PICKLED)
 
 
 class Tree:
@@ -182,7 +182,7 @@ class Tree:
     def __init__(self, recorder: Recorder, owner: Communicator, parcels: Parcels) -> None:
         self._recorder = recorder
         self._owner = owner
-        self._comm = recorder.comms.for_objects(owner)
+        self._comm = recorder.comms.private(owner, "objects")
         self._dumped = iter(parcels.dumped)
         self._rank, self._size = owner.rank, len(owner.group)
         next(self._dumped, None)  # every reduction begins with a copy of the object, by pickling it
@@ -203,7 +203,9 @@ class Tree:
 
     def broadcast(self, loaded: list[int]) -> None:
         """Broadcast the result of rank 0, which every rank has read last."""
-        _emit(self._recorder, self._comm, [(Op.BCAST, 0, SIZE, []), (Op.BCAST, 0, (loaded or [0])[-1], [])])
+        result = Parcels()
+        result.loaded = loaded[-1:]
+        _emit(self._recorder, self._comm, bcast(result, 0))
 
     def scan(self) -> None:
         """Exchange partial results along the dimensions of a hypercube."""

@@ -1,4 +1,4 @@
-"""The compiled library: made on first use with the C++ compiler at hand, kept in the cache folder, loaded by ctypes."""
+"""The compiled library: made on first use with the C++ compiler at hand, kept in the cache, loaded by ctypes."""
 
 from __future__ import annotations
 
@@ -9,14 +9,17 @@ import platform
 import shlex
 import shutil
 import subprocess
-import tempfile
 from functools import cache
 from importlib.util import find_spec
 from pathlib import Path
 
+from clue.cache import home, open_folder
+from clue.errors import CacheError
 from clue.kernel.fast.layout import LAYOUTS
 from clue.trace import NO_REQUEST, Flag, Op
 
+#: Its folder in the cache.
+FOLDER = "engine"
 _SOURCES = Path(__file__).parent
 _MAIN = "engine.cpp"
 #: No fast-math and no contraction: every operation is rounded on its own, as in Python.
@@ -27,12 +30,6 @@ _NATIVE = "-march=native"
 
 class NoLibraryError(Exception):
     """There is no compiled engine; the message says why."""
-
-
-def cache_folder() -> Path:
-    """Return where compiled libraries are kept."""
-    home = os.environ.get("CLUE_CACHE") or Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "clue"
-    return Path(home) / "engine"
 
 
 def find_compiler() -> list[str] | None:
@@ -69,13 +66,17 @@ def _found() -> ctypes.CDLL | str:
 
 
 def _made() -> ctypes.CDLL:
-    path = _path()
-    if not path.exists():
-        _compile(path)
     try:
-        library = ctypes.CDLL(str(path))
+        with open_folder(home() / FOLDER) as folder:
+            # Never closed: the loader knows a library by its name, which must not come to mean another file.
+            descriptor = folder.made(_name(), _compile)
+    except CacheError as error:
+        raise NoLibraryError(str(error)) from None
+    try:
+        # What was checked is loaded, not what has its name by now.
+        library = ctypes.CDLL(f"/proc/self/fd/{descriptor}")
     except OSError as error:
-        raise NoLibraryError(f"{path}: library must load, got {error}") from None
+        raise NoLibraryError(f"{home() / FOLDER / _name()}: library must load, got {error}") from None
     _check_layout(library)
     for name in ("clue_prepare", "clue_replay", "clue_record", "clue_lanes", "clue_sweep"):
         getattr(library, name).restype = ctypes.c_int64
@@ -85,12 +86,26 @@ def _made() -> ctypes.CDLL:
 
 
 def is_compiled() -> bool:
-    """Tell whether the library can be loaded without compiling it first."""
-    return _path().exists()
+    """Tell whether the library can be loaded without compiling it first.
+
+    Raises:
+        NoLibraryError: If the cache is refused, so that it can neither be loaded nor compiled.
+    """
+    if _found.cache_info().currsize and not isinstance(_found(), str):
+        return True
+    try:
+        with open_folder(home() / FOLDER) as folder:
+            descriptor = folder.sound(_name())
+    except CacheError as error:
+        raise NoLibraryError(str(error)) from None
+    if descriptor is None:
+        return False
+    os.close(descriptor)
+    return True
 
 
-def _path() -> Path:
-    return cache_folder() / f"engine-{_key()}.so"
+def _name() -> str:
+    return f"engine-{_key()}.so"
 
 
 @cache
@@ -126,20 +141,7 @@ def _compile(path: Path) -> None:
     compiler = find_compiler()
     if compiler is None:
         raise NoLibraryError("no C++ compiler was found (c++, g++ or clang++; CXX may name another)")
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        # Made beside its place and moved there: several processes may compile at once.
-        handle, made = tempfile.mkstemp(".so", dir=path.parent)
-    except OSError as error:
-        raise NoLibraryError(f"{path.parent}: library must be written there, got {error.strerror or error}") from None
-    os.close(handle)
-    try:
-        _run(compiler, made)
-        # A cache may be shared, and temporary files are not readable by others.
-        Path(made).chmod(0o755)
-        Path(made).replace(path)
-    finally:
-        Path(made).unlink(missing_ok=True)
+    _run(compiler, str(path))
 
 
 def _run(compiler: list[str], target: str) -> None:

@@ -138,7 +138,7 @@ def _give_ports(layout: MachineLayout, epochs: Sequence[Machine], placement: Pla
     nbytes = np.array(sizes, np.float64)
     within = [np.zeros_like(nbytes)] * len(names)
     for machine in epochs:
-        contention, ports = machine.network.contention, port_links(machine, placement)
+        contention, ports = machine.network.contention, port_links(machine, placement.nodes)
 
         def least(links: Sequence[Link], contention: Contention | None = contention) -> _Doubles:
             times = [occupations(contention, link, nbytes) for link in links]

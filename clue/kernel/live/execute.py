@@ -10,6 +10,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from clue.kernel.live.meetings import LINEAR
 from clue.kernel.live.record import FullRecord, Record
 from clue.kernel.live.simulation import LiveJob, LiveSimulation
 from clue.kernel.live.source import BurstRule, Source, Spawner
@@ -160,5 +161,5 @@ def _overruled(machine: Machine) -> Iterator[str]:
     for name in ("gatherv", "scatterv"):
         choices = [state.network.collectives.get(name) for state in machine.epochs]
         stated = {algorithm for choice in choices if choice is not None for _, algorithm in choice.thresholds}
-        if stated - {"linear"}:
-            yield f"{machine.name}: {name} is linear in live runs, not {', '.join(sorted(stated - {'linear'}))}"
+        if stated - LINEAR:
+            yield f"{machine.name}: {name} is linear in live runs, not {', '.join(sorted(stated - LINEAR))}"

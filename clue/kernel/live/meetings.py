@@ -8,10 +8,10 @@ from typing import Any
 
 import numpy as np
 
-from clue.collectives import Collective
+from clue.collectives import Collective, Manner
 from clue.errors import ReplayError
 from clue.kernel.costs import Costs
-from clue.kernel.program import Row, collective_of
+from clue.kernel.program import MANNERS, Row, collective_of, manner_of
 from clue.trace import PROC_NULL, Op
 
 #: Those of which each member knows its own size, and the root all.
@@ -24,9 +24,17 @@ _GATHERED_BY_ALL = frozenset({Op.ALLGATHER, Op.ALLGATHERV, Op.COMM})
 _EXCHANGED = frozenset({Op.ALLTOALL, Op.ALLTOALLV})
 
 
+#: Where the root alone knows all sizes: by these algorithms no other member has to know more than its own.
+LINEAR = frozenset({"linear", "linear_in_turn", "linear_sync"})
+
+
 @lru_cache(maxsize=4096)
-def _regular(op: int, root: int, nbytes: int, size: int) -> Collective:
-    return collective_of(op, root, np.full(size, nbytes, np.int64).tobytes())
+def _regular(op: int, root: int, nbytes: int, size: int, manner: Manner) -> Collective:
+    return collective_of(op, root, np.full(size, nbytes, np.int64).tobytes(), manner)
+
+
+def _manner(row: Row) -> Manner:
+    return manner_of(row.flags & MANNERS, row.tag)
 
 
 def _one_of(row: Row, position: int) -> Collective:
@@ -39,17 +47,16 @@ def _one_of(row: Row, position: int) -> Collective:
     else:
         sizes = [0] * size
         sizes[position] = row.nbytes
-    return Collective(Op(row.op).name.lower(), size, tuple(sizes), max(row.peer, 0))
+    return Collective(Op(row.op).name.lower(), size, tuple(sizes), max(row.peer, 0), _manner(row))
 
 
 def _algorithm(row: Row, known: Collective, costs: Costs) -> str:
     """Return the algorithm that all members agree on, from what one of them knows."""
-    if known.name in {"gatherv", "scatterv"}:
-        # A member of a tree would have to know the sizes of those below it, which MPI tells the root alone.
-        return "linear"
     if known.name == "alltoallv":
-        return costs.algorithm(Collective("alltoallv", known.size, (row.nbytes,)))
-    return costs.algorithm(known)
+        return costs.algorithm(Collective("alltoallv", known.size, (row.nbytes,), manner=known.manner))
+    chosen = costs.algorithm(known)
+    # A member of a tree would have to know the sizes of those below it, which MPI tells the root alone.
+    return chosen if chosen in LINEAR or known.name not in {"gatherv", "scatterv"} else "linear"
 
 
 @dataclass(slots=True, eq=False)
@@ -100,11 +107,11 @@ class Meeting:
         if row.op == Op.ALLTOALLV:
             known = _one_of(row, position)
         elif row.entries:
-            known = collective_of(row.op, row.peer, np.array(row.entries, np.int64).tobytes())
+            known = collective_of(row.op, row.peer, np.array(row.entries, np.int64).tobytes(), _manner(row))
         elif row.op in _PARTLY_KNOWN:
             known = _one_of(row, position)
         else:
-            known = _regular(row.op, row.peer, row.nbytes, len(row.members))
+            known = _regular(row.op, row.peer, row.nbytes, len(row.members), _manner(row))
         if not self.algorithm:
             self.algorithm = _algorithm(row, known, costs)
         return known

@@ -58,6 +58,12 @@ class Record:
         """Note declared operations."""
 
 
+def _give_up(row: list[int]) -> None:
+    """Leave of a receive that gets nothing the time of its call."""
+    row[_COLUMN["op"]] = Op.POLL
+    row[_COLUMN["flags"]] |= Flag.CANCELLED
+
+
 class FullRecord(Record):
     """All that happened."""
 
@@ -157,7 +163,8 @@ class FullRecord(Record):
             source, tag = (answer[0], answer[1]) if op in _RECEIVES and answer is not None else (call.peer, call.tag)
             fields |= self._partner(rank, call, source, tag)
         elif op in COLLECTIVES:
-            fields |= {"comm": self._comm(rank, call.context), "peer": call.peer if call.peer >= 0 else 0}
+            peer = call.peer if call.peer >= 0 else 0
+            fields |= {"comm": self._comm(rank, call.context), "peer": peer, "tag": call.tag}
             sizes = {Op.NEIGHBOR: len(call.entries), Op.ALLTOALLV: len(call.entries) // 2}
             fields["extras"] = call.entries[: sizes.get(Op(op), 0)]
         elif op == Op.SPAWN:
@@ -221,11 +228,11 @@ class FullRecord(Record):
         row[_COLUMN["tag"]] = tag
 
     def cancelled(self, rank: LiveRank, request: int) -> None:
-        """Note that a receive was cancelled: all that is left of it is the time of its call."""
+        """Note that a receive was cancelled."""
         self._open.pop((rank.rank, request), None)
         for row in reversed(self._kept[rank.rank]):
             if row[_COLUMN["request"]] == request and row[_COLUMN["op"]] == Op.IRECV:
-                row[_COLUMN["op"]] = Op.POLL
+                _give_up(row)
                 return
 
     def work(self, rank: int, region: int, flops: int) -> None:
@@ -242,7 +249,7 @@ class FullRecord(Record):
                 message: LiveMessage = pending.message  # type: ignore[assignment]
                 self._fill(rank, row, context, message.source, message.tag)
             else:
-                row[_COLUMN["op"]] = Op.POLL
+                _give_up(row)
         for rank, pending_cpu in enumerate(self._pending):
             if pending_cpu:
                 clock = ranks[rank].clock

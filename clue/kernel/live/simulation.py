@@ -195,6 +195,7 @@ class LiveSimulation(Simulation):
         self._present = list(placement.nodes[:started])
         self._rate = rate
         super().__init__(program, machine, placement, 1, observation)
+        self.costs.occupy(self._present)
 
     def _jobs(self, program: Program, instances: int) -> list[Job]:  # noqa: ARG002 - the one job comes later
         return []
@@ -294,6 +295,7 @@ class LiveSimulation(Simulation):
             raise LiveError(f"{self.machine.name}: room must be for {children[-1] + 1} ranks, got {len(nodes)}")
         begun = [nodes[child] for child in children]
         self._present += begun
+        self.costs.occupy(self._present)
         self.joined |= set(begun)
         for node, shared in self._shared_nodes().items():
             if node not in self.shared:

@@ -6,9 +6,12 @@ draws takes the folder to write to, makes it if need be, and returns the paths o
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from itertools import count
 from pathlib import Path
 from typing import TYPE_CHECKING
+
+from clue.report.scale import Window
 
 if TYPE_CHECKING:
     from clue.explain import Explanation
@@ -19,6 +22,7 @@ if TYPE_CHECKING:
     from clue.uncertainty import Sampled
 
 __all__ = [
+    "Window",
     "plot_explanation",
     "plot_machine",
     "plot_performance",
@@ -29,11 +33,22 @@ __all__ = [
 ]
 
 
-def plot_result(result: Result, folder: Path, title: str) -> list[Path]:
+#: Letters of a workload in the name of a file.
+_LONGEST_NAME = 60
+
+
+def plot_result(result: Result, folder: Path, title: str, window: Window | None = None) -> list[Path]:
     """Draw a simulation: ``timeline.png`` if it has a timeline, ``communication.png`` if it has its traffic.
+
+    Args:
+        result: What to draw.
+        folder: Where to.
+        title: Above the pictures.
+        window: A stretch of time that the timeline shows enlarged; if not given, one that stands for the others.
 
     Raises:
         ClueError: If a file cannot be written.
+        UsageError: If the window begins after the end of the program.
     """
     from clue.report.plots.communication import draw_communication  # noqa: PLC0415 - matplotlib
     from clue.report.plots.style import save  # noqa: PLC0415
@@ -41,9 +56,9 @@ def plot_result(result: Result, folder: Path, title: str) -> list[Path]:
 
     written = []
     if result.timeline is not None:
-        written.append(save(draw_timeline(result, title), folder, "timeline.png"))
+        written.append(save(draw_timeline(result, title, window), folder, "timeline.png"))
     if result.traffic is not None:
-        written.append(save(draw_communication(result.traffic, title), folder, "communication.png"))
+        written.append(save(draw_communication(result.traffic, title, result.instances), folder, "communication.png"))
     return written
 
 
@@ -82,20 +97,27 @@ def plot_ranking(ranking: Ranking, folder: Path) -> list[Path]:
     """
     from clue.report.plots.breakdown import draw_breakdown  # noqa: PLC0415 - matplotlib
     from clue.report.plots.ranking import draw_ranking  # noqa: PLC0415
-    from clue.report.plots.scaling import draw_common_speedup, scaling_of  # noqa: PLC0415
+    from clue.report.plots.scaling import draw_common_speedup, fastest, scaling_of  # noqa: PLC0415
     from clue.report.plots.style import save  # noqa: PLC0415
 
     written = [save(draw_ranking(ranking), folder, "ranking.png")]
     if any(entry.workloads for entry in ranking.entries):
         written.append(save(draw_breakdown(ranking), folder, "breakdown.png"))
-    for workload, series in scaling_of(ranking).items():
-        title = f"{ranking.scenario}: {workload}, one instance"
-        written.append(save(draw_common_speedup(series, title), folder, f"speedup-{_file_name(workload)}.png"))
+    scaling = scaling_of(ranking)
+    for (workload, series), name in zip(scaling.items(), file_names(scaling), strict=True):
+        title = f"{ranking.scenario}, {workload}: {fastest(series)}"
+        written.append(save(draw_common_speedup(series, title), folder, f"speedup-{name}.png"))
     return written
 
 
-def _file_name(text: str) -> str:
-    return "".join(c if c.isalnum() or c in "-_." else "-" for c in text)
+def file_names(names: Iterable[str]) -> list[str]:
+    """Return parts of file names for names of workloads, each its own."""
+    found: list[str] = []
+    for name in names:
+        plain = "".join(c if c.isalnum() or c in "-_." else "-" for c in name)[:_LONGEST_NAME]
+        again = (f"{plain}-{i}" for i in count(2))
+        found.append(plain if plain not in found else next(each for each in again if each not in found))
+    return found
 
 
 def plot_machine(machine: Machine, folder: Path) -> Path:

@@ -12,11 +12,16 @@ from matplotlib.patches import Patch
 
 from clue.purchase import KernelOutcome, Ranking
 from clue.report.plots import style
+from clue.report.plots.lettering import fit
 from clue.report.plots.ranking import ordered
 from clue.report.scale import time_scale
 from clue.report.text.ranking import format_split
 from clue.units import format_time
 
+#: Panels and bars of a panel that are drawn at most.
+MOST_PANELS, MOST_BARS = 12, 20
+#: Inches of a bar with its labels, of the axes by number of columns, of a name.
+_BAR, _WIDTHS, _NAME = 0.56, {1: 7.8, 2: 3.2}, 1.9
 _PARTS = (("compute", style.COMPUTE), ("communicate", style.COMMUNICATE), ("wait", style.WAIT))
 
 
@@ -36,15 +41,20 @@ class Bar:
 
 
 def draw_breakdown(ranking: Ranking) -> Figure:
-    """Draw one panel per workload, or per kernel where a workload has several, with a bar per option."""
-    panels = list(split_panels(ranking))
+    """Draw one panel per workload, or per kernel where a workload has several, with a bar per option.
+
+    Of very many the panels with the longest makespans and the first options are drawn, and the picture says so.
+    """
+    panels, left_out = drawn_panels(ranking)
     columns = 1 if len(panels) == 1 else 2
     lines = -(-len(panels) // columns)
     bars = max(len(each) for _, each in panels)
-    drawn = style.figure(11, 1.6 + lines * (0.9 + 0.52 * bars), f"{ranking.scenario}: what the makespans are made of")
+    told = f" ({left_out})" if left_out else ""
+    title = f"{ranking.scenario}: what the makespans are made of{told}"
+    drawn = style.figure(11, 1.6 + lines * (0.9 + _BAR * bars), title)
     grid = drawn.subplots(lines, columns, squeeze=False).ravel()
     for axes, (name, each) in zip(grid, panels, strict=False):
-        _draw_panel(axes, name, each)
+        _draw_panel(axes, name, each, _WIDTHS[columns])
     for unused in grid[len(panels) :]:
         unused.set_axis_off()
     style.legend_below(
@@ -53,6 +63,19 @@ def draw_breakdown(ranking: Ranking) -> Figure:
         ["compute", "communicate", "wait (also for the last rank to finish)"],
     )
     return drawn
+
+
+def drawn_panels(ranking: Ranking) -> tuple[list[tuple[str, list[Bar]]], str]:
+    """Return the panels and bars that fit a picture, and which these are of how many, in words."""
+    panels = list(split_panels(ranking))
+    longest = sorted(range(len(panels)), key=lambda i: -max(sum(bar.parts) for bar in panels[i][1]))
+    kept = [panels[i] for i in sorted(longest[:MOST_PANELS])]
+    bars = max(len(each) for _, each in panels)
+    told = [
+        f"the {MOST_PANELS} longest of {len(panels):,} workloads" if len(kept) < len(panels) else "",
+        f"the first {MOST_BARS} of {bars:,} options" if bars > MOST_BARS else "",
+    ]
+    return [(name, each[:MOST_BARS]) for name, each in kept], ", ".join(filter(None, told))
 
 
 def split_panels(ranking: Ranking) -> Iterator[tuple[str, list[Bar]]]:
@@ -91,7 +114,7 @@ def mean_parts(outcome: KernelOutcome) -> tuple[float, float, float]:
     return compute, communicate, max(0.0, outcome.makespan - compute - communicate)
 
 
-def _draw_panel(axes: Axes, name: str, bars: list[Bar]) -> None:
+def _draw_panel(axes: Axes, name: str, bars: list[Bar], inches: float) -> None:
     rows = np.arange(len(bars))
     makespans = np.array([sum(bar.parts) for bar in bars])
     scale = time_scale(makespans.max(initial=0.0))
@@ -102,13 +125,20 @@ def _draw_panel(axes: Axes, name: str, bars: list[Bar]) -> None:
         left += width
     for row, makespan in enumerate(makespans):
         axes.annotate(
-            format_time(makespan), (left[row], row), (5, 0), textcoords="offset points", va="center", fontsize=9
+            format_time(makespan),
+            (left[row], row),
+            (5, 0),
+            textcoords="offset points",
+            va="center",
+            fontsize=style.TICK,
+            color=style.INK,
         )
-    style.finish_axes(
-        axes, f"makespan ({scale.unit}); its parts are means over ranks", title=style.wrap(name, 60), grid="x"
-    )
-    labels = [f"{style.wrap(bar.option, lines=2)}\n{bar.split}" for bar in bars]
-    axes.set_yticks(rows, labels, parse_math=False)
+    title = fit(name, inches, lines=2, size=style.LABEL)
+    style.finish_axes(axes, f"makespan ({scale.unit}); its parts are means over ranks", title=title, grid="x")
+    labels = [f"{fit(bar.option, _NAME, lines=2)}\n{fit(bar.split, _NAME)}" for bar in bars]
+    axes.set_yticks(rows, labels)
     axes.tick_params(axis="y", length=0)
     axes.set_ylim(len(bars) - 0.5, -0.5)
-    axes.set_xlim(0, left.max(initial=0.0) * 1.2 or 1.0)
+    axes.set_xlim(0, left.max(initial=0.0) * style.beside(map(format_time, makespans), inches) or 1.0)
+    style.round_ticks(axes.xaxis, 5)
+    style.plain_numbers(axes.xaxis)

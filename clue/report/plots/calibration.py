@@ -45,10 +45,21 @@ def draw_calibration(calibration: Calibration, title: str) -> Figure:
         _draw_errors(below, label, parts, colour, marker)
     below.axhline(0, color=style.INK, linewidth=1)
     style.finish_axes(below, "message size", "error of the fit", "", grid="both")
-    below.yaxis.set_major_formatter(FuncFormatter(lambda error, _: f"{100 * error:+.3g} %"))
+    below.yaxis.set_major_formatter(FuncFormatter(lambda error, _: f"{100 * error:+.3g}%" if error else "0%"))
+    above.set_title(_finding(calibration), fontsize=style.LABEL, loc="left", color=style.INK)
     handles, labels = above.get_legend_handles_labels()
     style.legend_below(drawn, handles, labels)
     return drawn
+
+
+def _finding(calibration: Calibration) -> str:
+    """Say how far off the fit is."""
+    errors = [*calibration.residuals.one_way, *calibration.residuals.gap]
+    if not errors:
+        return "nothing to hold the fit against"
+    worst = max(errors, key=lambda each: abs(each.error))
+    mean = sum(abs(each.error) for each in errors) / len(errors)
+    return f"the fit is {mean:.1%} off on average, at most {abs(worst.error):.1%} (at {format_size(worst.size)})"
 
 
 def plot_contention(
@@ -59,32 +70,46 @@ def plot_contention(
     Raises:
         ClueError: If the file cannot be written.
     """
+    drawn = draw_contention(measurement, judged, machine, f"{title}: slowdown of messages beside others")
+    return style.save(drawn, folder, "contention.png")
+
+
+def draw_contention(measurement: PairMeasurement, judged: Sequence[Judged], machine: Machine, title: str) -> Figure:
+    """Draw slowdowns by the number of pairs at once: a colour for each size, a line for each of the two best models."""
     known = machine.network.contention
     ports = known if isinstance(known, Ports) else Ports()
     experiment = Experiment(machine.network.between_nodes, measurement.nodes, ports)
-    drawn = style.figure(9.5, 5.5, f"{title}: slowdown of messages beside others")
+    drawn = style.figure(9.5, 5.5, title)
     axes = drawn.subplots()
     slowdowns = measurement.slowdowns()
     sizes = sorted({size for _, size in slowdowns})
     numbers = [1, *sorted({pairs for pairs, _ in slowdowns})]
-    for size, colour, marker in zip(sizes, style.colours(len(sizes)), cycle(style.MARKERS)):
-        measured = [slowdowns.get((pairs, size), 1.0) for pairs in numbers]
-        axes.plot(numbers, measured, marker, color=colour, label=f"{format_size(size)}, measured")
-        for each, line in zip(judged[:2], ("-", ":"), strict=False):
+    lines = [(each, line) for each, line in zip(judged[:2], ("-", ":"), strict=False)]
+    for i, (size, colour, marker) in enumerate(zip(sizes, style.colours(len(sizes)), cycle(style.MARKERS))):
+        # Alone a message takes as long as alone; what was not measured is no point.
+        measured = [slowdowns.get((pairs, size), 1.0 if pairs == 1 else np.nan) for pairs in numbers]
+        # From the eighth on colours and markers are those of the first, but hollow.
+        fill = colour if i < len(style.SERIES) else style.PAPER
+        label = f"{format_size(size)}, measured"
+        axes.plot(numbers, measured, marker, color=colour, markerfacecolor=fill, label=label)
+        for each, line in lines:
             simulated = [experiment.slowdown(each.model.contention, pairs, size) for pairs in numbers]
-            label = f"{format_size(size)}, {each.model.name}"
-            axes.plot(numbers, simulated, line, color=colour, linewidth=1.6, label=label)
-    axes.set_xticks(numbers)
+            axes.plot(numbers, simulated, line, color=colour, linewidth=1.6)
+    for each, line in lines:
+        axes.plot([], [], line, color=style.INK, linewidth=1.6, label=f"simulated: {each.model.name}")
     style.finish_axes(axes, "pairs at once", "time over time alone", "", grid="both")
+    style.counts(axes, numbers)
     style.legend_below(drawn, *axes.get_legend_handles_labels())
-    return style.save(drawn, folder, "contention.png")
+    return drawn
 
 
 def _draw_times(axes: Axes, calibration: Calibration) -> None:
     link, rows = calibration.fitted.link, calibration.measurement.rows
     machine = pair(link)
     largest = max(row.size for row in rows)
-    sizes = np.unique(np.concatenate(([0.0], np.geomspace(1, max(largest, 2), 160).round())))
+    # Times jump behind the eager limit: a line between sizes that are far apart would slope there.
+    jump = [] if link.eager_limit is None else [link.eager_limit, link.eager_limit + 1]
+    sizes = np.unique(np.concatenate(([0.0], np.geomspace(1, max(largest, 2), 160).round(), jump)))
     _points(axes, "half round trip, measured", [(row.size, row.one_way) for row in rows], style.COMPUTE, "o")
     _points(axes, "per message of a stream, measured", [(row.size, row.gap) for row in rows], style.SEND, "s")
     _points(axes, "sender blocked, measured", [(row.size, row.blocked) for row in rows], style.RECEIVE, "^")
@@ -109,7 +134,13 @@ def _draw_times(axes: Axes, calibration: Calibration) -> None:
     axes.yaxis.set_major_formatter(FuncFormatter(lambda time, _: format_time(time)))
     axes.minorticks_off()
     if link.eager_limit:
-        axes.axvline(link.eager_limit, color=style.INK, linewidth=1, linestyle=":", label="eager limit")
+        axes.axvline(
+            link.eager_limit,
+            color=style.INK,
+            linewidth=1,
+            linestyle=":",
+            label=f"eager up to {format_size(link.eager_limit)}",
+        )
 
 
 def _simulated(machine: Machine, sizes: np.ndarray) -> list[float]:

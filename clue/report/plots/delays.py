@@ -14,11 +14,16 @@ from matplotlib.ticker import FuncFormatter, LogLocator
 from clue.machine import Link, Machine
 from clue.report.links import named_links
 from clue.report.plots import style
+from clue.report.plots.lettering import fit
 from clue.units import format_size, format_time
 
 #: Panels at most, and the sizes shown unless the curves go further.
 MOST_PANELS = 12
 _LEAST, _MOST = 1.0, 4e6
+#: Ends of an axis without curves, in seconds.
+_NO_DELAY = (1e-7, 1e-3)
+#: Inches of a panel's title.
+_TITLE = 3.7
 _CURVES = (
     ("send delay (the sender is blocked)", style.SEND, (0, (5, 2))),
     ("transmission delay", style.RECEIVE, (0, (5, 2, 1, 2))),
@@ -33,11 +38,13 @@ def draw_delays(machine: Machine) -> Figure:
     columns = 2 if len(shown) in (2, 4) else min(len(shown), 3)
     lines = -(-len(shown) // columns)
     more = f" (the first {MOST_PANELS} of {len(links)} links)" if len(shown) < len(links) else ""
-    drawn = style.figure(min(5.2 * columns, 13.5), 1.1 + 3.6 * lines, f"{machine.name}: delays of a message{more}")
+    drawn = style.figure(min(5.2 * columns, 13.5), 1.1 + 3.8 * lines, f"{machine.name}: delays of a message{more}")
     grid = drawn.subplots(lines, columns, squeeze=False, sharex=True, sharey=True).ravel()
     sizes = message_sizes([link for _, link in shown])
     for axes, (name, link) in zip(grid, shown, strict=False):
         _draw_link(axes, name, link, sizes)
+    if not any(delays(link, sizes).any() for _, link in shown):
+        grid[0].set_ylim(*_NO_DELAY)  # where there is no curve, an axis has no ends of its own
     for unused in grid[len(shown) :]:
         unused.set_axis_off()
     style.legend_below(
@@ -65,25 +72,36 @@ def delays(link: Link, sizes: npt.NDArray[np.float64]) -> npt.NDArray[np.float64
 
 
 def _draw_link(axes: Axes, name: str, link: Link, sizes: npt.NDArray[np.float64]) -> None:
+    axes.set(xscale="log", yscale="log")
     for (_, colour, line), times in zip(_CURVES, delays(link, sizes), strict=True):
         # A delay of 0 has no place on a logarithmic axis.
         axes.plot(sizes, np.where(times > 0, times, np.nan), color=colour, linestyle=line, linewidth=2)
-    axes.set_xscale("log")
-    axes.set_yscale("log")
-    style.finish_axes(axes, "message size", "delay", style.wrap(name, 40), grid="both")
-    axes.xaxis.set_major_locator(LogLocator(base=10, numticks=16))
+    style.finish_axes(
+        axes,
+        "message size",
+        "delay",
+        f"{fit(name, _TITLE, 2, style.LABEL)}\n{fit(_finding(link), _TITLE, 2, style.LABEL, prose=True)}",
+        grid="both",
+    )
+    axes.xaxis.set_major_locator(LogLocator(base=10, numticks=9))
     axes.xaxis.set_major_formatter(FuncFormatter(style.size_label))
     axes.yaxis.set_major_locator(LogLocator(base=10, numticks=12))
     axes.yaxis.set_major_formatter(FuncFormatter(lambda time, _: format_time(time)))
     axes.minorticks_off()
     axes.tick_params(labelbottom=True, labelleft=True)
+    axes.set_xlim(_LEAST / 2, sizes[-1] * 2)
     _mark_eager_limit(axes, link)
+
+
+def _finding(link: Link) -> str:
+    empty, million = (format_time(float(time)) for time in delays(link, np.array([0.0, 1e6]))[2])
+    return f"an empty message takes {empty}, 1 MB {million}"
 
 
 def _mark_eager_limit(axes: Axes, link: Link) -> None:
     """Mark the limit, and say what it is in the upper left, where delays that rise with the size leave room."""
     limit = link.eager_limit
-    text = "every message is eager" if limit is None else "no message is eager"
+    text = "every message\nis eager" if limit is None else "no message\nis eager"
     right = limit is not None and limit >= 100
     if limit is not None and limit >= _LEAST:
         axes.axvline(limit, color=style.INK, linewidth=1, linestyle=":")
@@ -96,6 +114,7 @@ def _mark_eager_limit(axes: Axes, link: Link) -> None:
         textcoords="offset points",
         ha="right" if right else "left",
         va="top",
-        fontsize=8.5,
+        fontsize=style.TICK,
         color=style.INK,
+        bbox={"facecolor": style.PAPER, "edgecolor": "none", "pad": 1, "alpha": 0.8},
     )

@@ -14,6 +14,7 @@ from matplotlib.ticker import PercentFormatter
 from clue.explain.sensitivity import LEAST_EFFECT
 from clue.explain.shares import part_shares, rank_shares
 from clue.report.plots import style
+from clue.report.plots.lettering import fit
 from clue.report.scale import Scale, time_scale
 from clue.result import Part
 from clue.units import format_time
@@ -26,8 +27,8 @@ _MOST_REGIONS, _MOST_PARAMETERS, _MOST_RANKS = 6, 16, 24
 _COLOURS = {
     Part.SHARING: "#AACCDD",
     Part.SEND: style.SEND,
-    Part.HANDSHAKE: "#BB5566",
-    Part.CONTENTION: "#882255",
+    Part.HANDSHAKE: "#EE99AA",
+    Part.CONTENTION: "#CC3311",
     Part.TRANSMISSION: "#CCBB44",
     Part.RECEIVE: style.RECEIVE,
     Part.REDUCTION: "#DDAA33",
@@ -37,6 +38,8 @@ _COLOURS = {
 }
 _RANKS = ("#B8C4CE", "#DDE3E8")
 _LOWER, _HIGHER = "#9FB1BB", "#3B4A54"
+#: Inches of the picture, of its words, and of a parameter's name.
+_WIDTH, _TITLE, _NAME = 9.6, 7.0, 2.6
 #: A label stands in a bar that is at least so wide, as a share of the whole.
 _ROOM = 0.03
 
@@ -44,11 +47,11 @@ _ROOM = 0.03
 def draw_explanation(explanation: Explanation, title: str) -> Figure:
     """Draw what a makespan is made of, whose time that is, and what each parameter does to it."""
     shown = _shown(explanation)
-    heights = (1.8, 0.6 + 0.3 * max(1, len(shown)))
-    drawn = style.figure(9, sum(heights) + 2.2, f"{title}: {format_time(explanation.makespan)}")
+    heights = (1.8, 0.6 + 0.36 * max(1, len(shown)))
+    drawn = style.figure(_WIDTH, sum(heights) + 2.2, f"{title}: {format_time(explanation.makespan)}")
     path, tornado = drawn.subplots(2, 1, height_ratios=heights)
-    _draw_path(path, explanation)
-    _draw_tornado(tornado, shown, len(explanation.sensitivities))
+    legend = {**_draw_path(path, explanation), **_draw_tornado(tornado, shown, len(explanation.sensitivities))}
+    style.legend_below(drawn, list(legend.values()), list(legend))
     return drawn
 
 
@@ -60,8 +63,8 @@ def _shown(explanation: Explanation) -> list[Sensitivity]:
 # --- the path --------------------------------------------------------------------------------------------------------
 
 
-def _draw_path(axes: Axes, explanation: Explanation) -> None:
-    """Draw the path in two bars, by part and by rank."""
+def _draw_path(axes: Axes, explanation: Explanation) -> dict[str, Patch]:
+    """Draw the path in two bars, by part and by rank; returns its legend."""
     scale = time_scale(explanation.makespan)
     whole = explanation.makespan / scale.length or 1.0
     parts = _parts(explanation)
@@ -70,29 +73,29 @@ def _draw_path(axes: Axes, explanation: Explanation) -> None:
         width = seconds / scale.length
         axes.barh(0, width, 0.7, left=left, color=colour)
         if width > _ROOM * 2 * whole:
-            _label(axes, left + width / 2, 0, f"{width / whole:.0%}", style.PAPER)
+            _label(axes, left + width / 2, 0, style.percent(width / whole), style.paper_or_ink(colour))
         left += width
     _draw_ranks(axes, explanation, scale, whole)
-    style.finish_axes(axes, f"time on the critical path ({scale.unit})", grid="x")
+    style.finish_axes(axes, f"time on the critical path ({scale.unit})", title=_finding(explanation, parts), grid="x")
     axes.set_yticks((0, 1), ("what it is", "whose it is\n(rank)"))
     axes.tick_params(axis="y", length=0)
     axes.set_ylim(1.5, -0.5)
     axes.set_xlim(0, whole)
-    _legend(axes, parts)
+    style.round_ticks(axes.xaxis, 7)
+    style.plain_numbers(axes.xaxis)
+    shares = (seconds / scale.length / whole for _, _, seconds in parts)
+    return {
+        f"{name} ({style.percent(share)})": Patch(color=c) for (name, c, _), share in zip(parts, shares, strict=True)
+    }
 
 
-def _legend(axes: Axes, parts: Sequence[tuple[str, str, float]]) -> None:
-    legend = axes.legend(
-        [Patch(color=colour) for _, colour, _ in parts],
-        [style.wrap(name, 30) for name, _, _ in parts],
-        loc="upper center",
-        bbox_to_anchor=(0.36, -0.3),
-        ncols=4 if max((len(name) for name, _, _ in parts), default=0) <= 26 else 3,
-        frameon=False,
-        fontsize=9,
-    )
-    for text in legend.get_texts():
-        text.set_parse_math(False)
+def _finding(explanation: Explanation, parts: Sequence[tuple[str, str, float]]) -> str:
+    """Say what takes most of the path."""
+    if not explanation.makespan:
+        return "it takes no time"
+    name, _, most = max(parts, key=lambda part: part[2])
+    told = f"{style.percent(most / explanation.makespan)} of the critical path is {name}"
+    return fit(told, _TITLE, lines=2, size=style.LABEL, prose=True)
 
 
 def _parts(explanation: Explanation) -> list[tuple[str, str, float]]:
@@ -103,7 +106,7 @@ def _parts(explanation: Explanation) -> list[tuple[str, str, float]]:
         sums[key] = sums.get(key, 0.0) + each.seconds
     regions = sorted((key for key in sums if isinstance(key, str)), key=lambda key: -sums[key])
     rows = [
-        (f"computation: {region or '(no region)'}", colour, sums[region])
+        (f"computation: {region}" if region else "computation (no region)", colour, sums[region])
         for region, colour in zip(regions, style.REGIONS[:_MOST_REGIONS], strict=False)
     ]
     rest = sum(sums[region] for region in regions[_MOST_REGIONS:])
@@ -126,13 +129,14 @@ def _draw_ranks(axes: Axes, explanation: Explanation, scale: Scale, whole: float
 
 
 def _label(axes: Axes, x: float, y: float, text: str, colour: str) -> None:
-    axes.text(x, y, text, ha="center", va="center", fontsize=9, color=colour)
+    axes.text(x, y, text, ha="center", va="center", fontsize=style.TICK, color=colour)
 
 
 # --- sensitivities ---------------------------------------------------------------------------------------------------
 
 
-def _draw_tornado(axes: Axes, shown: Sequence[Sensitivity], tried: int) -> None:
+def _draw_tornado(axes: Axes, shown: Sequence[Sensitivity], tried: int) -> dict[str, Patch]:
+    """Draw what each parameter does; returns its legend."""
     rows = np.arange(len(shown))
     change = f"{shown[0].change:.0%}" if shown else "10%"
     # What is close to zero is drawn on top of nothing; a deadlock has no bar.
@@ -142,22 +146,23 @@ def _draw_tornado(axes: Axes, shown: Sequence[Sensitivity], tried: int) -> None:
     for side, colour, sign in (("change_if_lower", _LOWER, "-"), ("change_if_higher", _HIGHER, "+")):
         widths = [getattr(each, side) or 0.0 for each in shown]
         places = rows + (shift if sign == "+" else -shift)
-        axes.barh(places, widths, height, color=colour, label=f"parameter {sign}{change}")
+        axes.barh(places, widths, height, color=colour)
     axes.axvline(0, color=style.INK, linewidth=0.8)
     style.finish_axes(axes, "change of the makespan", title=_tornado_title(len(shown), tried), grid="x")
     axes.xaxis.set_major_formatter(PercentFormatter(1.0))
-    axes.set_yticks(rows, [_tick(each) for each in shown], parse_math=False)
+    style.round_ticks(axes.xaxis, 7)
+    axes.set_yticks(rows, [_tick(each) for each in shown])
     axes.tick_params(axis="y", length=0)
     axes.set_ylim(max(len(shown), 1) - 0.5, -0.5)
     furthest = max((each.size for each in shown if each.elasticity is not None), default=0.0) or 0.01
     axes.set_xlim(-1.1 * furthest, 1.1 * furthest)
-    if shown:
-        axes.legend(loc="lower right", frameon=False, fontsize=9)
+    sides = (("-", _LOWER), ("+", _HIGHER)) if shown else ()
+    return {f"parameter {sign}{change}": Patch(color=colour) for sign, colour in sides}
 
 
 def _tick(each: Sensitivity) -> str:
     name = each.parameter.removeprefix("node_types.").removeprefix("network.")
-    return name if each.elasticity is not None else f"{name} (deadlock)"
+    return fit(name if each.elasticity is not None else f"{name} (deadlock)", _NAME, lines=2)
 
 
 def _tornado_title(shown: int, tried: int) -> str:

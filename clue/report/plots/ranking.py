@@ -2,33 +2,46 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 import numpy.typing as npt
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.patches import Patch
-from matplotlib.ticker import FuncFormatter, MaxNLocator
 
 from clue.purchase import Entry, Ranking
 from clue.report.plots import style
+from clue.report.plots.lettering import fit
 from clue.report.scale import time_scale
 from clue.report.text.ranking import format_score
 from clue.units import Money
 
+#: Options that are drawn at most: so many that have a position, and so many that have none.
+MOST_PLACED, MOST_OTHERS = 40, 10
+#: Workloads that have a colour of their own.
+_MOST_WORKLOADS = len(style.SERIES)
+_WIDTH = 11.0
+#: Inches of a name, of the bars of scores, and of the words beside the budget.
+_NAME, _SCORES, _PRICES = 2.1, 4.2, 3.3
+#: From here on prices are in millions.
+_MILLIONS = 1e8
+
 
 def draw_ranking(ranking: Ranking) -> Figure:
     """Draw the options by position, those without one last: scores left, prices right, sharing rows."""
-    entries = ordered(ranking)
-    drawn = style.figure(11, 2.0 + 0.5 * max(len(entries), 2), ranking.scenario)
+    entries, left_out = drawn_entries(ranking)
+    row = 0.5 if len(entries) <= 12 else 0.4
+    drawn = style.figure(_WIDTH, 2.0 + row * max(len(entries), 2), f"{ranking.scenario}: {_finding(ranking)}")
     scores, prices = drawn.subplots(1, 2, sharey=True, width_ratios=(3, 2))
     _draw_scores(drawn, scores, ranking, entries)
     _draw_prices(prices, ranking, entries)
-    scores.set_yticks(range(len(entries)), [_label(each) for each in entries], parse_math=False)
-    scores.set_ylim(len(entries) - 0.5, -0.5)
+    scores.set_yticks(range(len(entries)), [_label(each) for each in entries])
+    scores.set_ylim(max(len(entries), 1) - 0.5, -0.5)
     for axes in (scores, prices):
         axes.tick_params(axis="y", length=0)
+    if left_out:
+        scores.set_xlabel(f"{scores.get_xlabel()}\n{left_out}")
     return drawn
 
 
@@ -41,9 +54,37 @@ def ordered(ranking: Ranking) -> list[Entry]:
     return sorted(shown, key=lambda e: (e.position is None, not e.affordable, e.position or 0))
 
 
+def drawn_entries(ranking: Ranking) -> tuple[list[Entry], str]:
+    """Return the entries that fit a picture, and how many do not, in words."""
+    entries = ordered(ranking)
+    placed = [each for each in entries if each.position is not None]
+    others = entries[len(placed) :]
+    told = [
+        f"{len(group) - most:,} more {what}"
+        for group, most, what in (
+            (placed, MOST_PLACED, "with a position"),
+            (others, MOST_OTHERS, "without a position"),
+        )
+        if len(group) > most
+    ]
+    return [*placed[:MOST_PLACED], *others[:MOST_OTHERS]], f"not drawn: {', '.join(told)}" if told else ""
+
+
+def _finding(ranking: Ranking) -> str:
+    """Say who comes first."""
+    first = [each for each in ranking.entries if each.position == 1]
+    if not first:
+        return "no option can be ranked"
+    if len(first) > 1:
+        return f"{len(first)} options share the first place, {first[0].option} among them"
+    return f"{first[0].option} comes first with {format_score(first[0].score, ranking.unit)}" + (
+        " points" if ranking.unit == "points" else ""
+    )
+
+
 def _label(entry: Entry) -> str:
-    name = style.wrap(entry.option)
-    return f"{entry.position}.  {name}" if entry.position is not None else name
+    number = f"{entry.position}.  " if entry.position is not None else ""
+    return number + fit(entry.option, _NAME, lines=2, size=style.TICK)
 
 
 def score_parts(ranking: Ranking, entries: Sequence[Entry]) -> dict[str, list[float]]:
@@ -53,8 +94,24 @@ def score_parts(ranking: Ranking, entries: Sequence[Entry]) -> dict[str, list[fl
     sums = [sum(values) for values in zip(*parts.values(), strict=True)] if parts else []
     scores = [_score(entry) for entry in entries]
     if ranking.unit == "points" and len(parts) > 1 and np.allclose(sums, scores, rtol=1e-6):
-        return parts
+        return _few(parts)
     return {"": scores}
+
+
+def _few(parts: Mapping[str, list[float]]) -> dict[str, list[float]]:
+    """Return no more parts than can be told apart; the smallest ones are added up."""
+    if len(parts) <= _MOST_WORKLOADS:
+        return dict(parts)
+    by_size = sorted(parts, key=lambda name: -sum(parts[name]))
+    own = set(by_size[: _MOST_WORKLOADS - 1])
+    rest = [sum(values) for values in zip(*(parts[name] for name in parts if name not in own), strict=True)]
+    return {name: parts[name] for name in parts if name in own} | {f"{len(parts) - len(own)} other workloads": rest}
+
+
+def _colours(parts: Mapping[str, list[float]]) -> list[str]:
+    """Return colours of workloads; of very many the last is what is left."""
+    colours = style.colours(len(parts))
+    return colours if len(parts) < _MOST_WORKLOADS else [*colours[:-1], style.OTHER_REGIONS]
 
 
 def _score(entry: Entry) -> float:
@@ -71,30 +128,33 @@ def _draw_scores(drawn: Figure, axes: Axes, ranking: Ranking, entries: Sequence[
     rows, parts = np.arange(len(entries)), score_parts(ranking, entries)
     factor, unit = _unit(ranking, entries)
     left = np.zeros(len(entries))
-    for (_, values), colour in zip(parts.items(), style.colours(len(parts)), strict=True):
-        axes.barh(rows, np.array(values) / factor, 0.62, left=left, color=colour)
+    colours = _colours(parts)
+    for (_, values), colour in zip(parts.items(), colours, strict=True):
+        axes.barh(rows, np.array(values) / factor, 0.62, left=left, color=colour, edgecolor=style.PAPER, linewidth=0.8)
         left += np.array(values) / factor
     ends = np.maximum(left, _draw_intervals(axes, entries, factor))
-    for row, entry in enumerate(entries):
-        text = _figure(entry, ranking) if entry.position is not None else style.wrap(_why(entry), 60)
+    texts = [_figure(each, ranking) if each.position is not None else _why(each) for each in entries]
+    for row, (entry, text) in enumerate(zip(entries, texts, strict=True)):
         axes.annotate(
             text,
             (ends[row], row),
             (5, 0),
             textcoords="offset points",
             va="center",
-            fontsize=9,
-            color=style.INK if entry.position is not None else "#888888",
-            parse_math=False,
+            fontsize=style.TICK,
+            color=style.INK if entry.position is not None else style.QUIET,
         )
     better = "higher" if ranking.higher_is_better else "lower"
     criterion = ranking.criterion.value.replace("_", " ")
     what = criterion if criterion == unit else f"{criterion} ({unit})"
     title = "score" if ranking.sampling is None else "score, 80 % interval, and probability of being the best"
     style.finish_axes(axes, f"{what}, {better} is better", title=title, grid="x")
-    axes.set_xlim(0, max(ends.max(initial=0.0) * (1.16 if ranking.sampling is None else 1.3), 1e-300))
+    placed = [text for text, entry in zip(texts, entries, strict=True) if entry.position is not None]
+    axes.set_xlim(0, ends.max(initial=0.0) * style.beside(placed, _SCORES) or 1.0)
+    style.round_ticks(axes.xaxis, 7)
+    style.plain_numbers(axes.xaxis)
     if len(parts) > 1:
-        style.legend_below(drawn, [Patch(color=c) for c in style.colours(len(parts))], list(parts))
+        style.legend_below(drawn, [Patch(color=colour) for colour in colours], list(parts))
 
 
 def _draw_intervals(axes: Axes, entries: Sequence[Entry], factor: float) -> npt.NDArray[np.float64]:
@@ -122,26 +182,44 @@ def _unit(ranking: Ranking, entries: Sequence[Entry]) -> tuple[float, str]:
 
 
 def _why(entry: Entry) -> str:
-    return entry.reason or ("over the budget" if not entry.affordable else "cannot run the workloads")
+    reason = entry.reason or ("over the budget" if not entry.affordable else "cannot run the workloads")
+    return fit(reason, _SCORES, lines=2, size=style.TICK, prose=True)
 
 
 def _draw_prices(axes: Axes, ranking: Ranking, entries: Sequence[Entry]) -> None:
     amounts = [0.0 if each.price is None else each.price.amount for each in entries]
-    bars = axes.barh(range(len(entries)), amounts, 0.62, color=style.UNUSED, edgecolor=style.PAPER, linewidth=0)
+    budget = ranking.budget.amount if ranking.budget is not None else 0.0
+    highest = max(max(amounts, default=0.0), budget)
+    factor, in_millions = (1e6, "million ") if highest >= _MILLIONS else (1.0, "")
+    bars = axes.barh(
+        range(len(entries)), np.array(amounts) / factor, 0.62, color=style.UNUSED, edgecolor=style.PAPER, linewidth=0
+    )
     for bar, entry in zip(bars, entries, strict=True):
         bar.set_hatch("" if entry.affordable else "////")
     for row, entry in enumerate(entries):
-        text = str(entry.price or "no price stated")
-        axes.annotate(text, (0, row), (6, 0), textcoords="offset points", va="center", fontsize=9, color=style.INK)
+        axes.annotate(
+            str(entry.price or "no price stated"),
+            (0, row),
+            (6, 0),
+            textcoords="offset points",
+            va="center",
+            fontsize=style.TICK,
+            color=style.INK,
+            bbox={"facecolor": style.UNUSED, "edgecolor": "none", "pad": 1} if not entry.affordable else None,
+        )
     currency = _currency(ranking, entries)
-    budget = ranking.budget.amount if ranking.budget is not None else 0.0
-    style.finish_axes(axes, f"price ({currency})" if currency else "price", title="price", grid="x")
-    axes.xaxis.set_major_formatter(FuncFormatter(lambda amount, _: f"{amount:,.0f}"))
-    axes.xaxis.set_major_locator(MaxNLocator(nbins=4))
-    axes.set_xlim(0, max(max(amounts, default=0.0), budget) * 1.06 or 1.0)
+    told = "price" if ranking.budget is None else f"price; budget {ranking.budget} (dashed)"
+    style.finish_axes(
+        axes,
+        f"price ({in_millions}{currency})" if currency else "price",
+        title=fit(told, _PRICES, lines=2, size=style.LABEL),
+        grid="x",
+    )
+    style.round_ticks(axes.xaxis, 3)
+    style.plain_numbers(axes.xaxis)
+    axes.set_xlim(0, highest / factor * 1.06 or 1.0)
     if ranking.budget is not None:
-        axes.axvline(budget, color=style.INK, linewidth=1, linestyle=(0, (4, 3)))
-        axes.set_title(f"price, and the budget of {ranking.budget} (dashed)", fontsize=10, loc="left", parse_math=False)
+        axes.axvline(budget / factor, color=style.INK, linewidth=1, linestyle=(0, (4, 3)))
 
 
 def _currency(ranking: Ranking, entries: Sequence[Entry]) -> str:

@@ -6,12 +6,15 @@ import numpy as np
 from matplotlib.figure import Figure
 
 from clue.report.plots import style
-from clue.report.scale import time_scale
+from clue.report.plots.lettering import fit
+from clue.report.scale import Window, span, time_scale
 from clue.uncertainty import LEVEL, Sampled
 from clue.units import format_time
 
 #: Bars, for so many samples or more; fewer for fewer.
 _MOST_BARS = 40
+#: Inches of the words above.
+_TITLE = 7.8
 
 
 def draw_samples(sampled: Sampled, makespan: float, title: str) -> Figure:
@@ -29,12 +32,10 @@ def draw_samples(sampled: Sampled, makespan: float, title: str) -> Figure:
     axes.axvspan(spread.low / scale.length, spread.high / scale.length, color=style.FAINT, zorder=0)
     axes.hist(sampled.makespans / scale.length, bars, color=style.COMPUTE)
     axes.axvline(makespan / scale.length, color=style.INK, linewidth=1.4, linestyle=(0, (4, 3)))
-    interval = f"{LEVEL:.0%} of {sampled.sampling.samples} samples (grey): "
-    ends = f"{format_time(spread.low)} to {format_time(spread.high)}"
-    style.finish_axes(
-        axes,
-        f"makespan ({scale.unit})",
-        "samples",
-        f"{interval}{ends}; without noise (dashed): {format_time(makespan)}",
-    )
+    within = f"{LEVEL:.0%} of {sampled.sampling.samples:,} samples lie within {span(Window(spread.low, spread.high))}"
+    told = f"{within} (grey); without noise (dashed): {format_time(makespan)}"
+    style.finish_axes(axes, f"makespan ({scale.unit})", "samples", fit(told, _TITLE, 2, style.LABEL, prose=True))
+    style.plain_numbers(axes.xaxis)
+    style.round_ticks(axes.xaxis, 6)
+    style.round_ticks(axes.yaxis, 8, whole=True)
     return drawn

@@ -1,16 +1,44 @@
-"""How a program scales: speed-up and performance over processors, one line per machine."""
+"""How a program scales: speed-up and performance over processors, one line per machine.
+
+What lies above the ideal line is explained in words below the title: an ideal is relative to one machine and to what
+was recorded on its fewest processors.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
+import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from matplotlib.ticker import FuncFormatter, MaxNLocator
+from matplotlib.ticker import FuncFormatter
 
-from clue.purchase import Ranking
+from clue.purchase import Ranking, WorkloadOutcome
 from clue.report.plots import style
+from clue.report.plots.lettering import fit
+from clue.units import format_time
+
+#: Speed-ups that exceed the ideal by less, relative to it, are ideal.
+_IDEAL = 0.005
+#: Lines that have a colour of their own; names of a line that stands for several; notes below the title.
+_MOST_LINES, _NAMED, _NOTES = len(style.SERIES), 2, 3
+_WIDTH, _HEIGHT, _WORDS = 8.6, 5.8, 7.3
+_DASHED = "dashed: ideal, n times as fast on n times as many processors"
+_PARTS = ("compute", "communicate", "wait")
+
+
+@dataclass(frozen=True, slots=True)
+class Cost:
+    """What a point of a speed-up is made of.
+
+    Attributes:
+        parts: compute, communicate and wait of one instance, added up over its ranks, in seconds.
+        beside: Instances that ran side by side.
+    """
+
+    parts: tuple[float, float, float]
+    beside: int = 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,29 +49,49 @@ class Series:
         name: The machine.
         points: Processors and figure, by rising number of processors: makespans in s for a speed-up, flop/s
             for a performance.
+        costs: What makespans are made of, by point, if that is known.
     """
 
     name: str
     points: tuple[tuple[int, float], ...]
+    costs: tuple[Cost, ...] = ()
 
 
 def scaling_of(ranking: Ranking) -> dict[str, list[Series]]:
     """Return by workload, for each option, the time of one turn over ranks per instance, where several were tried."""
     found: dict[str, list[Series]] = {}
     for entry in ranking.entries:
-        points: dict[str, list[tuple[int, float]]] = {}
+        by_workload: dict[str, list[WorkloadOutcome]] = {}
         for outcome in entry.tried:
-            points.setdefault(outcome.workload, []).append((outcome.ranks, outcome.makespan / outcome.turns))
-        for workload, line in points.items():
-            if len(line) > 1:
-                found.setdefault(workload, []).append(Series(entry.option, tuple(line)))
+            by_workload.setdefault(outcome.workload, []).append(outcome)
+        for workload, outcomes in by_workload.items():
+            if len(outcomes) > 1:
+                points = tuple((each.ranks, each.makespan / each.turns) for each in outcomes)
+                costs = tuple(cost for each in outcomes if (cost := _cost(each)) is not None)
+                known = costs if len(costs) == len(points) else ()
+                found.setdefault(workload, []).append(Series(entry.option, points, known))
     return found
+
+
+def _cost(outcome: WorkloadOutcome) -> Cost | None:
+    summaries = [kernel.summary for kernel in outcome.kernels if kernel.summary is not None]
+    if len(summaries) < len(outcome.kernels):
+        return None
+    whole, compute, communicate = (
+        outcome.ranks * sum(getattr(each, part) for each in summaries)
+        for part in ("makespan", "compute", "communicate")
+    )
+    return Cost((compute, communicate, max(whole - compute - communicate, 0.0)), outcome.side_by_side)
 
 
 def speedups(series: Series) -> list[tuple[int, float]]:
     """Return processors and speed-up; the fewest processors measured count as that many times one."""
     fewest, longest = series.points[0]
-    return [(processors, fewest * longest / makespan) for processors, makespan in series.points]
+    return [(processors, _ratio(fewest * longest, makespan)) for processors, makespan in series.points]
+
+
+def _ratio(of: float, to: float) -> float:
+    return of / to if to > 0 else float("nan")
 
 
 def slowest_start(series: Sequence[Series]) -> Series:
@@ -51,66 +99,168 @@ def slowest_start(series: Sequence[Series]) -> Series:
     return max(series, key=lambda each: (-each.points[0][0], each.points[0][1]))
 
 
+def fastest(series: Sequence[Series]) -> str:
+    """Say where the program takes the least time."""
+    time, processors, name = min((time, n, each.name) for each in series for n, time in each.points)
+    return f"fastest on {name}, {processors} processor{'s' * (processors != 1)} ({format_time(time)})"
+
+
 def draw_speedup(series: Sequence[Series], title: str) -> Figure:
-    """Draw speed-up from makespans, with the ideal line, each machine over itself."""
+    """Draw speed-up from makespans, each machine over itself, so that all have one ideal line."""
     fewest = {each.points[0][0] for each in series}
-    against = "one processor" if fewest == {1} else "the fewest processors measured, taken as ideal"
-    return _draw_speedups(series, [speedups(each) for each in series], f"speed-up over {against}", title)
+    base = (
+        "1 is the speed of each on one processor"
+        if fewest == {1}
+        else "each is compared with itself on the fewest processors tried, taken as that many times as fast as one"
+    )
+    most = max(processors for each in series for processors, _ in each.points)
+    lines = [speedups(each) for each in series]
+    drawn, axes = _start(title, base, series)
+    _draw_lines(axes, series, lines)
+    _draw_ideal(axes, (1, 1.0), most, style.INK)
+    return _finish(drawn, axes, series)
 
 
 def draw_common_speedup(series: Sequence[Series], title: str) -> Figure:
-    """Draw speed-up from makespans over the same start for all, so that a faster machine stands higher."""
+    """Draw speed-up from makespans over one start for all, so that a faster machine stands higher.
+
+    Each that starts there has an ideal line of its own: that of a slow machine says nothing of a fast one.
+    """
     start = slowest_start(series)
     fewest, longest = start.points[0]
-    lines = [[(n, fewest * longest / makespan) for n, makespan in each.points] for each in series]
-    on = "one processor" if fewest == 1 else f"{fewest} processors, taken as ideal,"
-    return _draw_speedups(series, lines, f"speed-up over {on} of {style.wrap(start.name)}", title)
+    lines = [[(n, _ratio(fewest * longest, makespan)) for n, makespan in each.points] for each in series]
+    count = "one processor" if fewest == 1 else f"{fewest} processors, taken as {fewest} times as fast as one"
+    base = f"{fewest} is the speed of {start.name} on {count}{_about_instances(series)}"
+    drawn, axes = _start(title, base, [each for each in series if each.points[0][0] == fewest])
+    for line, colour in _draw_lines(axes, series, lines):
+        if line[0][0] == fewest:
+            _draw_ideal(axes, line[0], line[-1][0], colour)
+    return _finish(drawn, axes, series)
 
 
-def _draw_speedups(
-    series: Sequence[Series], lines: Sequence[Sequence[tuple[int, float]]], label: str, title: str
-) -> Figure:
-    drawn, axes = _start(title)
-    most = max(processors for each in series for processors, _ in each.points)
-    axes.plot([1, most], [1, most], color=style.INK, linewidth=1, linestyle=(0, (4, 3)), label="ideal")
-    _draw_lines(axes, series, lines)
-    style.finish_axes(axes, "processors", label, grid="both")
-    return _finish(drawn, axes)
+def _about_instances(series: Sequence[Series]) -> str:
+    together = any(cost.beside > 1 for each in series for cost in each.costs)
+    return "; times are of one instance, with as many beside it as fit" if together else ""
+
+
+# --- why something is above the ideal --------------------------------------------------------------------------------
+
+
+def is_above(processors: int, speedup: float) -> bool:
+    """Tell whether a speed-up is better than ideal."""
+    return speedup > processors * (1 + _IDEAL)
+
+
+def _above_ideal(series: Series) -> Iterator[str]:
+    """Say why a machine is more than ideally faster than itself on its fewest processors, if it is."""
+    speeds = speedups(series)
+    above = [i for i, (n, speed) in enumerate(speeds) if i and is_above(n, speed)]
+    if above:
+        *others, last = (f"{speeds[i][0]:,}" for i in above)
+        on = f"{', '.join(others)} and {last}" if others else last
+        best = max(above, key=lambda i: speeds[i][1] / speeds[i][0])
+        yield f"{series.name} is better than ideal on {on} processors: {_reason(series, best)}"
+
+
+def _reason(series: Series, at: int) -> str:
+    """Say what of the time of all ranks there is less of than on the fewest processors."""
+    processors, fewest = series.points[at][0], series.points[0][0]
+    if not series.costs:
+        return f"beside what {fewest} processor{'s' * (fewest > 1)} took, each having its own recording"
+    first, then = series.costs[0], series.costs[at]
+    saved = [before - after for before, after in zip(first.parts, then.parts, strict=True)]
+    most = int(np.argmax(saved))
+    times = (
+        f"{format_time(then.parts[most])} in all on {processors:,}, but {format_time(first.parts[most])} on {fewest}"
+    )
+    told = f"its ranks {_PARTS[most]} {times}"
+    if then.beside < first.beside:
+        return f"{told}, where {first.beside} instances run at a time instead of {then.beside}"
+    if most == 0:
+        return f"{told}. Each has its own recording: smaller parts may fit the caches, or fewer ranks share a node"
+    return told
+
+
+def _few(notes: Sequence[str]) -> list[str]:
+    more = len(notes) - _NOTES
+    return [*notes[:_NOTES], *([f"so are {more} more"] if more > 0 else [])]
+
+
+def _named(names: Sequence[str]) -> str:
+    shown, more = names[:_NAMED], len(names) - _NAMED
+    return ", ".join(shown) + f" and {more} more" if more > 0 else " and ".join(shown)
+
+
+# --- drawing ---------------------------------------------------------------------------------------------------------
 
 
 def draw_performance(series: Sequence[Series], title: str) -> Figure:
     """Draw performance from flop/s."""
-    drawn, axes = _start(title)
-    _draw_lines(axes, series, [list(each.points) for each in series])
+    drawn = style.figure(_WIDTH, _HEIGHT, title)
+    axes = drawn.add_subplot()
+    _draw_lines(axes, series, [each.points for each in series])
     most = max(speed for each in series for _, speed in each.points)
     factor, unit = (1e9, "Gflop/s") if most >= 1e10 else (1e6, "Mflop/s")
     style.finish_axes(axes, "processors", f"performance ({unit})", grid="both")
-    axes.yaxis.set_major_formatter(FuncFormatter(lambda speed, _: f"{speed / factor:,.4g}"))
-    return _finish(drawn, axes)
+    return _finish(drawn, axes, series, factor)
 
 
-def _start(title: str) -> tuple[Figure, Axes]:
-    drawn = style.figure(8, 5.6, title)
-    return drawn, drawn.add_subplot()
+def _start(title: str, base: str, series: Sequence[Series]) -> tuple[Figure, Axes]:
+    """Return a figure for speed-ups that says in words what they are relative to, and why some are above the ideal."""
+    notes = _few([note for each in series for note in _above_ideal(each)])
+    words = "\n".join(fit(line, _WORDS, lines=3, size=style.TICK, prose=True) for line in (base, _DASHED, *notes))
+    drawn = style.figure(_WIDTH, _HEIGHT + 0.17 * words.count("\n"), title)
+    axes = drawn.add_subplot()
+    style.finish_axes(axes, "processors", "speed-up", grid="both")
+    axes.set_title(words, fontsize=style.TICK, loc="left", color=style.INK)
+    return drawn, axes
 
 
-def _draw_lines(axes: Axes, series: Sequence[Series], lines: Sequence[Sequence[tuple[int, float]]]) -> None:
-    colours = style.colours(len(series))
-    for i, (each, line) in enumerate(zip(series, lines, strict=True)):
-        marker = style.MARKERS[i % len(style.MARKERS)]
+def _draw_lines(
+    axes: Axes, series: Sequence[Series], lines: Sequence[Sequence[tuple[int, float]]]
+) -> list[tuple[Sequence[tuple[int, float]], str]]:
+    """Draw lines, those that lie on each other once; returns the first ones, which have colours, with these."""
+    groups: dict[tuple[tuple[int, str], ...], list[int]] = {}
+    for i, line in enumerate(lines):
+        groups.setdefault(tuple((n, f"{figure:.5g}") for n, figure in line), []).append(i)
+    members = list(groups.values())
+    own = _MOST_LINES if len(members) <= _MOST_LINES else _MOST_LINES - 1
+    for i, same in enumerate(members[:own]):
         axes.plot(
-            *zip(*line, strict=True),
-            color=colours[i],
-            marker=marker,
-            markersize=6,
+            *zip(*lines[same[0]], strict=True),
+            color=style.SERIES[i],
+            marker=style.MARKERS[i],
+            # What lies below others looks out behind them.
+            markersize=9 - 0.6 * i,
             linewidth=1.8,
-            label=each.name,
+            zorder=3 + i / 10,
+            label=_named([series[each].name for each in same]),
         )
+    label: str | None = f"{sum(map(len, members[own:])):,} others"
+    for same in members[own:]:
+        axes.plot(*zip(*lines[same[0]], strict=True), color=style.UNUSED, linewidth=1, zorder=2, label=label)
+        label = None
+    return [(lines[same[0]], colour) for same, colour in zip(members[:own], style.SERIES, strict=False)]
 
 
-def _finish(drawn: Figure, axes: Axes) -> Figure:
-    axes.set_xlim(left=0)
-    axes.set_ylim(bottom=0)
-    axes.xaxis.set_major_locator(MaxNLocator(nbins=12, integer=True))
+def _draw_ideal(axes: Axes, start: tuple[int, float], most: int, colour: str) -> None:
+    processors, speed = start
+    axes.plot(
+        [processors, most],
+        [speed, speed * most / processors],
+        color=colour,
+        linewidth=1,
+        linestyle=(0, (4, 3)),
+        zorder=2.5,
+    )
+
+
+def _finish(drawn: Figure, axes: Axes, series: Sequence[Series], unit: float = 1.0) -> Figure:
+    if style.counts(axes, sorted({n for each in series for n, _ in each.points})):
+        axes.set_yscale("log")
+        axes.minorticks_off()
+    else:
+        axes.set_ylim(bottom=0)
+    axes.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value / unit:,.6g}"))
     style.legend_below(drawn, *axes.get_legend_handles_labels())
     return drawn

@@ -1,94 +1,152 @@
-"""The timeline of a simulation: one row per rank, coloured by what the rank did when.
+"""The timeline of a simulation: a band for each rank, coloured by what the rank did when.
 
-Time is cut into columns of about a pixel. Each cell gets the mean colour of what happened in it, so that a
-million segments draw in a second, and nothing short disappears behind something long.
+Time is cut into columns of about a pixel. In each, the height of a band is shared out in proportion: computing below,
+messages above it, waiting on top, and nothing once the rank has ended. Where activities alternate faster than an eye
+can tell apart, columns share a mean, and a second panel shows a stretch of it as it is.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
+from math import floor
 
 import numpy as np
 import numpy.typing as npt
 from matplotlib.axes import Axes
-from matplotlib.colors import to_rgb
 from matplotlib.figure import Figure
 from matplotlib.patches import Patch
-from matplotlib.ticker import MaxNLocator
 
+from clue.errors import UsageError
 from clue.report.plots import style
-from clue.report.scale import time_scale
+from clue.report.plots.bands import Layout, by_rank, layout, sample
+from clue.report.plots.lettering import fit
+from clue.report.plots.painting import paint
+from clue.report.plots.shares import AVERAGED, Shares, averaged, seconds_by_kind, shares
+from clue.report.plots.zoom import representative
+from clue.report.scale import Window, span, time_scale
 from clue.result import Activity, Result, Timeline
 from clue.units import format_time
 
-#: Cells of the picture along time, and rows at most: more ranks than this share rows.
-COLUMNS, MOST_ROWS = 1500, 900
-#: Ranks up to which rows are set apart by a line.
-_SEPARATE = 64
-_KINDS = {Activity.SEND: ("send", style.SEND), Activity.RECEIVE: ("receive", style.RECEIVE)}
+#: Columns of the picture along time.
+COLUMNS = 1200
+#: Bands that the panel of a stretch shows at most; of more ranks it shows some.
+MOST_BANDS_ZOOMED = 16
+_SAMPLED = 12
+_WIDTH = 11.0
+#: Segments of a rank that can be seen without enlargement.
+_FEW = COLUMNS // 4
+#: Inches for labels of bands, and of a line of remarks.
+_LABELS, _REMARKS = 1.5, 9.0
+_MESSAGES = {Activity.SEND: ("send", style.SEND), Activity.RECEIVE: ("receive", style.RECEIVE)}
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Layer:
-    """Segments of one colour.
+@dataclass(frozen=True, slots=True)
+class Kind:
+    """What a rank can be seen to do.
 
     Attributes:
         label: For the legend.
         colour: As matplotlib names it.
-        segments: Of :data:`clue.result.SEGMENT`.
     """
 
     label: str
     colour: str
-    segments: npt.NDArray[np.void]
 
 
-def draw_timeline(result: Result, title: str) -> Figure:
-    """Draw the timeline of a result that has one."""
+@dataclass(frozen=True, slots=True, eq=False)
+class _Panel:
+    """What a panel shows: shares of kinds by band and column."""
+
+    layout: Layout
+    window: Window
+    shares: Shares
+    dense: npt.NDArray[np.bool_]
+
+
+def draw_timeline(result: Result, title: str, window: Window | None = None) -> Figure:
+    """Draw the timeline of a result that has one.
+
+    Args:
+        result: What happened.
+        title: Of the picture.
+        window: What the second panel shows; if not given, a stretch that stands for what is too dense to be seen.
+
+    Raises:
+        UsageError: If the window begins after the end.
+    """
     assert result.timeline is not None
-    ranks = len(result.ranks)
-    scale = time_scale(result.makespan)
-    layers = split_layers(result.timeline)
-    drawn = style.figure(11, _height(ranks), title)
-    axes = drawn.add_subplot()
-    axes.imshow(
-        paint(layers, ranks, result.makespan),
-        extent=(0, result.makespan / scale.length or 1.0, ranks - 0.5, -0.5),
-        aspect="auto",
-        # No cell gets less than a pixel, so none is lost.
-        interpolation="nearest",
-    )
-    copies = f" in {result.instances} instances" if result.instances > 1 else ""
-    about = f"{ranks} rank{'s' * (ranks != 1)}{copies}, makespan {format_time(result.makespan)}"
-    style.finish_axes(axes, f"virtual time ({scale.unit})", "rank", about)
-    axes.yaxis.set_major_locator(MaxNLocator(nbins=min(ranks, 16), integer=True, steps=[1, 2, 5, 10]))
-    _set_rows_apart(axes, ranks, result.instances)
-    style.legend_below(drawn, [Patch(color=layer.colour) for layer in layers], [layer.label for layer in layers])
+    kinds, numbers = kinds_of(result.timeline)
+    whole = _panel(result, layout(result), numbers, Window(0.0, result.makespan))
+    stretch = _clipped(window, result.makespan) if window is not None else _representative(result, whole)
+    panels = [whole] if stretch is None else [whole, _panel(result, _zoomed(result, whole.layout), numbers, stretch)]
+    heights = [_height(len(panel.layout.bands)) for panel in panels]
+    drawn = style.figure(_WIDTH, sum(heights) + 1.0 + 0.9 * len(panels), title)
+    axes = drawn.subplots(len(panels), 1, squeeze=False, height_ratios=heights)[:, 0]
+    told = [_lines(_finding(result), *_remarks(whole))]
+    if stretch is not None:
+        _mark(axes[0], stretch, result.makespan)
+        news = (remark for remark in _remarks(panels[1]) if remark != whole.layout.remark)
+        told.append(_lines(f"zoom: {span(stretch)}", *news))
+    for each, panel, height, words in zip(axes, panels, heights, told, strict=True):
+        _draw_panel(each, panel, [kind.colour for kind in kinds], height)
+        each.set_title(words, loc="left", fontsize=style.LABEL, color=style.INK)
+    style.legend_below(drawn, [Patch(color=kind.colour) for kind in kinds], [kind.label for kind in kinds])
     return drawn
 
 
-def _height(ranks: int) -> float:
-    return min(2.2 + 0.24 * ranks, 8.0)
+def _clipped(window: Window, makespan: float) -> Window:
+    if window.begin >= makespan:
+        raise UsageError(
+            f"window must begin before the end of the program at {format_time(makespan)}, "
+            f"got {format_time(window.begin)}"
+        )
+    return Window(window.begin, min(window.end, makespan))
 
 
-def split_layers(timeline: Timeline) -> list[Layer]:
-    """Sort segments by colour: computation by region, the longest first, then messages and waiting."""
-    segments = timeline.segments
-    computing = segments[segments["activity"] == Activity.COMPUTE]
-    spent = np.bincount(computing["region"], weights=computing["end"] - computing["begin"])
+def _representative(result: Result, whole: _Panel) -> Window | None:
+    assert result.timeline is not None
+    pieces = by_rank(result.timeline, len(result.ranks))
+    first = [pieces[band.ranks[0]] for band in whole.layout.bands]
+    # Also where no columns share a mean, but in most bands segments are too short to be told apart.
+    dense = whole.dense | (np.median([len(each) for each in first]) > _FEW)
+    return representative(whole.shares, dense, first, whole.window)
+
+
+def _zoomed(result: Result, whole: Layout) -> Layout:
+    return whole if len(whole.bands) <= MOST_BANDS_ZOOMED else sample(result, whole, _SAMPLED)
+
+
+def _panel(result: Result, bands: Layout, numbers: npt.NDArray[np.intp], window: Window) -> _Panel:
+    assert result.timeline is not None
+    exact = shares(result.timeline, numbers, bands.by_rank(len(result.ranks)), window, COLUMNS)
+    return _Panel(bands, window, *averaged(exact))
+
+
+# --- kinds of activity -----------------------------------------------------------------------------------------------
+
+
+def kinds_of(timeline: Timeline) -> tuple[tuple[Kind, ...], npt.NDArray[np.intp]]:
+    """Return what is told apart, from the bottom of a band to its top, and its number by activity and region.
+
+    Computation is told apart by region, the longest first; the shortest share a colour where there are many.
+    """
+    spent = seconds_by_kind(timeline)[Activity.COMPUTE]
     regions = [int(i) for i in np.argsort(-spent, kind="stable") if spent[i] > 0]
     shown = regions if len(regions) <= len(style.REGIONS) else regions[: len(style.REGIONS) - 1]
-    layers = [
-        Layer(_region_label(timeline, region, len(regions)), colour, computing[computing["region"] == region])
+    kinds = [
+        Kind(_region_label(timeline, region, len(regions)), colour)
         for region, colour in zip(shown, style.REGIONS, strict=False)
     ]
     if len(shown) < len(regions):
-        rest = computing[~np.isin(computing["region"], shown)]
-        layers.append(Layer(f"{len(regions) - len(shown)} more regions", style.OTHER_REGIONS, rest))
-    for activity, (label, colour) in _KINDS.items():
-        layers.append(Layer(label, colour, segments[segments["activity"] == activity]))
-    layers.append(Layer("wait", style.WAIT, segments[segments["activity"] == Activity.WAIT]))
-    return layers
+        kinds.append(Kind(f"compute: {len(regions) - len(shown)} more regions", style.OTHER_REGIONS))
+    numbers = np.empty((len(Activity), len(spent)), np.intp)
+    numbers[Activity.COMPUTE] = max(len(kinds) - 1, 0)
+    numbers[Activity.COMPUTE, shown] = np.arange(len(shown))
+    for activity, look in (*_MESSAGES.items(), (Activity.WAIT, ("wait", style.WAIT))):
+        numbers[activity] = len(kinds)
+        kinds.append(Kind(*look))
+    return tuple(kinds), numbers
 
 
 def _region_label(timeline: Timeline, region: int, regions: int) -> str:
@@ -96,42 +154,100 @@ def _region_label(timeline: Timeline, region: int, regions: int) -> str:
     return f"compute: {name}" if name else "compute" if regions == 1 else "compute (no region)"
 
 
-def paint(layers: list[Layer], ranks: int, makespan: float) -> npt.NDArray[np.float64]:
-    """Return the mean colour of each cell, white where empty: RGB in 0 … 1, shape (rows, columns, 3)."""
-    rows = min(ranks, MOST_ROWS)
-    image = np.ones((rows, COLUMNS, 3))
-    for layer in layers:
-        if len(layer.segments):
-            share = cover(layer.segments, ranks, makespan, rows)
-            image -= share[:, :, None] * (1.0 - np.array(to_rgb(layer.colour)))
-    return np.clip(image, 0.0, 1.0)
+# --- words -----------------------------------------------------------------------------------------------------------
 
 
-def cover(segments: npt.NDArray[np.void], ranks: int, makespan: float, rows: int) -> npt.NDArray[np.float64]:
-    """Return the share of each cell that the segments cover, shape (rows, columns)."""
-    scale = COLUMNS / makespan if makespan > 0 else 0.0
-    begin, end = segments["begin"] * scale, segments["end"] * scale
-    first = np.minimum(begin.astype(np.int64), COLUMNS - 1)
-    last = np.minimum(end.astype(np.int64), COLUMNS - 1)
-    row = segments["rank"].astype(np.int64) * rows // ranks
-    size = (rows, COLUMNS + 1)
-
-    def add_up(column: npt.NDArray[np.int64], amount: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
-        where = row * size[1] + column
-        return np.bincount(where, amount, size[0] * size[1]).reshape(size).astype(np.float64)
-
-    # A segment covers its first cell from its begin on, then whole cells, and its last cell up to its end:
-    # as if it covered the whole of [first, last), corrected at both borders.
-    whole = np.cumsum(add_up(first, np.ones(len(row))) - add_up(last, np.ones(len(row))), axis=1)
-    borders = add_up(last, end - last) - add_up(first, begin - first)
-    per_row = np.bincount(np.arange(ranks) * rows // ranks, minlength=rows)
-    share: npt.NDArray[np.float64] = (whole + borders)[:, :COLUMNS] / per_row[:, None]
-    return np.clip(share, 0.0, 1.0)
+def _finding(result: Result) -> str:
+    """Say what the ranks spend the makespan on."""
+    whole = len(result.ranks) * result.makespan
+    ranks = f"{len(result.ranks):,} rank{'s' * (len(result.ranks) != 1)}"
+    if whole <= 0:
+        return f"{ranks}, makespan {format_time(result.makespan)}"
+    parts = {
+        "computing": sum(rank.compute for rank in result.ranks),
+        "sending and receiving": sum(rank.communicate for rank in result.ranks),
+        "waiting": sum(rank.wait for rank in result.ranks),
+    }
+    parts["already ended"] = max(whole - sum(parts.values()), 0.0)
+    told = ", ".join(f"{style.percent(spent / whole)} {what}" for what, spent in parts.items() if spent / whole > 5e-4)
+    return f"{ranks}, makespan {format_time(result.makespan)}: {told}"
 
 
-def _set_rows_apart(axes: Axes, ranks: int, instances: int) -> None:
-    if ranks <= _SEPARATE:
-        for rank in range(1, ranks):
-            axes.axhline(rank - 0.5, color=style.PAPER, linewidth=3 if ranks <= 16 else 1)
-    for instance in range(1, instances):
-        axes.axhline(ranks * instance / instances - 0.5, color=style.INK, linewidth=0.8)
+def _remarks(panel: _Panel) -> list[str]:
+    means = format_time(float(f"{panel.window.length * AVERAGED / COLUMNS:.1g}"))
+    dense = f"where activities alternate too fast to be seen, columns are means over about {means}"
+    return [panel.layout.remark, dense if panel.dense.any() else ""]
+
+
+def _lines(*told: str) -> str:
+    return "\n".join(fit(line, _REMARKS, lines=3, size=style.LABEL, prose=True) for line in told if line)
+
+
+def _exact(time: float) -> str:
+    """Format a time with the digits that a stretch after it takes for granted."""
+    scale = time_scale(time)
+    return f"{time / scale.length:.12g} {scale.unit}"
+
+
+# --- panels ----------------------------------------------------------------------------------------------------------
+
+
+def _height(bands: int) -> float:
+    """Return inches for so many bands: broad ones where there are few."""
+    return bands * max(0.12, min(0.55, 4.0 / max(bands, 1)))
+
+
+def _draw_panel(axes: Axes, panel: _Panel, colours: Sequence[str], height: float) -> None:
+    bands, at = len(panel.layout.bands), _Scale.of(panel.window)
+    # Rows of the image are no smaller than pixels, so that none is lost.
+    rows = max(4, floor(0.85 * height * style.DPI / max(bands, 1)))
+    axes.imshow(
+        paint(panel.shares, colours, rows),
+        extent=(at(panel.window.begin), at(panel.window.end) or 1.0, max(bands, 1) - 0.5, -0.5),
+        aspect="auto",
+        interpolation="nearest",
+    )
+    style.finish_axes(axes, at.label, panel.layout.unit)
+    style.plain_numbers(axes.xaxis)
+    style.round_ticks(axes.xaxis, 8)
+    labels = [fit(band.label, _LABELS, size=style.TICK) for band in panel.layout.bands]
+    axes.set_yticks(range(bands), labels, fontsize=style.TICK if height > 0.16 * bands else 7)
+
+
+@dataclass(frozen=True, slots=True)
+class _Scale:
+    """How times stand at an axis.
+
+    Attributes:
+        origin: What 0 is, seconds.
+        length: Of a unit, seconds.
+        label: For the axis.
+    """
+
+    origin: float
+    length: float
+    label: str
+
+    @classmethod
+    def of(cls, window: Window) -> _Scale:
+        """Return a scale on which times of a window differ in the first digits."""
+        if window.length < window.begin * 1e-3:
+            unit = time_scale(window.length)
+            return cls(window.begin, unit.length, f"virtual time ({unit.unit} after {_exact(window.begin)})")
+        unit = time_scale(window.end)
+        return cls(0.0, unit.length, f"virtual time ({unit.unit})")
+
+    def __call__(self, time: float) -> float:
+        """Return where a time stands."""
+        return (time - self.origin) / self.length
+
+
+def _mark(axes: Axes, stretch: Window, makespan: float) -> None:
+    """Show where in the whole a stretch lies, however short it is."""
+    at = _Scale.of(Window(0.0, makespan))
+    middle, least = (stretch.begin + stretch.end) / 2, makespan / COLUMNS * 4
+    half = max(stretch.length, least) / 2
+    axes.axvspan(at(middle - half), at(middle + half), facecolor="none", edgecolor=style.INK, linewidth=1.2)
+    axes.plot(
+        [at(middle)], [1.0], marker="v", color=style.INK, clip_on=False, transform=axes.get_xaxis_transform(), zorder=5
+    )

@@ -7,15 +7,21 @@ from pathlib import Path
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from matplotlib.ticker import FixedLocator, FuncFormatter, MaxNLocator, PercentFormatter
+from matplotlib.ticker import FixedLocator, FuncFormatter, PercentFormatter
 
 from clue.report.plots import style
+from clue.report.plots.lettering import fit
 from clue.report.validation import parameter_name
 from clue.units import format_time
 from clue.validation import Compared, Validation
 
 #: Half the width of the band around the diagonal, relative.
 BAND = 0.1
+#: Ticks within a power of ten by how far times differ at most, and about so many ticks where they differ by more.
+_STEPS = ((8.0, (1, 1.5, 2, 3, 5, 7)), (200.0, (1, 2, 5)), (1e4, (1, 3)))
+_MOST_TICKS = 6
+#: Refits drawn at most; inches of the name of one, and of their axes.
+MOST_REFITS, _NAME, _REFITS = 20, 1.9, 2.8
 #: So many programs have a colour of their own; the others share one.
 _MOST_PROGRAMS = len(style.SERIES)
 
@@ -32,7 +38,8 @@ def plot_validation(validation: Validation, folder: Path, title: str) -> Path:
 def draw_validation(validation: Validation, title: str) -> Figure:
     """Draw predicted over measured times, both logarithmic, and the errors that refits leave beside."""
     refits = [each for each in validation.refits if each.is_identifiable]
-    drawn = style.figure(11.0 if refits else 6.5, 6.0, title)
+    height = 6.0 + 0.35 * max(0, min(len(refits), MOST_REFITS) - 10)
+    drawn = style.figure(11.0 if refits else 6.5, height, title)
     panels = drawn.subplots(1, 2 if refits else 1, width_ratios=(3, 2) if refits else (1,), squeeze=False)[0]
     _draw_cases(panels[0], validation)
     if refits:
@@ -43,18 +50,23 @@ def draw_validation(validation: Validation, title: str) -> Figure:
 
 
 def _draw_cases(axes: Axes, validation: Validation) -> None:
-    times = [time for each in validation.compared for time in (each.predicted, *each.case.runs)]
+    # No time of 0 has a place on a logarithmic axis.
+    shown = [each for each in validation.compared if each.predicted > 0 and min(each.case.runs) > 0]
+    times = [time for each in shown for time in (each.predicted, *each.case.runs)] or [1.0]
     ends = np.array([min(times) / 1.3, max(times) * 1.3])
     axes.fill_between(ends, ends * (1 - BAND), ends * (1 + BAND), color=style.FAINT, label="within 10%")
     axes.plot(ends, ends, color=style.INK, linewidth=1, label="predicted = measured")
-    names = list(dict.fromkeys(each.case.program for each in validation.compared))
+    names = list(dict.fromkeys(each.case.program for each in shown))
     for i, name in enumerate(names[:_MOST_PROGRAMS]):
         last = i == _MOST_PROGRAMS - 1 and len(names) > _MOST_PROGRAMS
-        group = [each for each in validation.compared if each.case.program in (names[i:] if last else [name])]
+        group = [each for each in shown if each.case.program in (names[i:] if last else [name])]
         _draw_group(axes, "other programs" if last else name, group, style.SERIES[i], style.MARKERS[i])
     axes.set(xscale="log", yscale="log", xlim=ends, ylim=ends)
     axes.set_aspect("equal")
-    style.finish_axes(axes, "measured (median and range of runs)", "predicted", "", grid="both")
+    told = f"{validation.error:.1%} off on average in {len(validation.compared):,} cases"
+    missing = len(validation.compared) - len(shown)
+    told += f"\n{missing:,} that take no time are not drawn" if missing else ""
+    style.finish_axes(axes, "measured (median and range of runs)", "predicted", told, grid="both")
     for axis in (axes.xaxis, axes.yaxis):
         axis.set_major_locator(FixedLocator(_ticks(*ends)))
         axis.set_minor_locator(FixedLocator([]))
@@ -62,18 +74,11 @@ def _draw_cases(axes: Axes, validation: Validation) -> None:
 
 
 def _ticks(low: float, high: float) -> list[float]:
-    """Return round times within a range: 1, 2 and 5 times powers of ten, or fewer where that is many."""
-    powers = 10.0 ** np.arange(np.floor(np.log10(low)), np.ceil(np.log10(high)) + 1)
-    steps = (
-        (1, 1.5, 2, 3, 5, 7)
-        if high / low < 8
-        else (1, 2, 5)
-        if high / low < 200
-        else (1, 3)
-        if high / low < 1e4
-        else (1,)
-    )
-    return [t for power in powers for step in steps if low <= (t := float(power * step)) <= high]
+    """Return round times within a range: several to a power of ten where there are few of these, else not all."""
+    first, last = int(np.floor(np.log10(low))), int(np.ceil(np.log10(high)))
+    steps = next((steps for most, steps in _STEPS if high / low < most), (1,))
+    powers = range(first, last + 1, max(1, (last - first) // _MOST_TICKS))
+    return [time for power in powers for step in steps if low <= (time := step * 10.0**power) <= high]
 
 
 def _draw_group(axes: Axes, label: str, group: list[Compared], colour: str, marker: str) -> None:
@@ -101,19 +106,29 @@ def _draw_group(axes: Axes, label: str, group: list[Compared], colour: str, mark
 
 def _draw_refits(axes: Axes, validation: Validation) -> None:
     refits = [each for each in validation.refits if each.is_identifiable]
-    labels = ["as described", *(f"{parameter_name(r.parameter)}\n× {r.multiplier:.3g}" for r in refits)]
-    errors = [validation.error, *(each.error_left for each in refits)]
-    colours = [style.UNUSED, *(style.COMPUTE if r.parameter.kind == "computation" else style.SEND for r in refits)]
+    shown = refits[:MOST_REFITS]
+    labels = ["as described", *(f"{fit(parameter_name(r.parameter), _NAME)}\n× {r.multiplier:.3g}" for r in shown)]
+    errors = [validation.error, *(each.error_left for each in shown)]
+    colours = [style.UNUSED, *(style.COMPUTE if r.parameter.kind == "computation" else style.SEND for r in shown)]
     places = np.arange(len(labels))[::-1]
     axes.barh(places, errors, color=colours, height=0.6)
-    for place, error in zip(places, errors, strict=True):
-        axes.annotate(f"{error:.1%}", (error, place), (4, 0), textcoords="offset points", va="center", fontsize=9)
+    texts = [f"{error:.1%}" for error in errors]
+    for place, error, text in zip(places, errors, texts, strict=True):
+        axes.annotate(
+            text,
+            (error, place),
+            (4, 0),
+            textcoords="offset points",
+            va="center",
+            fontsize=style.TICK,
+            color=style.INK,
+            bbox={"facecolor": style.PAPER, "edgecolor": "none", "pad": 1},
+        )
     runs = "how far runs differ" if validation.noise_is_measured else "how far runs are assumed to differ"
     axes.axvline(validation.noise, color=style.INK, linewidth=1, linestyle=":", label=runs, zorder=0)
-    axes.set_yticks(
-        places, [style.wrap(label, 26) if "\n" not in label else label for label in labels], parse_math=False
-    )
-    axes.set_xlim(0, max(errors) * 1.25 or 1)
-    style.finish_axes(axes, "mean absolute error left", "", "Refitted one at a time", grid="x")
-    axes.xaxis.set_major_locator(MaxNLocator(6))
+    axes.set_yticks(places, labels)
+    axes.set_xlim(0, max(*errors, validation.noise) * style.beside(texts, _REFITS) or 1)
+    some = f" (the best {MOST_REFITS} of {len(refits)})" if len(shown) < len(refits) else ""
+    style.finish_axes(axes, "mean absolute error left", "", f"Refitted one at a time{some}", grid="x")
+    style.round_ticks(axes.xaxis, 5)
     axes.xaxis.set_major_formatter(PercentFormatter(1.0))

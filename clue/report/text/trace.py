@@ -5,7 +5,7 @@ from __future__ import annotations
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
-from clue.report.text.table import NONE, add_row, facts, heading, stack, table
+from clue.report.text.table import NONE, add_row, facts, heading, stack, table, words
 from clue.report.text.warnings import warnings_text
 from clue.units import format_size, format_time
 
@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from rich.console import RenderableType
     from rich.table import Table
 
+    from clue.recording import Repeated
     from clue.report.profile import CallProfile
     from clue.trace import Trace
 
@@ -35,6 +36,18 @@ def trace_text(trace: Trace) -> RenderableType:
         _ranks(trace),
         warnings_text(trace.head.notes, "Notes"),
     )
+
+
+def recordings_text(recorded: Repeated) -> RenderableType:
+    """Show a trace and, where it was recorded several times, how much these recordings differ."""
+    if not recorded.repeats:
+        return trace_text(recorded.trace)
+    least, most = format_time(min(recorded.computing)), format_time(max(recorded.computing))
+    said = (
+        f"Recorded {len(recorded.computing)} times: computation took {least} to {most} of CPU time "
+        f"(± {recorded.spread:.1%}). The least disturbed recording is the trace."
+    )
+    return stack(trace_text(recorded.trace), words(said))
 
 
 def _making(trace: Trace) -> Table:
@@ -81,18 +94,21 @@ def _calls(calls: tuple[CallProfile, ...]) -> Table | None:
             f"{each.count:,}",
             size,
             format_time(each.seconds),
-            "" if each.modelled else "not modelled",
+            _remark(each),
         )
     return shown
 
 
+def _remark(each: CallProfile) -> str:
+    if each.left_out is None:
+        return ""
+    return "not modelled" if each.left_out.count == each.count else f"{each.left_out.count:,} not modelled"
+
+
 def _unmodelled(calls: tuple[CallProfile, ...]) -> RenderableType | None:
-    left_out = [each for each in calls if not each.modelled]
+    left_out = [each.left_out for each in calls if each.left_out is not None]
     return warnings_text(
-        [
-            f"{each.call}: {each.count:,} call{'s' * (each.count != 1)} that took {format_time(each.seconds)}"
-            for each in left_out
-        ],
+        [f"{each.call}: {each.extent}" for each in sorted(left_out, key=lambda each: -each.seconds)],
         "Not modelled: a simulation leaves these calls out",
     )
 

@@ -1,0 +1,340 @@
+"""Folders that nobody else can change, and what may be believed of what lies in them.
+
+Only their user and root may write to these folders, and to a file that is taken from one. Both are opened first and
+judged by what was opened (``fstat``), so that nothing can be exchanged between the check and the use; nobody can make a
+folder of theirs belong to somebody else. A file appears whole or not at all, and the digest beside it is checked each
+time. Who makes something holds its lock, so that what lies about without one was left by somebody who was killed.
+"""
+
+from __future__ import annotations
+
+import errno
+import fcntl
+import hashlib
+import os
+import pwd
+import shutil
+import stat
+import tempfile
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from pathlib import Path
+
+from clue.errors import CacheError
+
+#: What tells the content of the file beside it.
+DIGEST = ".sha256"
+#: Endings of what is there only while something is being made.
+DRAFT, LOCK = ".draft", ".lock"
+
+_OURS_ALONE = 0o700
+_SAFELY = os.O_NOFOLLOW | os.O_CLOEXEC
+_OTHERS_WRITE = stat.S_IWGRP | stat.S_IWOTH
+#: What file systems say that know no locks: some of clusters (Lustre, for instance, mounted without them).
+_NO_LOCKS = {errno.ENOLCK, errno.ENOSYS, errno.EOPNOTSUPP}
+#: What to do about a cache that is refused.
+_REMEDY = "set CLUE_CACHE to a folder of your own"
+
+
+def home() -> Path:
+    """Return the folder of all that is kept; it need not be there.
+
+    Raises:
+        CacheError: If nothing says where it should be.
+    """
+    named = os.environ.get("CLUE_CACHE")
+    if named:
+        return Path(named)
+    root = os.environ.get("XDG_CACHE_HOME")
+    try:
+        return (Path(root) if root else Path.home() / ".cache") / "clue"
+    except RuntimeError:
+        raise CacheError("CLUE_CACHE must name a folder where there is no home folder, got none") from None
+
+
+def unsafe(facts: os.stat_result) -> str:
+    """Say how somebody else than us and root could change a file or folder; ``""`` if nobody can."""
+    if facts.st_uid not in {os.geteuid(), 0}:
+        return f"one that belongs to {_name(facts.st_uid)}"
+    if facts.st_mode & _OTHERS_WRITE:
+        return f"mode {stat.S_IMODE(facts.st_mode):04o}, by which others may write"
+    return ""
+
+
+def unsafe_within(folder: Path) -> str:
+    """Say the same of a folder and all that is in it; links are unsafe, too."""
+    for each in (folder, *folder.rglob("*")):
+        facts = each.lstat()
+        fault = "a symbolic link" if stat.S_ISLNK(facts.st_mode) else unsafe(facts)
+        if fault:
+            return f"{fault} ({each.name})"
+    return ""
+
+
+def close_to_others(folder: Path) -> None:
+    """Take all rights of others from a folder of ours and all that is in it, whatever the umask gave them."""
+    for each in (folder, *folder.rglob("*")):
+        each.chmod(stat.S_IMODE(each.lstat().st_mode) & _OURS_ALONE)
+
+
+def draft_of(path: Path) -> str:
+    """Return the name of what is being made in a draft; ``""`` if it is none."""
+    return path.name[1 : -len(DRAFT)].rpartition(".")[0] if path.suffix == DRAFT else ""
+
+
+def _name(user: int) -> str:
+    try:
+        return f"{pwd.getpwuid(user).pw_name} (user {user})"
+    except KeyError:
+        return f"user {user}"
+
+
+@dataclass(frozen=True, slots=True)
+class Folder:
+    """A folder that nobody else can change.
+
+    Attributes:
+        path: Where it is.
+        descriptor: The open folder; what is asked for by name is looked for in this very one.
+    """
+
+    path: Path
+    descriptor: int
+
+    def sound(self, name: str) -> int | None:
+        """Open a file that is whole and that nobody else could have changed; ``None`` if there is none.
+
+        Returns:
+            Its descriptor, which the caller closes.
+        """
+        descriptor = self._open(name)
+        if descriptor is None:
+            return None
+        if _digest(descriptor) == self._noted(name):
+            return descriptor
+        os.close(descriptor)
+        return None
+
+    def made(self, name: str, make: Callable[[Path], None]) -> int:
+        """Open a file as :meth:`sound` does, made first if need be: once, however many processes want it.
+
+        Args:
+            name: Its name.
+            make: Writes it to a path.
+
+        Raises:
+            CacheError: If it cannot be kept here.
+        """
+        found = self.sound(name)
+        if found is not None:
+            return found
+        with self.lock(name):
+            found = self.sound(name)
+            if found is None:
+                with self.draft(name) as draft:
+                    make(draft / name)
+                    self._keep(draft, name)
+                found = self.sound(name)
+        if found is None:
+            raise CacheError(f"{self.path / name}: file must be what was just written, got another")
+        return found
+
+    @contextmanager
+    def draft(self, name: str) -> Iterator[Path]:
+        """Have a new folder for what is being made; what is left in it goes with it.
+
+        Raises:
+            CacheError: If it cannot be made.
+        """
+        try:
+            draft = Path(tempfile.mkdtemp(DRAFT, f".{name}.", self.path))
+        except OSError as error:
+            raise _unusable(self.path, error) from None
+        try:
+            yield draft
+        finally:
+            shutil.rmtree(draft, ignore_errors=True)
+
+    @contextmanager
+    def lock(self, name: str, waiting: Callable[[str], None] = lambda _who: None) -> Iterator[None]:
+        """Be the only process that makes something, for the length of a block.
+
+        Whoever holds it lets it go however it ends. Where the file system has no locks everybody goes on: what is made
+        appears whole in any case, and is then made more than once.
+
+        Args:
+            name: What is made.
+            waiting: Told who makes it, if that is another process; then it is waited for.
+
+        Raises:
+            CacheError: If there can be no such file.
+        """
+        descriptor = self._locked(name, waiting)
+        try:
+            yield
+        finally:
+            # Still locked, so that nobody locks a file that is gone.
+            with suppress(FileNotFoundError):  # where there are no locks another process may have been here
+                os.unlink(f".{name}{LOCK}", dir_fd=self.descriptor)
+            os.close(descriptor)
+
+    def is_locked(self, name: str) -> bool:
+        """Tell whether a process makes something at the moment."""
+        descriptor = self._open(f".{name}{LOCK}", os.O_RDWR)  # which locks over a network need
+        if descriptor is None:
+            return False
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError as error:
+            return error.errno not in _NO_LOCKS
+        finally:
+            os.close(descriptor)
+        return False
+
+    def _locked(self, name: str, waiting: Callable[[str], None]) -> int:
+        file = f".{name}{LOCK}"
+        try:
+            while True:
+                descriptor = os.open(file, os.O_RDWR | os.O_CREAT | _SAFELY, 0o600, dir_fd=self.descriptor)
+                is_ours = _wait_for(descriptor, waiting)
+                if self._is(descriptor, file):
+                    break
+                os.close(descriptor)  # whoever held it has removed it
+            if is_ours:
+                os.ftruncate(descriptor, 0)
+                os.pwrite(descriptor, f"process {os.getpid()} on {os.uname().nodename}".encode(), 0)
+                self._sweep(name)
+        except OSError as error:
+            raise _unusable(self.path, error) from None
+        return descriptor
+
+    def _sweep(self, name: str) -> None:
+        """Remove the drafts of those who were killed while they made something."""
+        for each in self.path.iterdir():
+            if draft_of(each) == name:
+                shutil.rmtree(each, ignore_errors=True)
+
+    def _is(self, descriptor: int, file: str) -> bool:
+        try:
+            there = os.stat(file, dir_fd=self.descriptor, follow_symlinks=False)
+        except FileNotFoundError:
+            return False
+        return os.path.samestat(os.fstat(descriptor), there)
+
+    def _open(self, name: str, how: int = os.O_RDONLY) -> int | None:
+        try:
+            descriptor = os.open(name, how | os.O_NONBLOCK | _SAFELY, dir_fd=self.descriptor)
+        except OSError:
+            return None
+        facts = os.fstat(descriptor)
+        if stat.S_ISREG(facts.st_mode) and not unsafe(facts):
+            return descriptor
+        os.close(descriptor)
+        return None
+
+    def _noted(self, name: str) -> str | None:
+        descriptor = self._open(name + DIGEST)
+        if descriptor is None:
+            return None
+        with os.fdopen(descriptor, errors="replace") as file:
+            return file.read().strip()
+
+    def _keep(self, draft: Path, name: str) -> None:
+        """Move a file from a draft to its place, its digest beside it; what was there is replaced."""
+        try:
+            with (
+                _opened(draft.name, os.O_RDONLY | os.O_DIRECTORY, self.descriptor) as within,
+                _opened(name, os.O_RDONLY, within) as made,
+                _opened(name + DIGEST, os.O_RDWR | os.O_CREAT | os.O_EXCL, within) as noted,
+            ):
+                os.fchmod(made, _OURS_ALONE)
+                os.write(noted, f"{_digest(made)}\n".encode())
+                # A file is on the disk before its name is: else a crash would leave an empty one.
+                os.fsync(made)
+                os.fsync(noted)
+                for each in (name, name + DIGEST):
+                    os.rename(each, each, src_dir_fd=within, dst_dir_fd=self.descriptor)
+            os.fsync(self.descriptor)
+        except OSError as error:
+            raise _unusable(self.path, error) from None
+
+
+@contextmanager
+def open_folder(path: Path) -> Iterator[Folder]:
+    """Open a folder that nobody else can change, made if need be.
+
+    Raises:
+        CacheError: If others could change it, or it cannot be had.
+    """
+    try:
+        _make(path)
+        descriptor = os.open(path, os.O_RDONLY | os.O_DIRECTORY | _SAFELY)
+    except OSError as error:
+        raise _unusable(path, error) from None
+    try:
+        facts = os.fstat(descriptor)
+        fault = unsafe(facts) or _way_in(path)
+        if fault:
+            ours = facts.st_uid == os.geteuid() and facts.st_mode & _OTHERS_WRITE
+            remedy = f"take that right away (chmod go-w {path}), or {_REMEDY}" if ours else _REMEDY
+            raise CacheError(f"{path}: folder must be one that only you may write, got {fault}: {remedy}")
+        yield Folder(path, descriptor)
+    finally:
+        os.close(descriptor)
+
+
+def _make(path: Path) -> None:
+    """Make a folder and those above it, for us alone whatever the umask."""
+    if not path.parent.exists():
+        _make(path.parent)
+    with suppress(FileExistsError):
+        path.mkdir(_OURS_ALONE)
+
+
+def _way_in(path: Path) -> str:
+    """Say in which folder above anybody may put another one in the place of this one.
+
+    A group may: many homes belong to a group of their user alone, and what is opened is checked itself.
+    """
+    for above in path.resolve().parents:
+        mode = above.stat().st_mode
+        if mode & stat.S_IWOTH and not mode & stat.S_ISVTX:
+            return f"one in {above} (mode {stat.S_IMODE(mode):04o}), where anybody may put another in its place"
+    return ""
+
+
+def _wait_for(descriptor: int, waiting: Callable[[str], None]) -> bool:
+    """Wait for a lock; returns whether there are locks here."""
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        waiting(os.pread(descriptor, 200, 0).decode(errors="replace") or "another process")
+        fcntl.flock(descriptor, fcntl.LOCK_EX)
+    except OSError as error:
+        if error.errno not in _NO_LOCKS:
+            raise
+        return False
+    return True
+
+
+def _digest(descriptor: int) -> str:
+    digest, at = hashlib.sha256(), 0
+    while piece := os.pread(descriptor, 1 << 20, at):
+        digest.update(piece)
+        at += len(piece)
+    return digest.hexdigest()
+
+
+@contextmanager
+def _opened(name: str, flags: int, within: int) -> Iterator[int]:
+    descriptor = os.open(name, flags | _SAFELY, 0o600, dir_fd=within)
+    try:
+        yield descriptor
+    finally:
+        os.close(descriptor)
+
+
+def _unusable(path: Path, error: OSError) -> CacheError:
+    said = error.strerror or str(error)
+    return CacheError(f"{path}: folder must be one that you may write, got {said}: {_REMEDY}")

@@ -1,0 +1,66 @@
+"""``clue cache``: where it is, what is in it, how large; and removing it."""
+
+from __future__ import annotations
+
+import argparse
+
+from clue.cache import FOLDERS, clear, home, items
+from clue.cli.terminal import say, show, show_json
+from clue.recording import kept_recordings
+from clue.recording.kept import FOLDER
+from clue.report.text.cache import cache_text
+from clue.units import format_size
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Show what is kept, or remove it."""
+    return _clear(arguments) if arguments.clear else _show(arguments)
+
+
+def _show(arguments: argparse.Namespace) -> int:
+    recordings = kept_recordings()
+    compiled = [item for name in FOLDERS if name != FOLDER for item in items(name)]
+    if not arguments.json:
+        show(cache_text(home(), recordings, compiled))
+        return 0
+    everything = [*(each.item for each in recordings), *compiled]
+    show_json(
+        {
+            "cache": str(home()),
+            "bytes": sum(item.nbytes for item in everything),
+            "recordings": [
+                {
+                    "path": str(each.item.path),
+                    "bytes": each.item.nbytes,
+                    "made": each.item.made,
+                    "recordings": each.recordings,
+                    "program": each.facts.program if each.facts else None,
+                    "arguments": list(each.facts.arguments) if each.facts else None,
+                    "ranks": each.facts.ranks if each.facts else None,
+                    "computer": each.facts.computer if each.facts else None,
+                }
+                for each in recordings
+            ],
+            "compiled": [{"path": str(item.path), "bytes": item.nbytes, "made": item.made} for item in compiled],
+        }
+    )
+    return 0
+
+
+def _clear(arguments: argparse.Namespace) -> int:
+    cleared = clear()
+    freed = sum(item.nbytes for item in cleared.removed)
+    if arguments.json:
+        show_json(
+            {
+                "cache": str(home()),
+                "removed": [str(item.path) for item in cleared.removed],
+                "bytes": freed,
+                "left": [str(path) for path in cleared.left],
+            }
+        )
+        return 0
+    say([f"removed {item.path}" for item in cleared.removed])
+    say([f"left {path}: it is in use, or clue did not make it" for path in cleared.left])
+    show(f"{home()}: removed {len(cleared.removed)} of what was kept, {format_size(freed)}")
+    return 0

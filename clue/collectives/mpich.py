@@ -1,0 +1,139 @@
+"""Which algorithm MPICH chooses: the rules built into MPICH 4 and 5 for any network.
+
+Source: MPICH 5.0.1, maint/tuning/coll/mpir/generic.json, which its build compiles in, and src/mpi/coll/src/csel.c,
+which reads it; CVARs of the same meaning give most figures. Left out is what belongs to shared memory or to a
+communicator's nodes (maint/tuning/coll/ch4): every communicator is taken as flat. Persistent collectives follow the
+nonblocking rules.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+
+from clue.collectives.schedule import Collective
+from clue.collectives.trees import core_size, is_power_of_two
+
+# Thresholds in bytes, and the CVAR that documents each.
+_BCAST_SHORT = 12288  # BCAST_SHORT_MSG_SIZE
+_BCAST_LONG = 524288  # BCAST_LONG_MSG_SIZE
+_BCAST_MIN_PROCS = 8  # BCAST_MIN_PROCS
+_REDUCE_SHORT = 2048  # REDUCE_SHORT_MSG_SIZE
+#: So the rules; ALLREDUCE_SHORT_MSG_SIZE (2048) counts for nonblocking ones only.
+_ALLREDUCE_SHORT, _IALLREDUCE_SHORT = 8, 2048
+_ALLGATHER_SHORT = 81920  # ALLGATHER_SHORT_MSG_SIZE, of all blocks together
+_ALLGATHER_LONG = 524288  # ALLGATHER_LONG_MSG_SIZE, of all blocks together
+#: So the rules; ALLTOALL_SHORT_MSG_SIZE (256) counts for blocking ones only.
+_ALLTOALL_SHORT, _IALLTOALL_SHORT = 256, 2048
+#: The rules say "fewer than 8", but ask so where MPIR_Csel_search takes that for "8 or fewer".
+_ALLTOALL_FEW = 8
+_ALLTOALL_MEDIUM = 32768  # ALLTOALL_MEDIUM_MSG_SIZE
+_REDUCE_SCATTER_LONG = 524288  # REDUCE_SCATTER_COMMUTATIVE_LONG_MSG_SIZE, of all blocks together
+
+Rule = Callable[[Collective], str]
+
+
+def _bcast(collective: Collective) -> str:
+    nbytes, size = collective.mean_size, collective.size
+    if size < _BCAST_MIN_PROCS or nbytes <= _BCAST_SHORT:
+        return "binomial"
+    if nbytes <= _BCAST_LONG and is_power_of_two(size):
+        return "scatter_recursive_doubling_allgather"
+    return "scatter_ring_allgather"
+
+
+def _ibcast(collective: Collective) -> str:
+    nbytes, size = collective.mean_size, collective.size
+    if size < _BCAST_MIN_PROCS or nbytes < _BCAST_SHORT:
+        return "binomial_at_once"
+    if nbytes < _BCAST_LONG and is_power_of_two(size):
+        return "overlong_scatter_recursive_doubling_allgather"
+    return "overlong_scatter_ring_allgather"
+
+
+def _is_divisible(collective: Collective) -> bool:
+    """Tell whether MPICH cuts a vector into blocks: with an operation of MPI's own, and elements enough."""
+    return collective.manner.predefined and collective.elements >= core_size(collective.size)
+
+
+def _reduce(collective: Collective) -> str:
+    if collective.mean_size > _REDUCE_SHORT and _is_divisible(collective):
+        return "reduce_scatter_gather"
+    return "binomial" if collective.manner.commutative else "binomial_to_first"
+
+
+def _allreduce(short: int) -> Rule:
+    def rule(collective: Collective) -> str:
+        if collective.mean_size > short and _is_divisible(collective):
+            return "reduce_scatter_allgather"
+        return "recursive_doubling"
+
+    return rule
+
+
+def _allgather(collective: Collective) -> str:
+    total = collective.mean_size * collective.size
+    if is_power_of_two(collective.size):
+        return "recursive_doubling" if total < _ALLGATHER_LONG else "ring"
+    return "bruck" if total < _ALLGATHER_SHORT else "ring"
+
+
+def _alltoall(short: int) -> Rule:
+    def rule(collective: Collective) -> str:
+        if collective.manner.in_place:
+            return "pairwise_sendrecv_replace"
+        if collective.mean_size <= short and collective.size > _ALLTOALL_FEW:
+            return "bruck"
+        return "scattered" if collective.mean_size <= _ALLTOALL_MEDIUM else "pairwise"
+
+    return rule
+
+
+def _alltoallv(collective: Collective) -> str:
+    return "pairwise_sendrecv_replace" if collective.manner.in_place else "scattered"
+
+
+def _reduce_scatter(collective: Collective) -> str:
+    manner = collective.manner
+    if manner.commutative:
+        # MPIR_Csel_search counts elements where it means bytes, for Ireduce_scatter_block alone.
+        block = collective.elements if manner.block and manner.nonblocking else collective.mean_size
+        return "recursive_halving" if block * collective.size < _REDUCE_SCATTER_LONG else "pairwise"
+    regular = is_power_of_two(collective.size) and collective.is_regular
+    return "noncommutative" if regular else "recursive_doubling"
+
+
+def _always(name: str) -> Rule:
+    return lambda _collective: name
+
+
+#: Rules of blocking collectives by name.
+BLOCKING: Mapping[str, Rule] = {
+    "barrier": _always("dissemination"),
+    "bcast": _bcast,
+    "reduce": _reduce,
+    "allreduce": _allreduce(_ALLREDUCE_SHORT),
+    "scan": _always("recursive_doubling"),
+    "exscan": _always("recursive_doubling"),
+    "gather": _always("binomial"),
+    "gatherv": _always("linear"),
+    "scatter": _always("binomial"),
+    "scatterv": _always("linear"),
+    "allgather": _allgather,
+    "allgatherv": _allgather,
+    "alltoall": _alltoall(_ALLTOALL_SHORT),
+    "alltoallv": _alltoallv,
+    "reduce_scatter": _reduce_scatter,
+}
+#: Rules of nonblocking and persistent ones. Ibarrier is called recursive doubling there, and is the dissemination.
+NONBLOCKING: Mapping[str, Rule] = {
+    **BLOCKING,
+    "bcast": _ibcast,
+    "allreduce": _allreduce(_IALLREDUCE_SHORT),
+    "alltoall": _alltoall(_IALLTOALL_SHORT),
+}
+
+
+def choose(collective: Collective) -> str:
+    """Return the algorithm that MPICH chooses."""
+    rules = NONBLOCKING if collective.manner.nonblocking else BLOCKING
+    return rules[collective.name](collective)

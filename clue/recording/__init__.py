@@ -1,0 +1,30 @@
+"""Recording a program from outside: starts mpiexec, waits, and opens the trace. Prints nothing.
+
+::
+
+    launching   mpiexec, what it is given, how it is watched and ended
+    single      one recording
+    repeated    several, of which the least disturbed is the trace
+    facts       what a recording depends on, and why it may not be used again
+    kept        the cache: recordings that are there, and those that have to be made
+
+What happens inside the program's processes is :mod:`virtual_layer`.
+"""
+
+from clue.recording.facts import Request
+from clue.recording.kept import Listed, kept_recordings, recordings_of
+from clue.recording.launching import Launch, find_mpiexec
+from clue.recording.repeated import Repeated, record_repeatedly
+from clue.recording.single import record
+
+__all__ = [
+    "Launch",
+    "Listed",
+    "Repeated",
+    "Request",
+    "find_mpiexec",
+    "kept_recordings",
+    "record",
+    "record_repeatedly",
+    "recordings_of",
+]

@@ -1,0 +1,239 @@
+"""What a recording depends on: as far as it is known before it is made, and what its ranks imported.
+
+A recording may be used again as long as all of this is as it was. What a program reads otherwise, files that are not
+among its inputs for instance, nobody knows of.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import importlib.metadata
+import json
+import os
+import platform
+from collections.abc import Iterator, Mapping
+from dataclasses import asdict, dataclass, replace
+from functools import cache
+from pathlib import Path
+
+from clue.errors import RecordError, TraceError
+from clue.files import read_bytes
+from clue.recording.launching import Launch
+from clue.trace import TRACE_VERSION
+from clue.trace.form import parse, read
+from clue.trace.head import LONGEST_HEAD
+from clue.trace.pack import IMPORTS, Imports
+
+#: Variables that a program's libraries or its interpreter compute by: numbers of threads, above all.
+_COUNTING = ("OMP_", "GOMP_", "KMP_", "MKL_", "OPENBLAS_", "GOTO_", "BLIS_", "VECLIB_", "NUMEXPR_", "NUMBA_", "PYTHON")
+#: Those of them that change neither what is computed nor how fast.
+_IDLE = {"PYTHONDONTWRITEBYTECODE", "PYTHONPYCACHEPREFIX", "PYTHONUNBUFFERED", "PYTHONSTARTUP", "PYTHONIOENCODING"}
+_ROOT = Path(__file__).parents[2]
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """A recording that is wanted.
+
+    Attributes:
+        launch: What is to be recorded.
+        inputs: Files whose content counts.
+        environment: Names of variables whose values count, besides those that libraries compute by.
+    """
+
+    launch: Launch
+    inputs: tuple[Path, ...] = ()
+    environment: tuple[str, ...] = ()
+
+    @property
+    def folder(self) -> Path:
+        """The program's folder: what lies in it may move with it."""
+        return self.launch.program.parent.resolve()
+
+    @property
+    def title(self) -> str:
+        """The program with its arguments, in words."""
+        words = (self.launch.program.name, *self.launch.arguments)
+        return f"{' '.join(words)} on {self.launch.ranks} rank{'s' * (self.launch.ranks != 1)}"
+
+
+@dataclass(frozen=True, slots=True)
+class Facts:
+    """What a recording depends on.
+
+    Attributes:
+        arguments: The program's arguments.
+        program: Path of the program, relative to its folder.
+        ranks: Number of ranks.
+        files: Digests of the program, its inputs and the modules that it imports from where nothing is installed, by
+            path, relative to the program's folder where they lie in it; ``""`` where the content is not known.
+        packages: Versions of what it imports from where packages are installed, by distribution.
+        environment: Values of the variables that count.
+        computer: The computer's name.
+        python: Version of Python.
+        recorder: What tells this recorder from others.
+    """
+
+    program: str
+    arguments: tuple[str, ...]
+    ranks: int
+    files: Mapping[str, str]
+    packages: Mapping[str, str]
+    environment: Mapping[str, str]
+    computer: str
+    python: str
+    recorder: str
+
+    def to_json(self) -> str:
+        """Encode as JSON."""
+        return json.dumps(asdict(self), indent=1) + "\n"
+
+    @classmethod
+    def from_file(cls, file: Path) -> Facts:
+        """Read a file of what :meth:`to_json` returns.
+
+        Raises:
+            OSError: If it cannot be read.
+            TraceError: If it is something else.
+        """
+        return read(cls, parse(read_bytes(file, most=LONGEST_HEAD), file), file)
+
+    def with_imports(self, request: Request, trace: Path) -> Facts:
+        """Return these facts and what a recording says of its imports.
+
+        Raises:
+            RecordError: If it does not say.
+        """
+        try:
+            imports = read(Imports, parse(read_bytes(trace / IMPORTS, most=LONGEST_HEAD), IMPORTS), IMPORTS)
+        except (OSError, TraceError) as error:
+            raise RecordError(f"{trace / IMPORTS}: recording must say what was imported, got {error}") from None
+        modules = {_name(request, Path(path)): digest for path, digest in imports.modules.items()}
+        packages, alone = _versions(imports.packages)
+        alone_ones = {_name(request, file): _digest(file) for file in alone}
+        return replace(self, files={**modules, **alone_ones, **self.files}, packages={**packages, **self.packages})
+
+    def joined(self, other: Facts) -> Facts:
+        """Return these facts and what another recording of the same imported besides."""
+        return replace(self, files={**other.files, **self.files}, packages={**other.packages, **self.packages})
+
+
+def facts_now(request: Request) -> Facts:
+    """Return what a recording made now would depend on, as far as it is known before."""
+    launch = request.launch
+    files = (launch.program, *request.inputs)
+    return Facts(
+        program=launch.program.name,
+        arguments=launch.arguments,
+        ranks=launch.ranks,
+        files={_name(request, file): _digest(file) for file in files},
+        packages={"mpi4py": _version("mpi4py")},
+        environment=_environment(request, os.environ),
+        computer=platform.node(),
+        python=platform.python_version(),
+        recorder=_recorder(),
+    )
+
+
+def difference(request: Request, then: Facts, now: Facts) -> str:
+    """Say why a recording may not be used again, one reason in words; ``""`` if it may.
+
+    Args:
+        request: What is wanted.
+        then: What the recording depends on.
+        now: What one made now would depend on.
+    """
+    return next(_differences(request, then, now), "")
+
+
+def _differences(request: Request, then: Facts, now: Facts) -> Iterator[str]:
+    for name in sorted(then.files.keys() | now.files.keys()):
+        if said := _file_difference(request, name, then, now):
+            yield said
+    for name, version in sorted(then.packages.items()):
+        current = _version(name)
+        if current != version:
+            yield f"{name} was {version} and is {current}" if current else f"{name} {version} is not installed now"
+    for name in sorted(then.environment.keys() | now.environment.keys()):
+        before, value = then.environment.get(name), now.environment.get(name)
+        if before != value:
+            yield f"{name} was {_shown(before)} and is {_shown(value)}"
+    if then.computer != now.computer:
+        yield f"it was recorded on {then.computer}"
+    if then.python != now.python:
+        yield f"Python was {then.python} and is {now.python}"
+    if then.recorder != now.recorder:
+        yield "clue records otherwise now"
+
+
+def _file_difference(request: Request, name: str, then: Facts, now: Facts) -> str:
+    short = Path(name).name
+    if name not in then.files:
+        return f"{short} was no input"
+    if then.files[name] == "":
+        return f"{short} was written while it was recorded"
+    current = now.files.get(name) or _digest(request.folder / name)
+    if current == then.files[name]:
+        return ""
+    return f"{short} has changed" if current else f"{short} cannot be read any more"
+
+
+def _name(request: Request, file: Path) -> str:
+    """Return the path of a file, relative to the program's folder where it lies in it."""
+    path = file.absolute()
+    for folder in (request.folder, request.launch.program.parent.absolute()):
+        if path.is_relative_to(folder):
+            return str(path.relative_to(folder))
+    return str(path)  # links in it stay: they may lead elsewhere later
+
+
+def _digest(file: Path) -> str:
+    digest = hashlib.sha256()
+    try:
+        with file.open("rb") as content:
+            while piece := content.read(1 << 20):
+                digest.update(piece)
+    except OSError:
+        return ""
+    return digest.hexdigest()
+
+
+def _environment(request: Request, variables: Mapping[str, str]) -> dict[str, str]:
+    counting = {name for name in variables if name.startswith(_COUNTING)} - _IDLE
+    return {name: variables[name] for name in sorted(counting | set(request.environment)) if name in variables}
+
+
+def _versions(packages: Mapping[str, str]) -> tuple[dict[str, str], list[Path]]:
+    """Return versions by distribution, and the files of what was put there without one."""
+    homes = _homes()
+    names = sorted({home for package in packages for home in homes.get(package, ())})
+    alone = [Path(file) for package, file in packages.items() if package not in homes]
+    return {name: _version(name) for name in names}, alone
+
+
+@cache
+def _homes() -> Mapping[str, list[str]]:
+    """Return the distributions of each package: a third of a second where many are installed."""
+    return importlib.metadata.packages_distributions()
+
+
+def _version(distribution: str) -> str:
+    try:
+        return importlib.metadata.version(distribution)
+    except importlib.metadata.PackageNotFoundError:
+        return ""
+
+
+def _shown(value: str | None) -> str:
+    return "not set" if value is None else repr(value)
+
+
+@cache
+def _recorder() -> str:
+    """Return what tells this recorder from others: its code, and the form of its traces."""
+    digest = hashlib.sha256(str(TRACE_VERSION).encode())
+    layer = (_ROOT / "virtual_layer").rglob("*.py")
+    for source in (*sorted(layer), _ROOT / "clue" / "trace" / "pack.py"):
+        if source.parent.name != "live":
+            digest.update(source.read_bytes())
+    return digest.hexdigest()[:16]

@@ -1,0 +1,284 @@
+"""The cache of recordings: what is there is used again, what is missing is recorded, by one process at a time.
+
+::
+
+    traces/jacobi-4-0d5f…/               one program with its arguments on so many ranks
+               facts.json                what these recordings depend on
+               jacobi-4-0d5f….clue       a recording; further ones of the same: .2.clue, .3.clue
+"""
+
+from __future__ import annotations
+
+import errno
+import hashlib
+import os
+import shutil
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+
+import numpy as np
+
+from clue.cache import MARK, Folder, Item, close_to_others, home, items, open_folder, unsafe_within
+from clue.errors import CacheError, TraceError, UsageError
+from clue.recording.facts import Facts, Request, difference, facts_now
+from clue.recording.repeated import disturbed, numbered
+from clue.recording.single import record
+from clue.trace import Trace
+
+#: Its folder in the cache.
+FOLDER = "traces"
+#: A program that takes less than so many seconds is recorded so often, unless something else is asked for.
+SHORT, OFTEN = 60.0, 3
+_DAMAGED = "the recording that is kept is damaged"
+
+#: Is told what is being done, how much of it is done, and how much there is.
+Progress = Callable[[str, int, int], None]
+
+
+def _silent(what: str, done: int, total: int) -> None:
+    """Tell nobody."""
+
+
+@dataclass(frozen=True, slots=True)
+class Listed:
+    """Recordings as a list of the cache shows them.
+
+    Attributes:
+        item: Where they are, how large, how old.
+        facts: What they depend on; ``None`` if that cannot be read.
+        recordings: How many there are.
+    """
+
+    item: Item
+    facts: Facts | None
+    recordings: int
+
+
+def kept_recordings() -> list[Listed]:
+    """Return what is in the cache, by name.
+
+    Raises:
+        CacheError: If it is refused.
+    """
+    return [Listed(item, _facts(item.path), _count(item.path)) for item in items(FOLDER)]
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """Recordings that are kept, of one program with its arguments on so many ranks.
+
+    Attributes:
+        path: Their folder.
+        facts: What they depend on.
+        traces: The recordings, in the order in which they were made.
+    """
+
+    path: Path
+    facts: Facts
+    traces: tuple[Trace, ...]
+
+    @property
+    def typical(self) -> tuple[Trace, ...]:
+        """All recordings, first the one of which as many are less disturbed as are more so."""
+        different: list[Trace] = []
+        for trace in sorted(self.traces, key=disturbed):
+            # A program that computes next to nothing may do so twice in the same nanoseconds.
+            if not any(np.array_equal(trace.ops.cpu, other.ops.cpu) for other in different):
+                different.append(trace)
+        middle = different.pop((len(different) - 1) // 2)
+        return middle, *different
+
+    def is_enough(self, repeats: int | None) -> bool:
+        """Tell whether these are as many as are wanted."""
+        return len(self.traces) >= (repeats or (OFTEN if self._seconds < SHORT else 1))
+
+    @property
+    def _seconds(self) -> float:
+        return min(max(head.wall for head in trace.head.rank_heads) for trace in self.traces)
+
+
+def recordings_of(
+    requests: Sequence[Request], repeats: int | None = None, progress: Progress = _silent
+) -> list[tuple[Trace, ...]]:
+    """Return the recordings of programs, at least so many of each; those that are missing are made.
+
+    They are made in turn (all programs once, then all of them again), so that what disturbs this computer for a while
+    disturbs one recording of each rather than all of one. Of each program the most typical one comes first.
+
+    Args:
+        requests: What is wanted.
+        repeats: How often; ``None``: 3 times where a recording takes less than a minute, else once.
+        progress: Told about what is recorded, why again, and for whom it is waited.
+
+    Raises:
+        UsageError: If a program or an input does not exist.
+        RecordError: If a program cannot be recorded.
+        CacheError: If the cache is refused, or cannot be written.
+    """
+    for request in requests:
+        request.launch.check()
+        for file in request.inputs:
+            if not file.is_file():
+                raise UsageError(f"{file}: input of {request.launch.program} must be a file that exists, got none")
+    with open_folder(home() / FOLDER) as folder:
+        kept = _Kept(folder, repeats)
+        missing = [request for request in dict.fromkeys(requests) if not kept.has_enough(request)]
+        turns = repeats or OFTEN
+        for turn in range(turns):
+            for i, request in enumerate(missing):
+                kept.see_to(request, turn, partial(_tell, progress, turn * len(missing) + i, turns * len(missing)))
+        return [kept.found[request].typical for request in requests]
+
+
+class _Kept:
+    """What is in the folder of recordings, as far as somebody asked for it."""
+
+    def __init__(self, folder: Folder, repeats: int | None) -> None:
+        self._folder = folder
+        self._repeats = repeats
+        self.found: dict[Request, Entry] = {}
+
+    def has_enough(self, request: Request) -> bool:
+        """Look whether nothing is to be recorded."""
+        entry, _ = self._look(request, facts_now(request))
+        if entry is None or not entry.is_enough(self._repeats):
+            return False
+        self.found[request] = entry
+        return True
+
+    def see_to(self, request: Request, turn: int, say: Callable[[str], None]) -> None:
+        """See that there is one recording more than there have been turns, if so many are wanted."""
+        now = facts_now(request)
+        with self._folder.lock(
+            _lock_name(request), lambda who: say(f"waiting for {who}, which records {request.title}")
+        ):
+            entry, why = self._look(request, now)
+            if entry is None and request in self.found:
+                return  # what it depends on has changed since the first turn, or nobody can say what that was
+            if entry is None or (len(entry.traces) <= turn and not entry.is_enough(self._repeats)):
+                number = 0 if entry is None else len(entry.traces)
+                say(self._what(request, number, why))
+                entry = self._record(request, now, entry)
+            self.found[request] = entry
+
+    def _what(self, request: Request, number: int, why: str) -> str:
+        if number:
+            return f"recording {request.title} ({number + 1} of {self._repeats or OFTEN})"
+        return f"recording {request.title}" + (f" again: {why}" if why else "")
+
+    def _look(self, request: Request, now: Facts) -> tuple[Entry | None, str]:
+        """Find recordings that may be used, or say why those that are there may not."""
+        why = ""
+        for path in self._candidates(request):
+            facts = _facts(path)
+            if facts is not None and (facts.arguments, facts.ranks) != (now.arguments, now.ranks):
+                continue
+            fault = _DAMAGED if facts is None else difference(request, facts, now)
+            if facts is not None and not fault:
+                entry, fault = _opened(path, facts)
+                if entry is not None:
+                    return entry, ""
+            why = why or fault
+        return None, why
+
+    def _candidates(self, request: Request) -> list[Path]:
+        """Return folders of recordings of programs of this name on so many ranks, the newest first."""
+        begin = _stem(request) + "-"
+        named = [path for path in self._folder.path.iterdir() if path.name.startswith(begin) and path.is_dir()]
+        return sorted(named, key=lambda path: path.lstat().st_mtime_ns, reverse=True)
+
+    def _record(self, request: Request, now: Facts, entry: Entry | None) -> Entry:
+        launch = request.launch
+        with self._folder.draft(_lock_name(request)) as draft:
+            target = draft / "new.clue"
+            record(launch.program, launch.arguments, launch.ranks, target)
+            facts = now.with_imports(request, target)
+            try:
+                if entry is None:
+                    path = self._begun(request, target, facts, draft)
+                else:
+                    path, facts = entry.path, entry.facts.joined(facts)
+                    self._add(target, facts, entry)
+            except OSError as error:
+                raise CacheError(f"{self._folder.path}: recording must be kept there, got {error}") from None
+        found, fault = _opened(path, facts)
+        if found is None:
+            raise CacheError(f"{path}: recording must be what was just recorded, got {fault}")
+        return found
+
+    def _add(self, target: Path, facts: Facts, entry: Entry) -> None:
+        close_to_others(target)
+        _write(entry.path / MARK, facts)
+        _place(target, numbered(entry.path / f"{entry.path.name}.clue", len(entry.traces) + 1))
+
+    def _begun(self, request: Request, target: Path, facts: Facts, draft: Path) -> Path:
+        key = hashlib.sha256(facts.to_json().encode()).hexdigest()[:12]
+        made = draft / f"{_stem(request)}-{key}"
+        made.mkdir()
+        _write(made / MARK, facts)
+        target.rename(made / f"{made.name}.clue")
+        close_to_others(made)
+        path = self._folder.path / made.name
+        if path.exists():
+            shutil.rmtree(path)  # it was no good, or it would have been found
+        _place(made, path)
+        return path
+
+
+def _tell(progress: Progress, done: int, total: int, what: str) -> None:
+    progress(what, done, total)
+
+
+def _opened(path: Path, facts: Facts) -> tuple[Entry | None, str]:
+    """Open a folder of recordings, or say what is wrong with it."""
+    try:
+        if fault := unsafe_within(path):
+            return None, f"the recording that is kept is {fault}"
+        files = [numbered(path / f"{path.name}.clue", i + 1) for i in range(_count(path))]
+        traces = tuple(map(Trace.open, files))
+    except (OSError, TraceError):
+        return None, _DAMAGED
+    return (Entry(path, facts, traces), "") if traces else (None, _DAMAGED)
+
+
+def _facts(path: Path) -> Facts | None:
+    try:
+        return Facts.from_file(path / MARK)
+    except (OSError, TraceError):
+        return None
+
+
+def _count(path: Path) -> int:
+    return sum(each.suffix == ".clue" for each in path.iterdir())
+
+
+def _place(made: Path, where: Path) -> None:
+    """Move a folder to its place, unless another process was faster: there are file systems without locks."""
+    try:
+        made.rename(where)
+    except OSError as error:
+        if error.errno not in (errno.ENOTEMPTY, errno.EEXIST):
+            raise
+
+
+def _write(file: Path, facts: Facts) -> None:
+    """Write facts whole or not at all. Recordings themselves have checksums, by which what is not whole is noticed."""
+    draft = file.with_name(f".{file.name}")
+    with draft.open("w") as written:
+        os.fchmod(written.fileno(), 0o600)
+        written.write(facts.to_json())
+        written.flush()
+        os.fsync(written.fileno())
+    draft.rename(file)
+
+
+def _stem(request: Request) -> str:
+    return f"{request.launch.program.stem}-{request.launch.ranks}"
+
+
+def _lock_name(request: Request) -> str:
+    """Name what is one recording to all who want it, before they know what it depends on."""
+    words = (str(request.folder), request.launch.program.name, *request.launch.arguments)
+    return f"{_stem(request)}-{hashlib.sha256(chr(0).join(words).encode()).hexdigest()[:12]}"

@@ -1,0 +1,175 @@
+"""Starting a program under mpiexec with the virtual layer in it, watching it, and ending it."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from clue.children import finding_clue, running, standard_input
+from clue.errors import RecordError, UsageError
+
+#: Told of what happens, in words; never of the program's own output.
+Progress = Callable[[str], None]
+#: Where ranks of one computer listen for each other: nobody else needs to reach them. For MPICH's two ways over the
+#: network, UCX and libfabric. Its mpiexec listens at all addresses in any case, and so does Open MPI (5.0.11), which
+#: has no Spawn without TCP.
+_LOOPBACK = {"UCX_NET_DEVICES": "lo", "FI_TCP_IFACE": "lo"}
+#: With one of these mpiexec takes computers from a batch system or a file, without being told on its command line.
+_ELSEWHERE = (
+    "SLURM_JOB_ID", "PBS_JOBID", "PBS_NODEFILE", "LSB_JOBID", "LOAD_STEP_ID", "PE_HOSTFILE", "COBALT_JOBID", "FLUX_URI",
+    "HYDRA_HOST_FILE", "HYDRA_RMK",
+)  # fmt: skip
+_UP = 1
+#: So often a program is looked at while it has a limit, in each time that it may take without a call.
+_LOOKS = 10
+
+
+def silent(_message: str) -> None:
+    """Tell nobody."""
+
+
+@dataclass(frozen=True, slots=True)
+class Launch:
+    """A program to be started.
+
+    Attributes:
+        program: Path of a Python script.
+        arguments: Its arguments.
+        ranks: Number of MPI processes.
+    """
+
+    program: Path
+    arguments: tuple[str, ...]
+    ranks: int
+
+    def check(self) -> None:
+        """Check what can be checked before starting.
+
+        Raises:
+            UsageError: If the program does not exist or there are no ranks.
+        """
+        if not self.program.is_file():
+            raise UsageError(f"{self.program}: program must exist, got no such file")
+        if self.ranks < 1:
+            raise UsageError(f"{self.program}: ranks must be an integer > 0, got {self.ranks}")
+
+
+@dataclass(frozen=True, slots=True)
+class Ending:
+    """How mpiexec ended.
+
+    Attributes:
+        status: Its exit status, or ``None`` if it was stopped.
+        rule: What the program must do, where it was stopped because it did not; else ``""``.
+    """
+
+    status: int | None
+    rule: str = ""
+
+
+class TimeLimits:
+    """How long a program that is recorded may go on.
+
+    Args:
+        timeout: Seconds in all.
+        limit: Seconds without any sign of life.
+        sign: Tells what changes when it makes an MPI call.
+    """
+
+    def __init__(self, timeout: float | None, limit: float | None, sign: Callable[[], object]) -> None:
+        self._timeout, self._limit, self._sign = timeout, limit, sign
+        self._began = self._alive = time.monotonic()
+        self._seen = sign()
+
+    @property
+    def pause(self) -> float | None:
+        """Seconds until it should be looked at again; ``None``: never."""
+        left = [] if self._timeout is None else [self._began + self._timeout - time.monotonic()]
+        return min([*left, *([] if self._limit is None else [self._limit / _LOOKS])], default=None)
+
+    def exceeded(self) -> str:
+        """Return what the program must do and does not, or ``""`` as long as it may go on."""
+        now = time.monotonic()
+        seen = self._sign()
+        if seen != self._seen:
+            self._seen, self._alive = seen, now
+        if self._timeout is not None and now >= self._began + self._timeout:
+            return f"end within {self._timeout:g} s"
+        if self._limit is not None and now >= self._alive + self._limit:
+            return f"end an MPI call on some rank every {self._limit:g} s"
+        return ""
+
+
+def command_of(launch: Launch, target: Path, mpiexec: str | None) -> list[str]:
+    """Return the command that records a program.
+
+    Raises:
+        RecordError: If there is no mpiexec.
+    """
+    layer = [sys.executable, "-m", "virtual_layer", "-o", str(target.resolve())]
+    return [*_launcher(mpiexec, launch.ranks), *layer, str(launch.program), *launch.arguments]
+
+
+def find_mpiexec() -> str:
+    """Return the mpiexec beside this Python, or that of the search path.
+
+    Raises:
+        RecordError: If there is none.
+    """
+    beside = Path(sys.executable).parent / "mpiexec"
+    found = str(beside) if os.access(beside, os.X_OK) else shutil.which("mpiexec") or shutil.which("mpirun")
+    if found is None:
+        raise RecordError('mpiexec must be installed to record programs, got none: pip install "clue[mpi]" brings one')
+    return found
+
+
+def _launcher(mpiexec: str | None, ranks: int) -> list[str]:
+    words = mpiexec.split() if mpiexec is not None else [find_mpiexec()]
+    if shutil.which(words[0]) is None:
+        raise RecordError(f"{words[0]}: mpiexec must be a command that can be run, got no such command")
+    return [*words, *_open_mpi_options(words[0]), "-n", str(ranks)]
+
+
+def _open_mpi_options(mpiexec: str) -> list[str]:
+    """Return what Open MPI needs to start more ranks than cores, and to run as root."""
+    answer = subprocess.run([mpiexec, "--version"], capture_output=True, text=True, check=False).stdout
+    if "Open MPI" not in answer and "OpenRTE" not in answer:
+        return []
+    return ["--oversubscribe", *(["--allow-run-as-root"] if os.geteuid() == 0 else [])]
+
+
+def environment_of(variables: Mapping[str, str], mpiexec: str | None) -> dict[str, str]:
+    """Return the environment of mpiexec: where all ranks are on this computer, they listen for nobody else."""
+    here = mpiexec is None and not any(name in variables for name in _ELSEWHERE) and _has_loopback()
+    return finding_clue({**(_LOOPBACK if here else {}), **variables})
+
+
+def _has_loopback() -> bool:
+    try:
+        return bool(int(Path("/sys/class/net/lo/flags").read_text(), 16) & _UP)
+    except (OSError, ValueError):
+        return False
+
+
+def run(command: Sequence[str], environment: Mapping[str, str], limits: TimeLimits) -> Ending:
+    """Run a command with its output on standard error; it is stopped where it exceeds a limit."""
+    with running(command, stdin=standard_input(), stdout=_standard_error(), env=dict(environment)) as process:
+        while True:
+            try:
+                return Ending(process.wait(limits.pause))
+            except subprocess.TimeoutExpired:
+                if rule := limits.exceeded():
+                    return Ending(None, rule)
+
+
+def _standard_error() -> int:
+    try:
+        return sys.__stderr__.fileno() if sys.__stderr__ is not None else 2
+    except (OSError, ValueError):
+        return 2

@@ -1,0 +1,135 @@
+"""``clue cache``: what is kept is shown; what clue made is removed, and nothing else."""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+
+import pytest
+
+from clue.cache import home, open_folder
+from clue.cli import main
+from clue.recording import kept, recordings_of
+from clue.report.text.cache import age
+from tests.recording.cases import Recorder, request
+
+
+@pytest.fixture
+def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Return a cache with a recorded program and a compiled file."""
+    monkeypatch.setenv("CLUE_CACHE", str(tmp_path / "cache"))
+    monkeypatch.setattr(kept, "record", Recorder())
+    program = tmp_path / "heat.py"
+    program.write_text("")
+    recordings_of([request(program, "--n", "9", ranks=2)], 2)
+    with open_folder(home() / "engine") as folder:
+        os.close(folder.made("engine-0123.so", lambda path: path.write_bytes(b"x" * 1000) and None))
+    return home()
+
+
+def run(capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[int, str, str]:
+    """Run the command; returns exit status, standard output and standard error."""
+    status = main(("cache", *arguments))
+    captured = capsys.readouterr()
+    return status, captured.out, captured.err
+
+
+def test_contents(cache: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Where it is, how large, and what is in it, by program."""
+    status, out, _ = run(capsys, "--json")
+    document = json.loads(out)
+    assert status == 0
+    assert document["cache"] == str(cache)
+    (recorded,), (compiled,) = document["recordings"], document["compiled"]
+    assert (recorded["program"], recorded["arguments"], recorded["ranks"]) == ("heat.py", ["--n", "9"], 2)
+    assert (recorded["recordings"], recorded["computer"]) == (2, os.uname().nodename)
+    assert Path(recorded["path"]).parent == cache / "traces"
+    assert (compiled["path"], compiled["bytes"]) == (str(cache / "engine" / "engine-0123.so"), 1065)
+    assert document["bytes"] == recorded["bytes"] + 1065
+
+
+def test_table(cache: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """The same for people."""
+    status, out, _ = run(capsys)
+    assert status == 0
+    assert str(cache) in out
+    assert all(word in out for word in ("heat.py", "--n 9", "engine-0123.so", "under a minute"))
+
+
+def test_nothing_is_kept(tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    """A cache that is not there is an empty one, and is not made."""
+    monkeypatch.setenv("CLUE_CACHE", str(tmp_path / "none"))
+    for arguments in ((), ("--clear",)):
+        assert run(capsys, *arguments)[0] == 0
+    assert not (tmp_path / "none").exists()
+
+
+def test_clearing(cache: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """All goes; the folders stay, empty."""
+    before = json.loads(run(capsys, "--json")[1])
+    status, out, _ = run(capsys, "--clear", "--json")
+    document = json.loads(out)
+    assert status == 0
+    assert len(document["removed"]) == 2 and document["left"] == []
+    assert document["bytes"] == before["bytes"]
+    assert [path for path in cache.rglob("*") if not path.is_dir()] == []
+    assert "removed 0" in run(capsys, "--clear")[1]
+
+
+def test_what_earlier_versions_kept_goes_too(cache: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Recordings and engines without a mark or digest, by their names; it is shown until then."""
+    (cache / "traces" / f"heat-4-{'a' * 24}.clue").mkdir()
+    (cache / "engine" / f"engine-{'b' * 16}.so").touch()
+    document = json.loads(run(capsys, "--json")[1])
+    assert (len(document["recordings"]), len(document["compiled"])) == (2, 2)
+    assert run(capsys)[0] == 0
+    document = json.loads(run(capsys, "--clear", "--json")[1])
+    assert (len(document["removed"]), document["left"]) == (4, [])
+
+
+def test_what_clue_did_not_make_stays(cache: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Files of others, links and what they lead to, and files beside the folders."""
+    precious = tmp_path / "precious"
+    precious.mkdir()
+    (precious / "facts.json").write_text("{}")
+    (precious / "thesis.tex").write_text("years")
+    (cache / "traces" / "link").symlink_to(precious)
+    (cache / "engine" / "link.so").symlink_to(precious / "thesis.tex")
+    (cache / "engine" / "link.so.sha256").write_text("")
+    (cache / "traces" / "notes.txt").write_text("mine")
+    (cache / "thesis.tex").write_text("years")
+    status, _, err = run(capsys, "--clear")
+    assert status == 0
+    assert f"left {cache / 'traces' / 'notes.txt'}: it is in use, or clue did not make it" in err
+    left = {path.name for path in (*cache.iterdir(), *(cache / "traces").iterdir(), *(cache / "engine").iterdir())}
+    assert left == {"engine", "traces", "thesis.tex", "link", "notes.txt", "link.so", "link.so.sha256"}
+    assert (precious / "thesis.tex").read_text() == "years"
+
+
+def test_recording_that_is_being_made_stays(cache: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Also what it will be added to; what a killed process left goes."""
+    (cache / "engine" / ".engine-99.so.abc.draft").mkdir()
+    (cache / "engine" / ".engine-99.so.lock").touch()
+    with open_folder(home() / "traces") as folder, folder.lock("heat-2-abc"), folder.draft("heat-2-abc") as draft:
+        document = json.loads(run(capsys, "--clear", "--json")[1])
+        assert [Path(path).name for path in document["removed"]] == ["engine-0123.so"]
+        assert draft.exists() and len(document["left"]) == 3
+    assert list((cache / "engine").iterdir()) == []
+
+
+def test_refused_cache(cache: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """An error with what to do, for showing and for clearing."""
+    (cache / "traces").chmod(0o777)
+    for arguments in ((), ("--clear",)):
+        status, _, err = run(capsys, *arguments)
+        assert status == 1
+        assert "traces: folder must be one that only you may write, got mode 0777" in err
+
+
+@pytest.mark.parametrize(
+    ("seconds", "said"), [(5, "under a minute"), (60, "1 minute"), (7300, "2 hours"), (90000, "1 day")]
+)
+def test_age(seconds: float, said: str) -> None:
+    """In whole units, the largest that fits."""
+    assert age(1000.0, 1000.0 + seconds) == said

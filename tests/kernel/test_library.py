@@ -1,0 +1,113 @@
+"""The compiled engine in the cache: what is loaded is what was compiled, and a cache that is refused is told of."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+import clue
+from clue.cache import DIGEST, home
+from clue.kernel.fast import library
+from clue.kernel.fast.library import FOLDER, NoLibraryError, load
+from clue.machine import Machine
+from clue.trace import TraceBuilder
+from tests.kernel.cases import machine
+
+COMPILED = Callable[[], int]
+
+
+@pytest.fixture
+def compiled(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[COMPILED]:
+    """Have an empty cache, and a compiler that copies the real engine; tells how often it was asked."""
+    try:
+        load()
+    except NoLibraryError as error:
+        pytest.skip(str(error))
+    real = home() / FOLDER / library._name()
+    asked: list[Path] = []
+
+    def compile_to(path: Path) -> None:
+        asked.append(path)
+        shutil.copy(real, path)
+
+    monkeypatch.setattr(library, "_compile", compile_to)
+    monkeypatch.setenv("CLUE_CACHE", str(tmp_path / "cache"))
+    library._found.cache_clear()
+    yield lambda: len(asked)
+    monkeypatch.undo()
+    library._found.cache_clear()
+
+
+def engine() -> Path:
+    """Return where the engine is kept."""
+    return home() / FOLDER / library._name()
+
+
+def busy(ops: int) -> clue.Trace:
+    """Return a program of so many ops."""
+    trace = TraceBuilder(2)
+    for _ in range(ops // 2):
+        trace[0].send(1, 8)
+        trace[1].recv(0)
+    return trace.build()
+
+
+def pair() -> Machine:
+    """Return two nodes."""
+    return machine(2)
+
+
+def test_engine_is_compiled_once(compiled: COMPILED) -> None:
+    """The next process finds it."""
+    for _ in range(2):
+        load()
+        library._found.cache_clear()
+    assert compiled() == 1
+    assert library.is_compiled()
+
+
+@pytest.mark.parametrize("size", [0, 100_000])
+def test_engine_that_is_cut_off_is_compiled_again(compiled: COMPILED, size: int) -> None:
+    """An empty file no longer means the reference for ever, nor a short one a bus error."""
+    load()
+    library._found.cache_clear()
+    shorter = engine().read_bytes()[:size]
+    engine().unlink()  # what this process has loaded must not change under it
+    engine().write_bytes(shorter)
+    engine().chmod(0o700)
+    assert not library.is_compiled()
+    assert clue.simulate(busy(2), pair(), engine="fast").engine == "fast"
+    assert compiled() == 2
+
+
+def test_planted_engine_is_not_loaded(compiled: COMPILED) -> None:
+    """A file that others may write, with the right digest beside it, is replaced before anything of it runs."""
+    load()
+    library._found.cache_clear()
+    for file in (engine(), engine().with_name(engine().name + DIGEST)):
+        file.chmod(0o777)
+    load()
+    assert compiled() == 2
+    assert engine().stat().st_mode & 0o077 == 0
+
+
+def test_cache_that_is_refused_is_told_of(compiled: COMPILED) -> None:
+    """The reference computes it, and says why: also where the engine was chosen by itself, so not for ever."""
+    (home() / FOLDER).mkdir(parents=True)
+    (home() / FOLDER).chmod(0o777)
+    result = clue.simulate(busy(4000), pair())
+    assert result.engine == "reference"
+    (told,) = [warning for warning in result.warnings if "the fast engine is not used" in warning]
+    assert "must be one that only you may write, got mode 0777" in told and "CLUE_CACHE" in told
+    assert compiled() == 0
+
+
+def test_small_programs_do_without_it(compiled: COMPILED) -> None:
+    """Where the engine would save no time, nobody asks for the cache."""
+    (home() / FOLDER).mkdir(parents=True)
+    (home() / FOLDER).chmod(0o777)
+    assert not any("engine" in warning for warning in clue.simulate(busy(100), pair()).warnings)
+    assert compiled() == 0

@@ -1,0 +1,151 @@
+"""The same program takes as long recorded and replayed as run live: for every call that the catalogue knows.
+
+Computation takes no time in either, so both say the same to the last bit: bursts of a recording are set to nothing, and
+live they are what regions declare, of which there are none.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from pathlib import Path
+from types import ModuleType
+
+import numpy as np
+import pytest
+
+from clue.config import load_machine
+from clue.kernel import simulate
+from clue.live import LiveOutcome, run
+from clue.live.bursts import Declared
+from clue.machine import Machine, Placement
+from clue.recording import record
+from clue.result import Result
+from clue.trace import COLLECTIVES, Flag, Trace
+from tests.live import every_collective, every_message
+from virtual_layer.catalogue import CALLS, COLLECTIVE_CALLS, MESSAGES, REQUESTS, Call, title
+
+pytest.importorskip("mpi4py.MPI", reason="mpi4py and an MPI library must be there", exc_type=ImportError)
+
+#: Messages of 1000 B lie beyond the first eager limit and within the second; all delays differ.
+MACHINE = """
+name: three
+nodes: [{{count: 3, type: host}}]
+node_types: {{host: {{processors: 1, reduction_delay: 1 ns/B}}}}
+network:
+  contention: {contention}
+  between_nodes:
+    send_delay: {{latency: 13 us, bandwidth: 1 GB/s}}
+    transmission_delay: {{latency: 31 us, bandwidth: 500 MB/s}}
+    receive_delay: 7 us
+    eager_limit: {limit}
+  within_node: {{send_delay: 3 us, transmission_delay: 2 us, receive_delay: 1.7 us, eager_limit: 10 KB}}
+  collectives: {{library: {library}}}
+"""
+#: What a row says of how a collective is called.
+MANNERS = Flag.NONBLOCKING | Flag.IN_PLACE | Flag.USER_DEFINED | Flag.NONCOMMUTATIVE | Flag.BLOCK | Flag.PERSISTENT
+Figures = list[tuple[float, float, float, float]]
+
+
+def figures(result: Result) -> Figures:
+    """Return what a result says of each rank."""
+    return [(rank.finish, rank.compute, rank.communicate, rank.wait) for rank in result.ranks]
+
+
+@dataclass(frozen=True)
+class Every:
+    """A program of many cases, each of which it runs alone if its arguments name it."""
+
+    module: ModuleType
+    ranks: int
+
+    @property
+    def program(self) -> Path:
+        """Its file."""
+        assert self.module.__file__ is not None
+        return Path(self.module.__file__)
+
+    def recorded(self, folder: Path, *cases: str) -> Trace:
+        """Record cases, and leave no computation."""
+        trace = record(self.program, cases, self.ranks, folder / "every.clue", timeout=100)
+        return Trace(trace.head, replace(trace.ops, cpu=np.zeros_like(trace.ops.cpu)))
+
+    def lived(self, machine: Machine, *cases: str) -> LiveOutcome:
+        """Run cases live."""
+        command, placement = (str(self.program), *cases), Placement(tuple(range(self.ranks)))
+        return run(command, self.ranks, machine, placement, bursts=Declared(1e9), limit=60, record=True)
+
+    def compare(self, everything: Trace, machine: Machine, folder: Path) -> Trace:
+        """Check that all cases take as long either way; returns what happened live."""
+        live = self.lived(machine)
+        if figures(simulate(everything, machine, "block")) != figures(live.result):
+            alone = {
+                case: figures(simulate(self.recorded(folder, case), machine, "block")) for case in self.module.CASES
+            }
+            assert alone == {case: figures(self.lived(machine, case).result) for case in self.module.CASES}
+            pytest.fail("the cases differ only one after the other")
+        assert live.trace is not None
+        return live.trace
+
+
+MESSAGING, COLLECTIVELY = Every(every_message, 2), Every(every_collective, 3)
+
+
+@pytest.fixture(scope="module")
+def messages(tmp_path_factory: pytest.TempPathFactory) -> Trace:
+    """All point-to-point calls, recorded."""
+    return MESSAGING.recorded(tmp_path_factory.mktemp("messages"))
+
+
+@pytest.fixture(scope="module")
+def collectives(tmp_path_factory: pytest.TempPathFactory) -> Trace:
+    """All collective calls, recorded."""
+    return COLLECTIVELY.recorded(tmp_path_factory.mktemp("collectives"))
+
+
+def machine(folder: Path, contention: str = "none", limit: str = "100 B", library: str = "mpich") -> Machine:
+    """Return a machine."""
+    path = folder / "three.yaml"
+    path.write_text(MACHINE.format(contention=contention, limit=limit, library=library))
+    return load_machine(str(path))
+
+
+def missing(trace: Trace, calls: Iterable[Call]) -> set[str]:
+    """Return the calls that a program does not make."""
+    made = {trace.head.calls[call] for call in np.unique(trace.ops.call)}
+    return {title(call) for call in calls} - made
+
+
+def test_every_call_has_a_case(messages: Trace, collectives: Trace) -> None:
+    """A call of the catalogue that the programs do not make is missing there."""
+    assert missing(messages, (*MESSAGES, *REQUESTS)) == set()
+    assert missing(collectives, COLLECTIVE_CALLS) == set()
+    assert {*MESSAGES, *REQUESTS, *COLLECTIVE_CALLS} < {*CALLS}
+
+
+@pytest.mark.parametrize("limit", ["100 B", "10 KB"], ids=["rendezvous", "eager"])
+@pytest.mark.parametrize("contention", ["none", "ports"])
+def test_messages_take_as_long_recorded_as_live(messages: Trace, tmp_path: Path, contention: str, limit: str) -> None:
+    """Every figure of every rank is equal; where one is not, the cases that differ by themselves are named."""
+    MESSAGING.compare(messages, machine(tmp_path, contention, limit), tmp_path)
+
+
+@pytest.mark.parametrize("library", ["mpich", "openmpi"])
+def test_collectives_take_as_long_recorded_as_live(collectives: Trace, tmp_path: Path, library: str) -> None:
+    """They are equal by the algorithms of either library, and said to be called in the same manner."""
+    lived = COLLECTIVELY.compare(collectives, machine(tmp_path, limit="1 KB", library=library), tmp_path)
+    assert _manners(lived) == _manners(collectives)
+
+
+def _manners(trace: Trace) -> list[list[tuple[int, int, int]]]:
+    """Return op, element and how it is called of each rank's collectives."""
+    codes = [int(op) for op in COLLECTIVES]
+    ranks = [trace.rank(rank) for rank in range(trace.ranks)]
+    return [
+        [
+            (op, element, flags & MANNERS)
+            for op, element, flags in zip(ops.op.tolist(), ops.tag.tolist(), ops.flags.tolist(), strict=True)
+            if op in codes
+        ]
+        for ops in ranks
+    ]

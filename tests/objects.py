@@ -1,0 +1,73 @@
+"""Shared objects that call MPI from C, built for the tests by the compiler of the MPI library that is there."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+import sysconfig
+from functools import cache
+from pathlib import Path
+
+import pytest
+
+#: A library: its ``total`` sums over all ranks.
+TOTAL = """
+#include <mpi.h>
+int total(int one) { int all = 0; MPI_Allreduce(&one, &all, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD); return all; }
+"""
+#: The same as a module of Python, which begins MPI if nobody has, and ends it then.
+MODULE = """
+#include <Python.h>
+#include <mpi.h>
+static PyObject *total(PyObject *self, PyObject *args)
+{
+    int one = 1, all = 0;
+    MPI_Allreduce(&one, &all, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
+    return PyLong_FromLong(all);
+}
+static void end(void) { MPI_Finalize(); }
+static PyMethodDef methods[] = {{"total", total, METH_NOARGS, ""}, {0, 0, 0, 0}};
+static struct PyModuleDef definition = {PyModuleDef_HEAD_INIT, "below", "", -1, methods};
+PyMODINIT_FUNC PyInit_below(void)
+{
+    int begun;
+    MPI_Initialized(&begun);
+    if (!begun && !MPI_Init(0, 0))
+        Py_AtExit(end);
+    return PyModule_Create(&definition);
+}
+"""
+
+
+@cache
+def _compiler() -> str | None:
+    """Return the MPI library's compiler beside this Python or on the search path, if it can compile."""
+    mpicc = shutil.which("mpicc", path=os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]]))
+    nothing = [mpicc or "", "-x", "c", "-c", os.devnull, "-o", os.devnull]
+    return mpicc if mpicc and subprocess.run(nothing, capture_output=True, check=False).returncode == 0 else None
+
+
+def build(folder: Path, name: str, source: str, *options: str) -> Path:
+    """Build a shared object of a source text."""
+    mpicc = _compiler()
+    if mpicc is None:
+        pytest.skip("an mpicc that can compile is needed to build an object that calls MPI")
+    text, built = (folder / name).with_suffix(".c"), folder / name
+    text.write_text(source)
+    subprocess.run([mpicc, "-shared", "-fPIC", "-o", str(built), str(text), *options], check=True)
+    return built
+
+
+def build_library(folder: Path) -> Path:
+    """Build the library."""
+    return build(folder, "libbelow.so", TOTAL)
+
+
+def build_module(folder: Path) -> Path:
+    """Build the module ``below``; a program in the same folder can import it."""
+    include = Path(sysconfig.get_path("include"))
+    if not (include / "Python.h").exists():
+        pytest.skip("Python's headers are needed to build a module")
+    return build(folder, f"below{sysconfig.get_config_var('EXT_SUFFIX')}", MODULE, f"-I{include}")

@@ -1,0 +1,62 @@
+"""Recordings that nobody has to wait for: a stand-in for mpiexec and the virtual layer."""
+
+from __future__ import annotations
+
+import itertools
+import json
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+from clue.recording import Launch, Request
+from clue.trace import Trace, TraceBuilder
+from clue.trace.pack import IMPORTS
+
+
+@dataclass
+class Recorder:
+    """Makes a trace of one burst a rank, each time another one, and keeps in mind what it recorded.
+
+    Attributes:
+        wall: What each rank takes, seconds, by program.
+        delayed: How long others delay each rank in the first, second, … recording, seconds.
+        modules: What is imported: path and digest.
+        packages: The same of what is installed.
+        computing: What the bursts of a rank take in the first recording, seconds.
+        longer: How much longer each recording's bursts are than those of the one before, seconds.
+        meanwhile: What happens while it records.
+        recorded: The programs that were recorded, in order.
+    """
+
+    wall: Mapping[str, float] = field(default_factory=dict)
+    delayed: tuple[float, ...] = ()
+    modules: dict[str, str] = field(default_factory=dict)
+    packages: dict[str, str] = field(default_factory=dict)
+    computing: float = 3.0
+    longer: float = 0.01
+    meanwhile: Callable[[], None] = lambda: None
+    recorded: list[str] = field(default_factory=list)
+
+    def __call__(
+        self, program: Path, arguments: tuple[str, ...], ranks: int, target: Path, **_options: object
+    ) -> Trace:
+        """Stand in for :func:`clue.recording.record`."""
+        count = len(self.recorded)
+        self.recorded.append(" ".join((program.name, *arguments, str(ranks))))
+        self.meanwhile()
+        builder = TraceBuilder(ranks, program=str(program))
+        for rank in range(ranks):
+            builder[rank].compute(self.computing + self.longer * count)
+        trace = builder.build()
+        delayed = dict(zip(itertools.count(), self.delayed, strict=False)).get(count, 0.0)
+        heads = [
+            replace(head, wall=self.wall.get(program.name, 3.0), delayed=delayed) for head in trace.head.rank_heads
+        ]
+        replace(trace, head=replace(trace.head, rank_heads=tuple(heads))).save(target)
+        (target / IMPORTS).write_text(json.dumps({"modules": self.modules, "packages": self.packages}))
+        return Trace.open(target)
+
+
+def request(program: Path, *arguments: str, ranks: int = 1, inputs: tuple[Path, ...] = ()) -> Request:
+    """Return what is wanted of a program."""
+    return Request(Launch(program, arguments, ranks), inputs)

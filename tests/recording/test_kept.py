@@ -1,0 +1,434 @@
+"""The cache of recordings: when one is used again, when it is made again and why, in which order, and by whom."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import shutil
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from clue.cache import MARK, home
+from clue.errors import CacheError, RecordError, UsageError
+from clue.recording import Request, facts, kept, kept_recordings, recordings_of
+from clue.recording.kept import FOLDER
+from clue.trace import Trace
+from tests.recording.cases import Recorder, request
+
+Told = list[str]
+
+
+@pytest.fixture
+def recorder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Recorder:
+    """Have an empty cache and recordings that take no time; the program imports a module from beside it."""
+    monkeypatch.setenv("CLUE_CACHE", str(tmp_path / "cache"))
+    monkeypatch.delenv("OMP_NUM_THREADS", raising=False)
+    recorder = Recorder()
+    monkeypatch.setattr(kept, "record", recorder)
+    return recorder
+
+
+@pytest.fixture
+def heat(tmp_path: Path, recorder: Recorder) -> Path:
+    """Return a program with a module."""
+    folder = tmp_path / "project"
+    folder.mkdir()
+    for name in ("heat.py", "stencil.py"):
+        (folder / name).write_text(f"this is {name}")
+    imports(recorder, folder / "stencil.py")
+    return folder / "heat.py"
+
+
+def imports(recorder: Recorder, *modules: Path) -> None:
+    """Say what is imported, as it is now."""
+    recorder.modules = {str(module): hashlib.sha256(module.read_bytes()).hexdigest() for module in modules}
+
+
+def ask(*wanted: Request, repeats: int | None = 1) -> tuple[list[tuple[Trace, ...]], Told]:
+    """Ask for recordings; returns them, and what was told."""
+    told: Told = []
+    return recordings_of(wanted, repeats, lambda what, _done, _total: told.append(what)), told
+
+
+def why(*wanted: Request) -> str:
+    """Return why something is recorded again; ``""`` if it is not."""
+    _, told = ask(*wanted)
+    return told[0].partition(" again: ")[2] if told else ""
+
+
+# --- what counts ---
+
+
+def test_recording_is_used_again(recorder: Recorder, heat: Path) -> None:
+    """As long as nothing changes; and nothing is told."""
+    (first,), told = ask(request(heat, "--n", "9", ranks=2))
+    assert told == ["recording heat.py --n 9 on 2 ranks"]
+    (second,), told = ask(request(heat, "--n", "9", ranks=2))
+    assert told == []
+    assert [trace.path for trace in first] == [trace.path for trace in second]
+    assert recorder.recorded == ["heat.py --n 9 2"]
+
+
+def test_arguments_and_ranks_make_other_recordings(recorder: Recorder, heat: Path) -> None:
+    """None of which takes the place of another."""
+    wanted = [request(heat), request(heat, "1"), request(heat, "1", "2"), request(heat, ranks=2)]
+    for _ in range(2):
+        ask(*wanted)
+    assert len(recorder.recorded) == 4
+
+
+def test_unrelated_files_do_not_count(recorder: Recorder, heat: Path) -> None:
+    """A file beside the program that it does not import is none of its business."""
+    ask(request(heat))
+    (heat.parent / "beside.py").write_text("x = 1")
+    assert why(request(heat)) == ""
+    assert len(recorder.recorded) == 1
+
+
+@pytest.mark.parametrize("name", ["heat.py", "stencil.py"])
+def test_program_and_its_modules_count(name: str, heat: Path) -> None:
+    """When one changes, and when one is gone; when it is as it was, the old recording is used again."""
+    ask(request(heat))
+    file = heat.parent / name
+    before = file.read_text()
+    file.write_text("something else")
+    assert why(request(heat)) == f"{name} has changed"
+    file.write_text(before)
+    assert why(request(heat)) == ""
+
+
+def test_module_that_is_gone(heat: Path) -> None:
+    """The program would import another one, or none."""
+    ask(request(heat))
+    (heat.parent / "stencil.py").unlink()
+    assert why(request(heat)) == "stencil.py cannot be read any more"
+
+
+def test_modules_from_elsewhere_count(recorder: Recorder, heat: Path, tmp_path: Path) -> None:
+    """A package on PYTHONPATH that is not installed, for instance."""
+    module = tmp_path / "elsewhere" / "solver.py"
+    module.parent.mkdir()
+    module.write_text("1")
+    imports(recorder, module)
+    ask(request(heat))
+    module.write_text("2")
+    assert why(request(heat)) == "solver.py has changed"
+
+
+def test_inputs_count(recorder: Recorder, heat: Path, tmp_path: Path) -> None:
+    """Files that are named; one that was none before; one that does not exist is an error."""
+    data = tmp_path / "matrix.bin"
+    data.write_bytes(b"1")
+    ask(request(heat))
+    assert why(request(heat, inputs=(data,))) == "matrix.bin was no input"
+    assert why(request(heat, inputs=(data,))) == ""
+    data.write_bytes(b"2")
+    assert why(request(heat, inputs=(data,))) == "matrix.bin has changed"
+    data.unlink()
+    with pytest.raises(UsageError, match=r"matrix\.bin: input of .*heat\.py must be a file that exists, got none"):
+        ask(request(heat, inputs=(data,)))
+    assert len(recorder.recorded) == 3
+
+
+def test_program_that_is_moved_with_all_it_imports(recorder: Recorder, heat: Path, tmp_path: Path) -> None:
+    """A copy of the project uses the recordings of the original, as long as its own files are the same."""
+    ask(request(heat))
+    copy = Path(shutil.copytree(heat.parent, tmp_path / "copy")) / "heat.py"
+    assert why(request(copy)) == ""
+    (copy.parent / "stencil.py").write_text("better")
+    assert why(request(copy)) == "stencil.py has changed"
+    assert why(request(heat)) == ""
+    assert len(recorder.recorded) == 2
+
+
+def test_versions_of_installed_packages_count(recorder: Recorder, heat: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Those that were imported, by distribution: numpy's, not that of what else is installed."""
+    import numpy as np  # noqa: PLC0415
+
+    recorder.packages = {"numpy": np.__file__}
+    ask(request(heat))
+    versions = {"numpy": "9.0", "scipy": "9.0"}
+    plain = facts._version
+    monkeypatch.setattr(facts, "_version", lambda name: versions.get(name, "") or plain(name))
+    assert why(request(heat)) == f"numpy was {np.__version__} and is 9.0"
+
+
+def test_module_that_is_installed_without_a_version_counts(recorder: Recorder, heat: Path, tmp_path: Path) -> None:
+    """Somebody dropped a file into site-packages: its content counts."""
+    dropped = tmp_path / "site-packages" / "dropped_by_hand.py"
+    dropped.parent.mkdir()
+    dropped.write_text("1")
+    recorder.packages = {"dropped_by_hand": str(dropped)}
+    ask(request(heat))
+    dropped.write_text("2")
+    assert why(request(heat)) == "dropped_by_hand.py has changed"
+
+
+def test_environment_counts(recorder: Recorder, heat: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Variables by which libraries and Python compute, and those that are named; no others."""
+    wanted = replace(request(heat), environment=("SIZE",))
+    ask(wanted)
+    monkeypatch.setenv("EDITOR", "ed")
+    monkeypatch.setenv("PYTHONDONTWRITEBYTECODE", "yes")
+    monkeypatch.setenv("PYTHONUNBUFFERED", "1")
+    assert why(wanted) == ""
+    monkeypatch.setenv("SIZE", "9")
+    assert why(wanted) == "SIZE was not set and is '9'"
+    monkeypatch.setenv("OMP_NUM_THREADS", "2")
+    assert why(wanted) == "OMP_NUM_THREADS was not set and is '2'"
+    assert len(recorder.recorded) == 3
+
+
+@pytest.mark.parametrize(
+    ("of", "name", "reason"),
+    [
+        (facts.platform, "node", "it was recorded on "),
+        (facts.platform, "python_version", "Python was "),
+        (facts, "_recorder", "clue records otherwise now"),
+    ],
+)
+def test_computer_python_and_recorder_count(
+    heat: Path, monkeypatch: pytest.MonkeyPatch, of: object, name: str, reason: str
+) -> None:
+    """Bursts of another computer are others; what another version of clue recorded may be wrong."""
+    ask(request(heat))
+    monkeypatch.setattr(of, name, lambda: "another")
+    assert why(request(heat)).startswith(reason)
+
+
+# --- files that change while they are recorded ---
+
+
+def test_program_that_is_edited_while_it_is_recorded(recorder: Recorder, heat: Path) -> None:
+    """The recording is that of what it was when it began."""
+    recorder.meanwhile = lambda: heat.write_text("edited") and None
+    ask(request(heat))
+    recorder.meanwhile = lambda: None
+    assert why(request(heat)) == "heat.py has changed"
+    assert why(request(heat)) == ""
+
+
+def test_module_of_which_nobody_knows_what_was_imported(recorder: Recorder, heat: Path) -> None:
+    """It is not used again, and is recorded but once at a time: a second one could not join the first."""
+    recorder.modules[str(heat.parent / "stencil.py")] = ""
+    ask(request(heat), repeats=3)
+    assert len(recorder.recorded) == 1
+    assert why(request(heat)) == "stencil.py was written while it was recorded"
+
+
+def test_modules_that_only_some_recordings_import(recorder: Recorder, heat: Path) -> None:
+    """What any of the recordings depends on counts for all of them."""
+    other = heat.parent / "other.py"
+    other.write_text("1")
+    ask(request(heat))
+    imports(recorder, other)
+    ask(request(heat), repeats=2)
+    assert len(recorder.recorded) == 2
+    other.write_text("2")
+    assert why(request(heat)) == "other.py has changed"
+
+
+# --- how often, and in which order ---
+
+
+def test_short_programs_are_recorded_three_times_in_turn(recorder: Recorder, heat: Path) -> None:
+    """All once, then all again; what takes a minute or more is recorded once."""
+    other, long = heat.with_name("other.py"), heat.with_name("long.py")
+    other.write_text("")
+    long.write_text("")
+    recorder.wall = {"long.py": 60.0, "other.py": 59.9}
+    found, told = ask(request(heat), request(long), request(other, ranks=2), repeats=None)
+    once = ["heat.py 1", "long.py 1", "other.py 2"]
+    assert recorder.recorded == [*once, "heat.py 1", "other.py 2", "heat.py 1", "other.py 2"]
+    assert [len(traces) for traces in found] == [3, 1, 3]
+    assert told[3:] == [
+        "recording heat.py on 1 rank (2 of 3)",
+        "recording other.py on 2 ranks (2 of 3)",
+        "recording heat.py on 1 rank (3 of 3)",
+        "recording other.py on 2 ranks (3 of 3)",
+    ]
+    assert ask(request(heat), request(long), request(other, ranks=2), repeats=None)[1] == []
+
+
+def test_as_often_as_is_asked_for(recorder: Recorder, heat: Path) -> None:
+    """Whatever it takes; what is there counts, and more than is wanted is used, too."""
+    recorder.wall = {"heat.py": 100.0}
+    for repeats, there in ((2, 2), (4, 4), (1, 4), (None, 4)):
+        (traces,), _ = ask(request(heat), repeats=repeats)
+        assert len(traces) == len(recorder.recorded) == there
+    assert len({trace.path for trace in traces}) == 4
+
+
+def test_most_typical_recording_comes_first(recorder: Recorder, heat: Path) -> None:
+    """Of 30, 0 and 10 % of disturbance, the one of 10 %: what it says of itself is shown beside results."""
+    recorder.delayed = (0.9, 0.0, 0.3)
+    (traces,), _ = ask(request(heat), repeats=3)
+    assert [trace.head.rank_heads[0].delayed for trace in traces] == [0.3, 0.0, 0.9]
+
+
+def test_recordings_of_the_same_bursts_are_one(recorder: Recorder, heat: Path) -> None:
+    """A program that computes next to nothing may have them by chance: then they tell nothing of how they differ."""
+    recorder.longer = 0.0
+    (traces,), _ = ask(request(heat), repeats=3)
+    assert len(traces) == 1
+    assert len(ask(request(heat), repeats=3)[0]) == 1 and len(recorder.recorded) == 3
+
+
+def test_the_same_wanted_twice(recorder: Recorder, heat: Path) -> None:
+    """It is recorded once, and both get it."""
+    (first, second), _ = ask(request(heat), request(heat))
+    assert first == second
+    assert len(recorder.recorded) == 1
+
+
+def test_recording_that_was_interrupted_is_made_up_for(recorder: Recorder, heat: Path) -> None:
+    """What was recorded before stays, nothing else does."""
+
+    def stop() -> None:
+        if len(recorder.recorded) == 2:
+            raise KeyboardInterrupt
+
+    recorder.meanwhile = stop
+    with pytest.raises(KeyboardInterrupt):
+        ask(request(heat), repeats=None)
+    (left,) = (home() / FOLDER).iterdir()
+    assert (left / MARK).exists() and kept_recordings()[0].recordings == 1
+    recorder.meanwhile = lambda: None
+    (traces,), _ = ask(request(heat), repeats=None)
+    assert len(traces) == 3
+
+
+def test_program_that_fails_leaves_nothing(recorder: Recorder, heat: Path) -> None:
+    """Neither a recording nor a draft nor a lock."""
+
+    def fail() -> None:
+        raise RecordError("heat.py: program must end well")
+
+    recorder.meanwhile = fail
+    with pytest.raises(RecordError, match="must end well"):
+        ask(request(heat))
+    assert list((home() / FOLDER).iterdir()) == []
+
+
+# --- what is not believed ---
+
+
+def entry() -> Path:
+    """Return the folder of the only recordings that are kept."""
+    (listed,) = kept_recordings()
+    return listed.item.path
+
+
+def _truncate(path: Path) -> None:
+    os.truncate(path / f"{path.name}.clue" / "cpu.npy", 100)
+
+
+def _lose_the_head(path: Path) -> None:
+    (path / f"{path.name}.clue" / "head.json").unlink()
+
+
+def _spoil_the_facts(path: Path) -> None:
+    (path / MARK).write_text('{"program": "heat.py"}')
+
+
+def _muddle_the_facts(path: Path) -> None:
+    (path / MARK).write_text(json.dumps({**json.loads((path / MARK).read_text()), "environment": []}))
+
+
+def _lose_all(path: Path) -> None:
+    shutil.rmtree(path / f"{path.name}.clue")
+
+
+@pytest.mark.parametrize("spoil", [_truncate, _lose_the_head, _lose_all, _spoil_the_facts, _muddle_the_facts])
+def test_damaged_recording_is_made_again(recorder: Recorder, heat: Path, spoil: Callable[[Path], None]) -> None:
+    """And takes the place of the damaged one."""
+    ask(request(heat))
+    spoil(entry())
+    assert why(request(heat)) == "the recording that is kept is damaged"
+    assert why(request(heat)) == ""
+    assert len(list((home() / FOLDER).iterdir())) == 1
+    assert len(recorder.recorded) == 2
+
+
+def test_recording_that_others_may_write_is_made_again(recorder: Recorder, heat: Path) -> None:
+    """Its figures would be theirs."""
+    ask(request(heat))
+    (entry() / f"{entry().name}.clue" / "cpu.npy").chmod(0o606)
+    assert why(request(heat)) == "the recording that is kept is mode 0606, by which others may write (cpu.npy)"
+    assert why(request(heat)) == ""
+    assert len(recorder.recorded) == 2
+
+
+def test_recordings_are_ours_alone(heat: Path) -> None:
+    """Whatever the umask."""
+    before = os.umask(0)
+    try:
+        ask(request(heat), repeats=2)
+    finally:
+        os.umask(before)
+    assert all(path.lstat().st_mode & 0o077 == 0 for path in (home() / FOLDER).rglob("*"))
+
+
+def test_cache_that_others_may_write_is_refused(recorder: Recorder, heat: Path) -> None:
+    """Before anything is recorded."""
+    (home() / FOLDER).mkdir(parents=True)
+    (home() / FOLDER).chmod(0o777)
+    with pytest.raises(CacheError, match="traces: folder must be one that only you may write, got mode 0777"):
+        ask(request(heat))
+    assert recorder.recorded == []
+
+
+# --- several processes ---
+
+
+def test_the_first_one_records_and_the_others_use_it(
+    recorder: Recorder, heat: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Eight processes that want the same three recordings: three are made, and all get the same."""
+    log = home().parent / "log"
+    monkeypatch.setattr(recorder, "meanwhile", lambda: log.open("a").write(f"{os.getpid()}\n") and None)
+    children = []
+    for _ in range(8):
+        child = os.fork()
+        if child == 0:
+            try:
+                recorder.computing += os.getpid() * 1e-6  # no two processes measure the same
+                (traces,), _ = ask(request(heat), repeats=None)
+                os._exit(len(traces))
+            finally:
+                os._exit(99)
+        children.append(child)
+    assert [os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) for child in children] == [3] * 8
+    assert len(log.read_text().splitlines()) == 3
+    assert [path.name for path in (home() / FOLDER).iterdir()] == [entry().name]
+
+
+def test_who_waits_is_told_for_whom(recorder: Recorder, heat: Path) -> None:
+    """The process that records is named; when it has died, its draft goes and the recording is made here."""
+    begun, ended = os.pipe(), os.pipe()
+    child = os.fork()
+    if child == 0:
+        recorder.meanwhile = lambda: os.write(begun[1], b"x") and os.read(ended[0], 1) and None
+        try:
+            ask(request(heat))
+        finally:
+            os._exit(0)
+    os.read(begun[0], 1)
+    told: Told = []
+
+    def tell(what: str, _done: int, _total: int) -> None:
+        told.append(what)
+        if what.startswith("waiting"):
+            os.kill(child, 9)
+
+    recordings_of([request(heat)], 1, tell)
+    os.waitpid(child, 0)
+    assert told == [
+        f"waiting for process {child} on {os.uname().nodename}, which records heat.py on 1 rank",
+        "recording heat.py on 1 rank",
+    ]
+    assert len(list((home() / FOLDER).iterdir())) == 1

@@ -1,0 +1,37 @@
+"""What mpiexec is given, and how long a program may go on."""
+
+from __future__ import annotations
+
+import pytest
+
+from clue.recording import launching
+from clue.recording.launching import TimeLimits, environment_of
+
+
+def test_ranks_of_this_computer_listen_for_nobody_else(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Neither where the user says how MPI starts, nor in a batch job, whose ranks may be elsewhere."""
+    monkeypatch.setattr(launching, "_has_loopback", lambda: True)
+    local = {"UCX_NET_DEVICES": "lo", "FI_TCP_IFACE": "lo"}
+    assert local.items() <= environment_of({}, None).items()
+    assert environment_of({"UCX_NET_DEVICES": "eth0"}, None)["UCX_NET_DEVICES"] == "eth0"
+    for variables, mpiexec in (
+        ({}, "mpiexec -hosts a,b"),
+        ({"SLURM_JOB_ID": "7"}, None),
+        ({"PBS_NODEFILE": "x"}, None),
+    ):
+        assert not local.keys() & environment_of(variables, mpiexec).keys()
+    monkeypatch.setattr(launching, "_has_loopback", lambda: False)
+    assert not local.keys() & environment_of({}, None).keys()
+
+
+def test_time_limits(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Exceeded 10 s after the last sign of life, and 60 s after the start in any case."""
+    times, signs = iter([100.0, 100.0, 109.0, 115.0, 124.9, 125.0, 159.5, 160.0]), iter([0, 0, 1, 1, 1, 2, 3])
+    monkeypatch.setattr(launching.time, "monotonic", lambda: next(times))
+    limits = TimeLimits(60.0, 10.0, lambda: next(signs))
+    assert limits.pause == 1.0
+    expected = ["", "", "", "end an MPI call on some rank every 10 s", "", "end within 60 s"]
+    assert [limits.exceeded() for _ in expected] == expected
+    monkeypatch.undo()
+    assert TimeLimits(None, None, lambda: 0).pause is None
+    assert TimeLimits(None, None, lambda: 0).exceeded() == ""

@@ -1,0 +1,72 @@
+"""Text that fits: width, lines, what is left out, and letters that no font has."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from matplotlib import font_manager
+from matplotlib.font_manager import FontEntry
+
+from clue.report.plots.lettering import FAMILY, families, family_of, fit, visible, width
+
+WORDS = st.text(st.characters(codec="utf-8"), max_size=120)
+
+
+@settings(deadline=None, max_examples=40)  # the first letter that the usual font lacks has all fonts read
+@given(WORDS, st.sampled_from([0.5, 1.5, 4.0]), st.integers(1, 3), st.booleans())
+def test_what_fits_is_within_its_width_and_lines(text: str, inches: float, lines: int, prose: bool) -> None:
+    """Whatever a name is made of."""
+    found = fit(text, inches, lines, prose=prose)
+    assert found.count("\n") < lines
+    assert all(width(line, 9.0) <= inches for line in found.split("\n"))
+
+
+def test_short_names_stay_and_long_ones_keep_both_ends() -> None:
+    """A name that does not fit loses its middle, so that names that differ at an end still do."""
+    assert fit("short", 2.0) == "short"
+    assert fit("", 2.0) == ""
+    found = fit("node-type-with-a-very-long-name-and-the-number-17", 2.0)
+    assert found.startswith("node-type") and found.endswith("number-17") and "…" in found
+
+
+def test_prose_loses_its_end() -> None:
+    """A sentence begins with what matters."""
+    assert fit("one two three four five six", 1.2, prose=True) == "one two three …"
+
+
+def test_names_are_broken_between_words_before_hyphens() -> None:
+    """A hyphen breaks only what does not fit on a line by itself."""
+    assert fit("9 × fast-dual, gigabit-ethernet", 1.4, lines=2) == "9 × fast-dual,\ngigabit-ethernet"
+    assert fit("between_nodes.transmission_delay.bandwidth", 2.6, lines=2).split("\n")[1] == "bandwidth"
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("Größe, Кластер, κ²", "Größe, Кластер, κ²"),
+        ("two\nlines\tof", "two lines of"),
+        ("\x1b[31mred", "\\x1b[31mred"),
+        ("\U000f0000", "\\U000f0000"),
+        ("$x_1$", "$x_1$"),
+    ],
+)
+def test_letters_that_cannot_be_drawn_are_spelt(text: str, expected: str) -> None:
+    """Control characters and letters of no font are written as in Python."""
+    assert visible(text) == expected
+
+
+def test_the_usual_font_comes_first() -> None:
+    """Others are added for letters that it lacks."""
+    assert families("plain") == [FAMILY]
+
+
+def test_a_damaged_font_of_the_computer_is_no_fault(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It has no letters; neither has one that is gone."""
+    (tmp_path / "damaged.ttf").write_bytes(b"no font")
+    fonts = [FontEntry(str(tmp_path / name), name) for name in ("damaged.ttf", "gone.ttf")]
+    monkeypatch.setattr(font_manager.fontManager, "ttflist", fonts)
+    family_of.cache_clear()
+    assert visible("\U000f0001") == "\\U000f0001"

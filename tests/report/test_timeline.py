@@ -1,0 +1,366 @@
+"""The timeline: that shares of columns are what a clock would count, who shares a band, and what is shown enlarged."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from itertools import pairwise
+
+import numpy as np
+import numpy.typing as npt
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from clue.errors import UsageError
+from clue.report.plots.bands import MOST_BANDS, Band, Layout, alike, layout, sample, spans
+from clue.report.plots.painting import paint
+from clue.report.plots.shares import AVERAGED, averaged, seconds_by_kind, shares
+from clue.report.plots.timeline import COLUMNS, MOST_BANDS_ZOOMED, draw_timeline, kinds_of
+from clue.report.plots.zoom import representative
+from clue.report.scale import Window, span
+from clue.result import SEGMENT, Activity, RankResult, Result, Timeline
+from tests.report.cases import many_ranks, result, timeline
+
+#: Computing and waiting, told apart whatever the region.
+KINDS = np.array([[0], [1], [1], [2]], np.intp)
+
+
+def played(parts: Sequence[Sequence[tuple[Activity, float]]], *, nodes: int = 1, instances: int = 1) -> Result:
+    """Return a result of ranks that do one thing after the other, each for so many seconds."""
+    segments, ranks = [], []
+    for rank, part in enumerate(parts):
+        edges = np.concatenate(([0.0], np.cumsum([seconds for _, seconds in part])))
+        segments += [(rank, what, 0, b, e) for (what, _), (b, e) in zip(part, pairwise(edges), strict=True)]
+        spent = [sum(seconds for what, seconds in part if what in of) for of in ((0,), (1, 2), (3,))]
+        ranks.append(RankResult(rank, rank * nodes // len(parts), float(edges[-1]), *spent))
+    finish = max(rank.finish for rank in ranks)
+    known = Timeline(np.array(segments, SEGMENT), ("",))
+    return Result(finish, "reference", tuple(ranks), instances=instances, timeline=known)
+
+
+def iterating(ranks: int, iterations: int, **more: int) -> Result:
+    """Return ranks that compute 3 s, send 1 s and wait longer the higher they are, again and again."""
+    return played(
+        [
+            [(Activity.COMPUTE, 3.0), (Activity.SEND, 1.0), (Activity.WAIT, 1.0 + rank / ranks)] * iterations
+            for rank in range(ranks)
+        ],
+        **more,
+    )
+
+
+# --- shares ----------------------------------------------------------------------------------------------------------
+
+
+def by_brute_force(
+    known: Timeline, kinds: npt.NDArray[np.intp], bands: npt.NDArray[np.intp], window: Window, columns: int
+) -> npt.NDArray[np.float64]:
+    """Count the seconds of each kind in each column, segment by segment and column by column."""
+    found = np.zeros((bands.max() + 1, columns, kinds.max() + 1))
+    for rank, activity, region, begin, end in known.segments.tolist():
+        for column in range(columns):
+            left, right = (window.begin + window.length * edge / columns for edge in (column, column + 1))
+            found[bands[rank], column, kinds[activity, region]] += max(0.0, min(end, right) - max(begin, left))
+    return found * columns / window.length / np.bincount(bands)[:, None, None]
+
+
+@st.composite
+def timelines(draw: st.DrawFn) -> tuple[Timeline, int]:
+    """Return what some ranks do in two regions, with pieces of no length and ranks that do nothing."""
+    ranks = draw(st.integers(1, 4))
+    segments = []
+    for rank in range(ranks):
+        lengths = draw(st.lists(st.sampled_from([0.0, 1e-9, 0.125, 0.3, 1.0, 7.0]), max_size=8))
+        edges = np.concatenate(([0.0], np.cumsum(lengths)))
+        for begin, end in pairwise(edges):
+            segments.append((rank, draw(st.integers(0, 3)), draw(st.integers(0, 1)), begin, end))
+    return Timeline(np.array(segments, SEGMENT), ("", "solve")), ranks
+
+
+@given(
+    case=timelines(),
+    columns=st.integers(1, 9),
+    begin=st.sampled_from([0.0, 0.1, 1.0]),
+    length=st.sampled_from([0.05, 1.0, 20.0]),
+    together=st.booleans(),
+)
+def test_shares_are_those_of_brute_force(
+    case: tuple[Timeline, int], columns: int, begin: float, length: float, together: bool
+) -> None:
+    """Whatever the window, its columns and the ranks of a band."""
+    known, ranks = case
+    kinds = np.array([[0, 1], [2, 2], [2, 2], [3, 3]], np.intp)
+    bands = np.zeros(ranks, np.intp) if together else np.arange(ranks, dtype=np.intp)
+    window = Window(begin, begin + length)
+    found = shares(known, kinds, bands, window, columns)
+    np.testing.assert_allclose(found, by_brute_force(known, kinds, bands, window, columns), atol=1e-12)
+
+
+@given(case=timelines(), columns=st.integers(1, 300))
+def test_shares_of_a_column_add_up_to_one_and_lose_no_time(case: tuple[Timeline, int], columns: int) -> None:
+    """Until a rank ends the shares of each column add up to 1; over all columns each activity has the time it took."""
+    known, ranks = case
+    finish = max(known.segments["end"].max(initial=0.0), 1.0)
+    found = shares(known, KINDS.repeat(2, 1), np.arange(ranks, dtype=np.intp), Window(0.0, finish), columns)
+    for rank in range(ranks):
+        end = known.segments["end"][known.segments["rank"] == rank].max(initial=0.0)
+        np.testing.assert_allclose(found[rank, : int(end / finish * columns)].sum(axis=1), 1.0)
+    spent = [seconds_by_kind(known)[KINDS[:, 0] == kind].sum() for kind in range(3)]
+    np.testing.assert_allclose(found.sum(axis=(0, 1)) * finish / columns, spent, atol=1e-9)
+
+
+def test_ranks_without_a_band_count_nothing() -> None:
+    """A band below 0 is none; the others have means over their own ranks."""
+    known = many_ranks(3).timeline  # rank r computes r + 1 s
+    assert known is not None
+    found = shares(known, KINDS, np.array([0, -1, 0], np.intp), Window(0.0, 4.0), 4)
+    np.testing.assert_allclose(found[0, :, 0], [1.0, 0.5, 0.5, 0.0])
+
+
+@given(seed=st.integers(0, 2**32 - 1), pieces=st.integers(1, 800), columns=st.sampled_from([1, 2, 60, COLUMNS]))
+def test_means_of_columns_lose_no_time(seed: int, pieces: int, columns: int) -> None:
+    """Each activity keeps its time, and the shares of each column their sum, wherever columns share a mean."""
+    edges = np.concatenate(([0.0], np.cumsum(np.random.default_rng(seed).random(pieces) ** 8 + 1e-6)))
+    segments = [(0, i % 4, 0, b, e) for i, (b, e) in enumerate(pairwise(edges))]
+    exact = shares(
+        Timeline(np.array(segments, SEGMENT), ("",)), KINDS, np.zeros(1, np.intp), Window(0.0, edges[-1]), columns
+    )
+    smooth, where = averaged(exact)
+    np.testing.assert_allclose(smooth.sum(axis=1), exact.sum(axis=1), rtol=1e-9)
+    np.testing.assert_allclose(smooth.sum(axis=2), 1.0)
+    np.testing.assert_array_equal(smooth[~where], exact[~where])
+
+
+def test_what_alternates_too_fast_gets_means_and_what_can_be_seen_stays() -> None:
+    """400 iterations of 5 s in half of the columns, of which each has a half or more; then 2,000 s of waiting."""
+    iteration = [(Activity.COMPUTE, 3.0), (Activity.SEND, 1.0), (Activity.WAIT, 1.0)]
+    known = played([[*iteration * 400, (Activity.WAIT, 2000.0)]]).timeline
+    assert known is not None
+    exact = shares(known, KINDS, np.zeros(1, np.intp), Window(0.0, 4000.0), COLUMNS)
+    smooth, where = averaged(exact)
+    assert where[0, :590].all() and not where[0, 601:].any()
+    np.testing.assert_allclose(smooth[0, 5:580], [[0.6, 0.2, 0.2]] * 575, atol=0.01)
+
+
+def test_short_runs_between_long_ones_stay_exact() -> None:
+    """Three sends in a row, of two columns each, are no texture."""
+    column = 1.0
+    part = [(Activity.COMPUTE, 500 * column), *([(Activity.SEND, 2 * column), (Activity.WAIT, 2 * column)] * 3)]
+    known = played([[*part, (Activity.COMPUTE, 688 * column)]]).timeline
+    assert known is not None
+    assert not averaged(shares(known, KINDS, np.zeros(1, np.intp), Window(0.0, 1200.0), COLUMNS))[1].any()
+
+
+def test_a_million_segments() -> None:
+    """Nothing is counted segment by segment in Python: the picture of a million of them is drawn at once."""
+    many = 1_000_000
+    edges = np.linspace(0.0, 10.0, many + 1)
+    segments = np.zeros(many, SEGMENT)
+    segments["activity"], segments["begin"], segments["end"] = np.arange(many) % 4, edges[:-1], edges[1:]
+    ranks = (RankResult(0, 0, 10.0, 2.5, 5.0, 2.5),)
+    drawn = draw_timeline(Result(10.0, "reference", ranks, timeline=Timeline(segments, ("",))), "many")
+    whole, stretch = drawn.axes
+    assert "25% computing, 50% sending and receiving, 25% waiting" in whole.get_title(loc="left")
+    begin, end = stretch.get_xlim()
+    assert stretch.get_xlabel().startswith("virtual time (us after ") and 470 <= end - begin <= 500
+
+
+# --- kinds and colours -----------------------------------------------------------------------------------------------
+
+
+def test_kinds_are_regions_and_activities() -> None:
+    """Regions come first, the longest ahead, then sending, receiving and waiting."""
+    kinds, numbers = kinds_of(timeline())
+    assert [kind.label for kind in kinds] == ["compute (no region)", "compute: solve", "send", "receive", "wait"]
+    assert numbers.tolist() == [[0, 1], [2, 2], [3, 3], [4, 4]]
+
+
+def test_more_regions_than_colours_share_one() -> None:
+    """With ten regions, the shortest share a colour, and each has one."""
+    segments = np.array([(0, Activity.COMPUTE, r, r, r + 1.0 + r / 100) for r in range(10)], SEGMENT)
+    kinds, numbers = kinds_of(Timeline(segments, tuple(f"r{i}" for i in range(10))))
+    assert kinds[5].label == "compute: 5 more regions"
+    assert len({kind.colour for kind in kinds}) == len(kinds)
+    assert numbers[Activity.COMPUTE].tolist() == [5, 5, 5, 5, 5, 4, 3, 2, 1, 0]
+
+
+def test_a_band_is_stacked_from_the_bottom_up() -> None:
+    """Half computing in blue below a quarter of waiting in grey, and a quarter after the end, which is white."""
+    found = np.tile(np.array([[[0.5, 0.25]]]), (1, 10, 1))
+    image = paint(found, ["#4477AA", "#D4D4D4"], 9)  # eight rows and a gap of one
+    blue, grey = np.array([0x44, 0x77, 0xAA]) / 255, np.full(3, 0xD4) / 255
+    np.testing.assert_allclose(image[:, 0], [[1.0] * 3] * 2 + [grey] * 2 + [blue] * 4 + [[1.0] * 3], atol=1e-6)
+
+
+def test_a_column_between_two_activities_is_blended() -> None:
+    """A border within a column is no height: it has the mean colour from top to bottom."""
+    found = np.array([[[1.0, 0.0]] * 20 + [[0.5, 0.5]] + [[0.0, 1.0]] * 20])
+    image = paint(found, ["#000000", "#FFFFFF"], 9)
+    np.testing.assert_allclose(image[:8, 20], 0.5)
+
+
+@given(st.lists(st.tuples(st.floats(0, 1), st.floats(0, 1)), min_size=1, max_size=30), st.integers(9, 60))
+def test_the_ink_of_a_column_is_its_share(parts: list[tuple[float, float]], rows: int) -> None:
+    """However high bands are, black takes as much of a column as its share."""
+    found = np.array([[[a * b, a * (1 - b)] for a, b in parts]])
+    image = paint(found, ["#000000", "#FFFFFF"], rows)
+    height = rows - max(1, rows // 8)
+    np.testing.assert_allclose((1 - image[:, :, 0]).sum(axis=0) / height, found[0, :, 0], atol=1e-5)
+
+
+# --- who shares a band -----------------------------------------------------------------------------------------------
+
+
+def test_ranks_that_are_alike_to_rounding_share_a_band() -> None:
+    """0 and 2 differ by less than rounding, 1 by a thousandth, 3 does something else at the same times."""
+    work = [(Activity.COMPUTE, 1.0), (Activity.WAIT, 1.0)]
+    other = [(Activity.COMPUTE, 1.001), (Activity.WAIT, 0.999)]
+    parts = [work, other, [(Activity.COMPUTE, 1.0 + 1e-13), (Activity.WAIT, 1.0)], [work[0], (Activity.SEND, 1.0)]]
+    found = played(parts)
+    assert found.timeline is not None
+    groups = alike(found.timeline, 4, found.makespan)
+    assert groups[0] == groups[2] and len(set(groups)) == 3
+    assert layout(found) == Layout(
+        "rank",
+        (Band("0, 2", (0, 2)), Band("1", (1,)), Band("3", (3,))),
+        "ranks that do the same at the same times share a band",
+    )
+
+
+def test_64_equal_instances_are_shown_once() -> None:
+    """Of 64 instances of two ranks there are two bands, and the picture says that the others are like them."""
+    work = [[(Activity.COMPUTE, 2.0)], [(Activity.COMPUTE, 1.0), (Activity.WAIT, 1.0)]]
+    found = layout(played(work * 64, instances=64))
+    assert found == Layout("rank", (Band("0", (0,)), Band("1", (1,))), "64 instances, all alike: one shown")
+
+
+def test_instances_that_differ_are_shown_once_each() -> None:
+    """Two of three are alike."""
+    fast, slow = [(Activity.COMPUTE, 1.0)], [(Activity.COMPUTE, 2.0)]
+    found = layout(played([fast, slow, slow, fast, fast, slow], instances=3))
+    assert [band.label for band in found.bands] == [
+        "instance 0, 2, rank 0", "instance 0, 2, rank 1", "instance 1, rank 0", "instance 1, rank 1"
+    ]  # fmt: skip
+    assert found.remark == "3 instances, of which 2 differ: these are shown"
+
+
+@pytest.mark.parametrize(
+    ("ranks", "nodes", "bands", "unit"), [(64, 8, 64, "rank"), (65, 5, 5, "node"), (1024, 512, 32, "ranks")]
+)
+def test_many_ranks_share_bands_by_node_or_neighbourhood(ranks: int, nodes: int, bands: int, unit: str) -> None:
+    """Up to 64 ranks have bands of their own, more those of their nodes, and of too many nodes those of neighbours."""
+    found = layout(iterating(ranks, 2, nodes=nodes))
+    assert (len(found.bands), found.unit) == (bands, unit)
+    assert sorted(rank for band in found.bands for rank in band.ranks) == list(range(ranks))
+    assert len(found.bands) <= MOST_BANDS
+
+
+def test_a_sample_of_ranks_goes_from_the_least_waiting_to_the_most() -> None:
+    """Rank r waits 1 + r / 100 s an iteration."""
+    many = iterating(100, 2)
+    found = sample(many, layout(many), 4)
+    assert [band.label for band in found.bands] == ["0", "33", "66", "99"]
+    assert found.remark == "4 of 100 ranks, from the one that waits least to the one that waits most"
+
+
+def test_runs_of_numbers() -> None:
+    """Runs are told by their ends."""
+    assert spans([0, 1, 2, 7, 9, 10]) == "0–2, 7, 9–10"
+
+
+# --- what is shown enlarged ------------------------------------------------------------------------------------------
+
+
+def test_few_segments_need_no_enlargement() -> None:
+    """What can be seen is shown once."""
+    assert len(draw_timeline(result(), "few").axes) == 1
+
+
+def test_what_is_too_dense_is_shown_enlarged() -> None:
+    """Of 500 iterations the second panel shows some, says which, and the first marks them and says what it shows."""
+    drawn = draw_timeline(iterating(2, 500), "dense")
+    whole, stretch = drawn.axes
+    minutes = Window(*stretch.get_xlim())
+    assert 14 <= minutes.length * 60 / 5.25 <= 18  # iterations of 5 and 5.5 s, three segments each
+    assert stretch.get_title(loc="left") == f"zoom: {span(Window(minutes.begin * 60, minutes.end * 60))}"
+    assert "where activities alternate too fast to be seen, columns are means over about" in whole.get_title(loc="left")
+    (mark,) = whole.patches
+    assert mark.get_extents().width > 0
+
+
+@given(st.integers(0, 2))
+def test_a_stretch_is_like_the_whole(place: int) -> None:
+    """A dense third that only waits, one that only computes, and one of both: what is shown is like their mean."""
+    kinds = np.array([[0.9, 0.1], [0.1, 0.9], [0.5, 0.5]])[np.roll([0, 1, 2], place)]
+    found = np.repeat(kinds, COLUMNS // 3, axis=0)[None]
+    edges = np.linspace(0.0, 30.0, 30_001)
+    piece = np.array([(0, 0, 0, b, e) for b, e in pairwise(edges)], SEGMENT)
+    stretch = representative(found, np.ones(found.shape[:2], bool), [piece], Window(0.0, 30.0))
+    assert stretch is not None
+    column = int(stretch.begin / 30 * COLUMNS)
+    np.testing.assert_allclose(found[0, column], [0.5, 0.5])
+    assert stretch.length == pytest.approx(0.048, abs=0.002)
+
+
+def test_nothing_dense_has_no_stretch() -> None:
+    """Neither has what is dense but short."""
+    found, none = np.ones((1, COLUMNS, 1)), np.zeros((1, COLUMNS), bool)
+    piece = np.array([(0, 0, 0, 0.0, 1.0)], SEGMENT)
+    assert representative(found, none, [piece], Window(0.0, 1.0)) is None
+    assert representative(found, ~none, [piece], Window(0.0, 1.0)) is None
+    assert representative(found, ~none, [piece[:0]], Window(0.0, 1.0)) is None
+
+
+def test_a_window_that_is_asked_for_is_shown() -> None:
+    """From 10 to 20 s of 27 s, and from there to the end at most."""
+    drawn = draw_timeline(iterating(1, 5), "a title", Window(10.0, 20.0))
+    assert drawn.axes[1].get_xlim() == pytest.approx((10.0, 20.0))
+    assert drawn.axes[1].get_title(loc="left") == "zoom: 10–20 s"
+    drawn = draw_timeline(iterating(1, 5), "a title", Window(10.0, 99.0))
+    assert drawn.axes[1].get_xlim() == pytest.approx((10.0, 25.0))
+    with pytest.raises(UsageError, match=r"window must begin before the end of the program at 25 s, got 25 s"):
+        draw_timeline(iterating(1, 5), "a title", Window(25.0, 99.0))
+
+
+def test_a_short_window_counts_from_its_begin() -> None:
+    """A microsecond after 20 s: labels tell its ends apart."""
+    drawn = draw_timeline(iterating(1, 5), "a title", Window(20.0, 20.000001))
+    assert drawn.axes[1].get_xlabel() == "virtual time (us after 20 s)"
+    assert drawn.axes[1].get_xlim() == pytest.approx((0.0, 1.0), abs=1e-6)
+
+
+def test_many_bands_are_enlarged_as_a_sample() -> None:
+    """Of 40 ranks the second panel shows twelve; of sixteen all."""
+    counts = [len(draw_timeline(iterating(ranks, 300), "many").axes[1].get_yticks()) for ranks in (40, 16)]
+    assert counts == [12, MOST_BANDS_ZOOMED]
+
+
+@pytest.mark.parametrize(
+    ("begin", "end", "expected"),
+    [
+        (1.2, 1.25, "1.20–1.25 s"),
+        (0.0012, 0.0034, "1.2–3.4 ms"),
+        (0.0, 7200.0, "0–120 min"),
+        (1.2345, 1.3, "1.2345–1.3000 s"),
+    ],
+)
+def test_a_stretch_in_words(begin: float, end: float, expected: str) -> None:
+    """As many digits as tell the ends apart, and as were given."""
+    assert span(Window(begin, end)) == expected
+
+
+def test_the_finding_adds_up() -> None:
+    """4 s and 3 s of 4 s each: of 8 s 3 computing, 1 sending, 3 waiting, 1 after the end."""
+    (axes,) = draw_timeline(result(), "a title").axes
+    found = axes.get_title(loc="left")
+    assert found == "2 ranks, makespan 4 s: 38% computing, 12% sending and receiving, 38% waiting, 12% already ended"
+    assert AVERAGED < COLUMNS
+
+
+def test_a_rank_that_is_elsewhere_in_an_instance_is_numbered_there() -> None:
+    """Ranks of a shown instance count from 0, as in the program."""
+    work = [[(Activity.COMPUTE, 1.0)], [(Activity.COMPUTE, 2.0)]]
+    late = [[(Activity.COMPUTE, 1.5)], [(Activity.COMPUTE, 2.5)]]
+    found = layout(replace(played(work + late), instances=2))
+    assert [band.label for band in found.bands][2:] == ["instance 1, rank 0", "instance 1, rank 1"]

@@ -1,0 +1,147 @@
+"""MPI called from C, past mpi4py: a recording does not hold it and says so; a program without it is not suspected."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from mpi4py import MPI
+
+from clue import Trace
+from clue.cli import main
+from clue.errors import RecordError
+from clue.recording import record
+from tests.busy import of_the_program
+from tests.objects import build, build_library, build_module
+from virtual_layer.below import name_some
+from virtual_layer.elf import loaded_objects, mpi_symbols
+
+Write = Callable[..., Path]
+SAID = "MPI may be called from C or Fortran, past mpi4py: such calls are not recorded"
+MACHINE = """\
+name: two
+nodes: [{count: 2, type: host}]
+node_types: {host: {processors: 1}}
+network: {between_nodes: {send_delay: 1 us, transmission_delay: 1 us, receive_delay: 1 us}}
+"""
+
+
+def _notes(program: Path, ranks: int = 2) -> list[str]:
+    return of_the_program(record(program, [], ranks, program.with_suffix(".clue"), timeout=120).head.notes)
+
+
+@pytest.fixture
+def linked(program: Write, tmp_path: Path) -> Path:
+    """A program that sums over all ranks in a library of C."""
+    text = f'import ctypes\nassert ctypes.CDLL("{build_library(tmp_path)}").total(1) == size\n'
+    return program(text)
+
+
+def test_a_linked_library_is_named_wherever_figures_are(
+    linked: Path, tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    """At the end of the recording, in the trace, beside a simulation and a comparison, as text and as JSON."""
+    named = "(libbelow.so is linked to MPI)"
+    assert main(["record", "-n", "2", "-o", str(tmp_path / "x.clue"), str(linked)]) == 0
+    recorded = capfd.readouterr()
+    assert recorded.err.count(SAID) == 1
+    assert f"virtual_layer: {linked}: {SAID}" in recorded.err
+    assert named in recorded.err
+    assert SAID[:40] in recorded.out
+    (note,) = of_the_program(Trace.open(tmp_path / "x.clue").head.notes)
+    assert note.startswith(SAID)
+    assert note.endswith(named)
+    assert main(["inspect", str(tmp_path / "x.clue"), "--json"]) == 0
+    assert of_the_program(json.loads(capfd.readouterr().out)["notes"]) == [note]
+    (tmp_path / "two.yaml").write_text(MACHINE)
+    one, several = tmp_path / "one.yaml", tmp_path / "several.yaml"
+    one.write_text("program: {trace: x.clue}\nmachine: two.yaml\n")
+    several.write_text(
+        "name: several\ncriterion: makespan\nworkloads: {w: {program: {trace: x.clue}, ranks: 2}}\n"
+        "options: {a: {machine: two.yaml}}\n"
+    )
+    for config in (one, several):
+        assert main(["simulate", str(config)]) == 0
+        assert SAID[:40] in capfd.readouterr().out
+        assert main(["simulate", str(config), "--json"]) == 0
+        assert f"x.clue: {note}" in json.loads(capfd.readouterr().out)["warnings"]
+    assert main(["convert", str(tmp_path / "x.clue"), str(tmp_path / "x.goal")]) == 0
+    assert f"note: {note}" in capfd.readouterr().err
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["import below\nfrom mpi4py import MPI\n", "from mpi4py import MPI\nMPI.COMM_WORLD.Barrier()\nimport below\n"],
+)
+def test_a_module_is_seen_before_and_after_mpi_begins(program: Write, tmp_path: Path, text: str) -> None:
+    """Whoever initialises MPI, and however late the module comes."""
+    name = build_module(tmp_path).name
+    (note,) = _notes(program(f"{text}assert below.total() == 2\n", preamble=""))
+    assert note.endswith(f"({name} is linked to MPI)")
+
+
+def test_ctypes_on_the_library_itself_is_seen(program: Write) -> None:
+    """No object comes along, but functions are looked up, and a handle is given away."""
+    library = next(path for path in loaded_objects() if "MPI_Init" in mpi_symbols(path).defined)
+    (note,) = _notes(program(f'import ctypes\nctypes.CDLL("{library}").MPI_Barrier\nMPI._addressof(comm)\n'))
+    assert note.endswith("(ctypes looked up MPI_Barrier; MPI._addressof gave handles to C)")
+
+
+def test_a_program_whose_mpi_is_all_in_c_is_told_so(
+    program: Write, tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    """Nothing can be recorded; what calls MPI is named."""
+    build_module(tmp_path)
+    with pytest.raises(RecordError, match=r"must initialise MPI by mpi4py .*, got none on any of 2 ranks"):
+        record(program("import below\nbelow.total()\n", preamble=""), [], 2, tmp_path / "x.clue", timeout=60)
+    assert "calls from C or Fortran are not recorded (below." in capfd.readouterr().err
+
+
+def test_what_does_not_communicate_is_not_suspected(program: Write, tmp_path: Path) -> None:
+    """mpi4py with what is usually beside it; objects linked to MPI that never call it, or only ask if it is there."""
+    idle = build(tmp_path, "libidle.so", "int idle(void) { return 7; }", "-Wl,--no-as-needed", "-lmpi")
+    asks = "#include <mpi.h>\nint asks(void) { int yes; MPI_Initialized(&yes); return yes; }"
+    needed = subprocess.run(["readelf", "-d", str(idle)], capture_output=True, text=True, check=True).stdout
+    assert "libmpi" in needed
+    text = f"""
+        import ctypes
+        import matplotlib, schwimmbad, scipy.linalg, mpi4py.util.pkl5, mpi4py.futures
+        matplotlib.use("agg")
+        import matplotlib.pyplot
+        assert ctypes.CDLL("{idle}").idle() == 7
+        assert ctypes.CDLL("{build(tmp_path, "libasks.so", asks)}").asks()
+        assert MPI._addressof(MPI.INT) and MPI._sizeof(comm)
+        comm.Barrier()
+        """
+    assert _notes(program(text)) == []
+
+
+def test_symbols_of_objects() -> None:
+    """What takes functions and what defines them; what is no object has none."""
+    mine = mpi_symbols(MPI.__file__)
+    assert {"MPI_Init_thread", "MPI_Comm_free"} <= mine.wanted
+    assert not mine.defined
+    assert MPI.__file__ in loaded_objects()
+    for nothing in (__file__, sys.executable, "/dev/null", "/nowhere"):
+        assert mpi_symbols(nothing) == (frozenset(), frozenset())
+
+
+def test_a_cut_object_has_no_symbols(tmp_path: Path) -> None:
+    """It cannot be loaded either."""
+    whole = Path(MPI.__file__).read_bytes()
+    for length in (0, 5, 64, 1000, len(whole) // 2):
+        (tmp_path / "cut.so").write_bytes(whole[:length])
+        assert mpi_symbols(str(tmp_path / "cut.so")) == (frozenset(), frozenset())
+
+
+@pytest.mark.parametrize(
+    ("names", "text"),
+    [(["a"], "a"), (["a", "b"], "a and b"), (["a", "b", "c"], "a, b and c"), (list("abcde"), "a, b, c and 2 more")],
+)
+def test_few_are_named(names: list[str], text: str) -> None:
+    """And the rest is counted."""
+    assert name_some(names) == text

@@ -1,0 +1,108 @@
+"""Versions that do not fit each other, and mpiexec of another MPI: told with what to do."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from mpi4py import MPI
+
+from clue.errors import RecordError
+from clue.recording import record
+from virtual_layer.compatibility import fault_of_launcher, hint
+
+Write = Callable[..., Path]
+
+
+def _fails(program: Path, tmp_path: Path, mpiexec: str | None = None) -> str:
+    with pytest.raises(RecordError) as failure:
+        record(program, [], 2, tmp_path / "x.clue", timeout=60, mpiexec=mpiexec)
+    return str(failure.value)
+
+
+def test_an_old_mpi4py_is_refused(program: Write, tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    """Before anything is recorded, with its place."""
+    old = program("", preamble='import mpi4py\nmpi4py.__version__ = "3.1.4"\nfrom mpi4py import MPI\n')
+    assert "nothing was recorded" in _fails(old, tmp_path)
+    said = capfd.readouterr().err
+    assert "virtual_layer: mpi4py must be 4.1 or newer, got 3.1.4 in " in said
+    assert "pip install" in said
+    assert "Traceback" not in said
+
+
+def _launcher(folder: Path, script: str) -> str:
+    """Write what is called as mpiexec is, with -n 2 and a command."""
+    path = folder / "mpiexec"
+    path.write_text(f"#!/bin/sh\n[ $1 = --version ] && exit\nshift 2\n{script}\n")
+    path.chmod(0o755)
+    return str(path)
+
+
+def test_ranks_that_do_not_see_each_other_are_refused(
+    program: Write, tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    """Another MPI's mpiexec says how many it has started, in a variable that mpi4py's MPI does not know."""
+    other = _launcher(tmp_path, 'OMPI_COMM_WORLD_SIZE=2 "$@" & OMPI_COMM_WORLD_SIZE=2 exec "$@"')
+    assert "nothing was recorded" in _fails(program("print('started')"), tmp_path, other)
+    said = capfd.readouterr()
+    assert "MPI must see all 2 processes that were started, got each one alone: mpi4py uses " in said.err
+    assert "OMPI_COMM_WORLD_SIZE=2 was set by the launcher of another MPI" in said.err
+    assert "started" not in said.out + said.err.replace("were started", "")
+    assert not (tmp_path / "x.clue").exists()
+
+
+def test_fewer_ranks_than_asked_for_are_no_recording(program: Write, tmp_path: Path) -> None:
+    """Also where nothing tells the ranks how many they are."""
+    message = _fails(program("comm.Barrier()"), tmp_path, _launcher(tmp_path, 'exec "$@"'))
+    assert "MPI must see all 2 processes" in message
+    assert "got 1 together: use the mpiexec of the MPI that mpi4py uses (--mpiexec)" in message
+
+
+@pytest.mark.parametrize(
+    "environment",
+    [
+        {},
+        {"PMI_SIZE": "1"},
+        {"PMI_SIZE": ""},
+        {"SLURM_STEP_NUM_TASKS": "many"},
+        {"SLURM_NTASKS": "8"},
+        {"SLURM_STEP_NUM_TASKS": "8", "PMI_SIZE": "1"},
+    ],
+)
+def test_one_rank_alone_may_be_meant(environment: dict[str, str]) -> None:
+    """Nothing, or one process, was said to have been started, by the innermost launcher or of a whole job."""
+    assert MPI.COMM_WORLD.size == 1
+    assert fault_of_launcher(MPI, environment) == ""
+
+
+@pytest.mark.parametrize("name", ["PMI_SIZE", "OMPI_COMM_WORLD_SIZE", "SLURM_STEP_NUM_TASKS"])
+def test_several_that_are_alone_were_not_meant(name: str) -> None:
+    """By the variables of the launchers that there are."""
+    assert f"{name}=4" in fault_of_launcher(MPI, {name: "4"})
+
+
+@pytest.mark.parametrize(
+    ("message", "said"),
+    [
+        ("numpy.dtype size changed, may indicate binary incompatibility. Expected 96 from C header", "numpy<2"),
+        ("numpy.core.multiarray failed to import", "numpy<2"),
+        ("mpi4py.MPI.Comm size changed, may indicate binary incompatibility", "another mpi4py"),
+    ],
+)
+def test_modules_built_for_other_versions_get_a_hint(
+    program: Write, tmp_path: Path, capfd: pytest.CaptureFixture[str], message: str, said: str
+) -> None:
+    """What the import of such a module raises says nothing of what to do."""
+    assert said in hint(ValueError(message))
+    assert "?" not in hint(ValueError(message))
+    caught = f"try:\n    raise ValueError({message!r})\nexcept ValueError:\n    raise ImportError('no such part')\n"
+    _fails(program(caught), tmp_path)
+    assert said in capfd.readouterr().err
+
+
+def test_other_errors_get_none() -> None:
+    """They say what they mean."""
+    assert hint(ValueError("size changed")) == ""
+    assert "numpy" in sys.modules

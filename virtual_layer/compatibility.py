@@ -1,0 +1,82 @@
+"""What is wrong around a program rather than in it: versions that do not fit each other, and mpiexec of another MPI."""
+
+from __future__ import annotations
+
+import re
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+#: The first mpi4py whose objects have what the layer needs.
+_MPI4PY = (4, 1)
+#: Variables by which launchers tell a process how many they have started: Open MPI, MPICH and Intel MPI, Slurm.
+_STARTED = ("OMPI_COMM_WORLD_SIZE", "PMI_SIZE", "SLURM_STEP_NUM_TASKS")
+_BUILT_FOR = (
+    (
+        re.compile(r"numpy\.\w+ size changed|numpy\.core\.multiarray failed to import|compiled using NumPy 1\.x"),
+        "a module of the program was built for another numpy than numpy {numpy}, which came with clue perhaps: "
+        "pip install 'numpy<2' beside clue if it was built for numpy 1, as those of Debian 12 are",
+    ),
+    (
+        re.compile(r"mpi4py\.MPI\.\w+ size changed|mpi4py\.MPI does not export"),
+        "a module of the program was built for another mpi4py than mpi4py {mpi4py}: clue needs 4.1 or newer, so build "
+        "that module for it (pip install --no-binary :all: MODULE)",
+    ),
+)
+
+
+def fault_of_mpi4py() -> str:
+    """Say what is wrong with the version of mpi4py, or return ``""``."""
+    package = sys.modules["mpi4py"]
+    if _numbers(package.__version__) >= _MPI4PY:
+        return ""
+    return (
+        f"mpi4py must be 4.1 or newer, got {package.__version__} in {Path(str(package.__file__)).parent}: "
+        'pip install "mpi4py>=4.1", in a virtual environment (python3 -m venv) if the system keeps its own'
+    )
+
+
+def _numbers(version: str) -> tuple[int, ...]:
+    return tuple(map(int, re.findall(r"\d+", version)[:2]))
+
+
+def fault_of_launcher(mpi: Any, environment: Mapping[str, str]) -> str:
+    """Say that MPI sees none of the processes that were started together with this one, or return ``""``."""
+    if mpi.COMM_WORLD.Get_size() > 1:
+        return ""
+    said = {name: int(environment[name]) for name in _STARTED if environment.get(name, "").isdecimal()}
+    # A launcher may run inside another one's job: then the inner one says how many there are, and it may be one.
+    if min(said.values(), default=1) == 1:
+        return ""
+    library, version = mpi.get_vendor()
+    name, number = next(iter(said.items()))
+    return (
+        f"MPI must see all {number} processes that were started, got each one alone: mpi4py uses {library} "
+        f"{'.'.join(map(str, version))}, but {name}={number} was set by the launcher of another MPI: use the "
+        "mpiexec of mpi4py's MPI (clue record --mpiexec), or install mpi4py for the launcher's"
+    )
+
+
+def hint(error: BaseException) -> str:
+    """Return what to do about an exception that comes from versions that do not fit each other, or ``""``."""
+    for pattern, text in _BUILT_FOR:
+        if pattern.search(str(error)):
+            return text.format(**{name: _version(name) for name in ("numpy", "mpi4py")})
+    before = error.__cause__ or error.__context__
+    return "" if before is None else hint(before)
+
+
+def _version(package: str) -> str:
+    return str(getattr(sys.modules.get(package), "__version__", "?"))
+
+
+def add_hint(error: BaseException) -> None:
+    """Let the traceback of an exception end with its hint, where this Python can; otherwise print that."""
+    text = hint(error)
+    if not text:
+        return
+    if hasattr(error, "add_note"):
+        error.add_note(f"hint: {text}")
+    else:
+        sys.stderr.write(f"virtual_layer: hint: {text}\n")

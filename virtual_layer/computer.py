@@ -1,0 +1,67 @@
+"""What else this computer does while a rank is recorded: read twice, and left to who packs to be judged.
+
+Whether others disturbed a rank cannot be told from the rank alone: ranks of the same recording wait for cores, too,
+where there are more ranks than cores. So each says how long it waited for a core, and how much CPU time everybody
+together used on its cores meanwhile; :mod:`clue.trace.disturbance` knows all ranks and takes theirs off.
+"""
+
+from __future__ import annotations
+
+import os
+import resource
+import time
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+#: The columns of a processor in /proc/stat that are somebody's CPU time: user, nice, system.
+_BUSY = slice(1, 4)
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """What the kernel counts, at a moment. All in seconds.
+
+    Attributes:
+        at: The moment, by a clock that all processes of the computer share.
+        busy: CPU time that all processes used on the cores that this one may use, since the computer started.
+        own: CPU time of this process and of its children that have ended.
+        waited: How long this process was ready and had no core.
+    """
+
+    at: float
+    busy: float
+    own: float
+    waited: float
+
+    @classmethod
+    def now(cls) -> Reading | None:
+        """Read; ``None`` where the kernel does not tell."""
+        try:
+            waited = int(Path("/proc/self/schedstat").read_text().split()[1]) * 1e-9
+            return cls(time.monotonic(), _busy(), _own(), waited)
+        except (OSError, IndexError, ValueError):
+            return None
+
+    def until(self, end: Reading) -> dict[str, Any]:
+        """Return what there was from this reading to another one."""
+        return {
+            "begin": self.at,
+            "end": end.at,
+            "cores": sorted(os.sched_getaffinity(0)),
+            "busy": end.busy - self.busy,
+            "cpu": end.own - self.own,
+            "waited": end.waited - self.waited,
+        }
+
+
+def _busy() -> float:
+    names = {f"cpu{core}" for core in os.sched_getaffinity(0)}
+    lines = (line.split() for line in Path("/proc/stat").read_text().splitlines() if line.startswith("cpu"))
+    ticks = sum(sum(map(int, words[_BUSY])) for words in lines if words[0] in names)
+    return ticks / os.sysconf("SC_CLK_TCK")
+
+
+def _own() -> float:
+    each = (resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN))
+    return sum(usage.ru_utime + usage.ru_stime for usage in each)

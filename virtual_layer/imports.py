@@ -1,0 +1,89 @@
+"""Which modules a program imports: its own by their content, those that are installed by their names.
+
+A recording depends on them, and only its ranks know them. The content of a source file is looked at when it is
+imported, for somebody may edit it while a long recording goes on. What is imported otherwise (extensions, archives) is
+looked at in the end: if it was written since the recording began, nobody can say what was imported.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import sys
+from importlib.machinery import SourceFileLoader
+from typing import Any
+
+#: Folders of packages that are installed, whoever did it: these have versions.
+_INSTALLED = (f"{os.sep}site-packages{os.sep}", f"{os.sep}dist-packages{os.sep}")
+_ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))  # noqa: PTH120, PTH100 - the rank starts fast
+#: The standard library has Python's version, and clue is no part of the program.
+_NOT_COUNTED = (
+    os.path.dirname(os.__file__) + os.sep,  # noqa: PTH120
+    *(os.path.join(_ROOT, part) + os.sep for part in ("clue", "virtual_layer")),  # noqa: PTH118
+)
+
+
+class Imports:
+    """The imports of this process from now on."""
+
+    def __init__(self) -> None:
+        self._before = set(sys.modules)
+        self._digests: dict[str, str] = {}
+
+    def watch(self) -> None:
+        """Look at source files when they are imported."""
+        plain = SourceFileLoader.path_stats
+
+        def noted(loader: SourceFileLoader, path: str) -> Any:
+            file = os.path.abspath(path)  # noqa: PTH100
+            if file not in self._digests and _is_own(file):
+                self._digests[file] = _digest(file)
+            return plain(loader, path)
+
+        SourceFileLoader.path_stats = noted  # type: ignore[method-assign, assignment]
+
+    def found(self, began: int) -> dict[str, Any]:
+        """Return what was imported: digests of own files, and the file of each installed package or module.
+
+        Args:
+            began: When the recording began, nanoseconds since 1970.
+        """
+        packages: dict[str, str] = {}
+        for name, module in list(sys.modules.items()):
+            file = None if name in self._before else _file(module)
+            if file is None or file in self._digests or file.startswith(_NOT_COUNTED[1:]):
+                continue
+            if any(part in file for part in _INSTALLED):
+                packages.setdefault(name.partition(".")[0], file)
+            elif _is_own(file):
+                self._digests[file] = _digest(file, began)
+        return {"modules": self._digests, "packages": packages}
+
+
+def _is_own(file: str) -> bool:
+    return not file.startswith(_NOT_COUNTED) and not any(part in file for part in _INSTALLED)
+
+
+def _file(module: object) -> str | None:
+    """Return the file that a module came from, or the archive; ``None`` if there is none."""
+    try:
+        names = object.__getattribute__(module, "__dict__")  # asked otherwise, a lazy module would be loaded now
+    except AttributeError:
+        return None
+    loader = getattr(names.get("__spec__"), "loader", None)
+    file = getattr(loader, "archive", None) or names.get("__file__")
+    if not isinstance(file, str):
+        return None
+    file = os.path.abspath(file)  # noqa: PTH100
+    return file if os.path.isfile(file) else None  # noqa: PTH113
+
+
+def _digest(file: str, began: int | None = None) -> str:
+    """Return what tells a file's content; ``""``, which equals no content, if it is unknown or was written since."""
+    try:
+        if began is not None and os.stat(file).st_ctime_ns >= began:  # noqa: PTH116
+            return ""
+        with open(file, "rb") as content:  # noqa: PTH123
+            return hashlib.sha256(content.read()).hexdigest()
+    except OSError:
+        return ""
