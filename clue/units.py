@@ -29,6 +29,10 @@ _SPEED = {prefix + flop + "/s": factor for prefix, factor in _DECIMAL.items() fo
 _PER_BYTE = {f"{time}/{size}": seconds / number for time, seconds in _TIME.items() for size, number in _SIZE.items()}
 
 
+#: Bounds of quantities in SI units, beyond which products of a few of them are no numbers any more.
+SMALLEST, LARGEST = 1e-30, 1e30
+
+
 class Quantity(Enum):
     """A kind of quantity: its name, the units it may be written in, and an example for error messages."""
 
@@ -89,8 +93,8 @@ def parse_quantity(text: object, quantity: Quantity) -> float:
         raise ValueError(f"must be {title} not below 0, got {text!r}")
     # Dividing by the exact reciprocal keeps decimal fractions as close as a literal would be: 12.5 us == 12.5e-6.
     value = number / round(1 / factor) if factor < 1 and (1 / factor) > 2 and _is_whole(1 / factor) else number * factor
-    if value == float("inf"):
-        raise ValueError(f"must be finite, got {text!r}")
+    if value and not SMALLEST <= value <= LARGEST:
+        raise ValueError(f"must be 0, or from {SMALLEST:g} to {LARGEST:g} in SI units, got {text!r}")
     return value
 
 
@@ -111,8 +115,8 @@ def parse_money(text: object) -> Money:
     amount = float(match[1].replace("_", ""))
     if amount < 0:
         raise ValueError(f"must be an amount not below 0, got {text!r}")
-    if amount == float("inf"):
-        raise ValueError(f"must be finite, got {text!r}")
+    if amount and not SMALLEST <= amount <= LARGEST:
+        raise ValueError(f"must be 0, or from {SMALLEST:g} to {LARGEST:g}, got {text!r}")
     return Money(amount, match[2])
 
 

@@ -243,7 +243,7 @@ class Placement:
             UsageError: If the machine has too few processors.
         """
         _check_room(machine, ranks, per_processor)
-        room = (repeat(i, node.processors * per_processor) for i, node in enumerate(machine.nodes))
+        room = (repeat(i, min(ranks, node.processors * per_processor)) for i, node in enumerate(machine.nodes))
         return cls(tuple(islice(chain.from_iterable(room), ranks)))
 
     @classmethod

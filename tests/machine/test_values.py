@@ -133,6 +133,7 @@ def test_processors_that_no_rank_uses_cost_nothing() -> None:
     assert Placement.block(huge, 5).nodes == (0, 0, 0, 0, 0)
     assert Placement.cyclic(huge, 8).nodes == (0, 1, 2, 0, 1, 2, 0, 2)
     assert Placement.cyclic(machine(1, 10**9), 4, 2).nodes == (0, 1, 0, 1)
+    assert Placement.block(machine(10**30), 2).nodes == (0, 0)
 
 
 @pytest.mark.parametrize("place", [Placement.block, Placement.cyclic])

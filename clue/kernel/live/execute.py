@@ -119,9 +119,9 @@ def _program(name: str, ranks: int, rate: float | Mapping[str, float] | None) ->
 def _with_room(machine: Machine, placed: Placement) -> Placement:
     """Return where ranks are, and where those would be that are spawned."""
     taken = Counter(placed.nodes)
-    nodes = list(enumerate(machine.nodes))
-    free = islice(chain.from_iterable(repeat(i, node.processors - taken[i]) for i, node in nodes), _MOST)
-    turns = islice(cycle(chain.from_iterable(repeat(i, node.processors) for i, node in nodes)), _SPARE)
+    room = [min(node.processors, _MOST) for node in machine.nodes]
+    free = islice(chain.from_iterable(repeat(i, places - taken[i]) for i, places in enumerate(room)), _MOST)
+    turns = islice(cycle(chain.from_iterable(repeat(i, places) for i, places in enumerate(room))), _SPARE)
     return Placement((*placed.nodes, *free, *turns))
 
 
