@@ -19,7 +19,7 @@ from itertools import cycle
 
 from clue.machine import Machine, NodeType, Placement, Waiting
 
-#: Turns that end as others begin are told apart by rounding alone.
+#: Parts of a turn that are rounding alone: a turn that ends as others begin, a rank that has had its share exactly.
 _ROUNDING = 1e-9
 
 
@@ -83,7 +83,7 @@ class Turns:
 
     def _begin(self, time: float, since: float) -> float:
         """Return when its next turn begins, and let that be so; others have had the processor since a time."""
-        if self.lag < 0.0:
+        if self.lag < -_ROUNDING * self._slice:
             even = time - self.lag / self._share
             begin = max(time, since + math.ceil((even - since) / self._slice - _ROUNDING) * self._slice)
             self.lag = max(0.0, self.lag + (begin - time) * self._share)

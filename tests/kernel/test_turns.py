@@ -74,6 +74,15 @@ def test_who_has_slept_makes_up_for_what_it_had() -> None:
     assert both(one(*steps, ("sleep", 1.0), ("compute", 0.25)), beside(1.0)) == pytest.approx([12.75])
 
 
+@pytest.mark.parametrize("slice_", [1.0, 2.0, 5.0, 7.0, 8.0, 10.0, 0.003, 0.011])
+def test_who_has_had_its_share_exactly_runs_at_once(slice_: float) -> None:
+    """Two thirds of a processor: a turn, one of the others, a turn; then its lag is 0, however thirds are rounded."""
+    on = beside(2.0, processors=2)
+    on = replace(on, nodes=tuple(replace(node, time_slice=slice_) for node in on.nodes))
+    steps = [("compute", 2 * slice_), ("sleep", slice_ / 4), ("compute", slice_)]
+    assert both(one(*steps), on) == pytest.approx([4.25 * slice_])
+
+
 def test_a_message_is_taken_when_the_turn_comes() -> None:
     """The rank computes for 0.25 s and waits for a message of 5.1 s: it is even at 5.36 s, its turn is at 6.25 s."""
     trace = TraceBuilder(2)

@@ -49,7 +49,7 @@ private:
     }
 
     double begin(double time, double since) {
-        if (lag_ < 0.0) {
+        if (lag_ < -ROUNDING * slice_) {
             const double even = time - lag_ / share_;
             const double begins = since + std::ceil((even - since) / slice_ - ROUNDING) * slice_;
             const double begin = begins > time ? begins : time;
