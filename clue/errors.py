@@ -9,6 +9,7 @@
     ├── CacheError          a cache that others could change, or that is not usable exit status 1
     ├── RecordError         a program that could not be recorded                    exit status 1
     ├── LiveError           a program that failed while it ran in virtual time      exit status 1
+    ├── OutputError         a file that could not be written                        exit status 1
     └── ReplayError         a simulation that cannot go on                          exit status 1
         └── DeadlockError   every unfinished rank waits                             exit status 3
 
@@ -26,9 +27,17 @@ NEVER_CALLED_MPI = 71
 
 
 class ClueError(Exception):
-    """Any error that clue reports without a traceback."""
+    """Any error that clue reports without a traceback.
+
+    Args:
+        faults: What is wrong, one line; or several such lines, where all that is wrong with a file is told at once.
+    """
 
     exit_status = 1
+
+    def __init__(self, faults: Sequence[str] | str) -> None:
+        self.faults: tuple[str, ...] = (faults,) if isinstance(faults, str) else tuple(faults)
+        super().__init__("\n".join(self.faults))
 
 
 class UsageError(ClueError):
@@ -38,17 +47,9 @@ class UsageError(ClueError):
 
 
 class ConfigError(ClueError):
-    """Report everything that is wrong with an input file, all faults at once.
-
-    Args:
-        faults: One line each, of the form ``FILE:LINE:COLUMN: PATH subject must rule, got value``.
-    """
+    """Report all that is wrong with an input file, as ``FILE:LINE:COLUMN: PATH subject must rule, got value``."""
 
     exit_status = 2
-
-    def __init__(self, faults: Sequence[str] | str) -> None:
-        self.faults: tuple[str, ...] = (faults,) if isinstance(faults, str) else tuple(faults)
-        super().__init__("\n".join(self.faults))
 
 
 class TraceError(ClueError):
@@ -78,6 +79,10 @@ class LiveError(ClueError):
         super().__init__(message)
         self.rank = rank
         self.status = status
+
+
+class OutputError(ClueError):
+    """Report a file that could not be written, for instance on a full disk; nothing half-written stays."""
 
 
 class ReplayError(ClueError):

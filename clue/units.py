@@ -47,6 +47,10 @@ _Bare: TypeAlias = tuple[tuple[float, _Names], ...]
 _ANY = float("inf")
 
 
+#: Bounds of quantities in SI units, beyond which products of a few of them are no numbers any more.
+SMALLEST, LARGEST = 1e-30, 1e30
+
+
 class Quantity(Enum):
     """A kind of quantity.
 
@@ -147,7 +151,7 @@ def parse_quantity(text: object, quantity: Quantity) -> float:
         raise ValueError(f"must be {title} in a known unit ({known}, …), got {text!r}{meant(*alike.values())}")
     # Dividing by the exact reciprocal keeps decimal fractions as close as a literal would be: 12.5 us == 12.5e-6.
     value = number / round(1 / factor) if factor < 1 and (1 / factor) > 2 and _is_whole(1 / factor) else number * factor
-    return _finite(value, text)
+    return _bounded(value, f"must be 0, or from {SMALLEST:g} to {LARGEST:g} in SI units", text)
 
 
 def _is_whole(value: float) -> bool:
@@ -179,7 +183,13 @@ def parse_money(text: object) -> Money:
     if _DOTTED.fullmatch(written):
         hint = meant(f"{written.replace('.', ',')} {known}", f"{amount:g} {known}")
         raise ValueError(f"must be an amount that can be read in one way, got {text!r}{hint}")
-    return Money(amount, known)
+    return Money(_bounded(amount, f"must be 0, or from {SMALLEST:g} to {LARGEST:g}", text), known)
+
+
+def _bounded(value: float, rule: str, text: object) -> float:
+    if value and not SMALLEST <= value <= LARGEST:
+        raise ValueError(f"{rule}, got {text!r}")
+    return value
 
 
 def _parts(text: object, rule: str, meant: Callable[[str], str]) -> tuple[float, str, str]:
@@ -191,13 +201,7 @@ def _parts(text: object, rule: str, meant: Callable[[str], str]) -> tuple[float,
         comma = _DECIMAL_COMMA.match(str(text))
         hint = meant(f"{comma[1].replace('.', '')}.{comma[2]}") if comma is not None else ""
         raise ValueError(f"must be {rule}, got {text!r}{hint}")
-    return _finite(float(match[1].replace("_", "").replace(",", "")), text), match[1], match[2]
-
-
-def _finite(value: float, text: object) -> float:
-    if value == float("inf"):
-        raise ValueError(f"must be finite, got {text!r}")
-    return value
+    return float(match[1].replace("_", "").replace(",", "")), match[1], match[2]
 
 
 def _did_you_mean(suggestions: Iterable[str], parse: Callable[[str], object]) -> str:

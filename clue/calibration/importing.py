@@ -23,12 +23,15 @@ from fnmatch import fnmatchcase
 
 from clue.calibration.measurement import Estimate, Measurement, Row, rows_by_size
 from clue.errors import UsageError
+from clue.trace.meaning import LARGEST
 from clue.units import Quantity, parse_quantity
 
 #: What a figure of a row is made of: the size in bytes, and the number in the file.
 _Figure = Callable[[int, float], Row]
 
 _MEGA = 1e6
+#: Seconds that a message can take: less or more is a slip in the unit, or no time at all.
+_SHORTEST, _LONGEST = 1e-12, 1e6
 _NUMBER = re.compile(r"[-+]?(\d+\.?\d*|\.\d+)([eE][-+]?\d+)?")
 #: Messages that osu_bw sends before it waits for an answer.
 _OSU_WINDOW = 64
@@ -77,7 +80,19 @@ def read_benchmark(
     measurement = replace(measurement, source=measurement.source.replace(name, name.rsplit("/", 1)[-1]))
     if not any(row.one_way or row.blocked or row.gap for row in measurement.rows):
         raise UsageError(f"{name}: times must be there by message size, got none in the form {form}")
+    for row in measurement.rows:
+        _check(row, name)
     return measurement
+
+
+def _check(row: Row, name: str) -> None:
+    """Check that a row has figures that any network could have."""
+    if row.size > LARGEST:
+        raise UsageError(f"{name}: sizes must be at most {LARGEST} B, got {row.size}")
+    for each in (row.one_way, row.blocked, row.gap):
+        if each is not None and each.value and not _SHORTEST <= each.value <= _LONGEST:
+            rule = f"times of messages must be 0 or from {_SHORTEST:g} to {_LONGEST:g} s"
+            raise UsageError(f"{name}: {rule}, got {each.value:g} for {row.size} B")
 
 
 def _form_of(text: str, name: str) -> str:
@@ -134,7 +149,7 @@ def _table(text: str, name: str, columns: tuple[int, int], figure: _Figure, begi
 
 # --- OSU ---
 
-_OSU_HEAD = re.compile(r"^#\s*(OSU .*|Size\s.*)$", re.MULTILINE)
+_OSU_HEAD = re.compile(r"^#[ \t]*(OSU .*|Size[ \t]+\S.*)$", re.MULTILINE)
 _OSU_TITLE = re.compile(r"OSU MPI\S*\s+(Persistent\s+)?(Latency|Bandwidth)\s+Test\b", re.IGNORECASE)
 #: Column of a head, up to its unit, and what it is.
 _OSU_FIGURES = (

@@ -110,7 +110,8 @@ def _started(settings: object) -> AbstractContextManager[subprocess.Popen[str]]:
     threads = dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"), "1")
     return running(
         [sys.executable, "-m", _PROGRAM, json.dumps(settings)],
-        stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env={**os.environ, **threads},
+        stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, errors="replace",
+        env={**os.environ, **threads},
     )  # fmt: skip
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -23,6 +24,8 @@ _PROGRAMS = "clue.calibration.programs"
 _PATIENCE, _START = 2.0, 60.0
 #: Stands for the number of ranks in a launcher's words, where ``-n`` at their end would not do.
 _RANKS = "{ranks}"
+#: A host's name or address. One that began with a hyphen would be an option.
+_HOST = re.compile(r"[A-Za-z0-9_][A-Za-z0-9._-]{0,252}")
 
 
 class Report(Protocol):
@@ -43,8 +46,11 @@ def launcher(mpiexec: Sequence[str], ranks: int, hosts: Sequence[str] = ()) -> l
     here, and stand among its own options. Words with ``{ranks}`` are taken as they are, with the number in its place.
 
     Raises:
-        UsageError: If it is no command, or hosts are named for a launcher of which nothing is known.
+        UsageError: If it is no command, a host is no name of one, or hosts are named for a launcher of which nothing
+            is known.
     """
+    for host in hosts:
+        _check_host(host)
     if not mpiexec or shutil.which(mpiexec[0]) is None:
         got = " ".join(mpiexec) or "nothing"
         raise UsageError(f"mpiexec must be a command that can be run, got {got}")
@@ -69,8 +75,14 @@ def launcher(mpiexec: Sequence[str], ranks: int, hosts: Sequence[str] = ()) -> l
     return [*words, "-n", str(ranks)]
 
 
+def _check_host(host: str) -> None:
+    """Check a host's name: launchers hand it to ssh and to shells, which take more than names."""
+    if not _HOST.fullmatch(host):
+        raise UsageError(f"hosts must be names of letters, digits, dots, hyphens and underscores, got {host!r}")
+
+
 def _kind(mpiexec: str) -> str:
-    answer = subprocess.run([mpiexec, "--version"], capture_output=True, text=True, check=False)
+    answer = subprocess.run([mpiexec, "--version"], capture_output=True, text=True, errors="replace", check=False)
     text = answer.stdout + answer.stderr
     if "Open MPI" in text or "OpenRTE" in text or "PRRTE" in text:
         return "openmpi"
@@ -94,7 +106,8 @@ def run_program(
     """
     words = [*command, sys.executable, "-m", f"{_PROGRAMS}.{program}", json.dumps(settings)]
     with running(
-        words, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
+        words, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
+        encoding="utf-8", errors="replace",
     ) as process:  # fmt: skip
         alarm = threading.Timer(seconds * _PATIENCE + _START, end, (process,))
         alarm.start()

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import argparse
-import sys
 import time
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
-from clue.cli.arguments import parse_arguments
-from clue.cli.signals import INTERRUPTED, Heard, unwinding
-from clue.errors import ClueError
-from clue.units import format_time
+from clue.cli.signals import INTERRUPTED, Heard, ending_at_once, unwinding
+
+if TYPE_CHECKING:
+    import argparse
 
 __all__ = ["main"]
 
@@ -21,38 +20,45 @@ def main(argv: Sequence[str] | None = None) -> int:
     Returns:
         0 done, 1 run-time failure, 2 bad usage or input, 3 deadlock, 128 and its number after a signal.
     """
-    arguments = parse_arguments(argv)
     with unwinding() as heard:
-        status = _run(arguments, heard)
+        status = _run(argv, heard)
         return heard.status if status == INTERRUPTED else status
 
 
-def _run(arguments: argparse.Namespace, heard: Heard) -> int:
+def _run(argv: Sequence[str] | None, heard: Heard) -> int:
+    with ending_at_once():
+        from clue.cli.arguments import parse_arguments  # noqa: PLC0415 - Ctrl-C while this loads is to end quietly
+        from clue.cli.streams import few, finish_output, give_up_output, open_streams, tell  # noqa: PLC0415
+        from clue.errors import ClueError  # noqa: PLC0415
+    open_streams()
     try:
-        return _obey(arguments)
+        status = _obey(parse_arguments(argv))
+        finish_output()
+        return status
     except ClueError as error:
-        for line in str(error).splitlines():
-            print(f"clue: {line}", file=sys.stderr)
+        tell(few(error.faults))
         return error.exit_status
     except KeyboardInterrupt:
-        print(f"clue: {heard}", file=sys.stderr)
+        tell([str(heard)])
         return INTERRUPTED
     except MemoryError as error:
-        print(f"clue: memory must suffice for what was asked, got {str(error) or 'none left'}", file=sys.stderr)
+        tell([f"memory must suffice for what was asked, got {str(error) or 'none left'}"])
         return 1
     except BrokenPipeError:
         # The reader of our output has gone (`clue … | head`): nothing is wrong, and there is nobody to tell.
-        sys.stderr.close()
+        give_up_output()
         return 0
     except OSError as error:
+        give_up_output()
         place = f"{error.filename}: " if error.filename else ""
-        print(f"clue: {place}{error.strerror or error}", file=sys.stderr)
+        tell([f"{place}{error.strerror or error}"])
         return 1
 
 
 def _obey(arguments: argparse.Namespace) -> int:
     """Run the command as loud as it is to be."""
     from clue.cli.terminal import Volume, detail, speaking  # noqa: PLC0415 - who asks for help needs no terminal
+    from clue.units import format_time  # noqa: PLC0415
 
     begin = time.monotonic()
     with speaking(Volume.ERRORS if arguments.quiet else Volume.STEPS if arguments.verbose else Volume.USUAL):

@@ -12,6 +12,7 @@ from clue.cli.calibrate_arguments import add_calibrate
 from clue.cli.options import (
     Command,
     Commands,
+    Parser,
     above_zero,
     add_engine,
     add_full,
@@ -26,6 +27,7 @@ from clue.cli.options import (
     positive,
 )
 from clue.cli.run_arguments import add_run, options_first
+from clue.cli.signals import ending_at_once
 from clue.cli.validate_arguments import add_validate
 
 _DESCRIPTION = """\
@@ -41,9 +43,7 @@ def parse_arguments(argv: Sequence[str] | None) -> argparse.Namespace:
 
 def command_line() -> argparse.ArgumentParser:
     """Return the parser of all commands."""
-    parser = argparse.ArgumentParser(
-        prog="clue", description=_DESCRIPTION, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = Parser(prog="clue", description=_DESCRIPTION, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--version", action="version", version=f"clue {__version__}")
     commands = parser.add_subparsers(metavar="COMMAND", required=True)
     for add in (_add_record, _add_simulate, _add_inspect, _add_convert, _add_schema, _add_cache):
@@ -56,7 +56,9 @@ def command_line() -> argparse.ArgumentParser:
 
 def _command(module: str) -> Command:
     def run(arguments: argparse.Namespace) -> int:
-        return int(importlib.import_module(f"clue.cli.{module}").run(arguments))
+        with ending_at_once():
+            loaded = importlib.import_module(f"clue.cli.{module}")
+        return int(loaded.run(arguments))
 
     return run
 

@@ -21,6 +21,7 @@ from clue.cli.terminal import Report, output_file, plots_folder, progress, say, 
 from clue.config import load_machine
 from clue.config.yaml12 import parse_yaml
 from clue.errors import UsageError
+from clue.files import read_text, write_texts
 from clue.machine import Machine, Ports
 from clue.recording import find_mpiexec, record
 from clue.report.text.calibration import (
@@ -118,7 +119,7 @@ def _condition(text: str, option: str = "--where", form: str = "COLUMN=PATTERN")
 
 def _text(name: str) -> str:
     try:
-        return Path(name).read_text(errors="replace")
+        return read_text(Path(name), errors="replace")
     except OSError as error:
         raise UsageError(f"{name}: file must be readable, got {error.strerror or error}") from None
 
@@ -144,8 +145,6 @@ def _output(arguments: argparse.Namespace) -> tuple[Path, str]:
     """Return the file to write and the name of what it holds."""
     name = arguments.name or (Path(arguments.output).stem if arguments.output else "calibrated")
     output = output_file(arguments.output or f"{name}.yaml")
-    if output.exists() and not output.is_file():
-        raise UsageError(f"{output}: output must be an ordinary file, got something else (a device or pipe?)")
     return output, name
 
 
@@ -154,18 +153,7 @@ def _write(path: Path, text: str) -> None:
     machine = parse_yaml(text, str(path)).value
     assert isinstance(machine, dict)
     load_machine(machine)
-    _write_text(path, text)
-
-
-def _write_text(path: Path, text: str) -> None:
-    path = path.resolve()  # What a link stands for is written, not the link.
-    draft = path.with_name(f".{path.name}.part")
-    try:
-        draft.write_text(text)
-        draft.replace(path)
-    except OSError as error:
-        draft.unlink(missing_ok=True)
-        raise UsageError(f"{path}: file must be writable, got {error.strerror or error}") from None
+    write_texts({path: text})
 
 
 def _contention(arguments: argparse.Namespace) -> int:
@@ -242,7 +230,7 @@ def _processor(arguments: argparse.Namespace) -> int:
         node = replace(node, time_slice=measure_time_slice(confidence=arguments.confidence))
     text = node.text()
     _check_node(text, str(output), node)
-    _write_text(output, text)
+    write_texts({output: text})
     if arguments.json:
         show_json(processor_document(node, str(output)))
     else:

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Mapping
+import os
 from pathlib import Path
 
 from clue.cli.effects import refuse
 from clue.cli.terminal import output_file, output_trace, say
 from clue.errors import UsageError
+from clue.files import write_texts
 from clue.trace import Trace
 
 #: Forms of traces.
@@ -22,7 +23,7 @@ _LIBRARY = "mpich"
 def run(arguments: argparse.Namespace) -> int:
     """Convert; the names tell the forms where no options do."""
     source, target = Path(arguments.source), Path(arguments.target)
-    if source.resolve() == target.resolve():
+    if os.path.realpath(source) == os.path.realpath(target):
         raise UsageError(f"{target}: target must differ from the source")
     to = arguments.target_format or _by_name(target)
     if to != "clue":
@@ -85,7 +86,7 @@ def _write(trace: Trace, target: Path, form: str, arguments: argparse.Namespace)
     else:
         written = write_goal(trace, target.name, library=arguments.collectives or _LIBRARY)
     say(written.remarks, prefix="note: ")
-    _write_files(target.parent, written.files)
+    write_texts({target.parent / name: text for name, text in written.files.items()})
     say([f"wrote {target}" + (f" and {len(written.files) - 1} files beside it" if len(written.files) > 1 else "")])
 
 
@@ -105,13 +106,5 @@ def _write_platform(machine: str, target: Path, flops_per_second: float) -> None
     platform = simgrid_platform(load_machine(machine), flops_per_second=flops_per_second)
     hosts = target.with_suffix(".hosts")
     say(platform.remarks, prefix="note: ")
-    _write_files(target.parent, {target.name: platform.xml, hosts.name: platform.hosts})
+    write_texts({target: platform.xml, hosts: platform.hosts})
     say([f"wrote {target} and {hosts}; give smpirun these options too:", "  " + " ".join(platform.options)])
-
-
-def _write_files(folder: Path, files: Mapping[str, str]) -> None:
-    for name, text in files.items():
-        try:
-            (folder / name).write_text(text)
-        except OSError as error:
-            raise UsageError(f"{folder / name}: file must be writable, got {error.strerror or error}") from None

@@ -4,12 +4,21 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Callable
-from typing import TypeAlias
+from typing import NoReturn, TypeAlias
 
+from clue.report.printable import printable
 from clue.units import Quantity, parse_quantity
 
-Parser = argparse.ArgumentParser
-Commands: TypeAlias = "argparse._SubParsersAction[argparse.ArgumentParser]"
+
+class Parser(argparse.ArgumentParser):
+    """A parser of arguments, whose errors show what was given without obeying it."""
+
+    def error(self, message: str) -> NoReturn:
+        """Print an error and end."""
+        super().error(printable(message))
+
+
+Commands: TypeAlias = "argparse._SubParsersAction[Parser]"
 #: What a command does with its arguments; returns the exit status.
 Command = Callable[[argparse.Namespace], int]
 

@@ -167,10 +167,9 @@ def _live(run: _Run, placement: Placement, bursts: Bursts, arguments: argparse.N
 
 def _check_target(target: Path) -> None:
     """Refuse a place where no trace can be written before time is spent on the run."""
-    taken = target.exists() and not (target.is_file() or (target / "head.json").exists())
-    if taken and any(target.iterdir()):
-        raise UsageError(f"{target}: trace must be new or replace a trace, got a folder with other things in it")
     output_trace(target)
+    if target.is_dir() and not (target / "head.json").exists() and any(target.iterdir()):
+        raise UsageError(f"{target}: trace must be new or replace a trace, got a folder with other things in it")
 
 
 # --- a comparison ---

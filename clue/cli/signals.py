@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import signal
 import threading
 from collections.abc import Iterator
@@ -44,6 +45,28 @@ class Heard:
         """Note the signal, and end what is being done."""
         self.number = number
         raise Ended
+
+
+@contextmanager
+def ending_at_once() -> Iterator[None]:
+    """Let Ctrl-C end the process on the spot: while modules load nothing has begun that would have to be put in order.
+
+    The exception that Ctrl-C is otherwise may come up anywhere within the machinery of imports, which passes it on as
+    another one, swallows it, or stands still afterwards.
+    """
+    if signal.getsignal(signal.SIGINT) is not signal.default_int_handler:
+        yield
+        return
+    signal.signal(signal.SIGINT, _end)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
+def _end(*_: object) -> None:
+    os.write(2, b"clue: interrupted\n")
+    os._exit(INTERRUPTED)
 
 
 @contextmanager

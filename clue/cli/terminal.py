@@ -7,8 +7,8 @@ and why it is taken.
 
 from __future__ import annotations
 
-import contextlib
 import json
+import re
 import sys
 import threading
 import time
@@ -23,9 +23,15 @@ from rich.console import Console, RenderableType
 from rich.markup import escape
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, SpinnerColumn, TextColumn, TimeRemainingColumn
 
+from clue.cli.streams import tell
 from clue.errors import UsageError
+from clue.files import make_room
+from clue.report.printable import printable
+from clue.report.text.table import words
 from clue.units import format_number
 
+#: In JSON an escaped backslash, both halves of a character, or a half alone, which other readers refuse.
+_HALVES = re.compile(r"\\\\|\\ud[89ab]..\\ud[c-f]..|\\(ud[89a-f]..)")
 #: Tables keep this width where there is no terminal to measure.
 _WIDTH_WITHOUT_TERMINAL = 120
 #: Seconds between two lines on progress where there is no terminal.
@@ -64,20 +70,24 @@ def show(*renderables: RenderableType) -> None:
     """Print tables and text to standard output."""
     console = Console(width=None if sys.stdout.isatty() else _WIDTH_WITHOUT_TERMINAL)
     for renderable in renderables:
-        console.print(renderable)
+        console.print(words(renderable) if isinstance(renderable, str) else renderable)
 
 
 def show_json(document: object) -> None:
     """Print one JSON document to standard output."""
-    json.dump(document, sys.stdout, indent=1, allow_nan=False)
-    sys.stdout.write("\n")
+    text = json.dumps(document, indent=1, allow_nan=False)
+    sys.stdout.write(_HALVES.sub(_whole, text) + "\n")
+
+
+def _whole(found: re.Match[str]) -> str:
+    """Return an escape of JSON as it is, but the half of a character as the text that Python shows for it."""
+    return found[0] if found[1] is None else f"\\\\{found[1]}"
 
 
 def say(lines: Sequence[str], prefix: str = "", *, at: Volume = Volume.USUAL) -> None:
     """Print lines to standard error, if so much is to be said."""
     if _volume.get() >= at:
-        for line in lines:
-            print(f"{prefix}{line}", file=sys.stderr)
+        tell(lines, prefix)
 
 
 def detail(line: str) -> None:
@@ -94,46 +104,42 @@ def plots_folder(name: str) -> Path:
     Raises:
         UsageError: If there is a file of that name, or it cannot be made.
     """
-    return _made(Path(name), "plots")
-
-
-def output_file(name: str | Path) -> Path:
-    """Return the path of a file that is to be written: a folder is made where one is named, not above a file.
-
-    Raises:
-        UsageError: If it is a folder, or its own does not exist.
-    """
-    path = Path(name)
-    if path.is_dir():
-        raise UsageError(f"{path}: output must be a file, got a folder")
-    if not path.resolve().parent.is_dir():
-        raise UsageError(f"{path}: output must be a file in a folder that exists, got no folder {path.parent}")
-    return path
-
-
-def output_trace(name: str | Path) -> Path:
-    """Return the path of a trace that is to be written: a folder, or a compressed file.
-
-    Raises:
-        UsageError: As for other folders and files.
-    """
-    path = Path(name)
-    if path.suffix == ".zip":
-        return output_file(path)
-    _made(path.parent, "trace")
-    return path
-
-
-def _made(folder: Path, what: str) -> Path:
+    folder = Path(name)
     if folder.exists() and not folder.is_dir():
-        raise UsageError(f"{folder}: {what} must go to a folder, got a file")
+        raise UsageError(f"{folder}: plots must go to a folder, got a file")
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise UsageError(
-            f"{folder}: {what} must go to a folder that can be made, got {error.strerror or error}"
+            f"{folder}: plots must go to a folder that can be made, got {error.strerror or error}"
         ) from None
     return folder
+
+
+def output_file(name: str | Path) -> Path:
+    """Return the path of a file that is to be written; folders on the way to it are made.
+
+    Raises:
+        UsageError: If it is a folder, or cannot be made.
+    """
+    path = Path(name)
+    if path.is_dir():
+        raise UsageError(f"{path}: output must be a file, got a folder")
+    return output_trace(path)
+
+
+def output_trace(name: str | Path) -> Path:
+    """Return the path of a trace that is to be written, a folder or a file; folders on the way to it are made.
+
+    Raises:
+        UsageError: If they cannot be made, or a device or pipe has the place.
+    """
+    path = Path(name)
+    try:
+        make_room(path)
+    except OSError as error:
+        raise UsageError(f"{path}: output must be a file that can be made, got: {error.strerror or error}") from None
+    return path
 
 
 # --- progress ---
@@ -175,7 +181,7 @@ def _bar(console: Console) -> Iterator[Report]:
             if total != totals:
                 shown.remove_task(task)
                 task, totals = shown.add_task("", total=total or None), total
-            shown.update(task, description=escape(_printable(what)), completed=done)
+            shown.update(task, description=escape(printable(what)), completed=done)
 
         yield report
 
@@ -203,13 +209,11 @@ def _lines() -> Iterator[Report]:
         step.begin(what)
         now = (what, done, total)
 
-    def tell() -> None:
+    def speak() -> None:
         while not ended.wait(_EVERY):
-            # Whoever read standard error may have gone.
-            with contextlib.suppress(OSError, ValueError):
-                print(_line(*now, time.monotonic() - begin), file=sys.stderr, flush=True)
+            tell([_line(*now, time.monotonic() - begin)])
 
-    thread = threading.Thread(target=tell, name="progress", daemon=True)
+    thread = threading.Thread(target=speak, name="progress", daemon=True)
     thread.start()
     try:
         yield report
@@ -221,11 +225,7 @@ def _lines() -> Iterator[Report]:
 
 def _line(what: str, done: int, total: int, seconds: float) -> str:
     of = f": {format_number(done)} of {format_number(total)}" if total else ""
-    return f"clue: {_printable(what).rstrip(':') or 'at work'}{of}, after {seconds / 60:.0f} min"
-
-
-def _printable(text: str) -> str:
-    return "".join(character if character.isprintable() else "?" for character in text)
+    return f"{printable(what).rstrip(':') or 'at work'}{of}, after {seconds / 60:.0f} min"
 
 
 class _Step:
@@ -236,7 +236,7 @@ class _Step:
 
     def begin(self, what: str) -> None:
         """Take note of a step: another number at its beginning does not make it another one."""
-        text = _printable(what).rstrip(":")
+        text = printable(what).rstrip(":")
         name = text.lstrip("0123456789,")
         if name != self._said:
             self._said = name

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Annotated, Literal
 
-from pydantic import BeforeValidator, WithJsonSchema
+from pydantic import AfterValidator, BeforeValidator, Field, WithJsonSchema
 
 from clue.units import SYMBOLS, Money, Quantity, parse_money, parse_quantity
 
@@ -61,6 +61,15 @@ def _escaped(unit: str) -> str:
     return unit.replace("/", r"\s*/\s*")
 
 
+def _sensible(number: float) -> float:
+    if number and number < 1 / _MOST:
+        raise ValueError(f"must be 0, or from {1 / _MOST:g} to {_MOST:g}, got {number:g}")
+    return number
+
+
+#: Largest number without a unit, and the reciprocal of the smallest above 0.
+_MOST = 1e12
+Number = Annotated[float, Field(ge=0, le=_MOST), AfterValidator(_sensible)]
 Time = Annotated[
     float,
     BeforeValidator(_quantity(Quantity.TIME)),

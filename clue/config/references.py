@@ -11,6 +11,7 @@ from clue.config.machines import build_machine_apart
 from clue.config.run_schema import ProgramForm
 from clue.config.sources import locate, read_file
 from clue.errors import ConfigError
+from clue.files import exists, is_file
 from clue.machine import Machine
 from clue.purchase.scenario import Program
 
@@ -100,7 +101,7 @@ def build_program(reading: Reading, path: Path, form: ProgramForm) -> Program:
     if form.script is None and form.trace is None:
         reading.fault(path, "must have a script or a trace, got neither")
     script = reading.base / form.script if form.script is not None else None
-    if script is not None and not script.is_file():
+    if script is not None and not is_file(script):
         reading.fault((*path, "script"), f"must be a file that exists, got {format_value(form.script)}")
     inputs = [reading.base / each for each in form.inputs]
     for i, each in enumerate(inputs):
@@ -110,13 +111,13 @@ def build_program(reading: Reading, path: Path, form: ProgramForm) -> Program:
         if getattr(form, key) and script is None:
             reading.fault((*path, key), "must stand beside a script, got none", of_key=True)
     trace = reading.base / form.trace if form.trace is not None else None
-    if trace is not None and script is None and "{ranks}" not in str(trace) and not trace.exists():
+    if trace is not None and script is None and "{ranks}" not in str(trace) and not exists(trace):
         reading.fault((*path, "trace"), f"must be a trace that exists, got {format_value(form.trace)}")
     repeats = [str(reading.base / repeat) for repeat in form.repeats]
     if repeats and trace is None:
         reading.fault((*path, "repeats"), "must stand beside a trace, got none", of_key=True)
     for i, repeat in enumerate(repeats):
-        if "{ranks}" not in repeat and not FilePath(repeat).exists():
+        if "{ranks}" not in repeat and not exists(FilePath(repeat)):
             reading.fault((*path, "repeats", i), f"must be a trace that exists, got {format_value(form.repeats[i])}")
     return Program(
         script,

@@ -11,8 +11,8 @@ from typing import Annotated, Any, Literal
 from pydantic import BeforeValidator, Discriminator, Field, Tag
 
 from clue.config.forms import Form, shape
-from clue.config.quantities import Budget, Duration, Price, Size
-from clue.config.schema import NetworkForm, NodeTypeForm, Notes, PositiveInt
+from clue.config.quantities import Budget, Duration, Number, Price, Size
+from clue.config.schema import NetworkForm, NodeTypeForm, Notes, PositiveInt, Ranks
 from clue.purchase.scenario import SERVICE_LIFE
 
 # --- programs and their placement ---
@@ -62,7 +62,7 @@ class ProgramForm(Form):
 class RunForm(ProgramForm):
     """A program at one number of ranks."""
 
-    ranks: PositiveInt | None = Field(
+    ranks: Ranks | None = Field(
         None, description="Number of ranks; may be left out if a trace is given, which knows it."
     )
 
@@ -111,7 +111,7 @@ class SimulationForm(Form):
 
 # --- a comparison ---
 
-Weight = Annotated[float, Field(ge=0)]
+Weight = Number
 
 
 class KernelForm(Form):
@@ -145,7 +145,7 @@ class WorkloadForm(Form):
     weight: Weight = Field(1.0, description="Share of the whole score.")
     ranks: (
         Annotated[
-            Annotated[PositiveInt, Tag("<one>")] | Annotated[list[PositiveInt], Field(min_length=1), Tag("<list>")],
+            Annotated[Ranks, Tag("<one>")] | Annotated[list[Ranks], Field(min_length=1), Tag("<list>")],
             Discriminator(shape),
         ]
         | None

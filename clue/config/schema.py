@@ -17,6 +17,7 @@ from clue.config.forms import Form, curve_shape, shape
 from clue.config.quantities import (
     Bandwidth,
     EagerLimit,
+    Number,
     OtherEagerLimit,
     Price,
     Size,
@@ -25,6 +26,7 @@ from clue.config.quantities import (
     TimePerByte,
     says_none,
 )
+from clue.machine import MOST_RANKS
 
 # --- delay curves and links ---
 
@@ -144,9 +146,10 @@ def _each_pair_once(pairs: list[BetweenForm | WithinForm]) -> list[BetweenForm |
 
 # --- node types ---
 
-Factor = Annotated[float, Field(ge=0)]
-Share = Annotated[float, Field(gt=0, le=1)]
-PositiveInt = Annotated[int, Field(ge=1)]
+Factor = Number
+Share = Annotated[Number, Field(gt=0, le=1)]
+PositiveInt = Annotated[int, Field(ge=1, le=10**12)]
+Ranks = Annotated[int, Field(ge=1, le=MOST_RANKS)]
 
 
 class NodeNoiseForm(Form):
@@ -181,7 +184,7 @@ class NodeTypeForm(Form):
         description="Share of its speed that a processor keeps, by number of busy processors of its node: "
         "one share, or shares by region, where 'default' stands for any other region.",
     )
-    background_load: Annotated[float, Field(ge=0)] = Field(
+    background_load: Number = Field(
         0.0, description="Competing processes that are always runnable on each node; may be fractional."
     )
     time_slice: Time = Field(
@@ -262,7 +265,7 @@ class SwitchesForm(Form):
     topology: Literal["switches"] = Field(description="Several switches, each with an uplink to a core.")
     nodes_per_switch: Places = Field(description="Nodes at each switch; the last may have fewer.")
     bandwidth: Bandwidth = Field(description="Of the link of each node, each way.")
-    oversubscription: Annotated[float, Field(gt=0)] = Field(
+    oversubscription: Annotated[Number, Field(gt=0)] = Field(
         1.0, description="Bandwidth of a switch's nodes together over that of its uplink: 2 for 2:1."
     )
 
@@ -355,7 +358,7 @@ FlowsForm = Annotated[
     BeforeValidator(_topology_known),
 ]
 
-FactorForm = Annotated[dict[PositiveInt, Annotated[float, Field(ge=1)]], AfterValidator(_from_one)]
+FactorForm = Annotated[dict[PositiveInt, Annotated[Number, Field(ge=1)]], AfterValidator(_from_one)]
 
 
 class PortsForm(Form):

@@ -10,7 +10,10 @@ from clue.config.faults import did_you_mean
 from clue.config.library import find, shipped
 from clue.config.yaml12 import parse_yaml
 from clue.errors import ConfigError
+from clue.files import is_file, is_given, is_readable, kind_of, read_text
 
+#: Bytes of a YAML file: far more than the values that one may hold take.
+LONGEST_FILE = 16 * 10**6
 #: What a user may give for a machine, a scenario or a simulation.
 Source = str | Path | Mapping[str, object]
 
@@ -22,14 +25,15 @@ def locate(source: str | Path, kinds: tuple[str, ...], relative_to: Path | None 
         ValueError: If there is neither; with rule and value, so that the caller can add the place.
     """
     path = (relative_to or Path()) / source
-    if path.is_file():
+    # What a file refers to is an ordinary file; a pipe is only what a user names himself.
+    if is_file(path) or (relative_to is None and is_readable(path)):
         return path
     text = str(source)
     named = find(text, kinds)
     if named is not None:
         return named
-    if path.is_dir():
-        raise ValueError(f'must be a file, got the folder "{text}"')
+    if kind := kind_of(path):
+        raise ValueError(f'must be a file, got the {kind} "{text}"')
     if Path(text).name != text or Path(text).suffix in {".yaml", ".yml", ".json"}:
         raise ValueError(f'must be a file that exists, got "{text}"')
     names = [name for kind in kinds for name in shipped(kind)]
@@ -44,7 +48,7 @@ def read_file(path: Path) -> Document:
         ConfigError: If it cannot be read, or is not YAML.
     """
     try:
-        return parse_yaml(path.read_text(encoding="utf-8-sig"), str(path))
+        return parse_yaml(read_text(path, most=LONGEST_FILE), str(path))
     except UnicodeDecodeError as error:
         raise ConfigError(f"{path}: file must be UTF-8 text, got other bytes at {error.start}") from None
     except OSError as error:
@@ -54,7 +58,7 @@ def read_file(path: Path) -> Document:
 def read_source(
     source: Source, kinds: tuple[str, ...], relative_to: Path | None = None
 ) -> tuple[Document, Path | None]:
-    """Return the document that a source means, and the file it came from (``None`` for a mapping).
+    """Return the document that a source means, and the file it came from (``None`` for a mapping, or a pipe).
 
     Raises:
         ConfigError: If there is no such file, or it cannot be read.
@@ -68,4 +72,4 @@ def read_source(
         path = locate(source, kinds, relative_to)
     except ValueError as error:
         raise ConfigError(f"{source}: {kind} {error}") from None
-    return read_file(path), path
+    return read_file(path), None if is_given(path) else path

@@ -11,6 +11,7 @@ from pathlib import Path
 from clue.config.document import Document, Origin
 from clue.config.document import Path as Steps
 from clue.errors import ConfigError
+from clue.files import read_text
 
 
 def read_table(path: Path, columns: Sequence[str], row_of: Callable[[dict[str, str]], dict[str, object]]) -> Document:
@@ -50,7 +51,7 @@ def read_table(path: Path, columns: Sequence[str], row_of: Callable[[dict[str, s
 
 def _text(path: Path) -> str:
     try:
-        return path.read_text(encoding="utf-8-sig")
+        return read_text(path)
     except UnicodeDecodeError as error:
         raise ConfigError(f"{path}: file must be UTF-8 text, got other bytes at {error.start}") from None
     except OSError as error:

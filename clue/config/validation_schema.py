@@ -8,7 +8,7 @@ from pydantic import BeforeValidator, Discriminator, Field, Tag, WithJsonSchema
 
 from clue.config.forms import Form, shape
 from clue.config.run_schema import Argument, MachineSource, ProgramForm, RunPlacement
-from clue.config.schema import PositiveInt
+from clue.config.schema import PositiveInt, Ranks
 from clue.units import Quantity, parse_quantity
 
 
@@ -46,7 +46,7 @@ class CaseForm(Form):
     machine: MachineSource | None = Field(
         None, description="A name under machines, a path, the name of a shipped machine, or the machine itself."
     )
-    ranks: PositiveInt | None = Field(None, description="Number of ranks; left out: as many as the trace has.")
+    ranks: Ranks | None = Field(None, description="Number of ranks; left out: as many as the trace has.")
     size: Argument | None = Field(
         None, description="What was solved: stands for {size} in the program's trace and arguments."
     )

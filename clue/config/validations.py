@@ -17,6 +17,7 @@ from clue.config.sources import Source, read_source
 from clue.config.tables import read_table
 from clue.config.validation_schema import COLUMNS, CaseForm, RowForm, TableForm, ValidationForm, row_of
 from clue.errors import ConfigError, UsageError
+from clue.files import is_file
 from clue.machine import Machine
 from clue.purchase.scenario import Program
 
@@ -126,7 +127,7 @@ def _cases(reading: Reading, form: ValidationForm) -> Iterator[_Written]:
 
 def _rows(reading: Reading, name: str) -> Iterator[_Written]:
     file = reading.base / name
-    if not file.is_file():
+    if not is_file(file):
         reading.fault(("table",), f"must be a file that exists, got {format_value(name)}")
         return
     try:

@@ -53,7 +53,7 @@ def parse_yaml(text: str, file: str) -> Document:
             is not of the core schema.
     """
     try:
-        _check_depth(text, file)
+        _check_size(text, file)
         top = yaml.compose(text, Loader=_Core)
         if top is None or (isinstance(top, yaml.ScalarNode) and top.tag == _TAG + "null"):
             raise ConfigError(f"{file}: file must hold a YAML mapping, got nothing")
@@ -69,15 +69,22 @@ def parse_yaml(text: str, file: str) -> Document:
     return Document(value, reading.origins)
 
 
-def _check_depth(text: str, file: str) -> None:
+def _check_size(text: str, file: str) -> None:
     # The fast parser of PyYAML composes by recursion without a guard: some 10,000 levels end the process.
-    depth = 0
+    depth = values = 0
     for event in yaml.parse(text, Loader=_Core):
         depth += isinstance(event, yaml.CollectionStartEvent) - isinstance(event, yaml.CollectionEndEvent)
+        values += isinstance(event, yaml.NodeEvent)
         if depth > _DEPTH:
             mark = event.start_mark
             place = f"{file}:{mark.line + 1}:{mark.column + 1}" if mark else file
             raise ConfigError(f"{place}: text must be nested at most {_DEPTH} levels deep, got more")
+        if values > 2 * _LIMIT:  # each with a key
+            raise ConfigError(_too_many(file))
+
+
+def _too_many(file: str) -> str:
+    return f"{file}: file must hold at most {_LIMIT} values, got more"
 
 
 def _marked(error: yaml.MarkedYAMLError, file: str) -> str:
@@ -100,7 +107,7 @@ class _Reading:
         """Return the plain value of a node, whose key (if it has one) is given for its position."""
         self.origins[path] = self._origin(node, path, key)
         if len(self.origins) > _LIMIT:
-            raise ConfigError(f"{self.file}: file must hold at most {_LIMIT} values, got more")
+            raise ConfigError(_too_many(self.file))
         if id(node) in self._open:
             self._fault(node, path, "must not contain itself, got an alias to an enclosing value")
             return None

@@ -20,9 +20,6 @@ _Integers = npt.NDArray[np.int64]
 #: Fields of a row of an op that grows, in order.
 _NAMES = ("op", "cpu", "peer", "tag", "nbytes", "request", "count", "flags")
 _LAST_OP, _LAST_REQUEST = -len(_NAMES), _NAMES.index("request") - len(_NAMES)
-#: Most ranks that a file of another form may have: a larger number is a slip, and would take all memory.
-MOST_RANKS = 2**24
-LARGEST_TAG = 2**31 - 1
 #: Most computation of a rank, ns: a year, and far from what its column can hold.
 LONGEST = 32 * 10**15
 _KINDS = {name: kind for name, kind, _ in COLUMNS}

@@ -22,12 +22,14 @@ import numpy as np
 import numpy.typing as npt
 
 from clue.errors import ReplayError, UsageError
-from clue.formats.columns import LARGEST_TAG, LONGEST, MOST_RANKS, RankColumns, RankOps, trace_of
+from clue.files import read_bytes
+from clue.formats.columns import LONGEST, RankColumns, RankOps, trace_of
 from clue.formats.remarks import Converted, Remarks
-from clue.formats.words import DIGITS, unreadable
+from clue.formats.words import DIGITS, LARGEST_FILE, unreadable
 from clue.kernel import simulate
-from clue.machine import Curve, Link, Machine, Network, NodeType
+from clue.machine import MOST_RANKS, Curve, Link, Machine, Network, NodeType
 from clue.trace import Op, Trace
+from clue.trace.meaning import LARGEST_TAG
 
 _COMMENT = re.compile(r"//[^\n]*|/\*.*?\*/", re.DOTALL)
 _LABEL = r"(?P<label>[A-Za-z]\w*)"
@@ -98,7 +100,7 @@ def read_goal(path: Path) -> Converted:
         UsageError: If it is missing, breaks the form, or has a rank that is no sequence of clue's ops.
     """
     try:
-        text = path.read_text()
+        text = read_bytes(path, most=LARGEST_FILE).decode()
     except (OSError, UnicodeDecodeError) as error:
         raise unreadable(path, error, "schedule") from None
     remarks = Remarks()

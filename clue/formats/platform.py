@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 from clue.errors import UsageError
 from clue.formats.remarks import Remarks
 from clue.formats.ti_writing import FLOPS_PER_SECOND
-from clue.machine import FactorTable, Flows, Link, Machine, Ports
+from clue.machine import MOST_RANKS, FactorTable, Flows, Link, Machine, Ports
 
 if TYPE_CHECKING:
     from clue.machine.topology import Topology
@@ -56,8 +56,12 @@ def simgrid_platform(machine: Machine, *, flops_per_second: float = FLOPS_PER_SE
         flops_per_second: Speed of a processor with performance factor 1, as in the time-independent traces.
 
     Raises:
-        UsageError: If the machine's topology is too large to write its routes out.
+        UsageError: If the machine is too large to write out its hosts, or its topology to write out its routes.
     """
+    if machine.processors > MOST_RANKS:
+        raise UsageError(
+            f"{machine.name}: processors must be at most {MOST_RANKS} to be listed as hosts, got {machine.processors}"
+        )
     remarks = Remarks()
     _remark(machine, remarks)
     link = machine.network.between_nodes

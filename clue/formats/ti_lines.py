@@ -8,11 +8,12 @@ from dataclasses import dataclass
 import numpy as np
 
 from clue.errors import UsageError
-from clue.formats.columns import LARGEST_TAG, LONGEST
+from clue.formats.columns import LONGEST
 from clue.formats.remarks import Remarks
 from clue.formats.ti_actions import NAMES, NOWHERE, Action, actions
 from clue.formats.words import DIGITS, Integers, Lines, Mask, Names
 from clue.trace import Op
+from clue.trace.meaning import LARGEST_TAG
 
 #: Bytes of SimGrid's datatypes by number, from DOUBLE (0) to COUNT (59), on 64-bit Linux.
 _BYTES = np.array([

@@ -13,11 +13,12 @@ from pathlib import Path
 import numpy as np
 
 from clue.errors import UsageError
-from clue.formats.columns import MOST_RANKS, RankOps, ended, trace_of
+from clue.formats.columns import RankOps, ended, trace_of
 from clue.formats.remarks import Converted, Remarks
 from clue.formats.ti_lines import Said, understand
 from clue.formats.ti_requests import Events, match
 from clue.formats.words import Integers, Lines, Mask, read_lines
+from clue.machine import MOST_RANKS
 from clue.trace import NO_REQUEST, Flag, Op
 
 _CONTINUED = int(Flag.CONTINUED)

@@ -14,6 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from clue.errors import UsageError
+from clue.files import read_bytes
 
 Integers = npt.NDArray[np.int64]
 Mask = npt.NDArray[np.bool_]
@@ -21,6 +22,8 @@ Mask = npt.NDArray[np.bool_]
 _BLANK, _NEWLINE = ord(" "), ord("\n")
 #: Longest whole number: larger ones are no sizes, and must not overflow when they are multiplied.
 DIGITS = 15
+#: Bytes of a file of another form, which is read into memory with ten times as much beside it.
+LARGEST_FILE = 2 * 10**9
 #: Bytes of a name that can be compared.
 _NAME = 16
 
@@ -187,7 +190,7 @@ def read_lines(file: Path, place: str = "") -> Lines:
         UsageError: If it is missing, or no text.
     """
     try:
-        content = file.read_bytes()
+        content = read_bytes(file, most=LARGEST_FILE)
         if not content.isascii():
             content.decode()
     except (OSError, UnicodeDecodeError) as error:

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 
 from clue.caveats import About, Caveat, note, note_of_recording
-from clue.errors import UsageError
+from clue.errors import ReplayError, UsageError
 from clue.kernel.engines import ENGINES, run
 from clue.kernel.observation import Observation
 from clue.kernel.program import Program, compile_program
@@ -83,6 +83,8 @@ def place(machine: Machine, placement: Placement | str | Sequence[int], ranks: i
 
 def result_of(replay: Replay, program: Program, placed: Placement, warnings: tuple[str, ...], instances: int) -> Result:
     """Return what a simulation yields."""
+    if not np.isfinite(replay.finish).all():
+        raise ReplayError(f"{program.name}: times must be finite, got others: figures of the machine are too large")
     # What is left of the finish time is waiting; rounding may leave it a hair below zero.
     wait = np.maximum(0.0, replay.finish - replay.compute - replay.communicate)
     columns = (replay.finish, replay.compute, replay.communicate, wait)

@@ -6,6 +6,8 @@ import ast
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
+from clue.files import LONGEST_TEXT, read_bytes
+
 #: Large packages that many programs use and whose import does nothing else than that.
 PACKAGES = frozenset({"numpy", "scipy", "pandas", "sympy", "networkx"})
 #: What libraries use that programs do not name.
@@ -18,7 +20,7 @@ def shared_imports(command: Sequence[str]) -> tuple[str, ...]:
     if program is None or not program.is_file():
         return _ALWAYS
     try:
-        tree = ast.parse(program.read_bytes())
+        tree = ast.parse(read_bytes(program, most=LONGEST_TEXT))
     except (SyntaxError, ValueError, OSError):
         return _ALWAYS
     found = (name for node in ast.walk(tree) for name in _modules(node) if name.split(".")[0] in PACKAGES)

@@ -3,6 +3,7 @@
 from clue.machine.contention import Contention, FactorTable, Flows, Ports
 from clue.machine.curve import Curve
 from clue.machine.machine import (
+    MOST_RANKS,
     AlgorithmChoice,
     Link,
     LinkNoise,
@@ -16,6 +17,7 @@ from clue.machine.machine import (
 from clue.machine.memory import memory_fault
 
 __all__ = [
+    "MOST_RANKS",
     "AlgorithmChoice",
     "Contention",
     "Curve",

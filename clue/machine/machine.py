@@ -5,14 +5,18 @@ Words and parameters follow the CLUE paper, section 3. All times are in seconds,
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import Enum
+from itertools import chain, count, islice, repeat
 
 from clue.errors import UsageError
 from clue.machine.contention import Contention
 from clue.machine.curve import Curve
 from clue.units import Money
+
+#: Ranks that may be placed: more are a slip, and would take all memory.
+MOST_RANKS = 2**24
 
 
 class Waiting(Enum):
@@ -238,8 +242,9 @@ class Placement:
         Raises:
             UsageError: If the machine has too few processors.
         """
-        slots = [i for i, node in enumerate(machine.nodes) for _ in range(node.processors * per_processor)]
-        return cls(tuple(_enough(slots, ranks, machine, per_processor)))
+        _check_room(machine, ranks, per_processor)
+        room = (repeat(i, min(ranks, node.processors * per_processor)) for i, node in enumerate(machine.nodes))
+        return cls(tuple(islice(chain.from_iterable(room), ranks)))
 
     @classmethod
     def cyclic(cls, machine: Machine, ranks: int, per_processor: int = 1) -> Placement:
@@ -248,9 +253,8 @@ class Placement:
         Raises:
             UsageError: If the machine has too few processors.
         """
-        room = [node.processors * per_processor for node in machine.nodes]
-        slots = [i for turn in range(max(room, default=0)) for i, n in enumerate(room) if n > turn]
-        return cls(tuple(_enough(slots, ranks, machine, per_processor)))
+        _check_room(machine, ranks, per_processor)
+        return cls(tuple(islice(_dealt([node.processors * per_processor for node in machine.nodes]), ranks)))
 
     @classmethod
     def listed(cls, machine: Machine, nodes: tuple[int, ...], ranks: int) -> Placement:
@@ -259,6 +263,7 @@ class Placement:
         Raises:
             UsageError: If the list has another length, or names a node that is not there.
         """
+        _check_number(ranks)
         if len(nodes) != ranks:
             raise UsageError(f"placement: list must name one node per rank ({ranks}), got {len(nodes)}")
         for rank, node in enumerate(nodes):
@@ -269,12 +274,28 @@ class Placement:
         return cls(nodes)
 
 
-def _enough(slots: list[int], ranks: int, machine: Machine, per_processor: int) -> list[int]:
-    if ranks > len(slots):
+def _check_number(ranks: int) -> None:
+    if ranks > MOST_RANKS:
+        raise UsageError(f"placement: ranks of all instances must be at most {MOST_RANKS}, got {ranks}")
+
+
+def _check_room(machine: Machine, ranks: int, per_processor: int) -> None:
+    _check_number(ranks)
+    room = machine.processors * per_processor
+    if ranks > room:
         each = f" with {per_processor} per processor" if per_processor > 1 else ""
         raise UsageError(
-            f"placement: ranks must be at most {len(slots)} on {machine.name} "
+            f"placement: ranks must be at most {room} on {machine.name} "
             f"({len(machine.nodes)} nodes, {machine.processors} processors){each}, got {ranks}: "
             "list a node for each rank to let ranks share processors"
         )
-    return slots[:ranks]
+
+
+def _dealt(room: Sequence[int]) -> Iterator[int]:
+    """Yield nodes in turn, each as often as it has room."""
+    left = list(enumerate(room))
+    for turn in count(1):
+        yield from (i for i, _ in left)
+        left = [(i, places) for i, places in left if places > turn]
+        if not left:
+            return

@@ -16,10 +16,13 @@ from dataclasses import asdict, dataclass, replace
 from functools import cache
 from pathlib import Path
 
-from clue.errors import RecordError
+from clue.errors import RecordError, TraceError
+from clue.files import read_bytes
 from clue.recording.launching import Launch
 from clue.trace import TRACE_VERSION
-from clue.trace.pack import IMPORTS
+from clue.trace.form import parse, read
+from clue.trace.head import LONGEST_HEAD
+from clue.trace.pack import IMPORTS, Imports
 
 #: Variables that a program's libraries or its interpreter compute by: numbers of threads, above all.
 _COUNTING = ("OMP_", "GOMP_", "KMP_", "MKL_", "OPENBLAS_", "GOTO_", "BLIS_", "VECLIB_", "NUMEXPR_", "NUMBA_", "PYTHON")
@@ -86,20 +89,14 @@ class Facts:
         return json.dumps(asdict(self), indent=1) + "\n"
 
     @classmethod
-    def from_json(cls, text: str) -> Facts:
-        """Decode JSON.
+    def from_file(cls, file: Path) -> Facts:
+        """Read a file of what :meth:`to_json` returns.
 
         Raises:
-            ValueError: If it is not what :meth:`to_json` wrote.
+            OSError: If it cannot be read.
+            TraceError: If it is something else.
         """
-        data = json.loads(text)
-        try:
-            facts = cls(**{**data, "arguments": tuple(data["arguments"])})
-        except (TypeError, KeyError) as error:
-            raise ValueError(f"facts must be those of a recording, got a fault at {error}") from None
-        if not all(isinstance(each, dict) for each in (facts.files, facts.packages, facts.environment)):
-            raise ValueError("files, packages and environment must be mappings, got others")
-        return facts
+        return read(cls, parse(read_bytes(file, most=LONGEST_HEAD), file), file)
 
     def with_imports(self, request: Request, trace: Path) -> Facts:
         """Return these facts and what a recording says of its imports.
@@ -108,11 +105,11 @@ class Facts:
             RecordError: If it does not say.
         """
         try:
-            imports = json.loads((trace / IMPORTS).read_text())
-        except (OSError, ValueError) as error:
+            imports = read(Imports, parse(read_bytes(trace / IMPORTS, most=LONGEST_HEAD), IMPORTS), IMPORTS)
+        except (OSError, TraceError) as error:
             raise RecordError(f"{trace / IMPORTS}: recording must say what was imported, got {error}") from None
-        modules = {_name(request, Path(path)): digest for path, digest in imports["modules"].items()}
-        packages, alone = _versions(imports["packages"])
+        modules = {_name(request, Path(path)): digest for path, digest in imports.modules.items()}
+        packages, alone = _versions(imports.packages)
         alone_ones = {_name(request, file): _digest(file) for file in alone}
         return replace(self, files={**modules, **alone_ones, **self.files}, packages={**packages, **self.packages})
 

@@ -245,8 +245,8 @@ def _opened(path: Path, facts: Facts) -> tuple[Entry | None, str]:
 
 def _facts(path: Path) -> Facts | None:
     try:
-        return Facts.from_json((path / MARK).read_text())
-    except (OSError, ValueError):
+        return Facts.from_file(path / MARK)
+    except (OSError, TraceError):
         return None
 
 

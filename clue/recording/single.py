@@ -9,6 +9,7 @@ from pathlib import Path
 
 from clue.children import limits_hint
 from clue.errors import NEVER_CALLED_MPI, RecordError, TraceError, UsageError
+from clue.files import drafts
 from clue.recording.launching import Ending, Launch, Progress, TimeLimits, command_of, environment_of, run, silent
 from clue.trace import Trace, pack
 
@@ -105,9 +106,9 @@ def _rule(ending: Ending) -> str:
 def _noted(trace: Trace, target: Path, note: str) -> Trace:
     """Write a note into a trace's head."""
     head = replace(trace.head, notes=(*trace.head.notes, note))
-    draft = target / ".head.json"
-    draft.write_text(head.to_json())
-    draft.rename(target / "head.json")
+    content = head.to_json(target)
+    with drafts(target / "head.json") as (draft,):
+        draft.write_bytes(content)
     return replace(trace, head=head)
 
 

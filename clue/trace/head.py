@@ -1,4 +1,7 @@
-"""The head of a trace: everything that is not a column, as one JSON file. No numpy here."""
+"""The head of a trace: everything that is not a column, as one JSON file. No numpy here.
+
+The annotations of these classes are the form that :func:`Head.from_json` holds a file to (see :mod:`clue.trace.form`).
+"""
 
 from __future__ import annotations
 
@@ -6,9 +9,28 @@ import json
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
+from typing import Annotated
 
 from clue.errors import TraceError
+from clue.trace.form import Within, parse, read, shown
 from clue.trace.ops import TRACE_FORMAT, TRACE_VERSION
+from clue.units import format_size
+
+#: Bytes that a head may have: some 400 000 ranks.
+LONGEST_HEAD = 64 * 10**6
+
+_Text = Annotated[str, Within(0, 2**20)]
+_Name = Annotated[str, Within(0, 2**12)]
+#: More ranks than any file has room for; they, and what is numbered like them, are below.
+_Rank = Annotated[int, Within(0, 2**24 - 1)]
+_Context = Annotated[int, Within(0, 2**31 - 1)]
+_Row = Annotated[int, Within(0, 2**40)]
+_Bytes = Annotated[int, Within(0, 2**53)]
+_Seconds = Annotated[float, Within(0, 1e12)]
+_Work = Annotated[float, Within(0, 1e30)]
+#: Where clocks are coarse a difference of two may come out below 0.
+_Difference = Annotated[float, Within(-1, 1e6)]
+_Checksum = Annotated[int, Within(0, 2**32 - 1)]
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,10 +45,10 @@ class Communicator:
         context: Messages match within one context; ops of one collective too.
     """
 
-    name: str
-    group: tuple[int, ...]
-    remote: tuple[int, ...] | None
-    context: int
+    name: _Name
+    group: tuple[_Rank, ...]
+    remote: tuple[_Rank, ...] | None
+    context: _Context
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,13 +65,13 @@ class RankHead:
         delayed: How long other processes kept it from computing, seconds (:mod:`clue.trace.disturbance`).
     """
 
-    host: str
-    peak_memory: int
-    cpu: float
-    wall: float
-    world: int = 0
-    flops: Mapping[int, float] = field(default_factory=dict)
-    delayed: float = 0.0
+    host: _Name
+    peak_memory: _Bytes
+    cpu: _Seconds
+    wall: _Seconds
+    world: _Rank = 0
+    flops: Mapping[int, _Work] = field(default_factory=dict)
+    delayed: _Seconds = 0.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,73 +98,52 @@ class Head:
         checksums: CRC-32 of each column.
     """
 
-    program: str
-    arguments: tuple[str, ...]
+    program: _Text
+    arguments: tuple[_Text, ...]
     rank_heads: tuple[RankHead, ...]
-    offsets: tuple[int, ...]
-    extra_offsets: tuple[int, ...]
-    calls: tuple[str, ...]
-    regions: tuple[str, ...]
+    offsets: tuple[_Row, ...]
+    extra_offsets: tuple[_Row, ...]
+    calls: tuple[_Name, ...]
+    regions: tuple[_Name, ...]
     communicators: tuple[Communicator, ...]
-    processor: str = ""
-    mpi: str = ""
-    python: str = ""
-    clock: str = ""
-    settings: Mapping[str, str] = field(default_factory=dict)
-    overhead: float = 0.0
-    recorded: str = ""
-    notes: tuple[str, ...] = ()
-    checksums: Mapping[str, int] = field(default_factory=dict)
+    processor: _Name = ""
+    mpi: _Text = ""
+    python: _Name = ""
+    clock: _Name = ""
+    settings: Mapping[str, _Text] = field(default_factory=dict)
+    overhead: _Difference = 0.0
+    recorded: _Name = ""
+    notes: tuple[_Text, ...] = ()
+    checksums: Mapping[str, _Checksum] = field(default_factory=dict)
 
-    def to_json(self) -> str:
-        """Encode as JSON."""
-        return json.dumps({"format": TRACE_FORMAT, "version": TRACE_VERSION, **asdict(self)}, indent=1) + "\n"
+    def to_json(self, place: Path) -> bytes:
+        """Encode as JSON.
+
+        Raises:
+            TraceError: If it is longer than what is read.
+        """
+        text = json.dumps({"format": TRACE_FORMAT, "version": TRACE_VERSION, **asdict(self)}, indent=1) + "\n"
+        if len(text) > LONGEST_HEAD:
+            raise TraceError(
+                f"{place}: head must have at most {format_size(LONGEST_HEAD)}, got {format_size(len(text))} for "
+                f"{len(self.rank_heads)} ranks"
+            )
+        return text.encode()
 
     @classmethod
-    def from_json(cls, text: str, place: Path | str) -> Head:
+    def from_json(cls, content: bytes, place: Path | str) -> Head:
         """Decode JSON.
 
         Raises:
-            TraceError: If it is not the head of a trace of this version.
+            TraceError: If it is not the head of a trace of this version, with all that is wrong.
         """
-        try:
-            data = json.loads(text)
-        except ValueError as error:
-            raise TraceError(f"{place}: head must be JSON, got {error}") from None
+        data = parse(content, place)
         if not isinstance(data, dict) or data.get("format") != TRACE_FORMAT:
             raise TraceError(f'{place}: format must be "{TRACE_FORMAT}": this is not a trace of clue')
-        if data.get("version") != TRACE_VERSION:
+        version = data.get("version")
+        if type(version) is not int or version != TRACE_VERSION:
             raise TraceError(
-                f"{place}: version must be {TRACE_VERSION}, got {data.get('version')!r}: "
+                f"{place}: version must be {TRACE_VERSION}, got {shown(version)}: "
                 "record the program again with this version of clue"
             )
-        try:
-            return cls(
-                program=str(data["program"]),
-                arguments=tuple(map(str, data["arguments"])),
-                rank_heads=tuple(
-                    RankHead(**{**each, "flops": {int(k): float(v) for k, v in each["flops"].items()}})
-                    for each in data["rank_heads"]
-                ),
-                offsets=tuple(map(int, data["offsets"])),
-                extra_offsets=tuple(map(int, data["extra_offsets"])),
-                calls=tuple(map(str, data["calls"])),
-                regions=tuple(map(str, data["regions"])),
-                communicators=tuple(
-                    Communicator(
-                        name=each["name"],
-                        group=tuple(each["group"]),
-                        remote=None if each["remote"] is None else tuple(each["remote"]),
-                        context=each["context"],
-                    )
-                    for each in data["communicators"]
-                ),
-                **{
-                    name: data[name]
-                    for name in ("processor", "mpi", "python", "clock", "settings", "overhead", "recorded")
-                },
-                notes=tuple(map(str, data.get("notes", ()))),
-                checksums={str(k): int(v) for k, v in data["checksums"].items()},
-            )
-        except (KeyError, TypeError, ValueError, AttributeError) as error:
-            raise TraceError(f"{place}: head must have all fields of a trace's head, got a fault at {error}") from None
+        return read(cls, data, place)

@@ -1,21 +1,46 @@
-"""Whether a trace means something: every number in it must be one that an op of its kind can have."""
+"""Whether a trace means something: every number in it must be one that an op of its kind can have.
+
+What is checked here no engine checks again, and none may overflow on what passes.
+"""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Sequence
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any, NoReturn
 
 import numpy as np
 import numpy.typing as npt
 
 from clue.errors import TraceError
-from clue.trace.ops import COLLECTIVES, PROC_NULL, Op
+from clue.trace.ops import ANY, COLLECTIVES, NO_REQUEST, PROC_NULL, ROOTED, Flag, Op
 
 if TYPE_CHECKING:
-    from clue.trace.head import Communicator
+    from clue.trace.head import Communicator, Head
     from clue.trace.store import Trace
 
-#: Worlds are numbered one after the other; more than these no program spawns.
-_MOST_WORLDS = 1 << 20
+#: Largest size, B: a float holds it, and every smaller one, exactly.
+LARGEST = 2**53
+LARGEST_TAG = 2**31 - 1
+#: What all ops together may have in a column, so that sums and what collectives make of sizes fit 64 bits; of times,
+#: which are in ns, some 146 years.
+MOST_TOGETHER = 2**62
+
+#: Bounds of every row's fields.
+_BOUNDS = {
+    "cpu": (0, MOST_TOGETHER),
+    "begin": (0, MOST_TOGETHER),
+    "took": (0, MOST_TOGETHER),
+    "nbytes": (0, LARGEST),
+    "request": (NO_REQUEST, 2**31 - 1),
+    "count": (0, 2**31 - 1),
+    "flags": (0, int(sum(Flag))),
+}
+#: Entries of a list shown in a message, and letters of each.
+_SHOWN, _LETTERS = 8, 20
+_SUMMED = ("cpu", "took", "nbytes")
+_MESSAGES = (Op.SEND, Op.ISEND, Op.RECV, Op.IRECV, Op.PROBE, Op.MPROBE)
+_STARTS = (Op.ISEND, Op.IRECV, Op.MPROBE)
 _Mask = npt.NDArray[np.bool_]
 _Longs = npt.NDArray[np.int64]
 
@@ -26,26 +51,66 @@ def check_meaning(trace: Trace) -> None:
     Raises:
         TraceError: At the first that does not.
     """
-    _check_head(trace)
+    check_head(trace.head, trace.path or trace.head.program)
     _Rows(trace).check()
 
 
-def _place(trace: Trace) -> object:
-    return trace.path or trace.head.program
+def check_head(head: Head, place: object) -> None:
+    """Check that the parts of a head fit together.
+
+    Raises:
+        TraceError: At the first that does not.
+    """
+    for fault in (*_ranks(head), *_names(head), *_communicators(head)):
+        raise TraceError(f"{place}: {fault}")
 
 
-def _check_head(trace: Trace) -> None:
-    ranks = len(trace.head.rank_heads)
-    for i, communicator in enumerate(trace.head.communicators):
-        for group in (communicator.group, communicator.remote or ()):
+def _ranks(head: Head) -> Sequence[str]:
+    ranks = len(head.rank_heads)
+    if not ranks:
+        return ["rank_heads must have at least one rank, got none"]
+    for title, offsets in (("offsets", head.offsets), ("extra_offsets", head.extra_offsets)):
+        if len(offsets) != ranks + 1 or offsets[0] != 0 or any(a > b for a, b in pairwise(offsets)):
+            return [f"{title} must be {ranks + 1} numbers that rise from 0, got {_some(offsets)}"]
+    for rank, each in enumerate(head.rank_heads):
+        if not 0 <= each.world < ranks:
+            return [f"world of rank {rank} must be from 0 to {ranks - 1}, got {each.world}"]
+        if any(region >= len(head.regions) for region in each.flops):
+            return [f"flops of rank {rank} must be of regions of the head, got region {max(each.flops)}"]
+    return []
+
+
+def _names(head: Head) -> Sequence[str]:
+    if head.regions[:1] != ("",) or len(set(head.regions)) < len(head.regions):
+        return [f'regions must be different names, the first of them "", got {_some(head.regions)}']
+    return []
+
+
+def _communicators(head: Head) -> Sequence[str]:
+    ranks = len(head.rank_heads)
+    sides: dict[int, list[Communicator]] = {}
+    for i, each in enumerate(head.communicators):
+        for group in (each.group, each.remote or ()):
             if len(set(group)) != len(group) or not all(0 <= rank < ranks for rank in group):
-                rule = f"group of communicator {i} must be different ranks of the trace"
-                raise TraceError(f"{_place(trace)}: {rule}, got {list(group)}")
-    for rank, head in enumerate(trace.head.rank_heads):
-        if not 0 <= head.world < _MOST_WORLDS:
-            raise TraceError(
-                f"{_place(trace)}: world of rank {rank} must be from 0 to {_MOST_WORLDS - 1}, got {head.world}"
-            )
+                return [f"group of communicator {i} must be different ranks of the trace, got {_some(group)}"]
+        others = sides.setdefault(each.context, [])
+        others.append(each)
+        if len(others) > 1 and not _are_sides(*others):
+            return [
+                f"context of communicator {i} must be that of no other one, but for the other side of an inter"
+                f"communicator, got {each.context}"
+            ]
+    return []
+
+
+def _are_sides(one: Communicator, other: Communicator, *more: Communicator) -> bool:
+    """Tell whether these are the two sides of an intercommunicator."""
+    return not more and one.remote is not None and (one.group, one.remote) == (other.remote, other.group)
+
+
+def _some(entries: Sequence[int | str]) -> str:
+    listed = ", ".join(str(each)[:_LETTERS] or '""' for each in entries[:_SHOWN])
+    return f"[{listed}{', …' if len(entries) > _SHOWN else ''}]"
 
 
 class _Rows:
@@ -62,36 +127,98 @@ class _Rows:
         self._require((ops.comm >= 0) & (ops.comm < len(head.communicators)), "comm", "be a communicator of the head")
         self._require(ops.call < len(head.calls), "call", "be a call of the head")
         self._require(ops.region < len(head.regions), "region", "be a region of the head")
-        for column in ("nbytes", "cpu", "count"):
-            self._require(getattr(ops, column) >= 0, column, "not be negative")
+        for column, bounds in _BOUNDS.items():
+            self._require(_within(getattr(ops, column), *bounds), column, "be from {} to {}".format(*bounds))
         elements = (ops.tag >= 0) | ~np.isin(ops.op, [int(op) for op in COLLECTIVES])
         self._require(elements, "tag", "not be negative: a collective's is the size of an element")
         if not len(ops):
             return
-        lengths = np.diff(head.extra_offsets).repeat(np.diff(head.offsets))
-        within = (ops.extra >= 0) & (ops.extra.astype(np.int64) + ops.count <= lengths)
-        self._require((ops.count == 0) | within, "extra", "lie within the rank's extra column")
-        sizes = np.array([len(_peers(each)) for each in head.communicators])
-        self._require((ops.peer >= -2) & (ops.peer < sizes[ops.comm]), "peer", "be a rank of its communicator")
+        for column in _SUMMED:
+            self._check_sum(getattr(ops, column), column)
+        self._check_lists()
+        self._check_partners()
+        self._check_requests()
         self._check_members()
         self._check_neighbors()
+        self._check_sizes()
+        self._check_spawns()
 
-    def _require(self, good: _Mask, column: str, rule: str, rows: _Longs | None = None) -> None:
-        """Raise if something is not good, of all rows or of some."""
+    def _require(
+        self, good: _Mask, column: str, rule: str, rows: _Longs | None = None, listed: _Longs | None = None
+    ) -> None:
+        """Raise if something is not good, of all rows or of some, or of what these list."""
         if good.all():
             return
-        row = int(np.argmin(good)) if rows is None else int(rows[np.argmin(good)])
+        at = int(np.argmin(good))
+        row = at if rows is None else int(rows[at])
         rank = self._rank_of(row)
         where = f"{column} of rank {rank}, op {row - self._head.offsets[rank]}"
-        raise TraceError(f"{_place(self._trace)}: {where} must {rule}, got {getattr(self._ops, column)[row]}")
+        self._fault(f"{where} must {rule}, got {getattr(self._ops, column)[row] if listed is None else listed[at]}")
+
+    def _fault(self, text: str) -> NoReturn:
+        raise TraceError(f"{self._trace.path or self._head.program}: {text}")
 
     def _rank_of(self, row: Any) -> Any:
         return np.searchsorted(self._head.offsets, row, side="right") - 1
 
+    def _rows_of(self, *ops: Op) -> _Longs:
+        return np.flatnonzero(np.isin(self._ops.op, [int(op) for op in ops]))
+
+    def _check_sum(self, column: _Longs, title: str) -> None:
+        together = float(column.sum(dtype=np.float64))
+        if together > MOST_TOGETHER:
+            self._fault(f"{title} of all ops together must be at most {MOST_TOGETHER}, got {together:.6g}")
+
+    def _check_lists(self) -> None:
+        """The entries of an op lie within its rank's extra column, and are its own."""
+        ops, rows = self._ops, np.flatnonzero(self._ops.count)
+        ranks = self._rank_of(rows)
+        room, count = np.diff(self._head.extra_offsets)[ranks], ops.count[rows].astype(np.int64)
+        within = (ops.extra[rows] >= 0) & (ops.extra[rows] + count <= room)
+        self._require(within, "extra", "lie within the rank's extra column", rows)
+        # Those of one rank begin anew: all that it has so far is what all ranks have, less what there was before it.
+        so_far = np.cumsum(count)
+        before = np.concatenate([[0], so_far])[np.searchsorted(ranks, ranks)]
+        self._require(so_far - before <= room, "count", "leave each op entries of its own in the extra column", rows)
+
+    def _check_partners(self) -> None:
+        """Check partners, roots, and tags where they count."""
+        ops = self._ops
+        sizes = np.array([len(_peers(each)) for each in self._head.communicators])
+        self._require(_within(ops.peer, ANY, sizes[ops.comm] - 1), "peer", "be a rank of its communicator")
+        rooted = self._rows_of(*ROOTED, Op.SPAWN)
+        self._require(ops.peer[rooted] >= 0, "peer", "be a rank of its communicator: the root", rooted)
+        sends = self._rows_of(Op.SEND, Op.ISEND)
+        self._require(ops.peer[sends] >= PROC_NULL, "peer", "be a rank of its communicator, or none", sends)
+        rows = self._rows_of(*_MESSAGES)
+        rows = rows[ops.peer[rows] >= 0]
+        # Tags below 0 are those of collectives.
+        any_tag = (ops.tag[rows] == ANY) & ~np.isin(ops.op[rows], [Op.SEND, Op.ISEND])
+        self._require((ops.tag[rows] >= 0) | any_tag, "tag", f"be from 0 to {LARGEST_TAG}", rows)
+
+    def _check_requests(self) -> None:
+        """What starts has a request, and a matched receive that of a matched probe which is still open."""
+        ops = self._ops
+        started = np.isin(ops.op, [int(op) for op in _STARTS])
+        started |= (ops.op >= Op.BARRIER) & (ops.flags & Flag.NONBLOCKING > 0)
+        matched = self._rows_of(Op.MRECV)
+        self._require((ops.request >= 0) | ~started, "request", "be a number, from 0 on")
+        if not len(matched):
+            return
+        # In the order of ranks and requests, each in that of the program, the one before is what it belongs to.
+        rows = np.flatnonzero(started | (ops.op == Op.MRECV))
+        keys = (self._rank_of(rows).astype(np.int64) << 32) + ops.request[rows]
+        order = np.argsort(keys, kind="stable")
+        rows, keys = rows[order], keys[order]
+        follows = np.concatenate([[False], (keys[1:] == keys[:-1]) & (ops.op[rows[:-1]] == Op.MPROBE)])
+        self._require(follows | (ops.op[rows] != Op.MRECV), "request", "be that of a matched probe before it", rows)
+
     def _check_members(self) -> None:
-        """Only members of a communicator make collective calls on it."""
+        """Only members of a communicator make collective calls on it, and none are made between two groups."""
         ranks = len(self._head.rank_heads)
-        rows = np.flatnonzero(np.isin(self._ops.op, [int(op) for op in COLLECTIVES]))
+        rows = self._rows_of(*COLLECTIVES)
+        between = np.array([each.remote is not None for each in self._head.communicators])
+        self._require(~between[self._ops.comm[rows]], "comm", "be an intracommunicator", rows)
         members = [i * ranks + rank for i, each in enumerate(self._head.communicators) for rank in each.group]
         mine = self._ops.comm[rows].astype(np.int64) * ranks + self._rank_of(rows)
         self._require(np.isin(mine, members), "comm", "be a communicator that the rank is in", rows)
@@ -99,30 +226,62 @@ class _Rows:
     def _check_neighbors(self) -> None:
         """Check the lists of neighbourhood collectives: ``n_out, dests…, sizes…, n_in, sources…``."""
         ops = self._ops
-        rows = np.flatnonzero(ops.op == Op.NEIGHBOR)
+        rows = self._rows_of(Op.NEIGHBOR)
         if not len(rows):
             return
-        starts = np.array(self._head.extra_offsets)[self._rank_of(rows)] + ops.extra[rows]
-        count = ops.count[rows].astype(np.int64)
+        starts, count = self._starts(rows), ops.count[rows].astype(np.int64)
         rule = "be that of a list of neighbours (n_out, dests, sizes, n_in, sources)"
         self._require(count >= 2, "count", rule, rows)
         out = ops.extras[starts]
-        self._require((out >= 0) & (out <= (count - 2) // 2), "count", rule, rows)
+        self._require(_within(out, 0, (count - 2) // 2), "count", rule, rows)
         into = ops.extras[starts + 1 + 2 * out]
-        self._require(count == 2 + 2 * out + into, "count", rule, rows)
+        self._require(into == count - 2 - 2 * out, "count", rule, rows)
         sizes = np.array([len(_peers(each)) for each in self._head.communicators])[ops.comm[rows]]
         for first, length, what in ((starts + 1, out, "dests"), (starts + 2 + 2 * out, into, "sources")):
             owner, entries = _spread(ops.extras, first, length)
-            fine = (entries >= PROC_NULL) & (entries < sizes[owner])
-            self._require(fine, "extra", f"list {what} that are ranks of the communicator", rows[owner])
-        owner, entries = _spread(ops.extras, starts + 1 + out, out)
-        self._require(entries >= 0, "extra", "list sizes that are not negative", rows[owner])
+            fine = _within(entries, PROC_NULL, sizes[owner] - 1)
+            self._require(fine, "extra", f"list {what} that are ranks of the communicator", rows[owner], entries)
+        self._check_listed(rows, *_spread(ops.extras, starts + 1 + out, out))
+
+    def _check_sizes(self) -> None:
+        """Check the sizes that a rank sends to each other one."""
+        rows = self._rows_of(Op.ALLTOALLV)
+        self._check_listed(rows, *_spread(self._ops.extras, self._starts(rows), self._ops.count[rows]))
+
+    def _check_listed(self, rows: _Longs, owner: _Longs, sizes: _Longs) -> None:
+        rule = f"list sizes from 0 to {LARGEST}"
+        self._require(_within(sizes, 0, LARGEST), "extra", rule, rows[owner], sizes)
+        self._check_sum(sizes, "sizes listed")
+
+    def _starts(self, rows: _Longs) -> _Longs:
+        """Return where the entries of ops begin."""
+        starts: _Longs = np.array(self._head.extra_offsets)[self._rank_of(rows)] + self._ops.extra[rows]
+        return starts
+
+    def _check_spawns(self) -> None:
+        """A world begins once."""
+        ops, communicators = self._ops, self._head.communicators
+        rows = self._rows_of(Op.SPAWN)
+        rows = rows[ops.count[rows] > 0]
+        roots = [_peers(communicators[comm])[peer] for comm, peer in zip(ops.comm[rows], ops.peer[rows], strict=True)]
+        rows = rows[self._rank_of(rows) == np.array(roots, np.int64)]
+        worlds = ops.extras[self._starts(rows)]
+        spawned = np.isin(worlds, [each.world for each in self._head.rank_heads if each.world])
+        _, first = np.unique(worlds, return_index=True)
+        self._require(
+            ~spawned | np.isin(np.arange(len(rows)), first), "extra", "name a world that begins here", rows, worlds
+        )
 
 
-def _spread(extras: _Longs, first: _Longs, length: _Longs) -> tuple[_Longs, _Longs]:
+def _within(values: npt.NDArray[Any], least: int, most: int | _Longs) -> _Mask:
+    inside: _Mask = (values >= least) & (values <= most)
+    return inside
+
+
+def _spread(extras: _Longs, first: _Longs, length: npt.NDArray[Any]) -> tuple[_Longs, _Longs]:
     """Return all entries of several lists, and whose they are."""
     owner = np.repeat(np.arange(len(first)), length)
-    within = np.arange(len(owner)) - np.repeat(np.cumsum(length) - length, length)
+    within = np.arange(len(owner)) - np.repeat(np.cumsum(length, dtype=np.int64) - length, length)
     return owner, extras[first[owner] + within]
 
 

@@ -12,21 +12,22 @@ import itertools
 import json
 import os
 import shutil
-import zlib
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 import numpy.typing as npt
 
-from clue.errors import TraceError
+from clue.errors import ClueError, TraceError
+from clue.files import drafts, is_file, open_file, read_bytes
 from clue.trace import disturbance
-from clue.trace.head import Communicator, Head, RankHead
+from clue.trace.form import Within, parse, read
+from clue.trace.head import LONGEST_HEAD, Communicator, Head, RankHead
 from clue.trace.notes import common_notes, socket_notes
 from clue.trace.ops import COLUMNS, ROW, Op
-from clue.trace.store import HEAD
+from clue.trace.store import HEAD, checksum
 
 PARTS = "parts"
 #: What the program imported, beside the head: it belongs to this computer, and does not travel with the trace.
@@ -39,6 +40,78 @@ _LAYOUT = np.dtype({
 })  # fmt: skip
 #: Ranks named one by one in a message.
 _NAMED = 8
+#: Names that a column of their numbers has room for.
+_MOST_NAMES = 1 << 16
+#: Rows looked at together.
+_CHUNK = 1 << 20
+
+
+_Text = Annotated[str, Within(0, 2**20)]
+_Name = Annotated[str, Within(0, 2**12)]
+#: What a line that tells of eight ranks has room for.
+_Word = Annotated[str, Within(0, 2**8)]
+_Number = Annotated[int, Within(0, 2**31 - 1)]
+_Seconds = Annotated[float, Within(0, 1e12)]
+#: Kernels count some times by ticks: a difference of two may come out below 0.
+_Difference = Annotated[float, Within(-1e12, 1e12)]
+
+
+@dataclass(frozen=True, slots=True)
+class _Start:
+    """The form of what a rank says at its start, as far as it is needed here."""
+
+    world: _Name
+    rank: _Number
+    host: _Name
+    started: Annotated[int, Within(0, 2**63 - 1)]
+    program: _Text
+    arguments: tuple[_Text, ...]
+    settings: Mapping[str, _Text]
+    mpi: _Text
+    python: _Name
+    processor: _Name
+    clock: _Name
+    calls: tuple[_Word, ...]
+    fault: _Word
+
+
+@dataclass(frozen=True, slots=True)
+class _Reading:
+    """The form of what it read of its computer."""
+
+    begin: _Seconds
+    end: _Seconds
+    cores: tuple[_Number, ...]
+    busy: _Difference
+    cpu: _Difference
+    waited: _Difference
+
+
+@dataclass(frozen=True, slots=True)
+class Imports:
+    """The form of what was imported: digests of own files, ``""`` if unknown, and a file of each installed package."""
+
+    modules: Mapping[str, _Name]
+    packages: Mapping[str, _Text]
+
+
+@dataclass(frozen=True, slots=True)
+class _End:
+    """The form of what it says at its end: communicators as name, key, and numbers of their groups."""
+
+    communicators: tuple[tuple[_Name, _Name | None, _Number, _Number | None], ...]
+    groups: tuple[tuple[_Number | tuple[_Name, _Number], ...], ...]
+    regions: tuple[_Name, ...]
+    flops: Mapping[int, Annotated[float, Within(0, 1e30)]]
+    worlds: tuple[_Name, ...]
+    peak_memory: Annotated[int, Within(0, 2**53)]
+    cpu: _Seconds
+    wall: _Seconds
+    overhead: Annotated[float, Within(-1, 1e6)]
+    notes: tuple[_Text, ...]
+    sockets: tuple[tuple[_Text, ...], tuple[_Text, ...]]
+    computer: _Reading | None
+    imports: Imports
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,16 +133,35 @@ class Part:
         return self.stem.with_name(self.stem.name + ending)
 
     def rows(self) -> npt.NDArray[np.void]:
-        """Return its rows, those never written left out."""
+        """Return its rows, those never written left out.
+
+        Raises:
+            OSError: If their file is no ordinary one.
+        """
         if not self.file(".rows").exists():
             return np.zeros(0, dtype=_LAYOUT)
-        rows = np.fromfile(self.file(".rows"), dtype=_LAYOUT)
-        written = rows["op"] != 0
-        return rows if written.all() else rows[: int(np.argmin(written))]
+        with open_file(self.file(".rows")) as file:
+            count = file.seek(0, os.SEEK_END) // ROW.size
+            rows = np.memmap(file, _LAYOUT, "r", shape=(count,)) if count else np.zeros(0, _LAYOUT)
+        return rows[: _written(rows["op"])]
 
     def extras(self) -> npt.NDArray[np.int64]:
-        """Return its lists."""
-        return np.fromfile(self.file(".extras"), dtype="<i8")
+        """Return its lists.
+
+        Raises:
+            OSError: As for the rows.
+        """
+        with open_file(self.file(".extras")) as file:
+            return np.fromfile(file, dtype="<i8")
+
+
+def _written(ops: npt.NDArray[np.uint8]) -> int:
+    """Return how many rows were written before the first that was not; a file may be far longer than what is in it."""
+    for begin in range(0, len(ops), _CHUNK):
+        unwritten = np.flatnonzero(ops[begin : begin + _CHUNK] == 0)
+        if len(unwritten):
+            return begin + int(unwritten[0])
+    return len(ops)
 
 
 def pack(folder: Path) -> Head:
@@ -78,22 +170,31 @@ def pack(folder: Path) -> Head:
     Raises:
         TraceError: If a rank has not ended well, if ranks disagree, or if the disk is full; the parts stay.
     """
-    parts = _worlds_in_order(_read_parts(folder))
+    parts, faults = _read_parts(folder)
+    if faults:
+        raise TraceError(faults)
+    parts = _worlds_in_order(parts)
     if not parts or any(part.end is None or part.start["fault"] for part in parts):
         raise TraceError(describe_incomplete(folder))
     try:
         head = _Whole(folder, parts).write()
-    except OSError as error:
-        for column in folder.glob("*.npy"):
-            column.unlink(missing_ok=True)
-        raise TraceError(f"{folder}: trace could not be packed: {error.strerror or error}") from error
+    except (OSError, ClueError) as error:
+        for file in (*folder.glob("*.npy"), folder / IMPORTS):
+            file.unlink(missing_ok=True)
+        if isinstance(error, TraceError):
+            raise
+        why = error.strerror if isinstance(error, OSError) and error.strerror else error
+        raise TraceError(f"{folder}: trace could not be packed: {why}") from error
     shutil.rmtree(folder / PARTS, ignore_errors=True)
     return head
 
 
 def describe_incomplete(folder: Path) -> str:
     """Return one line that says why a folder without a head is no complete trace, with each rank's last op."""
-    parts = _worlds_in_order(_read_parts(folder))
+    found, faults = _read_parts(folder)
+    parts = _worlds_in_order(found)
+    if not parts and faults:
+        return faults[0]
     if not parts:
         return f"{folder}: trace must be a folder with a {HEAD}, got a folder without: this is not a trace of clue"
     reasons = [f"rank {rank}: {part.start['fault']}" for rank, part in enumerate(parts) if part.start["fault"]]
@@ -110,7 +211,7 @@ def describe_incomplete(folder: Path) -> str:
 def signs_of_life(folder: Path) -> tuple[tuple[str, int], ...]:
     """Return what changes whenever a rank that is being recorded ends a call, begins or ends: its files and rows."""
     files = sorted((folder / PARTS).glob("*"))
-    return tuple((file.name, _rows_written(file) if file.suffix == ".rows" else 0) for file in files if file.exists())
+    return tuple((file.name, _rows_written(file) if file.suffix == ".rows" else 0) for file in files if is_file(file))
 
 
 def _rows_written(file: Path) -> int:
@@ -128,24 +229,30 @@ def _rows_written(file: Path) -> int:
     return low
 
 
-def _read_parts(folder: Path) -> list[Part]:
-    parts = []
+def _read_parts(folder: Path) -> tuple[list[Part], list[str]]:
+    """Return what ranks left, and what is wrong with it: a rank may have been killed while it wrote."""
+    parts: list[Part] = []
+    faults: list[str] = []
     for file in sorted((folder / PARTS).glob("*-r*.json")):
         if file.name.endswith(".end.json"):
             continue
         stem = file.with_suffix("")
-        start = _read_json(file)
-        if start is not None:
-            parts.append(Part(stem, start, _read_json(stem.with_name(stem.name + ".end.json"))))
-    return parts
+        end = stem.with_name(stem.name + ".end.json")
+        try:
+            parts.append(Part(stem, _read_json(_Start, file), _read_json(_End, end) if end.exists() else None))
+        except TraceError as error:
+            faults += error.faults
+    return parts, faults
 
 
-def _read_json(file: Path) -> dict[str, Any] | None:
+def _read_json(form: type, file: Path) -> dict[str, Any]:
     try:
-        data = json.loads(file.read_text())
-    except (OSError, ValueError):
-        return None
-    return data if isinstance(data, dict) else None
+        data = parse(read_bytes(file, most=LONGEST_HEAD), file)
+    except OSError as error:
+        raise TraceError(f"{file}: file must be readable, got {error.strerror or error}") from None
+    read(form, data, file)
+    assert isinstance(data, dict)
+    return data
 
 
 def _worlds_in_order(parts: Iterable[Part]) -> list[Part]:
@@ -166,7 +273,7 @@ def _last_op(rank: int, part: Part) -> str:
     calls = np.flatnonzero(rows["op"] != Op.COMPUTE)
     last = int(calls[-1]) if len(calls) else len(rows) - 1
     row = rows[last]
-    call = part.start["calls"][row["call"]] or "computation"
+    call = "".join(part.start["calls"][row["call"] : row["call"] + 1]) or "computation"
     seconds = (int(row["begin"]) + int(row["took"])) * 1e-9
     return f"rank {rank} after op {last} ({call}{_partner(row)} at {seconds:.6g} s)"
 
@@ -187,7 +294,10 @@ class _Names:
         self.index = {name: at for at, name in enumerate(first)}
 
     def translate(self, names: Sequence[str]) -> npt.NDArray[np.uint16]:
-        return np.array([self.index.setdefault(name, len(self.index)) for name in names], dtype=np.uint16)
+        numbers = [self.index.setdefault(name, len(self.index)) for name in names]
+        if len(self.index) > _MOST_NAMES:
+            raise TraceError(f"regions and calls must have at most {_MOST_NAMES} names each, got {len(self.index)}")
+        return np.array(numbers, dtype=np.uint16)
 
 
 class _Agreement:
@@ -215,7 +325,11 @@ class _Agreement:
 
     def _members(self, part: Part, group: Sequence[Any]) -> tuple[int, ...]:
         world = part.start["world"]
-        return tuple(self._ranks[(world, each) if isinstance(each, int) else tuple(each)] for each in group)
+        members = [(world, each) if isinstance(each, int) else tuple(each) for each in group]
+        missing = next((each for each in members if each not in self._ranks), None)
+        if missing is not None:
+            raise TraceError(f"{part.file('.end.json')}: members must be ranks of the trace, got {missing}")
+        return tuple(self._ranks[each] for each in members)
 
     def _place(self, rank: int, name: str, key: str, local: tuple[int, ...], far: tuple[int, ...] | None) -> int:
         known = self._sides.setdefault(key, (local, far))
@@ -242,6 +356,8 @@ class _Whole:
     def __init__(self, folder: Path, parts: Sequence[Part]) -> None:
         self._folder = folder
         self._parts = parts
+        for part in parts:
+            _check_end(part)
         self._calls, self._regions = _Names(), _Names("")
         self._agreement = _Agreement(folder, parts)
         self._agreement.translate(0, parts[0], np.array([True]))
@@ -260,10 +376,10 @@ class _Whole:
             if isinstance(array, np.memmap):
                 array.flush()
         (self._folder / IMPORTS).write_text(json.dumps(_imports([_ended(part) for part in self._parts]), indent=1))
-        draft = self._folder / f".{HEAD}"
         head = self._head()
-        draft.write_text(head.to_json())
-        draft.rename(self._folder / HEAD)
+        content = head.to_json(self._folder)
+        with drafts(self._folder / HEAD) as (draft,):
+            draft.write_bytes(content)
         return head
 
     def _translate(self, rank: int, part: Part) -> None:
@@ -272,6 +388,7 @@ class _Whole:
         begin, stop = self._offsets[rank : rank + 2]
         if len(rows) != stop - begin:
             raise TraceError(f"{part.file('.rows')}: rows must all be written, got {len(rows)} of {stop - begin}")
+        _check_rows(part, rows, extras)
         for at in rows["extra"][rows["op"] == Op.SPAWN]:
             extras[at] = self._worlds.get(end["worlds"][extras[at]], 0)
         used = np.bincount(rows["comm"], minlength=1) > 0
@@ -315,7 +432,7 @@ class _Whole:
                 *notes[:_NAMED],
                 *([f"and {len(notes) - _NAMED} more such"] if len(notes) > _NAMED else []),
             ),
-            checksums={name: zlib.crc32(array.data) if array.size else 0 for name, array in self._columns.items()},
+            checksums={name: checksum(array) for name, array in self._columns.items()},
         )
 
 
@@ -324,13 +441,41 @@ def _ended(part: Part) -> dict[str, Any]:
     return part.end
 
 
+def _check_end(part: Part) -> None:
+    """Check that what a rank's words at its end refer to by number is there."""
+    end = _ended(part)
+    groups = [number for each in end["communicators"] for number in each[2:] if number is not None]
+    _check_numbers(part, "group", np.array(groups, np.int64), end["groups"])
+    _check_numbers(part, "region of flops", np.array([int(each) for each in end["flops"]], np.int64), end["regions"])
+
+
+def _check_rows(part: Part, rows: npt.NDArray[np.void], extras: npt.NDArray[np.int64]) -> None:
+    """Check that what a rank's rows refer to by number is there."""
+    end = _ended(part)
+    spawns = rows["extra"][rows["op"] == Op.SPAWN]
+    _check_numbers(part, "call", rows["call"], part.start["calls"])
+    _check_numbers(part, "region", rows["region"], end["regions"])
+    _check_numbers(part, "comm", rows["comm"], end["communicators"] or [None])
+    _check_numbers(part, "extra", spawns, extras)
+    _check_numbers(part, "world", extras[spawns], end["worlds"])
+
+
+def _check_numbers(part: Part, what: str, used: npt.NDArray[Any], there: Sequence[object] | npt.NDArray[Any]) -> None:
+    bad = used[(used < 0) | (used >= len(there))]
+    if len(bad):
+        raise TraceError(f"{part.stem}: {what} must be from 0 to {len(there) - 1}, got {bad[0]}")
+
+
 def _column(folder: Path, name: str, kind: str, length: int) -> npt.NDArray[Any]:
     file = folder / f"{name}.npy"
     if length == 0:  # an empty file cannot be mapped
         empty = np.zeros(0, dtype=kind)
         np.save(file, empty)
         return empty
-    return np.lib.format.open_memmap(file, mode="w+", dtype=np.dtype(kind), shape=(length,))
+    column = np.lib.format.open_memmap(file, mode="w+", dtype=np.dtype(kind), shape=(length,))
+    with file.open("r+b") as reserved:  # so that a full disk is an error here, and no signal when it is written to
+        os.posix_fallocate(reserved.fileno(), 0, file.stat().st_size)
+    return column
 
 
 def _used_names(names: _Names, titles: Sequence[str], column: npt.NDArray[np.uint16]) -> npt.NDArray[np.uint16]:

@@ -1,4 +1,4 @@
-"""Opening, checking and saving traces: a folder of numpy columns, mapped into memory, with one JSON head.
+"""Traces and saving them: a folder of numpy columns, mapped into memory, with one JSON head.
 
 ::
 
@@ -6,18 +6,17 @@
                   cpu.npy …        one file per column, all ranks one after the other (head: offsets)
                   extra.npy        lists that do not fit a row (requests of a Waitall, sizes of an Alltoallv)
 
-A trace may also be a ``.zip`` of such a folder (that is how clue ships its own); it is then read into memory.
+A trace may also be a ``.zip`` of such files (that is how clue ships its own); it is then read into memory.
+:mod:`clue.trace.reading` opens and checks them.
 """
 
 from __future__ import annotations
 
 import io
-import shutil
 import zipfile
 import zlib
 from collections.abc import Iterator
 from dataclasses import dataclass, fields, replace
-from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -25,11 +24,14 @@ import numpy as np
 import numpy.typing as npt
 
 from clue.errors import TraceError
+from clue.files import drafts
 from clue.trace.head import Head
-from clue.trace.meaning import check_meaning
 from clue.trace.ops import COLUMNS, Flag, Op
+from clue.units import format_size
 
 HEAD = "head.json"
+#: Most bytes of the columns of a trace in an archive, which is read into memory.
+LARGEST_ARCHIVE = 2 * 10**9
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -117,40 +119,31 @@ class Trace:
 
     @classmethod
     def open(cls, path: str | Path) -> Trace:
-        """Open a trace and check it.
+        """Open a trace and check it. Nothing in it is executed; see :mod:`clue.trace.reading`.
 
         Raises:
             TraceError: If it is missing, of another version, incomplete, truncated or damaged.
         """
-        path = Path(path)
-        if path.is_dir():
-            return _checked(path, *_read_folder(path))
-        if path.is_file() and zipfile.is_zipfile(path):
-            return _checked(path, *_read_zip(path))
-        if path.exists():
-            raise TraceError(f"{path}: trace must be a folder or a .zip of one, got another kind of file")
-        raise TraceError(f"{path}: trace must exist, got no such file or folder")
+        from clue.trace.reading import read_trace  # noqa: PLC0415 - it needs the classes above
+
+        return read_trace(Path(path))
 
     def save(self, path: str | Path) -> Path:
         """Save as a folder, or compressed if the name ends in ``.zip``; replaces what is there, all or nothing.
 
+        Folders on the way to it are made.
+
         Raises:
-            TraceError: If writing fails, for instance on a full disk; nothing half-written stays.
+            TraceError: If it would be too large to be read again.
+            OutputError: If writing fails, for instance on a full disk; nothing half-written stays.
         """
         path = Path(path)
-        scratch = path.with_name(f".{path.name}.part")
-        try:
-            path.parent.mkdir(parents=True, exist_ok=True)
-            _remove(scratch)
+        head = self._head().to_json(path)
+        with drafts(path) as (draft,):
             if path.suffix == ".zip":
-                self._write_zip(scratch)
+                self._write_zip(path, draft, head)
             else:
-                self._write_folder(scratch)
-            _remove(path)
-            scratch.rename(path)
-        except OSError as error:
-            _remove(scratch)
-            raise TraceError(f"{path}: trace could not be written: {error.strerror or error}") from error
+                self._write_folder(draft, head)
         return path
 
     def _arrays(self) -> Iterator[tuple[str, npt.NDArray[Any]]]:
@@ -158,83 +151,27 @@ class Trace:
             yield each.name, np.ascontiguousarray(getattr(self.ops, each.name))
 
     def _head(self) -> Head:
-        return replace(self.head, checksums={name: _checksum(array) for name, array in self._arrays()})
+        return replace(self.head, checksums={name: checksum(array) for name, array in self._arrays()})
 
-    def _write_folder(self, folder: Path) -> None:
+    def _write_folder(self, folder: Path, head: bytes) -> None:
         folder.mkdir()
         for name, array in self._arrays():
             np.save(folder / f"{name}.npy", array)
-        (folder / HEAD).write_text(self._head().to_json())
+        (folder / HEAD).write_bytes(head)
 
-    def _write_zip(self, file: Path) -> None:
+    def _write_zip(self, path: Path, file: Path, head: bytes) -> None:
+        together = sum(array.nbytes for _, array in self._arrays())
+        if together > LARGEST_ARCHIVE:
+            rule = f"archive must hold at most {format_size(LARGEST_ARCHIVE)}"
+            raise TraceError(f"{path}: {rule}, got {format_size(together)}: save it as a folder")
         with zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED, compresslevel=9) as archive:
             for name, array in self._arrays():
                 buffer = io.BytesIO()
                 np.save(buffer, array)
                 archive.writestr(f"{name}.npy", buffer.getvalue())
-            archive.writestr(HEAD, self._head().to_json())
+            archive.writestr(HEAD, head)
 
 
-def _remove(path: Path) -> None:
-    if path.is_dir():
-        shutil.rmtree(path)
-    else:
-        path.unlink(missing_ok=True)
-
-
-def _checksum(array: npt.NDArray[Any]) -> int:
+def checksum(array: npt.NDArray[Any]) -> int:
+    """Return the CRC-32 of a column."""
     return zlib.crc32(array.data) if array.size else 0
-
-
-def _read_folder(folder: Path) -> tuple[Head, dict[str, npt.NDArray[Any]]]:
-    head_file = folder / HEAD
-    if not head_file.is_file():
-        from clue.trace.pack import describe_incomplete  # noqa: PLC0415 - only for the message
-
-        raise TraceError(describe_incomplete(folder))
-    head = Head.from_json(head_file.read_text(), head_file)
-    arrays = {}
-    for name in (*(column for column, _, _ in COLUMNS), "extras"):
-        file = folder / f"{name}.npy"
-        try:
-            # An empty file cannot be mapped.
-            empty = head.offsets[-1] == 0 if name != "extras" else head.extra_offsets[-1] == 0
-            arrays[name] = np.load(file, mmap_mode=None if empty else "r", allow_pickle=False)
-        except Exception as error:  # numpy evaluates a file's header: damaged bytes there can raise anything
-            raise TraceError(f"{file}: column must be a readable numpy file, got {error}") from None
-    return head, arrays
-
-
-def _read_zip(file: Path) -> tuple[Head, dict[str, npt.NDArray[Any]]]:
-    arrays = {}
-    try:
-        with zipfile.ZipFile(file) as archive:
-            head = Head.from_json(archive.read(HEAD).decode(), f"{file}/{HEAD}")
-            for name in (*(column for column, _, _ in COLUMNS), "extras"):
-                arrays[name] = np.load(io.BytesIO(archive.read(f"{name}.npy")), allow_pickle=False)
-    except TraceError:
-        raise
-    except Exception as error:  # damaged bytes can raise anything: see above
-        raise TraceError(f"{file}: archive must hold a whole trace, got {error}") from None
-    return head, arrays
-
-
-def _checked(path: Path, head: Head, arrays: dict[str, npt.NDArray[Any]]) -> Trace:
-    ranks = len(head.rank_heads)
-    for title, offsets in (("offsets", head.offsets), ("extra_offsets", head.extra_offsets)):
-        if len(offsets) != ranks + 1 or offsets[0] != 0 or any(a > b for a, b in pairwise(offsets)):
-            raise TraceError(f"{path}/{HEAD}: {title} must rise from 0 with one more entry than ranks")
-    types = {name: np.dtype(kind) for name, kind, _ in COLUMNS} | {"extras": np.dtype("<i8")}
-    for name, kind in types.items():
-        array, expected = arrays[name], head.extra_offsets[-1] if name == "extras" else head.offsets[-1]
-        place = f"{path}/{name}.npy"
-        if array.dtype != kind or array.shape != (expected,):
-            raise TraceError(
-                f"{place}: column must have {expected} entries of type {kind}, "
-                f"got {array.size} of type {array.dtype}: the trace is truncated or damaged"
-            )
-        if _checksum(array) != head.checksums.get(name):
-            raise TraceError(f"{place}: checksum must be that of the head: the trace is damaged")
-    trace = Trace(head, Ops(**arrays), path)
-    check_meaning(trace)
-    return trace

@@ -99,6 +99,13 @@ def test_a_launcher_must_be_known_to_take_hosts() -> None:
             launcher(nothing, 2)
 
 
+@pytest.mark.parametrize("host", ["-oProxyCommand=id", "a b", "a;b", "$(id)", "", "a,b", "ä", "a\nb", "h" * 300])
+def test_hosts_are_names(host: str) -> None:
+    """What a launcher hands on to ssh, or to a shell, is no option and no command."""
+    with pytest.raises(UsageError, match="hosts must be names of letters, digits, dots, hyphens and underscores"):
+        launcher([find_mpiexec()], 2, ["a", host])
+
+
 def test_a_program_without_a_result_is_an_error_with_its_last_words() -> None:
     """Started without MPI's launcher it is one rank alone, which it refuses."""
     with pytest.raises(ClueError, match="ranks must be 2, got 1"):

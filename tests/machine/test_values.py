@@ -1,6 +1,7 @@
 """Machines as values: curves, contention, factors and placements, each by figures a reader can add up."""
 
 import math
+from collections.abc import Callable
 
 import pytest
 from hypothesis import given
@@ -124,3 +125,21 @@ def test_no_order_puts_more_on_a_node_than_it_takes(processors: list[int], each:
         nodes = place(where, ranks, each).nodes
         assert len(nodes) == ranks
         assert all(nodes.count(i) <= n * each for i, n in enumerate(processors))
+
+
+def test_processors_that_no_rank_uses_cost_nothing() -> None:
+    """A billion of them are not listed one by one, in whichever order ranks are placed."""
+    huge = machine(10**9, 2, 10**9)
+    assert Placement.block(huge, 5).nodes == (0, 0, 0, 0, 0)
+    assert Placement.cyclic(huge, 8).nodes == (0, 1, 2, 0, 1, 2, 0, 2)
+    assert Placement.cyclic(machine(1, 10**9), 4, 2).nodes == (0, 1, 0, 1)
+    assert Placement.block(machine(10**30), 2).nodes == (0, 0)
+
+
+@pytest.mark.parametrize("place", [Placement.block, Placement.cyclic])
+def test_more_ranks_than_any_computer_has_processes_are_refused(
+    place: Callable[[Machine, int], Placement],
+) -> None:
+    """Though there were processors for them."""
+    with pytest.raises(UsageError, match="ranks of all instances must be at most 16777216, got 1000000000"):
+        place(machine(10**9), 10**9)

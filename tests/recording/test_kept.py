@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import json
 import os
 import shutil
 from collections.abc import Callable
@@ -335,7 +336,7 @@ def _spoil_the_facts(path: Path) -> None:
 
 
 def _muddle_the_facts(path: Path) -> None:
-    (path / MARK).write_text((path / MARK).read_text().replace('"environment": {}', '"environment": []'))
+    (path / MARK).write_text(json.dumps({**json.loads((path / MARK).read_text()), "environment": []}))
 
 
 def _lose_all(path: Path) -> None:

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from matplotlib.figure import Figure
 
-from clue.errors import ClueError, UsageError
+from clue.errors import OutputError
 from clue.report.plots import (
     plot_machine,
     plot_performance,
@@ -88,7 +88,7 @@ def test_a_ranking_that_simulated_nothing_has_no_breakdown(tmp_path: Path) -> No
 def test_a_folder_that_cannot_be_made_is_an_error(tmp_path: Path) -> None:
     """A file in the way of the folder is told in one line."""
     (tmp_path / "file").write_text("")
-    with pytest.raises(UsageError, match="folder for plots must be one that can be made"):
+    with pytest.raises(OutputError, match=r"delays\.png: output must be writable"):
         plot_machine(machine(), tmp_path / "file" / "plots")
 
 
@@ -101,7 +101,7 @@ def test_nothing_half_written_stays(tmp_path: Path, monkeypatch: pytest.MonkeyPa
         raise OSError(28, "No space left on device")
 
     monkeypatch.setattr(Figure, "savefig", fail)
-    with pytest.raises(ClueError, match=r"delays\.png: picture could not be written: No space left"):
+    with pytest.raises(OutputError, match=r"delays\.png: output must be writable, got: No space left"):
         plot_machine(machine(), tmp_path)
     assert [path.read_text() for path in tmp_path.iterdir()] == ["before"]
 

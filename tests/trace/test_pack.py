@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import errno
 import json
+import os
 from pathlib import Path
 from typing import Any
 
@@ -140,6 +142,47 @@ def test_folder_of_something_else(tmp_path: Path) -> None:
     assert "this is not a trace of clue" in describe_incomplete(tmp_path)
     with pytest.raises(TraceError, match="not a trace of clue"):
         Trace.open(tmp_path)
+
+
+def test_a_full_disk_is_an_error_at_once_and_keeps_the_parts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Room for a column is reserved before anything is written into it: a full disk is no signal on the way."""
+
+    def full(*_: object) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    leave(tmp_path, 0, [SEND])
+    leave(tmp_path, 1, [RECV])
+    monkeypatch.setattr(os, "posix_fallocate", full)
+    with pytest.raises(TraceError, match="trace could not be packed: No space left on device"):
+        pack(tmp_path)
+    assert not list(tmp_path.glob("*.npy"))
+    monkeypatch.undo()
+    pack(tmp_path)
+    assert Trace.open(tmp_path).ranks == 2
+
+
+@pytest.mark.parametrize(
+    ("changes", "told"),
+    [
+        ({"regions": [""]}, "region must be from 0 to 0, got 1"),
+        ({"communicators": [["WORLD", "key of w0", 7, None]]}, "group must be from 0 to 0, got 7"),
+        ({"groups": [[0, ["zz", 4]]]}, r"members must be ranks of the trace, got \('zz', 4\)"),
+        ({"flops": {"9": 1.0}}, "region of flops must be from 0 to 1, got 9"),
+        ({"wall": float("nan")}, "file must be JSON, got NaN"),
+        ({"peak_memory": -1}, "peak_memory must be a whole number from 0"),
+        ({"notes": None}, "notes must be a list, got nothing"),
+        ({"computer": {"begin": 0}}, "computer.waited must be given, got nothing"),
+        ({"imports": {"modules": [], "packages": {}}}, "imports.modules must be a mapping, got an empty list"),
+        ({"sockets": [[]]}, "sockets must be a list of 2 entries"),
+    ],
+)
+def test_what_ranks_leave_is_checked(tmp_path: Path, changes: dict[str, Any], told: str) -> None:
+    """Numbers refer to what is there, and values are what they should be."""
+    leave(tmp_path, 0, [SEND])
+    leave(tmp_path, 1, [RECV], **changes)
+    with pytest.raises(TraceError, match=told):
+        pack(tmp_path)
+    assert not [each for each in tmp_path.iterdir() if each.name != "parts"]
 
 
 def test_ended_but_not_packed(tmp_path: Path) -> None:

@@ -12,7 +12,7 @@ import pytest
 
 from clue.errors import UsageError
 from clue.kernel import compile_program
-from clue.trace import Trace, TraceBuilder
+from clue.trace import PROC_NULL, Trace, TraceBuilder
 from clue.uncertainty import Sampling, noise_of_recordings, typical_recording
 from clue.uncertainty.bursts import draw_bursts
 
@@ -22,9 +22,9 @@ def recording(*seconds: float, region: str = "", ranks: int = 1, more: int = 0) 
     trace = TraceBuilder(ranks)
     for each in seconds:
         trace[0].compute(each, region)
-        trace[0].send(-2, 0)
+        trace[0].send(PROC_NULL, 0)
     for _ in range(more):
-        trace[0].send(-2, 0)
+        trace[0].send(PROC_NULL, 0)
     return trace.build()
 
 
@@ -38,7 +38,7 @@ def many_ranks(seconds: npt.NDArray[np.float64]) -> Trace:
     trace = TraceBuilder(len(seconds))
     for rank, each in zip(trace, seconds, strict=True):
         rank.compute(float(each))
-        rank.send(-2, 0)
+        rank.send(PROC_NULL, 0)
     return trace.build()
 
 
@@ -126,7 +126,7 @@ def test_regions_have_noise_of_their_own() -> None:
         trace = TraceBuilder(1)
         for region, time in (("steady", 1.0), ("wild", seconds)):
             trace[0].compute(time, region)
-            trace[0].send(-2, 0)
+            trace[0].send(PROC_NULL, 0)
         recordings.append(trace.build())
     noise = noise_of_recordings(recordings)
     assert noise is not None

@@ -64,7 +64,8 @@ def test_a_quantity_is_read_into_si(text: str, quantity: Quantity, value: float)
         ("-5 us", "must be a time not below 0, got '-5 us'"),
         ("soon", "must be a time with a unit such as \"12.5 us\", got 'soon'"),
         ("nan s", "must be a time with a unit such as"),
-        ("1e999 s", "must be finite"),
+        ("1e999 s", "must be 0, or from 1e-30 to 1e+30 in SI units"),
+        ("1e-40 s", "must be 0, or from 1e-30 to 1e+30 in SI units"),
         ("-5", "must be a time not below 0, got '-5'"),
         (1e-5, 'got 1e-05: did you mean "1e-05 s"?'),
         ("1,5 us", "got '1,5 us': did you mean \"1.5 us\"?"),
@@ -83,7 +84,7 @@ def test_what_is_no_time_is_refused(value: object, rule: str) -> None:
     assert rule in str(caught.value)
 
 
-@given(st.floats(min_value=0, max_value=1e6), st.sampled_from(["s", "ms", "us", "ns"]))
+@given(st.just(0.0) | st.floats(min_value=1e-20, max_value=1e6), st.sampled_from(["s", "ms", "us", "ns"]))
 def test_a_time_is_its_number_times_its_unit(number: float, unit: str) -> None:
     """Whatever the number, the unit scales it and nothing else happens."""
     scale = {"s": 1.0, "ms": 1e-3, "us": 1e-6, "ns": 1e-9}[unit]
@@ -104,7 +105,24 @@ def test_money_has_an_amount_and_a_currency() -> None:
 
 @pytest.mark.parametrize(
     "value",
-    [900, "900", "900 euro", "EUR 900", "-5 EUR", None, "1e999 EUR", True, "$-5", "-$5", "5 € EUR", "€", "1.900 EUR"],
+    [
+        *(
+            900,
+            "900",
+            "900 euro",
+            "EUR 900",
+            "-5 EUR",
+            None,
+            "1e999 EUR",
+            "1e-40 EUR",
+            True,
+            "$-5",
+            "-$5",
+            "5 € EUR",
+            "€",
+        ),
+        "1.900 EUR",
+    ],
 )
 def test_what_is_no_price_is_refused(value: object) -> None:
     """A price is a finite amount not below 0 and three capital letters."""
@@ -180,7 +198,7 @@ def test_every_suggestion_is_a_quantity_itself(value: object, quantity: Quantity
             parse(suggestion)
 
 
-@given(st.floats(0, 1e307), st.sampled_from([format_time, format_size, Money]))
+@given(st.just(0.0) | st.floats(1e-29, 9e29), st.sampled_from([format_time, format_size, Money]))
 def test_whatever_is_printed_is_read(number: float, kind: object) -> None:
     """A time, a size or a price can be copied from the output into a file; four digits stay, and whole units."""
     if kind is Money:

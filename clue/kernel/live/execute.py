@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
+from itertools import chain, cycle, islice, repeat
 from typing import NamedTuple
 
 import numpy as np
@@ -24,6 +25,8 @@ from clue.trace import Trace, TraceBuilder
 
 #: Ranks that may be spawned beyond those that find a processor of their own.
 _SPARE = 1024
+#: … and those that find one: far more than any computer has processes.
+_MOST = 1 << 20
 
 
 class Execution(NamedTuple):
@@ -95,7 +98,7 @@ def _program(name: str, ranks: int, rate: float | Mapping[str, float] | None) ->
     outside = rate.get("") if isinstance(rate, Mapping) else rate
     return Program(
         name=name,
-        columns=TraceBuilder(0).build().ops,
+        columns=TraceBuilder(1).build().ops,
         peers=np.zeros(0, np.int32),
         offsets=(0,) * (ranks + 1),
         extra_offsets=(0,) * (ranks + 1),
@@ -117,9 +120,9 @@ def _program(name: str, ranks: int, rate: float | Mapping[str, float] | None) ->
 def _with_room(machine: Machine, placed: Placement) -> Placement:
     """Return where ranks are, and where those would be that are spawned."""
     taken = Counter(placed.nodes)
-    free = [i for i, node in enumerate(machine.nodes) for _ in range(node.processors - taken[i])]
-    everywhere = [i for i, node in enumerate(machine.nodes) for _ in range(node.processors)] or [0]
-    turns = [everywhere[i % len(everywhere)] for i in range(_SPARE)]
+    room = [min(node.processors, _MOST) for node in machine.nodes]
+    free = islice(chain.from_iterable(repeat(i, places - taken[i]) for i, places in enumerate(room)), _MOST)
+    turns = islice(cycle(chain.from_iterable(repeat(i, places) for i, places in enumerate(room))), _SPARE)
     return Placement((*placed.nodes, *free, *turns))
 
 

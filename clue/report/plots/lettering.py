@@ -17,6 +17,8 @@ import numpy.typing as npt
 from matplotlib import font_manager
 from matplotlib.font_manager import FontProperties
 
+from clue.report.printable import escaped
+
 #: The font that comes with matplotlib.
 FAMILY = "DejaVu Sans"
 #: Fonts that draw a box for every letter there is.
@@ -77,10 +79,12 @@ def _pieces(word: str, fits: Callable[[str], bool]) -> Iterator[str]:
 
 def visible(text: str) -> str:
     """Return a text on one line whose letters can all be drawn."""
-    return "".join(
-        each if family_of(each) is not None else each.encode("unicode_escape").decode()
-        for each in " ".join(text.split())
-    )
+    return drawable(" ".join(text.split()))
+
+
+def drawable(line: str) -> str:
+    """Return a line with an escape for each letter that cannot be drawn."""
+    return "".join(each if family_of(each) is not None else escaped(each) for each in line)
 
 
 @lru_cache(maxsize=4096)

@@ -18,10 +18,10 @@ from matplotlib.backend_bases import RendererBase
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 from matplotlib.text import Text
-from matplotlib.ticker import FuncFormatter, MaxNLocator
+from matplotlib.ticker import FixedLocator, FuncFormatter, MaxNLocator
 
-from clue.errors import ClueError, UsageError
-from clue.report.plots.lettering import families, fit, width
+from clue.files import drafts
+from clue.report.plots.lettering import drawable, families, fit, width
 from clue.units import format_size
 
 DPI = 150
@@ -45,15 +45,29 @@ _SWATCH, _LONGEST = 0.75, 3.6
 
 
 class Picture(Figure):
-    """A figure whose words stay words: no name in it is mathematics, and each letter has a font."""
+    """A figure whose words stay words: no name in it is mathematics, and each letter has a font or is escaped."""
 
     def draw(self, renderer: RendererBase) -> None:
         """Draw the figure."""
+        for axis in (axis for axes in self.axes for axis in (axes.xaxis, axes.yaxis)):
+            if isinstance(axis.get_major_locator(), FixedLocator):
+                _spell_ticks(axis)
         for text in self.findobj(Text):
             assert isinstance(text, Text)
             text.set_parse_math(False)
+            text.set_text(_drawable(text))
             text.set_fontfamily(families(text.get_text()))
         super().draw(renderer)
+
+
+def _spell_ticks(axis: Axis) -> None:
+    labels = axis.get_ticklabels()
+    if any(_drawable(label) != label.get_text() for label in labels):
+        axis.set_ticklabels([_drawable(label) for label in labels])  # which are written anew whenever they are drawn
+
+
+def _drawable(text: Text) -> str:
+    return "\n".join(map(drawable, text.get_text().split("\n")))
 
 
 def figure(width: float, height: float, title: str) -> Figure:
@@ -165,21 +179,9 @@ def save(drawn: Figure, folder: Path, name: str) -> Path:
     """Write a figure as PNG, all or nothing, and return its path; makes the folder if it is not there.
 
     Raises:
-        UsageError: If the folder cannot be made.
-        ClueError: If the file cannot be written.
+        OutputError: If it cannot be written.
     """
     path = Path(folder) / name
-    scratch = path.with_name(f".{name}.part")
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise UsageError(
-            f"{folder}: folder for plots must be one that can be made: {error.strerror or error}"
-        ) from error
-    try:
-        drawn.savefig(scratch, dpi=DPI, format="png")
-        scratch.replace(path)
-    except OSError as error:
-        scratch.unlink(missing_ok=True)
-        raise ClueError(f"{path}: picture could not be written: {error.strerror or error}") from error
+    with drafts(path) as (draft,):
+        drawn.savefig(draft, dpi=DPI, format="png")
     return path

@@ -108,15 +108,16 @@ def _placed(ranking: Ranking, entries: list[Entry]) -> Table:
         option = (str(entry.position), entry.option, str(entry.price or NONE), _score(entry, ranking.unit))
         lines = list(zip(*_workload_lines(entry), strict=True)) or [()] * 4
         share = (_share(entry),) if best else ()
-        add_row(shown, *option, *share, *map("\n".join, lines[: 4 if points else 3]), end_section=True)
+        add_row(shown, *option, *share, *lines[: 4 if points else 3], end_section=True)
     return shown
 
 
-def _score(entry: Entry, unit: str) -> str:
+def _score(entry: Entry, unit: str) -> str | tuple[str, str]:
+    """Return a score, on a line of its own where its interval is below it."""
     score, spread = format_score(entry.score, unit), entry.spread
     if spread is None:
         return score
-    return f"{score}\n{format_score(spread.low, unit)} to {format_score(spread.high, unit)}"
+    return score, f"{format_score(spread.low, unit)} to {format_score(spread.high, unit)}"
 
 
 def _share(entry: Entry) -> str:

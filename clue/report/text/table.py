@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
+from clue.report.printable import printable
+
 if TYPE_CHECKING:
     from rich.console import RenderableType
     from rich.table import Table
@@ -40,15 +42,21 @@ def table(*columns: str, title: str = "", numbers: Sequence[str] = ()) -> Table:
 
 
 def add_row(to: Table, *cells: object, style: str = "", end_section: bool = False) -> None:
-    """Add a row whose cells are taken literally: a name such as ``[red]`` is a name."""
-    to.add_row(*(words(str(cell)) for cell in cells), style=style or None, end_section=end_section)
+    """Add a row whose cells are taken literally: a name such as ``[red]`` is a name. A tuple has a cell's lines."""
+    to.add_row(*map(_cell, cells), style=style or None, end_section=end_section)
+
+
+def _cell(cell: object) -> Text:
+    from rich.text import Text  # noqa: PLC0415
+
+    return Text("\n").join(words(str(line)) for line in (cell if isinstance(cell, tuple) else (cell,)))
 
 
 def words(text: str, style: str = "") -> Text:
-    """Return text taken literally."""
+    """Return text taken literally, on one line, with escapes for what is not printable."""
     from rich.text import Text  # noqa: PLC0415
 
-    return Text(text, style=style)
+    return Text(printable(text), style=style)
 
 
 def heading(text: str) -> Text:

@@ -1,0 +1,230 @@
+"""Opening traces, whoever wrote them: nothing is read, mapped or unpacked that the head has not announced.
+
+A head is bounded in size and checked first (:mod:`clue.trace.head`). It says how long every column is, so a file that
+claims another type or length is refused before its data are touched: pickled objects, headers that announce terabytes,
+members of an archive that unpack to more. Files are ordinary ones (:mod:`clue.files`). Then checksums, and the meaning
+of every number (:mod:`clue.trace.meaning`).
+"""
+
+from __future__ import annotations
+
+import io
+import re
+import stat
+import struct
+import zipfile
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any, BinaryIO
+
+import numpy as np
+import numpy.typing as npt
+
+from clue.errors import TraceError
+from clue.files import open_file, read_bytes
+from clue.trace.head import LONGEST_HEAD, Head
+from clue.trace.meaning import check_head, check_meaning
+from clue.trace.ops import COLUMNS
+from clue.trace.store import HEAD, LARGEST_ARCHIVE, Ops, Trace, checksum
+from clue.units import format_size
+
+#: What a numpy file begins with, and the header of one that holds one column.
+_MAGIC = struct.Struct("<8sH")
+_HEADER = re.compile(
+    rb"\{ *'descr': *'([<|]\w\d+)', *'fortran_order': *(?:False|True), *'shape': *\((\d{1,15}),\),? *\} *\n"
+)
+#: Bytes of that header: far more than any writer needs.
+_LONGEST_HEADER = 1024
+#: Bytes by which a member of an archive is unpacked, and more than which is asked for only by a directory too long.
+_CHUNK, _LONGEST_READ = 1 << 20, 1 << 22
+#: Characters of a name that a message shows.
+_SHOWN = 60
+_ENCRYPTED = 1
+_METHODS = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)
+#: Type of each column.
+_KINDS = {name: np.dtype(kind) for name, kind, _ in COLUMNS} | {"extras": np.dtype("<i8")}
+
+_Column = npt.NDArray[Any]
+#: Returns the column of a name, type and length, or raises anything.
+_Fetch = Callable[[str, np.dtype[Any], int], _Column]
+
+
+def read_trace(path: Path) -> Trace:
+    """Open a trace and check it.
+
+    Raises:
+        TraceError: If it is missing, of another version, incomplete, truncated or damaged.
+    """
+    try:
+        if path.is_dir():
+            return _read_folder(path)
+        with open_file(path) as file:
+            if not zipfile.is_zipfile(file):
+                raise TraceError(f"{path}: trace must be a folder or a .zip of one, got another kind of file")
+            return _read_archive(path, file)
+    except FileNotFoundError:
+        raise TraceError(f"{path}: trace must exist, got no such file or folder") from None
+    except (OSError, ValueError) as error:
+        raise TraceError(f"{path}: trace must be readable, got {_why(error)}") from None
+
+
+def _why(error: Exception) -> object:
+    return (isinstance(error, OSError) and error.strerror) or error
+
+
+def _checked(path: Path, head: Head, fetch: _Fetch) -> Trace:
+    """Return the trace whose columns are fetched as the head announces them."""
+    check_head(head, f"{path}/{HEAD}")
+    columns = {}
+    for name, kind in _KINDS.items():
+        length = head.extra_offsets[-1] if name == "extras" else head.offsets[-1]
+        columns[name] = column = fetch(name, kind, length)
+        if checksum(column) != head.checksums.get(name):
+            raise TraceError(f"{path}/{name}.npy: checksum must be that of the head: the trace is damaged")
+    trace = Trace(head, Ops(**columns), path)
+    check_meaning(trace)
+    return trace
+
+
+# --- folders ---
+
+
+def _read_folder(folder: Path) -> Trace:
+    file = folder / HEAD
+    if not file.exists():
+        from clue.trace.pack import describe_incomplete  # noqa: PLC0415 - only for the message
+
+        raise TraceError(describe_incomplete(folder))
+    try:
+        content = read_bytes(file, most=LONGEST_HEAD)
+    except OSError as error:
+        raise TraceError(f"{file}: head must be readable, got {_why(error)}") from None
+    return _checked(folder, Head.from_json(content, file), lambda *column: _mapped(folder, *column))
+
+
+def _mapped(folder: Path, name: str, kind: np.dtype[Any], length: int) -> _Column:
+    path = folder / f"{name}.npy"
+    try:
+        with open_file(path) as file:
+            _pass_header(file, kind, length)
+            _check_length(file, kind.itemsize * length)
+            if length == 0:  # an empty file cannot be mapped
+                return np.zeros(0, kind)
+            return np.memmap(file, kind, "r", file.tell(), (length,))
+    except (OSError, ValueError) as error:
+        raise TraceError(f"{path}: column must be a readable numpy file, got {_why(error)}") from None
+
+
+def _check_length(file: BinaryIO, expected: int) -> None:
+    begin = file.tell()
+    rest = file.seek(0, io.SEEK_END) - begin
+    file.seek(begin)
+    if rest != expected:
+        raise ValueError(f"{rest} bytes of data where there must be {expected}: the trace is truncated or damaged")
+
+
+def _pass_header(file: BinaryIO, kind: np.dtype[Any], length: int) -> None:
+    """Read the header of a numpy file up to its data; numpy itself would evaluate what stands there.
+
+    Raises:
+        ValueError: If it is none, or that of another type or shape.
+    """
+    begin = file.read(_MAGIC.size)
+    magic, size = _MAGIC.unpack(begin) if len(begin) == _MAGIC.size else (b"", 0)
+    if magic != b"\x93NUMPY\x01\x00":
+        raise ValueError(f"one that begins with {begin!r}")
+    found = _HEADER.fullmatch(file.read(size)) if size <= _LONGEST_HEADER else None
+    if found is None:
+        raise ValueError("a header of another form than that of one column")
+    got_kind, got_length = found[1].decode(), int(found[2])
+    if (got_kind, got_length) != (kind.str, length):
+        raise ValueError(
+            f"{got_length} entries of type {got_kind} where there must be {length} of type {kind.str}: the trace is "
+            "truncated or damaged"
+        )
+
+
+# --- archives ---
+
+
+class _Bounded:
+    """A file that gives no more at a time than members are read by: only a directory without end asks for more."""
+
+    def __init__(self, file: BinaryIO) -> None:
+        self._file = file
+        self._end = file.seek(0, io.SEEK_END)
+
+    def read(self, size: int = -1) -> bytes:
+        wanted = size if size >= 0 else self._end - self._file.tell()
+        if wanted > _LONGEST_READ:
+            raise ValueError("a directory far longer than that of a trace")
+        return self._file.read(wanted)
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._file, name)
+
+
+def _read_archive(path: Path, file: BinaryIO) -> Trace:
+    try:
+        with zipfile.ZipFile(_Bounded(file)) as archive:
+            members = _members(archive.infolist())
+            content = _unpacked(archive, members[HEAD], LONGEST_HEAD)
+            head = Head.from_json(content, f"{path}/{HEAD}")
+            return _checked(path, head, lambda name, *kind: _column(archive, members[f"{name}.npy"], *kind))
+    except (TraceError, MemoryError):
+        raise
+    except Exception as error:  # damaged bytes there can raise anything
+        raise TraceError(f"{path}: archive must hold a whole trace, got {error}") from None
+
+
+def _members(listed: Sequence[zipfile.ZipInfo]) -> dict[str, zipfile.ZipInfo]:
+    """Return the members by name, which must be those of a trace and no more.
+
+    Raises:
+        ValueError: If they are not.
+    """
+    names = [member.filename for member in listed]
+    expected = [HEAD, *(f"{name}.npy" for name in _KINDS)]
+    for name in names:
+        if name not in expected:
+            raise ValueError(f"a member {name[:_SHOWN]!a}, which is no part of a trace")
+    for name in expected:
+        if names.count(name) != 1:
+            raise ValueError(f"{names.count(name)} members {name}")
+    for member in listed:
+        _check_member(member)
+    together = sum(member.file_size for member in listed)
+    if together > LARGEST_ARCHIVE:
+        raise ValueError(f"{format_size(together)} where {format_size(LARGEST_ARCHIVE)} are the most that is unpacked")
+    return {member.filename: member for member in listed}
+
+
+def _check_member(member: zipfile.ZipInfo) -> None:
+    kind = stat.S_IFMT(member.external_attr >> 16)
+    for wrong, what in (
+        (member.flag_bits & _ENCRYPTED, "is encrypted"),
+        (kind not in {0, stat.S_IFREG}, "is no ordinary file"),
+        (member.compress_type not in _METHODS, "is compressed by another method than deflation"),
+    ):
+        if wrong:
+            raise ValueError(f"a member {member.filename} that {what}")
+
+
+def _column(archive: zipfile.ZipFile, member: zipfile.ZipInfo, kind: np.dtype[Any], length: int) -> _Column:
+    size = kind.itemsize * length
+    content = _unpacked(archive, member, size + _MAGIC.size + _LONGEST_HEADER)
+    file = io.BytesIO(content)
+    try:
+        _pass_header(file, kind, length)
+        _check_length(file, size)
+    except ValueError as error:
+        raise ValueError(f"a column {member.filename} that is no readable numpy file: {error}") from None
+    return np.frombuffer(content, kind, length, file.tell())
+
+
+def _unpacked(archive: zipfile.ZipFile, member: zipfile.ZipInfo, most: int) -> bytes:
+    """Return the bytes of a member, which may have so many."""
+    if member.file_size > most:
+        raise ValueError(f"a member {member.filename} of {member.file_size} bytes, where there are at most {most}")
+    with archive.open(member) as stream:
+        return b"".join(iter(lambda: stream.read(_CHUNK), b""))

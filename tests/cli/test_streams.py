@@ -1,0 +1,139 @@
+"""What clue prints arrives in any locale, and it ends quietly where nobody takes it or somebody interrupts."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from clue.trace import Op, Trace, TraceBuilder
+
+#: In C's own locale, and not in what Python makes of it.
+_ASCII = {"LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"}
+_MACHINE = """\
+name: "m\\e[31m × µ – 名"
+nodes: [{count: 2, type: host}]
+node_types: {host: {}}
+network: {between_nodes: {send_delay: 10 us, transmission_delay: 10 us}}
+"""
+
+
+def clue(*words: str, stdout: int | str = subprocess.PIPE, **environment: str) -> subprocess.CompletedProcess[bytes]:
+    """Run a command in a process of its own."""
+    command = [sys.executable, "-m", "clue", *words]
+    surroundings = {**os.environ, **environment}
+    if isinstance(stdout, int):
+        return subprocess.run(command, stdout=stdout, stderr=subprocess.PIPE, env=surroundings, check=False, timeout=60)
+    with Path(stdout).open("wb") as target:
+        return subprocess.run(command, stdout=target, stderr=subprocess.PIPE, env=surroundings, check=False, timeout=60)
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Return a folder with a trace and a configuration whose names a terminal would obey."""
+    monkeypatch.chdir(tmp_path)
+    trace = TraceBuilder(2, "p\x1b[2J\udcff.py")
+    trace[0].compute(1.0, "µ\x1b[31m\n名")
+    trace[0].add(Op.OTHER, call="Win\x1b]0;x\x07", took=10**9)
+    built = trace.build()
+    Trace(replace(built.head, notes=("note\r\u202e",)), built.ops).save("t.clue")
+    Path("m.yaml").write_text(_MACHINE)
+    Path("c.yaml").write_text("program: {trace: t.clue}\nmachine: m.yaml\n")
+    return tmp_path
+
+
+@pytest.mark.parametrize("encoding", ["ascii", "latin-1", "utf-8"])
+def test_any_encoding_shows_names_and_obeys_none(folder: Path, encoding: str) -> None:
+    """Text, warnings and errors; JSON stays one that other readers take, too."""
+    assert folder.is_dir()
+    surroundings = {**_ASCII, "PYTHONIOENCODING": encoding}
+    for words in (
+        ["simulate", "c.yaml"],
+        ["inspect", "t.clue"],
+        ["simulate", "c.yaml", "--json"],
+        ["inspect", "m.yaml"],
+    ):
+        done = clue(*words, **surroundings)
+        assert (done.returncode, b"Traceback" in done.stderr) == (0, False), done.stderr
+        for text in (done.stdout.decode(encoding), done.stderr.decode(encoding)):
+            assert not {"\x1b", "\x07", "\r", "\u202e"} & set(text)
+    document = json.loads(clue("inspect", "t.clue", "--json", **surroundings).stdout)
+    assert document["program"] == "p\x1b[2J\\udcff.py"
+    done = clue("inspect", "\x1b[2J\n.yaml", **surroundings)
+    assert (done.returncode, len(done.stderr.splitlines())) == (2, 1)
+    assert b"\x1b" not in done.stderr
+
+
+@pytest.mark.parametrize("words", [["inspect", "m.yaml"], ["inspect", "m.yaml", "--json"], ["schema", "machine"]])
+@pytest.mark.usefixtures("folder")
+def test_a_full_disk_behind_standard_output_is_a_failure(words: list[str]) -> None:
+    """One line, and status 1."""
+    done = clue(*words, stdout="/dev/full")
+    assert (done.returncode, done.stderr) == (1, b"clue: No space left on device\n")
+
+
+@pytest.mark.usefixtures("folder")
+def test_a_reader_that_has_gone_is_no_failure() -> None:
+    """As of ``clue … | head -0``."""
+    reading, writing = os.pipe()
+    os.close(reading)
+    done = clue("inspect", "m.yaml", "--json", stdout=writing)
+    os.close(writing)
+    assert (done.returncode, done.stderr) == (0, b"")
+
+
+_INTERRUPTED_IMPORT = """
+import signal, sys
+sys.argv = ["clue", "inspect", "t.clue"]
+class Interrupts:
+    def find_spec(self, name, path=None, target=None):
+        if name == sys.modules_to_interrupt:
+            signal.raise_signal(signal.SIGINT)
+sys.modules_to_interrupt = "MODULE"
+sys.meta_path.insert(0, Interrupts())
+from clue.cli import main
+sys.exit(main())
+"""
+
+
+@pytest.mark.parametrize("module", ["argparse", "clue.cli.inspect", "numpy", "numpy._core._multiarray_umath", "rich"])
+@pytest.mark.usefixtures("folder")
+def test_ctrl_c_while_modules_load_ends_quietly(module: str) -> None:
+    """Wherever in the machinery of imports it comes: one line, and the status that shells report."""
+    program = _INTERRUPTED_IMPORT.replace("MODULE", module)
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, check=False, timeout=60)
+    assert (done.returncode, done.stderr) == (128 + signal.SIGINT, b"clue: interrupted\n")
+
+
+@pytest.mark.parametrize(
+    ("words", "target"),
+    [
+        (["convert", "t.clue", "out/t.clue.zip"], "out/t.clue.zip"),
+        (["convert", "t.clue", "out/t.clue"], "out/t.clue"),
+        (["convert", "t.clue", "out/t.ti"], "out/t.ti.0"),
+        (["convert", "t.clue", "out/t.goal"], "out/t.goal"),
+        (["convert", "m.yaml", "out/m.xml"], "out/m.xml"),
+        (["inspect", "m.yaml", "--plots", "out"], "out/delays.png"),
+        (["simulate", "c.yaml", "--plots", "out"], "out/timeline.png"),
+    ],
+)
+@pytest.mark.usefixtures("folder")
+def test_a_full_disk_leaves_nothing_half_written(words: list[str], target: str) -> None:
+    """Whatever a command writes: the error names it, and neither it nor a draft of it is there."""
+    program = f"import resource; {_SMALL}; from clue.cli import main; raise SystemExit(main({words}))"
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, check=False, timeout=60)
+    assert done.returncode == 1, done.stderr
+    told = done.stderr.decode().splitlines()[-1]
+    assert told.startswith(f"clue: {target.removesuffix('.0')}"), told
+    assert told.endswith(": output must be writable, got: File too large"), told
+    assert not [path for path in Path("out").rglob("*") if path.is_file()]
+
+
+#: A disk on which files have room for 20 bytes.
+_SMALL = "resource.setrlimit(resource.RLIMIT_FSIZE, (20, 20))"

@@ -1,0 +1,80 @@
+"""Where configurations come from: files, pipes that a user gives, and nothing that keeps waiting."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+from clue.config import SimulationConfig, load_any, load_config, load_machine
+from clue.config.validations import load_validation
+from clue.errors import ConfigError
+from clue.trace import TraceBuilder
+from tests.config.documents import MACHINE, faults_of
+
+SIMULATION = "program: {trace: t.clue}\nmachine: pair.yaml\n"
+
+
+@pytest.fixture(autouse=True)
+def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Work in a folder with a trace and a machine, a pipe in which nobody writes, and a device."""
+    monkeypatch.chdir(tmp_path)
+    TraceBuilder(1).build().save("t.clue")
+    Path("pair.yaml").write_text(MACHINE)
+    os.mkfifo("pipe")
+    Path("device").symlink_to("/dev/zero")
+
+
+def given(text: str) -> str:
+    """Return the path of a pipe that this process was given, as a shell makes one of ``<(…)``."""
+    reading, writing = os.pipe()
+    os.write(writing, text.encode())
+    os.close(writing)
+    return f"/dev/fd/{reading}"
+
+
+@pytest.mark.parametrize(("name", "kind"), [("pipe", "named pipe"), ("device", "device"), ("t.clue", "folder")])
+def test_what_is_no_ordinary_file_is_refused(name: str, kind: str) -> None:
+    """Wherever its name may stand: as the file itself, as a machine, script or table in it."""
+    for load in (load_any, load_config, load_machine, load_validation):
+        assert faults_of(load, name)[0].endswith(f'must be a file, got the {kind} "{name}"')
+    Path("run.yaml").write_text(SIMULATION.replace("pair.yaml", name))
+    assert faults_of(load_config, "run.yaml") == (f'run.yaml:2:10: machine must be a file, got the {kind} "{name}"',)
+    Path("run.yaml").write_text(f"program: {{script: {name}, ranks: 2}}\nmachine: pair.yaml\n")
+    assert faults_of(load_config, "run.yaml") == (
+        f'run.yaml:1:19: program.script must be a file that exists, got "{name}"',
+    )
+    Path("check.yaml").write_text(f"programs: {{p: {{trace: t.clue}}}}\nmachines: {{m: pair.yaml}}\ntable: {name}\n")
+    assert f'check.yaml:3:8: table must be a file that exists, got "{name}"' in faults_of(load_validation, "check.yaml")
+
+
+def test_a_pipe_that_a_user_gives_is_read() -> None:
+    """Paths in it start from the current folder; what it refers to is an ordinary file all the same."""
+    config = load_config(given(SIMULATION))
+    assert isinstance(config, SimulationConfig)
+    assert (config.machine.name, config.program.trace, config.path) == ("pair", "t.clue", None)
+    assert load_machine(given(MACHINE)).name == "pair"
+    place = given(MACHINE)
+    Path("run.yaml").write_text(SIMULATION.replace("pair.yaml", place))
+    assert faults_of(load_config, "run.yaml")[0].startswith("run.yaml:2:10: machine must be a file, got the named pipe")
+
+
+@pytest.mark.parametrize("name", ["x" * 5000, "a/" * 3000 + "x"])
+def test_names_too_long_for_the_system_are_no_files(name: str) -> None:
+    """As the file itself, and in it."""
+    Path("run.yaml").write_text(f'program: {{trace: "{name}"}}\nmachine: "{name}"\n')
+    for source in (name, "run.yaml"):
+        with pytest.raises(ConfigError, match="must be a"):
+            load_config(source)
+
+
+def test_files_have_a_size_that_makes_sense() -> None:
+    """One that takes no room on the disk would take all memory; one of many values takes long."""
+    with Path("huge.yaml").open("wb") as huge:
+        huge.truncate(10**12)
+    assert faults_of(load_any, "huge.yaml") == (
+        "huge.yaml: file must be readable, got: 1 TB, where 16 MB are the most that is read",
+    )
+    Path("long.yaml").write_text("a: 1\n" * 250_000)
+    assert faults_of(load_any, "long.yaml") == ("long.yaml: file must hold at most 100000 values, got more",)

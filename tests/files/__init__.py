@@ -1,0 +1,1 @@
+"""Opening and writing files at the edge of clue."""

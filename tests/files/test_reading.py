@@ -1,0 +1,85 @@
+"""An input is an ordinary file of a size that makes sense, or a pipe that this process was given."""
+
+from __future__ import annotations
+
+import os
+import socket
+from pathlib import Path
+
+import pytest
+
+from clue.files import exists, is_file, is_readable, kind_of, open_file, read_bytes, read_text
+
+
+def pipe(path: Path) -> Path:
+    """Make a named pipe, in which nobody writes."""
+    os.mkfifo(path)
+    return path
+
+
+def listening(path: Path) -> Path:
+    """Make a socket."""
+    with socket.socket(socket.AF_UNIX) as made:
+        made.bind(str(path))
+    return path
+
+
+def test_named_pipes_sockets_devices_and_folders_are_refused(tmp_path: Path) -> None:
+    """None of them is opened: a pipe in which nobody writes would be waited for, for ever."""
+    found = {
+        "named pipe": pipe(tmp_path / "pipe"),
+        "socket": listening(tmp_path / "socket"),
+        "device": Path("/dev/zero"),
+        "folder": tmp_path,
+    }
+    for kind, path in found.items():
+        with pytest.raises(OSError, match=f"a {kind}, which is no ordinary file"):
+            open_file(path)
+        assert (kind_of(path), is_file(path), is_readable(path), exists(path)) == (kind, False, False, True)
+
+
+def test_links_are_followed(tmp_path: Path) -> None:
+    """To a file it is one; to a device it is that; to itself it is nothing."""
+    (tmp_path / "file").write_text("text")
+    for name, target in (("good", "file"), ("bad", "/dev/zero"), ("loop", "loop")):
+        (tmp_path / name).symlink_to(target)
+    assert read_text(tmp_path / "good") == "text"
+    with pytest.raises(OSError, match="a device"):
+        read_text(tmp_path / "bad")
+    assert not exists(tmp_path / "loop")
+
+
+def test_sizes_are_bounded_before_anything_is_read(tmp_path: Path) -> None:
+    """A file of a terabyte that takes no room on the disk is told by its size."""
+    with (tmp_path / "sparse").open("wb") as sparse:
+        sparse.truncate(10**12)
+    with pytest.raises(OSError, match=r"1 TB, where 64 MB are the most that is read"):
+        read_text(tmp_path / "sparse")
+    (tmp_path / "four").write_bytes(b"1234")
+    assert read_bytes(tmp_path / "four", most=4) == b"1234"
+    with pytest.raises(OSError, match="4 B, where 3 B"):
+        read_bytes(tmp_path / "four", most=3)
+
+
+@pytest.mark.parametrize("name", ["x" * 5000, "a/" * 3000, "null\0byte"])
+def test_no_name_is_too_odd_to_ask(name: str) -> None:
+    """Too long for the system, or of characters that no name has: nothing is there."""
+    assert not exists(Path(name))
+    assert not is_readable(Path(name))
+
+
+def test_pipes_given_to_this_process_are_texts() -> None:
+    """As a shell makes one of ``<(…)``; its size is bounded, too."""
+    reading, writing = os.pipe()
+    path = Path(f"/dev/fd/{reading}")
+    os.write(writing, b"\xef\xbb\xbfa: \xc2\xb5\r\nb")
+    os.close(writing)
+    assert is_readable(path)
+    assert read_text(path) == "a: µ\nb"
+    os.close(reading)
+    assert not is_readable(path)
+
+
+def test_a_device_is_no_given_pipe() -> None:
+    """Whatever its name: ``/dev/stdin`` of a test is none."""
+    assert not is_readable(Path("/dev/null"))

@@ -1,0 +1,86 @@
+"""An output is there whole or not at all, whatever happens on the way."""
+
+from __future__ import annotations
+
+import os
+import resource
+import signal
+from pathlib import Path
+
+import pytest
+
+from clue.errors import OutputError
+from clue.files import drafts, write_texts
+
+
+def contents(folder: Path) -> dict[str, str]:
+    """Return the files of a folder, drafts among them."""
+    return {path.name: path.read_text() for path in sorted(folder.iterdir()) if path.is_file()}
+
+
+def test_what_is_written_takes_the_place_of_what_was_there(tmp_path: Path) -> None:
+    """In UTF-8 in every locale; folders on the way are made; no draft stays."""
+    path = tmp_path / "new" / "folder" / "x.txt"
+    for text in ("µ", "new"):
+        write_texts({path: text})
+        assert path.read_bytes() == text.encode()
+    assert contents(path.parent) == {"x.txt": "new"}
+
+
+def test_a_full_disk_leaves_the_old_file_and_no_draft(tmp_path: Path) -> None:
+    """Of several files none is written where one cannot be, and the error names that one."""
+    write_texts({tmp_path / "a": "old", tmp_path / "b": "old"})
+    before = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (1000, before[1]))
+    try:
+        with pytest.raises(OutputError, match=r"/b: output must be writable, got: File too large"):
+            write_texts({tmp_path / "a": "new", tmp_path / "b": "x" * 2000})
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, before)
+    assert contents(tmp_path) == {"a": "old", "b": "old"}
+
+
+def test_an_interrupt_leaves_the_old_file_and_no_draft(tmp_path: Path) -> None:
+    """Ctrl-C while a draft is written."""
+    write_texts({tmp_path / "a": "old"})
+    with pytest.raises(KeyboardInterrupt), drafts(tmp_path / "a") as (draft,):
+        draft.write_text("half")
+        signal.raise_signal(signal.SIGINT)
+    assert contents(tmp_path) == {"a": "old"}
+
+
+def test_a_folder_takes_the_place_of_a_folder_or_file(tmp_path: Path) -> None:
+    """And a file that of a folder; nothing of the old one stays."""
+    for old in ("folder", "file"):
+        place = tmp_path / f"for-{old}"
+        if old == "folder":
+            place.mkdir()
+            (place / "old").write_text("old")
+        else:
+            place.write_text("old")
+        with drafts(place) as (draft,):
+            draft.mkdir()
+            (draft / "new").write_text("new")
+        assert contents(place) == {"new": "new"}
+        write_texts({place: "text"})
+        assert place.read_text() == "text"
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["for-file", "for-folder"]
+
+
+def test_what_a_link_stands_for_is_written(tmp_path: Path) -> None:
+    """The link stays one."""
+    (tmp_path / "elsewhere").mkdir()
+    (tmp_path / "link").symlink_to("elsewhere/x")
+    write_texts({tmp_path / "link": "text"})
+    assert (tmp_path / "link").is_symlink()
+    assert (tmp_path / "elsewhere" / "x").read_text() == "text"
+
+
+@pytest.mark.parametrize("place", ["pipe", "/dev/null", "file/below"])
+def test_places_that_take_no_file(place: str, tmp_path: Path) -> None:
+    """A pipe, a device, and a place below a file."""
+    os.mkfifo(tmp_path / "pipe")
+    (tmp_path / "file").write_text("old")
+    with pytest.raises(OutputError, match=f"{place}: output must be writable"):
+        write_texts({tmp_path / place: "text"})
+    assert contents(tmp_path) == {"file": "old"}
