@@ -10,6 +10,8 @@ from clue.machine.machine import (
     Network,
     NodeNoise,
     NodeType,
+    Parameter,
+    Place,
     Placement,
     Waiting,
 )
@@ -26,6 +28,8 @@ __all__ = [
     "Network",
     "NodeNoise",
     "NodeType",
+    "Parameter",
+    "Place",
     "Placement",
     "Ports",
     "Waiting",
