@@ -23,7 +23,7 @@ from dataclasses import dataclass, replace
 
 from clue.kernel import Program, simulate
 from clue.kernel.processors import crowded_nodes
-from clue.machine import Curve, Link, Machine, NodeType, Placement, Waiting
+from clue.machine import Curve, Link, Machine, Place, Placement, Waiting
 
 _NOTHING = Curve.line(0.0)
 
@@ -94,27 +94,14 @@ def efficiencies_of(  # noqa: PLR0917 - what a simulation needs, and what it gav
 
 def with_ideal_network(machine: Machine) -> Machine:
     """Return a machine whose messages take no time; which of them wait for their receive stays as it is."""
-    network = machine.network
-    free = replace(
-        network,
-        between_nodes=_free(network.between_nodes),
-        within_node=_free(network.within_node),
-        pairs={pair: _free(link) for pair, link in network.pairs.items()},
-        within={name: _free(link) for name, link in network.within.items()},
-        contention=None,
-    )
-    changes = tuple((at, with_ideal_network(changed)) for at, changed in machine.changes)
-    return replace(machine, network=free, changes=changes)
+    return machine.map(network=lambda network: network.map(_free, contention=lambda _: None))
 
 
-def _free(link: Link) -> Link:
+def _free(link: Link, _: Place) -> Link:
     return replace(link, send_delay=_NOTHING, transmission_delay=_NOTHING, receive_delay=0.0, busy=None)
 
 
 def _with_processors_for_all(machine: Machine, ranks: int) -> Machine:
-    def undisturbed(node: NodeType) -> NodeType:
-        return replace(node, processors=ranks, memory_contention={}, background_load=0.0, waiting=Waiting.YIELD)
-
-    types = {name: undisturbed(node) for name, node in machine.node_types().items()}
-    changes = tuple((at, _with_processors_for_all(changed, ranks)) for at, changed in machine.changes)
-    return replace(machine, nodes=tuple(types[node.name] for node in machine.nodes), changes=changes)
+    return machine.map(
+        lambda node: replace(node, processors=ranks, memory_contention={}, background_load=0.0, waiting=Waiting.YIELD)
+    )

@@ -26,14 +26,26 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from itertools import product
 from operator import is_
 from typing import Any
 
 from clue.kernel import Program
-from clue.machine import Contention, Curve, FactorTable, Flows, Link, Machine, Network, NodeType, Placement, Ports
+from clue.machine import (
+    Contention,
+    Curve,
+    FactorTable,
+    Flows,
+    Link,
+    Machine,
+    NodeType,
+    Parameter,
+    Place,
+    Placement,
+    Ports,
+)
 from clue.machine.scaling import bandwidth_names, busier, kept_longer, steeper, wider
 
 #: How the names of parameters end with which a program may deadlock.
@@ -48,25 +60,6 @@ _FIGURES = (
 _OfNode = Callable[[NodeType, float], NodeType]
 _OfLink = Callable[[Link, float], Link]
 _OfContention = Callable[[Contention | None, float], Contention | None]
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Parameter:
-    """A parameter of a machine.
-
-    Attributes:
-        name: As in the machine's YAML.
-        figures: What decides it, over time: equal figures of the same name are the same parameter of two machines.
-        change: Returns the machine with the parameter multiplied by a factor.
-    """
-
-    name: str
-    figures: object
-    change: Callable[[Machine, float], Machine]
-
-    def is_same(self, other: Parameter) -> bool:
-        """Tell whether a parameter of another machine is this one."""
-        return self.name == other.name and self.figures == other.figures
 
 
 def parameters_of(machine: Machine, placement: Placement, regions: Sequence[str], timed: set[str]) -> list[Parameter]:
@@ -102,7 +95,7 @@ def _of_nodes(machine: Machine, name: str, regions: Sequence[str], timed: set[st
     path = f"node_types.{name}"
 
     def parameter(what: str, change: _OfNode) -> Parameter:
-        return Parameter(f"{path}.{what}", figures, partial(_change_nodes, name, change))
+        return Parameter(f"{path}.{what}", partial(_change_nodes, name, change), figures=figures)
 
     def by_speed(region: str) -> bool:
         return region in timed and any(region in each.speeds for each in types)
@@ -128,13 +121,7 @@ def _figures(node: NodeType) -> NodeType:
 
 
 def _change_nodes(name: str, change: _OfNode, machine: Machine, factor: float) -> Machine:
-    node = machine.node_types().get(name)
-    nodes = machine.nodes
-    if node is not None:
-        changed = change(node, factor)
-        nodes = tuple(changed if each.name == name else each for each in nodes)
-    changes = tuple((at, _change_nodes(name, change, later, factor)) for at, later in machine.changes)
-    return replace(machine, nodes=nodes, changes=changes)
+    return machine.map(lambda node: change(node, factor) if node.name == name else node)
 
 
 def _slower(regions: Sequence[str], node: NodeType, factor: float) -> NodeType:
@@ -192,7 +179,7 @@ def _of_link(name: str, links: list[Link]) -> Iterator[Parameter]:
     figures = tuple(links)
 
     def parameter(what: str, change: _OfLink) -> Parameter:
-        return Parameter(f"network.{name}.{what}", figures, partial(_change_links, figures, change))
+        return Parameter(f"network.{name}.{what}", partial(_change_links, figures, change), figures=figures)
 
     for delay in ("send_delay", "transmission_delay"):
         curves = [getattr(link, delay) for link in links]
@@ -207,29 +194,12 @@ def _of_link(name: str, links: list[Link]) -> Iterator[Parameter]:
 
 
 def _change_links(links: Sequence[Link], change: _OfLink, machine: Machine, factor: float) -> Machine:
-    """Change a link, wherever in the network it stands: at the i-th time it is the i-th of ``links``."""
-    states = [
-        _changed_network(state.network, link, change, factor) for state, link in zip(machine.epochs, links, strict=True)
-    ]
-    changes = tuple(
-        (at, replace(later, network=network)) for (at, later), network in zip(machine.changes, states[1:], strict=True)
-    )
-    return replace(machine, network=states[0], changes=changes)
+    """Change a link, wherever in the network it stands and whatever it becomes over time."""
 
+    def changed(link: Link, _: Place) -> Link:
+        return change(link, factor) if any(link is each for each in links) else link
 
-def _changed_network(network: Network, link: Link, change: _OfLink, factor: float) -> Network:
-    changed = change(link, factor)
-
-    def new(each: Link) -> Link:
-        return changed if each is link else each
-
-    return replace(
-        network,
-        between_nodes=new(network.between_nodes),
-        within_node=new(network.within_node),
-        pairs={pair: new(each) for pair, each in network.pairs.items()},
-        within={name: new(each) for name, each in network.within.items()},
-    )
+    return machine.map(network=lambda network: network.map(changed))
 
 
 def _other_curve(delay: str, change: Callable[[Curve, float], Curve], link: Link, factor: float) -> Link:
@@ -260,7 +230,7 @@ def _of_contention(machine: Machine, between: Mapping[str, list[Link]]) -> Itera
     stated = tuple(state.network.contention for state in machine.epochs)
 
     def parameter(what: str, change: _OfContention) -> Parameter:
-        return Parameter(f"network.contention.{what}", stated, partial(_change_contention, change))
+        return Parameter(f"network.contention.{what}", partial(_change_contention, change), figures=stated)
 
     first = next((each for each in stated if each is not None), None)
     if isinstance(first, FactorTable):
@@ -272,16 +242,14 @@ def _of_contention(machine: Machine, between: Mapping[str, list[Link]]) -> Itera
             # Flows are limited by what they share; by their own link only if it says so.
             if isinstance(first, Ports) or any(link.busy is not None for link in links):
                 change = partial(_change_links, tuple(links), kept_longer)
-                yield Parameter(f"network.{name}.busy", (stated, tuple(links)), change)
+                yield Parameter(f"network.{name}.busy", change, figures=(stated, tuple(links)))
     if isinstance(first, Flows):
         for name in bandwidth_names(first.topology):
             yield parameter(name, partial(_more_bandwidth, name))
 
 
 def _change_contention(change: _OfContention, machine: Machine, factor: float) -> Machine:
-    network = replace(machine.network, contention=change(machine.network.contention, factor))
-    changes = tuple((at, _change_contention(change, later, factor)) for at, later in machine.changes)
-    return replace(machine, network=network, changes=changes)
+    return machine.map(network=lambda network: network.map(contention=lambda contention: change(contention, factor)))
 
 
 def _steeper(contention: Contention | None, factor: float) -> Contention | None:

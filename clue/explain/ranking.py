@@ -13,10 +13,10 @@ from dataclasses import dataclass, replace
 from functools import partial
 
 from clue.errors import DeadlockError
-from clue.explain.parameters import EAGER_LIMIT, Parameter, computing_regions, parameters_of
+from clue.explain.parameters import EAGER_LIMIT, computing_regions, parameters_of
 from clue.explain.sensitivity import CHANGE, Progress
 from clue.kernel import contention_free
-from clue.machine import Machine, Placement
+from clue.machine import Machine, Parameter, Placement
 from clue.purchase import Entry, Option, Ranking, Scenario, TraceSource
 from clue.purchase.executors import PROCESSES, Crew
 from clue.purchase.library import Library, Recorder, as_named, record_all

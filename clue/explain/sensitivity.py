@@ -8,9 +8,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from clue.errors import DeadlockError
-from clue.explain.parameters import Parameter
 from clue.kernel import Candidate, Program, contention_free, simulate
-from clue.machine import Machine, Placement
+from clue.machine import Machine, Parameter, Placement
 
 #: By how much parameters are changed, relative to what they are.
 CHANGE = 0.1

@@ -11,6 +11,8 @@ from clue.machine.machine import (
     Network,
     NodeNoise,
     NodeType,
+    Parameter,
+    Place,
     Placement,
     Waiting,
 )
@@ -29,6 +31,8 @@ __all__ = [
     "Network",
     "NodeNoise",
     "NodeType",
+    "Parameter",
+    "Place",
     "Placement",
     "Ports",
     "Waiting",

@@ -5,10 +5,11 @@ Words and parameters follow the CLUE paper, section 3. All times are in seconds,
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from enum import Enum
 from itertools import chain, count, islice, repeat
+from typing import NamedTuple
 
 from clue.errors import UsageError
 from clue.machine.contention import Contention
@@ -156,6 +157,18 @@ class AlgorithmChoice:
         return next(name for up_to, name in self.thresholds if nbytes <= up_to)
 
 
+class Place(NamedTuple):
+    """Where in a network a link stands.
+
+    Attributes:
+        within: Whether it joins ranks of one node.
+        types: The node types that it is for, a pair or a single one; empty for all that have no link of their own.
+    """
+
+    within: bool
+    types: tuple[str, ...] = ()
+
+
 @dataclass(frozen=True, slots=True)
 class Network:
     """The network of a machine.
@@ -183,6 +196,46 @@ class Network:
         if same_node:
             return self.within.get(sender, self.within_node)
         return self.pairs.get((sender, receiver), self.between_nodes)
+
+    @property
+    def links(self) -> dict[Place, Link]:
+        """The links, by where they stand; one link may stand in several places."""
+        return {
+            Place(within=False): self.between_nodes,
+            Place(within=True): self.within_node,
+            **{Place(within=False, types=pair): link for pair, link in self.pairs.items()},
+            **{Place(within=True, types=(name,)): link for name, link in self.within.items()},
+        }
+
+    def map(
+        self,
+        link: Callable[[Link, Place], Link] = lambda link, _: link,
+        contention: Callable[[Contention | None], Contention | None] = lambda contention: contention,
+    ) -> Network:
+        """Return the network with parts of it replaced.
+
+        Args:
+            link: Returns what comes into the place of a link. A link that stands in several places stays one, as far as
+                it becomes the same in them.
+            contention: Returns what comes into the place of the contention.
+        """
+        found: dict[int, list[Link]] = {}
+
+        def new(old: Link, place: Place) -> Link:
+            become, known = link(old, place), found.setdefault(id(old), [])
+            if become not in known:
+                known.append(become)
+            return known[known.index(become)]
+
+        links = {place: new(old, place) for place, old in self.links.items()}
+        return replace(
+            self,
+            between_nodes=links[Place(within=False)],
+            within_node=links[Place(within=True)],
+            pairs={pair: links[Place(within=False, types=pair)] for pair in self.pairs},
+            within={name: links[Place(within=True, types=(name,))] for name in self.within},
+            contention=contention(self.contention),
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -223,6 +276,46 @@ class Machine:
     def node_types(self) -> dict[str, NodeType]:
         """Return the node types in use, by name."""
         return {node.name: node for node in self.nodes}
+
+    def map(
+        self,
+        node: Callable[[NodeType], NodeType] = lambda node: node,
+        network: Callable[[Network], Network] = lambda network: network,
+    ) -> Machine:
+        """Return the machine with its parts replaced, as they are at first and after each change.
+
+        Args:
+            node: Returns what comes into the place of a node type.
+            network: Returns what comes into the place of a network; :meth:`Network.map` makes it of another.
+        """
+        types = {name: node(each) for name, each in self.node_types().items()}
+        return replace(
+            self,
+            nodes=tuple(types[each.name] for each in self.nodes),
+            network=network(self.network),
+            changes=tuple((at, later.map(node, network)) for at, later in self.changes),
+        )
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Parameter:
+    """A part of a machine's description, with the way to multiply it alone.
+
+    Attributes:
+        name: What it is called.
+        change: Returns a machine with the parameter multiplied by a factor.
+        of: Which of those of its name it is, where there are several; else ``""``.
+        figures: What decides it, over time, so that parameters of two machines can be told apart.
+    """
+
+    name: str
+    change: Callable[[Machine, float], Machine]
+    of: str = ""
+    figures: object = None
+
+    def is_same(self, other: Parameter) -> bool:
+        """Tell whether a parameter of another machine is this one."""
+        return (self.name, self.of, self.figures) == (other.name, other.of, other.figures)
 
 
 @dataclass(frozen=True, slots=True)

@@ -36,7 +36,8 @@ from clue.caveats import Said, gathered
 from clue.units import format_share
 
 if TYPE_CHECKING:
-    from clue.validation import Compared, Order, Parameter, Refit, Validation
+    from clue.machine import Parameter
+    from clue.validation import Compared, Order, Refit, Validation
 
 
 def validation_document(validation: Validation, name: str) -> dict[str, object]:
@@ -103,7 +104,7 @@ def _order(order: Order) -> dict[str, object]:
 
 def _refit(refit: Refit) -> dict[str, object]:
     return {
-        "parameter": refit.parameter.kind,
+        "parameter": refit.parameter.name,
         "of": refit.parameter.of or None,
         "multiplier": refit.multiplier,
         "range": None if refit.range is None else list(refit.range),
@@ -123,8 +124,8 @@ def _refit(refit: Refit) -> dict[str, object]:
 
 def parameter_name(parameter: Parameter) -> str:
     """Return what a parameter is called: ``"latency"``, ``"computation on fast"``."""
-    link = " on " if parameter.kind == "computation" else " "
-    return f"{parameter.kind}{link}{parameter.of}" if parameter.of else parameter.kind
+    link = " on " if parameter.name == "computation" else " "
+    return f"{parameter.name}{link}{parameter.of}" if parameter.of else parameter.name
 
 
 #: Ratios of a thousand or a million, but for so much, show another unit.
@@ -139,7 +140,7 @@ _OTHER_WORDS = ("{} higher", "{} lower", "{} times as high")
 
 def change(refit: Refit) -> str:
     """Say what a multiplier does, in words: ``"computation on fast taking 8.0% longer"``."""
-    more, less, many = _WORDS.get(refit.parameter.kind, _OTHER_WORDS)
+    more, less, many = _WORDS.get(refit.parameter.name, _OTHER_WORDS)
     multiplier, name = refit.multiplier, parameter_name(refit.parameter)
     if abs(multiplier - 1) < 5e-4:
         return f"{name} unchanged"

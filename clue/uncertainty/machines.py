@@ -5,35 +5,30 @@ from __future__ import annotations
 import math
 from dataclasses import replace
 
-from clue.machine import Contention, Link, Machine, Network, NodeType
+from clue.machine import Contention, Link, LinkNoise, Machine, Network, NodeNoise, NodeType
 from clue.machine.scaling import busier, slower
 from clue.uncertainty.noise import Sample, log_deviation
 
 
 def states_noise(machine: Machine) -> bool:
     """Tell whether a machine says anything of noise."""
-    return any(
-        any((node.noise.computation, node.noise.factor))
-        for each in machine.epochs
-        for node in each.node_types().values()
-    ) or any(
-        any((link.noise.send, link.noise.transmission)) for each in machine.epochs for link in links_of(each.network)
+    return any(any((noise.computation, noise.factor)) for noise in _of_nodes(machine)) or any(
+        any((noise.send, noise.transmission)) for noise in _of_links(machine)
     )
 
 
 def largest_deviation(machine: Machine) -> float:
     """Return the largest deviation of the logarithm of any time on a machine that its noise allows."""
-    states = machine.epochs
-    nodes = [node.noise for each in states for node in each.node_types().values()]
-    links = [link.noise for each in states for link in links_of(each.network)]
-    of_nodes = [math.hypot(log_deviation(noise.computation), log_deviation(noise.factor)) for noise in nodes]
-    return max(*of_nodes, *(log_deviation(max(noise.send, noise.transmission)) for noise in links))
+    nodes = [math.hypot(log_deviation(each.computation), log_deviation(each.factor)) for each in _of_nodes(machine)]
+    return max(*nodes, *(log_deviation(max(each.send, each.transmission)) for each in _of_links(machine)))
 
 
-def links_of(network: Network) -> list[Link]:
-    """Return the links of a network, each once."""
-    links = [network.between_nodes, network.within_node, *network.pairs.values(), *network.within.values()]
-    return list({id(link): link for link in links}.values())
+def _of_nodes(machine: Machine) -> list[NodeNoise]:
+    return [node.noise for each in machine.epochs for node in each.node_types().values()]
+
+
+def _of_links(machine: Machine) -> list[LinkNoise]:
+    return [link.noise for each in machine.epochs for link in each.network.links.values()]
 
 
 def draw_machine(machine: Machine, sample: Sample) -> Machine:
@@ -42,22 +37,12 @@ def draw_machine(machine: Machine, sample: Sample) -> Machine:
     The noise of a factor belongs to the name and the speed of a node type, that of a delay to the figures of the link:
     machines that have them in common have their draws in common. What changes during a run keeps its draws.
     """
-    return _drawn(machine, machine, sample)
+    types = machine.node_types()
 
+    def node(each: NodeType) -> NodeType:
+        return _drawn_type(each, _factor(each.noise.factor, types.get(each.name, each), sample))
 
-def _drawn(machine: Machine, base: Machine, sample: Sample) -> Machine:
-    """Draw a machine, or what ``base`` has become of itself during a run, with the draws of that."""
-    bases = base.node_types()
-    types = {
-        name: _drawn_type(node, _factor(node.noise.factor, bases.get(name, node), sample))
-        for name, node in machine.node_types().items()
-    }
-    return replace(
-        machine,
-        nodes=tuple(types[node.name] for node in machine.nodes),
-        network=_drawn_network(machine.network, base.network, sample),
-        changes=tuple((at, _drawn(changed, base, sample)) for at, changed in machine.changes),
-    )
+    return machine.map(node, lambda network: _drawn_network(network, machine.network, sample))
 
 
 # --- node types ---
@@ -76,22 +61,12 @@ def _drawn_type(node: NodeType, factor: float) -> NodeType:
 
 
 def _drawn_network(network: Network, base: Network, sample: Sample) -> Network:
-    drawn: dict[tuple[int, int], Link] = {}
-
-    def draw(link: Link, of: Link) -> Link:
-        key = (id(link), id(of))
-        if key not in drawn:
-            drawn[key] = _drawn_link(link, *_link_factors(link, of, sample))
-        return drawn[key]
-
+    """Draw a network, or what ``base`` has become of itself during a run, with the draws of that."""
+    bases = base.links
     _, transmission = _link_factors(network.between_nodes, base.between_nodes, sample)
-    return replace(
-        network,
-        between_nodes=draw(network.between_nodes, base.between_nodes),
-        within_node=draw(network.within_node, base.within_node),
-        pairs={pair: draw(link, base.pairs.get(pair, link)) for pair, link in network.pairs.items()},
-        within={name: draw(link, base.within.get(name, link)) for name, link in network.within.items()},
-        contention=_drawn_contention(network.contention, transmission),
+    return network.map(
+        lambda link, place: _drawn_link(link, *_link_factors(link, bases.get(place, link), sample)),
+        lambda contention: _drawn_contention(contention, transmission),
     )
 
 

@@ -8,17 +8,16 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from clue.validation.cases import Case, Compared
     from clue.validation.figures import Order
-    from clue.validation.parameters import Parameter, Unchangeable
+    from clue.validation.parameters import Unchangeable
     from clue.validation.refits import Refit, Validation, validate
 
-__all__ = ["Case", "Compared", "Order", "Parameter", "Refit", "Unchangeable", "Validation", "validate"]
+__all__ = ["Case", "Compared", "Order", "Refit", "Unchangeable", "Validation", "validate"]
 
 # The command line knows these names before it needs them.
 _HOME = {
     "Case": "cases",
     "Compared": "cases",
     "Order": "figures",
-    "Parameter": "parameters",
     "Refit": "refits",
     "Unchangeable": "parameters",
     "Validation": "refits",

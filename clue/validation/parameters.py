@@ -10,7 +10,7 @@ contention    what simultaneous messages cost: what factors are above 1, or how 
               times as much; or the links of the topology have 1/1.1 times the bandwidth
 ============  ================================================================================================
 
-A cost is not always what a file states: times grow with it, so a bandwidth shrinks (:attr:`Parameter.multiplier`).
+A cost is not always what a file states: times grow with it, so a bandwidth shrinks (:func:`multiplier`).
 Where a machine's parameters change over time, those of all times change alike. Values only; nothing is simulated here.
 """
 
@@ -19,9 +19,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any
 
-from clue.machine import Contention, FactorTable, Link, Machine, Network, NodeType, Ports
+from clue.machine import Contention, FactorTable, Link, Machine, Network, NodeType, Parameter, Place, Ports
 from clue.machine.scaling import busier, kept_longer, slower, steeper
 from clue.validation.cases import Case
 
@@ -30,31 +29,12 @@ COMPUTATION, LATENCY, BANDWIDTH, CONTENTION = "computation", "latency", "bandwid
 _OfLink = Callable[[Link, float], Link]
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Parameter:
-    """A parameter that is the same in all cases which have it.
-
-    Attributes:
-        kind: ``"computation"``, ``"latency"``, ``"bandwidth"`` or ``"contention"``.
-        of: Which of its kind, such as a node type; ``""`` if there is only one.
-        change: Returns a case's machine with the parameter's cost multiplied.
-    """
-
-    kind: str
-    of: str
-    change: Callable[[Case, float], Machine]
-
-    def multiplier(self, cost: float) -> float:
-        """Return what a file's figure is multiplied by where the cost is: a bandwidth is divided."""
-        return 1 / cost if self.kind == BANDWIDTH else cost
-
-
 @dataclass(frozen=True, slots=True)
 class Unchangeable:
     """What cannot be refitted, and why.
 
     Attributes:
-        kind: As of parameters.
+        kind: As the name of parameters.
         reason: A sentence.
     """
 
@@ -70,16 +50,9 @@ def parameters_of(cases: Sequence[Case]) -> tuple[list[Parameter], list[Unchange
     return [*_computation(cases), *_delays(cases), *found], refused
 
 
-def _everywhere(
-    machine: Machine, node: Callable[[NodeType], NodeType], network: Callable[[Network], Network]
-) -> Machine:
-    """Change the nodes and the network of a machine, as they are at first and after each change."""
-    changes = tuple((at, _everywhere(later, node, network)) for at, later in machine.changes)
-    return replace(machine, nodes=tuple(map(node, machine.nodes)), network=network(machine.network), changes=changes)
-
-
-def _same(part: Any) -> Any:
-    return part
+def multiplier(parameter: Parameter, cost: float) -> float:
+    """Return what a file's figure is multiplied by where a parameter's cost is: a bandwidth is divided."""
+    return 1 / cost if parameter.name == BANDWIDTH else cost
 
 
 # --- computation -----------------------------------------------------------------------------------------------------
@@ -100,21 +73,17 @@ def _computation(cases: Sequence[Case]) -> Iterator[Parameter]:
             used.setdefault((node.name, repr(_speed(node))), case.machine)
     names = [name for name, _ in used]
     if len(used) > 1:
-        yield Parameter(COMPUTATION, "all node types", partial(_compute, None))
+        yield Parameter(COMPUTATION, partial(_compute, None), "all node types")
     for (name, speed), machine_name in used.items():
         of = name if names.count(name) == 1 else f"{name} of {machine_name}"
-        yield Parameter(COMPUTATION, of if len(used) > 1 else "", partial(_compute, (name, speed)))
+        yield Parameter(COMPUTATION, partial(_compute, (name, speed)), of if len(used) > 1 else "")
 
 
-def _compute(which: tuple[str, str] | None, case: Case, cost: float) -> Machine:
-    machine = case.where.machine
+def _compute(which: tuple[str, str] | None, machine: Machine, cost: float) -> Machine:
     # Which types are meant is told by what they are at first; they may be others later on.
     meant = {node.name for node in machine.nodes if which is None or (node.name, repr(_speed(node))) == which}
 
-    def changed(node: NodeType) -> NodeType:
-        return slower(node, cost) if node.name in meant else node
-
-    return _everywhere(machine, changed, _same)
+    return machine.map(lambda node: slower(node, cost) if node.name in meant else node)
 
 
 # --- latency and bandwidth -------------------------------------------------------------------------------------------
@@ -129,8 +98,8 @@ def _delays(cases: Sequence[Case]) -> Iterator[Parameter]:
     for inside, there in ((False, between), (True, within)):
         if there:
             of = ("within nodes" if inside else "between nodes") if between and within else ""
-            yield Parameter(LATENCY, of, partial(_delay, inside, _later))
-            yield Parameter(BANDWIDTH, of, partial(_delay, inside, _narrower))
+            yield Parameter(LATENCY, partial(_delay, inside, _later), of)
+            yield Parameter(BANDWIDTH, partial(_delay, inside, _narrower), of)
 
 
 def _is_crowded(case: Case) -> bool:
@@ -145,23 +114,16 @@ def _has_own_within(machine: Machine) -> bool:
     )
 
 
-def _delay(inside: bool, change: _OfLink, case: Case, cost: float) -> Machine:
-    machine = case.where.machine
+def _delay(inside: bool, change: _OfLink, machine: Machine, cost: float) -> Machine:
     own = _has_own_within(machine)
 
-    def changed(network: Network) -> Network:
-        new = network
-        if inside or not own:
-            within = {name: change(link, cost) for name, link in network.within.items()}
-            new = replace(new, within_node=change(network.within_node, cost), within=within)
-        if not inside:
-            pairs = {pair: change(link, cost) for pair, link in network.pairs.items()}
-            new = replace(new, between_nodes=change(network.between_nodes, cost), pairs=pairs)
-            if change is _narrower:
-                new = replace(new, contention=busier(network.contention, cost))
-        return new
+    def changed(link: Link, place: Place) -> Link:
+        return change(link, cost) if place.within is inside or not own else link
 
-    return _everywhere(machine, _same, changed)
+    def shared(contention: Contention | None) -> Contention | None:
+        return busier(contention, cost) if change is _narrower and not inside else contention
+
+    return machine.map(network=lambda network: network.map(changed, shared))
 
 
 def _later(link: Link, cost: float) -> Link:
@@ -190,22 +152,21 @@ def _contention(cases: Sequence[Case]) -> Iterator[Parameter | Unchangeable]:
     if not stated:
         yield Unchangeable(CONTENTION, "no machine of these cases states contention")
         return
-    yield Parameter(CONTENTION, "", _contend)
+    yield Parameter(CONTENTION, _contend)
 
 
 def _states_contention(machine: Machine) -> bool:
     return any(state.network.contention is not None for state in machine.epochs)
 
 
-def _contend(case: Case, cost: float) -> Machine:
+def _contend(machine: Machine, cost: float) -> Machine:
     def changed(network: Network) -> Network:
         contention = network.contention
         if not isinstance(contention, Ports) or contention.busy is not None:
-            return replace(network, contention=_stronger(contention, cost))
-        pairs = {pair: kept_longer(link, cost) for pair, link in network.pairs.items()}
-        return replace(network, between_nodes=kept_longer(network.between_nodes, cost), pairs=pairs)
+            return network.map(contention=lambda each: _stronger(each, cost))
+        return network.map(lambda link, place: link if place.within else kept_longer(link, cost))
 
-    return _everywhere(case.where.machine, _same, changed)
+    return machine.map(network=changed)
 
 
 def _stronger(contention: Contention | None, cost: float) -> Contention | None:

@@ -15,10 +15,11 @@ from itertools import combinations
 import numpy as np
 
 from clue.errors import UsageError
+from clue.machine import Parameter
 from clue.uncertainty import Sampling
 from clue.validation.cases import Case, Compared, Predictor, Progress, compare, silent
 from clue.validation.figures import Order, mean_absolute_error, orders, percentile
-from clue.validation.parameters import Parameter, Unchangeable, parameters_of
+from clue.validation.parameters import Unchangeable, multiplier, parameters_of
 from clue.validation.search import LEAST, MOST, Doubles, Response, respond
 
 #: Where the measurements do not say how well they repeat, as if they did within this; relative.
@@ -171,7 +172,7 @@ def _refits(responses: Sequence[Response], cases: Sequence[Case], error: float, 
     found = [
         Refit(
             parameter=response.parameter,
-            multiplier=response.parameter.multiplier(cost),
+            multiplier=multiplier(response.parameter, cost),
             range=_without_one(response, measured),
             predicted=tuple(span.tolist()),
             error_left=each,
@@ -194,7 +195,7 @@ def _without_one(response: Response, measured: Doubles) -> tuple[float, float] |
         return None
     kept = [np.arange(cases) != i for i in range(cases)]
     costs = [response.of_cases(keep).best(measured[keep]) for keep in kept]
-    multipliers = [response.parameter.multiplier(cost) for cost in costs]
+    multipliers = [multiplier(response.parameter, cost) for cost in costs]
     return min(multipliers), max(multipliers)
 
 

@@ -16,8 +16,8 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from clue.machine import Parameter
 from clue.validation.cases import Case, Predictor
-from clue.validation.parameters import Parameter
 
 Doubles = npt.NDArray[np.float64]
 
@@ -143,7 +143,7 @@ def _simulated(
 ) -> list[list[list[float]]]:
     """Return the makespan of each case at some costs of each parameter."""
     wanted = [
-        (k, each.change(case, cost))
+        (k, each.change(case.where.machine, cost))
         for each, some in zip(parameters, costs, strict=True)
         for cost in some
         for k, case in enumerate(cases)

@@ -10,10 +10,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import kendalltau
 
+from clue.machine import Parameter
 from clue.report.plots.validation import draw_validation, plot_validation
 from clue.report.validation import change, verdict
 from clue.uncertainty import Spread
-from clue.validation import Compared, Order, Parameter, Refit, Unchangeable, Validation
+from clue.validation import Compared, Order, Refit, Unchangeable, Validation
 from clue.validation.figures import kendall_tau, mean_absolute_error, orders, percentile
 from tests.validation.cases import in_turn, machine, measured
 
@@ -78,7 +79,7 @@ def test_tau_is_that_of_scipy(pairs: list[tuple[int, int]]) -> None:
 
 def refit(kind: str, multiplier: float, left: float, *, of: str = "", effect: float = 0.05, **more: object) -> Refit:
     """Return a refit."""
-    parameter = Parameter(kind, of, lambda case, _: case.where.machine)
+    parameter = Parameter(kind, lambda machine, _: machine, of)
     explains, rival = bool(more.get("explains", False)), bool(more.get("rival", False))
     span = more.get("range")
     assert span is None or isinstance(span, tuple)

@@ -44,7 +44,7 @@ MODELS = (None, TABLE, Ports(), Ports(Curve.line(0.0, PER_BYTE / 2)), Flows(Swit
 
 def named(each: Refit) -> str:
     """Return what a refit is called."""
-    return f"{each.parameter.kind} {each.parameter.of}".strip()
+    return f"{each.parameter.name} {each.parameter.of}".strip()
 
 
 def refit(validation: Validation, name: str) -> Refit:
@@ -225,7 +225,7 @@ def test_messages_of_one_size_cannot_tell_latency_from_bandwidth() -> None:
     described = machine()
     programs = (in_turn(10, 1e-3, 10_000), in_turn(10, 100e-6, 10_000), in_turn(10, 1e-2, 10_000))
     validation = validate(measured_on(machine(between=link(latency=LATENCY * 1.5)), described, programs))
-    assert [{first.kind, second.kind} for first, second in validation.alike] == [{"latency", "bandwidth"}]
+    assert [{first.name, second.name} for first, second in validation.alike] == [{"latency", "bandwidth"}]
     assert refit(validation, "bandwidth").rival and not refit(validation, "computation").rival
 
 
@@ -368,7 +368,7 @@ def test_parameters_at_cost_1_change_nothing(random: Random) -> None:
     except DeadlockError:
         return
     for parameter in parameters_of([case])[0]:
-        after = simulate(program, parameter.change(case, 1.0), where.placement).makespan
+        after = simulate(program, parameter.change(on, 1.0), where.placement).makespan
         assert after == pytest.approx(before, rel=1e-9, abs=1e-12)
 
 
@@ -392,7 +392,7 @@ def test_any_cost_of_any_parameter_is_found_again(random: Random, cost: float) -
         return
     assume(min(predicted) > 0)
     parameter = random.choice(parameters_of(cases)[0])
-    runs = makespans(lambda case: parameter.change(case, cost))
+    runs = makespans(lambda case: parameter.change(case.where.machine, cost))
     measured = [replace(each, runs=(run,)) for each, run in zip(cases, runs, strict=True)]
     (found,) = respond(measured, predicted, [parameter], Predictor(measured, predicted, "auto", 1, lambda *_: None))
     again = found.at(np.array([found.best(np.array(runs))]))[0]
