@@ -160,11 +160,18 @@ class Recorder:
             tag = status.tag
             self.rows.complete(pending.wildcard, self.peer(status.source), tag if tag >= 0 else 0)
 
+    def give_up_receives(self, pending: Pending) -> None:
+        """Take the receives of a request for cancelled: nobody will wait for them."""
+        if all(self.rows.kind(row)[1] == Op.IRECV for row in pending.rows):
+            self._give_up(pending)
+            pending.serials = ()
+
     def _give_up(self, pending: Pending) -> None:
-        """Leave of a receive the time of its call, and of a send nothing."""
+        """Leave of a receive the time of its call, and of a send nothing; a second time changes nothing."""
         for row in pending.rows:
             flags, op = self.rows.kind(row)
-            self.rows.turn(row, flags | Flag.CANCELLED, Op.POLL if op == Op.IRECV else Op.LOCAL)
+            if not flags & Flag.CANCELLED:
+                self.rows.turn(row, flags | Flag.CANCELLED, Op.POLL if op == Op.IRECV else Op.LOCAL)
 
     # Regions
 

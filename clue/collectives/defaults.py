@@ -18,7 +18,7 @@ def default_choice(library: str, collective: Collective) -> str:
 
     Args:
         library: ``"mpich"`` or ``"openmpi"``.
-        collective: What is to be done; of its sizes the mean counts.
+        collective: What is to be done; its sizes count by their mean, those of a reduce-scatter one by one.
 
     Raises:
         UsageError: If the library or the collective is unknown.

@@ -8,8 +8,9 @@ nonblocking rules.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 
+from clue.collectives.rules import Rule, always
 from clue.collectives.schedule import Collective
 from clue.collectives.trees import core_size, is_power_of_two
 
@@ -28,8 +29,6 @@ _ALLTOALL_SHORT, _IALLTOALL_SHORT = 256, 2048
 _ALLTOALL_FEW = 8
 _ALLTOALL_MEDIUM = 32768  # ALLTOALL_MEDIUM_MSG_SIZE
 _REDUCE_SCATTER_LONG = 524288  # REDUCE_SCATTER_COMMUTATIVE_LONG_MSG_SIZE, of all blocks together
-
-Rule = Callable[[Collective], str]
 
 
 def _bcast(collective: Collective) -> str:
@@ -102,22 +101,18 @@ def _reduce_scatter(collective: Collective) -> str:
     return "noncommutative" if regular else "recursive_doubling"
 
 
-def _always(name: str) -> Rule:
-    return lambda _collective: name
-
-
 #: Rules of blocking collectives by name.
 BLOCKING: Mapping[str, Rule] = {
-    "barrier": _always("dissemination"),
+    "barrier": always("dissemination"),
     "bcast": _bcast,
     "reduce": _reduce,
     "allreduce": _allreduce(_ALLREDUCE_SHORT),
-    "scan": _always("recursive_doubling"),
-    "exscan": _always("recursive_doubling"),
-    "gather": _always("binomial"),
-    "gatherv": _always("linear"),
-    "scatter": _always("binomial"),
-    "scatterv": _always("linear"),
+    "scan": always("recursive_doubling"),
+    "exscan": always("recursive_doubling"),
+    "gather": always("binomial"),
+    "gatherv": always("linear"),
+    "scatter": always("binomial"),
+    "scatterv": always("linear"),
     "allgather": _allgather,
     "allgatherv": _allgather,
     "alltoall": _alltoall(_ALLTOALL_SHORT),

@@ -13,12 +13,12 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 
+from clue.collectives.rules import Rule, always
 from clue.collectives.schedule import Collective
 from clue.collectives.trees import core_size
 
-Rule = Callable[[Collective], str]
 #: Bytes below which a choice counts, with the algorithm.
 Choices = tuple[tuple[float, str], ...]
 #: Size of the communicator below which a row counts, with its choices.
@@ -295,26 +295,22 @@ def _ialltoall(collective: Collective) -> str:
     return "in_place" if collective.manner.in_place else "linear"
 
 
-def _always(name: str) -> Rule:
-    return lambda _collective: name
-
-
 _NONBLOCKING: Mapping[str, Rule] = {
-    "barrier": _always("dissemination"),
+    "barrier": always("dissemination"),
     "bcast": _ibcast,
     "reduce": _ireduce,
     "allreduce": _iallreduce,
-    "scan": _always("linear"),
-    "exscan": _always("linear"),
-    "gather": _always("linear"),
-    "gatherv": _always("linear"),
-    "scatter": _always("linear"),
-    "scatterv": _always("linear"),
-    "allgather": _always("linear"),
-    "allgatherv": _always("linear"),
+    "scan": always("linear"),
+    "exscan": always("linear"),
+    "gather": always("linear"),
+    "gatherv": always("linear"),
+    "scatter": always("linear"),
+    "scatterv": always("linear"),
+    "allgather": always("linear"),
+    "allgatherv": always("linear"),
     "alltoall": _ialltoall,
     "alltoallv": _ialltoall,
-    "reduce_scatter": _always("reduce_scatterv"),
+    "reduce_scatter": always("reduce_scatterv"),
 }
 
 

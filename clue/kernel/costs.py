@@ -187,8 +187,8 @@ class Costs:
 
     def algorithm(self, collective: Collective) -> str:
         """Return the algorithm that this machine uses for a collective."""
-        if not collective.manner.commutative:
-            return algorithm_of(self.machine.network, collective)  # may ask whether all blocks are equal
+        if collective.name == "reduce_scatter":
+            return algorithm_of(self.machine.network, collective)  # may ask for each block's size
         key = (collective.name, collective.size, collective.mean_size, collective.manner)
         name = self._algorithms.get(key)
         if name is None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
+from clue.caveats import note_of_recording
 from clue.kernel.live import execute
 from clue.live.bursts import MEASURED, Bursts
 from clue.live.processes import Processes, one_core
@@ -90,7 +91,7 @@ def run(
 
 def _with_notes(outcome: LiveOutcome, program: str, notes: Sequence[str]) -> LiveOutcome:
     """Say it beside the result, and in the trace."""
-    warnings = (*outcome.result.warnings, *(f"{program}: {note}" for note in notes))
+    warnings = (*outcome.result.warnings, *(note_of_recording(program, note) for note in notes))
     trace = outcome.trace
     if trace is not None:
         trace = replace(trace, head=replace(trace.head, notes=(*trace.head.notes, *notes)))

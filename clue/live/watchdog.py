@@ -94,16 +94,16 @@ class Watchdog:
 
     def _waiting(self) -> str:
         end = "" if math.isinf(self._limit) else f" (it is ended after {self._limit:g} s: --limit)"
-        waits = f"it waits{wait_of(self._process)}: {_ONE_AT_A_TIME}"
-        return f"has used no CPU time for {self._idle:g} s outside MPI, {waits}{end}"
+        waits = f"it waits{wait_of(self._process)}; {_ONE_AT_A_TIME}"
+        return f"has used no CPU time for {self._idle:g} s outside MPI: {waits}{end}"
 
     def _overdue(self) -> str:
         rule, place = f"must call MPI within {self._limit:g} s, got none", place_of(self._process)
         at = f" at {place}" if place else ""
         if not self._idle:
-            return f"{rule}, it computes{at}: raise the limit (--limit) if that takes longer"
+            return f"{rule}: it computes{at}; raise the limit (--limit) if that takes longer"
         return (
-            f"{rule}, and no CPU time used for {self._idle:g} s, it waits{wait_of(self._process)}{at}: "
+            f"{rule}: it waits{wait_of(self._process)}{at} and has used no CPU time for {self._idle:g} s; "
             f"{_ONE_AT_A_TIME}; raise the limit (--limit) if it waits for something else"
         )
 

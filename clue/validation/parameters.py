@@ -118,7 +118,9 @@ def _delay(inside: bool, change: _OfLink, machine: Machine, cost: float) -> Mach
     own = _has_own_within(machine)
 
     def changed(link: Link, place: Place) -> Link:
-        return change(link, cost) if place.within is inside or not own else link
+        # Where nodes have no link of their own, what changes between them changes within them too.
+        meant = place.within if inside else not (place.within and own)
+        return change(link, cost) if meant else link
 
     def shared(contention: Contention | None) -> Contention | None:
         return busier(contention, cost) if change is _narrower and not inside else contention

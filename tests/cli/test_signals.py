@@ -118,7 +118,8 @@ def test_a_signal_ends_all_of_it(work: str, number: signal.Signals, tmp_path: Pa
         finally:
             command.kill()
     assert command.returncode in {128 + number, -number}, said
-    assert "Traceback" not in said, said
+    # Of one that is killed, Python's own start of a worker may not find what it should read; nobody is left to help it.
+    assert number == signal.SIGKILL or "Traceback" not in said, said
     assert within(30.0, lambda: not descendants(tmp_path)), descendants(tmp_path)
 
 

@@ -8,7 +8,7 @@ import pytest
 
 from clue.errors import ReplayError
 from clue.kernel import simulate
-from clue.machine import AlgorithmChoice, Machine
+from clue.machine import AlgorithmChoice, Curve, Link, Machine, Network, NodeType
 from clue.trace import Flag, Op, TraceBuilder
 from tests.kernel.cases import RECEIVE, machine, sending, transmission
 
@@ -197,3 +197,16 @@ def test_every_collective_ends_with_the_default_algorithms(op: Op, ranks: int, l
     result = simulate(everywhere(op, ranks, nbytes).build(), on)
     assert not any("never received" in warning for warning in result.warnings)
     assert (result.makespan > 0) == (ranks > 1 and (nbytes > 0 or op is Op.BARRIER))
+
+
+def test_engines_choose_alike_where_sizes_differ_by_a_byte() -> None:
+    """Open MPI goes by the exact sum of a reduce-scatter's blocks: 64 KiB are one band, 64 KiB less a byte another."""
+    link = Link(Curve.line(1e-6, 1e-9), Curve.line(1e-5, 1e-9), 1e-6, 64_000)
+    on = Machine("m", (NodeType("host"),) * 3, Network(link, link, collective_library="openmpi"))
+    for last in ((21845, 21846), (21846, 21845)):
+        trace = TraceBuilder(3)
+        for rank, own in zip(trace, (21845, 21845, 0), strict=True):
+            for nbytes in last:
+                rank.collective(Op.REDUCE_SCATTER, own or nbytes)
+        reference, fast = (simulate(trace.build(), on, engine=engine).makespan for engine in ("reference", "fast"))
+        assert reference == fast

@@ -316,6 +316,15 @@ def cancelled(mpi: Any, comm: Any) -> None:
     if comm.rank == 1:
         request.Cancel()
     request.Wait()
+    looked_at = comm.Irecv(data(), 1 - comm.rank, NEVER)
+    looked_at.Cancel()
+    while not looked_at.Get_status():
+        delay(comm)
+    looked_at.Wait()
+    KEPT.append(data())
+    nobody_waits = comm.Irecv(KEPT[-1], 1 - comm.rank, NEVER)
+    nobody_waits.Cancel()
+    nobody_waits.Free()
 
 
 @case

@@ -81,7 +81,7 @@ def test_too_small_an_address_space_is_named() -> None:
         "Arena(1 << 40)\n"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
-    assert "RecordError: address space must have room for 32 MB of payloads" in done.stderr
+    assert "RecordError: address space must have 32 MB left for payloads" in done.stderr
     assert "raise the limit (ulimit -v)" in done.stderr
 
 

@@ -268,6 +268,18 @@ def test_links_within_nodes_are_refitted_apart() -> None:
     check_found(validate(cases), "latency within nodes", 1.5)
 
 
+def test_what_is_within_nodes_changes_nothing_between_them() -> None:
+    """Beside a machine with a link within nodes of its own stands one without: its messages between nodes stay."""
+    own = Machine("own", (NodeType("host", processors=2),) * 2, Network(link(), link(latency=LATENCY / 10)))
+    shared = Network(one := link(), one)
+    common = replace(own, name="common", network=shared)
+    cases = [measured(PROGRAMS[0], on, on, nodes=nodes) for on, nodes in ((own, (0, 0)), (common, (0, 1)))]
+    (within,) = [each for each in parameters_of(cases)[0] if (each.name, each.of) == ("latency", "within nodes")]
+    changed = within.change(common, 2.0).network
+    assert changed.between_nodes == shared.between_nodes
+    assert changed.within_node.send_delay(0) == pytest.approx(2 * shared.within_node.send_delay(0))
+
+
 def test_the_one_link_is_refitted_where_all_ranks_share_a_node() -> None:
     """A machine that says nothing of links within nodes: its one link counts there."""
 

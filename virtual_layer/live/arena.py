@@ -48,8 +48,8 @@ class Arena:
         left = _address_space() // 2
         if left < _LEAST:
             raise RecordError(
-                f"address space must have room for {_LEAST >> 19} MB of payloads and as much for each rank, got "
-                f"{left >> 19} MB that are left: raise the limit (ulimit -v)"
+                f"address space must have {_LEAST >> 19} MB left for payloads, got {left >> 19} MB: raise the limit "
+                "(ulimit -v)"
             )
         self.descriptor = os.memfd_create("clue-payloads")
         self.size = max(min(size, left), _LEAST) // mmap.PAGESIZE * mmap.PAGESIZE

@@ -211,9 +211,14 @@ def cancel(recorder: Recorder, _result: Any, _args: Arguments, _kwargs: Keywords
 
 
 def free_request(recorder: Recorder, _result: Any, args: Arguments, _kwargs: Keywords, pending: Pending | None) -> None:
-    """Describe Free of a request: nobody waits for it any more."""
+    """Describe Free of a request: nobody waits for it any more, and nobody sees whether Cancel succeeded.
+
+    Of a receive it is taken to have: otherwise the replay would wait for a message that need not come.
+    """
     recorder.emit(Op.LOCAL)
     if pending is not None:
+        if pending.cancelled and pending.active:
+            recorder.give_up_receives(pending)
         recorder.requests.free(args[0], pending)
 
 

@@ -32,7 +32,15 @@ def call(function: Callable[[], int], work: int, stop: Stop) -> int:
     if work < _WORTH_A_THREAD or threading.current_thread() is not threading.main_thread():
         return function()
     status: list[int] = []
-    thread = threading.Thread(target=lambda: status.append(function()))
+    failure: list[BaseException] = []
+
+    def run() -> None:
+        try:
+            status.append(function())
+        except BaseException as error:
+            failure.append(error)
+
+    thread = threading.Thread(target=run)
     thread.start()
     try:
         while thread.is_alive():
@@ -41,4 +49,6 @@ def call(function: Callable[[], int], work: int, stop: Stop) -> int:
         stop[0] = 1
         thread.join()
         raise
+    if failure:
+        raise failure[0]
     return status[0]

@@ -11,7 +11,7 @@ from typing import NamedTuple
 import numpy as np
 
 from clue.caveats import About, Caveat
-from clue.kernel.live.meetings import LINEAR
+from clue.kernel.live.meetings import SIZES_AT_ROOT, linear_of
 from clue.kernel.live.record import FullRecord, Record
 from clue.kernel.live.simulation import LiveJob, LiveSimulation
 from clue.kernel.live.source import BurstRule, Source, Spawner
@@ -160,10 +160,10 @@ def _result(simulation: LiveSimulation, job: LiveJob) -> Result:
 
 def _overruled(machine: Machine) -> Iterator[Caveat]:
     """Say which stated algorithms do not count: no member but the root knows the sizes that they depend on."""
-    for name in ("gatherv", "scatterv"):
-        choices = [state.network.collectives.get(name) for state in machine.epochs]
-        stated = {algorithm for choice in choices if choice is not None for _, algorithm in choice.thresholds}
-        if stated - LINEAR:
-            others = ", ".join(sorted(stated - LINEAR))
+    for name in sorted(SIZES_AT_ROOT):
+        choice = machine.network.collectives.get(name)
+        stated = {algorithm for _, algorithm in choice.thresholds} if choice is not None else set()
+        if choice is not None and not stated <= {linear_of(choice)}:
+            others = ", ".join(sorted(stated - {"linear"}))
             text = "{collective} is linear in live runs, not {others}"
             yield Caveat(About.MACHINE, machine.name, text, {"collective": name, "others": others})

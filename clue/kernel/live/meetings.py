@@ -12,20 +12,21 @@ from clue.collectives import Collective, Manner
 from clue.errors import ReplayError
 from clue.kernel.costs import Costs
 from clue.kernel.program import MANNERS, Row, collective_of, manner_of
+from clue.machine import AlgorithmChoice
 from clue.trace import PROC_NULL, Op
 
 #: Those of which each member knows its own size, and the root all.
 _PARTLY_KNOWN = frozenset({Op.GATHERV, Op.SCATTERV})
+#: Their names.
+SIZES_AT_ROOT = frozenset(op.name.lower() for op in _PARTLY_KNOWN)
 _PREFIX = frozenset({Op.SCAN, Op.EXSCAN})
 _REDUCED_FOR_ALL = frozenset({Op.ALLREDUCE, Op.REDUCE_SCATTER})
 _GATHERED = frozenset({Op.GATHER, Op.GATHERV, Op.REDUCE})
 _SCATTERED = frozenset({Op.SCATTER, Op.SCATTERV})
 _GATHERED_BY_ALL = frozenset({Op.ALLGATHER, Op.ALLGATHERV, Op.COMM})
 _EXCHANGED = frozenset({Op.ALLTOALL, Op.ALLTOALLV})
-
-
 #: Where the root alone knows all sizes: by these algorithms no other member has to know more than its own.
-LINEAR = frozenset({"linear", "linear_in_turn", "linear_sync"})
+_LINEAR = frozenset({"linear", "linear_in_turn", "linear_sync"})
 
 
 @lru_cache(maxsize=4096)
@@ -54,9 +55,19 @@ def _algorithm(row: Row, known: Collective, costs: Costs) -> str:
     """Return the algorithm that all members agree on, from what one of them knows."""
     if known.name == "alltoallv":
         return costs.algorithm(Collective("alltoallv", known.size, (row.nbytes,), manner=known.manner))
-    chosen = costs.algorithm(known)
-    # A member of a tree would have to know the sizes of those below it, which MPI tells the root alone.
-    return chosen if chosen in LINEAR or known.name not in {"gatherv", "scatterv"} else "linear"
+    choice = costs.machine.network.collectives.get(known.name)
+    if choice is not None and known.name in SIZES_AT_ROOT:
+        return linear_of(choice)
+    return costs.algorithm(known)  # no library asks for the sizes that the root alone knows
+
+
+def linear_of(choice: AlgorithmChoice) -> str:
+    """Return how a collective is done whose sizes MPI tells the root alone: as stated, if no size decides.
+
+    A member of a tree would have to know the sizes of those below it.
+    """
+    stated = {algorithm for _, algorithm in choice.thresholds}
+    return stated.pop() if len(stated) == 1 and stated <= _LINEAR else "linear"
 
 
 @dataclass(slots=True, eq=False)
