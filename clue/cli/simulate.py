@@ -104,6 +104,8 @@ def _explain_ranking(
 
 
 def _simulate(config: SimulationConfig, arguments: argparse.Namespace) -> None:
+    if config.ranks is not None:  # before time is spent on a recording
+        config.placement.place(config.machine, config.ranks * config.instances)
     with progress() as tell:
         trace, noise = _recording(config, Traces(tell, arguments.repeats))
         placement = config.placement.place(config.machine, trace.ranks * config.instances)

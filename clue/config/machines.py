@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import importlib
 import math
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path as FilePath
@@ -319,12 +320,12 @@ def _got(name: object, known: Iterable[str]) -> str:
 
 
 def check_currencies(document: Document, prices: Mapping[Path, Money], faults: Faults) -> None:
-    """Check that all prices, given by their paths, are in one currency: that of the first."""
-    first = next(iter(prices.values()), None)
+    """Check that all prices, given by their paths, are in one currency: that of most of them."""
+    currencies = Counter(price.currency for price in prices.values()).most_common(1)
     for path, price in prices.items():
-        if first is not None and price.currency != first.currency:
-            rule = f"must be in {first.currency} as the other prices, got {price.currency}"
-            faults.add(document, path, rule)
+        for usual, _ in currencies:
+            if price.currency != usual:
+                faults.add(document, path, f"must be in {usual} as the other prices, got {price.currency}")
 
 
 # --- changes during a run ---

@@ -568,3 +568,12 @@ def test_huge_figures_have_an_exponent(capsys: pytest.CaptureFixture[str]) -> No
     assert '"amount": 2e+29' in document
     for text in (out, compared, *(run(capsys, "inspect", name)[1] for name in ("pair.yaml", "which.yaml"))):
         assert not re.search(r"[\d.,]{16}", text)
+
+
+def test_room_for_ranks_is_asked_for_before_they_are_recorded(capsys: pytest.CaptureFixture[str]) -> None:
+    """A machine of two processors has no room for three ranks: nothing is recorded, which could take hours."""
+    Path("never.py").write_text("raise SystemExit('it was run')\n")
+    Path("run.yaml").write_text("program: {script: never.py, ranks: 3}\nmachine: pair.yaml\n")
+    status, _, err = run(capsys, "simulate", "run.yaml")
+    assert status == 2
+    assert "placement: ranks must be at most 2 on pair" in err and "it was run" not in err

@@ -379,6 +379,13 @@ def test_currencies_of_node_prices_must_agree() -> None:
     assert fault == "node_types.b.price must be in EUR as the other prices, got USD"
 
 
+def test_the_odd_currency_is_blamed() -> None:
+    """Not the others, though it comes first."""
+    types = {"a": {"price": "1 USD"}, "b": {"price": "1 EUR"}, "c": {"price": "2 EUR"}}
+    (fault,) = faults_of(load_machine, mapping(node_types=types))
+    assert fault == "node_types.a.price must be in EUR as the other prices, got USD"
+
+
 def test_a_missing_file_is_said_to_be_missing(tmp_path: Path) -> None:
     """By the path that the user gave."""
     assert faults_of(load_machine, "none.yaml") == ('none.yaml: machine must be a file that exists, got "none.yaml"',)
