@@ -113,6 +113,10 @@ class Facts:
         alone_ones = {_name(request, file): _digest(file) for file in alone}
         return replace(self, files={**modules, **alone_ones, **self.files}, packages={**packages, **self.packages})
 
+    def same_run(self, other: Facts) -> bool:
+        """Tell whether both are of the same program with the same arguments on as many ranks, whatever has changed."""
+        return (self.program, self.arguments, self.ranks) == (other.program, other.arguments, other.ranks)
+
     def joined(self, other: Facts) -> Facts:
         """Return these facts and what another recording of the same imported besides."""
         return replace(self, files={**other.files, **self.files}, packages={**other.packages, **self.packages})

@@ -173,7 +173,7 @@ class _Kept:
         why = ""
         for path in self._candidates(request):
             facts = _facts(path)
-            if facts is not None and (facts.arguments, facts.ranks) != (now.arguments, now.ranks):
+            if facts is not None and not facts.same_run(now):
                 continue
             fault = _DAMAGED if facts is None else difference(request, facts, now)
             if facts is not None and not fault:

@@ -81,6 +81,17 @@ def test_arguments_and_ranks_make_other_recordings(recorder: Recorder, heat: Pat
     assert len(recorder.recorded) == 4
 
 
+def test_another_programs_recording_is_not_used(recorder: Recorder, heat: Path) -> None:
+    """``heat-1-1-…`` of heat-1.py, which imports heat.py, begins as a folder of heat.py on one rank does."""
+    other = heat.with_name("heat-1.py")
+    other.write_text("import heat")
+    imports(recorder, heat)
+    ask(request(other))
+    assert ask(request(heat))[1] == ["recording heat.py on 1 rank"]
+    ask(request(other), request(heat))
+    assert recorder.recorded == ["heat-1.py 1", "heat.py 1"]
+
+
 def test_unrelated_files_do_not_count(recorder: Recorder, heat: Path) -> None:
     """A file beside the program that it does not import is none of its business."""
     ask(request(heat))
