@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import argparse
 import os
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -16,6 +16,7 @@ from clue.calibration.measurement import Measurement, merged
 from clue.calibration.network import SIZES, Calibration, calibrate_link, machine_file, machine_of, measure_link
 from clue.calibration.processor import NodeCalibration, Run, node_by_kernels, node_by_program, regions_like
 from clue.calibration.time_slice import measure_time_slice
+from clue.children import side_by_side
 from clue.cli.effects import fill, mpiexec_words, refuse
 from clue.cli.terminal import Report, output_file, plots_folder, progress, say, show, show_json
 from clue.config import load_machine
@@ -275,8 +276,7 @@ def _by_program(arguments: argparse.Namespace, name: str, busy: list[int], tell:
     def recorded(copies: int, repeat: int) -> list[Run]:
         what = f"{program.name} on {there.ranks} ranks" if copies == 1 else f"{copies} copies of {program.name}"
         tell(f"recording {what} ({repeat + 1} of {arguments.repeats})")
-        with ThreadPoolExecutor(copies) as pool:
-            return list(pool.map(lambda k: one(f"{copies}-{repeat}-{k}"), range(copies)))
+        return side_by_side([partial(one, f"{copies}-{repeat}-{k}") for k in range(copies)])
 
     def one(label: str) -> Run:
         target = Path(folder) / f"{label}.clue"
