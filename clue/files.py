@@ -231,10 +231,22 @@ def _put(draft: Path, target: Path) -> None:
         draft.replace(target)
         return
     old = _beside(target, "old")
-    target.rename(old)
     try:
+        target.rename(old)
         draft.rename(target)
-    except OSError:
-        old.rename(target)
-        raise
-    remove(old)
+    finally:  # by whatever it was interrupted
+        if not os.path.lexists(target):
+            old.rename(target)
+        else:
+            remove(old)
+
+
+def exchange(one: Path, other: Path) -> None:
+    """Let two files or folders of one file system change places; an interrupt leaves each in one of the two."""
+    aside = _beside(one, "old")
+    try:
+        one.rename(aside)
+        other.rename(one)
+    finally:  # forwards, or back
+        if os.path.lexists(aside):
+            aside.rename(other if os.path.lexists(one) else one)

@@ -5,12 +5,13 @@ from __future__ import annotations
 import os
 import resource
 import signal
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 from clue.errors import OutputError
-from clue.files import drafts, write_texts
+from clue.files import drafts, exchange, write_texts
 
 
 def contents(folder: Path) -> dict[str, str]:
@@ -47,6 +48,51 @@ def test_an_interrupt_leaves_the_old_file_and_no_draft(tmp_path: Path) -> None:
         draft.write_text("half")
         signal.raise_signal(signal.SIGINT)
     assert contents(tmp_path) == {"a": "old"}
+
+
+def interrupted(monkeypatch: pytest.MonkeyPatch, number: int) -> None:
+    """Let Ctrl-C come right after so many renames."""
+    rename: Callable[[Path, Path], Path] = Path.rename
+    done: list[Path] = []
+
+    def renamed(path: Path, target: Path) -> Path:
+        result = rename(path, target)
+        done.append(path)
+        if len(done) == number:
+            signal.raise_signal(signal.SIGINT)
+        return result
+
+    monkeypatch.setattr(Path, "rename", renamed)
+
+
+@pytest.mark.parametrize(("number", "found"), [(1, "old"), (2, "new")])
+def test_an_interrupt_leaves_the_old_folder_or_the_new_one(
+    number: int, found: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """While the draft is put in its place, which takes two renames."""
+    place = tmp_path / "x"
+    place.mkdir()
+    (place / "a").write_text("old")
+    with pytest.raises(KeyboardInterrupt), drafts(place) as (draft,):
+        draft.mkdir()
+        (draft / "a").write_text("new")
+        interrupted(monkeypatch, number)
+    assert contents(place) == {"a": found}
+    assert [path.name for path in tmp_path.iterdir()] == ["x"]
+
+
+@pytest.mark.parametrize("number", [1, 2, 3, 4])
+def test_an_interrupt_leaves_both_of_what_changes_places(
+    number: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Before or after the exchange, which takes three renames."""
+    write_texts({tmp_path / "a": "1", tmp_path / "b": "2"})
+    interrupted(monkeypatch, number)
+    try:
+        exchange(tmp_path / "a", tmp_path / "b")
+    except KeyboardInterrupt:
+        assert number < 4
+    assert contents(tmp_path) == ({"a": "1", "b": "2"} if number == 1 else {"a": "2", "b": "1"})
 
 
 def test_a_folder_takes_the_place_of_a_folder_or_file(tmp_path: Path) -> None:
