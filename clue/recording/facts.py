@@ -22,7 +22,8 @@ from clue.recording.launching import Launch
 from clue.trace import TRACE_VERSION
 from clue.trace.form import parse, read
 from clue.trace.head import LONGEST_HEAD
-from clue.trace.pack import IMPORTS, Imports
+from clue.trace.pack import Imports
+from clue.trace.place import IMPORTS
 
 #: Variables that a program's libraries or its interpreter compute by: numbers of threads, above all.
 _COUNTING = ("OMP_", "GOMP_", "KMP_", "MKL_", "OPENBLAS_", "GOTO_", "BLIS_", "VECLIB_", "NUMEXPR_", "NUMBA_", "PYTHON")
