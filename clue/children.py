@@ -68,6 +68,20 @@ def limits_hint(status: int, folder: Path = _SHARED_MEMORY) -> str:
     )
 
 
+def mpi_of(mpiexec: str) -> str:
+    """Return whose launcher a command is, by what it says of itself: ``openmpi``, ``hydra`` (MPICH's), or ``""``."""
+    answer = subprocess.run([mpiexec, "--version"], capture_output=True, text=True, errors="replace", check=False)
+    text = answer.stdout + answer.stderr
+    if any(name in text for name in ("Open MPI", "OpenRTE", "PRRTE")):
+        return "openmpi"
+    return "hydra" if "hydra" in text.lower() else ""
+
+
+def open_mpi_options() -> list[str]:
+    """Return what Open MPI's launcher needs to start more ranks than cores, and to run as root."""
+    return ["--oversubscribe", *(["--allow-run-as-root"] if os.geteuid() == 0 else [])]
+
+
 @contextlib.contextmanager
 def running(command: Sequence[str], **options: Any) -> Iterator[subprocess.Popen[Any]]:
     """Run a command for the length of a block, in a session of its own.

@@ -270,8 +270,7 @@ def _by_program(arguments: argparse.Namespace, name: str, busy: list[int], tell:
     program = _program(arguments, there)
     if there.ranks > 1:
         refuse(arguments, ["--busy"], "with a trace of one rank", f"one of {there.ranks}", there.name)
-    if arguments.mpiexec is not None:
-        mpiexec_words(arguments.mpiexec)
+    mpiexec = None if arguments.mpiexec is None else mpiexec_words(arguments.mpiexec)
 
     def recorded(copies: int, repeat: int) -> list[Run]:
         what = f"{program.name} on {there.ranks} ranks" if copies == 1 else f"{copies} copies of {program.name}"
@@ -280,7 +279,7 @@ def _by_program(arguments: argparse.Namespace, name: str, busy: list[int], tell:
 
     def one(label: str) -> Run:
         target = Path(folder) / f"{label}.clue"
-        return Run.of(record(program, there.head.arguments, there.ranks, target, mpiexec=arguments.mpiexec))
+        return Run.of(record(program, there.head.arguments, there.ranks, target, mpiexec=mpiexec))
 
     with TemporaryDirectory() as folder:
         numbers = busy if there.ranks == 1 else [1]

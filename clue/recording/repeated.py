@@ -41,7 +41,7 @@ def record_repeatedly(
     target: Path,
     repeats: int,
     *,
-    mpiexec: str | None = None,
+    mpiexec: Sequence[str] | None = None,
     limit: float | None = None,
     progress: Progress = silent,
 ) -> Repeated:

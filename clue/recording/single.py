@@ -21,7 +21,7 @@ def record(
     ranks: int,
     target: Path,
     *,
-    mpiexec: str | None = None,
+    mpiexec: Sequence[str] | None = None,
     timeout: float | None = None,
     limit: float | None = None,
     progress: Progress = silent,
@@ -36,7 +36,7 @@ def record(
         ranks: Number of MPI processes.
         target: Folder of the trace. An earlier one there is replaced once the new one is whole; where there is none,
             what a program that fails leaves stays there, and opening it says how far its ranks came.
-        mpiexec: Command that starts MPI programs, with options; found by itself if not given.
+        mpiexec: Words of the command that starts MPI programs, options among them; found by itself if not given.
         timeout: Seconds after which the program is stopped, or ``None``.
         limit: Seconds after which it is stopped if no rank has ended an MPI call meanwhile, or ``None``.
         progress: Told what happens.
@@ -62,7 +62,7 @@ def record(
     return replace(trace, path=target)
 
 
-def _recorded(launch: Launch, target: Path, mpiexec: str | None, limits: TimeLimits) -> Trace:
+def _recorded(launch: Launch, target: Path, mpiexec: Sequence[str] | None, limits: TimeLimits) -> Trace:
     before = _identity(target)
     ending = run(command_of(launch, target, mpiexec), environment_of(os.environ, mpiexec), limits)
     if _identity(target) == before:

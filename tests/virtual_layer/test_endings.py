@@ -197,7 +197,7 @@ def test_missing_program(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="ranks must be an integer > 0, got 0"):
         record(script, [], 0, tmp_path / "x.clue")
     with pytest.raises(RecordError, match="no-such-mpiexec: mpiexec must be a command"):
-        record(script, [], 1, tmp_path / "x.clue", mpiexec="no-such-mpiexec")
+        record(script, [], 1, tmp_path / "x.clue", mpiexec=["no-such-mpiexec"])
 
 
 def test_target_must_not_hold_anything_else(program: Write, tmp_path: Path) -> None:
