@@ -5,13 +5,14 @@ from __future__ import annotations
 import os
 import resource
 import signal
+import stat
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 from clue.errors import OutputError
-from clue.files import drafts, exchange, write_texts
+from clue.files import drafts, exchange, read_bytes, write_texts
 
 
 def contents(folder: Path) -> dict[str, str]:
@@ -130,3 +131,31 @@ def test_places_that_take_no_file(place: str, tmp_path: Path) -> None:
     with pytest.raises(OutputError, match=f"{place}: output must be writable"):
         write_texts({tmp_path / place: "text"})
     assert contents(tmp_path) == {"file": "old"}
+
+
+def test_permissions_stay(tmp_path: Path) -> None:
+    """Of a file and of a folder that is replaced; what is new has those that this process gives."""
+    secret, folder, new = tmp_path / "secret", tmp_path / "folder", tmp_path / "new"
+    write_texts({secret: "old"})
+    folder.mkdir()
+    secret.chmod(0o600)
+    folder.chmod(0o700)
+    with drafts(folder) as (draft,):
+        draft.mkdir()
+    write_texts({secret: "new", new: "new"})
+    with drafts(tmp_path / "other") as (draft,):
+        draft.touch()
+    modes = [stat.S_IMODE(path.stat().st_mode) for path in (secret, folder, new)]
+    assert modes == [0o600, 0o700, stat.S_IMODE((tmp_path / "other").stat().st_mode)]
+
+
+def test_errors_of_other_files_are_not_those_of_an_output(tmp_path: Path) -> None:
+    """An input that is missing, too long or a folder, while an output is written; the old one stays all the same."""
+    write_texts({tmp_path / "a": "old", tmp_path / "b": "long"})
+    for name, fault in (("none", FileNotFoundError), ("b", OSError), (".", OSError)):
+        with pytest.raises(fault) as failed, drafts(tmp_path / "a") as (draft,):
+            draft.write_bytes(read_bytes(tmp_path / name, most=1))
+        assert failed.value.filename == str(tmp_path / name)
+    with pytest.raises(OutputError, match="a: output must be writable, got: No such file"), drafts(tmp_path / "a"):
+        pass  # without writing anything
+    assert contents(tmp_path) == {"a": "old", "b": "long"}
