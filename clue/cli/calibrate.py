@@ -22,7 +22,7 @@ from clue.cli.terminal import Report, output_file, plots_folder, progress, say, 
 from clue.config import load_machine
 from clue.config.yaml12 import parse_yaml
 from clue.errors import UsageError
-from clue.files import read_text, write_texts
+from clue.files import is_file, read_text, write_texts
 from clue.machine import Machine, Ports
 from clue.recording import find_mpiexec, record
 from clue.report.text.calibration import (
@@ -291,7 +291,7 @@ def _program(arguments: argparse.Namespace, there: Trace) -> Path:
     named = Path(arguments.program or there.head.program)
     beside = Path(arguments.trace).parent / named.name
     for path in (named, beside):
-        if path.is_file():
+        if is_file(path):
             return path
     raise UsageError(f"{named}: program of {there.name} must be here, got no such file: name it by --program")
 

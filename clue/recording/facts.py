@@ -17,7 +17,7 @@ from functools import cache
 from pathlib import Path
 
 from clue.errors import RecordError, TraceError
-from clue.files import read_bytes
+from clue.files import open_file, read_bytes
 from clue.recording.launching import Launch
 from clue.trace import TRACE_VERSION
 from clue.trace.form import parse, read
@@ -195,10 +195,10 @@ def _name(request: Request, file: Path) -> str:
 def _digest(file: Path) -> str:
     digest = hashlib.sha256()
     try:
-        with file.open("rb") as content:
+        with open_file(file) as content:
             while piece := content.read(1 << 20):
                 digest.update(piece)
-    except OSError:
+    except (OSError, ValueError):  # the latter of a name that cannot be one
         return ""
     return digest.hexdigest()
 

@@ -13,6 +13,7 @@ from pathlib import Path
 
 from clue.children import finding_clue, mpi_of, open_mpi_options, running, standard_input
 from clue.errors import RecordError, UsageError
+from clue.files import is_file
 
 #: Told of what happens, in words; never of the program's own output.
 Progress = Callable[[str], None]
@@ -54,7 +55,7 @@ class Launch:
         Raises:
             UsageError: If the program does not exist or there are no ranks.
         """
-        if not self.program.is_file():
+        if not is_file(self.program):
             raise UsageError(f"{self.program}: program must exist, got no such file")
         if self.ranks < 1:
             raise UsageError(f"{self.program}: ranks must be an integer > 0, got {self.ranks}")

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from clue.children import limits_hint
 from clue.errors import NEVER_CALLED_MPI, RecordError, TraceError, UsageError
-from clue.files import drafts
+from clue.files import drafts, write_texts
 from clue.recording.launching import Ending, Launch, Progress, TimeLimits, command_of, environment_of, run, silent
 from clue.trace import Trace, pack
 from clue.trace.place import HEAD, check_place
@@ -111,9 +111,7 @@ def _rule(ending: Ending) -> str:
 def _noted(trace: Trace, target: Path, note: str) -> Trace:
     """Write a note into a trace's head."""
     head = replace(trace.head, notes=(*trace.head.notes, note))
-    content = head.to_json(target)
-    with drafts(target / HEAD) as (draft,):
-        draft.write_bytes(content)
+    write_texts({target / HEAD: head.to_json(target).decode()})
     return replace(trace, head=head)
 
 

@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 
+from clue import files
 from clue.cache import MARK, home
 from clue.errors import CacheError, RecordError, UsageError
 from clue.recording import Request, facts, kept, kept_recordings, recordings_of
@@ -109,6 +110,35 @@ def test_program_and_its_modules_count(name: str, heat: Path) -> None:
     file.write_text("something else")
     assert why(request(heat)) == f"{name} has changed"
     file.write_text(before)
+    assert why(request(heat)) == ""
+
+
+def test_module_that_is_no_file_any_more(heat: Path) -> None:
+    """A pipe in its place is not waited for, and no name of an input is too long to ask for."""
+    ask(request(heat))
+    (heat.parent / "stencil.py").unlink()
+    os.mkfifo(heat.parent / "stencil.py")
+    assert why(request(heat)) == "stencil.py cannot be read any more"
+    with pytest.raises(UsageError, match="must be a file that exists, got none"):
+        ask(request(heat, inputs=(heat.parent / ("x" * 300),)))
+
+
+def test_facts_are_written_whole_and_for_this_user_alone(heat: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where a second recording changes them and that is interrupted, the first is used as before."""
+    ask(request(heat))
+    mark = home() / FOLDER / kept_recordings()[0].item.path.name / MARK
+    before = mark.read_bytes()
+    assert mark.stat().st_mode & 0o777 == 0o600
+
+    def interrupted(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr(files, "_put", interrupted)
+        with pytest.raises(KeyboardInterrupt):
+            kept._write(mark, replace(kept_recordings()[0].facts or pytest.fail(), ranks=9))
+    assert [path.name for path in mark.parent.iterdir() if path.suffix != ".clue"] == [MARK]
+    assert mark.read_bytes() == before
     assert why(request(heat)) == ""
 
 
