@@ -9,9 +9,11 @@ import shutil
 import signal
 import subprocess
 import sys
-from collections.abc import Iterator, Mapping, Sequence
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import FIRST_EXCEPTION, ThreadPoolExecutor, wait
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 _HERE = str(Path(__file__).resolve().parent.parent)
 #: prctl(2): the signal that a process gets when the one that started it has died.
@@ -23,6 +25,11 @@ _ENOUGH_SHARED_MEMORY = 4 << 20
 _BUS_ERRORS = {-signal.SIGBUS, int(signal.SIGBUS), 128 + signal.SIGBUS}
 #: Seconds in which a process that was told to end may do so by itself.
 PATIENCE = 3.0
+#: Seconds between two looks at what was told to end.
+_PAUSE = 0.02
+_T = TypeVar("_T")
+#: What is being run, by whichever thread.
+_running: set[subprocess.Popen[Any]] = set()
 
 
 def finding_clue(environment: Mapping[str, str]) -> dict[str, str]:
@@ -61,6 +68,20 @@ def limits_hint(status: int, folder: Path = _SHARED_MEMORY) -> str:
     )
 
 
+def mpi_of(mpiexec: str) -> str:
+    """Return whose launcher a command is, by what it says of itself: ``openmpi``, ``hydra`` (MPICH's), or ``""``."""
+    answer = subprocess.run([mpiexec, "--version"], capture_output=True, text=True, errors="replace", check=False)
+    text = answer.stdout + answer.stderr
+    if any(name in text for name in ("Open MPI", "OpenRTE", "PRRTE")):
+        return "openmpi"
+    return "hydra" if "hydra" in text.lower() else ""
+
+
+def open_mpi_options() -> list[str]:
+    """Return what Open MPI's launcher needs to start more ranks than cores, and to run as root."""
+    return ["--oversubscribe", *(["--allow-run-as-root"] if os.geteuid() == 0 else [])]
+
+
 @contextlib.contextmanager
 def running(command: Sequence[str], **options: Any) -> Iterator[subprocess.Popen[Any]]:
     """Run a command for the length of a block, in a session of its own.
@@ -73,20 +94,64 @@ def running(command: Sequence[str], **options: Any) -> Iterator[subprocess.Popen
         options: Further arguments of :class:`subprocess.Popen`.
     """
     with subprocess.Popen([*_leashed(), *command], start_new_session=True, **options) as process:
+        _running.add(process)
         try:
             yield process
         finally:
             end(process)
+            _running.discard(process)
 
 
 def end(process: subprocess.Popen[Any], patience: float = PATIENCE) -> None:
-    """End a process that leads a group of its own, and that group; it may have ended already."""
-    for number, seconds in ((signal.SIGTERM, patience), (signal.SIGKILL, None)):
-        if process.poll() is None:
-            with contextlib.suppress(ProcessLookupError):
-                os.killpg(process.pid, number)
-            with contextlib.suppress(subprocess.TimeoutExpired):
-                process.wait(seconds)
+    """End a process that leads a group of its own, and that group; either may have ended already.
+
+    What is told to end may take some time for it; what is left of the group then, its leader or not, is killed.
+    """
+    _signal(process, signal.SIGTERM)
+    deadline = time.monotonic() + patience
+    with contextlib.suppress(subprocess.TimeoutExpired):
+        process.wait(patience)
+    while _signal(process, 0) and time.monotonic() < deadline:
+        time.sleep(_PAUSE)
+    _signal(process, signal.SIGKILL)
+    process.wait()
+
+
+def _signal(process: subprocess.Popen[Any], number: int) -> bool:
+    """Send a signal to a process' group; tells whether there is one."""
+    process.poll()  # a leader that has ended counts as one of its group until somebody asked for its status
+    try:
+        os.killpg(process.pid, number)
+    except (ProcessLookupError, PermissionError):  # the latter of some kernels, where none is left but has ended
+        return False
+    return True
+
+
+def side_by_side(calls: Sequence[Callable[[], _T]]) -> list[_T]:
+    """Call functions that run commands, each in a thread of its own, and return what they return.
+
+    Should one of them fail, or this be interrupted, all commands that are :func:`running` are ended: nobody waits for
+    what the other threads would still do.
+    """
+    if len(calls) == 1:
+        return [calls[0]()]
+    with ThreadPoolExecutor(len(calls)) as pool:
+        futures = [pool.submit(call) for call in calls]
+        try:
+            for ended in wait(futures, return_when=FIRST_EXCEPTION).done:
+                ended.result()
+            return [future.result() for future in futures]
+        finally:
+            while not all(future.done() for future in futures):  # again, as a thread may have been about to start one
+                _end_all()
+                wait(futures, _PAUSE)
+
+
+def _end_all() -> None:
+    for process in tuple(_running):
+        _signal(process, signal.SIGTERM)
+    for process in tuple(_running):
+        end(process)
 
 
 #: Asks for SIGTERM when the parent dies, and becomes the command. A function that Popen calls between fork and exec

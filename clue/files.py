@@ -17,7 +17,7 @@ import os
 import secrets
 import shutil
 import stat
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import BinaryIO
@@ -29,6 +29,8 @@ from clue.units import format_size
 LONGEST_TEXT = 64 * 10**6
 #: What a process' own open files are called.
 _OPEN_FILES = ("/dev/stdin", "/dev/fd/", "/proc/self/fd/")
+#: What writing alone may end with.
+_OF_WRITING = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EROFS, errno.EIO}
 _KINDS = (
     (stat.S_ISDIR, "folder"),
     (stat.S_ISFIFO, "named pipe"),
@@ -83,13 +85,13 @@ def open_file(path: Path, *, most: int | None = None) -> BinaryIO:
         OSError: If it is not there, is no ordinary file, is larger, or cannot be opened.
     """
     # A look before it is opened, because opening a device may do something, and one afterwards, as it may have changed.
-    _check_ordinary(path.stat())
+    _check_ordinary(path.stat(), path)
     file = os.fdopen(os.open(path, os.O_RDONLY | os.O_NONBLOCK), "rb")
     try:
         found = os.fstat(file.fileno())
-        _check_ordinary(found)
+        _check_ordinary(found, path)
         if most is not None:
-            _check_size(found.st_size, most)
+            _check_size(found.st_size, most, path)
     except BaseException:
         file.close()
         raise
@@ -104,7 +106,7 @@ def read_bytes(path: Path, *, most: int) -> bytes:
     """
     with open_file(path, most=most) as file:
         content = file.read(most + 1)
-    _check_size(len(content), most)
+    _check_size(len(content), most, path)
     return content
 
 
@@ -118,7 +120,7 @@ def read_text(path: Path, *, most: int = LONGEST_TEXT, errors: str = "strict") -
     if is_given(path):
         with path.open("rb") as pipe:
             content = pipe.read(most + 1)
-        _check_size(len(content), most)
+        _check_size(len(content), most, path)
     else:
         content = read_bytes(path, most=most)
     text = content.decode("utf-8-sig", errors)
@@ -129,18 +131,19 @@ def _is_ordinary(path: Path) -> bool:
     return stat.S_ISREG(path.stat().st_mode)
 
 
-def _check_ordinary(found: os.stat_result) -> None:
+def _check_ordinary(found: os.stat_result, path: Path) -> None:
     if kind := _kind(found):
-        raise OSError(errno.EINVAL, f"a {kind}, which is no ordinary file")
+        raise OSError(errno.EINVAL, f"a {kind}, which is no ordinary file", str(path))
 
 
 def _kind(found: os.stat_result) -> str:
     return next((name for is_kind, name in _KINDS if is_kind(found.st_mode)), "")
 
 
-def _check_size(size: int, most: int) -> None:
+def _check_size(size: int, most: int, path: Path) -> None:
     if size > most:
-        raise OSError(errno.EFBIG, f"{format_size(size)}, where {format_size(most)} are the most that is read")
+        told = f"{format_size(size)}, where {format_size(most)} are the most that is read"
+        raise OSError(errno.EFBIG, told, str(path))
 
 
 # --- writing ---
@@ -154,35 +157,57 @@ def make_room(path: Path) -> None:
     """
     path.parent.mkdir(parents=True, exist_ok=True)
     if path.exists() and not path.is_dir():
-        _check_ordinary(path.stat())
+        _check_ordinary(path.stat(), path)
 
 
 @contextmanager
 def drafts(*paths: Path) -> Iterator[tuple[Path, ...]]:
     """Yield names to write files or folders under, which take the places of ``paths`` once all are written.
 
-    What a link stands for is replaced, not the link. Leaving with an exception removes what was written.
+    What a link stands for is replaced, not the link; what is replaced hands on its permissions. Leaving with an
+    exception removes what was written.
 
     Raises:
-        OutputError: If anything cannot be written, whoever writes it.
+        OutputError: If one of them cannot be written. Errors of other files, which the block reads for instance, pass.
     """
     targets = [Path(os.path.realpath(path)) for path in paths]
     made = tuple(_beside(target, "part") for target in targets)
+    within = False
     try:
         for target in targets:
             make_room(target)
+        within = True
         yield made
-        for each in made:
+        within = False
+        for each, target in zip(made, targets, strict=True):
             _bring_to_disk(each)
+            _copy_mode(target, each)
         for each, target in zip(made, targets, strict=True):
             _put(each, target)
     except OSError as error:
-        names = {str(each): path for each, path in zip(made, paths, strict=True)}
-        place = names.get(str(error.filename), paths[0])
-        raise OutputError(f"{place}: output must be writable, got: {error.strerror or error}") from error
+        place = _place_of(error, made, paths)
+        if within and place is None:
+            raise
+        raise OutputError(f"{place or paths[0]}: output must be writable, got: {error.strerror or error}") from error
     finally:
         for each in made:
             remove(each)
+
+
+def _place_of(error: OSError, made: Sequence[Path], paths: Sequence[Path]) -> Path | None:
+    """Return the output that an error is about, by the name of its draft; a full disk does not say which file it is."""
+    if error.filename is None:
+        return paths[0] if error.errno in _OF_WRITING else None
+    name = Path(os.fsdecode(error.filename)) if isinstance(error.filename, str | bytes) else Path()
+    return next((path for each, path in zip(made, paths, strict=True) if name.is_relative_to(each)), None)
+
+
+def _copy_mode(old: Path, new: Path) -> None:
+    """Give what is new the permissions of what it takes the place of, if that is of its kind."""
+    if old.exists() and old.is_dir() == new.is_dir():
+        mode = stat.S_IMODE(old.stat().st_mode) & 0o777
+        if mode != stat.S_IMODE(new.stat().st_mode):  # not every file system lets one
+            new.chmod(mode)
 
 
 def write_texts(texts: Mapping[Path, str]) -> None:
@@ -231,10 +256,22 @@ def _put(draft: Path, target: Path) -> None:
         draft.replace(target)
         return
     old = _beside(target, "old")
-    target.rename(old)
     try:
+        target.rename(old)
         draft.rename(target)
-    except OSError:
-        old.rename(target)
-        raise
-    remove(old)
+    finally:  # by whatever it was interrupted
+        if not os.path.lexists(target):
+            old.rename(target)
+        else:
+            remove(old)
+
+
+def exchange(one: Path, other: Path) -> None:
+    """Let two files or folders of one file system change places; an interrupt leaves each in one of the two."""
+    aside = _beside(one, "old")
+    try:
+        one.rename(aside)
+        other.rename(one)
+    finally:  # forwards, or back
+        if os.path.lexists(aside):
+            aside.rename(other if os.path.lexists(one) else one)

@@ -28,7 +28,8 @@ from pathlib import Path
 from statistics import median
 from typing import Any
 
-from clue.errors import RecordError
+from clue.errors import ClueError, RecordError
+from clue.trace.place import PARTS, check_place
 from virtual_layer import interpose, regions, shared_memory
 from virtual_layer.below import Signs
 from virtual_layer.catalogue import CALLS, Call, title
@@ -41,7 +42,6 @@ from virtual_layer.rows import RowFile
 from virtual_layer.sockets import Sockets
 from virtual_layer.spawning import announcement
 
-PARTS = "parts"
 FIRST_WORLD = "w0"
 #: Room for the reason of an early end, in place, so that it can be written on a full disk.
 _ROOM = 2048
@@ -149,7 +149,7 @@ class Session:
             step(mpi)
         except OSError as error:
             fault = f"{self._assignment.target}: trace must be writable, got {error.strerror or error}"
-        except RecordError as error:
+        except ClueError as error:
             fault = str(error)
         faults = [each for each in mpi.COMM_WORLD.allgather(fault) if each is not None]
         if faults:
@@ -280,7 +280,8 @@ class Session:
 
         try:
             if self._fault or not _await(self._folder, recorder):
-                sys.stderr.write(f"virtual_layer: {pack.describe_incomplete(self._assignment.target)}\n")
+                if not self._assignment.quiet:
+                    sys.stderr.write(f"virtual_layer: {pack.describe_incomplete(self._assignment.target)}\n")
             else:
                 head = pack.pack(self._assignment.target)
                 for note in () if self._assignment.quiet else head.notes:
@@ -297,12 +298,11 @@ def clear_target(target: Path) -> None:
     """Remove an earlier trace at the target.
 
     Raises:
-        RecordError: If something else is there.
+        UsageError: If something else is there.
     """
-    if target.is_dir() and ((target / "head.json").exists() or (target / PARTS).exists() or not any(target.iterdir())):
+    check_place(target)
+    if target.exists():
         shutil.rmtree(target)
-    elif target.exists():
-        raise RecordError(f"{target}: trace must be a new folder or replace a trace, got something else there")
 
 
 def calibrate(recorder: Recorder, stem: Path) -> float:

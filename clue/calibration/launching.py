@@ -7,7 +7,6 @@ or ``{"error": words}``. Whatever else comes (a launcher's warnings) is kept for
 from __future__ import annotations
 
 import json
-import os
 import re
 import shutil
 import subprocess
@@ -16,7 +15,7 @@ import threading
 from collections.abc import Iterator, Sequence
 from typing import Any, Protocol
 
-from clue.children import end, running
+from clue.children import end, mpi_of, open_mpi_options, running
 from clue.errors import ClueError, UsageError
 
 _PROGRAMS = "clue.calibration.programs"
@@ -58,10 +57,10 @@ def launcher(mpiexec: Sequence[str], ranks: int, hosts: Sequence[str] = ()) -> l
         if hosts:
             raise UsageError(f"mpiexec with {_RANKS} must name hosts by options of its own, got hosts beside it")
         return [word.replace(_RANKS, str(ranks)) for word in mpiexec]
-    kind = _kind(mpiexec[0])
+    kind = mpi_of(mpiexec[0])
     words = [*mpiexec]
     if kind == "openmpi":
-        words += ["--oversubscribe", *(["--allow-run-as-root"] if os.geteuid() == 0 else [])]
+        words += open_mpi_options()
         words += ["--map-by", "node", "--host", ",".join(f"{host}:{ranks}" for host in hosts)] if hosts else []
     elif kind == "hydra":
         # A list of hosts, one rank each in turn: as many entries as ranks.
@@ -79,14 +78,6 @@ def _check_host(host: str) -> None:
     """Check a host's name: launchers hand it to ssh and to shells, which take more than names."""
     if not _HOST.fullmatch(host):
         raise UsageError(f"hosts must be names of letters, digits, dots, hyphens and underscores, got {host!r}")
-
-
-def _kind(mpiexec: str) -> str:
-    answer = subprocess.run([mpiexec, "--version"], capture_output=True, text=True, errors="replace", check=False)
-    text = answer.stdout + answer.stderr
-    if "Open MPI" in text or "OpenRTE" in text or "PRRTE" in text:
-        return "openmpi"
-    return "hydra" if "HYDRA" in text or "hydra" in text.lower() else ""
 
 
 def run_program(

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import argparse
 import os
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -16,12 +16,13 @@ from clue.calibration.measurement import Measurement, merged
 from clue.calibration.network import SIZES, Calibration, calibrate_link, machine_file, machine_of, measure_link
 from clue.calibration.processor import NodeCalibration, Run, node_by_kernels, node_by_program, regions_like
 from clue.calibration.time_slice import measure_time_slice
+from clue.children import side_by_side
 from clue.cli.effects import fill, mpiexec_words, refuse
 from clue.cli.terminal import Report, output_file, plots_folder, progress, say, show, show_json
 from clue.config import load_machine
 from clue.config.yaml12 import parse_yaml
 from clue.errors import UsageError
-from clue.files import read_text, write_texts
+from clue.files import is_file, read_text, write_texts
 from clue.machine import Machine, Ports
 from clue.recording import find_mpiexec, record
 from clue.report.text.calibration import (
@@ -269,18 +270,16 @@ def _by_program(arguments: argparse.Namespace, name: str, busy: list[int], tell:
     program = _program(arguments, there)
     if there.ranks > 1:
         refuse(arguments, ["--busy"], "with a trace of one rank", f"one of {there.ranks}", there.name)
-    if arguments.mpiexec is not None:
-        mpiexec_words(arguments.mpiexec)
+    mpiexec = None if arguments.mpiexec is None else mpiexec_words(arguments.mpiexec)
 
     def recorded(copies: int, repeat: int) -> list[Run]:
         what = f"{program.name} on {there.ranks} ranks" if copies == 1 else f"{copies} copies of {program.name}"
         tell(f"recording {what} ({repeat + 1} of {arguments.repeats})")
-        with ThreadPoolExecutor(copies) as pool:
-            return list(pool.map(lambda k: one(f"{copies}-{repeat}-{k}"), range(copies)))
+        return side_by_side([partial(one, f"{copies}-{repeat}-{k}") for k in range(copies)])
 
     def one(label: str) -> Run:
         target = Path(folder) / f"{label}.clue"
-        return Run.of(record(program, there.head.arguments, there.ranks, target, mpiexec=arguments.mpiexec))
+        return Run.of(record(program, there.head.arguments, there.ranks, target, mpiexec=mpiexec))
 
     with TemporaryDirectory() as folder:
         numbers = busy if there.ranks == 1 else [1]
@@ -292,7 +291,7 @@ def _program(arguments: argparse.Namespace, there: Trace) -> Path:
     named = Path(arguments.program or there.head.program)
     beside = Path(arguments.trace).parent / named.name
     for path in (named, beside):
-        if path.is_file():
+        if is_file(path):
             return path
     raise UsageError(f"{named}: program of {there.name} must be here, got no such file: name it by --program")
 

@@ -92,10 +92,7 @@ def _write(trace: Trace, target: Path, form: str, arguments: argparse.Namespace)
 
 def _save(trace: Trace, target: Path) -> None:
     """Save in clue's own form; the name tells folder or compressed file."""
-    output_trace(target)
-    if target.is_dir() and not (target / "head.json").exists() and any(target.iterdir()):
-        raise UsageError(f"{target}: target must be new or a trace, got a folder with other things in it")
-    trace.save(target)
+    trace.save(output_trace(target))
     say([f"wrote {target}"])
 
 

@@ -16,8 +16,7 @@ def run(arguments: argparse.Namespace) -> int:
     """Record a program, as often as is asked for, and say what was recorded."""
     program = Path(arguments.program)
     target = output_trace(arguments.output or f"{program.stem}.clue")
-    if arguments.mpiexec is not None:
-        mpiexec_words(arguments.mpiexec)
+    mpiexec = None if arguments.mpiexec is None else mpiexec_words(arguments.mpiexec)
     with progress() as tell:
         recorded = record_repeatedly(
             program,
@@ -25,7 +24,7 @@ def run(arguments: argparse.Namespace) -> int:
             arguments.ranks,
             target,
             arguments.repeats,
-            mpiexec=arguments.mpiexec,
+            mpiexec=mpiexec,
             limit=arguments.limit,
             progress=tell,
         )

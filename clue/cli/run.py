@@ -22,6 +22,7 @@ from clue.purchase import Program, Scenario
 from clue.purchase.runs import Job
 from clue.result import Result
 from clue.trace import Trace
+from clue.trace.place import check_place
 from clue.units import Quantity, parse_quantity
 
 _STANDARD_ERROR = 2
@@ -132,7 +133,7 @@ def _bursts(text: str | None) -> Bursts:
 def _run_one(run: _Run, arguments: argparse.Namespace) -> None:
     placement = run.placement.place(run.machine, run.ranks)
     if arguments.record is not None:
-        _check_target(Path(arguments.record))
+        check_place(output_trace(arguments.record))  # before time is spent on the run
     bursts = _bursts(arguments.bursts)
     # A bar would be drawn over by what the program prints.
     with progress(bar=False) as tell:
@@ -163,13 +164,6 @@ def _live(run: _Run, placement: Placement, bursts: Bursts, arguments: argparse.N
         tell=lambda line: say([line], prefix="clue: "),
         stdout=_STANDARD_ERROR if arguments.json else None,
     )
-
-
-def _check_target(target: Path) -> None:
-    """Refuse a place where no trace can be written before time is spent on the run."""
-    output_trace(target)
-    if target.is_dir() and not (target / "head.json").exists() and any(target.iterdir()):
-        raise UsageError(f"{target}: trace must be new or replace a trace, got a folder with other things in it")
 
 
 # --- a comparison ---

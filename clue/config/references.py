@@ -105,7 +105,7 @@ def build_program(reading: Reading, path: Path, form: ProgramForm) -> Program:
         reading.fault((*path, "script"), f"must be a file that exists, got {format_value(form.script)}")
     inputs = [reading.base / each for each in form.inputs]
     for i, each in enumerate(inputs):
-        if "{ranks}" not in str(each) and not each.is_file():
+        if "{ranks}" not in str(each) and not is_file(each):
             reading.fault((*path, "inputs", i), f"must be a file that exists, got {format_value(form.inputs[i])}")
     for key in ("inputs", "environment"):
         if getattr(form, key) and script is None:

@@ -17,12 +17,13 @@ from functools import cache
 from pathlib import Path
 
 from clue.errors import RecordError, TraceError
-from clue.files import read_bytes
+from clue.files import open_file, read_bytes
 from clue.recording.launching import Launch
 from clue.trace import TRACE_VERSION
 from clue.trace.form import parse, read
 from clue.trace.head import LONGEST_HEAD
-from clue.trace.pack import IMPORTS, Imports
+from clue.trace.pack import Imports
+from clue.trace.place import IMPORTS
 
 #: Variables that a program's libraries or its interpreter compute by: numbers of threads, above all.
 _COUNTING = ("OMP_", "GOMP_", "KMP_", "MKL_", "OPENBLAS_", "GOTO_", "BLIS_", "VECLIB_", "NUMEXPR_", "NUMBA_", "PYTHON")
@@ -113,6 +114,10 @@ class Facts:
         alone_ones = {_name(request, file): _digest(file) for file in alone}
         return replace(self, files={**modules, **alone_ones, **self.files}, packages={**packages, **self.packages})
 
+    def same_run(self, other: Facts) -> bool:
+        """Tell whether both are of the same program with the same arguments on as many ranks, whatever has changed."""
+        return (self.program, self.arguments, self.ranks) == (other.program, other.arguments, other.ranks)
+
     def joined(self, other: Facts) -> Facts:
         """Return these facts and what another recording of the same imported besides."""
         return replace(self, files={**other.files, **self.files}, packages={**other.packages, **self.packages})
@@ -190,10 +195,10 @@ def _name(request: Request, file: Path) -> str:
 def _digest(file: Path) -> str:
     digest = hashlib.sha256()
     try:
-        with file.open("rb") as content:
+        with open_file(file) as content:
             while piece := content.read(1 << 20):
                 digest.update(piece)
-    except OSError:
+    except (OSError, ValueError):  # the latter of a name that cannot be one
         return ""
     return digest.hexdigest()
 

@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import errno
 import hashlib
-import os
 import shutil
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -21,7 +20,8 @@ from pathlib import Path
 import numpy as np
 
 from clue.cache import MARK, Folder, Item, close_to_others, home, items, open_folder, unsafe_within
-from clue.errors import CacheError, TraceError, UsageError
+from clue.errors import CacheError, OutputError, TraceError, UsageError
+from clue.files import drafts, is_file
 from clue.recording.facts import Facts, Request, difference, facts_now
 from clue.recording.repeated import disturbed, numbered
 from clue.recording.single import record
@@ -120,7 +120,7 @@ def recordings_of(
     for request in requests:
         request.launch.check()
         for file in request.inputs:
-            if not file.is_file():
+            if not is_file(file):
                 raise UsageError(f"{file}: input of {request.launch.program} must be a file that exists, got none")
     with open_folder(home() / FOLDER) as folder:
         kept = _Kept(folder, repeats)
@@ -173,7 +173,7 @@ class _Kept:
         why = ""
         for path in self._candidates(request):
             facts = _facts(path)
-            if facts is not None and (facts.arguments, facts.ranks) != (now.arguments, now.ranks):
+            if facts is not None and not facts.same_run(now):
                 continue
             fault = _DAMAGED if facts is None else difference(request, facts, now)
             if facts is not None and not fault:
@@ -201,7 +201,7 @@ class _Kept:
                 else:
                     path, facts = entry.path, entry.facts.joined(facts)
                     self._add(target, facts, entry)
-            except OSError as error:
+            except (OSError, OutputError) as error:
                 raise CacheError(f"{self._folder.path}: recording must be kept there, got {error}") from None
         found, fault = _opened(path, facts)
         if found is None:
@@ -264,14 +264,10 @@ def _place(made: Path, where: Path) -> None:
 
 
 def _write(file: Path, facts: Facts) -> None:
-    """Write facts whole or not at all. Recordings themselves have checksums, by which what is not whole is noticed."""
-    draft = file.with_name(f".{file.name}")
-    with draft.open("w") as written:
-        os.fchmod(written.fileno(), 0o600)
-        written.write(facts.to_json())
-        written.flush()
-        os.fsync(written.fileno())
-    draft.rename(file)
+    """Write facts, readable for this user alone."""
+    with drafts(file) as (draft,):
+        draft.touch(mode=0o600)
+        draft.write_text(facts.to_json())
 
 
 def _stem(request: Request) -> str:

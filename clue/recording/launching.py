@@ -11,8 +11,9 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from clue.children import finding_clue, running, standard_input
+from clue.children import finding_clue, mpi_of, open_mpi_options, running, standard_input
 from clue.errors import RecordError, UsageError
+from clue.files import is_file
 
 #: Told of what happens, in words; never of the program's own output.
 Progress = Callable[[str], None]
@@ -54,7 +55,7 @@ class Launch:
         Raises:
             UsageError: If the program does not exist or there are no ranks.
         """
-        if not self.program.is_file():
+        if not is_file(self.program):
             raise UsageError(f"{self.program}: program must exist, got no such file")
         if self.ranks < 1:
             raise UsageError(f"{self.program}: ranks must be an integer > 0, got {self.ranks}")
@@ -106,7 +107,7 @@ class TimeLimits:
         return ""
 
 
-def command_of(launch: Launch, target: Path, mpiexec: str | None) -> list[str]:
+def command_of(launch: Launch, target: Path, mpiexec: Sequence[str] | None) -> list[str]:
     """Return the command that records a program.
 
     Raises:
@@ -130,22 +131,16 @@ def find_mpiexec() -> str:
     return found
 
 
-def _launcher(mpiexec: str | None, ranks: int) -> list[str]:
-    words = mpiexec.split() if mpiexec is not None else [find_mpiexec()]
-    if shutil.which(words[0]) is None:
-        raise RecordError(f"{words[0]}: mpiexec must be a command that can be run, got no such command")
-    return [*words, *_open_mpi_options(words[0]), "-n", str(ranks)]
+def _launcher(mpiexec: Sequence[str] | None, ranks: int) -> list[str]:
+    words = [find_mpiexec()] if mpiexec is None else list(mpiexec)
+    if not words or shutil.which(words[0]) is None:
+        got = words[0] if words else "mpiexec"
+        raise RecordError(f"{got}: mpiexec must be a command that can be run, got no such command")
+    options = open_mpi_options() if mpi_of(words[0]) == "openmpi" else []
+    return [*words, *options, "-n", str(ranks)]
 
 
-def _open_mpi_options(mpiexec: str) -> list[str]:
-    """Return what Open MPI needs to start more ranks than cores, and to run as root."""
-    answer = subprocess.run([mpiexec, "--version"], capture_output=True, text=True, check=False).stdout
-    if "Open MPI" not in answer and "OpenRTE" not in answer:
-        return []
-    return ["--oversubscribe", *(["--allow-run-as-root"] if os.geteuid() == 0 else [])]
-
-
-def environment_of(variables: Mapping[str, str], mpiexec: str | None) -> dict[str, str]:
+def environment_of(variables: Mapping[str, str], mpiexec: Sequence[str] | None) -> dict[str, str]:
     """Return the environment of mpiexec: where all ranks are on this computer, they listen for nobody else."""
     here = mpiexec is None and not any(name in variables for name in _ELSEWHERE) and _has_loopback()
     return finding_clue({**(_LOOPBACK if here else {}), **variables})

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from clue.files import exchange
 from clue.recording.launching import Progress, silent
 from clue.recording.single import check_target, record
 from clue.trace import Trace, disturbance
@@ -40,7 +41,7 @@ def record_repeatedly(
     target: Path,
     repeats: int,
     *,
-    mpiexec: str | None = None,
+    mpiexec: Sequence[str] | None = None,
     limit: float | None = None,
     progress: Progress = silent,
 ) -> Repeated:
@@ -67,7 +68,9 @@ def record_repeatedly(
         turn = "" if repeats == 1 else f" ({number} of {repeats})"
         progress(f"recording {Path(program).name} on {ranks} ranks{turn}")
         record(program, arguments, ranks, each, mpiexec=mpiexec, limit=limit)
-    _exchange(target, min(targets, key=lambda each: disturbed(Trace.open(each))))
+    least = min(targets, key=lambda each: disturbed(Trace.open(each)))
+    if least != target:
+        exchange(target, least)
     traces = [Trace.open(each) for each in targets]
     return Repeated(traces[0], tuple(targets[1:]), tuple(map(_computing, traces)))
 
@@ -88,12 +91,3 @@ def disturbed(trace: Trace) -> tuple[float, float]:
 
 def _computing(trace: Trace) -> float:
     return float(trace.ops.cpu.sum()) * 1e-9
-
-
-def _exchange(one: Path, other: Path) -> None:
-    if one == other:
-        return
-    aside = one.with_name(f".{one.name}.aside")
-    one.rename(aside)
-    other.rename(one)
-    aside.rename(other)

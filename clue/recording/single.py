@@ -9,9 +9,10 @@ from pathlib import Path
 
 from clue.children import limits_hint
 from clue.errors import NEVER_CALLED_MPI, RecordError, TraceError, UsageError
-from clue.files import drafts
+from clue.files import drafts, write_texts
 from clue.recording.launching import Ending, Launch, Progress, TimeLimits, command_of, environment_of, run, silent
 from clue.trace import Trace, pack
+from clue.trace.place import HEAD, check_place
 
 
 def record(
@@ -20,7 +21,7 @@ def record(
     ranks: int,
     target: Path,
     *,
-    mpiexec: str | None = None,
+    mpiexec: Sequence[str] | None = None,
     timeout: float | None = None,
     limit: float | None = None,
     progress: Progress = silent,
@@ -33,8 +34,9 @@ def record(
         program: Path of the script.
         arguments: Its arguments.
         ranks: Number of MPI processes.
-        target: Folder of the trace; an earlier trace there is replaced.
-        mpiexec: Command that starts MPI programs, with options; found by itself if not given.
+        target: Folder of the trace. An earlier one there is replaced once the new one is whole; where there is none,
+            what a program that fails leaves stays there, and opening it says how far its ranks came.
+        mpiexec: Words of the command that starts MPI programs, options among them; found by itself if not given.
         timeout: Seconds after which the program is stopped, or ``None``.
         limit: Seconds after which it is stopped if no rank has ended an MPI call meanwhile, or ``None``.
         progress: Told what happens.
@@ -47,13 +49,22 @@ def record(
     launch.check()
     target = Path(target)
     check_target(target)
-    before = _identity(target)
     progress(f"recording {launch.program.name} on {launch.ranks} ranks")
-    ending = run(
-        command_of(launch, target, mpiexec),
-        environment_of(os.environ, mpiexec),
-        TimeLimits(timeout, limit, lambda: pack.signs_of_life(target)),
-    )
+    if not (target / HEAD).exists():
+        return _recorded(launch, target, mpiexec, TimeLimits(timeout, limit, lambda: pack.signs_of_life(target)))
+    try:
+        with drafts(target) as (draft,):
+            limits = TimeLimits(timeout, limit, lambda: pack.signs_of_life(draft))
+            trace = _recorded(launch, draft, mpiexec, limits)
+    except RecordError as error:
+        faults = [fault.replace(str(draft), str(target)) for fault in error.faults]
+        raise RecordError([*faults[:-1], f"{faults[-1]}: the earlier recording stays"]) from None
+    return replace(trace, path=target)
+
+
+def _recorded(launch: Launch, target: Path, mpiexec: Sequence[str] | None, limits: TimeLimits) -> Trace:
+    before = _identity(target)
+    ending = run(command_of(launch, target, mpiexec), environment_of(os.environ, mpiexec), limits)
     if _identity(target) == before:
         raise RecordError(_never_recorded(launch, ending))
     return _trace(launch, target, ending)
@@ -67,19 +78,13 @@ def check_target(target: Path) -> None:
     """
     if target.suffix == ".zip":
         raise UsageError(f"{target}: trace must be recorded into a folder, got a .zip: convert it afterwards")
-    if not target.exists():
-        return
-    is_trace = target.is_dir() and (
-        (target / "head.json").exists() or (target / "parts").exists() or not any(target.iterdir())
-    )
-    if not is_trace:
-        raise UsageError(f"{target}: trace must be a new folder or replace a trace, got something else there")
+    check_place(target)
 
 
 def _trace(launch: Launch, target: Path, ending: Ending) -> Trace:
     """Open what was recorded; it is whole if all ranks ended, whatever became of mpiexec."""
     try:
-        if not (target / "head.json").exists():
+        if not (target / HEAD).exists():
             pack.pack(target)  # which the first rank had no time for
         trace = Trace.open(target)
     except TraceError as error:
@@ -106,9 +111,7 @@ def _rule(ending: Ending) -> str:
 def _noted(trace: Trace, target: Path, note: str) -> Trace:
     """Write a note into a trace's head."""
     head = replace(trace.head, notes=(*trace.head.notes, note))
-    content = head.to_json(target)
-    with drafts(target / "head.json") as (draft,):
-        draft.write_bytes(content)
+    write_texts({target / HEAD: head.to_json(target).decode()})
     return replace(trace, head=head)
 
 

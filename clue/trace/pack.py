@@ -21,17 +21,15 @@ import numpy as np
 import numpy.typing as npt
 
 from clue.errors import ClueError, TraceError
-from clue.files import drafts, is_file, open_file, read_bytes
+from clue.files import is_file, open_file, read_bytes, write_texts
 from clue.trace import disturbance
 from clue.trace.form import Within, parse, read
 from clue.trace.head import LONGEST_HEAD, Communicator, Head, RankHead
 from clue.trace.notes import common_notes, socket_notes
 from clue.trace.ops import COLUMNS, ROW, Op
-from clue.trace.store import HEAD, checksum
+from clue.trace.place import HEAD, IMPORTS, PARTS
+from clue.trace.store import checksum
 
-PARTS = "parts"
-#: What the program imported, beside the head: it belongs to this computer, and does not travel with the trace.
-IMPORTS = "imports.json"
 _FIRST_WORLD = "w0"
 _LAYOUT = np.dtype({
     "names": [name for name, _, _ in COLUMNS],
@@ -375,11 +373,10 @@ class _Whole:
         for array in self._columns.values():
             if isinstance(array, np.memmap):
                 array.flush()
-        (self._folder / IMPORTS).write_text(json.dumps(_imports([_ended(part) for part in self._parts]), indent=1))
         head = self._head()
-        content = head.to_json(self._folder)
-        with drafts(self._folder / HEAD) as (draft,):
-            draft.write_bytes(content)
+        imports = json.dumps(_imports([_ended(part) for part in self._parts]), indent=1)
+        write_texts({self._folder / IMPORTS: imports})
+        write_texts({self._folder / HEAD: head.to_json(self._folder).decode()})
         return head
 
     def _translate(self, rank: int, part: Part) -> None:

@@ -25,7 +25,8 @@ from clue.files import open_file, read_bytes
 from clue.trace.head import LONGEST_HEAD, Head
 from clue.trace.meaning import check_head, check_meaning
 from clue.trace.ops import COLUMNS
-from clue.trace.store import HEAD, LARGEST_ARCHIVE, Ops, Trace, checksum
+from clue.trace.place import HEAD
+from clue.trace.store import LARGEST_ARCHIVE, Ops, Trace, checksum
 from clue.units import format_size
 
 #: What a numpy file begins with, and the header of one that holds one column.

@@ -27,9 +27,9 @@ from clue.errors import TraceError
 from clue.files import drafts
 from clue.trace.head import Head
 from clue.trace.ops import COLUMNS, Flag, Op
+from clue.trace.place import HEAD, check_place
 from clue.units import format_size
 
-HEAD = "head.json"
 #: Most bytes of the columns of a trace in an archive, which is read into memory.
 LARGEST_ARCHIVE = 2 * 10**9
 
@@ -129,15 +129,17 @@ class Trace:
         return read_trace(Path(path))
 
     def save(self, path: str | Path) -> Path:
-        """Save as a folder, or compressed if the name ends in ``.zip``; replaces what is there, all or nothing.
+        """Save as a folder, or compressed if the name ends in ``.zip``; replaces a trace that is there, all or nothing.
 
         Folders on the way to it are made.
 
         Raises:
+            UsageError: If something else is there (:func:`clue.trace.place.check_place`).
             TraceError: If it would be too large to be read again.
             OutputError: If writing fails, for instance on a full disk; nothing half-written stays.
         """
         path = Path(path)
+        check_place(path)
         head = self._head().to_json(path)
         with drafts(path) as (draft,):
             if path.suffix == ".zip":

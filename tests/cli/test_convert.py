@@ -149,7 +149,7 @@ BAD = {
     "no folder": (("exchange.clue", "pair.yaml/x.ti"), nothing, "pair.yaml/x.ti: output must be a file that can be"),
     "a pipe": (("exchange.clue", "pipe.ti"), lambda: os.mkfifo("pipe.ti"), "pipe.ti: output must be a file"),
     "itself": (("exchange.clue", "./exchange.clue"), nothing, "target must differ from the source"),
-    "folder of others": (("exchange.clue", "."), nothing, "target must be new or a trace"),
+    "folder of others": (("exchange.clue", "."), nothing, "trace must be a new folder or replace a trace"),
 }
 
 

@@ -152,7 +152,7 @@ def test_a_virtual_clock_makes_sleeping_free(capfd: pytest.CaptureFixture[str]) 
         (["run.yaml", "--placement", "around"], "placement must be block, cyclic, block:2 or node indices"),
         (["run.yaml", "--bursts", "1 GB/s"], "bursts must be a speed"),
         (["run.yaml", "--bursts", "no.clue"], "no.clue: trace must exist"),
-        (["run.yaml", "--record", "taken"], "taken: trace must be new or replace a trace"),
+        (["run.yaml", "--record", "taken"], "taken: trace must be a new folder or replace a trace"),
         (["run.yaml", "-n", "5"], "placement: ranks must be at most 4 on four"),
         (["which.yaml", "-n", "2"], "which: -n must go with one program on one machine, got a comparison"),
         (["which.yaml", "--record", "r.clue"], "which: --record must go with one program on one machine"),

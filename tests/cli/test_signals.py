@@ -13,6 +13,7 @@ from random import Random
 
 import pytest
 
+from clue.calibration.residuals import ping_pong
 from clue.recording import find_mpiexec
 from tests.live.programs import MACHINE
 from tests.scenarios.generated import write
@@ -78,7 +79,21 @@ def calibrating(_folder: Path) -> list[str]:
     return ["calibrate", "network", "-o", "here.yaml"]
 
 
-WORKS = {"record": recording, "record again": recording, "run": running, "workers": comparing, "calibrate": calibrating}
+def repeating(folder: Path) -> list[str]:
+    """Record a trace's program to compare processors."""
+    ping_pong(8).save(folder / "pp.clue")
+    (folder / "prog.py").write_text(PROGRAM)
+    return ["calibrate", "processor", "--trace", "pp.clue", "--program", "prog.py", "-o", "here.yaml"]
+
+
+WORKS = {
+    "record": recording,
+    "record again": recording,
+    "run": running,
+    "workers": comparing,
+    "calibrate": calibrating,
+    "calibrate by a program": repeating,
+}
 
 
 def descendants(folder: Path) -> list[str]:

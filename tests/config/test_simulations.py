@@ -85,6 +85,7 @@ def test_a_list_is_for_its_own_number_of_ranks(tmp_path: Path) -> None:
             ", ranks: 2, inputs: [no.bin]",
             '1:60: program.inputs[0] must be a file that exists, got "no.bin"',
         ),
+        (", ranks: 2", f", ranks: 2, inputs: [{'x' * 300}]", "1:60: program.inputs[0] must be a file that exists"),
         (
             "script: prog.py",
             "trace: s.yaml, inputs: [s.yaml]",

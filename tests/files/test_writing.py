@@ -5,12 +5,14 @@ from __future__ import annotations
 import os
 import resource
 import signal
+import stat
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 from clue.errors import OutputError
-from clue.files import drafts, write_texts
+from clue.files import drafts, exchange, read_bytes, write_texts
 
 
 def contents(folder: Path) -> dict[str, str]:
@@ -49,6 +51,51 @@ def test_an_interrupt_leaves_the_old_file_and_no_draft(tmp_path: Path) -> None:
     assert contents(tmp_path) == {"a": "old"}
 
 
+def interrupted(monkeypatch: pytest.MonkeyPatch, number: int) -> None:
+    """Let Ctrl-C come right after so many renames."""
+    rename: Callable[[Path, Path], Path] = Path.rename
+    done: list[Path] = []
+
+    def renamed(path: Path, target: Path) -> Path:
+        result = rename(path, target)
+        done.append(path)
+        if len(done) == number:
+            signal.raise_signal(signal.SIGINT)
+        return result
+
+    monkeypatch.setattr(Path, "rename", renamed)
+
+
+@pytest.mark.parametrize(("number", "found"), [(1, "old"), (2, "new")])
+def test_an_interrupt_leaves_the_old_folder_or_the_new_one(
+    number: int, found: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """While the draft is put in its place, which takes two renames."""
+    place = tmp_path / "x"
+    place.mkdir()
+    (place / "a").write_text("old")
+    with pytest.raises(KeyboardInterrupt), drafts(place) as (draft,):
+        draft.mkdir()
+        (draft / "a").write_text("new")
+        interrupted(monkeypatch, number)
+    assert contents(place) == {"a": found}
+    assert [path.name for path in tmp_path.iterdir()] == ["x"]
+
+
+@pytest.mark.parametrize("number", [1, 2, 3, 4])
+def test_an_interrupt_leaves_both_of_what_changes_places(
+    number: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Before or after the exchange, which takes three renames."""
+    write_texts({tmp_path / "a": "1", tmp_path / "b": "2"})
+    interrupted(monkeypatch, number)
+    try:
+        exchange(tmp_path / "a", tmp_path / "b")
+    except KeyboardInterrupt:
+        assert number < 4
+    assert contents(tmp_path) == ({"a": "1", "b": "2"} if number == 1 else {"a": "2", "b": "1"})
+
+
 def test_a_folder_takes_the_place_of_a_folder_or_file(tmp_path: Path) -> None:
     """And a file that of a folder; nothing of the old one stays."""
     for old in ("folder", "file"):
@@ -84,3 +131,31 @@ def test_places_that_take_no_file(place: str, tmp_path: Path) -> None:
     with pytest.raises(OutputError, match=f"{place}: output must be writable"):
         write_texts({tmp_path / place: "text"})
     assert contents(tmp_path) == {"file": "old"}
+
+
+def test_permissions_stay(tmp_path: Path) -> None:
+    """Of a file and of a folder that is replaced; what is new has those that this process gives."""
+    secret, folder, new = tmp_path / "secret", tmp_path / "folder", tmp_path / "new"
+    write_texts({secret: "old"})
+    folder.mkdir()
+    secret.chmod(0o600)
+    folder.chmod(0o700)
+    with drafts(folder) as (draft,):
+        draft.mkdir()
+    write_texts({secret: "new", new: "new"})
+    with drafts(tmp_path / "other") as (draft,):
+        draft.touch()
+    modes = [stat.S_IMODE(path.stat().st_mode) for path in (secret, folder, new)]
+    assert modes == [0o600, 0o700, stat.S_IMODE((tmp_path / "other").stat().st_mode)]
+
+
+def test_errors_of_other_files_are_not_those_of_an_output(tmp_path: Path) -> None:
+    """An input that is missing, too long or a folder, while an output is written; the old one stays all the same."""
+    write_texts({tmp_path / "a": "old", tmp_path / "b": "long"})
+    for name, fault in (("none", FileNotFoundError), ("b", OSError), (".", OSError)):
+        with pytest.raises(fault) as failed, drafts(tmp_path / "a") as (draft,):
+            draft.write_bytes(read_bytes(tmp_path / name, most=1))
+        assert failed.value.filename == str(tmp_path / name)
+    with pytest.raises(OutputError, match="a: output must be writable, got: No such file"), drafts(tmp_path / "a"):
+        pass  # without writing anything
+    assert contents(tmp_path) == {"a": "old", "b": "long"}

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from clue.recording import Launch, Request
 from clue.trace import Trace, TraceBuilder
-from clue.trace.pack import IMPORTS
+from clue.trace.place import IMPORTS
 
 
 @dataclass

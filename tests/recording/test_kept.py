@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 
+from clue import files
 from clue.cache import MARK, home
 from clue.errors import CacheError, RecordError, UsageError
 from clue.recording import Request, facts, kept, kept_recordings, recordings_of
@@ -81,6 +82,17 @@ def test_arguments_and_ranks_make_other_recordings(recorder: Recorder, heat: Pat
     assert len(recorder.recorded) == 4
 
 
+def test_another_programs_recording_is_not_used(recorder: Recorder, heat: Path) -> None:
+    """``heat-1-1-…`` of heat-1.py, which imports heat.py, begins as a folder of heat.py on one rank does."""
+    other = heat.with_name("heat-1.py")
+    other.write_text("import heat")
+    imports(recorder, heat)
+    ask(request(other))
+    assert ask(request(heat))[1] == ["recording heat.py on 1 rank"]
+    ask(request(other), request(heat))
+    assert recorder.recorded == ["heat-1.py 1", "heat.py 1"]
+
+
 def test_unrelated_files_do_not_count(recorder: Recorder, heat: Path) -> None:
     """A file beside the program that it does not import is none of its business."""
     ask(request(heat))
@@ -98,6 +110,35 @@ def test_program_and_its_modules_count(name: str, heat: Path) -> None:
     file.write_text("something else")
     assert why(request(heat)) == f"{name} has changed"
     file.write_text(before)
+    assert why(request(heat)) == ""
+
+
+def test_module_that_is_no_file_any_more(heat: Path) -> None:
+    """A pipe in its place is not waited for, and no name of an input is too long to ask for."""
+    ask(request(heat))
+    (heat.parent / "stencil.py").unlink()
+    os.mkfifo(heat.parent / "stencil.py")
+    assert why(request(heat)) == "stencil.py cannot be read any more"
+    with pytest.raises(UsageError, match="must be a file that exists, got none"):
+        ask(request(heat, inputs=(heat.parent / ("x" * 300),)))
+
+
+def test_facts_are_written_whole_and_for_this_user_alone(heat: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where a second recording changes them and that is interrupted, the first is used as before."""
+    ask(request(heat))
+    mark = home() / FOLDER / kept_recordings()[0].item.path.name / MARK
+    before = mark.read_bytes()
+    assert mark.stat().st_mode & 0o777 == 0o600
+
+    def interrupted(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr(files, "_put", interrupted)
+        with pytest.raises(KeyboardInterrupt):
+            kept._write(mark, replace(kept_recordings()[0].facts or pytest.fail(), ranks=9))
+    assert [path.name for path in mark.parent.iterdir() if path.suffix != ".clue"] == [MARK]
+    assert mark.read_bytes() == before
     assert why(request(heat)) == ""
 
 

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
+from clue.calibration.launching import launcher
+from clue.cli.effects import mpiexec_words
 from clue.recording import launching
-from clue.recording.launching import TimeLimits, environment_of
+from clue.recording.launching import Launch, TimeLimits, command_of, environment_of
 
 
 def test_ranks_of_this_computer_listen_for_nobody_else(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -15,13 +19,27 @@ def test_ranks_of_this_computer_listen_for_nobody_else(monkeypatch: pytest.Monke
     assert local.items() <= environment_of({}, None).items()
     assert environment_of({"UCX_NET_DEVICES": "eth0"}, None)["UCX_NET_DEVICES"] == "eth0"
     for variables, mpiexec in (
-        ({}, "mpiexec -hosts a,b"),
+        ({}, ["mpiexec", "-hosts", "a,b"]),
         ({"SLURM_JOB_ID": "7"}, None),
         ({"PBS_NODEFILE": "x"}, None),
     ):
         assert not local.keys() & environment_of(variables, mpiexec).keys()
     monkeypatch.setattr(launching, "_has_loopback", lambda: False)
     assert not local.keys() & environment_of({}, None).keys()
+
+
+@pytest.mark.parametrize("answer", ["Open MPI 4.1", "mpirun (OpenRTE)", "prte (PRRTE) 3.0 \\377", "HYDRA"], ids=str)
+def test_one_rule_for_whose_launcher_it_is(answer: str, tmp_path: Path) -> None:
+    """Recordings and measurements ask alike, in whichever encoding the answer is; the path is words of a shell."""
+    mpiexec = tmp_path / "of mine" / "mpiexec"
+    mpiexec.parent.mkdir()
+    mpiexec.write_text(f"#!/bin/sh\nprintf '{answer}\\n'\n")
+    mpiexec.chmod(0o755)
+    words = mpiexec_words(f"'{mpiexec}' --bind-to 'none of them'")
+    command = command_of(Launch(Path("p.py"), (), 4), Path("x.clue"), words)
+    assert command[:3] == [str(mpiexec), "--bind-to", "none of them"]
+    assert command[: command.index("-n") + 2] == launcher(words, 4)
+    assert ("--oversubscribe" in command) == (answer != "HYDRA")
 
 
 def test_time_limits(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -13,7 +13,8 @@ import pytest
 from clue.errors import TraceError
 from clue.trace import NO_REQUEST, Op, Trace
 from clue.trace.ops import COLUMNS, ROW
-from clue.trace.pack import IMPORTS, describe_incomplete, pack, signs_of_life
+from clue.trace.pack import describe_incomplete, pack, signs_of_life
+from clue.trace.place import IMPORTS
 
 CALLS = ["", "Send", "Recv", "Barrier", "Spawn"]
 

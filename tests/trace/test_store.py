@@ -61,10 +61,10 @@ def test_saving_replaces_what_was_there(tmp_path: Path) -> None:
     """All or nothing: no old column stays behind."""
     path = tmp_path / "x.clue"
     example().build().save(path)
-    (path / "old.npy").write_text("old")
+    (path / "imports.json").write_text("old")
     TraceBuilder(1).build().save(path)
     assert Trace.open(path).ranks == 1
-    assert not (path / "old.npy").exists()
+    assert not (path / "imports.json").exists()
 
 
 def test_a_full_disk_is_told_and_leaves_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

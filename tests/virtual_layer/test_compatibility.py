@@ -16,7 +16,7 @@ from virtual_layer.compatibility import fault_of_launcher, hint
 Write = Callable[..., Path]
 
 
-def _fails(program: Path, tmp_path: Path, mpiexec: str | None = None) -> str:
+def _fails(program: Path, tmp_path: Path, mpiexec: list[str] | None = None) -> str:
     with pytest.raises(RecordError) as failure:
         record(program, [], 2, tmp_path / "x.clue", timeout=60, mpiexec=mpiexec)
     return str(failure.value)
@@ -32,12 +32,12 @@ def test_an_old_mpi4py_is_refused(program: Write, tmp_path: Path, capfd: pytest.
     assert "Traceback" not in said
 
 
-def _launcher(folder: Path, script: str) -> str:
+def _launcher(folder: Path, script: str) -> list[str]:
     """Write what is called as mpiexec is, with -n 2 and a command."""
     path = folder / "mpiexec"
     path.write_text(f"#!/bin/sh\n[ $1 = --version ] && exit\nshift 2\n{script}\n")
     path.chmod(0o755)
-    return str(path)
+    return [str(path)]
 
 
 def test_ranks_that_do_not_see_each_other_are_refused(

@@ -15,7 +15,7 @@ import pytest
 
 from clue.recording import record
 from clue.trace.disturbance import largest
-from clue.trace.pack import IMPORTS
+from clue.trace.place import IMPORTS
 
 Write = Callable[..., Path]
 

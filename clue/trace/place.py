@@ -1,0 +1,75 @@
+"""Where a trace may be written: the one rule for all who write one, as what else is there would be lost.
+
+::
+
+    pingpong.clue/head.json        written last
+                  cpu.npy …        columns (clue.trace.store)
+                  imports.json     what the program imported, on this computer
+                  parts/           what its ranks leave while they are recorded (virtual_layer.session)
+"""
+
+from __future__ import annotations
+
+import re
+import zipfile
+from collections.abc import Iterable
+from pathlib import Path
+
+from clue.errors import UsageError
+from clue.files import open_file
+from clue.trace.ops import COLUMNS
+
+HEAD, PARTS = "head.json", "parts"
+#: What the program imported, beside the head: it belongs to this computer, and does not travel with the trace.
+IMPORTS = "imports.json"
+_FILES = {HEAD, IMPORTS, "extras.npy", *(f"{name}.npy" for name, _, _ in COLUMNS)}
+_PART = re.compile(r"\w+-r\d{5,}\.(rows|extras|json|end\.json|end\.draft|calibration)|\w+\.spawn\.json", re.ASCII)
+#: Other things named one by one in a message.
+_NAMED = 3
+#: What a process that was killed may leave (:func:`clue.files.drafts`).
+_DRAFT = re.compile(r"\.(head|imports)\.json\.[0-9a-f]{12}\.part")
+
+
+def check_place(target: Path) -> None:
+    """Check that writing a trace destroys nothing but a trace: a folder one in a folder, a ``.zip`` one in such a file.
+
+    Raises:
+        UsageError: If there is something else, or nobody can say what.
+    """
+    try:
+        found = _found(target)
+    except (OSError, zipfile.BadZipFile) as error:
+        found = str((isinstance(error, OSError) and error.strerror) or error)
+    if found:
+        what = "file" if target.suffix == ".zip" else "folder"
+        raise UsageError(f"{target}: trace must be a new {what} or replace a trace, got {found}")
+
+
+def _found(target: Path) -> str:
+    """Say what is there that is no trace; ``""`` if there is nothing of the kind."""
+    if not target.exists():
+        return ""
+    if target.is_dir() and target.suffix != ".zip":
+        return _others(path.relative_to(target) for path in _entries(target))
+    if target.is_dir() or target.suffix != ".zip":
+        return "a folder" if target.is_dir() else "a file"
+    with open_file(target) as file, zipfile.ZipFile(file) as archive:
+        return _others(map(Path, archive.namelist()))
+
+
+def _entries(folder: Path) -> list[Path]:
+    parts = folder / PARTS
+    return [*folder.iterdir(), *(parts.iterdir() if parts.is_dir() else ())]
+
+
+def _others(paths: Iterable[Path]) -> str:
+    others = sorted(str(path) for path in paths if not _is_of_trace(path))
+    return (
+        f"something else there: {', '.join(others[:_NAMED])}{', …' if len(others) > _NAMED else ''}" if others else ""
+    )
+
+
+def _is_of_trace(path: Path) -> bool:
+    if path.parent == Path(PARTS):
+        return _PART.fullmatch(path.name) is not None
+    return str(path) in {*_FILES, PARTS} or _DRAFT.fullmatch(str(path)) is not None

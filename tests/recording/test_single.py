@@ -1,0 +1,63 @@
+"""What becomes of an earlier recording when its program is recorded again."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from clue.errors import RecordError
+from clue.recording import record
+from clue.trace import Trace
+
+WORKS = "from mpi4py import MPI\nMPI.COMM_WORLD.Barrier()\n"
+
+
+def kept(path: Path) -> dict[str, bytes]:
+    """Return what is in a folder."""
+    return {file.name: file.read_bytes() for file in path.iterdir()}
+
+
+@pytest.fixture
+def program(tmp_path: Path) -> Path:
+    """Return a program that was recorded."""
+    path = tmp_path / "p.py"
+    path.write_text(WORKS)
+    record(path, [], 1, tmp_path / "keep.clue")
+    return path
+
+
+@pytest.mark.parametrize("change", [WORKS + "raise SystemExit(3)", "x = 1", WORKS + "while True: pass"], ids=str)
+def test_a_failed_recording_leaves_the_earlier_one(
+    program: Path, change: str, tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    """Whether the program fails, never calls MPI or is stopped; no draft stays, and no message speaks of one."""
+    before = kept(tmp_path / "keep.clue")
+    program.write_text(change)
+    with pytest.raises(RecordError) as failed:
+        record(program, [], 1, tmp_path / "keep.clue", timeout=2.0)
+    assert str(failed.value).endswith(": the earlier recording stays")
+    assert ".part" not in f"{failed.value} {capfd.readouterr()}"
+    assert kept(tmp_path / "keep.clue") == before
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["keep.clue", "p.py"]
+
+
+def test_a_recording_takes_the_place_of_the_earlier_one(program: Path, tmp_path: Path) -> None:
+    """And it is opened from there."""
+    program.write_text(WORKS * 2)
+    trace = record(program, [], 2, tmp_path / "keep.clue")
+    assert (trace.path, trace.ranks) == (tmp_path / "keep.clue", 2)
+    assert Trace.open(tmp_path / "keep.clue").head == trace.head
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["keep.clue", "p.py"]
+
+
+def test_what_a_first_recording_leaves_is_found(tmp_path: Path) -> None:
+    """Where the message says; it may be recorded over."""
+    program, target = tmp_path / "p.py", tmp_path / "x.clue"
+    for _ in range(2):
+        program.write_text(WORKS + "raise SystemExit(3)")
+        with pytest.raises(RecordError, match=r"x\.clue: trace must be complete"):
+            record(program, [], 1, target)
+        assert (target / "parts").exists()
+    program.write_text(WORKS)
+    record(program, [], 1, target)

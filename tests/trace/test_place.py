@@ -1,0 +1,83 @@
+"""Where a trace may be written: nothing but a trace is ever replaced by one."""
+
+from __future__ import annotations
+
+import zipfile
+from pathlib import Path
+
+import pytest
+
+from clue.calibration.residuals import ping_pong
+from clue.cli import main
+from clue.errors import RecordError, UsageError
+from clue.recording import record
+from clue.trace.place import check_place
+from virtual_layer.session import clear_target
+
+#: What is there, and what is told of it; a name that ends in / is a folder.
+OTHERS = {
+    "a file": (["x"], "x: trace must be a new folder or replace a trace, got a file"),
+    "a folder with another's head": (["x/head.json", "x/thesis.tex"], "got something else there: thesis.tex"),
+    "a folder with parts of something": (["x/parts/", "x/p.py"], "got something else there: p.py"),
+    "parts of something else": (["x/parts/thesis.tex"], "got something else there: parts/thesis.tex"),
+    "a folder in an archive's place": (["x.zip/"], "x.zip: trace must be a new file or replace a trace, got a folder"),
+    "a text in an archive's place": (["x.zip"], "got File is not a zip file"),
+}
+
+
+@pytest.fixture
+def target(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Make what is there."""
+    monkeypatch.chdir(tmp_path)
+    names, _ = OTHERS[request.param]
+    for name in names:
+        path = tmp_path / name
+        (path if name.endswith("/") else path.parent).mkdir(parents=True, exist_ok=True)
+        if not name.endswith("/"):
+            path.write_text("years")
+    return Path(names[0].split("/")[0])
+
+
+@pytest.mark.parametrize(("target", "case"), [(case, case) for case in OTHERS], ids=OTHERS, indirect=["target"])
+def test_what_is_no_trace_stays(target: Path, case: str, capsys: pytest.CaptureFixture[str]) -> None:
+    """Whoever writes: an export, a conversion, a live run, a recording from outside and one in a job script."""
+    before = sorted(Path().rglob("*"))
+    told = OTHERS[case][1]
+    with pytest.raises(UsageError) as refused:
+        ping_pong(8).save(target)
+    assert told in str(refused.value)
+    ping_pong(8).save("from.clue")
+    Path("p.py").write_text("from mpi4py import MPI")
+    assert main(["convert", "from.clue", str(target), "--to", "clue"]) == 2
+    assert main(["run", "-n", "2", "--machine", "wien97-fine", "--record", str(target), "p.py"]) == 2
+    assert main(["record", "-n", "1", "-o", str(target), "p.py"]) == 2
+    assert capsys.readouterr().err.count("trace must be") == 3
+    with pytest.raises(UsageError):
+        clear_target(target)
+    assert [path for path in sorted(Path().rglob("*")) if path in before] == before
+
+
+def test_traces_are_replaced(tmp_path: Path) -> None:
+    """Whole or not: in a folder, an archive, and one that a recording left that was killed, or an empty folder."""
+    for name in ("x.clue", "x.zip"):
+        for _ in range(2):
+            ping_pong(8).save(tmp_path / name)
+    killed, empty = tmp_path / "killed" / "parts", tmp_path / "empty"
+    killed.mkdir(parents=True)
+    empty.mkdir()
+    for name in ("w0-r00000.json", "w0-r00000.end.draft", "w0-r00000.rows", "0123456789abcdef.spawn.json"):
+        (killed / name).touch()
+    (killed.parent / ".head.json.0123456789ab.part").touch()
+    for place in (killed.parent, empty):
+        ping_pong(8).save(place)
+    assert zipfile.is_zipfile(tmp_path / "x.zip")
+    assert not killed.exists()
+
+
+def test_every_part_of_a_recording_is_known_as_one(tmp_path: Path) -> None:
+    """What a program that fails leaves may be recorded over."""
+    (tmp_path / "p.py").write_text("from mpi4py import MPI\nraise SystemExit(3)")
+    with pytest.raises(RecordError):
+        record(tmp_path / "p.py", [], 2, tmp_path / "x.clue")
+    assert list((tmp_path / "x.clue" / "parts").iterdir())
+    check_place(tmp_path / "x.clue")
