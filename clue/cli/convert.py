@@ -12,8 +12,6 @@ from clue.errors import UsageError
 from clue.files import write_texts
 from clue.trace import Trace
 
-#: Forms of traces.
-TRACE_FORMATS = ("clue", "ti", "goal")
 #: Forms by the ending of a file's name, where none is named.
 _BY_SUFFIX = {".clue": "clue", ".zip": "clue", ".ti": "ti", ".goal": "goal", ".xml": "simgrid"}
 #: Whose algorithms of collectives are taken where none is named.
