@@ -262,6 +262,11 @@ def format_number(number: float) -> str:
     return f"{number:,.0f}" if abs(number) < _MOST_DIGITS else f"{number:.4g}"
 
 
+def count_of(number: int, what: str = "rank") -> str:
+    """Return how many there are of something, in words: ``"1 rank"``, ``"2,048 ranks"``, ``"3 files"``."""
+    return f"{format_number(number)} {what if number == 1 else what + 's'}"
+
+
 def format_share(share: float, decimals: int = 0, sign: str = "") -> str:
     """Format a share as a percentage: ``"12%"``; beyond a million percent as ``"1.2e+300%"``.
 

@@ -33,7 +33,7 @@ from clue.report.text.calibration import (
     processor_text,
 )
 from clue.trace import Trace
-from clue.units import Quantity, parse_quantity
+from clue.units import Quantity, count_of, parse_quantity
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -273,7 +273,7 @@ def _by_program(arguments: argparse.Namespace, name: str, busy: list[int], tell:
         mpiexec_words(arguments.mpiexec)
 
     def recorded(copies: int, repeat: int) -> list[Run]:
-        what = f"{program.name} on {there.ranks} ranks" if copies == 1 else f"{copies} copies of {program.name}"
+        what = f"{program.name} on {count_of(there.ranks)}" if copies == 1 else f"{copies} copies of {program.name}"
         tell(f"recording {what} ({repeat + 1} of {arguments.repeats})")
         with ThreadPoolExecutor(copies) as pool:
             return list(pool.map(lambda k: one(f"{copies}-{repeat}-{k}"), range(copies)))

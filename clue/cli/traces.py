@@ -11,8 +11,9 @@ from typing import TYPE_CHECKING
 from clue.cli.terminal import Report, detail
 from clue.errors import UsageError
 from clue.purchase import Program
-from clue.purchase.library import PLACEHOLDER, Key, count_of, record_on
+from clue.purchase.library import PLACEHOLDER, Key, record_on
 from clue.trace import Trace
+from clue.units import count_of
 
 if TYPE_CHECKING:
     from clue.recording import Request

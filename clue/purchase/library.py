@@ -11,7 +11,7 @@ from clue.kernel import compile_program
 from clue.purchase.scenario import Kernel, Option, Program, Scenario, Workload
 from clue.trace import Trace
 from clue.uncertainty import BurstNoise, noise_of_recordings, typical_recording
-from clue.units import format_number
+from clue.units import count_of
 
 #: Gives the trace of a program at a number of ranks; recording it, if need be, is the caller's business.
 TraceSource = Callable[[Program, int], Trace]
@@ -80,11 +80,6 @@ def record_on(ranks: int, trace: str = "") -> str:
         f"record the program on {count_of(ranks)} (clue record -n {ranks}{output}): this computer will do, more ranks "
         "than cores are fine as long as memory lasts"
     )
-
-
-def count_of(ranks: int) -> str:
-    """Return a number of ranks in words."""
-    return f"{format_number(ranks)} {'rank' if ranks == 1 else 'ranks'}"
 
 
 def record_all(

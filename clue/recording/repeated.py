@@ -10,6 +10,7 @@ from pathlib import Path
 from clue.recording.launching import Progress, silent
 from clue.recording.single import check_target, record
 from clue.trace import Trace, disturbance
+from clue.units import count_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,7 +66,7 @@ def record_repeatedly(
         check_target(each)
     for number, each in enumerate(targets, 1):
         turn = "" if repeats == 1 else f" ({number} of {repeats})"
-        progress(f"recording {Path(program).name} on {ranks} ranks{turn}")
+        progress(f"recording {Path(program).name} on {count_of(ranks)}{turn}")
         record(program, arguments, ranks, each, mpiexec=mpiexec, limit=limit)
     _exchange(target, min(targets, key=lambda each: disturbed(Trace.open(each))))
     traces = [Trace.open(each) for each in targets]

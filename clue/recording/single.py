@@ -12,6 +12,7 @@ from clue.errors import NEVER_CALLED_MPI, RecordError, TraceError, UsageError
 from clue.files import drafts
 from clue.recording.launching import Ending, Launch, Progress, TimeLimits, command_of, environment_of, run, silent
 from clue.trace import Trace, pack
+from clue.units import count_of
 
 
 def record(
@@ -48,7 +49,7 @@ def record(
     target = Path(target)
     check_target(target)
     before = _identity(target)
-    progress(f"recording {launch.program.name} on {launch.ranks} ranks")
+    progress(f"recording {launch.program.name} on {count_of(launch.ranks)}")
     ending = run(
         command_of(launch, target, mpiexec),
         environment_of(os.environ, mpiexec),
@@ -124,7 +125,7 @@ def _identity(target: Path) -> tuple[int, int] | None:
 def _never_recorded(launch: Launch, ending: Ending) -> str:
     rule = f"{launch.program}: program must initialise MPI by mpi4py (import mpi4py.MPI)"
     if ending.status in (0, NEVER_CALLED_MPI):
-        return f"{rule}, got none on any of {launch.ranks} ranks"
+        return f"{rule}, got none on {'any of ' * (launch.ranks > 1)}{count_of(launch.ranks)}"
     if ending.status is None:
         return f"{rule} and {ending.rule}, got neither: it was stopped"
     why = limits_hint(ending.status)

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from clue.kernel import Candidate, Program, contention_free, simulate
 from clue.machine import Machine
 from clue.uncertainty import BurstNoise, Sampling, Spread, is_uncertain, sample_makespans
+from clue.units import count_of
 
 #: Is told what is being done, how much of it is done, and how much there is.
 Progress = Callable[[str, int, int], None]
@@ -51,7 +52,7 @@ class Case:
     def name(self) -> str:
         """Program, size, machine and ranks, in words."""
         what = f"{self.program} {self.size}".strip()
-        return f"{what} on {self.machine}, {self.ranks} ranks"
+        return f"{what} on {self.machine}, {count_of(self.ranks)}"
 
     @property
     def measured(self) -> float:

@@ -13,6 +13,7 @@ from clue.units import (
     YEAR,
     Money,
     Quantity,
+    count_of,
     format_number,
     format_share,
     format_size,
@@ -310,3 +311,9 @@ def test_a_time_is_shown_in_the_unit_a_reader_would_choose(seconds: float, text:
 def test_a_size_is_shown_with_a_decimal_prefix(size: float, text: str) -> None:
     """Sizes are shown as people write them in machine files."""
     assert format_size(size) == text
+
+
+def test_one_is_singular() -> None:
+    """Whatever is counted."""
+    assert [count_of(number) for number in (0, 1, 2, 2048)] == ["0 ranks", "1 rank", "2 ranks", "2,048 ranks"]
+    assert (count_of(1, "file"), count_of(3, "file")) == ("1 file", "3 files")
