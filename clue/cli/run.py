@@ -21,6 +21,7 @@ from clue.live.bursts import MEASURED, Bursts, Declared, Replayed, Synthetic
 from clue.machine import Machine, Placement
 from clue.purchase import Program, Scenario
 from clue.purchase.runs import Job
+from clue.purchase.scenario import PLACEHOLDER
 from clue.result import Result
 from clue.trace import Trace
 from clue.units import Quantity, parse_quantity
@@ -98,7 +99,7 @@ def command_of(program: Program, ranks: int, name: str) -> tuple[str, ...]:
     """
     if program.script is None:
         raise UsageError(f"{name}: program must have a script to run live, got a trace only: use clue simulate")
-    return (str(program.script), *(word.replace("{ranks}", str(ranks)) for word in program.arguments))
+    return (str(program.script), *(word.replace(PLACEHOLDER, str(ranks)) for word in program.arguments))
 
 
 def _placement(text: str | None) -> PlacementChoice:

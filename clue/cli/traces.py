@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING
 from clue.cli.terminal import Report, detail
 from clue.errors import UsageError
 from clue.purchase import Program
-from clue.purchase.library import PLACEHOLDER, Key, record_on
+from clue.purchase.library import Key, record_on
+from clue.purchase.scenario import PLACEHOLDER
 from clue.trace import Trace
 from clue.units import count_of
 

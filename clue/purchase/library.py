@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from clue.errors import UsageError
 from clue.kernel import Program as Compiled
 from clue.kernel import compile_program
-from clue.purchase.scenario import Kernel, Option, Program, Scenario, Workload
+from clue.purchase.scenario import PLACEHOLDER, Kernel, Option, Program, Scenario, Workload
 from clue.trace import Trace
 from clue.uncertainty import BurstNoise, noise_of_recordings, typical_recording
 from clue.units import count_of
@@ -39,9 +39,6 @@ class Recorded:
     noise: BurstNoise | None = None
 
 
-#: Stands for the number of ranks in the name of a trace, and in arguments.
-PLACEHOLDER = "{ranks}"
-
 Library = Mapping[Key, Recorded]
 
 
@@ -62,8 +59,8 @@ def recording(program: Program, ranks: int, traces: TraceSource) -> tuple[Trace,
     for trace in found:
         if trace.ranks != ranks:
             raise UsageError(
-                f"{trace.name}: trace must have {ranks} ranks, got {trace.ranks}. Ask for ranks: {trace.ranks}, as a "
-                f"recording serves one number of ranks; or name traces with {PLACEHOLDER} and {record_on(ranks)}"
+                f"{trace.name}: trace must have {count_of(ranks)}, got {trace.ranks}. Ask for ranks: {trace.ranks}, as "
+                f"a recording serves one number of ranks; or name traces with {PLACEHOLDER} and {record_on(ranks)}"
             )
     return typical_recording(found), noise_of_recordings(found)
 
