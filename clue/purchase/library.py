@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from clue.errors import UsageError
 from clue.kernel import Program as Compiled
 from clue.kernel import compile_program
+from clue.progress import Progress
 from clue.purchase.scenario import PLACEHOLDER, Kernel, Option, Program, Scenario, Workload
 from clue.trace import Trace
 from clue.uncertainty import BurstNoise, noise_of_recordings, typical_recording
@@ -15,8 +16,6 @@ from clue.units import count_of
 
 #: Gives the trace of a program at a number of ranks; recording it, if need be, is the caller's business.
 TraceSource = Callable[[Program, int], Trace]
-#: Is told what is being done, how much of it is done, and how much there is.
-Progress = Callable[[str, int, int], None]
 
 #: A program at a number of ranks.
 Key = tuple[Program, int]
