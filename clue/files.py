@@ -69,9 +69,14 @@ def is_readable(path: Path) -> bool:
 def is_given(path: Path) -> bool:
     """Tell whether a path stands for a pipe that this process was given open: it lies in no folder."""
     try:
-        return str(path).startswith(_OPEN_FILES) and stat.S_ISFIFO(path.stat().st_mode)
+        return names_open_file(path) and stat.S_ISFIFO(path.stat().st_mode)
     except (OSError, ValueError):
         return False
+
+
+def names_open_file(path: Path) -> bool:
+    """Tell whether a path stands for an open file of this process, whatever that is: it says nothing of a folder."""
+    return str(path).startswith(_OPEN_FILES)
 
 
 def open_file(path: Path, *, most: int | None = None) -> BinaryIO:

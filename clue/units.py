@@ -13,10 +13,19 @@ from dataclasses import dataclass
 from enum import Enum
 from typing import TypeAlias
 
-#: Thousands may be set apart, by commas or by underscores; a sign, and an exponent of ten.
-_NUMBER = re.compile(
-    r"\s*([-+]?(?:(?:\d{1,3}(?:,\d{3})+|\d+(?:_\d{3})*)\.?\d*|\.\d+)(?:[eE][-+]?\d+)?)(?![\d.,])\s*(.*?)\s*$"
-)
+_PLAIN = r"[0-9]+(?:_[0-9]{3})*(?:\.[0-9]*)?|\.[0-9]+"
+_THOUSANDS = r"[1-9][0-9]{0,2}(?:(?:,[0-9]{3}){2,}(?:\.[0-9]*)?|,[0-9]{3}\.[0-9]*)"
+#: A comma before three digits sets thousands apart to some, and begins a fraction to others.
+_EITHER = r"[1-9][0-9]{0,2},[0-9]{3}"
+_EXPONENT = r"(?:[eE][-+]?[0-9]+)?"
+#: How the number of a quantity is written, for other readers: as a regular expression of Python and of JSON Schema.
+#: Thousands may be set apart, by underscores, or by commas where these cannot be read as the begin of a fraction.
+AMOUNT = rf"(?:{_THOUSANDS}|{_PLAIN}){_EXPONENT}"
+#: How that of a price is written: clue itself prints "1,900 EUR", so that a comma before three digits is known to set
+#: thousands apart.
+AMOUNT_OF_MONEY = rf"(?:{_THOUSANDS}|{_EITHER}|{_PLAIN}){_EXPONENT}"
+_NUMBER = re.compile(rf"\s*([-+]?{AMOUNT_OF_MONEY})(?![\d.,])\s*(.*?)\s*$")
+_AMBIGUOUS = re.compile(rf"[-+]?{_EITHER}{_EXPONENT}")
 #: A comma that sets no thousands apart, with or without dots that do.
 _DECIMAL_COMMA = re.compile(r"\s*\+?(\d{1,3}(?:\.\d{3})+|\d+),(\d+(?![\d,]).*)")
 
@@ -100,7 +109,7 @@ SYMBOLS = {"€": "EUR", "$": "USD", "£": "GBP", "¥": "JPY"}
 _CURRENCY_WORDS = {"": "EUR", "euro": "EUR", "euros": "EUR", "dollar": "USD", "dollars": "USD", "pounds": "GBP"}
 _SYMBOL_FIRST = re.compile(rf"\s*([{''.join(SYMBOLS)}])\s*([-+.\d].*)$")
 #: What some write for thousands, and others for one and a fraction.
-_DOTTED = re.compile(r"[1-9]\d{0,2}\.\d{3}")
+_DOTTED = re.compile(r"\+?[1-9]\d{0,2}\.\d{3}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,7 +135,8 @@ def parse_quantity(text: object, quantity: Quantity) -> float:
     """Parse a quantity with its unit into SI: seconds, bytes, bytes/s, flop/s, or seconds/byte.
 
     Decimal and binary prefixes differ as in the standards: ``1 KB`` (or ``1 kB``) is 1000 B, ``1 KiB`` is 1024 B.
-    Commas set thousands apart: ``1,500 us``. A year has 365 days, a month is a twelfth of it.
+    Commas set thousands apart: ``1,048,576 B``; ``1,500 us`` is refused, as some mean 1.5 by it. A year has 365 days, a
+    month is a twelfth of it.
 
     Raises:
         ValueError: With the rule and the value, e.g. ``must be a time with a unit such as "12.5 us", got 'soon'``.
@@ -139,6 +149,9 @@ def parse_quantity(text: object, quantity: Quantity) -> float:
     number, written, unit = _parts(text, f'{title} with a unit such as "{quantity.example}"', meant)
     if number < 0:
         raise ValueError(f"must be {title} not below 0, got {text!r}")
+    if _AMBIGUOUS.fullmatch(written):
+        hint = meant(*(f"{written.replace(',', point)} {unit}" for point in ("", ".")))
+        raise ValueError(f"must be {title} that can be read in one way, got {text!r}{hint}")
     if unit == "":
         likely = next(units for limit, units in quantity.bare if number < limit) if number else quantity.usual[:1]
         raise ValueError(f"must be {title} with a unit, got {text!r}{meant(*(f'{written} {each}' for each in likely))}")
@@ -247,6 +260,11 @@ _MOST_DIGITS = 1e12
 def format_number(number: float) -> str:
     """Format a whole number or an amount: ``"12,345"``; from 10^12 on with an exponent, ``"1.234e+30"``."""
     return f"{number:,.0f}" if abs(number) < _MOST_DIGITS else f"{number:.4g}"
+
+
+def count_of(number: int, what: str = "rank") -> str:
+    """Return how many there are of something, in words: ``"1 rank"``, ``"2,048 ranks"``, ``"3 files"``."""
+    return f"{format_number(number)} {what if number == 1 else what + 's'}"
 
 
 def format_share(share: float, decimals: int = 0, sign: str = "") -> str:

@@ -12,6 +12,7 @@ from pathlib import Path
 from clue.errors import NEVER_CALLED_MPI, ClueError, UsageError
 from virtual_layer import programs
 from virtual_layer.session import Assignment, Session
+from virtual_layer.telling import tell
 
 _USAGE = "python -m virtual_layer [-q] [-o TRACE] PROGRAM.py | -m MODULE | -c CODE [ARGS…]"
 
@@ -26,12 +27,12 @@ def main(words: list[str]) -> int:
         session = Session(Assignment(target, _name(program), _arguments(program), changes, child, quiet))
         programs.run(program, session)
     except ClueError as error:
-        sys.stderr.write(f"virtual_layer: {error}\n")
+        tell(str(error))
         return error.exit_status
     if not session.began:
         shown = session.below.shown()
         why = f"calls from C or Fortran are not recorded ({shown})" if shown else "nothing recorded"
-        sys.stderr.write(f"virtual_layer: {_name(program)}: program must initialise MPI by mpi4py, got none: {why}\n")
+        tell(f"{_name(program)}: program must initialise MPI by mpi4py, got none: {why}")
         return NEVER_CALLED_MPI
     return 0
 

@@ -8,6 +8,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from virtual_layer.telling import tell
+
 #: The first mpi4py whose objects have what the layer needs.
 _MPI4PY = (4, 1)
 #: Variables by which launchers tell a process how many they have started: Open MPI, MPICH and Intel MPI, Slurm.
@@ -79,4 +81,4 @@ def add_hint(error: BaseException) -> None:
     if hasattr(error, "add_note"):
         error.add_note(f"hint: {text}")
     else:
-        sys.stderr.write(f"virtual_layer: hint: {text}\n")
+        tell(f"hint: {text}")

@@ -19,6 +19,7 @@ from virtual_layer.communicators import Communicators
 from virtual_layer.pickles import Pickles
 from virtual_layer.requests import Pending, Requests
 from virtual_layer.rows import WINDOW, ExtraFile, RowFile
+from virtual_layer.telling import tell
 
 _PACK = ROW.pack_into
 _CONTINUED = int(Flag.CONTINUED)
@@ -206,7 +207,7 @@ class Recorder:
         if not self.lost:
             self.lost = why
             self.on = False
-            sys.stderr.write(f"virtual_layer: recording stops, the program goes on: {why}\n")
+            tell(f"recording stops, the program goes on: {why}")
 
     def close(self) -> None:
         """Write the last burst and close the files."""

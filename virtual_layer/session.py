@@ -20,7 +20,6 @@ import platform
 import resource
 import shutil
 import socket
-import sys
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
@@ -41,6 +40,7 @@ from virtual_layer.recorder import Recorder
 from virtual_layer.rows import RowFile
 from virtual_layer.sockets import Sockets
 from virtual_layer.spawning import announcement
+from virtual_layer.telling import tell
 
 FIRST_WORLD = "w0"
 #: Room for the reason of an early end, in place, so that it can be written on a full disk.
@@ -281,13 +281,13 @@ class Session:
         try:
             if self._fault or not _await(self._folder, recorder):
                 if not self._assignment.quiet:
-                    sys.stderr.write(f"virtual_layer: {pack.describe_incomplete(self._assignment.target)}\n")
+                    tell(pack.describe_incomplete(self._assignment.target))
             else:
                 head = pack.pack(self._assignment.target)
                 for note in () if self._assignment.quiet else head.notes:
-                    sys.stderr.write(f"virtual_layer: {self._assignment.program}: {note}\n")
+                    tell(f"{self._assignment.program}: {note}")
         except Exception as error:
-            sys.stderr.write(f"virtual_layer: {error}\n")
+            tell(str(error))
 
 
 #: The call that waits for what the program has left to the library.

@@ -336,5 +336,6 @@ def _opened(name: str, flags: int, within: int) -> Iterator[int]:
 
 
 def _unusable(path: Path, error: OSError) -> CacheError:
-    said = error.strerror or str(error)
+    # That a folder is not entered by a link is told as if it were no folder.
+    said = "a symbolic link" if path.is_symlink() else error.strerror or str(error)
     return CacheError(f"{path}: folder must be one that you may write, got {said}: {_REMEDY}")

@@ -24,6 +24,7 @@ from clue.calibration.machine_file import by_region, comment_lines, quoted, time
 from clue.calibration.measurement import Estimate, median_of
 from clue.errors import UsageError
 from clue.trace import Trace
+from clue.units import count_of
 
 #: A region with less CPU time is too short to tell anything of.
 LEAST_TIME = 1e-3
@@ -175,7 +176,7 @@ def factors_by_region(there: Run, here: Sequence[Run], confidence: float = 0.95)
         raise UsageError("trace must have computation to compare, got none")
     for run in here:
         if run.ranks != there.ranks:
-            raise UsageError(f"recording must be of {there.ranks} ranks as the trace, got {run.ranks}")
+            raise UsageError(f"recording must be of {count_of(there.ranks)} as the trace, got {run.ranks}")
         missing = [region for region in there.cpu if region not in run.cpu]
         if missing:
             raise UsageError(f"recording must have the regions of the trace, got none named {missing[0]}")

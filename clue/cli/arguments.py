@@ -176,7 +176,7 @@ def _add_convert(commands: Commands) -> None:
     )
     command.add_argument(
         "--flops-per-second",
-        type=float,
+        type=above_zero,
         metavar="SPEED",
         help="CPU seconds become flops at this speed, and back, where SimGrid counts them (default: 1e9)",
     )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import os
+import shlex
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -34,7 +35,7 @@ from clue.report.text.calibration import (
     processor_text,
 )
 from clue.trace import Trace
-from clue.units import Quantity, parse_quantity
+from clue.units import Quantity, count_of, parse_quantity
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -273,7 +274,7 @@ def _by_program(arguments: argparse.Namespace, name: str, busy: list[int], tell:
     mpiexec = None if arguments.mpiexec is None else mpiexec_words(arguments.mpiexec)
 
     def recorded(copies: int, repeat: int) -> list[Run]:
-        what = f"{program.name} on {there.ranks} ranks" if copies == 1 else f"{copies} copies of {program.name}"
+        what = f"{program.name} on {count_of(there.ranks)}" if copies == 1 else f"{copies} copies of {program.name}"
         tell(f"recording {what} ({repeat + 1} of {arguments.repeats})")
         return side_by_side([partial(one, f"{copies}-{repeat}-{k}") for k in range(copies)])
 
@@ -281,6 +282,9 @@ def _by_program(arguments: argparse.Namespace, name: str, busy: list[int], tell:
         target = Path(folder) / f"{label}.clue"
         return Run.of(record(program, there.head.arguments, there.ranks, target, mpiexec=mpiexec))
 
+    # Whoever wrote the trace chose what is run here.
+    command = shlex.join([str(program), *there.head.arguments])
+    say([f"runs {command} on {count_of(there.ranks)}, as {there.name} was recorded"])
     with TemporaryDirectory() as folder:
         numbers = busy if there.ranks == 1 else [1]
         recordings = {n: [run for repeat in range(arguments.repeats) for run in recorded(n, repeat)] for n in numbers}

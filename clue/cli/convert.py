@@ -11,9 +11,8 @@ from clue.cli.terminal import output_file, output_trace, say
 from clue.errors import UsageError
 from clue.files import write_texts
 from clue.trace import Trace
+from clue.units import count_of
 
-#: Forms of traces.
-TRACE_FORMATS = ("clue", "ti", "goal")
 #: Forms by the ending of a file's name, where none is named.
 _BY_SUFFIX = {".clue": "clue", ".zip": "clue", ".ti": "ti", ".goal": "goal", ".xml": "simgrid"}
 #: Whose algorithms of collectives are taken where none is named.
@@ -87,7 +86,8 @@ def _write(trace: Trace, target: Path, form: str, arguments: argparse.Namespace)
         written = write_goal(trace, target.name, library=arguments.collectives or _LIBRARY)
     say(written.remarks, prefix="note: ")
     write_texts({target.parent / name: text for name, text in written.files.items()})
-    say([f"wrote {target}" + (f" and {len(written.files) - 1} files beside it" if len(written.files) > 1 else "")])
+    beside = len(written.files) - 1
+    say([f"wrote {target}" + (f" and {count_of(beside, 'file')} beside it" if beside else "")])
 
 
 def _save(trace: Trace, target: Path) -> None:

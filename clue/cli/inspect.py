@@ -14,6 +14,7 @@ from clue.report.text.machine import machine_text
 from clue.report.text.scenario import scenario_text
 from clue.report.text.trace import trace_text
 from clue.trace import Trace
+from clue.units import count_of
 
 _TRACE_SUFFIXES = {".clue", ".zip"}
 
@@ -49,7 +50,8 @@ def _show_simulation(config: SimulationConfig, arguments: argparse.Namespace) ->
     if trace is not None:
         show(trace_text(trace))
     else:
-        show(f"{config.program.script} on {config.ranks} ranks, to be recorded on first use")
+        assert config.ranks is not None, "a script alone has a number of ranks"
+        show(f"{config.program.script} on {count_of(config.ranks)}, to be recorded on first use")
     show(machine_text(config.machine))
 
 

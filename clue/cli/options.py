@@ -140,9 +140,18 @@ def share(text: str) -> float:
     return number
 
 
+#: Digits of a whole number at most: Python does not read any number of them, and nothing is counted so far.
+_MOST_DIGITS = 18
+
+
+def counted(text: str) -> int | None:
+    """Return the whole number that a text is, written in digits alone; ``None`` if it is none, or beyond counting."""
+    return int(text) if text.isdecimal() and text.isascii() and len(text) <= _MOST_DIGITS else None
+
+
 def _at_least(least: int, text: str) -> int:
-    number = int(text) if text.isdecimal() and text.isascii() else -1
-    if number < least:
+    number = counted(text)
+    if number is None or number < least:
         raise argparse.ArgumentTypeError(f"must be a whole number of at least {least}, got {text!r}")
     return number
 

@@ -9,9 +9,10 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from clue.cli.effects import refuse
+from clue.cli.options import counted
 from clue.cli.results import plot_ranking, plot_result, show_ranking, show_result, status_of
 from clue.cli.run_arguments import is_program
-from clue.cli.terminal import output_trace, progress, say
+from clue.cli.terminal import check_plots, output_trace, progress, say
 from clue.config import PlacementChoice, SimulationConfig, load_config, load_machine
 from clue.errors import UsageError
 from clue.live import LiveOutcome
@@ -20,6 +21,7 @@ from clue.live.bursts import MEASURED, Bursts, Declared, Replayed, Synthetic
 from clue.machine import Machine, Placement
 from clue.purchase import Program, Scenario
 from clue.purchase.runs import Job
+from clue.purchase.scenario import PLACEHOLDER
 from clue.result import Result
 from clue.trace import Trace
 from clue.trace.place import check_place
@@ -30,6 +32,7 @@ _STANDARD_ERROR = 2
 
 def run(arguments: argparse.Namespace) -> int:
     """Run what the command line or its configuration names, and show what came of it."""
+    check_plots(arguments.plots)
     if arguments.plots is None:
         refuse(arguments, ["--window"], "with --plots", "no folder for plots")
     words = arguments.words[1:] if arguments.words[:1] == ["--"] else arguments.words
@@ -97,19 +100,21 @@ def command_of(program: Program, ranks: int, name: str) -> tuple[str, ...]:
     """
     if program.script is None:
         raise UsageError(f"{name}: program must have a script to run live, got a trace only: use clue simulate")
-    return (str(program.script), *(word.replace("{ranks}", str(ranks)) for word in program.arguments))
+    return (str(program.script), *(word.replace(PLACEHOLDER, str(ranks)) for word in program.arguments))
 
 
 def _placement(text: str | None) -> PlacementChoice:
     """Read ``block``, ``cyclic:2`` or ``0,1,1``."""
     if text is None:
         return PlacementChoice()
-    order, _, each = text.partition(":")
-    if order in {"block", "cyclic"} and (each or "1").isdecimal() and int(each or 1) > 0:
-        return PlacementChoice(order, int(each or 1))
-    nodes = text.split(",")
-    if all(node.isdecimal() for node in nodes):
-        return PlacementChoice(nodes=tuple(map(int, nodes)))
+    order, _, words = text.partition(":")
+    each = counted(words or "1")
+    if order in {"block", "cyclic"} and each:
+        return PlacementChoice(order, each)
+    nodes = [counted(node) for node in text.split(",")]
+    known = tuple(node for node in nodes if node is not None)
+    if len(known) == len(nodes):
+        return PlacementChoice(nodes=known)
     raise UsageError(f"placement must be block, cyclic, block:2 or node indices such as 0,0,1, got {text}")
 
 

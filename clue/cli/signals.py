@@ -47,6 +47,11 @@ class Heard:
         raise Ended
 
 
+def _may_handle() -> bool:
+    """Tell whether Python lets this thread say what a signal does."""
+    return threading.current_thread() is threading.main_thread()
+
+
 @contextmanager
 def ending_at_once() -> Iterator[None]:
     """Let Ctrl-C end the process on the spot: while modules load nothing has begun that would have to be put in order.
@@ -54,7 +59,7 @@ def ending_at_once() -> Iterator[None]:
     The exception that Ctrl-C is otherwise may come up anywhere within the machinery of imports, which passes it on as
     another one, swallows it, or stands still afterwards.
     """
-    if signal.getsignal(signal.SIGINT) is not signal.default_int_handler:
+    if not _may_handle() or signal.getsignal(signal.SIGINT) is not signal.default_int_handler:
         yield
         return
     signal.signal(signal.SIGINT, _end)
@@ -76,7 +81,7 @@ def unwinding() -> Iterator[Heard]:
     A signal that is ignored on purpose (by ``nohup``) stays ignored.
     """
     heard = Heard()
-    if threading.current_thread() is not threading.main_thread():
+    if not _may_handle():
         yield heard
         return
     taken = [number for number in _ALIKE if signal.getsignal(number) is signal.SIG_DFL]

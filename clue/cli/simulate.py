@@ -10,7 +10,7 @@ from pathlib import Path
 from clue.cli.effects import refuse
 from clue.cli.results import plot_ranking, plot_result, show_ranking, show_result, status_of
 from clue.cli.signals import INTERRUPTED
-from clue.cli.terminal import Report, Volume, detail, plots_folder, progress, say
+from clue.cli.terminal import Report, Volume, check_plots, detail, plots_folder, progress, say
 from clue.cli.traces import Traces
 from clue.config import SimulationConfig, load_config
 from clue.errors import UsageError
@@ -29,6 +29,7 @@ _NOTHING_TO_EXPLAIN = "explanation: at least two options must have a position, g
 
 def run(arguments: argparse.Namespace) -> int:
     """Simulate what the configuration describes, and show it."""
+    check_plots(arguments.plots)
     if arguments.plots is None:
         refuse(arguments, ["--window"], "with --plots", "no folder for plots")
     config = load_config(arguments.config, full=arguments.full)

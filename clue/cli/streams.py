@@ -6,6 +6,7 @@ import io
 import os
 import sys
 from collections.abc import Iterable, Sequence
+from pathlib import Path
 from typing import TextIO
 
 from clue.report.printable import READABLE, printable, use_readable_errors
@@ -15,8 +16,13 @@ _FEW = 100
 
 
 def open_streams() -> None:
-    """Let both be written to in any locale: what its encoding lacks is written in letters that it has."""
+    """Let both be written to in any locale: what its encoding lacks is written in letters that it has.
+
+    One that was closed before Python began (``>&-``) is nowhere to it; what is written to it is discarded.
+    """
     use_readable_errors()
+    sys.stdout = sys.stdout or _nowhere()
+    sys.stderr = sys.stderr or _nowhere()
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors=READABLE)
@@ -52,6 +58,10 @@ def give_up_output() -> None:
         sys.stdout.flush()
     except OSError:
         _discard(sys.stdout)
+
+
+def _nowhere() -> TextIO:
+    return Path(os.devnull).open("w", encoding="utf-8")
 
 
 def _discard(stream: TextIO) -> None:

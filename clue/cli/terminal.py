@@ -7,7 +7,9 @@ and why it is taken.
 
 from __future__ import annotations
 
+import errno
 import json
+import os
 import re
 import sys
 import threading
@@ -96,6 +98,22 @@ def detail(line: str) -> None:
 
 
 # --- files ---
+
+
+def check_plots(name: str | None) -> None:
+    """Check that pictures can go to a folder, if they are asked for, before the long work that they show.
+
+    Raises:
+        UsageError: As :func:`plots_folder`, which makes it.
+    """
+    if name is None:
+        return
+    folder = Path(name)
+    there = next((each for each in (folder, *folder.parents) if os.path.lexists(each)), Path())
+    if not there.is_dir():
+        raise UsageError(f"{folder}: plots must go to a folder, got a file" + f" ({there})" * (there != folder))
+    if not os.access(there, os.W_OK | os.X_OK):
+        raise UsageError(f"{folder}: plots must go to a folder that can be made, got {os.strerror(errno.EACCES)}")
 
 
 def plots_folder(name: str) -> Path:

@@ -11,8 +11,10 @@ from typing import TYPE_CHECKING
 from clue.cli.terminal import Report, detail
 from clue.errors import UsageError
 from clue.purchase import Program
-from clue.purchase.library import PLACEHOLDER, Key, count_of, record_on
+from clue.purchase.library import Key, record_on
+from clue.purchase.scenario import PLACEHOLDER
 from clue.trace import Trace
+from clue.units import count_of
 
 if TYPE_CHECKING:
     from clue.recording import Request
@@ -42,11 +44,11 @@ class Traces:
         """Return programs with their traces: those of scripts alone are recorded, all of them in turn.
 
         Raises:
-            UsageError: If it is said how often to record, and there is nothing to record.
+            UsageError: If it is said how often to record, and only traces are wanted.
         """
         scripts = [key for key in wanted if key[0].trace is None]
         if not scripts:
-            if self._repeats is not None:
+            if wanted and self._repeats is not None:
                 raise UsageError("--repeats must go with a script to record, got traces only")
             return [program for program, _ in wanted]
         from clue.recording import recordings_of  # noqa: PLC0415 - only those who record need it

@@ -7,7 +7,7 @@ import os
 from pathlib import Path
 
 from clue.cli.effects import refuse
-from clue.cli.terminal import Report, plots_folder, progress, say, show, show_json
+from clue.cli.terminal import Report, check_plots, plots_folder, progress, say, show, show_json
 from clue.cli.traces import Traces
 from clue.config.validations import MeasuredCase, ValidationConfig, load_validation
 from clue.errors import UsageError
@@ -22,6 +22,7 @@ from clue.validation import Case, Validation, validate
 
 def run(arguments: argparse.Namespace) -> int:
     """Predict what was measured, and show how right the predictions are."""
+    check_plots(arguments.plots)
     config = load_validation(arguments.config)
     if not arguments.samples:
         refuse(arguments, ["--seed"], "with --samples of 1 or more", "0", config.name)

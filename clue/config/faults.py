@@ -11,13 +11,13 @@ from __future__ import annotations
 
 import difflib
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, TypeVar
 
 from pydantic import ValidationError
 from pydantic_core import ErrorDetails
 
-from clue.config.document import Document, Path, format_path, format_value
+from clue.config.document import Document, Path, children, format_path, format_value
 from clue.config.forms import FORMS, Form
 from clue.errors import ConfigError
 
@@ -90,12 +90,33 @@ class Faults:
 
 def validated(form: type[AnyForm], document: Document, faults: Faults) -> AnyForm | None:
     """Return a document in its form, or add what is wrong with it to the faults and return nothing."""
+    unusable = list(_unusable(document.value, ()))
+    for path in unusable:
+        rule = "must be text without NUL and halves of characters"
+        faults.add(document, path, f"{rule}, got {format_value(document.at(*path).value)}")
     try:
-        return form.model_validate(document.value)
+        built = form.model_validate(document.value)
+        return None if unusable else built
     except ValidationError as error:
         for detail in error.errors(include_url=False):
             _add(detail, form, document, faults)
     return None
+
+
+def _unusable(value: object, path: Path) -> Iterator[Path]:
+    """Yield where text stands that can be no path and no argument of a program, wherever it would be used as one."""
+    if isinstance(value, str) and ("\0" in value or not _is_unicode(value)):
+        yield path
+    for step, below in children(value):
+        yield from _unusable(below, (*path, step))
+
+
+def _is_unicode(text: str) -> bool:
+    try:
+        text.encode("utf-8", "surrogateescape")
+    except UnicodeEncodeError:
+        return False
+    return True
 
 
 def _add(detail: ErrorDetails, form: type[Form], document: Document, faults: Faults) -> None:

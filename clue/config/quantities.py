@@ -10,7 +10,7 @@ from typing import Annotated, Literal
 
 from pydantic import AfterValidator, BeforeValidator, Field, WithJsonSchema
 
-from clue.units import SYMBOLS, Money, Quantity, parse_money, parse_quantity
+from clue.units import AMOUNT, AMOUNT_OF_MONEY, SYMBOLS, Money, Quantity, parse_money, parse_quantity
 
 
 def _quantity(quantity: Quantity) -> Callable[[object], float]:
@@ -27,16 +27,13 @@ def _positive(quantity: Quantity) -> Callable[[object], float]:
     return parse
 
 
-_AMOUNT = r"([0-9]{1,3}(,[0-9]{3})+|[0-9][0-9_]*)\.?[0-9]*([eE][-+]?[0-9]+)?|\.[0-9]+([eE][-+]?[0-9]+)?"
-
-
 def _text(quantity: Quantity, description: str, *examples: str) -> WithJsonSchema:
     units = "|".join(_escaped(unit) for unit in quantity.units if unit.isascii())
     return WithJsonSchema(
         {
             "type": "string",
             "description": description,
-            "pattern": rf"^\s*\+?({_AMOUNT})\s*({units})\s*$",
+            "pattern": rf"^\s*\+?{AMOUNT}\s*({units})\s*$",
             "examples": list(examples),
         }
     )
@@ -108,7 +105,7 @@ Price = Annotated[
         {
             "type": "string",
             "description": "An amount with the three letters of its currency, or €, £, $ (USD) or ¥ (JPY).",
-            "pattern": rf"^\s*({_SYMBOL}\s*\+?({_AMOUNT})|\+?({_AMOUNT})\s*([A-Za-z]{{3}}|{_SYMBOL}))\s*$",
+            "pattern": rf"^\s*({_SYMBOL}\s*\+?{AMOUNT_OF_MONEY}|\+?{AMOUNT_OF_MONEY}\s*([A-Za-z]{{3}}|{_SYMBOL}))\s*$",
             "examples": ["300000 ATS", "1,900.50 EUR", "€1900"],
         }
     ),

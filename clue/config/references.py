@@ -13,7 +13,7 @@ from clue.config.sources import locate, read_file
 from clue.errors import ConfigError
 from clue.files import exists, is_file
 from clue.machine import Machine
-from clue.purchase.scenario import Program
+from clue.purchase.scenario import PLACEHOLDER, Program
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,19 +105,19 @@ def build_program(reading: Reading, path: Path, form: ProgramForm) -> Program:
         reading.fault((*path, "script"), f"must be a file that exists, got {format_value(form.script)}")
     inputs = [reading.base / each for each in form.inputs]
     for i, each in enumerate(inputs):
-        if "{ranks}" not in str(each) and not is_file(each):
+        if PLACEHOLDER not in str(each) and not is_file(each):
             reading.fault((*path, "inputs", i), f"must be a file that exists, got {format_value(form.inputs[i])}")
     for key in ("inputs", "environment"):
         if getattr(form, key) and script is None:
             reading.fault((*path, key), "must stand beside a script, got none", of_key=True)
     trace = reading.base / form.trace if form.trace is not None else None
-    if trace is not None and script is None and "{ranks}" not in str(trace) and not exists(trace):
+    if trace is not None and script is None and PLACEHOLDER not in str(trace) and not exists(trace):
         reading.fault((*path, "trace"), f"must be a trace that exists, got {format_value(form.trace)}")
     repeats = [str(reading.base / repeat) for repeat in form.repeats]
     if repeats and trace is None:
         reading.fault((*path, "repeats"), "must stand beside a trace, got none", of_key=True)
     for i, repeat in enumerate(repeats):
-        if "{ranks}" not in repeat and not exists(FilePath(repeat)):
+        if PLACEHOLDER not in repeat and not exists(FilePath(repeat)):
             reading.fault((*path, "repeats", i), f"must be a trace that exists, got {format_value(form.repeats[i])}")
     return Program(
         script,

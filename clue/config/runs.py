@@ -14,7 +14,7 @@ from clue.config.simulation import PlacementChoice, SimulationConfig
 from clue.config.sources import Source, read_source
 from clue.errors import UsageError
 from clue.machine import Machine
-from clue.purchase.scenario import Scenario
+from clue.purchase.scenario import PLACEHOLDER, Scenario
 
 #: Keys that only one kind of file has at its top.
 _TELLING = {
@@ -126,7 +126,7 @@ def _machine(reading: Reading) -> Machine | None:
 
 
 def _check_ranks(reading: Reading, form: RunForm) -> None:
-    if form.ranks is None and (form.trace is None or "{ranks}" in form.trace):
+    if form.ranks is None and (form.trace is None or PLACEHOLDER in form.trace):
         rule = "must be given where there is no trace that knows it, got nothing"
         reading.fault(("program", "ranks"), rule)
 

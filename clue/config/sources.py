@@ -10,7 +10,7 @@ from clue.config.faults import did_you_mean
 from clue.config.library import find, shipped
 from clue.config.yaml12 import parse_yaml
 from clue.errors import ConfigError
-from clue.files import is_file, is_given, is_readable, kind_of, read_text
+from clue.files import is_file, is_readable, kind_of, names_open_file, read_text
 
 #: Bytes of a YAML file: far more than the values that one may hold take.
 LONGEST_FILE = 16 * 10**6
@@ -58,7 +58,7 @@ def read_file(path: Path) -> Document:
 def read_source(
     source: Source, kinds: tuple[str, ...], relative_to: Path | None = None
 ) -> tuple[Document, Path | None]:
-    """Return the document that a source means, and the file it came from (``None`` for a mapping, or a pipe).
+    """Return the document that a source means, and the file it came from (``None`` for a mapping, or what is open).
 
     Raises:
         ConfigError: If there is no such file, or it cannot be read.
@@ -72,4 +72,4 @@ def read_source(
         path = locate(source, kinds, relative_to)
     except ValueError as error:
         raise ConfigError(f"{source}: {kind} {error}") from None
-    return read_file(path), None if is_given(path) else path
+    return read_file(path), None if names_open_file(path) else path

@@ -19,7 +19,7 @@ from clue.config.validation_schema import COLUMNS, CaseForm, RowForm, TableForm,
 from clue.errors import ConfigError, UsageError
 from clue.files import is_file
 from clue.machine import Machine
-from clue.purchase.scenario import Program
+from clue.purchase.scenario import PLACEHOLDER, Program
 
 
 @dataclass(frozen=True, slots=True)
@@ -210,7 +210,7 @@ class _Builder:
                 within.fault(place, f"must be a name under programs{known}, got {format_value(source)}{near}")
                 return None
             within, place, source = self.top, ("programs", name), programs[name]
-        if ranks is None and (source.trace is None or "{ranks}" in source.trace):
+        if ranks is None and (source.trace is None or PLACEHOLDER in source.trace):
             reading.fault((*path, "ranks"), "must be given where there is no trace that knows it, got nothing")
             return None
         filled = _filled(source, size, ranks)
@@ -286,7 +286,7 @@ def _filled(form: ProgramForm, size: str, ranks: int | None) -> ProgramForm:
     def fill(text: str) -> str:
         if size:
             text = text.replace("{size}", size)
-        return text if ranks is None else text.replace("{ranks}", str(ranks))
+        return text if ranks is None else text.replace(PLACEHOLDER, str(ranks))
 
     return form.model_copy(
         update={

@@ -6,10 +6,11 @@ from dataclasses import dataclass
 
 from clue.explain.efficiencies import Efficiencies, efficiencies_of
 from clue.explain.parameters import computing_regions, parameters_of
-from clue.explain.sensitivity import Progress, Sensitivity, sensitivities
+from clue.explain.sensitivity import Sensitivity, sensitivities
 from clue.kernel import Program
 from clue.kernel.critical_path import explained_replay
 from clue.machine import Machine, Placement
+from clue.progress import Progress, silent
 from clue.result import CriticalPath
 
 
@@ -30,10 +31,6 @@ class Explanation:
     sensitivities: tuple[Sensitivity, ...]
 
 
-def _silent(what: str, done: int, total: int) -> None:
-    """Tell nobody."""
-
-
 def explain(
     program: Program,
     machine: Machine,
@@ -41,7 +38,7 @@ def explain(
     instances: int = 1,
     *,
     engine: str = "auto",
-    progress: Progress = _silent,
+    progress: Progress = silent,
 ) -> Explanation:
     """Find out what a program's makespan on a machine is made of, and what it depends on.
 

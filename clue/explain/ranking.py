@@ -14,9 +14,10 @@ from functools import partial
 
 from clue.errors import DeadlockError
 from clue.explain.parameters import EAGER_LIMIT, computing_regions, parameters_of
-from clue.explain.sensitivity import CHANGE, Progress
+from clue.explain.sensitivity import CHANGE
 from clue.kernel import contention_free
 from clue.machine import Machine, Parameter, Placement
+from clue.progress import Progress, silent
 from clue.purchase import Entry, Option, Ranking, Scenario, TraceSource
 from clue.purchase.executors import PROCESSES, Crew
 from clue.purchase.library import Library, Recorder, as_named, record_all
@@ -89,15 +90,11 @@ class RankingExplanation:
         return tuple(each for each in self.sensitivities if {each.lower.winner, each.higher.winner} != {winner})
 
 
-def _silent(what: str, done: int, total: int) -> None:
-    """Tell nobody."""
-
-
 def explain_ranking(
     scenario: Scenario,
     ranking: Ranking,
     traces: TraceSource,
-    progress: Progress = _silent,
+    progress: Progress = silent,
     *,
     first: int = FIRST,
     engine: str = "auto",
@@ -225,7 +222,7 @@ def _settle_alone(attempts: Sequence[Attempt], library: Library, engine: str) ->
     """Simulate options one by one; what deadlocks, which another eager limit can bring about, loses its cells."""
     for attempt in attempts:
         try:
-            _settle([attempt], Crew(library, engine), _silent)
+            _settle([attempt], Crew(library, engine), silent)
         except DeadlockError:
             attempt.cells = ()
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -10,6 +10,7 @@ import numpy as np
 from clue.errors import DeadlockError
 from clue.kernel import Candidate, Program, contention_free, simulate
 from clue.machine import Machine, Parameter, Placement
+from clue.progress import Progress
 
 #: By how much parameters are changed, relative to what they are.
 CHANGE = 0.1
@@ -17,9 +18,6 @@ CHANGE = 0.1
 LEAST_EFFECT = 1e-4
 #: Makespans that differ by less, relative to the larger, are told apart by rounding alone.
 _ROUNDING = 1e-12
-
-#: Is told what is being done, how much of it is done, and how much there is.
-Progress = Callable[[str, int, int], None]
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,7 +14,7 @@ from typing import NamedTuple
 from clue.errors import UsageError
 from clue.machine.contention import Contention
 from clue.machine.curve import Curve
-from clue.units import Money
+from clue.units import Money, count_of
 
 #: Ranks that may be placed: more are a slip, and would take all memory.
 MOST_RANKS = 2**24
@@ -379,8 +379,8 @@ def _check_room(machine: Machine, ranks: int, per_processor: int) -> None:
         each = f" with {per_processor} per processor" if per_processor > 1 else ""
         raise UsageError(
             f"placement: ranks must be at most {room} on {machine.name} "
-            f"({len(machine.nodes)} nodes, {machine.processors} processors){each}, got {ranks}: "
-            "list a node for each rank to let ranks share processors"
+            f"({count_of(len(machine.nodes), 'node')}, {count_of(machine.processors, 'processor')}){each}, "
+            f"got {ranks}: list a node for each rank to let ranks share processors"
         )
 
 

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 from clue.purchase.scenario import Criterion, Kernel, Option, Program, Scenario, Workload
 
 if TYPE_CHECKING:
-    from clue.purchase.library import Progress, TraceSource
+    from clue.progress import Progress
+    from clue.purchase.library import TraceSource
     from clue.purchase.outcome import Entry, KernelOutcome, Ranking, Summary, WorkloadOutcome
     from clue.purchase.points import award_points
     from clue.purchase.ranking import rank_options

@@ -9,10 +9,10 @@ from collections.abc import Iterator, Sequence
 
 from clue.caveats import About, Caveat, Said, gathered
 from clue.machine import Machine
-from clue.purchase.library import count_of, kernel_name
+from clue.purchase.library import kernel_name
 from clue.purchase.runs import Attempt, Cell
 from clue.purchase.scenario import Scenario, Workload
-from clue.units import format_number
+from clue.units import count_of, format_number
 
 
 def caveats_of(scenario: Scenario, listed: Sequence[Attempt]) -> Iterator[str]:

@@ -8,15 +8,14 @@ from dataclasses import dataclass, replace
 from clue.errors import UsageError
 from clue.kernel import Program as Compiled
 from clue.kernel import compile_program
-from clue.purchase.scenario import Kernel, Option, Program, Scenario, Workload
+from clue.progress import Progress
+from clue.purchase.scenario import PLACEHOLDER, Kernel, Option, Program, Scenario, Workload
 from clue.trace import Trace
 from clue.uncertainty import BurstNoise, noise_of_recordings, typical_recording
-from clue.units import format_number
+from clue.units import count_of
 
 #: Gives the trace of a program at a number of ranks; recording it, if need be, is the caller's business.
 TraceSource = Callable[[Program, int], Trace]
-#: Is told what is being done, how much of it is done, and how much there is.
-Progress = Callable[[str, int, int], None]
 
 #: A program at a number of ranks.
 Key = tuple[Program, int]
@@ -39,9 +38,6 @@ class Recorded:
     noise: BurstNoise | None = None
 
 
-#: Stands for the number of ranks in the name of a trace, and in arguments.
-PLACEHOLDER = "{ranks}"
-
 Library = Mapping[Key, Recorded]
 
 
@@ -62,8 +58,8 @@ def recording(program: Program, ranks: int, traces: TraceSource) -> tuple[Trace,
     for trace in found:
         if trace.ranks != ranks:
             raise UsageError(
-                f"{trace.name}: trace must have {ranks} ranks, got {trace.ranks}. Ask for ranks: {trace.ranks}, as a "
-                f"recording serves one number of ranks; or name traces with {PLACEHOLDER} and {record_on(ranks)}"
+                f"{trace.name}: trace must have {count_of(ranks)}, got {trace.ranks}. Ask for ranks: {trace.ranks}, as "
+                f"a recording serves one number of ranks; or name traces with {PLACEHOLDER} and {record_on(ranks)}"
             )
     return typical_recording(found), noise_of_recordings(found)
 
@@ -80,11 +76,6 @@ def record_on(ranks: int, trace: str = "") -> str:
         f"record the program on {count_of(ranks)} (clue record -n {ranks}{output}): this computer will do, more ranks "
         "than cores are fine as long as memory lasts"
     )
-
-
-def count_of(ranks: int) -> str:
-    """Return a number of ranks in words."""
-    return f"{format_number(ranks)} {'rank' if ranks == 1 else 'ranks'}"
 
 
 def record_all(

@@ -12,9 +12,10 @@ from functools import partial
 from clue.caveats import named
 from clue.errors import UsageError
 from clue.kernel import contention_free
+from clue.progress import Progress, silent
 from clue.purchase.caveats import caveats_of
 from clue.purchase.executors import PROCESSES, Crew, check_executor
-from clue.purchase.library import Progress, Recorder, TraceSource, as_named, record_all
+from clue.purchase.library import Recorder, TraceSource, as_named, record_all
 from clue.purchase.live import LiveCrew, LiveRunner, check_live, no_bounds, unrecorded
 from clue.purchase.outcome import Entry, KernelOutcome, Ranking, WorkloadOutcome
 from clue.purchase.runs import Attempt, Choice, Sweep, attempts_on
@@ -31,14 +32,10 @@ _NO_PRICE = (
 )
 
 
-def _silent(what: str, done: int, total: int) -> None:
-    """Tell nobody."""
-
-
 def rank_options(
     scenario: Scenario,
     traces: TraceSource,
-    progress: Progress = _silent,
+    progress: Progress = silent,
     *,
     engine: str = "auto",
     top: int | None = None,

@@ -16,7 +16,8 @@ import numpy.typing as npt
 from clue.errors import UsageError
 from clue.kernel import Candidate, Program, simulate
 from clue.machine import Flows, Machine, Placement
-from clue.purchase.library import Key, Library, Progress, Recorded, memory_needed
+from clue.progress import Progress
+from clue.purchase.library import Key, Library, Recorded, memory_needed
 from clue.purchase.outcome import Summary
 from clue.purchase.scenario import Option, Scenario, Workload
 from clue.purchase.splits import Misfit, Split, allowed_splits

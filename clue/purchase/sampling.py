@@ -18,8 +18,9 @@ import numpy as np
 import numpy.typing as npt
 
 from clue.kernel import Candidate, contention_free
+from clue.progress import Progress
 from clue.purchase.executors import Crew
-from clue.purchase.library import Key, Library, Progress
+from clue.purchase.library import Key, Library
 from clue.purchase.runs import Attempt, Cell, Choice, Run
 from clue.purchase.scores import Scores
 from clue.purchase.search import Search

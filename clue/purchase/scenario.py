@@ -12,6 +12,8 @@ from clue.units import Money
 
 #: Three years of use, all day: what the cost of a run is reckoned by where a scenario says nothing else.
 SERVICE_LIFE = 3 * 365 * 86400.0
+#: Stands for the number of ranks in the names of traces and inputs, and in arguments.
+PLACEHOLDER = "{ranks}"
 
 
 class Criterion(Enum):

@@ -13,8 +13,8 @@ from __future__ import annotations
 import heapq
 from collections.abc import Iterable, Iterator, Sequence
 
+from clue.progress import Progress
 from clue.purchase.executors import Crew
-from clue.purchase.library import Progress
 from clue.purchase.runs import Attempt, Cell, Run
 from clue.purchase.scores import Scores
 

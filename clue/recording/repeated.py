@@ -11,6 +11,7 @@ from clue.files import exchange
 from clue.recording.launching import Progress, silent
 from clue.recording.single import check_target, record
 from clue.trace import Trace, disturbance
+from clue.units import count_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,7 +67,7 @@ def record_repeatedly(
         check_target(each)
     for number, each in enumerate(targets, 1):
         turn = "" if repeats == 1 else f" ({number} of {repeats})"
-        progress(f"recording {Path(program).name} on {ranks} ranks{turn}")
+        progress(f"recording {Path(program).name} on {count_of(ranks)}{turn}")
         record(program, arguments, ranks, each, mpiexec=mpiexec, limit=limit)
     least = min(targets, key=lambda each: disturbed(Trace.open(each)))
     if least != target:

@@ -13,6 +13,7 @@ from clue.files import drafts, write_texts
 from clue.recording.launching import Ending, Launch, Progress, TimeLimits, command_of, environment_of, run, silent
 from clue.trace import Trace, pack
 from clue.trace.place import HEAD, check_place
+from clue.units import count_of
 
 
 def record(
@@ -49,7 +50,7 @@ def record(
     launch.check()
     target = Path(target)
     check_target(target)
-    progress(f"recording {launch.program.name} on {launch.ranks} ranks")
+    progress(f"recording {launch.program.name} on {count_of(launch.ranks)}")
     if not (target / HEAD).exists():
         return _recorded(launch, target, mpiexec, TimeLimits(timeout, limit, lambda: pack.signs_of_life(target)))
     try:
@@ -127,7 +128,7 @@ def _identity(target: Path) -> tuple[int, int] | None:
 def _never_recorded(launch: Launch, ending: Ending) -> str:
     rule = f"{launch.program}: program must initialise MPI by mpi4py (import mpi4py.MPI)"
     if ending.status in (0, NEVER_CALLED_MPI):
-        return f"{rule}, got none on any of {launch.ranks} ranks"
+        return f"{rule}, got none on {'any of ' * (launch.ranks > 1)}{count_of(launch.ranks)}"
     if ending.status is None:
         return f"{rule} and {ending.rule}, got neither: it was stopped"
     why = limits_hint(ending.status)

@@ -6,16 +6,15 @@ Values, and the simulations that predict. What the errors come from is found out
 from __future__ import annotations
 
 import statistics
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 
 from clue.kernel import Candidate, Program, contention_free, simulate
 from clue.machine import Machine
+from clue.progress import Progress, silent
 from clue.uncertainty import BurstNoise, Sampling, Spread, is_uncertain, sample_makespans
-
-#: Is told what is being done, how much of it is done, and how much there is.
-Progress = Callable[[str, int, int], None]
+from clue.units import count_of
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -51,7 +50,7 @@ class Case:
     def name(self) -> str:
         """Program, size, machine and ranks, in words."""
         what = f"{self.program} {self.size}".strip()
-        return f"{what} on {self.machine}, {self.ranks} ranks"
+        return f"{what} on {self.machine}, {count_of(self.ranks)}"
 
     @property
     def measured(self) -> float:
@@ -93,10 +92,6 @@ class Compared:
         if self.interval is None:
             return None
         return sum(self.interval.low <= run <= self.interval.high for run in self.case.runs) / len(self.case.runs)
-
-
-def silent(what: str, done: int, total: int) -> None:
-    """Tell nobody."""
 
 
 def compare(

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import combinations
 
+from clue.units import count_of
 from clue.validation.cases import Compared
 
 
@@ -64,7 +65,7 @@ def _order(program: str, size: str, group: Sequence[Compared]) -> Order:
 
 
 def _place(compared: Compared) -> str:
-    return f"{compared.case.machine}, {compared.case.ranks} ranks"
+    return f"{compared.case.machine}, {count_of(compared.case.ranks)}"
 
 
 def kendall_tau(pairs: Sequence[tuple[float, float]]) -> float | None:

@@ -16,8 +16,9 @@ import numpy as np
 
 from clue.errors import UsageError
 from clue.machine import Parameter
+from clue.progress import Progress, silent
 from clue.uncertainty import Sampling
-from clue.validation.cases import Case, Compared, Predictor, Progress, compare, silent
+from clue.validation.cases import Case, Compared, Predictor, compare
 from clue.validation.figures import Order, mean_absolute_error, orders, percentile
 from clue.validation.parameters import Unchangeable, multiplier, parameters_of
 from clue.validation.search import LEAST, MOST, Doubles, Response, respond

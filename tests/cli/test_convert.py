@@ -142,7 +142,6 @@ BAD = {
     "no partner": (("list.ti", "x.clue"), lonely, "actions:2: partner must be a rank from 0 to 0, got 1"),
     "no GOAL": (("x.goal", "x.clue"), file("x.goal", "num_ranks 1\nrank 0 {\nfly\n}\n"), "x.goal:3: line must be one"),
     "no end": (("x.goal", "x.clue"), file("x.goal", "num_ranks 1\nrank 0 {\n"), "last rank must end with a bracket"),
-    "no speed": (("exchange.clue", "x.ti", "--flops-per-second", "0"), nothing, "flops per second must be above 0"),
     "no machine": (("none.yaml", "x.xml"), nothing, "none.yaml"),
     "bad machine": (("pair.yaml", "x.xml"), file("pair.yaml", MACHINE.replace("10 us", "10 MB")), "pair.yaml:5"),
     "platform to read": (("pair.xml", "x.clue"), nothing, "source must be a trace, or a machine of clue"),
@@ -165,7 +164,15 @@ def test_bad_input_is_a_short_message_with_exit_status_2(case: str, capsys: pyte
     assert "Traceback" not in told
 
 
-@pytest.mark.parametrize("options", [("--from", "xml"), ("--to", "otf2"), ("--flops-per-second", "fast"), ()])
+@pytest.mark.parametrize(
+    "options",
+    [
+        ("--from", "xml"),
+        ("--to", "otf2"),
+        (),
+        *(("--flops-per-second", speed) for speed in ("fast", "0", "nan", "inf", "-3")),
+    ],
+)
 def test_bad_usage_has_exit_status_2(options: tuple[str, ...], capsys: pytest.CaptureFixture[str]) -> None:
     """Forms that are none, a speed that is none, a target that is missing."""
     with pytest.raises(SystemExit) as caught:
@@ -188,3 +195,10 @@ def test_too_little_memory_is_a_short_message(
         "",
         "clue: memory must suffice for what was asked, got Unable to allocate 7.28 TiB\n",
     )
+
+
+def test_one_file_beside_a_list_is_one_file(capsys: pytest.CaptureFixture[str]) -> None:
+    """A trace of one rank has one list of actions."""
+    TraceBuilder(1).build().save("alone.clue")
+    _, _, told = run(capsys, "alone.clue", "alone.ti")
+    assert told.splitlines()[-1] == "wrote alone.ti and 1 file beside it"

@@ -242,3 +242,29 @@ def test_folders_on_the_way_to_an_output_are_made(line: str) -> None:
     Path("osu.txt").write_text("# OSU MPI Latency Test\n# Size  Latency (us)\n0 1\n8 1\n")
     assert main(line.split()) == 0
     assert list(Path("new/one").iterdir())
+
+
+@pytest.mark.parametrize("command", ["simulate run.yaml", "simulate which.yaml", "run run.yaml", "run which.yaml",
+                                     "validate v.yaml"])  # fmt: skip
+@pytest.mark.parametrize("plots", ["pair.yaml", "pair.yaml/plots", "nowhere"])
+def test_plots_that_cannot_be_drawn_are_refused_before_long_work(
+    command: str, plots: str, capfd: pytest.CaptureFixture[str]
+) -> None:
+    """A file in the place of the folder, or of one above it, and a link to nothing: no program has run by then."""
+    Path("prog.py").write_text("from pathlib import Path\nPath('ran').touch()\nfrom mpi4py import MPI\n")
+    Path("nowhere").symlink_to("none")
+    edit("run.yaml", "{trace: pingpong.clue}", "{script: prog.py, ranks: 2}")()
+    edit("which.yaml", "{trace: pingpong.clue}", "{script: prog.py}")()
+    Path("v.yaml").write_text("program: {script: prog.py}\nmachine: pair.yaml\nranks: 2\nmeasured: 1\n")
+    assert main([*command.split(), "--plots", plots]) == 2
+    assert f"{plots}: plots must go to a folder, got a file" in capfd.readouterr().err
+    assert not Path("ran").exists()
+
+
+def test_repeats_do_not_hide_that_nothing_can_be_bought(capsys: pytest.CaptureFixture[str]) -> None:
+    """Where no option has a price that the budget covers, no script is recorded, and why is what is said."""
+    Path("prog.py").write_text("")
+    edit("which.yaml", "{trace: pingpong.clue}", "{script: prog.py}")()
+    edit("pair.yaml", ", price: 900 EUR", "")()
+    assert main(["simulate", "which.yaml", "--repeats", "2"]) == 1
+    assert "which: at least one option must be ranked, got none" in capsys.readouterr().err

@@ -150,6 +150,11 @@ def test_a_virtual_clock_makes_sleeping_free(capfd: pytest.CaptureFixture[str]) 
         (["-n", "2", "--machine", "four.yaml", "-m"], "-m must have a module or code behind it, got nothing"),
         (["run.yaml", "other.yaml"], "run must have one configuration, or a program that ends in .py"),
         (["run.yaml", "--placement", "around"], "placement must be block, cyclic, block:2 or node indices"),
+        (
+            ["run.yaml", "--placement", f"block:{'9' * 5000}"],
+            "placement must be block, cyclic, block:2 or node indices",
+        ),
+        (["run.yaml", "--placement", f"0,{'9' * 5000}"], "placement must be block, cyclic, block:2 or node indices"),
         (["run.yaml", "--bursts", "1 GB/s"], "bursts must be a speed"),
         (["run.yaml", "--bursts", "no.clue"], "no.clue: trace must exist"),
         (["run.yaml", "--record", "taken"], "taken: trace must be a new folder or replace a trace"),

@@ -7,11 +7,13 @@ import os
 import signal
 import subprocess
 import sys
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
+from clue.cli import main
 from clue.trace import Op, Trace, TraceBuilder
 
 #: In C's own locale, and not in what Python makes of it.
@@ -88,6 +90,22 @@ def test_a_reader_that_has_gone_is_no_failure() -> None:
     assert (done.returncode, done.stderr) == (0, b"")
 
 
+@pytest.mark.parametrize("json_too", [[], ["--json"]])
+@pytest.mark.usefixtures("folder")
+def test_closed_streams_take_nothing(json_too: list[str]) -> None:
+    """As of ``>&-`` and ``2>&-``: no traceback, the status of what was done, and no error among results."""
+    for words, closing, status in (
+        ("inspect m.yaml", ">&-", 0),
+        ("inspect m.yaml", ">&- 2>&-", 0),
+        ("inspect missing.yaml", "2>&-", 2),
+        ("inspect missing.yaml --nonsense", "2>&-", 2),
+        ("simulate c.yaml", ">&- 2>&- <&-", 0),
+    ):
+        line = f'exec "{sys.executable}" -m clue {words} {" ".join(json_too)} {closing}'
+        done = subprocess.run(["sh", "-c", line], capture_output=True, check=False, timeout=60)
+        assert (done.returncode, done.stdout, done.stderr) == (status, b"", b""), words
+
+
 _INTERRUPTED_IMPORT = """
 import signal, sys
 sys.argv = ["clue", "inspect", "t.clue"]
@@ -109,6 +127,13 @@ def test_ctrl_c_while_modules_load_ends_quietly(module: str) -> None:
     program = _INTERRUPTED_IMPORT.replace("MODULE", module)
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, check=False, timeout=60)
     assert (done.returncode, done.stderr) == (128 + signal.SIGINT, b"clue: interrupted\n")
+
+
+@pytest.mark.usefixtures("folder")
+def test_a_thread_may_call_the_commands() -> None:
+    """As a server does; signals stay what they are, as Python lets only the main thread handle them."""
+    with ThreadPoolExecutor(1) as threads:
+        assert threads.submit(main, ["inspect", "m.yaml", "--json"]).result() == 0
 
 
 @pytest.mark.parametrize(

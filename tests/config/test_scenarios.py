@@ -49,7 +49,7 @@ def test_every_key_of_a_workload_arrives(tmp_path: Path) -> None:
     assert (workload.memory, workload.order, workload.ranks_per_processor) == ({4: 90e6}, "cyclic", 2)
 
 
-@pytest.mark.parametrize("years", ["3 years", "36 months", "1095 days", "26,280 hours", "26280 h"])
+@pytest.mark.parametrize("years", ["3 years", "36 months", "1095 days", "26_280 hours", "26280 h"])
 def test_a_service_life_is_stated_in_years_or_any_other_unit(tmp_path: Path, years: str) -> None:
     """All of them are what counts where nothing is said."""
     assert scenario(tmp_path, f"service_life: {years}\n{SCENARIO}").service_life == SERVICE_LIFE

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from clue.config import PlacementChoice, SimulationConfig, load_any, load_config, load_machine
-from clue.errors import UsageError
+from clue.errors import ConfigError, UsageError
 from clue.machine import Machine
 from clue.purchase.scenario import Scenario
 from tests.config.documents import SIMULATION, changed, faults_of, folder
@@ -113,3 +113,17 @@ def test_anything_may_be_loaded_without_knowing_what_it_is(tmp_path: Path) -> No
     assert load_any("two-hosts") == load_machine("two-hosts")
     (fault,) = faults_of(load_any, "two-hots")
     assert fault.endswith(': did you mean "two-hosts"?')
+
+
+def test_text_that_can_be_no_argument_and_no_path_is_refused(tmp_path: Path) -> None:
+    """The operating system takes no NUL, wherever it stands; it is found before anything is recorded."""
+    (folder(tmp_path) / "s.yaml").write_text(
+        """program: {script: prog.py, args: ["a\\0b", c], inputs: ["\\0"], ranks: 2}\nmachine: pair.yaml\n"""
+    )
+    assert faults_of(load_config, tmp_path / "s.yaml") == (
+        f'{tmp_path}/s.yaml:1:35: program.args[0] must be text without NUL and halves of characters, got "a\0b"',
+        f'{tmp_path}/s.yaml:1:56: program.inputs[0] must be text without NUL and halves of characters, got "\0"',
+    )
+    half = {"program": {"script": "prog.py", "args": ["\ud800"], "ranks": 2}, "machine": "pair.yaml"}
+    with pytest.raises(ConfigError, match=r"args\[0\] must be text without NUL and halves of characters"):
+        load_config(half, relative_to=tmp_path)

@@ -49,12 +49,18 @@ def test_what_is_no_ordinary_file_is_refused(name: str, kind: str) -> None:
     assert f'check.yaml:3:8: table must be a file that exists, got "{name}"' in faults_of(load_validation, "check.yaml")
 
 
-def test_a_pipe_that_a_user_gives_is_read() -> None:
+def test_what_a_user_gives_open_is_read() -> None:
     """Paths in it start from the current folder; what it refers to is an ordinary file all the same."""
     config = load_config(given(SIMULATION))
     assert isinstance(config, SimulationConfig)
     assert (config.machine.name, config.program.trace, config.path) == ("pair", "t.clue", None)
     assert load_machine(given(MACHINE)).name == "pair"
+    with Path("elsewhere.yaml").open("w+") as file:  # as of "< elsewhere.yaml"
+        file.write(SIMULATION)
+        file.flush()
+        redirected = load_config(f"/dev/fd/{file.fileno()}")
+    assert isinstance(redirected, SimulationConfig)
+    assert (redirected.program.trace, redirected.path) == ("t.clue", None)
     place = given(MACHINE)
     Path("run.yaml").write_text(SIMULATION.replace("pair.yaml", place))
     assert faults_of(load_config, "run.yaml")[0].startswith("run.yaml:2:10: machine must be a file, got the named pipe")

@@ -228,7 +228,7 @@ def test_cost_per_run_needs_prices(budget: Money | None) -> None:
 
 def test_trace_of_another_size_is_refused() -> None:
     """A trace for two ranks does not stand for one."""
-    with pytest.raises(UsageError, match="trace must have 1 ranks, got 2"):
+    with pytest.raises(UsageError, match="trace must have 1 rank, got 2"):
         rank_options(scenario(option("a", 2), workloads=(workload(),)), lambda p, _: traces(p, 2))
 
 

@@ -26,7 +26,7 @@ def test_least_disturbed_is_the_trace(recorder: Recorder, tmp_path: Path) -> Non
     target = tmp_path / "x.clue"
     told: list[str] = []
     found = record_repeatedly(Path("heat.py"), (), 1, target, 3, progress=told.append)
-    assert told[1] == "recording heat.py on 1 ranks (2 of 3)"
+    assert told[1] == "recording heat.py on 1 rank (2 of 3)"
     assert found.repeats == (tmp_path / "x.2.clue", tmp_path / "x.3.clue")
     delayed = [Trace.open(each).head.rank_heads[0].delayed for each in (target, *found.repeats)]
     assert delayed == [0.3, 0.6, 0.9]

@@ -2,15 +2,18 @@
 
 import math
 import re
+from fractions import Fraction
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from clue.units import (
+    AMOUNT,
     YEAR,
     Money,
     Quantity,
+    count_of,
     format_number,
     format_share,
     format_size,
@@ -40,7 +43,7 @@ from clue.units import (
         ("500 Mflop/s", Quantity.SPEED, 5e8),
         ("0.8 ns/B", Quantity.TIME_PER_BYTE, 0.8e-9),
         ("1 us/KB", Quantity.TIME_PER_BYTE, 1e-9),
-        ("1,500 us", Quantity.TIME, 1.5e-3),
+        ("1,500.0 us", Quantity.TIME, 1.5e-3),
         ("1,048,576 B", Quantity.SIZE, 1048576.0),
         ("2 hours", Quantity.TIME, 7200.0),
         ("1 day", Quantity.DURATION, 86400.0),
@@ -70,6 +73,13 @@ def test_a_quantity_is_read_into_si(text: str, quantity: Quantity, value: float)
         (1e-5, 'got 1e-05: did you mean "1e-05 s"?'),
         ("1,5 us", "got '1,5 us': did you mean \"1.5 us\"?"),
         ("1.500,5 us", "got '1.500,5 us': did you mean \"1500.5 us\"?"),
+        ("0,0001 s", "got '0,0001 s': did you mean \"0.0001 s\"?"),
+        ("0,025 ms", "got '0,025 ms': did you mean \"0.025 ms\"?"),
+        ("1,2345 us", "got '1,2345 us': did you mean \"1.2345 us\"?"),
+        ("1,234 us", 'read in one way, got \'1,234 us\': did you mean "1234 us" or "1.234 us"?'),
+        ("1,234", "must be a time that can be read in one way, got '1,234'"),
+        ("1_0005 us", "must be a time in a known unit"),
+        ("٥ us", "must be a time with a unit such as"),
         ("1,50,000 us", "must be a time with a unit such as"),
         ("5 US", "(s, ms, us, ns, min, h, d, years, …), got '5 US': did you mean \"5 us\"?"),
         (True, "must be a time with a unit such as"),
@@ -89,6 +99,58 @@ def test_a_time_is_its_number_times_its_unit(number: float, unit: str) -> None:
     """Whatever the number, the unit scales it and nothing else happens."""
     scale = {"s": 1.0, "ms": 1e-3, "us": 1e-6, "ns": 1e-9}[unit]
     assert math.isclose(parse_quantity(f"{number!r} {unit}", Quantity.TIME), number * scale, rel_tol=1e-14)
+
+
+def readings(text: str) -> set[Fraction]:
+    """Return what a number may mean to one who ends the whole with a dot, or with a comma; a lone dot is clue's own."""
+    found = set()
+    for mark, apart in ((".", ","), (",", ".")):
+        whole, point, fraction = text.partition(mark)
+        first, *groups = whole.split(apart)
+        grouped = not groups or (first[:1] != "0" and 1 <= len(first) <= 3 and all(len(each) == 3 for each in groups))
+        digits = first + "".join(groups) + fraction
+        if digits.isdecimal() and grouped and (first or not groups) and not (mark == "," and not point):
+            found.add(Fraction(int(digits), 10 ** len(fraction)))
+    return found
+
+
+NUMBERS = st.text("0015,,..", min_size=1, max_size=9) | st.from_regex(
+    r"[0-9]{1,3}(,[0-9]{3,4}){1,2}(\.[0-9]?)?", fullmatch=True
+)
+
+
+@given(NUMBERS)
+def test_what_is_read_can_be_read_in_one_way(number: str) -> None:
+    """An independent reader of dots and commas knows that meaning and no other; two meanings are refused."""
+    meanings = readings(number)
+    try:
+        read = parse_quantity(f"{number} s", Quantity.TIME)
+    except ValueError:
+        assert len(meanings) != 1 or "," in number
+    else:
+        assert [float(meaning) for meaning in meanings] == [read]
+
+
+@given(NUMBERS)
+def test_an_amount_of_money_is_read_as_clue_prints_it(number: str) -> None:
+    """Of two meanings of a comma it takes thousands, which is what clue prints."""
+    try:
+        money = parse_money(f"{number} EUR")
+    except ValueError:
+        return
+    assert money.amount in {float(meaning) for meaning in readings(number)}
+    assert money.amount == float(number.replace(",", ""))
+
+
+@given(NUMBERS)
+def test_the_schema_takes_the_numbers_that_are_read(number: str) -> None:
+    """What other readers are told of a number is what this one accepts."""
+    try:
+        parse_quantity(f"{number} s", Quantity.TIME)
+    except ValueError:
+        assert re.fullmatch(AMOUNT, number) is None
+    else:
+        assert re.fullmatch(AMOUNT, number) is not None
 
 
 def test_money_has_an_amount_and_a_currency() -> None:
@@ -139,7 +201,10 @@ def test_what_is_no_price_is_refused(value: object) -> None:
         ("900 Dollars", '"900 USD"'),
         ("1900,50 EUR", '"1900.50 EUR"'),
         ("1.900,50 EUR", '"1900.50 EUR"'),
+        ("1,9005 EUR", '"1.9005 EUR"'),
+        ("0,500 EUR", '"0.500 EUR"'),
         ("1.900 EUR", '"1,900 EUR" or "1.9 EUR"'),
+        ("+1.900 EUR", '"+1,900 EUR" or "1.9 EUR"'),
         ("1.900 €", '"1,900 EUR" or "1.9 EUR"'),
     ],
 )
@@ -246,3 +311,9 @@ def test_a_time_is_shown_in_the_unit_a_reader_would_choose(seconds: float, text:
 def test_a_size_is_shown_with_a_decimal_prefix(size: float, text: str) -> None:
     """Sizes are shown as people write them in machine files."""
     assert format_size(size) == text
+
+
+def test_one_is_singular() -> None:
+    """Whatever is counted."""
+    assert [count_of(number) for number in (0, 1, 2, 2048)] == ["0 ranks", "1 rank", "2 ranks", "2,048 ranks"]
+    assert (count_of(1, "file"), count_of(3, "file")) == ("1 file", "3 files")

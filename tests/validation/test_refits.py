@@ -296,7 +296,7 @@ def test_program_without_time_is_refused() -> None:
     described = machine()
     empty = compile_program(TraceBuilder(1, program="empty.py").build())
     case = replace(measured(empty, described, described), runs=(1.0,))
-    with pytest.raises(UsageError, match=r"empty.py on m, 1 ranks: program must take time, got a makespan of 0 s"):
+    with pytest.raises(UsageError, match=r"empty.py on m, 1 rank: program must take time, got a makespan of 0 s"):
         validate([case])
 
 

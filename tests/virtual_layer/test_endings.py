@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from clue.errors import RecordError, TraceError, UsageError
+from clue.errors import NEVER_CALLED_MPI, RecordError, TraceError, UsageError
 from clue.recording import find_mpiexec, record
 from clue.trace import Op, Trace
 
@@ -72,6 +72,7 @@ def test_program_without_mpi(program: Write, tmp_path: Path) -> None:
     """A script that never initialises MPI is an error, and nothing is written."""
     message = _fails(program("print('hello')\n", preamble=""), tmp_path)
     assert message.endswith("program must initialise MPI by mpi4py (import mpi4py.MPI), got none on any of 2 ranks")
+    assert _fails(program("", preamble=""), tmp_path, ranks=1).endswith("got none on 1 rank")
     assert not (tmp_path / "x.clue").exists()
 
 
@@ -237,3 +238,16 @@ def test_recording_again_replaces(program: Write, tmp_path: Path) -> None:
         assert record(program("comm.Barrier()"), [], ranks, tmp_path / "x.clue").ranks == ranks
     _fails(program("comm.Barrier()\n1 / 0\n"), tmp_path, 1)
     assert Trace.open(tmp_path / "x.clue").ranks == 2
+
+
+@pytest.mark.parametrize(("text", "status"), [("", NEVER_CALLED_MPI), (None, 2)])
+def test_a_terminal_obeys_no_name_of_a_program(tmp_path: Path, text: str | None, status: int) -> None:
+    """The layer writes what a terminal would obey as an escape, as clue does."""
+    program = tmp_path / "bad\x1b[31m\n.py"
+    if text is not None:
+        program.write_text(text)
+    command = [sys.executable, "-m", "virtual_layer", str(program)]
+    done = subprocess.run(command, capture_output=True, cwd=tmp_path, check=False, timeout=60)
+    assert done.returncode == status
+    assert b"\x1b" not in done.stderr
+    assert rb"bad\x1b[31m\n.py: program must" in done.stderr

@@ -16,7 +16,7 @@ from matplotlib.ticker import FuncFormatter
 
 from clue.report.plots import style
 from clue.result import Traffic
-from clue.units import format_size
+from clue.units import count_of, format_size
 
 #: Ranks up to which each cell says its bytes.
 _LABELLED = 12
@@ -67,7 +67,7 @@ def first_instance(traffic: Traffic, instances: int) -> Traffic:
 
 def _finding(traffic: Traffic) -> str:
     ranks, nbytes = len(traffic.nbytes), traffic.nbytes
-    who = f"{ranks:,} rank{'s' * (ranks != 1)}"
+    who = count_of(ranks)
     if not traffic.messages.any():
         return f"{who}, no messages"
     sender, receiver = divmod(int(nbytes.argmax()), ranks)

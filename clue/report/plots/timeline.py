@@ -26,7 +26,7 @@ from clue.report.plots.shares import AVERAGED, Shares, averaged, seconds_by_kind
 from clue.report.plots.zoom import representative
 from clue.report.scale import Window, span, time_scale
 from clue.result import Activity, Result, Timeline
-from clue.units import format_time
+from clue.units import count_of, format_time
 
 #: Columns of the picture along time.
 COLUMNS = 1200
@@ -160,7 +160,7 @@ def _region_label(timeline: Timeline, region: int, regions: int) -> str:
 def _finding(result: Result) -> str:
     """Say what the ranks spend the makespan on."""
     whole = len(result.ranks) * result.makespan
-    ranks = f"{len(result.ranks):,} rank{'s' * (len(result.ranks) != 1)}"
+    ranks = count_of(len(result.ranks))
     if whole <= 0:
         return f"{ranks}, makespan {format_time(result.makespan)}"
     parts = {
