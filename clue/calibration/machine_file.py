@@ -9,6 +9,7 @@ from dataclasses import dataclass, field, replace
 
 from clue.errors import UsageError
 from clue.machine import Curve, Link, LinkNoise, Machine, NodeNoise, NodeType, Waiting
+from clue.units import SMALLEST
 
 #: Points of a curve on a line.
 _POINTS = 4
@@ -173,7 +174,7 @@ def curve_lines(name: str, curve: Curve) -> list[str]:
     """Return the lines of a delay curve, by its points."""
     if curve.sizes == (0.0,):
         latency, slope = time_text(curve.times[0]), curve.slopes[0]
-        line = f"{{latency: {latency}, bandwidth: {1e-6 / slope:.6g} MB/s}}" if slope else latency
+        line = f"{{latency: {latency}, bandwidth: {1e-6 / slope:.6g} MB/s}}" if slope > SMALLEST else latency
         return [f"{name}: {line}"]
     corners = list(zip(curve.sizes, curve.times, strict=True))
     if len(corners) == 1:
@@ -200,9 +201,11 @@ def size_text(size: float) -> str:
 
 
 def time_text(seconds: float) -> str:
-    """Return a time to five digits with its unit."""
+    """Return a time to five digits with its unit; what is rounding alone, and no machine's file may state, as 0."""
+    if seconds < SMALLEST:
+        return "0 s"
     for limit, unit, factor in ((1e-6, "ns", 1e-9), (1e-3, "us", 1e-6), (1.0, "ms", 1e-3)):
-        if 0 < seconds < limit:
+        if seconds < limit:
             return f"{seconds / factor:.5g} {unit}"
     return f"{seconds:.5g} s"
 

@@ -105,7 +105,7 @@ def _explain_ranking(
 
 
 def _simulate(config: SimulationConfig, arguments: argparse.Namespace) -> None:
-    if config.ranks is not None:  # before time is spent on a recording
+    if config.ranks is not None and config.program.trace is None:  # before time is spent on a recording
         config.placement.place(config.machine, config.ranks * config.instances)
     with progress() as tell:
         trace, noise = _recording(config, Traces(tell, arguments.repeats))

@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 
 from clue.calibration.importing import read_benchmark
 from clue.calibration.link import fit_link
+from clue.calibration.machine_file import time_text
 from clue.calibration.measurement import EagerLimit, Estimate, Measurement, Row
 from clue.calibration.network import calibrate_link, machine_file
 from clue.calibration.residuals import (
@@ -306,3 +307,10 @@ def test_bandwidths_alone_are_refused() -> None:
     """They do not tell how long a message travels."""
     with pytest.raises(UsageError, match="round trips must be known of two sizes"):
         fit_link(Measurement((Row(8, gap=Estimate.alone(1e-6)), Row(16, gap=Estimate.alone(2e-6))), source="bw.txt"))
+
+
+@pytest.mark.parametrize("seconds", [0.0, 1e-31, 1e-300])
+def test_what_is_rounding_alone_is_written_as_nothing(seconds: float) -> None:
+    """A machine's file may state no time below 1e-30 s, and a fit may leave one."""
+    assert time_text(seconds) == "0 s"
+    assert time_text(2e-30) == "2e-21 ns"
