@@ -215,7 +215,7 @@ def _changed(random: Random, text: str) -> tuple[str, str]:
     elif way == 2:
         words[at:at] = [random.choice(_WORDS), " "]
     elif way == 3:
-        words[at : at + 1] = [random.choice(words)]
+        words[at : at + 1] = [random.choice(words or _WORDS)]
     else:
         words[at : at + 1] = [random.choice(_WORDS)]
     return "".join(words), f"{old[:20]!r} became {''.join(words[at : at + 1])[:30]!r} ({way})"
