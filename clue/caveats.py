@@ -77,6 +77,11 @@ def note(about: About, name: str, text: str) -> Caveat:
     return Caveat(about, name, "{note}", {"note": text})
 
 
+def counted(name: str, text: str, count: int) -> Caveat:
+    """Return a caveat on a program whose one figure is the ``{count}`` in its text."""
+    return Caveat(About.PROGRAM, name, text, figures={"count": count}, size=count)
+
+
 def note_of_recording(name: str, text: str) -> Caveat:
     """Return a caveat in a recorder's words, the numbers in which are figures.
 

@@ -122,9 +122,8 @@ def plots_folder(name: str) -> Path:
     Raises:
         UsageError: If there is a file of that name, or it cannot be made.
     """
+    check_plots(name)
     folder = Path(name)
-    if folder.exists() and not folder.is_dir():
-        raise UsageError(f"{folder}: plots must go to a folder, got a file")
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:

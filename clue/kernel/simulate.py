@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
-from clue.caveats import About, Caveat, note, note_of_recording
+from clue.caveats import About, Caveat, counted, note, note_of_recording
 from clue.errors import ReplayError, UsageError
 from clue.kernel.engines import ENGINES, run
 from clue.kernel.observation import Observation
@@ -129,12 +129,10 @@ def warnings_of(replay: Replay, program: Program, machine: Machine, placed: Plac
             {"type": name},
         )
     if replay.left_over:
-        yield Caveat(
-            About.PROGRAM,
+        yield counted(
             program.name,
             "{count} messages were sent and never received",
-            figures={"count": replay.left_over},
-            size=replay.left_over,
+            replay.left_over,
         )
 
 
@@ -167,22 +165,18 @@ def _left_out(program: Program, live: bool) -> Iterator[Caveat]:
             each.seconds or each.count,
         )
     if program.unresolved:
-        yield Caveat(
-            About.PROGRAM,
+        yield counted(
             program.name,
             "{count} receives or probes do not say what they matched (the MPI library did not tell); they are left "
             "out: run the program live instead (clue run)",
-            figures={"count": program.unresolved},
-            size=program.unresolved,
+            program.unresolved,
         )
     if program.failed_polls:
-        yield Caveat(
-            About.PROGRAM,
+        yield counted(
             program.name,
             "{count} Test or probe calls found nothing when recorded; they are replayed as often, with the "
             "computation between them: how often it would poll here, a live run tells (clue run)",
-            figures={"count": program.failed_polls},
-            size=program.failed_polls,
+            program.failed_polls,
         )
 
 

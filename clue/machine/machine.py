@@ -152,6 +152,11 @@ class AlgorithmChoice:
 
     thresholds: tuple[tuple[float, str], ...]
 
+    @property
+    def algorithms(self) -> frozenset[str]:
+        """All that it may choose."""
+        return frozenset(name for _, name in self.thresholds)
+
     def algorithm(self, nbytes: float) -> str:
         """Return the algorithm for this size."""
         return next(name for up_to, name in self.thresholds if nbytes <= up_to)

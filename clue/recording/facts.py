@@ -24,6 +24,7 @@ from clue.trace.form import parse, read
 from clue.trace.head import LONGEST_HEAD
 from clue.trace.pack import Imports
 from clue.trace.place import IMPORTS
+from clue.units import count_of
 
 #: Variables that a program's libraries or its interpreter compute by: numbers of threads, above all.
 _COUNTING = ("OMP_", "GOMP_", "KMP_", "MKL_", "OPENBLAS_", "GOTO_", "BLIS_", "VECLIB_", "NUMEXPR_", "NUMBA_", "PYTHON")
@@ -55,7 +56,7 @@ class Request:
     def title(self) -> str:
         """The program with its arguments, in words."""
         words = (self.launch.program.name, *self.launch.arguments)
-        return f"{' '.join(words)} on {self.launch.ranks} rank{'s' * (self.launch.ranks != 1)}"
+        return f"{' '.join(words)} on {count_of(self.launch.ranks)}"
 
 
 @dataclass(frozen=True, slots=True)

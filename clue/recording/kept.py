@@ -22,6 +22,7 @@ import numpy as np
 from clue.cache import MARK, Folder, Item, close_to_others, home, items, open_folder, unsafe_within
 from clue.errors import CacheError, OutputError, TraceError, UsageError
 from clue.files import drafts, is_file
+from clue.progress import Progress, silent
 from clue.recording.facts import Facts, Request, difference, facts_now
 from clue.recording.repeated import disturbed, numbered
 from clue.recording.single import record
@@ -32,13 +33,6 @@ FOLDER = "traces"
 #: A program that takes less than so many seconds is recorded so often, unless something else is asked for.
 SHORT, OFTEN = 60.0, 3
 _DAMAGED = "the recording that is kept is damaged"
-
-#: Is told what is being done, how much of it is done, and how much there is.
-Progress = Callable[[str, int, int], None]
-
-
-def _silent(what: str, done: int, total: int) -> None:
-    """Tell nobody."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,7 +94,7 @@ class Entry:
 
 
 def recordings_of(
-    requests: Sequence[Request], repeats: int | None = None, progress: Progress = _silent
+    requests: Sequence[Request], repeats: int | None = None, progress: Progress = silent
 ) -> list[tuple[Trace, ...]]:
     """Return the recordings of programs, at least so many of each; those that are missing are made.
 

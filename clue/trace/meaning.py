@@ -52,6 +52,15 @@ def check_meaning(trace: Trace) -> None:
         TraceError: At the first that does not.
     """
     check_head(trace.head, trace.path or trace.head.program)
+    check_rows(trace)
+
+
+def check_rows(trace: Trace) -> None:
+    """Check that every field of every row means something, where the head does.
+
+    Raises:
+        TraceError: At the first that does not.
+    """
     _Rows(trace).check()
 
 

@@ -23,7 +23,7 @@ import numpy.typing as npt
 from clue.errors import TraceError
 from clue.files import open_file, read_bytes
 from clue.trace.head import LONGEST_HEAD, Head
-from clue.trace.meaning import check_head, check_meaning
+from clue.trace.meaning import check_head, check_rows
 from clue.trace.ops import COLUMNS
 from clue.trace.place import HEAD
 from clue.trace.store import LARGEST_ARCHIVE, Ops, Trace, checksum
@@ -83,7 +83,7 @@ def _checked(path: Path, head: Head, fetch: _Fetch) -> Trace:
         if checksum(column) != head.checksums.get(name):
             raise TraceError(f"{path}/{name}.npy: checksum must be that of the head: the trace is damaged")
     trace = Trace(head, Ops(**columns), path)
-    check_meaning(trace)
+    check_rows(trace)
     return trace
 
 

@@ -16,7 +16,7 @@ from clue.errors import DeadlockError
 from clue.kernel import simulate
 from clue.kernel.network import FactorNetwork
 from clue.kernel.virtual_time import VirtualTime
-from clue.machine import Contention, Flows, Link, Machine, Network, NodeType, Ports
+from clue.machine import Contention, Flows, Link, Machine, NodeType, Ports
 from clue.machine.scaling import bandwidth_names, wider
 from clue.trace import Op, Trace
 from tests.kernel.random_cases import CASES, random_machine, random_placement, random_trace
@@ -54,26 +54,10 @@ def longer_contention(contention: Contention | None) -> Contention | None:
     return contention
 
 
-def longer_network(network: Network) -> Network:
-    """Return a network on which everything takes three times as long."""
-    return replace(
-        network,
-        between_nodes=longer_link(network.between_nodes),
-        within_node=longer_link(network.within_node),
-        pairs={ends: longer_link(link) for ends, link in network.pairs.items()},
-        contention=longer_contention(network.contention),
-    )
-
-
 def longer_machine(machine: Machine) -> Machine:
     """Return a machine on which everything but bursts takes three times as long."""
-    types = {name: longer_node(node) for name, node in machine.node_types().items()}
-    return replace(
-        machine,
-        nodes=tuple(types[node.name] for node in machine.nodes),
-        network=longer_network(machine.network),
-        changes=tuple((SCALE * time, longer_machine(changed)) for time, changed in machine.changes),
-    )
+    longer = machine.map(longer_node, lambda network: network.map(lambda link, _: longer_link(link), longer_contention))
+    return replace(longer, changes=tuple((SCALE * time, changed) for time, changed in longer.changes))
 
 
 def longer_trace(trace: Trace) -> Trace:

@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from clue.caveats import About, Caveat
+from clue.caveats import About, Caveat, counted
 from clue.kernel.live.meetings import SIZES_AT_ROOT, linear_of
 from clue.kernel.live.record import FullRecord, Record
 from clue.kernel.live.simulation import LiveJob, LiveSimulation
@@ -154,7 +154,7 @@ def _result(simulation: LiveSimulation, job: LiveJob) -> Result:
             "{count} messages were late, as it was open which receive they were for until others had come; a replay of "
             "this run may differ"
         )
-        warnings.append(Caveat(About.PROGRAM, program.name, text, figures={"count": late}, size=late))
+        warnings.append(counted(program.name, text, late))
     return result_of(replay, program, placed, tuple(warnings), 1)
 
 
@@ -162,8 +162,7 @@ def _overruled(machine: Machine) -> Iterator[Caveat]:
     """Say which stated algorithms do not count: no member but the root knows the sizes that they depend on."""
     for name in sorted(SIZES_AT_ROOT):
         choice = machine.network.collectives.get(name)
-        stated = {algorithm for _, algorithm in choice.thresholds} if choice is not None else set()
-        if choice is not None and not stated <= {linear_of(choice)}:
-            others = ", ".join(sorted(stated - {"linear"}))
+        if choice is not None and not choice.algorithms <= {linear_of(choice)}:
+            others = ", ".join(sorted(choice.algorithms - {"linear"}))
             text = "{collective} is linear in live runs, not {others}"
             yield Caveat(About.MACHINE, machine.name, text, {"collective": name, "others": others})

@@ -66,8 +66,8 @@ def linear_of(choice: AlgorithmChoice) -> str:
 
     A member of a tree would have to know the sizes of those below it.
     """
-    stated = {algorithm for _, algorithm in choice.thresholds}
-    return stated.pop() if len(stated) == 1 and stated <= _LINEAR else "linear"
+    stated = choice.algorithms
+    return next(iter(stated)) if len(stated) == 1 and stated <= _LINEAR else "linear"
 
 
 @dataclass(slots=True, eq=False)
