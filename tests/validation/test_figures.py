@@ -215,6 +215,13 @@ def test_picture_shows_cases_diagonal_and_refits(tmp_path: Path) -> None:
     assert plot_validation(found, tmp_path, "a").read_bytes().startswith(b"\x89PNG")
 
 
+def test_picture_has_room_for_intervals() -> None:
+    """Nobody could tell how far one reaches that the edge cuts off."""
+    wide = replace(compared(1.0, 1.0), interval=Spread(0.1, 1.0, 20.0))
+    low, high = draw_validation(validation(compared=(wide,)), "a").axes[0].get_ylim()
+    assert low < 0.1 and high > 20.0
+
+
 def test_picture_without_refits_has_one_panel() -> None:
     """Nothing that could be refitted, nothing drawn of it."""
     assert len(draw_validation(validation(), "a").axes) == 1

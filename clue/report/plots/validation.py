@@ -52,7 +52,9 @@ def draw_validation(validation: Validation, title: str) -> Figure:
 def _draw_cases(axes: Axes, validation: Validation) -> None:
     # No time of 0 has a place on a logarithmic axis.
     shown = [each for each in validation.compared if each.predicted > 0 and min(each.case.runs) > 0]
+    intervals = [(each.interval.low, each.interval.high) for each in shown if each.interval is not None]
     times = [time for each in shown for time in (each.predicted, *each.case.runs)] or [1.0]
+    times += [time for interval in intervals for time in interval if time > 0]
     ends = np.array([min(times) / 1.3, max(times) * 1.3])
     axes.fill_between(ends, ends * (1 - BAND), ends * (1 + BAND), color=style.FAINT, label="within 10%")
     axes.plot(ends, ends, color=style.INK, linewidth=1, label="predicted = measured")
