@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 
-from clue.kernel.costs import Costs
+from clue.kernel.model.costs import Costs
 from clue.machine import Machine, Placement
 
 

@@ -20,7 +20,7 @@ from clue.calibration.machine_file import MachineFile, ports_lines, rewritten
 from clue.calibration.measurement import Estimate
 from clue.errors import UsageError
 from clue.kernel import Program, compile_program, simulate
-from clue.kernel.costs import occupation
+from clue.kernel.model.costs import occupation
 from clue.machine import Contention, Curve, FactorTable, Flows, Link, Machine, Network, NodeType, Ports
 from clue.trace import TraceBuilder
 from clue.units import format_size

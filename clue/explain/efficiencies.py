@@ -22,7 +22,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from clue.kernel import Program, simulate
-from clue.kernel.processors import crowded_nodes
+from clue.kernel.model.crowding import crowded_nodes
 from clue.machine import Curve, Link, Machine, Place, Placement, Waiting
 
 _NOTHING = Curve.line(0.0)

@@ -16,7 +16,7 @@ from clue.collectives import LIBRARIES, PLAIN, Collective, Round, Schedule, defa
 from clue.errors import UsageError
 from clue.formats.remarks import Remarks
 from clue.kernel import Program, compile_program
-from clue.kernel.program import Row
+from clue.kernel.model.program import Row
 from clue.trace import COLLECTIVES, NO_REQUEST, PROC_NULL, Flag, Op, Trace
 
 _MODES = int(Flag.SYNCHRONOUS | Flag.BUFFERED | Flag.READY)

@@ -1,11 +1,12 @@
 """The simulation: a trace, a machine and a placement go in, a result comes out."""
 
-from clue.kernel.bounds import computation_bound
-from clue.kernel.bursts import with_bursts
 from clue.kernel.engines import ENGINES, engine_choice
-from clue.kernel.program import Program, compile_program
+from clue.kernel.makespans import contention_free
+from clue.kernel.model.bounds import computation_bound
+from clue.kernel.model.bursts import with_bursts
+from clue.kernel.model.candidate import Candidate
+from clue.kernel.model.program import Program, compile_program
 from clue.kernel.simulate import simulate
-from clue.kernel.sweep import Candidate, contention_free
 
 __all__ = [
     "ENGINES",

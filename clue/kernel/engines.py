@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from clue.caveats import About, Caveat
 from clue.kernel import reference
-from clue.kernel.observation import Observation
-from clue.kernel.program import Program
-from clue.kernel.replay import Replay
+from clue.kernel.model.observation import Observation
+from clue.kernel.model.program import Program
+from clue.kernel.model.replay import Replay
 from clue.machine import Machine, Placement
 
 ENGINES = ("auto", "reference", "fast")

@@ -9,10 +9,10 @@ import numpy as np
 from clue.caveats import About, Caveat, counted, note, note_of_recording
 from clue.errors import ReplayError, UsageError
 from clue.kernel.engines import ENGINES, run
-from clue.kernel.observation import Observation
-from clue.kernel.program import Program, compile_program
-from clue.kernel.replay import Replay
-from clue.kernel.turns import joined_nodes, without_turns
+from clue.kernel.model.observation import Observation
+from clue.kernel.model.program import Program, compile_program
+from clue.kernel.model.replay import Replay
+from clue.kernel.model.turns import joined_nodes, without_turns
 from clue.machine import FactorTable, Machine, Placement, memory_fault
 from clue.result import SEGMENT, RankResult, Result, Timeline, Traffic
 from clue.trace import Trace

@@ -15,7 +15,7 @@ from random import Random
 from clue.cli import main
 from clue.errors import ClueError, TraceError
 from clue.kernel import compile_program, simulate
-from clue.kernel.program import Program
+from clue.kernel.model.program import Program
 from clue.machine import Machine
 from clue.report.document import result_document, trace_document
 from clue.report.text.trace import trace_text

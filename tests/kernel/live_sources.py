@@ -6,7 +6,7 @@ from collections.abc import Callable, Generator, Sequence
 from typing import Any
 
 from clue.kernel import Program, compile_program
-from clue.kernel.program import Row
+from clue.kernel.model.program import Row
 from clue.trace import ANY, COLLECTIVES, PROC_NULL, Communicator, Flag, Op, Trace
 from clue.trace.calls import Call, LiveOp
 

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from clue.errors import DeadlockError
 from clue.kernel import compile_program, simulate
-from clue.kernel.critical_path import ExplainedReplay, explained_replay
+from clue.kernel.reference.critical_path import ExplainedReplay, explained_replay
 from clue.machine import Curve, Flows, Link, Machine, Network, NodeType, Placement, Ports
 from clue.machine.topology import Switch
 from clue.result import CriticalPath, Part

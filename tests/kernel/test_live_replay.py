@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 
 from clue.errors import DeadlockError
 from clue.kernel import compile_program, simulate
-from clue.kernel.costs import empty_message
 from clue.kernel.live import execute
-from clue.kernel.turns import shares_in_turns
+from clue.kernel.model.costs import empty_message
+from clue.kernel.model.turns import shares_in_turns
 from clue.machine import Link, Machine, Placement
 from clue.result import Activity, Result
 from clue.trace import Trace

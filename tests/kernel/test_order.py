@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from clue.errors import DeadlockError, ReplayError, UsageError
 from clue.kernel import compile_program, computation_bound, simulate
-from clue.kernel.virtual_time import VirtualTime
+from clue.kernel.reference.virtual_time import VirtualTime
 from clue.machine import Machine, Placement
 from clue.result import Activity
 from clue.trace import Flag, Op, Trace, TraceBuilder

@@ -14,8 +14,8 @@ from hypothesis import strategies as st
 
 from clue.errors import DeadlockError
 from clue.kernel import simulate
-from clue.kernel.network import FactorNetwork
-from clue.kernel.virtual_time import VirtualTime
+from clue.kernel.reference.network import FactorNetwork
+from clue.kernel.reference.virtual_time import VirtualTime
 from clue.machine import Contention, Flows, Link, Machine, NodeType, Ports
 from clue.machine.scaling import bandwidth_names, wider
 from clue.trace import Op, Trace

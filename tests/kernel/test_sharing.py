@@ -14,7 +14,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 import clue.kernel
-from clue.kernel.sharing import FairSharing
+from clue.kernel.reference.sharing import FairSharing
 from tests.kernel.random_cases import CASES
 
 Way = tuple[int, ...]

@@ -9,9 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from clue.kernel import simulate
-from clue.kernel.critical_path import explained_replay
-from clue.kernel.program import compile_program
-from clue.kernel.turns import Turns
+from clue.kernel.model.program import compile_program
+from clue.kernel.model.turns import Turns
+from clue.kernel.reference.critical_path import explained_replay
 from clue.machine import Machine, Placement, Waiting
 from clue.result import Part
 from clue.trace import Op, TraceBuilder

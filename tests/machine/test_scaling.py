@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from clue.kernel.costs import occupation
+from clue.kernel.model.costs import occupation
 from clue.machine import Curve, FactorTable, Flows, Link, NodeType, Ports
 from clue.machine.scaling import bandwidth_names, busier, own_occupation, slower, steeper, wider
 from clue.machine.topology import FatTree, Switch

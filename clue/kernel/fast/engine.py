@@ -12,16 +12,16 @@ import numpy as np
 import numpy.typing as npt
 
 from clue.errors import Blocked, DeadlockError
-from clue.kernel.blocked import NEVER_BEGUN, describe_wait
 from clue.kernel.fast.calling import call, new_stop
 from clue.kernel.fast.layout import STATUS_NO_MEMORY, STATUS_TOO_MANY, MachineLayout, OutcomeLayout
 from clue.kernel.fast.library import load
 from clue.kernel.fast.plan import NotCoveredError, Plan, plan_of
 from clue.kernel.fast.tables import tables_of
-from clue.kernel.observation import Observation
-from clue.kernel.program import Program
-from clue.kernel.replay import Replay
-from clue.kernel.wildcards import count_wildcards
+from clue.kernel.model.blocked import NEVER_BEGUN, describe_wait
+from clue.kernel.model.observation import Observation
+from clue.kernel.model.program import Program
+from clue.kernel.model.replay import Replay
+from clue.kernel.model.wildcards import count_wildcards
 from clue.machine import Machine, Placement
 from clue.trace import Op
 

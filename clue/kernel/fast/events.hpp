@@ -1,4 +1,4 @@
-// What has to happen in the order of virtual time; ties by (kind, rank, actor, serial) as clue/kernel/virtual_time.py says.
+// What has to happen in the order of virtual time; ties by (kind, rank, actor, serial) as clue/kernel/reference/virtual_time.py says.
 #pragma once
 
 #include <cstdint>

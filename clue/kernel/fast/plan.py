@@ -14,11 +14,11 @@ import numpy as np
 import numpy.typing as npt
 
 from clue.collectives import Collective, Schedule, lower_all, neighbor
-from clue.kernel.costs import algorithm_of
 from clue.kernel.fast.calling import call, new_stop
 from clue.kernel.fast.layout import STATUS_NO_MEMORY, CollectivesLayout, ProgramLayout
 from clue.kernel.fast.library import load
-from clue.kernel.program import Program, ranks_with_wildcards
+from clue.kernel.model.costs import algorithm_of
+from clue.kernel.model.program import Program, ranks_with_wildcards
 from clue.machine import Network
 from clue.trace import Flag, Op
 

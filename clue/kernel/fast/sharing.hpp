@@ -1,6 +1,6 @@
 // Max-min fair sharing of links, re-solved only where something changes.
 //
-// This is clue/kernel/sharing.py, operation by operation: read that first. Both do the same floating-point operations
+// This is clue/kernel/reference/sharing.py, operation by operation: read that first. Both do the same floating-point operations
 // in the same order and give the same bits, if the compiler neither contracts nor reorders them
 // (-ffp-contract=off, no -ffast-math). Only storage differs: flows live in one array indexed by their number, the
 // links on their ways in another, and nothing is allocated once as many flows as ever have been alive together.

@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from itertools import pairwise
 from types import TracebackType
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -18,11 +18,9 @@ from clue.kernel.fast.layout import STATUS_DEADLOCK, STATUS_NO_MEMORY, STATUS_TO
 from clue.kernel.fast.library import load
 from clue.kernel.fast.plan import NotCoveredError, Plan, plan_of
 from clue.kernel.fast.tables import uncoupled_tables_of
-from clue.kernel.observation import Observation
-from clue.kernel.program import Program
-
-if TYPE_CHECKING:
-    from clue.kernel.sweep import Candidate
+from clue.kernel.model.candidate import Candidate
+from clue.kernel.model.observation import Observation
+from clue.kernel.model.program import Program
 
 _NOTHING_WANTED = np.zeros(0, np.int64)
 _Doubles = npt.NDArray[np.float64]

@@ -9,11 +9,11 @@ from collections.abc import Sequence
 import numpy as np
 import numpy.typing as npt
 
-from clue.kernel.costs import Costs, empty_message, held_parts, occupations, poll_delay, port_links
 from clue.kernel.fast.layout import MachineLayout
 from clue.kernel.fast.plan import Plan
-from clue.kernel.processors import disturbed_nodes
-from clue.kernel.turns import joined_nodes, shares_in_turns
+from clue.kernel.model.costs import Costs, empty_message, held_parts, occupations, poll_delay, port_links
+from clue.kernel.model.crowding import disturbed_nodes
+from clue.kernel.model.turns import joined_nodes, shares_in_turns
 from clue.machine import Contention, FactorTable, Flows, Link, Machine, NodeType, Placement, Ports, Waiting
 
 _UNSHARED, _FACTOR, _PORTS, _FLOWS = range(4)

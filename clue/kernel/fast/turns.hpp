@@ -1,4 +1,4 @@
-// A rank that takes turns with background load: the meaning is that of clue/kernel/turns.py.
+// A rank that takes turns with background load: the meaning is that of clue/kernel/model/turns.py.
 #pragma once
 
 #include <cmath>

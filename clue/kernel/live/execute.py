@@ -15,9 +15,9 @@ from clue.kernel.live.meetings import SIZES_AT_ROOT, linear_of
 from clue.kernel.live.record import FullRecord, Record
 from clue.kernel.live.simulation import LiveJob, LiveSimulation
 from clue.kernel.live.source import BurstRule, Source, Spawner
-from clue.kernel.observation import Observation
-from clue.kernel.program import Program
-from clue.kernel.replay import Replay
+from clue.kernel.model.observation import Observation
+from clue.kernel.model.program import Program
+from clue.kernel.model.replay import Replay
 from clue.kernel.simulate import place, result_of, warnings_of
 from clue.machine import Machine, Placement
 from clue.result import Result, Unmodelled

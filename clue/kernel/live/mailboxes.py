@@ -17,7 +17,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from clue.kernel.live.messages import Bell, LiveMessage
-from clue.kernel.matching import ANY_TAG, Channel, Mailboxes, Message, Receive
+from clue.kernel.model.program import ANY_TAG
+from clue.kernel.reference.matching import Channel, Mailboxes, Message, Receive
 from clue.trace import ANY
 
 if TYPE_CHECKING:

@@ -10,8 +10,8 @@ import numpy as np
 
 from clue.collectives import Collective, Manner
 from clue.errors import ReplayError
-from clue.kernel.costs import Costs
-from clue.kernel.program import MANNERS, Row, collective_of, manner_of
+from clue.kernel.model.costs import Costs
+from clue.kernel.model.program import MANNERS, Row, collective_of, manner_of
 from clue.machine import AlgorithmChoice
 from clue.trace import PROC_NULL, Op
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import simpy
 
-from clue.kernel.matching import Message
+from clue.kernel.reference.matching import Message
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING, Any
 
 import simpy
 
-from clue.kernel.actor import Background, Events
 from clue.kernel.live.messages import Bell, LiveMessage, Settled
-from clue.kernel.matching import Message, Receive
-from clue.kernel.program import Row
-from clue.kernel.rank import Rank
-from clue.kernel.virtual_time import ACTIONS_END, action
+from clue.kernel.model.program import Row
+from clue.kernel.reference.actor import Background, Events
+from clue.kernel.reference.matching import Message, Receive
+from clue.kernel.reference.rank import Rank
+from clue.kernel.reference.virtual_time import ACTIONS_END, action
 from clue.trace import NO_REQUEST, Op
 from clue.trace.calls import BLOCKING, Call, LiveOp, Mode
 

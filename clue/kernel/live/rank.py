@@ -7,17 +7,17 @@ from typing import TYPE_CHECKING, Any
 
 from clue.collectives import lower
 from clue.errors import LiveError, ReplayError
-from clue.kernel.actor import Background, Events
-from clue.kernel.blocked import channel_context, describe_wait
-from clue.kernel.history import Spawned
 from clue.kernel.live.mailboxes import UNMATCHED
 from clue.kernel.live.meetings import Meeting
 from clue.kernel.live.messages import LiveMessage, Settled
 from clue.kernel.live.polls import IDLE, POLLS, Pending, PollingRank, envelope_of
 from clue.kernel.live.source import Source
-from clue.kernel.matching import ANY_TAG, Channel, Message, Receive
-from clue.kernel.program import Row
-from clue.kernel.rank import HANDLERS
+from clue.kernel.model.blocked import channel_context, describe_wait
+from clue.kernel.model.history import Spawned
+from clue.kernel.model.program import ANY_TAG, Row
+from clue.kernel.reference.actor import Background, Events
+from clue.kernel.reference.matching import Channel, Message, Receive
+from clue.kernel.reference.rank import HANDLERS
 from clue.result import Activity, Part
 from clue.trace import ANY, COLLECTIVES, NO_REQUEST, Flag, Op
 from clue.trace.calls import BLOCKING, Call, LiveOp

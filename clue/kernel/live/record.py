@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from clue.errors import ReplayError
-from clue.kernel.matching import Receive
+from clue.kernel.reference.matching import Receive
 from clue.trace import ANY, COLLECTIVES, NO_REQUEST, PROC_NULL, Flag, Op, Trace, TraceBuilder
 from clue.trace.calls import Call, LiveOp
 from clue.trace.ops import COLUMNS

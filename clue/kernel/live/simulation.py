@@ -17,16 +17,17 @@ from clue.kernel.live.polls import PollingRank
 from clue.kernel.live.rank import LiveRank
 from clue.kernel.live.record import Record
 from clue.kernel.live.source import BurstRule, Source, Spawner
-from clue.kernel.matching import Message, Receive
-from clue.kernel.observation import Observation
-from clue.kernel.processors import SharedNode, disturbed_nodes
-from clue.kernel.program import Program, Row
-from clue.kernel.reference import Job, Simulation, wake
-from clue.kernel.turns import shares_in_turns
+from clue.kernel.model.crowding import disturbed_nodes
+from clue.kernel.model.observation import Observation
+from clue.kernel.model.program import Program, Row
+from clue.kernel.model.turns import shares_in_turns
+from clue.kernel.reference.matching import Message, Receive
+from clue.kernel.reference.processors import SharedNode
+from clue.kernel.reference.simulation import Job, Simulation, wake
 from clue.machine import Machine, Placement
 
 if TYPE_CHECKING:
-    from clue.kernel.rank import Rank
+    from clue.kernel.reference.rank import Rank
 
 #: So often ranks that spin while nothing can happen are let on before that counts as a deadlock.
 _LET_ON = 10_000

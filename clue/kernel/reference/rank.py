@@ -6,19 +6,19 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from clue.collectives import Schedule, lower, neighbor
-from clue.kernel.actor import Actor, Background, Events
-from clue.kernel.blocked import NEVER_BEGUN, channel_context, describe_wait
-from clue.kernel.history import Computed, Spawned, Until
-from clue.kernel.matching import Message, Receive
-from clue.kernel.program import Row
-from clue.kernel.wildcards import Received
+from clue.kernel.model.blocked import NEVER_BEGUN, channel_context, describe_wait
+from clue.kernel.model.history import Computed, Spawned, Until
+from clue.kernel.model.program import Row
+from clue.kernel.model.wildcards import Received
+from clue.kernel.reference.actor import Actor, Background, Events
+from clue.kernel.reference.matching import Message, Receive
 from clue.result import Activity, Part
 from clue.trace import ANY, COLLECTIVES, NO_REQUEST, PROC_NULL, Flag, Op
 
 if TYPE_CHECKING:
-    from clue.kernel.reference import Job
+    from clue.kernel.reference.simulation import Job
 
-# Plain integers, as in clue.kernel.actor.
+# Plain integers, as in clue.kernel.reference.actor.
 _ANY_SOURCE, _CANCELLED, _NONBLOCKING = int(Flag.ANY_SOURCE), int(Flag.CANCELLED), int(Flag.NONBLOCKING)
 
 

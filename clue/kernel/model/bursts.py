@@ -7,7 +7,7 @@ from dataclasses import replace
 import numpy as np
 import numpy.typing as npt
 
-from clue.kernel.program import Program
+from clue.kernel.model.program import Program
 
 
 def with_bursts(program: Program, bursts: npt.NDArray[np.int64]) -> Program:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from clue.kernel.history import History, Who
+from clue.kernel.model.history import History, Who
 
 #: Rank, activity, region, begin, end.
 Segment = tuple[int, int, int, float, float]

@@ -5,9 +5,8 @@ matter to it, and yields only when it must block: for a message that has not bee
 open, a processor it shares, or - where messages slow each other down - its turn to send. What it waits for becomes
 *known* at some point; it then sets its clock and goes on. Definitions: ARCHITECTURE.md, "What an operation means".
 
-Here is the simulation as a whole and where messages meet receives; :mod:`clue.kernel.actor` says what messages and
-collectives are, :mod:`clue.kernel.rank` what the ops of a trace are, :mod:`clue.kernel.processors` what a burst is on a
-node that is shared.
+Here is the simulation as a whole and where messages meet receives; :mod:`.actor` says what messages and collectives
+are, :mod:`.rank` what the ops of a trace are, :mod:`.processors` what a burst is on a node that is shared.
 """
 
 from __future__ import annotations
@@ -18,18 +17,19 @@ import numpy as np
 import simpy
 
 from clue.errors import Blocked, DeadlockError
-from clue.kernel.actor import UNSHARED
-from clue.kernel.costs import Costs
-from clue.kernel.matching import Mailboxes, Message, Receive
-from clue.kernel.network import network_of
-from clue.kernel.observation import Observation
-from clue.kernel.processors import SharedNode, disturbed_nodes
-from clue.kernel.program import Program, ranks_with_wildcards
-from clue.kernel.rank import Rank
-from clue.kernel.replay import Replay
-from clue.kernel.turns import Turns, joined_nodes, shares_in_turns
-from clue.kernel.virtual_time import VirtualTime
-from clue.kernel.wildcards import count_wildcards
+from clue.kernel.model.costs import Costs
+from clue.kernel.model.crowding import disturbed_nodes
+from clue.kernel.model.observation import Observation
+from clue.kernel.model.program import Program, ranks_with_wildcards
+from clue.kernel.model.replay import Replay
+from clue.kernel.model.turns import Turns, joined_nodes, shares_in_turns
+from clue.kernel.model.wildcards import count_wildcards
+from clue.kernel.reference.actor import UNSHARED
+from clue.kernel.reference.matching import Mailboxes, Message, Receive
+from clue.kernel.reference.network import network_of
+from clue.kernel.reference.processors import SharedNode
+from clue.kernel.reference.rank import Rank
+from clue.kernel.reference.virtual_time import VirtualTime
 from clue.machine import Machine, Placement
 
 

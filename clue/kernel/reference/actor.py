@@ -8,18 +8,18 @@ from typing import TYPE_CHECKING, Any
 import simpy
 
 from clue.collectives import Round, Schedule
-from clue.kernel.history import Awaited, History, Until
-from clue.kernel.matching import Channel, Message, Receive
-from clue.kernel.network import UnsharedNetwork
-from clue.kernel.observation import Segment
-from clue.kernel.program import Row
-from clue.kernel.turns import Turns
-from clue.kernel.virtual_time import action
+from clue.kernel.model.history import Awaited, History, Until
+from clue.kernel.model.observation import Segment
+from clue.kernel.model.program import Row
+from clue.kernel.model.turns import Turns
+from clue.kernel.reference.matching import Channel, Message, Receive
+from clue.kernel.reference.network import UnsharedNetwork
+from clue.kernel.reference.virtual_time import action
 from clue.result import Activity, Part
 from clue.trace import Flag
 
 if TYPE_CHECKING:
-    from clue.kernel.reference import Job
+    from clue.kernel.reference.simulation import Job
 
 # Plain integers: an operation on an IntFlag costs more than all the rest of a send.
 _BUFFERED, _SYNCHRONOUS = int(Flag.BUFFERED), int(Flag.SYNCHRONOUS)

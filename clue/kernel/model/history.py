@@ -1,7 +1,7 @@
 """What an actor did step by step, and what ended its waits: enough to walk back along the critical path.
 
-Kept only where it is asked for (:class:`clue.kernel.observation.Observation`); the walk is in
-:mod:`clue.kernel.critical_path`.
+Kept only where it is asked for (:class:`clue.kernel.model.observation.Observation`); the walk is in
+:mod:`clue.kernel.reference.critical_path`.
 """
 
 from __future__ import annotations

@@ -12,14 +12,14 @@ from typing import TYPE_CHECKING, Protocol
 
 import simpy
 
-from clue.kernel.costs import MessageCost
-from clue.kernel.matching import Message
-from clue.kernel.sharing import FairSharing
-from clue.kernel.virtual_time import RATES_SETTLE
+from clue.kernel.model.costs import MessageCost
+from clue.kernel.reference.matching import Message
+from clue.kernel.reference.sharing import FairSharing
+from clue.kernel.reference.virtual_time import RATES_SETTLE
 from clue.machine import FactorTable, Flows, Ports
 
 if TYPE_CHECKING:
-    from clue.kernel.reference import Simulation
+    from clue.kernel.reference.simulation import Simulation
 
 
 class Network(Protocol):

@@ -3,44 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
 
-from clue.kernel.bounds import computation_bound
-from clue.kernel.bursts import with_bursts
 from clue.kernel.engines import is_worth_it
-from clue.kernel.processors import crowded_nodes
-from clue.kernel.program import Program
-from clue.machine import FactorTable, Machine, Placement
+from clue.kernel.model.bounds import computation_bound
+from clue.kernel.model.bursts import with_bursts
+from clue.kernel.model.candidate import Candidate
+from clue.kernel.model.program import Program
+from clue.machine import FactorTable, Machine
 
 #: Contention and shared processors add to times in another order than a sweep does; a bound stays below by more than
 #: rounding can do.
 _ROUNDING = 1e-9
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Candidate:
-    """A machine with a program's ranks placed on it.
-
-    Attributes:
-        machine: Where.
-        placement: Node of each rank of all instances, instance by instance.
-        instances: Copies of the program side by side.
-        bursts: CPU ns before each op, shape (ops,), 0 exactly where the program's are; ``None``: the program's.
-    """
-
-    machine: Machine
-    placement: Placement
-    instances: int = 1
-    bursts: npt.NDArray[np.int64] | None = None
-
-    @property
-    def coupled_by_messages_alone(self) -> bool:
-        """Whether there is no contention, no shared processor and no change over time."""
-        machine = self.machine
-        return not machine.changes and not machine.network.contention and not crowded_nodes(machine, self.placement)
 
 
 def _tell_nobody(done: int) -> None:
@@ -59,7 +35,7 @@ def contention_free(
 
     The bound is the makespan without contention and with a processor for every rank, which contention, sharing and
     background load only add to. The fast engine finds it for many machines at once; without it the bound is that of
-    computation alone (:func:`clue.kernel.bounds.computation_bound`), as it is for a machine that changes over time.
+    computation alone (:func:`.computation_bound`), as it is for a machine that changes over time.
 
     Args:
         program: What runs.

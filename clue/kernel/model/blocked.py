@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from clue.kernel.matching import ANY_TAG
-from clue.kernel.program import Row
+from clue.kernel.model.program import ANY_TAG, Row
 from clue.trace import ANY, COLLECTIVES, Op
 
 NEVER_BEGUN = "its start: the Spawn that begins its world is never reached"

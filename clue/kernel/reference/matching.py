@@ -12,8 +12,6 @@ from collections import deque
 import simpy
 
 Channel = tuple[int, int, int, int]
-#: Tag of a receive of any tag, in live execution: above all tags, where those of collectives lie below 0.
-ANY_TAG = 1 << 62
 
 
 class Message:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from clue.kernel.costs import Costs
-from clue.kernel.program import Program
+from clue.kernel.model.costs import Costs
+from clue.kernel.model.program import Program
 from clue.machine import Machine, Placement
 
 #: Sums are added in another order than in the simulation; the bound stays below by more than rounding can do.

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from clue.kernel.observation import Observation
+from clue.kernel.model.observation import Observation
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -1,9 +1,9 @@
 """The critical path: from the last finish back to time 0, always along what had to be waited for.
 
-Every actor's steps cover its time without gaps (:mod:`clue.kernel.history`). The walk goes back through them; where a
-step is a wait it takes instead the way of the message that ended it, and goes on with whoever made that way begin: the
-sender when it was ready, or the receiver of a rendezvous where it posted its receive later. So all parts add up to the
-makespan, and no part is waiting: what somebody waited for stands in its place.
+Every actor's steps cover its time without gaps (:mod:`clue.kernel.model.history`). The walk goes back through them;
+where a step is a wait it takes instead the way of the message that ended it, and goes on with whoever made that way
+begin: the sender when it was ready, or the receiver of a rendezvous where it posted its receive later. So all parts add
+up to the makespan, and no part is waiting: what somebody waited for stands in its place.
 
 The reference engine keeps the histories; the fast one does not.
 """
@@ -19,15 +19,15 @@ from operator import itemgetter
 
 import numpy as np
 
-from clue.kernel.actor import Background
-from clue.kernel.costs import Costs, MessageCost
-from clue.kernel.history import Awaited, Computed, History, Spawned, Step, Until, Who
-from clue.kernel.matching import Message, Receive
-from clue.kernel.observation import Observation
-from clue.kernel.program import Program
-from clue.kernel.reference import replay
-from clue.kernel.replay import Replay
-from clue.kernel.virtual_time import actor_of
+from clue.kernel.model.costs import Costs, MessageCost
+from clue.kernel.model.history import Awaited, Computed, History, Spawned, Step, Until, Who
+from clue.kernel.model.observation import Observation
+from clue.kernel.model.program import Program
+from clue.kernel.model.replay import Replay
+from clue.kernel.reference.actor import Background
+from clue.kernel.reference.matching import Message, Receive
+from clue.kernel.reference.simulation import replay
+from clue.kernel.reference.virtual_time import actor_of
 from clue.machine import Machine, Placement
 from clue.result import STRETCH, Activity, CriticalPath, Part
 

@@ -20,6 +20,9 @@ from clue.errors import ReplayError
 from clue.result import Unmodelled
 from clue.trace import ANY, COLLECTIVES, PROC_NULL, Flag, Op, Ops, Trace
 
+#: Tag of a receive of any tag, in live execution: above all tags, where those of collectives lie below 0.
+ANY_TAG = 1 << 62
+
 
 class Row(NamedTuple):
     """One op of one rank, decoded.

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from clue.kernel.program import Row, is_wild
+from clue.kernel.model.program import Row, is_wild
 from clue.trace import Flag
 
 #: A receive or successful probe, and when a probe could see its message (``None``: never).

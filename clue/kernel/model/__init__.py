@@ -1,0 +1,4 @@
+"""What all engines share: the program to replay, what its ops cost on a machine, rules that no engine owns.
+
+No engine is imported here.
+"""

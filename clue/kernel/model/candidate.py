@@ -1,0 +1,34 @@
+"""Where a program could run: the unit of comparisons, samples and fits."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from clue.kernel.model.crowding import crowded_nodes
+from clue.machine import Machine, Placement
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Candidate:
+    """A machine with a program's ranks placed on it.
+
+    Attributes:
+        machine: Where.
+        placement: Node of each rank of all instances, instance by instance.
+        instances: Copies of the program side by side.
+        bursts: CPU ns before each op, shape (ops,), 0 exactly where the program's are; ``None``: the program's.
+    """
+
+    machine: Machine
+    placement: Placement
+    instances: int = 1
+    bursts: npt.NDArray[np.int64] | None = None
+
+    @property
+    def coupled_by_messages_alone(self) -> bool:
+        """Whether there is no contention, no shared processor and no change over time."""
+        machine = self.machine
+        return not machine.changes and not machine.network.contention and not crowded_nodes(machine, self.placement)
