@@ -1,18 +1,23 @@
-"""Many machines at once: what a program takes on each of them if messages alone couple its ranks."""
+"""What a program takes on each of many machines: all at once where messages alone couple its ranks, else one by one."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import numpy.typing as npt
 
+from clue.errors import DeadlockError
 from clue.kernel.engines import is_worth_it
 from clue.kernel.model.bounds import computation_bound
 from clue.kernel.model.bursts import with_bursts
 from clue.kernel.model.candidate import Candidate
 from clue.kernel.model.program import Program
+from clue.kernel.simulate import simulate
 from clue.machine import FactorTable, Machine
+
+Doubles = npt.NDArray[np.float64]
 
 #: Contention and shared processors add to times in another order than a sweep does; a bound stays below by more than
 #: rounding can do.
@@ -23,6 +28,77 @@ def _tell_nobody(done: int) -> None:
     pass
 
 
+def makespans(
+    program: Program,
+    candidates: Sequence[Candidate],
+    tell: Callable[[int], None] = _tell_nobody,
+    *,
+    engine: str = "auto",
+    workers: int = 1,
+    deadlock: float | None = None,
+) -> Doubles:
+    """Return the makespan on each candidate, seconds, shape (candidates,): that of a replay, to the last bit.
+
+    Args:
+        program: What runs.
+        candidates: Where.
+        tell: Is told how many are done.
+        engine: As for :func:`clue.kernel.simulate`.
+        workers: Number of threads.
+        deadlock: What stands for the makespan where the program deadlocks; left out: that is an error.
+
+    Raises:
+        DeadlockError: If the program deadlocks in virtual time.
+        ReplayError: If the trace contradicts itself.
+    """
+    seconds = swept(program, candidates, tell, engine=engine, workers=workers)
+    left = np.flatnonzero(np.isnan(seconds)).tolist()
+    if is_worth_it(engine, program.ops * sum(candidates[i].instances for i in left)):
+        engine = "fast"
+
+    def replayed(i: int) -> float:
+        each = candidates[i]
+        try:
+            return simulate(
+                _computing(program, each), each.machine, each.placement, engine, instances=each.instances
+            ).makespan
+        except DeadlockError:
+            if deadlock is None:
+                raise
+            return deadlock
+
+    done = len(candidates) - len(left)
+    for n, (i, makespan) in enumerate(zip(left, _in_threads(replayed, left, workers), strict=True), start=1):
+        seconds[i] = makespan
+        tell(done + n)
+    return seconds
+
+
+def _in_threads(do: Callable[[int], float], items: Sequence[int], workers: int) -> Iterator[float]:
+    # The first alone prepares what all others share.
+    yield from map(do, items[:1])
+    if workers == 1:
+        yield from map(do, items[1:])
+        return
+    with ThreadPoolExecutor(workers) as pool:
+        yield from pool.map(do, items[1:])
+
+
+def swept(
+    program: Program,
+    candidates: Sequence[Candidate],
+    tell: Callable[[int], None] = _tell_nobody,
+    *,
+    engine: str = "auto",
+    workers: int = 1,
+) -> Doubles:
+    """Return the makespan on each candidate where one sweep over all gives it, NaN elsewhere; as :func:`makespans`."""
+    alone = [i for i, each in enumerate(candidates) if each.coupled_by_messages_alone]
+    seconds = np.full(len(candidates), np.nan)
+    seconds[alone] = _sweep(program, [candidates[i] for i in alone], tell, engine, workers)
+    return seconds
+
+
 def contention_free(
     program: Program,
     candidates: Sequence[Candidate],
@@ -30,7 +106,7 @@ def contention_free(
     *,
     engine: str = "auto",
     workers: int = 1,
-) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.bool_]]:
+) -> tuple[Doubles, npt.NDArray[np.bool_]]:
     """Return a lower bound of the makespan on each candidate, and whether it is the makespan itself.
 
     The bound is the makespan without contention and with a processor for every rank, which contention, sharing and
@@ -48,29 +124,33 @@ def contention_free(
         Seconds, shape (candidates,), and a truth value each, same shape. A bound is the makespan, to the last bit,
         where nothing but messages couples the ranks: no contention, no shared processors, no changes over time.
     """
-    swept = [i for i, each in enumerate(candidates) if _is_bounded_by_messages(each.machine)]
+    bounded = [i for i, each in enumerate(candidates) if _is_bounded_by_messages(each.machine)]
     seconds = np.full(len(candidates), np.nan)
-    if is_worth_it(engine, program.ops * sum(candidates[i].instances for i in swept)):
-        seconds[swept] = _sweep(program, [candidates[i] for i in swept], tell, workers)
+    seconds[bounded] = _sweep(program, [candidates[i] for i in bounded], tell, engine, workers)
     exact = np.array([each.coupled_by_messages_alone for each in candidates], bool) & ~np.isnan(seconds)
     seconds[~exact] *= 1 - _ROUNDING
     for i in np.flatnonzero(np.isnan(seconds)).tolist():
         each = candidates[i]
-        computing = program if each.bursts is None else with_bursts(program, each.bursts)
-        seconds[i] = computation_bound(computing, each.machine, each.placement)
+        seconds[i] = computation_bound(_computing(program, each), each.machine, each.placement)
     return seconds, exact
 
 
+def _computing(program: Program, on: Candidate) -> Program:
+    return program if on.bursts is None else with_bursts(program, on.bursts)
+
+
 def _sweep(
-    program: Program, candidates: Sequence[Candidate], tell: Callable[[int], None], workers: int
-) -> npt.NDArray[np.float64]:
+    program: Program, candidates: Sequence[Candidate], tell: Callable[[int], None], engine: str, workers: int
+) -> Doubles:
+    unknown = np.full(len(candidates), np.nan)
+    if not is_worth_it(engine, program.ops * sum(each.instances for each in candidates)):
+        return unknown
     from clue.kernel import fast  # noqa: PLC0415 - small work does without it
 
     try:
         return fast.makespans(program, candidates, tell, workers)
     except (fast.NoLibraryError, fast.NotCoveredError, MemoryError):
-        # A bound may always be lower.
-        return np.full(len(candidates), np.nan)
+        return unknown
 
 
 def _is_bounded_by_messages(machine: Machine) -> bool:

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
-from itertools import chain
 
 import numpy as np
 import numpy.typing as npt
 
-from clue.kernel import Candidate, Program, contention_free, simulate, with_bursts
+from clue.kernel import Candidate, Program, makespans, with_bursts
 from clue.kernel.engines import is_worth_it
 from clue.machine import Machine, Placement
 from clue.uncertainty.bursts import BurstNoise, draw_bursts, stated_deviations
@@ -101,31 +99,17 @@ def sample_makespans(
         DeadlockError: If the program deadlocks.
         ReplayError: If the trace contradicts itself.
     """
-    found = np.full(sampling.samples, np.nan)
-    samples = sampling.each()
-    where = Candidate(machine, placement, instances)
-    if where.coupled_by_messages_alone:
-        for part in parts(samples, program.ops):
-            candidates = [draw_candidate(program, where, each, noise) for each in part]
-            seconds, exact = contention_free(program, candidates, engine=engine, workers=workers)
-            if not exact.all():
-                break
-            found[part[0].number : part[-1].number + 1] = seconds
-            tell(part[-1].number + 1)
-    left = [each for each in samples if np.isnan(found[each.number])]
-    one_by_one = engine_for_samples(engine, program.ops * instances)
+    where, done = Candidate(machine, placement, instances), 0
+    found: list[npt.NDArray[np.float64]] = []
+    for part in parts(sampling.each(), program.ops):
 
-    def one(sample: Sample) -> float:
-        drawn, on = draw(program, machine, placement, sample, noise)
-        return simulate(drawn, on, placement, one_by_one, instances=instances).makespan
+        def further(more: int, done: int = done) -> None:
+            tell(done + more)
 
-    # The first alone prepares what all others share.
-    first = [one(sample) for sample in left[:1]]
-    with ThreadPoolExecutor(workers) as pool:
-        for sample, makespan in zip(left, chain(first, pool.map(one, left[1:])), strict=True):
-            found[sample.number] = makespan
-            tell(sample.number + 1)
-    return found
+        drawn = [draw_candidate(program, where, each, noise) for each in part]
+        found.append(makespans(program, drawn, further, engine=engine, workers=workers))
+        done += len(part)
+    return np.concatenate(found)
 
 
 def draw_candidate(
