@@ -6,11 +6,11 @@ import importlib
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from clue.live.running import LiveOutcome, run
+    from clue.live.running import LiveRun, run
 
-__all__ = ["LiveOutcome", "run"]
+__all__ = ["LiveRun", "run"]
 
-_HOME = {"LiveOutcome": "running", "run": "running"}
+_HOME = {"LiveRun": "running", "run": "running"}
 
 
 def __getattr__(name: str) -> object:
