@@ -24,14 +24,10 @@ Doubles = npt.NDArray[np.float64]
 _ROUNDING = 1e-9
 
 
-def _tell_nobody(done: int) -> None:
-    pass
-
-
 def makespans(
     program: Program,
     candidates: Sequence[Candidate],
-    tell: Callable[[int], None] = _tell_nobody,
+    tell: Callable[[int], None] = lambda _done: None,
     *,
     engine: str = "auto",
     workers: int = 1,
@@ -87,7 +83,7 @@ def _in_threads(do: Callable[[int], float], items: Sequence[int], workers: int) 
 def swept(
     program: Program,
     candidates: Sequence[Candidate],
-    tell: Callable[[int], None] = _tell_nobody,
+    tell: Callable[[int], None] = lambda _done: None,
     *,
     engine: str = "auto",
     workers: int = 1,
@@ -102,7 +98,7 @@ def swept(
 def contention_free(
     program: Program,
     candidates: Sequence[Candidate],
-    tell: Callable[[int], None] = _tell_nobody,
+    tell: Callable[[int], None] = lambda _done: None,
     *,
     engine: str = "auto",
     workers: int = 1,

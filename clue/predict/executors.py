@@ -19,7 +19,7 @@ from contextlib import ExitStack, suppress
 from multiprocessing import get_context, resource_tracker
 from multiprocessing.connection import Connection
 from types import TracebackType
-from typing import Any, Generic, TypeVar, cast
+from typing import Any, Generic, TypeVar
 
 from clue.errors import ReplayError, UsageError
 
@@ -177,8 +177,8 @@ class Pool(Generic[_Task, _Done]):
         executor = client.get_executor(pure=False)
         self._workers = max(sum(client.nthreads().values()), 1)
         # Scattered data reach every worker once, and later ones on demand.
-        worker = client.scatter(_Worker(self._packed()), broadcast=True, hash=False)
-        return lambda tasks: executor.submit(_Worker.do_chunk, worker, tasks)
+        do = client.scatter(self._do, broadcast=True, hash=False)
+        return lambda tasks: executor.submit(_do_chunk, tasks, do)
 
     def _packed(self) -> bytes:
         # Packed once here rather than once for each worker.
@@ -188,25 +188,12 @@ class Pool(Generic[_Task, _Done]):
 # --- what runs in workers ---
 
 
-class _Worker:
-    """What a worker has: how to do tasks, unpacked with the first of them."""
-
-    def __init__(self, packed: bytes) -> None:
-        self._packed = packed
-        self._do: Callable[[Any], Any] | None = None
-
-    def do_chunk(self, tasks: Sequence[Any]) -> list[Any]:
-        """Do tasks one after the other."""
-        if self._do is None:
-            self._do = cast("Callable[[Any], Any]", pickle.loads(self._packed))
-        return [self._do(task) for task in tasks]
-
-
-_worker: list[_Worker] = []
+#: How this process does tasks, if it is a worker.
+_how: list[Callable[[Any], Any]] = []
 
 
 def _begin(packed: bytes) -> None:
-    _worker[:] = [_Worker(packed)]
+    _how[:] = [pickle.loads(packed)]
 
 
 def _begin_process(packed: bytes, lifeline: Connection) -> None:
@@ -224,8 +211,8 @@ def _end_with(lifeline: Connection) -> None:
     os._exit(1)
 
 
-def _do_chunk(tasks: Sequence[Any]) -> list[Any]:
-    return _worker[0].do_chunk(tasks)
+def _do_chunk(tasks: Sequence[Any], do: Callable[[Any], Any] | None = None) -> list[Any]:
+    return [(do or _how[0])(task) for task in tasks]
 
 
 # --- what has to be there ---

@@ -5,7 +5,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from types import TracebackType
+from contextlib import AbstractContextManager, nullcontext
 from typing import Protocol
 
 import numpy as np
@@ -20,21 +20,11 @@ Doubles = npt.NDArray[np.float64]
 
 
 class Predictor(Protocol):
-    """Predicts makespans: of applications that it has been prepared for, within its ``with`` block.
+    """Predicts makespans: of applications that it has been prepared for, while it is at work.
 
     Whoever implements it derives from it, and leaves out what it cannot say: then nothing is known of an application
     before its task is done, and all that is known is its makespan.
     """
-
-    def __enter__(self) -> Predictor:
-        """Get ready to predict."""
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        """Let go of what predicting took."""
-        return
 
     def check(self, application: Application, name: str, instances: int | None) -> str:
         """Say why so many instances of an application, called so, cannot be predicted at all; ``""``: they can."""
@@ -55,6 +45,10 @@ class Predictor(Protocol):
     def bounds(self, tasks: Sequence[Task], progress: Progress) -> tuple[Doubles, npt.NDArray[np.bool_]]:
         """Return a lower bound of each makespan, seconds, and whether it is the makespan; both of shape (tasks,)."""
         return np.zeros(len(tasks)), np.zeros(len(tasks), np.bool_)
+
+    def at_work(self) -> AbstractContextManager[object]:
+        """Return the block within which it predicts: what that takes is there from its beginning to its end."""
+        return nullcontext()
 
     def predict(self, tasks: Sequence[Task]) -> Iterator[tuple[int, Prediction]]:
         """Yield the place of each task and what is predicted, as it becomes known.

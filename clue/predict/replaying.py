@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from types import TracebackType
 
 import numpy as np
 import numpy.typing as npt
@@ -113,17 +112,6 @@ class ReplayPredictor(Predictor):
         self._recorded: dict[Key, Recorded] = {}
         self._pool = Pool(partial(_replayed, self._recorded, engine), executor, workers)
 
-    def __enter__(self) -> ReplayPredictor:
-        """Get processes to replay in, if there are to be some from the beginning."""
-        self._pool.__enter__()
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        """End them."""
-        self._pool.__exit__(kind, error, trace)
-
     def prepare(self, wanted: Mapping[Key, str], progress: Progress) -> None:
         """Record or read the traces that are not there yet.
 
@@ -170,6 +158,10 @@ class ReplayPredictor(Predictor):
             )
             before += work[key] * len(places)
         return seconds, exact
+
+    def at_work(self) -> Pool[Task, Prediction]:
+        """Return the processes that replay."""
+        return self._pool
 
     def predict(self, tasks: Sequence[Task]) -> Iterator[tuple[int, Prediction]]:
         """Replay each task."""

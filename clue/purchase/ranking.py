@@ -65,7 +65,7 @@ def rank_options(
         top = len(able) if len(candidates) <= ALL_UP_TO else FIRST_OF_MANY
     sampled: list[SampledOption] = []
     notes: list[str] = []
-    with predictor:
+    with predictor.at_work():
         search = Search(able, scores, top, predictor, progress)
         try:
             search.run(thorough=thorough)

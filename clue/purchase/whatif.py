@@ -51,7 +51,7 @@ def what_if(  # noqa: PLR0917 - what came out, and what would have
         replace(attempt, order=places[attempt.option.name])
         for attempt in attempts_on(every, scenario, predictor, progress)
     ]
-    with predictor:
+    with predictor.at_work():
         _settle(attempts, predictor, progress)
     base, changed = attempts[: len(tried)], iter(attempts[len(tried) :])
     scores = Scores(scenario, tried)

@@ -26,10 +26,6 @@ _DRAWN_AT_ONCE = 1 << 24
 _SAMPLES_AT_ONCE = 256
 
 
-def _tell_nobody(done: int) -> None:
-    pass
-
-
 #: As so many samples together the engine for them is chosen.
 _TAKEN_TOGETHER = 64
 #: Bursts of a program by sample and by the deviations they were drawn with.
@@ -78,7 +74,7 @@ def sample_makespans(
     instances: int = 1,
     engine: str = "auto",
     workers: int = 1,
-    tell: Callable[[int], None] = _tell_nobody,
+    tell: Callable[[int], None] = lambda _done: None,
 ) -> npt.NDArray[np.float64]:
     """Return the makespan of each sample, seconds, shape (samples,): those of simulations of what :func:`draw` gives.
 
