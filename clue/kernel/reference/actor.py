@@ -62,6 +62,7 @@ class Actor:
     Attributes:
         rank: Rank within the program.
         number: Rank among all instances.
+        order: Place of its actions among events of one time; its messages follow, one by one.
         place: 0 for the rank itself, i for its i-th nonblocking collective.
         clock: Its virtual time, seconds.
         turns: Of a rank that takes turns with background load.
@@ -85,6 +86,7 @@ class Actor:
         self.rank = rank
         self.place = place
         self.launched = 0
+        self.order = action(number, place)
         self.clock = clock
         self.turns: Turns | None = None
         self.communicate = 0.0
@@ -127,8 +129,10 @@ class Actor:
     def sleep_until(self, time: float, what: object, until: Until = Until.DONE) -> None:
         """Wait until then, if it has not come yet, and for this rank's turn."""
         since = self.clock
-        self.wait_until(time, what, until)
-        self.wake(since)
+        if time > since:
+            self.wait_until(time, what, until)
+            if self.turns is not None:
+                self.wake(since)
 
     def wake(self, since: float) -> None:
         """Wait for this rank's turn, if it has slept since a time and takes turns."""
@@ -148,7 +152,7 @@ class Actor:
         """Wait until all that happens before this rank's clock has happened; ties go by rank."""
         if self._turn != self.clock:
             self._turn = self.clock
-            yield self.env.at(self.clock, action(self.number, self.place))
+            yield self.env.at(self.clock, self.order)
 
     def takes_turns_with(self, dest: int) -> bool:
         """Tell whether the order in which messages to a rank start matters: if they cross a network that slows them."""
@@ -172,8 +176,7 @@ class Actor:
         dest = self.offset + channel[2]
         cost = self.costs.message(self.number, dest, nbytes, self.clock)
         self.launched += 1
-        order = action(self.number, self.place, self.launched)
-        message = self.message_type(self.number, dest, nbytes, self.clock, order)
+        message = self.message_type(self.number, dest, nbytes, self.clock, self.order + self.launched)
         if (cost.eager or flags & _BUFFERED) and not flags & _SYNCHRONOUS:
             network = self.network if cost.between_nodes else UNSHARED
             head = self.clock + cost.envelope
@@ -289,7 +292,8 @@ class Actor:
             if each.end is None:
                 yield from self.until_known(each)
             self.wait_until(each.end, each)  # type: ignore[arg-type]
-        self.wake(since)
+        if self.turns is not None:
+            self.wake(since)
 
 
 class Background(Actor):

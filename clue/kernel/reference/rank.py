@@ -190,7 +190,8 @@ class Rank(Actor):
 
     def _post_row(self, row: Row) -> Receive:
         receive = self.post((row.context, row.peer, self.rank, row.tag))
-        self.note(row, receive)
+        if self.received is not None:
+            self.received.append((row, receive))
         return receive
 
     def wait(self, row: Row) -> Events | None:
