@@ -10,8 +10,8 @@ from clue.errors import LiveError, ReplayError
 from clue.kernel.live.job import Job
 from clue.kernel.live.mailboxes import UNMATCHED, LiveMessage
 from clue.kernel.live.meetings import Meeting
+from clue.kernel.live.pending import Settled
 from clue.kernel.live.polls import POLLS, Answered, Polls, envelope_of
-from clue.kernel.live.requests import Settled
 from clue.kernel.live.source import Reply, Source
 from clue.kernel.model.blocked import channel_context, describe_wait
 from clue.kernel.model.history import Spawned

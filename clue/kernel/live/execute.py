@@ -18,9 +18,9 @@ from clue.kernel.live.record import FullRecord, Record
 from clue.kernel.live.source import BurstRule, Source, Spawner
 from clue.kernel.model.observation import Observation
 from clue.kernel.model.program import Description
-from clue.kernel.reference.machine import RunningMachine
 from clue.kernel.reference.rank import Rank
 from clue.kernel.reference.simulation import outcome
+from clue.kernel.reference.virtual_machine import VirtualMachine
 from clue.kernel.simulate import place, result_of, warnings_of
 from clue.machine import Machine, Placement
 from clue.result import Result, Unmodelled
@@ -90,7 +90,7 @@ def execute(
     )
     outside = rate.get("") if isinstance(rate, Mapping) else rate
     speeds = {} if outside is None else {"": outside}
-    running = RunningMachine(machine, _with_room(machine, placed), ("",), speeds, seen)
+    running = VirtualMachine(machine, _with_room(machine, placed), ("",), speeds, seen)
     kept = FullRecord(ranks, name) if record else Record(ranks)
     job = Job(name, running, _start, spawn=spawn, burst=burst, rate=rate, record=kept)
     job.begin(sources)

@@ -12,13 +12,13 @@ import numpy as np
 from clue.errors import LiveError, ReplayError
 from clue.kernel.live.mailboxes import LiveMailboxes
 from clue.kernel.live.meetings import Meeting
+from clue.kernel.live.pending import Settled
 from clue.kernel.live.record import Record
-from clue.kernel.live.requests import Settled
 from clue.kernel.live.source import BurstRule, Reply, Source, Spawner
 from clue.kernel.model.program import Row
 from clue.kernel.reference.actor import Instance
-from clue.kernel.reference.machine import RunningMachine
 from clue.kernel.reference.rank import Rank
+from clue.kernel.reference.virtual_machine import VirtualMachine
 
 
 class Peer(Protocol):
@@ -66,7 +66,7 @@ class Job:
     def __init__(
         self,
         name: str,
-        machine: RunningMachine,
+        machine: VirtualMachine,
         start: Starter,
         *,
         spawn: Spawner | None,

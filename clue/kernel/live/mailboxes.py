@@ -16,12 +16,12 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from clue.kernel.live.requests import Bell
+from clue.kernel.live.pending import Bell
 from clue.kernel.model.costs import MessageCost
 from clue.kernel.model.program import ANY_TAG
-from clue.kernel.reference.machine import RunningMachine, wake
 from clue.kernel.reference.matching import Channel, Mailboxes, Message, Receive
 from clue.kernel.reference.rank import Rank
+from clue.kernel.reference.virtual_machine import VirtualMachine, wake
 from clue.trace import ANY
 
 #: Context of messages that no receive takes: one-sided operations. (Below 0 are those of neighbourhood collectives.)
@@ -199,7 +199,7 @@ class LiveMailboxes(Mailboxes):
 
     message_type = LiveMessage
 
-    def __init__(self, machine: RunningMachine, ranks: Sequence[Rank]) -> None:
+    def __init__(self, machine: VirtualMachine, ranks: Sequence[Rank]) -> None:
         super().__init__()
         self._machine, self._ranks = machine, ranks
         machine.on_arrival = self._arrived

@@ -9,7 +9,7 @@ import simpy
 
 from clue.kernel.live.job import Job
 from clue.kernel.live.mailboxes import LiveMessage
-from clue.kernel.live.requests import Bell
+from clue.kernel.live.pending import Bell
 from clue.kernel.model.program import Row
 from clue.kernel.reference.actor import Events, Pending
 from clue.kernel.reference.matching import Message, Receive

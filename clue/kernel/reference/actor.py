@@ -13,8 +13,8 @@ from clue.kernel.model.history import Awaited, History, Until
 from clue.kernel.model.observation import Segment
 from clue.kernel.model.program import Row
 from clue.kernel.model.turns import Turns
-from clue.kernel.reference.machine import UNSHARED, RunningMachine
 from clue.kernel.reference.matching import Channel, Mailboxes, Message, Receive
+from clue.kernel.reference.virtual_machine import UNSHARED, VirtualMachine
 from clue.kernel.reference.virtual_time import action
 from clue.result import Activity, Part
 from clue.trace import Flag
@@ -69,7 +69,7 @@ class Actor:
         communicate: Processor time spent on messages so far.
     """
 
-    def __init__(self, machine: RunningMachine, instance: Instance, rank: int, place: int, clock: float) -> None:
+    def __init__(self, machine: VirtualMachine, instance: Instance, rank: int, place: int, clock: float) -> None:
         self.instance = instance
         self.machine = machine
         self.env = machine.env

@@ -12,9 +12,9 @@ from clue.kernel.model.history import Computed, Spawned, Until
 from clue.kernel.model.program import Row
 from clue.kernel.model.wildcards import Received
 from clue.kernel.reference.actor import Actor, Background, Events, Instance, Pending
-from clue.kernel.reference.machine import RunningMachine
 from clue.kernel.reference.matching import Message, Receive
 from clue.kernel.reference.processors import SharedNode
+from clue.kernel.reference.virtual_machine import VirtualMachine
 from clue.result import Activity, Part
 from clue.trace import ANY, COLLECTIVES, NO_REQUEST, PROC_NULL, Flag, Op
 
@@ -45,7 +45,7 @@ class Rank(Actor):
         received: What its receives and probes found, in the order in which they were posted, if that is kept.
     """
 
-    def __init__(self, machine: RunningMachine, instance: Instance, rank: int, world: int = 0, *, wild: bool) -> None:
+    def __init__(self, machine: VirtualMachine, instance: Instance, rank: int, world: int = 0, *, wild: bool) -> None:
         super().__init__(machine, instance, rank, 0, 0.0)
         self.world = world
         self.compute = 0.0

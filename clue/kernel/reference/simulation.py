@@ -5,7 +5,7 @@ matter to it, and yields only when it must block: for a message that has not bee
 open, a processor it shares, or - where messages slow each other down - its turn to send. What it waits for becomes
 *known* at some point; it then sets its clock and goes on. Definitions: ARCHITECTURE.md, "What an operation means".
 
-Here is a replay as a whole; :mod:`.machine` is the machine in virtual time, where messages meet receives;
+Here is a replay as a whole; :mod:`.virtual_machine` is the machine in virtual time, where messages meet receives;
 :mod:`.actor` says what messages and collectives are, :mod:`.rank` what ops are, wherever these come from,
 :mod:`.processors` what a burst is on a node that is shared.
 """
@@ -23,9 +23,9 @@ from clue.kernel.model.replay import Replay
 from clue.kernel.model.turns import joined_nodes
 from clue.kernel.model.wildcards import count_wildcards
 from clue.kernel.reference.actor import Instance
-from clue.kernel.reference.machine import RunningMachine
 from clue.kernel.reference.matching import Mailboxes
 from clue.kernel.reference.rank import Rank
+from clue.kernel.reference.virtual_machine import VirtualMachine
 from clue.machine import Machine, Placement
 
 
@@ -42,7 +42,7 @@ def replay(program: Program, machine: Machine, placement: Placement, instances: 
     Raises:
         DeadlockError: If the program deadlocks in virtual time.
     """
-    running = RunningMachine(machine, placement, program.regions, program.host_speeds, seen)
+    running = VirtualMachine(machine, placement, program.regions, program.host_speeds, seen)
     running.occupy(placement.nodes, joined_nodes(placement, program.worlds))
     copies = [_instance(running, program, i * program.ranks) for i in range(instances)]
     wild = frozenset(ranks_with_wildcards(program))
@@ -62,7 +62,7 @@ def replay(program: Program, machine: Machine, placement: Placement, instances: 
     return outcome("reference", ranks, wildcards, sum(len(copy.mailboxes.left_over()) for copy in copies), seen)
 
 
-def _instance(running: RunningMachine, program: Program, first: int) -> Instance:
+def _instance(running: VirtualMachine, program: Program, first: int) -> Instance:
     worlds = {world: running.env.event() for world in set(program.worlds) if world}
     return Instance(Mailboxes(), worlds, program.collectives, first)
 

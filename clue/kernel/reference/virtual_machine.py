@@ -23,8 +23,8 @@ from clue.machine import Machine, Placement
 UNSHARED = UnsharedNetwork()
 
 
-class RunningMachine:
-    """A machine on which something runs.
+class VirtualMachine:
+    """A machine on which something runs in virtual time.
 
     Args:
         machine: The machine.
