@@ -1,7 +1,7 @@
 """The simulation: a trace, a machine and a placement go in, a result comes out."""
 
 from clue.kernel.engines import ENGINES, engine_choice
-from clue.kernel.makespans import contention_free, makespans, swept
+from clue.kernel.makespans import contention_free, makespans
 from clue.kernel.model.bounds import computation_bound
 from clue.kernel.model.bursts import with_bursts
 from clue.kernel.model.candidate import Candidate
@@ -18,6 +18,5 @@ __all__ = [
     "engine_choice",
     "makespans",
     "simulate",
-    "swept",
     "with_bursts",
 ]

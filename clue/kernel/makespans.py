@@ -47,7 +47,10 @@ def makespans(
         DeadlockError: If the program deadlocks in virtual time.
         ReplayError: If the trace contradicts itself.
     """
-    seconds = swept(program, candidates, tell, engine=engine, workers=workers)
+    seconds = np.full(len(candidates), np.nan)
+    alone = [i for i, each in enumerate(candidates) if each.coupled_by_messages_alone]
+    bounds, exact = contention_free(program, [candidates[i] for i in alone], tell, engine=engine, workers=workers)
+    seconds[alone] = np.where(exact, bounds, np.nan)
     left = np.flatnonzero(np.isnan(seconds)).tolist()
     if is_worth_it(engine, program.ops * sum(candidates[i].instances for i in left)):
         engine = "fast"
@@ -55,9 +58,8 @@ def makespans(
     def replayed(i: int) -> float:
         each = candidates[i]
         try:
-            return simulate(
-                _computing(program, each), each.machine, each.placement, engine, instances=each.instances
-            ).makespan
+            does, place = _computing(program, each), each.placement
+            return simulate(does, each.machine, place, engine, instances=each.instances).makespan
         except DeadlockError:
             if deadlock is None:
                 raise
@@ -78,21 +80,6 @@ def _in_threads(do: Callable[[int], float], items: Sequence[int], workers: int) 
         return
     with ThreadPoolExecutor(workers) as pool:
         yield from pool.map(do, items[1:])
-
-
-def swept(
-    program: Program,
-    candidates: Sequence[Candidate],
-    tell: Callable[[int], None] = lambda _done: None,
-    *,
-    engine: str = "auto",
-    workers: int = 1,
-) -> Doubles:
-    """Return the makespan on each candidate where one sweep over all gives it, NaN elsewhere; as :func:`makespans`."""
-    alone = [i for i, each in enumerate(candidates) if each.coupled_by_messages_alone]
-    seconds = np.full(len(candidates), np.nan)
-    seconds[alone] = _sweep(program, [candidates[i] for i in alone], tell, engine, workers)
-    return seconds
 
 
 def contention_free(
@@ -120,9 +107,10 @@ def contention_free(
         Seconds, shape (candidates,), and a truth value each, same shape. A bound is the makespan, to the last bit,
         where nothing but messages couples the ranks: no contention, no shared processors, no changes over time.
     """
-    bounded = [i for i, each in enumerate(candidates) if _is_bounded_by_messages(each.machine)]
+    swept = [i for i, each in enumerate(candidates) if _is_bounded_by_messages(each.machine)]
     seconds = np.full(len(candidates), np.nan)
-    seconds[bounded] = _sweep(program, [candidates[i] for i in bounded], tell, engine, workers)
+    if is_worth_it(engine, program.ops * sum(candidates[i].instances for i in swept)):
+        seconds[swept] = _sweep(program, [candidates[i] for i in swept], tell, workers)
     exact = np.array([each.coupled_by_messages_alone for each in candidates], bool) & ~np.isnan(seconds)
     seconds[~exact] *= 1 - _ROUNDING
     for i in np.flatnonzero(np.isnan(seconds)).tolist():
@@ -135,18 +123,14 @@ def _computing(program: Program, on: Candidate) -> Program:
     return program if on.bursts is None else with_bursts(program, on.bursts)
 
 
-def _sweep(
-    program: Program, candidates: Sequence[Candidate], tell: Callable[[int], None], engine: str, workers: int
-) -> Doubles:
-    unknown = np.full(len(candidates), np.nan)
-    if not is_worth_it(engine, program.ops * sum(each.instances for each in candidates)):
-        return unknown
+def _sweep(program: Program, candidates: Sequence[Candidate], tell: Callable[[int], None], workers: int) -> Doubles:
     from clue.kernel import fast  # noqa: PLC0415 - small work does without it
 
     try:
         return fast.makespans(program, candidates, tell, workers)
     except (fast.NoLibraryError, fast.NotCoveredError, MemoryError):
-        return unknown
+        # A bound may always be lower.
+        return np.full(len(candidates), np.nan)
 
 
 def _is_bounded_by_messages(machine: Machine) -> bool:

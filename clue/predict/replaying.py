@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from clue.errors import UsageError
-from clue.kernel import Program, compile_program, contention_free, simulate, swept
+from clue.kernel import Program, compile_program, contention_free, simulate
 from clue.predict.application import PLACEHOLDER, Application, Key
 from clue.predict.executors import PROCESSES, Pool
 from clue.predict.prediction import Prediction, Task, prediction_of
@@ -176,18 +176,18 @@ class ReplayPredictor(Predictor):
         """Replay many samples at once where messages alone couple the ranks, the others one by one."""
         found = np.full((len(tasks), sampling.samples), np.nan)
         told = partial(progress, "samples of the noise")
-        done = self._sweep(tasks, sampling, found, told)
+        self._sweep(tasks, sampling, found, told)
         samples, left = sampling.each(), np.argwhere(np.isnan(found)).tolist()
         one_by_one = self.predict([replace(tasks[i], sample=samples[k]) for i, k in left])
-        for more, (place, prediction) in enumerate(one_by_one, start=1):
+        for done, (place, prediction) in enumerate(one_by_one, start=1 + found.size - len(left)):
             found[tuple(left[place])] = prediction.makespan
-            told(done + more, found.size)
+            told(done, found.size)
         return found
 
     def _sweep(
         self, tasks: Sequence[Task], sampling: Sampling, found: Doubles, told: Callable[[int, int], None]
-    ) -> int:
-        """Fill in what sweeps over many samples give; returns for how many samples they were made."""
+    ) -> None:
+        """Fill in what sweeps over many samples give."""
         before = 0
         alone = [i for i, task in enumerate(tasks) if task.where.coupled_by_messages_alone]
         for key, places in _by_key(tasks, alone).items():
@@ -201,10 +201,10 @@ class ReplayPredictor(Predictor):
                 def tell(done: int, before: int = before) -> None:
                     told(before + done, found.size)
 
-                seconds = swept(program, drawn, tell, engine=self._engine, workers=self._workers)
-                found[places, part[0].number : part[-1].number + 1] = seconds.reshape(len(places), len(part))
+                seconds, exact = contention_free(program, drawn, tell, engine=self._engine, workers=self._workers)
+                table = np.where(exact, seconds, np.nan).reshape(len(places), len(part))
+                found[places, part[0].number : part[-1].number + 1] = table
                 before += len(drawn)
-        return before
 
 
 def _by_key(tasks: Sequence[Task], places: Iterable[int]) -> Mapping[Key, list[int]]:
