@@ -9,7 +9,6 @@ from clue.purchase.scenario import Component, Criterion, Option, Scenario, Workl
 
 if TYPE_CHECKING:
     from clue.purchase.outcome import ComponentOutcome, Entry, Ranking, WorkloadOutcome
-    from clue.purchase.points import award_points
     from clue.purchase.ranking import rank_options
     from clue.purchase.whatif import what_if
 
@@ -23,7 +22,6 @@ __all__ = [
     "Scenario",
     "Workload",
     "WorkloadOutcome",
-    "award_points",
     "rank_options",
     "what_if",
 ]
@@ -34,7 +32,6 @@ _HOME = {
     "Entry": "outcome",
     "Ranking": "outcome",
     "WorkloadOutcome": "outcome",
-    "award_points": "points",
     "rank_options": "ranking",
     "what_if": "whatif",
 }

@@ -74,15 +74,11 @@ class RankingSampler:
     @property
     def is_worth_it(self) -> bool:
         """Whether any of the first options has noise."""
-        return any(self._has_noise(_run(cell)) for attempt in self._search.listed() for cell in attempt.cells)
+        return any(map(self._has_noise, self._search.listed()))
 
     def without_noise(self) -> list[str]:
         """Return the names of the first options of which nothing has noise."""
-        return [
-            attempt.option.name
-            for attempt in self._search.listed()
-            if not any(self._has_noise(_run(cell)) for cell in attempt.cells)
-        ]
+        return [attempt.option.name for attempt in self._search.listed() if not self._has_noise(attempt)]
 
     def sample(self) -> list[SampledOption]:
         """Return the first options in the order without noise, and those that share the position of the last."""
@@ -133,8 +129,9 @@ class RankingSampler:
             self._deviations[run] = max(self._predictor.deviation(task) or 0.0 for task in run.tasks)
         return self._deviations[run]
 
-    def _has_noise(self, run: Run) -> bool:
-        return any(self._predictor.deviation(task) is not None for task in run.tasks)
+    def _has_noise(self, attempt: Attempt) -> bool:
+        tasks = (task for cell in attempt.cells for task in _run(cell).tasks)
+        return any(self._predictor.deviation(task) is not None for task in tasks)
 
     # --- samples ---
 
@@ -157,7 +154,7 @@ class RankingSampler:
 
     def _simulate(self, attempts: Iterable[Attempt]) -> None:
         """Predict samples of all that counts in options, each run once."""
-        runs = dict.fromkeys(_run(cell) for attempt in attempts for cell in attempt.cells)
+        runs = {_run(cell): None for attempt in attempts for cell in attempt.cells}
         new = [run for run in runs if run not in self._seconds]
         for run in new:
             self._seconds[run] = np.tile(np.array(run.seconds)[:, None], self._sampling.samples)

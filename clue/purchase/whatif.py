@@ -56,17 +56,15 @@ def what_if(  # noqa: PLR0917 - what came out, and what would have
     base, changed = attempts[: len(tried)], iter(attempts[len(tried) :])
     scores = Scores(scenario, tried)
     others = _best_of_others(scenario, ranking, places)
-    return [_order({**_named(base), **_named([next(changed) for _ in each])}, scores, others) for each in variants]
+    return [_order([*base, *(next(changed) for _ in variant)], scores, others) for variant in variants]
 
 
-def _named(attempts: Sequence[Attempt]) -> Mapping[str, Attempt]:
-    return {attempt.option.name: attempt for attempt in attempts}
-
-
-def _order(attempts: Mapping[str, Attempt], scores: Scores, others: Sequence[Sequence[float]]) -> Order:
-    able = [attempt for attempt in attempts.values() if attempt.cells and not _deadlocks(attempt)]
-    now = scores.relative_to(able, [others])
-    return [(attempt.option.name, now.score(attempt)) for attempt in sorted(able, key=now.key)]
+def _order(attempts: Sequence[Attempt], scores: Scores, others: Sequence[Sequence[float]]) -> Order:
+    """Put options in order; of those of one name the last counts."""
+    now = {attempt.option.name: attempt for attempt in attempts}
+    able = [attempt for attempt in now.values() if attempt.cells and not _deadlocks(attempt)]
+    relative = scores.relative_to(able, [others])
+    return [(attempt.option.name, relative.score(attempt)) for attempt in sorted(able, key=relative.key)]
 
 
 def _settle(attempts: Sequence[Attempt], predictor: Predictor, progress: Progress) -> None:
