@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
 from functools import partial
 
@@ -11,6 +12,7 @@ import numpy.typing as npt
 
 from clue.errors import UsageError
 from clue.kernel import Program, compile_program, contention_free, simulate
+from clue.kernel.engines import is_worth_it
 from clue.predict.application import PLACEHOLDER, Application, Key
 from clue.predict.executors import PROCESSES, Pool
 from clue.predict.prediction import Prediction, Task, prediction_of
@@ -18,7 +20,7 @@ from clue.predict.predictor import Doubles, Predictor
 from clue.progress import Progress
 from clue.trace import Trace
 from clue.uncertainty import BurstNoise, Sampling, draw, is_uncertain, noise_of_recordings, typical_recording
-from clue.uncertainty.makespans import Known, deviation_bound, draw_candidate, engine_for_samples, parts
+from clue.uncertainty.makespans import Known, deviation_bound, draw_candidate, parts
 from clue.units import count_of
 
 #: Gives the trace of an application at a number of ranks; recording it, if need be, is the caller's business.
@@ -110,7 +112,7 @@ class ReplayPredictor(Predictor):
         self._engine = engine
         self._workers = workers
         self._recorded: dict[Key, Recorded] = {}
-        self._pool = Pool(partial(_replayed, self._recorded, engine), executor, workers)
+        self._pool = Pool(partial(_replayed, self._recorded), executor, workers)
 
     def prepare(self, wanted: Mapping[Key, str], progress: Progress) -> None:
         """Record or read the traces that are not there yet.
@@ -159,13 +161,13 @@ class ReplayPredictor(Predictor):
             before += work[key] * len(places)
         return seconds, exact
 
-    def at_work(self) -> Pool[Task, Prediction]:
+    def at_work(self) -> AbstractContextManager[object]:
         """Return the processes that replay."""
         return self._pool
 
     def predict(self, tasks: Sequence[Task]) -> Iterator[tuple[int, Prediction]]:
         """Replay each task."""
-        return self._pool.perform(tasks)
+        return self._pool.perform([(task, self._engine) for task in tasks])
 
     def deviation(self, task: Task) -> float | None:
         """Return what the machine and repeated recordings state of noise."""
@@ -178,7 +180,9 @@ class ReplayPredictor(Predictor):
         told = partial(progress, "samples of the noise")
         self._sweep(tasks, sampling, found, told)
         samples, left = sampling.each(), np.argwhere(np.isnan(found)).tolist()
-        one_by_one = self.predict([replace(tasks[i], sample=samples[k]) for i, k in left])
+        work = sum(self._recorded[tasks[i].key].program.ops * tasks[i].where.instances for i, _ in left)
+        engine = "fast" if is_worth_it(self._engine, work) else self._engine
+        one_by_one = self._pool.perform([(replace(tasks[i], sample=samples[k]), engine) for i, k in left])
         for done, (place, prediction) in enumerate(one_by_one, start=1 + found.size - len(left)):
             found[tuple(left[place])] = prediction.makespan
             told(done, found.size)
@@ -215,11 +219,11 @@ def _by_key(tasks: Sequence[Task], places: Iterable[int]) -> Mapping[Key, list[i
     return found
 
 
-def _replayed(library: Mapping[Key, Recorded], engine: str, task: Task) -> Prediction:
+def _replayed(library: Mapping[Key, Recorded], given: tuple[Task, str]) -> Prediction:
+    task, engine = given
     program, noise, where = library[task.key].program, library[task.key].noise, task.where
     machine = where.machine
     if task.sample is not None:
         # Drawn here rather than sent here: a sample is the same whoever draws it.
         program, machine = draw(program, machine, where.placement, task.sample, noise)
-        engine = engine_for_samples(engine, program.ops * where.instances)
     return prediction_of(task, partial(simulate, program, machine, where.placement, engine, instances=where.instances))

@@ -9,7 +9,6 @@ import numpy as np
 import numpy.typing as npt
 
 from clue.kernel import Candidate, Program, makespans, with_bursts
-from clue.kernel.engines import is_worth_it
 from clue.machine import Machine, Placement
 from clue.uncertainty.bursts import BurstNoise, draw_bursts, stated_deviations
 from clue.uncertainty.machines import draw_machine, largest_deviation, states_noise
@@ -24,10 +23,6 @@ NO_NOISE = (
 _DRAWN_AT_ONCE = 1 << 24
 #: And so many samples: after each such part progress is told.
 _SAMPLES_AT_ONCE = 256
-
-
-#: As so many samples together the engine for them is chosen.
-_TAKEN_TOGETHER = 64
 #: Bursts of a program by sample and by the deviations they were drawn with.
 Known = dict[tuple[Sample, bytes], npt.NDArray[np.int64]]
 
@@ -41,11 +36,6 @@ def deviation_bound(machine: Machine, noise: BurstNoise | None) -> float:
     """Return the largest deviation of the logarithm of any time in a simulation that its noise allows."""
     recorded = 0.0 if noise is None else noise.largest_deviation
     return max(recorded, largest_deviation(machine))
-
-
-def engine_for_samples(engine: str, ops: int) -> str:
-    """Return which engine simulates one of many samples of so many ops: "auto" means to save time over all of them."""
-    return "fast" if is_worth_it(engine, ops * _TAKEN_TOGETHER) else engine
 
 
 def draw(

@@ -7,12 +7,12 @@ import sys
 from collections.abc import Iterator, Sequence
 from importlib.util import find_spec
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from clue.errors import UsageError
 from clue.predict.executors import Pool
-from clue.predict.prediction import Prediction, Task
 from clue.predict.replaying import ReplayPredictor
 from clue.purchase import Criterion, rank_options
 from tests.purchase.test_search import bounds_of_quality, many, trace
@@ -95,7 +95,7 @@ def interrupt_after(count: int, monkeypatch: pytest.MonkeyPatch) -> None:
     perform = Pool.perform
     done = 0
 
-    def interrupted(self: Pool[Task, Prediction], tasks: Sequence[Task]) -> Iterator[tuple[int, Prediction]]:
+    def interrupted(self: Pool[Any, Any], tasks: Sequence[Any]) -> Iterator[tuple[int, Any]]:
         nonlocal done
         for each in perform(self, tasks):
             yield each
