@@ -1,7 +1,5 @@
 """Who tells what applications take on machines. A comparison knows no more of it than this."""
 
-# ruff: noqa: ARG002 - whoever knows nothing needs nothing
-
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
