@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from virtual_layer.live.windows import ACCUMULATE, GET, PUT, SWAP, Place, Region, Window, of_window, windows_of
+from virtual_layer.live.windows import ACCUMULATE, GET, PUT, SWAP, Place, Region, Window, Windows, of_window
 
 if TYPE_CHECKING:
     from virtual_layer.live.layer import Layer
@@ -143,7 +143,7 @@ def _operates(read: Callable[..., Order | None]) -> Factory:
     def act(layer: Layer, window: Window, *args: Any, **kwargs: Any) -> None:
         order = read(layer, window, *args, **kwargs)
         if order is not None:
-            windows_of(layer).act(window, *order)
+            layer.only(Windows).act(window, *order)
 
     return of_window(act)
 
@@ -155,7 +155,7 @@ def _requests(read: Callable[..., Order | None]) -> Factory:
         order = read(layer, window, *args, **kwargs)
         if order is None:
             return layer.requests.begin(None)[0]
-        return windows_of(layer).act_with_request(window, *order)
+        return layer.only(Windows).act_with_request(window, *order)
 
     return of_window(act)
 

@@ -15,8 +15,8 @@ from virtual_layer.live.plain import PlainBuffers
 from virtual_layer.meaning.arguments import block_size, block_sizes, split_message, typed_block_sizes
 
 if TYPE_CHECKING:
-    from virtual_layer.live.layer import Layer
     from virtual_layer.live.port import Payload
+    from virtual_layer.live.real import RealMPI
 
 
 class Form(Enum):
@@ -30,14 +30,13 @@ class Form(Enum):
 class Blocks:
     """Packs and unpacks buffers on real graphs of this process alone."""
 
-    def __init__(self, layer: Layer) -> None:
-        self._layer = layer
-        self._mpi = layer.mpi
-        self._port = layer.port
-        self._plain = PlainBuffers(layer.mpi)
+    def __init__(self, own: RealMPI) -> None:
+        self._mpi = own.mpi
+        self._port = own.port
+        self._plain = PlainBuffers(own.mpi)
         self._graphs: dict[int, Any] = {}
-        self._exchange = {form: layer.original("Topocomm", form.value) for form in Form}
-        self._create = layer.original("Intracomm", "Create_dist_graph_adjacent")
+        self._exchange = {form: own.original("Topocomm", form.value) for form in Form}
+        self._create = own.original("Intracomm", "Create_dist_graph_adjacent")
 
     def sizes(self, buffer: Any, count: int, form: Form = Form.EQUAL) -> list[int]:
         """Return the bytes of each block of a buffer."""

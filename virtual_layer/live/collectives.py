@@ -15,7 +15,8 @@ from virtual_layer.live.parts import Deliver, Factory, Part, Reader, place_of, p
 from virtual_layer.meaning.arguments import element_size, in_place
 
 if TYPE_CHECKING:
-    from virtual_layer.live.layer import Layer, LiveComm
+    from virtual_layer.live.comms import LiveComm
+    from virtual_layer.live.layer import Layer
 
 _EQUAL, _VECTOR, _TYPED = Form.EQUAL, Form.VECTOR, Form.TYPED
 

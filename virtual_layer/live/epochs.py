@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from clue.trace.calls import LiveOp
 from clue.trace.ops import ANY, Op
 from virtual_layer.live.parts import Part, ask
-from virtual_layer.live.windows import Window, of_window, windows_of
+from virtual_layer.live.windows import Window, Windows, of_window
 
 if TYPE_CHECKING:
     from virtual_layer.live.layer import Layer
@@ -21,7 +21,7 @@ _POSTED, _COMPLETED = 1, 2
 
 
 def _fence(layer: Layer, window: Window, assertion: int = 0) -> None:
-    windows_of(layer).finish_all(window)
+    layer.only(Windows).finish_all(window)
     ask(layer, Part(window.comm, Op.BARRIER))
 
 
@@ -37,7 +37,7 @@ def _start(layer: Layer, window: Window, group: Any, assertion: int = 0) -> None
 
 
 def _complete(layer: Layer, window: Window) -> None:
-    windows_of(layer).finish_all(window)
+    layer.only(Windows).finish_all(window)
     _notify(layer, window, window.accessed, _COMPLETED)
     window.accessed = ()
 
@@ -73,27 +73,27 @@ def _one(layer: Layer, window: Window, rank: int) -> list[int]:
 
 def _lock(layer: Layer, window: Window, rank: int, lock_type: int | None = None, assertion: int = 0) -> None:
     exclusive = lock_type in {None, layer.mpi.LOCK_EXCLUSIVE}
-    windows_of(layer).lock(window, _one(layer, window, rank), exclusive)
+    layer.only(Windows).lock(window, _one(layer, window, rank), exclusive)
 
 
 def _unlock(layer: Layer, window: Window, rank: int) -> None:
-    windows_of(layer).unlock(window, _one(layer, window, rank))
+    layer.only(Windows).unlock(window, _one(layer, window, rank))
 
 
 def _lock_all(layer: Layer, window: Window, assertion: int = 0) -> None:
-    windows_of(layer).lock(window, range(len(window.comm.group)), False)
+    layer.only(Windows).lock(window, range(len(window.comm.group)), False)
 
 
 def _unlock_all(layer: Layer, window: Window) -> None:
-    windows_of(layer).unlock(window, range(len(window.comm.group)))
+    layer.only(Windows).unlock(window, range(len(window.comm.group)))
 
 
 def _flush(layer: Layer, window: Window, rank: int) -> None:
-    windows_of(layer).finish(window, _one(layer, window, rank))
+    layer.only(Windows).finish(window, _one(layer, window, rank))
 
 
 def _flush_all(layer: Layer, window: Window) -> None:
-    windows_of(layer).finish_all(window)
+    layer.only(Windows).finish_all(window)
 
 
 def _sync(layer: Layer, _window: Window) -> None:

@@ -18,7 +18,8 @@ from virtual_layer.live.shapes import Adjacency, Grid, Shape, adjacency, edges_o
 from virtual_layer.live.topologies import as_graph, as_grid
 
 if TYPE_CHECKING:
-    from virtual_layer.live.layer import Layer, LiveComm
+    from virtual_layer.live.comms import LiveComm
+    from virtual_layer.live.layer import Layer
 
 Factory = Callable[["Layer", Any], Any]
 Members = Sequence[int]

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from virtual_layer.communicators import derive_key
-from virtual_layer.live.layer import LiveComm
+from virtual_layer.live.comms import LiveComm
 
 if TYPE_CHECKING:
     from virtual_layer.live.layer import Layer

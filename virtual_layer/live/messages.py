@@ -14,7 +14,8 @@ from clue.trace.ops import ANY, Flag, Op
 from virtual_layer.live.requests import LiveRequest
 
 if TYPE_CHECKING:
-    from virtual_layer.live.layer import Layer, LiveComm
+    from virtual_layer.live.comms import LiveComm
+    from virtual_layer.live.layer import Layer
     from virtual_layer.live.port import Payload
 
 Function = Callable[..., Any]

@@ -10,7 +10,8 @@ from virtual_layer.live.blocks import Form
 from virtual_layer.live.parts import Factory, Part, Reader, ways
 
 if TYPE_CHECKING:
-    from virtual_layer.live.layer import Layer, LiveComm
+    from virtual_layer.live.comms import LiveComm
+    from virtual_layer.live.layer import Layer
 
 _EQUAL, _VECTOR, _TYPED = Form.EQUAL, Form.VECTOR, Form.TYPED
 

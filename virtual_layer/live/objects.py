@@ -19,7 +19,8 @@ from virtual_layer.live.parts import Part, ask, place_of, say
 from virtual_layer.meaning.objects import SIZE
 
 if TYPE_CHECKING:
-    from virtual_layer.live.layer import Layer, LiveComm
+    from virtual_layer.live.comms import LiveComm
+    from virtual_layer.live.layer import Layer
 
 Factory = Callable[["Layer", Any], Any]
 Operation = Callable[[Any, Any], Any]

@@ -16,7 +16,8 @@ from virtual_layer.live.requests import LiveRequest
 from virtual_layer.meaning.arguments import split_message
 
 if TYPE_CHECKING:
-    from virtual_layer.live.layer import Layer, LiveComm
+    from virtual_layer.live.comms import LiveComm
+    from virtual_layer.live.layer import Layer
 
 Function = Callable[..., Any]
 _ISEND, _IRECV, _PERSISTENT, _ANY = int(Op.ISEND), int(Op.IRECV), int(Flag.PERSISTENT), int(Mode.ANY)

@@ -15,7 +15,8 @@ from virtual_layer.live.meeting import alone, rooted
 from virtual_layer.meaning.arguments import in_place
 
 if TYPE_CHECKING:
-    from virtual_layer.live.layer import Layer, LiveComm
+    from virtual_layer.live.comms import LiveComm
+    from virtual_layer.live.layer import Layer
 
 Factory = Callable[["Layer", Any], Any]
 Deliver = Callable[[Any], None]

@@ -15,7 +15,8 @@ from virtual_layer.live.making import agree
 from virtual_layer.live.meeting import private
 
 if TYPE_CHECKING:
-    from virtual_layer.live.layer import Layer, LiveComm
+    from virtual_layer.live.comms import LiveComm
+    from virtual_layer.live.layer import Layer
 
 Factory = Callable[["Layer", Any], Any]
 

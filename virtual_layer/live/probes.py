@@ -11,7 +11,8 @@ from virtual_layer.live.messages import Ends
 from virtual_layer.live.requests import LiveRequest
 
 if TYPE_CHECKING:
-    from virtual_layer.live.layer import Layer, LiveComm
+    from virtual_layer.live.comms import LiveComm
+    from virtual_layer.live.layer import Layer
 
 Function = Callable[..., Any]
 Make = Callable[["Layer", Function], Function]
@@ -57,7 +58,7 @@ def matched_probe(*, blocking: bool, of_class: bool = False) -> Make:
     """Make ``Mprobe``, ``Improbe``, or ``Message.Probe`` and its like, which get a communicator as an argument."""
 
     def make(layer: Layer, original: Function) -> Function:
-        ends, messages = Ends(layer), Messages.of(layer)
+        ends, messages = Ends(layer), layer.only(Messages)
 
         def find(refuse: Callable[..., Any], comm: Any, source: int, tag: int, status: Any) -> Any:
             known = ends.of(comm, source, tag)
@@ -90,13 +91,6 @@ class Messages:
         self._by_handle: dict[int, tuple[int, LiveComm, int, Any]] = {}
         self._receive = layer.original("Message", "Recv")
         self._send = layer.original("Comm", "Isend")
-
-    @classmethod
-    def of(cls, layer: Layer) -> Messages:
-        """Return those of a layer."""
-        if layer.messages is None:
-            layer.messages = cls(layer)
-        return layer.messages  # type: ignore[no-any-return]
 
     def find(
         self, take: Callable[..., Any], known: LiveComm, wanted: tuple[int, int], status: Any, *, blocking: bool
@@ -158,7 +152,7 @@ class Messages:
 
 def receive(layer: Layer, original: Function) -> Function:
     """Make ``Message.Recv``."""
-    messages, find = Messages.of(layer), layer.original("Comm", "Mprobe")
+    messages, find = layer.only(Messages), layer.original("Comm", "Mprobe")
 
     def substitute(self: Any, buf: Any, status: Any = None) -> None:
         messages.receive(self, find, lambda message: original(message, buf, status), status)
@@ -168,7 +162,7 @@ def receive(layer: Layer, original: Function) -> Function:
 
 def receive_object(layer: Layer, original: Function) -> Function:
     """Make ``Message.recv``."""
-    messages, find, work = Messages.of(layer), layer.original("Comm", "mprobe"), layer.port.work
+    messages, find, work = layer.only(Messages), layer.original("Comm", "mprobe"), layer.port.work
 
     def substitute(self: Any, status: Any = None) -> Any:
         return messages.receive(self, find, lambda message: work(original, message, status), status)
@@ -178,7 +172,7 @@ def receive_object(layer: Layer, original: Function) -> Function:
 
 def begin_receive(layer: Layer, original: Function) -> Function:
     """Make ``Message.Irecv``."""
-    messages, irecv = Messages.of(layer), layer.original("Comm", "Irecv")
+    messages, irecv = layer.only(Messages), layer.original("Comm", "Irecv")
 
     def substitute(self: Any, buf: Any) -> Any:
         return messages.begin(self, lambda: original(self, buf), lambda comm, _, tag: irecv(comm, buf, 0, tag))
@@ -188,7 +182,7 @@ def begin_receive(layer: Layer, original: Function) -> Function:
 
 def begin_receive_object(layer: Layer, original: Function) -> Function:
     """Make ``Message.irecv``."""
-    messages, irecv = Messages.of(layer), layer.original("Comm", "irecv")
+    messages, irecv = layer.only(Messages), layer.original("Comm", "irecv")
 
     def substitute(self: Any) -> Any:
         return messages.begin(

@@ -16,7 +16,8 @@ from virtual_layer.live.parts import Factory, Part, Reader, ask, place_of, place
 from virtual_layer.meaning.arguments import element_size, in_place, operation_flags
 
 if TYPE_CHECKING:
-    from virtual_layer.live.layer import Layer, LiveComm
+    from virtual_layer.live.comms import LiveComm
+    from virtual_layer.live.layer import Layer
 
 #: Bytes of a count as mpi4py sends it (MPI_COUNT).
 _COUNT_BYTES = 8

@@ -14,7 +14,8 @@ from clue.trace.calls import BLOCKING, LiveOp, Mode
 from clue.trace.ops import Op
 
 if TYPE_CHECKING:
-    from virtual_layer.live.layer import Layer, LiveComm
+    from virtual_layer.live.comms import LiveComm
+    from virtual_layer.live.real import RealMPI
 
 Function = Callable[..., Any]
 #: Does what is left to do when the kernel has told the outcome of a collective.
@@ -74,16 +75,16 @@ class LiveRequest:
 class Requests:
     """The requests of one rank, by the handles of the real ones."""
 
-    def __init__(self, layer: Layer) -> None:
-        self._layer = layer
+    def __init__(self, own: RealMPI) -> None:
+        self._own = own
         self._serial = 0
         self.by_handle: dict[int, LiveRequest] = {}
         self.freed: list[LiveRequest] = []
-        self.nothing = [bytearray(0), 0, layer.mpi.BYTE]
-        self._send = layer.original("Comm", "Send")
-        self._irecv = layer.original("Comm", "Irecv")
-        self._recv_init = layer.original("Comm", "Recv_init")
-        self._cancel = layer.original("Request", "Cancel")
+        self.nothing = [bytearray(0), 0, own.mpi.BYTE]
+        self._send = own.original("Comm", "Send")
+        self._irecv = own.original("Comm", "Irecv")
+        self._recv_init = own.original("Comm", "Recv_init")
+        self._cancel = own.original("Request", "Cancel")
 
     def serial(self) -> int:
         """Return a number for a request."""
@@ -94,25 +95,25 @@ class Requests:
 
     def begin(self, deliver: Deliver | None = None) -> tuple[Any, int]:
         """Return a real request without data, and the number by which the kernel knows it."""
-        layer = self._layer
-        tag, serial = layer.next_tag(), self.serial()
-        request = self._irecv(layer.parcels, self.nothing, 0, tag)
-        live = self.add(request, LiveRequest(layer.parcels, tag, (serial,)))
+        own = self._own
+        tag, serial = own.next_tag(), self.serial()
+        request = self._irecv(own.parcels, self.nothing, 0, tag)
+        live = self.add(request, LiveRequest(own.parcels, tag, (serial,)))
         live.deliver = deliver
         return request, serial
 
     def prepare(self, start: Callable[[int], Deliver | None]) -> Any:
         """Return a real persistent request without data; ``start`` tells the kernel of a start with this number."""
-        layer = self._layer
-        tag = layer.next_tag()
-        request = self._recv_init(layer.parcels, self.nothing, 0, tag)
+        own = self._own
+        tag = own.next_tag()
+        request = self._recv_init(own.parcels, self.nothing, 0, tag)
 
         def begin(live: LiveRequest) -> None:
             serial = self.serial()
             live.serials = (serial,)
             live.deliver = start(serial)
 
-        self.add(request, LiveRequest(layer.parcels, tag, ())).start = begin
+        self.add(request, LiveRequest(own.parcels, tag, ())).start = begin
         return request
 
     def add(self, request: Any, live: LiveRequest) -> LiveRequest:
@@ -125,7 +126,7 @@ class Requests:
 
     def settle(self, requests: Sequence[LiveRequest], mode: int, *, blocking: bool) -> None:
         """Ask the kernel about requests under way, and complete the real ones of those that are complete."""
-        port = self._layer.port
+        port = self._own.port
         if mode == _ALL and blocking:
             serials = [serial for live in requests for serial in live.serials]
             for serial, outcome in zip(serials, port.ask(_WAIT, entries=serials), strict=True):
@@ -155,10 +156,10 @@ class Requests:
         if live.known is not None and type(outcome) is tuple:
             source, tag, payload = outcome
             live.envelope = live.known.source(source), tag
-            self._send(live.comm, [self._layer.port.view(payload), self._layer.mpi.BYTE], 0, live.tag)
-            self._layer.port.release(payload)
+            self._send(live.comm, [self._own.port.view(payload), self._own.mpi.BYTE], 0, live.tag)
+            self._own.port.release(payload)
             return
-        mpi = self._layer.mpi
+        mpi = self._own.mpi
         live.envelope = mpi.ANY_SOURCE, mpi.ANY_TAG
         if outcome == "cancelled":
             self._cancel(mpi.Request.fromhandle(live.handle))

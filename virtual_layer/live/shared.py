@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from virtual_layer.live.making import agree
 from virtual_layer.live.meeting import alone
-from virtual_layer.live.windows import Region, Window, Windows, of_window, windows_of
+from virtual_layer.live.windows import Region, Window, Windows, of_window
 
 if TYPE_CHECKING:
     from virtual_layer.live.layer import Layer
@@ -22,7 +22,7 @@ _LEAST = 1
 
 
 def _allocate_shared(layer: Layer, original: Any) -> Any:
-    windows = windows_of(layer)
+    windows = layer.only(Windows)
 
     def call(cls: type, size: int, disp_unit: int = 1, info: Any = None, comm: Any = None) -> Any:
         mpi = layer.mpi
@@ -69,7 +69,7 @@ def _query(layer: Layer, window: Window, rank: int) -> tuple[Any, int]:
 
 
 def _flavor(layer: Layer, original: Any) -> Any:
-    windows: Windows = windows_of(layer)
+    windows = layer.only(Windows)
 
     def call(self: Any, *args: Any) -> Any:
         window = windows.by_handle.get(self.handle)
@@ -79,7 +79,7 @@ def _flavor(layer: Layer, original: Any) -> Any:
 
 
 def _attribute(layer: Layer, original: Any) -> Any:
-    windows: Windows = windows_of(layer)
+    windows = layer.only(Windows)
 
     @wraps(original)
     def call(self: Any, keyval: int) -> Any:

@@ -21,7 +21,8 @@ from virtual_layer.live.meeting import alone, private
 from virtual_layer.live.parts import Part, ask
 
 if TYPE_CHECKING:
-    from virtual_layer.live.layer import Layer, LiveComm
+    from virtual_layer.live.comms import LiveComm
+    from virtual_layer.live.layer import Layer
 
 Factory = Callable[["Layer", Any], Any]
 Deliver = Callable[[Any], None]
@@ -122,6 +123,7 @@ class Windows:
         self.by_handle: dict[int, Window] = {}
         self._by_key: dict[str, Window] = {}
         layer.port.serve = self.serve
+        layer.duties.append(self.leave)
 
     def open(self, comm: LiveComm, real: Any, region: Region, flavor: int) -> None:
         """Let a real window of this process stand for one of all members; all tell what memory they open.
@@ -288,7 +290,7 @@ def of_window(function: Callable[..., Any]) -> Factory:
     """Make the factory of a call of (layer, window, its arguments); null windows are the real library's to refuse."""
 
     def make(layer: Layer, original: Any) -> Any:
-        windows = windows_of(layer)
+        windows = layer.only(Windows)
 
         @wraps(original)
         def call(self: Any, *args: Any, **kwargs: Any) -> Any:
@@ -302,14 +304,6 @@ def of_window(function: Callable[..., Any]) -> Factory:
     return make
 
 
-def windows_of(layer: Layer) -> Windows:
-    """Return the windows of this rank."""
-    if layer.windows is None:
-        layer.windows = Windows(layer)
-    windows: Windows = layer.windows
-    return windows
-
-
 # -- making windows -------------------------------------------------------------------------------------------------
 
 
@@ -317,7 +311,7 @@ def _maker(make_real: Callable[..., tuple[Any, tuple[int, int, int]]], flavor: s
     """Make the factory of a constructor from what makes the real window and tells of its memory."""
 
     def make(layer: Layer, original: Any) -> Any:
-        windows = windows_of(layer)
+        windows = layer.only(Windows)
 
         @wraps(original)
         def call(cls: type, *args: Any, **kwargs: Any) -> Any:
@@ -364,7 +358,7 @@ def _members(layer: Layer, comm: Any) -> LiveComm:
 
 
 def _free(layer: Layer, original: Any) -> Any:
-    windows = windows_of(layer)
+    windows = layer.only(Windows)
 
     @wraps(original)
     def call(self: Any) -> None:

@@ -19,7 +19,8 @@ from virtual_layer.live.intercomms import intercomm
 from virtual_layer.spawning import python_program
 
 if TYPE_CHECKING:
-    from virtual_layer.live.layer import Layer, LiveComm
+    from virtual_layer.live.comms import LiveComm
+    from virtual_layer.live.layer import Layer
 
 Factory = Callable[["Layer", Any], Any]
 
