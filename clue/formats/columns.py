@@ -1,20 +1,15 @@
-"""Ops of each rank as columns, grown or whole: a thin way into a trace for readers of large files."""
+"""Ops of each rank as columns, grown or whole: what readers of large files share on the way to a trace."""
 
 from __future__ import annotations
 
 from array import array
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from itertools import accumulate
-from typing import Any
+from collections.abc import Sequence
 
 import numpy as np
 import numpy.typing as npt
 
-from clue.errors import TraceError
-from clue.trace import NO_REQUEST, Communicator, Head, Op, Ops, RankHead, Trace
-from clue.trace.meaning import check_meaning
-from clue.trace.ops import COLUMNS
+from clue.trace import NO_REQUEST, Op
+from clue.trace.builder import RankColumns
 
 _Integers = npt.NDArray[np.int64]
 #: Fields of a row of an op that grows, in order.
@@ -22,37 +17,20 @@ _NAMES = ("op", "cpu", "peer", "tag", "nbytes", "request", "count", "flags")
 _LAST_OP, _LAST_REQUEST = -len(_NAMES), _NAMES.index("request") - len(_NAMES)
 #: Most computation of a rank, ns: a year, and far from what its column can hold.
 LONGEST = 32 * 10**15
-_KINDS = {name: kind for name, kind, _ in COLUMNS}
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class RankOps:
-    """Ops of one rank on the world, in program order.
-
-    Attributes:
-        columns: All that are not empty, by name, shape (ops,) each.
-        extras: Entries of the extra column, in the order of the ops whose they are.
-    """
-
-    columns: Mapping[str, _Integers]
-    extras: _Integers
-
-    def __len__(self) -> int:
-        return len(self.columns["op"])
-
-
-def ended(columns: dict[str, _Integers], extras: _Integers, left: int) -> RankOps:
+def ended(columns: dict[str, _Integers], extras: _Integers, left: int) -> RankColumns:
     """Return ops with the computation after the last one, ns, as one more op, and with the places of their entries."""
     if left:
         last = {"op": int(Op.COMPUTE), "cpu": left, "request": NO_REQUEST}
         columns = {name: np.append(column, last.get(name, 0)) for name, column in columns.items()}
     count = columns["count"]
     extra = np.where(count > 0, np.cumsum(count) - count, 0)
-    return RankOps(columns | {"extra": extra}, extras)
+    return RankColumns(columns | {"extra": extra}, extras)
 
 
-class RankColumns:
-    """Ops of one rank on the world, in program order.
+class GrowingRank:
+    """Ops of one rank on the world, added in program order.
 
     Attributes:
         burst: Computation since the last op, ns; it goes with the next one.
@@ -98,55 +76,8 @@ class RankColumns:
             rows[_LAST_OP - back] = int(Op.SEND if rows[_LAST_OP - back] == Op.ISEND else Op.RECV)
             rows[_LAST_REQUEST - back] = NO_REQUEST
 
-    def finish(self) -> RankOps:
+    def finish(self) -> RankColumns:
         """Return what was added."""
         rows = np.array(self._rows, dtype=np.int64).reshape(-1, len(_NAMES))
         extras = np.array(self._extras, dtype=np.int64)
         return ended(dict(zip(_NAMES, rows.T, strict=True)), extras, self.burst)
-
-
-def trace_of(ranks: Sequence[RankOps], program: str, notes: Sequence[str] = ()) -> Trace:
-    """Join ranks to a trace on one communicator.
-
-    Raises:
-        TraceError: If a field means nothing, as a partner that is not there.
-    """
-    # Ranks without ops are many where few are written of.
-    some = [rank for rank in ranks if len(rank)] or ranks[:1]
-    joined = {name: np.concatenate([rank.columns[name] for rank in some]) for name in some[0].columns}
-    extras = np.concatenate([rank.extras for rank in some])
-    rows = len(joined["op"])
-    joined["call"] = joined["op"]
-    columns = {
-        name: _narrow(program, name, joined[name], kind) if name in joined else np.zeros(rows, kind)
-        for name, kind in _KINDS.items()
-    }
-    nobody = RankHead(host="", peak_memory=0, cpu=0.0, wall=0.0)
-    head = Head(
-        program=program,
-        arguments=(),
-        rank_heads=(nobody,) * len(ranks),
-        offsets=(0, *accumulate(map(len, ranks))),
-        extra_offsets=(0, *accumulate(len(rank.extras) for rank in ranks)),
-        calls=tuple(_call(code) for code in range(max(Op) + 1)),
-        regions=("",),
-        communicators=(Communicator("WORLD", tuple(range(len(ranks))), None, 0),),
-        notes=tuple(notes),
-    )
-    trace = Trace(head, Ops(**columns, extras=extras))
-    check_meaning(trace)
-    return trace
-
-
-def _narrow(program: str, name: str, column: _Integers, kind: str) -> npt.NDArray[Any]:
-    """Return a column in the type of a trace, which must hold all of it."""
-    least, most = np.iinfo(kind).min, np.iinfo(kind).max
-    bad = column[(column < least) | (column > most)]
-    if len(bad):
-        raise TraceError(f"{program}: {name} must be from {least} to {most}, got {bad[0]}")
-    return column.astype(kind)
-
-
-def _call(code: int) -> str:
-    """Name the call of an op code, which serves as its index."""
-    return Op(code).name.capitalize() if code in set(Op) else ""

@@ -13,13 +13,14 @@ from pathlib import Path
 import numpy as np
 
 from clue.errors import UsageError
-from clue.formats.columns import RankOps, ended, trace_of
+from clue.formats.columns import ended
 from clue.formats.remarks import Converted, Remarks
 from clue.formats.ti_lines import Said, understand
 from clue.formats.ti_requests import Events, match
 from clue.formats.words import Integers, Lines, Mask, read_lines
 from clue.machine import MOST_RANKS
 from clue.trace import NO_REQUEST, Flag, Op
+from clue.trace.builder import RankColumns, trace_of
 
 _CONTINUED = int(Flag.CONTINUED)
 _RANK = 0
@@ -44,7 +45,7 @@ def read_ti(path: Path, *, flops_per_second: float) -> Converted:
     for rank, (lines, size) in enumerate(_ranks(path)):
         ranks.append(_Assembly(understand(lines, rank, size, flops_per_second, remarks), remarks).ops())
     note = f"read from SimGrid's time-independent traces at {flops_per_second:g} flop/s"
-    return Converted(trace_of(ranks, path.name, [note, *remarks.lines]), remarks.lines)
+    return Converted(trace_of(ranks, path.name, notes=[note, *remarks.lines]), remarks.lines)
 
 
 def _ranks(path: Path) -> Iterator[tuple[Lines, int]]:
@@ -109,7 +110,7 @@ class _Assembly:
         self._entries = [np.zeros(0, np.int64)]
         self._entry_lines = [np.zeros(0, np.int64)]
 
-    def ops(self) -> RankOps:
+    def ops(self) -> RankColumns:
         """Return the ops."""
         said = self._said
         exchanges = said.are("sendRecv")

@@ -23,12 +23,12 @@ import numpy.typing as npt
 from clue.errors import ClueError, TraceError
 from clue.files import is_file, open_file, read_bytes, write_texts
 from clue.trace import disturbance
+from clue.trace.columns import checksum
 from clue.trace.form import Within, parse, read
 from clue.trace.head import LONGEST_HEAD, Communicator, Head, RankHead
 from clue.trace.notes import common_notes, socket_notes
 from clue.trace.ops import COLUMNS, ROW, Op
 from clue.trace.place import HEAD, IMPORTS, PARTS
-from clue.trace.store import checksum
 
 _FIRST_WORLD = "w0"
 _LAYOUT = np.dtype({

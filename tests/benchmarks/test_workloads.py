@@ -9,7 +9,6 @@ import clue
 from benchmarks.workloads import Bursts, Workload, allreduce, alltoall, count_messages, halo, large, pipeline, ring
 from clue.machine import Curve, Link, Machine, Network, NodeType
 from clue.trace import Op
-from clue.trace.meaning import check_meaning
 
 SMALL: list[tuple[Callable[..., Workload], int, int]] = [
     (halo, 16, 1500),
@@ -38,7 +37,7 @@ def test_message_count(make: Callable[..., Workload], ranks: int, messages: int)
 @pytest.mark.parametrize(("make", "ranks", "messages"), SMALL)
 def test_rows_mean_something(make: Callable[..., Workload], ranks: int, messages: int) -> None:
     """Every row of a workload is one that a recorder could have written."""
-    check_meaning(make(ranks, messages).trace)
+    make(ranks, messages).trace.check()
 
 
 def test_halo_without_jitter() -> None:

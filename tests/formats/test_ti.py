@@ -31,7 +31,7 @@ def ops(converted: Converted, rank: int = 0) -> list[tuple[Op, int, int, int]]:
     """Return op, burst in ns, partner and size of each op of a rank."""
     rows = converted.trace.rank(rank)
     columns = (rows.op.tolist(), rows.cpu.tolist(), rows.peer.tolist(), rows.nbytes.tolist())
-    return [(Op(op), *rest) for op, *rest in zip(*columns, strict=True)]  # type: ignore[misc]
+    return [(Op(op), *rest) for op, *rest in zip(*columns, strict=True)]
 
 
 def test_messages_and_bursts() -> None:
