@@ -84,16 +84,18 @@ def _measurement(plain: dict[str, Any]) -> Measurement:
     """Return a measurement from its fields as they are kept."""
     rows = tuple(
         Row(
-            row["size"], *(Estimate(**row[name]) if row[name] else None for name in ("one_way", "blocked", "gap")),
-            row["window"],
+            row["size"],
+            **{name: Estimate(**row[name]) if row[name] else None for name in ("one_way", "blocked", "gap")},
+            window=row["window"],
         )
         for row in plain["rows"]
-    )  # fmt: skip
+    )
     return Measurement(
         rows,
         receive=Estimate(**plain["receive"]),
         eager=EagerLimit(**plain["eager"]),
-        **{name: tuple(plain[name]) for name in ("hosts", "notes")},
+        hosts=tuple(plain["hosts"]),
+        notes=tuple(plain["notes"]),
         **{name: plain[name] for name in ("mpi", "date", "source")},
     )
 

@@ -111,7 +111,7 @@ def command_verdict(words: Sequence[str], folder: Path) -> str:
     texts = []
     for stream in (out, told):
         stream.flush()
-        texts.append(stream.buffer.getvalue().decode())  # type: ignore[attr-defined]
+        texts.append(stream.buffer.getvalue().decode())
     assert status in {0, 1, 2, 3}, status
     for text in texts:
         assert not _UNSEEN & set(text), text

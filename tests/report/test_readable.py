@@ -31,7 +31,7 @@ from clue.result import STRETCH, Activity, CriticalPath, Part, Result, Timeline,
 from clue.uncertainty import Sampled, Sampling, Spread
 from clue.units import Money
 from tests.report.cases import machine, many_ranks, workload
-from tests.report.pictures import faults, visible_words
+from tests.report.pictures import faults, points, visible_words
 from tests.report.test_timeline import iterating
 from tests.validation.test_figures import compared, refit, validation
 
@@ -325,7 +325,7 @@ def test_a_faster_machine_is_not_better_than_ideal() -> None:
     assert above(drawn).startswith(
         "2 is the speed of slow on 2 processors, taken as 2 times as fast as one dashed: ideal"
     )
-    ideals = [line.get_xydata().tolist() for line in drawn.axes[0].get_lines() if line.get_linestyle() == "--"]
+    ideals = [points(line) for line in drawn.axes[0].get_lines() if line.get_linestyle() == "--"]
     assert ideals == [[[2, 2], [4, 4]], [[2, 20], [4, 40]]]
 
 
