@@ -14,7 +14,8 @@ from threading import RLock, get_ident
 from time import perf_counter_ns, thread_time_ns
 from typing import Any
 
-from clue.trace.ops import ANY, NO_REQUEST, PROC_NULL, ROW, Flag, Op
+from clue.trace.ops import ANY, NO_REQUEST, PROC_NULL, Flag, Op
+from clue.trace.parts import EXTRAS, ROW, ROWS
 from virtual_layer.communicators import Communicators
 from virtual_layer.pickles import Pickles
 from virtual_layer.requests import Pending, Requests
@@ -65,8 +66,8 @@ class Recorder:
         self.lock = RLock()
         self.inside: set[int] = set()
         self.new_status = mpi.Status
-        self.rows = RowFile(stem.with_suffix(".rows"))
-        self._extras = ExtraFile(stem.with_suffix(".extras"))
+        self.rows = RowFile(stem.with_suffix(ROWS))
+        self._extras = ExtraFile(stem.with_suffix(EXTRAS))
         self._stack: list[int] = []
         self._region = 0
         self._null, self.any_source, self.any_tag = mpi.PROC_NULL, mpi.ANY_SOURCE, mpi.ANY_TAG

@@ -94,7 +94,7 @@ def _checked(path: Path, head: Head, fetch: _Fetch) -> _Content:
 def _read_folder(folder: Path) -> _Content:
     file = folder / HEAD
     if not file.exists():
-        from clue.trace.pack import describe_incomplete  # noqa: PLC0415 - only for the message
+        from clue.trace.parts.reading import describe_incomplete  # noqa: PLC0415 - only for the message
 
         raise TraceError(describe_incomplete(folder))
     try:

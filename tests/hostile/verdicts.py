@@ -21,7 +21,8 @@ from clue.report.document import result_document, trace_document
 from clue.report.text.trace import trace_text
 from clue.result import Result
 from clue.trace import Trace
-from clue.trace.pack import describe_incomplete, pack, signs_of_life
+from clue.trace.pack import pack
+from clue.trace.parts.reading import describe_incomplete, signs_of_life
 from tests.kernel.comparing import same_figures
 from tests.kernel.random_cases import random_machine, random_placement
 
