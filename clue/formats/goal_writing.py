@@ -17,12 +17,19 @@ from clue.formats.remarks import Remarks, Written
 from clue.trace import Trace
 
 
-def write_goal(trace: Trace, name: str, *, library: str = "mpich") -> Written:
+def write_goal(
+    trace: Trace,
+    name: str,
+    *,
+    lower: bool = True,  # noqa: ARG001 - as for other forms
+    library: str = "mpich",
+) -> Written:
     """Write a trace as a GOAL schedule.
 
     Args:
         trace: What the program did.
         name: File name of the schedule.
+        lower: Whether to write all collectives as messages, which a schedule must.
         library: Whose default algorithms collectives are lowered by.
 
     Raises:

@@ -15,6 +15,7 @@ import numpy as np
 from clue.errors import UsageError
 from clue.formats.columns import ended
 from clue.formats.remarks import Converted, Remarks
+from clue.formats.ti_actions import FLOPS_PER_SECOND
 from clue.formats.ti_lines import Said, understand
 from clue.formats.ti_requests import Events, match
 from clue.formats.words import Integers, Lines, Mask, read_lines
@@ -28,7 +29,7 @@ _RANK = 0
 _REQUESTS = ("isend", "irecv"), ("wait",), ("test",), ("waitall",)
 
 
-def read_ti(path: Path, *, flops_per_second: float) -> Converted:
+def read_ti(path: Path, *, flops_per_second: float = FLOPS_PER_SECOND) -> Converted:
     """Read time-independent traces.
 
     Args:

@@ -14,10 +14,9 @@ from clue.collectives import Collective
 from clue.errors import UsageError
 from clue.formats.plain import Branch, Compute, Message, Plain, Poll, Step, Wait, Whole, plain
 from clue.formats.remarks import Remarks, Written
+from clue.formats.ti_actions import FLOPS_PER_SECOND
 from clue.trace import Op, Trace
 
-#: flop/s by which computation becomes flops where nothing else is said: then a flop is a nanosecond.
-FLOPS_PER_SECOND = 1e9
 #: SimGrid 3.32 counts bytes in an int.
 _LARGEST = 2**31 - 1
 #: A request as a ``wait`` names it: source, destination, tag.
@@ -53,7 +52,7 @@ def write_ti(
     for rank, steps in enumerate(program.steps):
         lines = _Actions(program, rank, flops_per_second, keys, remarks).lines(steps)
         files[f"{name}.{rank}"] = "".join(f"{rank} {line}\n" for line in lines)
-    return Written(files, remarks.lines)
+    return Written(files, remarks.lines, (f"computation is written at {flops_per_second:g} flop/s of CPU time",))
 
 
 def _serial(steps: Sequence[Step]) -> Iterator[Step]:

@@ -7,8 +7,9 @@ from pathlib import Path
 import pytest
 
 from clue.errors import UsageError
-from clue.formats import read_ti, write_ti
 from clue.formats.remarks import Converted
+from clue.formats.ti_reading import read_ti
+from clue.formats.ti_writing import write_ti
 from clue.trace import Flag, Op, TraceBuilder
 
 
