@@ -25,8 +25,8 @@ from clue.trace.parts import END, FIRST_WORLD, FOLDER, START, End, Start, stem
 from clue.trace.place import check_place
 from virtual_layer import interpose, regions, shared_memory
 from virtual_layer.below import Signs
-from virtual_layer.catalogue import CALLS, Call, title
-from virtual_layer.communicators import Communicator, Identity
+from virtual_layer.catalogue import CALLS, MpiCall, title
+from virtual_layer.communicators import Identity, RecordedComm
 from virtual_layer.compatibility import fault_of_launcher, fault_of_mpi4py
 from virtual_layer.computer import Counters
 from virtual_layer.imports import Imports
@@ -300,7 +300,7 @@ def clear_target(target: Path) -> None:
 def calibrate(recorder: Recorder, stem: Path) -> float:
     """Measure what recording adds to a call, seconds, and set the floor of a burst: by a call that does nothing."""
     bursts: list[int] = []
-    nothing = Call("", "", lambda recorder, *_: bursts.append(recorder.emit_burst()))
+    nothing = MpiCall("", "", lambda recorder, *_: bursts.append(recorder.emit_burst()))
     rows, scratch = recorder.rows, stem.with_suffix(".calibration")
     recorder.rows = RowFile(scratch)
     recorded = interpose.recording(recorder, 0, nothing, _nothing)
@@ -334,7 +334,7 @@ def processor() -> str:
     return platform.processor() or platform.machine()
 
 
-def _describe(each: Communicator, groups: dict[tuple[Identity, ...], int]) -> tuple[str, str | None, int, int | None]:
+def _describe(each: RecordedComm, groups: dict[tuple[Identity, ...], int]) -> tuple[str, str | None, int, int | None]:
     """Return a communicator as ends tell it, its groups by their numbers; new ones get the next."""
     local = groups.setdefault(each.group, len(groups))
     remote = None if each.remote is None else groups.setdefault(each.remote, len(groups))

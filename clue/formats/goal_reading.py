@@ -23,7 +23,7 @@ import numpy.typing as npt
 
 from clue.errors import ReplayError, UsageError
 from clue.files import read_bytes
-from clue.formats.columns import LONGEST, GrowingRank
+from clue.formats.growing import LONGEST, GrowingRank
 from clue.formats.remarks import Converted, Remarks
 from clue.formats.words import DIGITS, LARGEST_FILE, unreadable
 from clue.kernel import simulate

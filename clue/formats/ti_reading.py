@@ -13,10 +13,10 @@ from pathlib import Path
 import numpy as np
 
 from clue.errors import UsageError
-from clue.formats.columns import ended
+from clue.formats.growing import ended
 from clue.formats.remarks import Converted, Remarks
 from clue.formats.ti_actions import FLOPS_PER_SECOND
-from clue.formats.ti_lines import Said, understand
+from clue.formats.ti_lines import ActionLines, understand
 from clue.formats.ti_requests import Events, match
 from clue.formats.words import Integers, Lines, Mask, read_lines
 from clue.machine import MOST_RANKS
@@ -103,7 +103,7 @@ def _check_ranks(lines: Lines, rank: Integers) -> None:
 class _Assembly:
     """A rank's lines becoming ops: one each, or none, or the three of a ``sendRecv``."""
 
-    def __init__(self, said: Said, remarks: Remarks) -> None:
+    def __init__(self, said: ActionLines, remarks: Remarks) -> None:
         self._said, self._remarks = said, remarks
         #: Number of entries in the extra column, and the only request, of the op of each line.
         self._count = np.zeros(len(said.code), np.int64)

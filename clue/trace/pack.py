@@ -27,7 +27,7 @@ from clue.trace.head import Communicator, Head, RankHead
 from clue.trace.notes import common_notes, socket_notes
 from clue.trace.ops import COLUMNS, Op
 from clue.trace.parts import END, EXTRAS, FOLDER, Imported
-from clue.trace.parts.reading import NAMED, Part, whole_parts
+from clue.trace.parts.reading import NAMED, RankPart, whole_parts
 from clue.trace.place import HEAD, IMPORTS
 
 #: Names that a column of their numbers has room for.
@@ -70,7 +70,7 @@ class _Names:
 class _Agreement:
     """The communicators of all ranks, told apart by key and groups."""
 
-    def __init__(self, folder: Path, parts: Sequence[Part]) -> None:
+    def __init__(self, folder: Path, parts: Sequence[RankPart]) -> None:
         self._folder = folder
         self._ranks = {(part.start.world, part.start.rank): rank for rank, part in enumerate(parts)}
         self._contexts: dict[str, int] = {}
@@ -78,7 +78,7 @@ class _Agreement:
         self._index: dict[tuple[str, tuple[int, ...]], int] = {}
         self.listed: list[Communicator] = []
 
-    def translate(self, rank: int, part: Part, used: npt.NDArray[np.bool_]) -> npt.NDArray[np.int32]:
+    def translate(self, rank: int, part: RankPart, used: npt.NDArray[np.bool_]) -> npt.NDArray[np.int32]:
         """Return the trace's index of each of a rank's communicators; unused ones are left out."""
         end = part.ended()
         groups = end.groups
@@ -90,7 +90,7 @@ class _Agreement:
                 indices[at] = self._place(rank, name, key, local, far)
         return indices
 
-    def _members(self, part: Part, group: Sequence[Any]) -> tuple[int, ...]:
+    def _members(self, part: RankPart, group: Sequence[Any]) -> tuple[int, ...]:
         world = part.start.world
         members = [(world, each) if isinstance(each, int) else tuple(each) for each in group]
         missing = next((each for each in members if each not in self._ranks), None)
@@ -120,7 +120,7 @@ def _some(group: tuple[int, ...]) -> str:
 class _Whole:
     """The trace being put together: its numbering, and its columns on disk."""
 
-    def __init__(self, folder: Path, parts: Sequence[Part]) -> None:
+    def __init__(self, folder: Path, parts: Sequence[RankPart]) -> None:
         self._folder = folder
         self._parts = parts
         for part in parts:
@@ -148,7 +148,7 @@ class _Whole:
         write_texts({self._folder / HEAD: head.to_json(self._folder).decode()})
         return head
 
-    def _translate(self, rank: int, part: Part) -> None:
+    def _translate(self, rank: int, part: RankPart) -> None:
         end = part.ended()
         rows, extras = part.whole_rows(), part.extras()
         begin, stop = self._offsets[rank : rank + 2]
@@ -200,7 +200,7 @@ class _Whole:
         )
 
 
-def _check_end(part: Part) -> None:
+def _check_end(part: RankPart) -> None:
     """Check that what a rank's words at its end refer to by number is there."""
     end = part.ended()
     groups = [number for each in end.communicators for number in each[2:] if number is not None]
@@ -208,7 +208,7 @@ def _check_end(part: Part) -> None:
     _check_numbers(part, "region of flops", np.array(list(end.flops), np.int64), end.regions)
 
 
-def _check_rows(part: Part, rows: npt.NDArray[np.void], extras: npt.NDArray[np.int64]) -> None:
+def _check_rows(part: RankPart, rows: npt.NDArray[np.void], extras: npt.NDArray[np.int64]) -> None:
     """Check that what a rank's rows refer to by number is there."""
     end = part.ended()
     spawns = rows["extra"][rows["op"] == Op.SPAWN]
@@ -219,7 +219,9 @@ def _check_rows(part: Part, rows: npt.NDArray[np.void], extras: npt.NDArray[np.i
     _check_numbers(part, "world", extras[spawns], end.worlds)
 
 
-def _check_numbers(part: Part, what: str, used: npt.NDArray[Any], there: Sequence[object] | npt.NDArray[Any]) -> None:
+def _check_numbers(
+    part: RankPart, what: str, used: npt.NDArray[Any], there: Sequence[object] | npt.NDArray[Any]
+) -> None:
     bad = used[(used < 0) | (used >= len(there))]
     if len(bad):
         raise TraceError(f"{part.path}: {what} must be from 0 to {len(there) - 1}, got {bad[0]}")
@@ -259,7 +261,7 @@ def _imports(ranks: Sequence[Imported]) -> Imported:
     return Imported(modules, packages)
 
 
-def _rank_head(part: Part, worlds: dict[str, int], regions: _Names, delayed: float) -> RankHead:
+def _rank_head(part: RankPart, worlds: dict[str, int], regions: _Names, delayed: float) -> RankHead:
     end = part.ended()
     names = end.regions
     return RankHead(

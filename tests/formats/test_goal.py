@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 
 from clue.errors import TraceError, UsageError
-from clue.formats.columns import GrowingRank
 from clue.formats.goal_reading import read_goal
 from clue.formats.goal_writing import write_goal
+from clue.formats.growing import GrowingRank
 from clue.kernel import simulate
 from clue.machine import Curve, Link, Machine, Network, NodeType, Ports
 from clue.trace import Op, Trace, TraceBuilder

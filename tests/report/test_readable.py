@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from matplotlib.figure import Figure
 
 from clue.calibration.contention import Judged, Model, PairMeasurement, PairRow
-from clue.calibration.measurement import Estimate, Measurement, Row
+from clue.calibration.measurement import Estimate, Measurement, SizeRow
 from clue.calibration.network import calibrate_link
 from clue.explain import Explanation, Sensitivity
 from clue.machine import Curve, Link, Machine, Network, NodeType, Ports
@@ -146,7 +146,9 @@ def measurement(times: float) -> Measurement:
     """Return half round trips, sends and streams of all sizes."""
     rows = [(size, times * (1e-5 + size * 1e-9)) for size in (0, 1, 64, 4096, 65536, 1 << 20, 1 << 30)]
     return Measurement(
-        tuple(Row(s, Estimate(t, 0.9 * t, 1.1 * t), Estimate.alone(t / 2), Estimate.alone(t / 3), 64) for s, t in rows)
+        tuple(
+            SizeRow(s, Estimate(t, 0.9 * t, 1.1 * t), Estimate.alone(t / 2), Estimate.alone(t / 3), 64) for s, t in rows
+        )
     )
 
 

@@ -32,7 +32,7 @@ _Document = TypeVar("_Document", Start, End)
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
+class RankPart:
     """What one rank left.
 
     Attributes:
@@ -106,7 +106,7 @@ def _written(ops: npt.NDArray[np.uint8]) -> int:
     return len(ops)
 
 
-def whole_parts(folder: Path) -> list[Part]:
+def whole_parts(folder: Path) -> list[RankPart]:
     """Return what all ranks of a recording that has ended well have left, in the order of the trace's ranks.
 
     Raises:
@@ -143,7 +143,7 @@ def describe_incomplete(folder: Path) -> str:
     return f"{folder}: trace must be complete, got one that ends early{why}: {'; '.join(shown)}"
 
 
-def _last_op(rank: int, part: Part) -> str:
+def _last_op(rank: int, part: RankPart) -> str:
     rows = part.rows()
     if not len(rows):
         return f"rank {rank} before its first op"
@@ -185,9 +185,9 @@ def _rows_written(file: Path) -> int:
     return low
 
 
-def _read_parts(folder: Path) -> tuple[list[Part], list[str]]:
+def _read_parts(folder: Path) -> tuple[list[RankPart], list[str]]:
     """Return what ranks left, in order, and what is wrong with it: a rank may have been killed while it wrote."""
-    parts: list[Part] = []
+    parts: list[RankPart] = []
     faults: list[str] = []
     for file in sorted((folder / FOLDER).glob(f"*-r*{START}")):
         if file.name.endswith(END):
@@ -195,7 +195,7 @@ def _read_parts(folder: Path) -> tuple[list[Part], list[str]]:
         end = file.with_suffix(END)
         try:
             start = _read_start(file)
-            parts.append(Part(file.with_suffix(""), start, _read_document(End, end) if end.exists() else None))
+            parts.append(RankPart(file.with_suffix(""), start, _read_document(End, end) if end.exists() else None))
         except TraceError as error:
             faults += error.faults
     return _in_order(parts), faults
@@ -219,7 +219,7 @@ def _read_document(form: type[_Document], file: Path) -> _Document:
     return read(form, parse(content, file), file)
 
 
-def _in_order(parts: Iterable[Part]) -> list[Part]:
+def _in_order(parts: Iterable[RankPart]) -> list[RankPart]:
     """Sort into the order of the trace's ranks: the first world, then spawned ones as they started."""
     worlds = _by_world(parts)
     begun = {world: min(part.start.started for part in members) for world, members in worlds.items()}
@@ -227,8 +227,8 @@ def _in_order(parts: Iterable[Part]) -> list[Part]:
     return [part for world in order for part in sorted(worlds[world], key=lambda part: part.start.rank)]
 
 
-def _by_world(parts: Iterable[Part]) -> Mapping[str, list[Part]]:
-    worlds: dict[str, list[Part]] = {}
+def _by_world(parts: Iterable[RankPart]) -> Mapping[str, list[RankPart]]:
+    worlds: dict[str, list[RankPart]] = {}
     for part in parts:
         worlds.setdefault(part.start.world, []).append(part)
     return worlds
