@@ -20,6 +20,8 @@ WHEN_COMPILED = "fast when compiled"
 
 #: From so many ops on the fast engine saves time, loaded; and compiled, which takes as long as the reference for them.
 _OPS_WORTH_LOADING, _OPS_WORTH_COMPILING = 2_000, 1_000_000
+#: For so many, a second of the reference's, a replay waits until an engine that is being compiled is there.
+_OPS_WORTH_WAITING = 50_000
 
 
 def engine_for(work: int, asked: str = "auto") -> str:
@@ -72,8 +74,8 @@ def is_awaited(engine: str) -> bool:
 
 
 def is_fast(engine: str, ops: int) -> bool:
-    """Tell whether the fast engine is to make a replay of so many ops; one that is worth it alone waits for it."""
-    return engine == "fast" or (engine == WHEN_COMPILED and (ops >= _OPS_WORTH_COMPILING or not is_awaited(engine)))
+    """Tell whether the fast engine is to make a replay of so many ops, or a sweep; a long one waits for it."""
+    return engine == "fast" or (engine == WHEN_COMPILED and (ops >= _OPS_WORTH_WAITING or not is_awaited(engine)))
 
 
 def run(  # noqa: PLR0917 - the arguments of every engine, and which

@@ -63,7 +63,7 @@ def compiler(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[thread
     yield go
     go.set()
     if library._background.cache_info().currsize:
-        library._background().join()
+        library._background().wait()
     monkeypatch.undo()
     forget()
 
@@ -92,19 +92,20 @@ def test_reference_begins_while_the_engine_is_compiled(compiler: threading.Event
     where = [Candidate(machine(2), Placement((0, 1)))]
     assert not contention_free(program, where, engine=engine)[1].any()
     compiler.set()
-    library._background().join()
+    library._background().wait()
     then = clue.simulate(program, machine(2), engine=engine)
     assert (then.engine, is_awaited(engine)) == ("fast", False)
     assert (then.ranks, then.warnings) == (first.ranks, first.warnings)
     assert contention_free(program, where, engine=engine)[1].all()
 
 
-def test_a_replay_that_is_worth_it_alone_waits(compiler: threading.Event, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The reference would take longer for it than the compiler."""
-    monkeypatch.setattr(engines, "_OPS_WORTH_LOADING", 1)
-    monkeypatch.setattr(engines, "_OPS_WORTH_COMPILING", 12)
+def test_a_long_replay_waits(compiler: threading.Event, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The reference cannot be left in the middle of it, when the engine is there that does it in no time."""
+    monkeypatch.setattr(engines, "_OPS_WORTH_WAITING", 12)
+    engine = engine_for(MUCH)
+    assert clue.simulate(ping_pong(2), machine(2), engine=engine).engine == "reference"
     threading.Timer(0.1, compiler.set).start()
-    assert clue.simulate(ping_pong(3), machine(2)).engine == "fast"
+    assert clue.simulate(ping_pong(3), machine(2), engine=engine).engine == "fast"
 
 
 def test_no_processes_are_started_while_the_engine_is_compiled(
@@ -128,7 +129,7 @@ def test_a_compiler_that_fails_beside_the_work_is_told_of_once(monkeypatch: pyte
 
     monkeypatch.setattr(library, "compile_engine", fail)
     engine = engine_for(MUCH)
-    library._background().join()
+    library._background().wait()
     ranking = rank_options(many(Criterion.POINTS), trace, engine=engine, top=3)
     told = [warning for warning in ranking.warnings if "fast engine" in warning]
     assert told == ["engine: the fast engine is not used: no such luck; the reference engine computed this"]
@@ -149,7 +150,7 @@ library.shipped = lambda: None
 assert engine_for(10**7) == "fast when compiled"
 while not Path(sys.argv[1], "outer").exists():
     time.sleep(0.01)
-time.sleep(float(sys.argv[2]))
+{"ends": int, "works": lambda: time.sleep(60), "waits": library.load}[sys.argv[2]]()
 """
 
 
@@ -184,19 +185,20 @@ def is_running(number: str) -> bool:
     return False
 
 
-@pytest.mark.parametrize("how", ["its work is done", "Ctrl-C"])
-def test_a_compiler_ends_with_the_process_that_wants_it(how: str, tmp_path: Path) -> None:
-    """With all that it started, and its draft; the next process begins anew."""
+@pytest.mark.parametrize("doing", ["ends", "works", "waits"])
+def test_a_compiler_ends_with_the_process_that_wants_it(doing: str, tmp_path: Path) -> None:
+    """By itself, or by Ctrl-C: with all that it started, and its draft; the next process begins anew."""
     compiler = script(tmp_path / "compiler", SLOW.format(folder=tmp_path))
-    with wanting(WANTS, tmp_path, compiler, "60" if how == "Ctrl-C" else "0") as process:
+    with wanting(WANTS, tmp_path, compiler, doing) as process:
         waits_for(tmp_path / "outer")
-        if how == "Ctrl-C":
+        if doing != "ends":
+            time.sleep(0.3)  # for it to get to where it works, or waits
             process.send_signal(signal.SIGINT)
         _, err = process.communicate(timeout=60)
     numbers = [(tmp_path / name).read_text() for name in ("inner", "outer")]
     assert not any(map(is_running, numbers))
     assert list((tmp_path / "cache" / "engine").iterdir()) == []
-    assert err.strip().splitlines()[-1:] == (["KeyboardInterrupt"] if how == "Ctrl-C" else [])
+    assert err.strip().splitlines()[-1:] == ([] if doing == "ends" else ["KeyboardInterrupt"])
 
 
 #: Wants it at the same time as others.

@@ -10,7 +10,7 @@ import ctypes
 import os
 from functools import cache
 from pathlib import Path
-from threading import Thread
+from threading import Event, Thread
 
 from clue.cache import home, open_folder
 from clue.errors import CacheError
@@ -29,7 +29,7 @@ def load() -> ctypes.CDLL:
         NoLibraryError: If it is not there and cannot be made, with the reason.
     """
     if _background.cache_info().currsize:
-        _background().join()
+        _background().wait()
     found = _found()
     if isinstance(found, str):
         raise NoLibraryError(found)
@@ -57,21 +57,29 @@ def is_there() -> bool:
 
 def is_under_way() -> bool:
     """Tell whether the library is still being made; it is begun with, beside this thread, if nobody has done so."""
-    return _background().is_alive()
+    return not _background().is_set()
 
 
 @cache
-def _background() -> Thread:
-    thread = Thread(target=_found, name="compiler", daemon=True)
-    thread.start()
-    return thread
+def _background() -> Event:
+    """Find the library, or make it, on a thread; returns what is set once that is done."""
+    done = Event()
+
+    def find() -> None:
+        try:
+            _found()
+        finally:
+            done.set()
+
+    Thread(target=find, name="compiler", daemon=True).start()
+    return done
 
 
 @atexit.register
 def _leave() -> None:
     """End a compiler that is not done when this process is: what it was wanted for did not need it."""
     if end_compilers() and _background.cache_info().currsize:
-        _background().join(1.0)  # so that its draft is removed; whoever compiles next would do so, too
+        _background().wait(1.0)  # so that its draft is removed; whoever compiles next would do so, too
 
 
 @cache
