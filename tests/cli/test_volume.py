@@ -109,6 +109,14 @@ def test_loud_tells_why_an_engine_was_chosen(options: list[str], why: str, capsy
     assert f"clue: the reference engine replayed 4 ops: {why}" in err
 
 
+def test_engine_of_a_comparison_is_told_once(capsys: pytest.CaptureFixture[str]) -> None:
+    """In the document, and with the steps: which one, and why."""
+    _, out, err = run(capsys, "simulate", "which.yaml", "-v", "--json")
+    document = json.loads(out)
+    assert (document["engine"], "below 2,000 ops" in document["engine_reason"]) == ("reference", True)
+    assert err.count(f"clue: engine: reference; {document['engine_reason']}\n") == 1
+
+
 def test_loud_tells_what_bounds_ruled_out(capsys: pytest.CaptureFixture[str]) -> None:
     """Of two options one is asked for; the other has its bound."""
     text = Path("which.yaml").read_text().replace("2000 EUR", "9000 EUR")
