@@ -24,6 +24,7 @@ from clue.trace import ANY, COLLECTIVES, NO_REQUEST, PROC_NULL, Flag, Op
 from clue.trace.calls import BLOCKING, Call, LiveOp
 
 _ANY_SOURCE, _BUFFERED, _NONBLOCKING = int(Flag.ANY_SOURCE), int(Flag.BUFFERED), int(Flag.NONBLOCKING)
+_COMPUTE, _BARRIER, _ANNOUNCE = int(Op.COMPUTE), int(Op.BARRIER), int(LiveOp.ANNOUNCE)
 #: Spawns are counted apart from the collectives of their communicator.
 _SPAWNS = 1 << 40
 
@@ -71,7 +72,7 @@ class Conversation:
             self._job.mailboxes.outgoing[rank.rank] = call.payload
             row = self._row(call)
             if cpu:
-                yield row._replace(op=Op.COMPUTE, cpu=cpu / 1e9)
+                yield Row(_COMPUTE, cpu / 1e9, call.region, PROC_NULL, 0, 0, 0, NO_REQUEST, 0, (), ())
             begin = rank.clock
             found.clear()
             yield row
@@ -83,7 +84,7 @@ class Conversation:
         op, _, region, peer, tag, context, nbytes, request, flags, entries, _, _ = call
         if peer == ANY:
             flags |= _ANY_SOURCE
-        members = self._job.members(context, self._rank.rank) if Op.BARRIER <= op < LiveOp.ANNOUNCE else ()
+        members = self._job.members(context, self._rank.rank) if _BARRIER <= op < _ANNOUNCE else ()
         return Row(
             op,
             0.0,
