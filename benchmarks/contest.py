@@ -11,7 +11,7 @@ from statistics import median
 from time import perf_counter
 from typing import Protocol
 
-from benchmarks.peers import ReplayTime, Simulator
+from benchmarks.peers import PeerSimulator, ReplayTime
 from benchmarks.processes import FailedRunError, run
 from benchmarks.settings import Setting
 from benchmarks.workloads import Synthetic
@@ -166,7 +166,7 @@ class Contest:
     def __init__(
         self,
         engine: str,
-        peers: Sequence[Simulator],
+        peers: Sequence[PeerSimulator],
         *,
         repeats: int,
         patience: float,

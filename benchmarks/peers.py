@@ -40,7 +40,7 @@ class ReplayTime:
     again: float = 0.0
 
 
-class Simulator(ABC):
+class PeerSimulator(ABC):
     """Another simulator."""
 
     name: str
@@ -84,7 +84,7 @@ class Simulator(ABC):
         return self._starts[setting, ranks]
 
 
-class LogGOPSim(Simulator):
+class LogGOPSim(PeerSimulator):
     """LogGOPSim (Hoefler, Schneider, Lumsdaine 2010): a message costs its latency and its bytes at both ends' ports."""
 
     name = "LogGOPSim"
@@ -113,7 +113,7 @@ class LogGOPSim(Simulator):
         return int(re.findall(r"Maximum finishing time at host \d+: (\d+)", output)[0]) * 1e-9
 
 
-class SimGrid(Simulator):
+class SimGrid(PeerSimulator):
     """SimGrid's replay of time-independent traces, flow model: links are shared max-min fairly."""
 
     name = "SimGrid"
@@ -176,11 +176,11 @@ def _platform(setting: Setting, ranks: int) -> str:
 """
 
 
-def installed(loggopsim: Path | None) -> list[Simulator]:
+def installed(loggopsim: Path | None) -> list[PeerSimulator]:
     """Return the peers that are there.
 
     Args:
         loggopsim: LogGOPSim's program, where the user has built it.
     """
-    found: list[Simulator] = [LogGOPSim(loggopsim)] if loggopsim is not None else []
+    found: list[PeerSimulator] = [LogGOPSim(loggopsim)] if loggopsim is not None else []
     return [*found, SimGrid()] if SimGrid.is_installed() else found

@@ -10,7 +10,8 @@ from hypothesis import strategies as st
 
 from clue.errors import DeadlockError
 from clue.kernel import Program, compile_program, simulate
-from clue.kernel.fast.library import NoLibraryError, load
+from clue.kernel.fast.compiler import NoLibraryError
+from clue.kernel.fast.library import load
 from clue.machine import Machine
 from clue.result import Result
 from clue.trace import Trace

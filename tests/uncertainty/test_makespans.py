@@ -15,7 +15,8 @@ from hypothesis import strategies as st
 
 from clue.errors import DeadlockError
 from clue.kernel import compile_program, simulate
-from clue.kernel.fast.library import NoLibraryError, load
+from clue.kernel.fast.compiler import NoLibraryError
+from clue.kernel.fast.library import load
 from clue.machine import Curve, Flows, Link, LinkNoise, Machine, Network, NodeNoise, NodeType, Placement, Ports
 from clue.machine.topology import FatTree, Switch
 from clue.trace import TraceBuilder
