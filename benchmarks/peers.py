@@ -16,7 +16,7 @@ from pathlib import Path
 from benchmarks.inputs import write_goal, write_ti
 from benchmarks.processes import run
 from benchmarks.settings import FLOWS, LATENCY, LEAF, UPLINKS, Model, Setting, leaves
-from benchmarks.workloads import Synthetic, nothing
+from benchmarks.workloads import BenchProgram, nothing
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +55,7 @@ class PeerSimulator(ABC):
         """Tell whether it can run on this network, or on one near enough to compare with."""
 
     @abstractmethod
-    def prepare(self, workload: Synthetic, folder: Path) -> None:
+    def prepare(self, workload: BenchProgram, folder: Path) -> None:
         """Write the workload in its form."""
 
     @abstractmethod
@@ -66,7 +66,7 @@ class PeerSimulator(ABC):
     def makespan(self, output: str) -> float:
         """Read the prediction in what it printed, seconds."""
 
-    def replay(self, workload: Synthetic, folder: Path, setting: Setting) -> ReplayTime:
+    def replay(self, workload: BenchProgram, folder: Path, setting: Setting) -> ReplayTime:
         """Replay what was prepared in a folder."""
         ranks = workload.trace.ranks
         used = run(self.command(folder, setting, ranks), folder)
@@ -98,7 +98,7 @@ class LogGOPSim(PeerSimulator):
         # Its parameters are whole nanoseconds; a byte at 12.5 GB/s takes less.
         return setting.model is Model.NONE and setting.bandwidth == 1e9
 
-    def prepare(self, workload: Synthetic, folder: Path) -> None:  # noqa: D102 - see Peer
+    def prepare(self, workload: BenchProgram, folder: Path) -> None:  # noqa: D102 - see Peer
         write_goal(workload, folder / "schedule.bin")
 
     def command(self, folder: Path, setting: Setting, ranks: int) -> list[str]:  # noqa: ARG002, D102 - see Peer
@@ -144,7 +144,7 @@ class SimGrid(PeerSimulator):
     def covers(self, setting: Setting) -> bool:  # noqa: D102 - see Peer
         return setting.model in FLOWS
 
-    def prepare(self, workload: Synthetic, folder: Path) -> None:  # noqa: D102 - see Peer
+    def prepare(self, workload: BenchProgram, folder: Path) -> None:  # noqa: D102 - see Peer
         write_ti(workload, folder)
         (folder / "hosts").write_text("".join(f"n{rank}\n" for rank in range(workload.trace.ranks)))
 
