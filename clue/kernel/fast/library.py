@@ -16,6 +16,7 @@ from pathlib import Path
 from clue.cache import home, open_folder
 from clue.errors import CacheError
 from clue.kernel.fast.layout import LAYOUTS
+from clue.machine.contention import NUMBERS
 from clue.trace import NO_REQUEST, Flag, Op
 
 #: Its folder in the cache.
@@ -129,11 +130,12 @@ def _processor() -> str:
 
 
 def _defines() -> list[str]:
-    """Return op codes and flags as the trace defines them."""
+    """Return op codes and flags as the trace defines them, and models of contention as machines do."""
     return [
         *(f"-DOP_{op.name}={int(op)}" for op in Op),
         *(f"-DFLAG_{flag.name}={int(flag)}" for flag in Flag),
         f"-DNO_REQUEST={NO_REQUEST}",
+        *(f"-DCONTENTION_{name.upper()}={number}" for name, number in NUMBERS.items()),
     ]
 
 

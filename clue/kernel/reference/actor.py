@@ -13,7 +13,7 @@ from clue.kernel.model.observation import Segment
 from clue.kernel.model.program import Row
 from clue.kernel.model.turns import Turns
 from clue.kernel.reference.matching import Channel, Message, Receive
-from clue.kernel.reference.network import UnsharedNetwork
+from clue.kernel.reference.transport import UnsharedTransport
 from clue.kernel.reference.virtual_time import action
 from clue.result import Activity, Part
 from clue.trace import Flag
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 # Plain integers: an operation on an IntFlag costs more than all the rest of a send.
 _BUFFERED, _SYNCHRONOUS = int(Flag.BUFFERED), int(Flag.SYNCHRONOUS)
 #: Within a node messages do not delay each other.
-UNSHARED = UnsharedNetwork()
+UNSHARED = UnsharedTransport()
 #: What a blocking operation yields: events to wait for.
 Events = Generator[simpy.Event, Any, None]
 

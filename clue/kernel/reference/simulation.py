@@ -26,9 +26,9 @@ from clue.kernel.model.turns import Turns, joined_nodes, shares_in_turns
 from clue.kernel.model.wildcards import count_wildcards
 from clue.kernel.reference.actor import UNSHARED
 from clue.kernel.reference.matching import Mailboxes, Message, Receive
-from clue.kernel.reference.network import network_of
 from clue.kernel.reference.processors import SharedNode
 from clue.kernel.reference.rank import Rank
+from clue.kernel.reference.transport import transport_of
 from clue.kernel.reference.virtual_time import VirtualTime
 from clue.machine import Machine, Placement
 
@@ -57,7 +57,7 @@ class Simulation:
         self.placement = placement
         self.costs = Costs(machine, placement, program.regions, program.host_speeds)
         self.observation = observation
-        self.network = network_of(self)
+        self.network = transport_of(self)
         self.joined = joined_nodes(placement, program.worlds)
         self.shared = self._shared_nodes()
         self.shares_in_turns = self._shares_in_turns()
