@@ -10,7 +10,7 @@ from clue.caveats import About, Caveat, counted, note, note_of_recording
 from clue.errors import ReplayError, UsageError
 from clue.kernel.engines import ENGINES, run
 from clue.kernel.model.observation import Observation
-from clue.kernel.model.program import Program, compile_program
+from clue.kernel.model.program import Description, Program, compile_program
 from clue.kernel.model.replay import Replay
 from clue.kernel.model.turns import joined_nodes, without_turns
 from clue.machine import FactorTable, Machine, NoContention, Placement, memory_fault
@@ -61,7 +61,7 @@ def simulate(
     )
     replay, notes = run(engine, program, machine, placed, instances, seen)
     warnings = (*notes, *warnings_of(replay, program, machine, placed))
-    return result_of(replay, program, placed, warnings, instances)
+    return result_of(replay, program, placed, warnings, instances=instances, ops=program.ops * instances)
 
 
 def place(machine: Machine, placement: Placement | str | Sequence[int], ranks: int) -> Placement:
@@ -81,8 +81,10 @@ def place(machine: Machine, placement: Placement | str | Sequence[int], ranks: i
     return Placement.listed(machine, tuple(placement), ranks)
 
 
-def result_of(replay: Replay, program: Program, placed: Placement, warnings: tuple[str, ...], instances: int) -> Result:
-    """Return what a simulation yields."""
+def result_of(
+    replay: Replay, program: Description, placed: Placement, warnings: tuple[str, ...], *, ops: int, instances: int = 1
+) -> Result:
+    """Return what a simulation of so many ops yields."""
     if not np.isfinite(replay.finish).all():
         raise ReplayError(f"{program.name}: times must be finite, got others: figures of the machine are too large")
     # What is left of the finish time is waiting; rounding may leave it a hair below zero.
@@ -98,20 +100,20 @@ def result_of(replay: Replay, program: Program, placed: Placement, warnings: tup
         unmodelled=program.unmodelled,
         compute_by_region=dict(zip(program.regions, replay.by_region.tolist(), strict=True)),
         instances=instances,
-        ops=program.ops * instances,
+        ops=ops,
         timeline=_timeline(seen, program),
         traffic=None if seen.messages is None or seen.nbytes is None else Traffic(seen.messages, seen.nbytes),
     )
 
 
-def _timeline(seen: Observation, program: Program) -> Timeline | None:
+def _timeline(seen: Observation, program: Description) -> Timeline | None:
     if seen.segments is None:
         return None
     segments = np.array(seen.segments, dtype=SEGMENT)
     return Timeline(segments[np.lexsort((segments["begin"], segments["rank"]))], program.regions)
 
 
-def warnings_of(replay: Replay, program: Program, machine: Machine, placed: Placement) -> Iterator[Caveat]:
+def warnings_of(replay: Replay, program: Description, machine: Machine, placed: Placement) -> Iterator[Caveat]:
     """Say what a reader must know beside the figures."""
     yield from _memory_caveats(program, machine, placed)
     yield from (note(About.MACHINE, machine.name, each) for each in machine.notes)
@@ -136,7 +138,7 @@ def warnings_of(replay: Replay, program: Program, machine: Machine, placed: Plac
         )
 
 
-def _memory_caveats(program: Program, machine: Machine, placed: Placement) -> Iterator[Caveat]:
+def _memory_caveats(program: Description, machine: Machine, placed: Placement) -> Iterator[Caveat]:
     if not program.memory:
         return
     needs = program.memory * (len(placed.nodes) // len(program.memory))
@@ -150,7 +152,7 @@ def _memory_caveats(program: Program, machine: Machine, placed: Placement) -> It
         )
 
 
-def _left_out(program: Program, live: bool) -> Iterator[Caveat]:
+def _left_out(program: Description, live: bool) -> Iterator[Caveat]:
     for each in program.unmodelled:
         yield Caveat(
             About.PROGRAM,
@@ -180,7 +182,7 @@ def _left_out(program: Program, live: bool) -> Iterator[Caveat]:
         )
 
 
-def _wildcard_caveats(replay: Replay, program: Program) -> Iterator[Caveat]:
+def _wildcard_caveats(replay: Replay, program: Description) -> Iterator[Caveat]:
     otherwise, wild = replay.wildcards
     if otherwise:
         yield Caveat(
@@ -193,7 +195,7 @@ def _wildcard_caveats(replay: Replay, program: Program) -> Iterator[Caveat]:
         )
 
 
-def _speed_caveats(machine: Machine, program: Program) -> Iterator[Caveat]:
+def _speed_caveats(machine: Machine, program: Description) -> Iterator[Caveat]:
     wanted = {region for node in machine.nodes for region in node.speeds}
     used = wanted & set(program.regions)
     missing = sorted(used - program.host_speeds.keys())

@@ -25,7 +25,7 @@ from clue.machine.contention.topology import Topology
 
 
 class Setting(Protocol):
-    """What a transport needs of the simulation that it belongs to."""
+    """What a transport needs of the virtual machine that it belongs to."""
 
     env: VirtualTime
     costs: Costs
@@ -238,7 +238,7 @@ class FlowsTransport:
 
 
 def transport_of(setting: Setting) -> Transport:
-    """Return what carries messages between the nodes of a simulation's machine.
+    """Return what carries messages between the nodes of a virtual machine.
 
     Raises:
         UsageError: If a change during a run makes its contention another model.

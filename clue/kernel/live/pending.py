@@ -1,37 +1,10 @@
-"""Messages that carry data, and requests that no replay knows."""
+"""Requests that no replay knows, and what rings when any of several things happens."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import simpy
-
-from clue.kernel.reference.matching import Message
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from clue.kernel.live.mailboxes import Box
-
-
-class LiveMessage(Message):
-    """A message with what it carries.
-
-    Attributes:
-        tag: Its tag.
-        payload: What the program put into it.
-        box: Where it waits for its receive; ``None`` for one that no receive takes.
-        landed: What to do once its arrival is known.
-    """
-
-    __slots__ = ("box", "landed", "payload", "tag")
-
-    def __init__(self, source: int, dest: int, nbytes: int, ready: float, order: int) -> None:
-        super().__init__(source, dest, nbytes, ready, order)
-        self.tag = 0
-        self.payload: Any = None
-        self.box: Box | None = None
-        self.landed: Callable[[], None] | None = None
 
 
 class Bell(simpy.Event):
