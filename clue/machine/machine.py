@@ -245,6 +245,19 @@ class Machine:
         return (self, *(changed for _, changed in self.changes))
 
     @property
+    def contention(self) -> Contention:
+        """The model of contention, which holds at all times; with its figures as they are at first.
+
+        Raises:
+            UsageError: If a change makes it another model.
+        """
+        first, *later = (state.network.contention for state in self.epochs)
+        for each in later:
+            if each.name != first.name:
+                raise UsageError(f"{self.name}: contention must stay {first.name} during a run, got {each.name}")
+        return first
+
+    @property
     def processors(self) -> int:
         """Number of processors of all nodes."""
         return sum(node.processors for node in self.nodes)

@@ -149,15 +149,10 @@ def _narrower(link: Link, cost: float) -> Link:
 
 def _contention(cases: Sequence[Case]) -> Iterator[Parameter | Unchangeable]:
     """Yield how much simultaneous messages cost, if that can be changed for all cases that have it."""
-    stated = [case for case in cases if _states_contention(case.where.machine)]
-    if not stated:
+    if all(case.where.machine.network.contention == NoContention() for case in cases):
         yield Unchangeable(CONTENTION, "no machine of these cases states contention")
-        return
-    yield Parameter(CONTENTION, _contend)
-
-
-def _states_contention(machine: Machine) -> bool:
-    return machine.network.contention != NoContention()
+    else:
+        yield Parameter(CONTENTION, _contend)
 
 
 def _contend(machine: Machine, cost: float) -> Machine:

@@ -11,15 +11,7 @@ import numpy.typing as npt
 
 from clue.kernel.fast.layout import MachineLayout
 from clue.kernel.fast.plan import Plan
-from clue.kernel.model.costs import (
-    Costs,
-    empty_message,
-    held_parts,
-    lasting_contention,
-    occupations,
-    poll_delay,
-    port_links,
-)
+from clue.kernel.model.costs import Costs, empty_message, held_parts, occupations, poll_delay, port_links
 from clue.kernel.model.crowding import disturbed_nodes
 from clue.kernel.model.turns import joined_nodes, shares_in_turns
 from clue.machine import Contention, Link, Machine, NodeType, Placement, Waiting
@@ -52,7 +44,7 @@ def tables_of(plan: Plan, machine: Machine, placement: Placement, instances: int
     if shared:
         types = [each for state in epochs for each in state.node_types().values()]
         _give_rates(layout, costs, types, max(Counter(placement.nodes).values()))
-    contention = lasting_contention(machine)
+    contention = machine.contention
     layout.network = NUMBERS[contention.name]
     _give_figures(layout, epochs)
     if contention.keeps_ports:

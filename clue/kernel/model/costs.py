@@ -12,7 +12,6 @@ import numpy as np
 import numpy.typing as npt
 
 from clue.collectives import Collective, default_choice
-from clue.errors import UsageError
 from clue.machine import Contention, Curve, Link, Machine, Network, NodeType, Placement
 
 _Doubles = npt.NDArray[np.float64]
@@ -184,19 +183,6 @@ def algorithm_of(network: Network, collective: Collective) -> str:
     if choice is not None:
         return choice.algorithm(collective.mean_size)
     return default_choice(network.collective_library, collective)
-
-
-def lasting_contention(machine: Machine) -> Contention:
-    """Return the model of contention on a machine, with its figures as they are at first.
-
-    Raises:
-        UsageError: If a change during a run makes it another model.
-    """
-    first, *later = (state.network.contention for state in machine.epochs)
-    for each in later:
-        if each.name != first.name:
-            raise UsageError(f"{machine.name}: contention must stay {first.name} during a run, got {each.name}")
-    return first
 
 
 def occupation(contention: Contention, link: Link, nbytes: int) -> float:

@@ -15,7 +15,7 @@ import numpy as np
 import simpy
 from typing_extensions import assert_never
 
-from clue.kernel.model.costs import Costs, MessageCost, lasting_contention
+from clue.kernel.model.costs import Costs, MessageCost
 from clue.kernel.model.observation import Observation
 from clue.kernel.reference.matching import Message
 from clue.kernel.reference.sharing import FairSharing
@@ -243,7 +243,7 @@ def transport_of(setting: Setting) -> Transport:
     Raises:
         UsageError: If a change during a run makes its contention another model.
     """
-    contention = lasting_contention(setting.costs.machine)
+    contention = setting.costs.machine.contention
     match contention:
         case NoContention():
             return UnsharedTransport()
