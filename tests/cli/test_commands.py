@@ -202,7 +202,7 @@ def corrupt() -> None:
     column.write_bytes(bytes(data))
 
 
-BAD = {
+BAD: dict[str, tuple[tuple[str, ...], Callable[[], None], str]] = {
     "missing file": (("simulate", "none.yaml"), lambda: None, "none.yaml"),
     "unknown scenario": (("simulate", "wien98"), lambda: None, "wien97"),
     "bad YAML": (("simulate", "pair.yaml"), edit("pair.yaml", "nodes: [", "nodes: [["), "pair.yaml:"),

@@ -7,7 +7,7 @@ from xml.etree import ElementTree as ET
 import pytest
 
 from clue.errors import UsageError
-from clue.formats import simgrid_platform
+from clue.formats.platform import simgrid_platform
 from clue.machine import Contention, Curve, FactorTable, Flows, Link, Machine, Network, NoContention, NodeType, Ports
 from clue.machine.contention.topology import Switch
 
