@@ -10,12 +10,12 @@ from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from clue.calibration.contention import contention_file, judge, measure_pairs
+from clue.calibration.contention import contention_file, judge, known_ports, measure_pairs
 from clue.calibration.importing import read_benchmark
 from clue.calibration.kernels import KERNELS, busy_numbers, measure_kernels, speeds_in
 from clue.calibration.measurement import Measurement, merged
 from clue.calibration.network import SIZES, Calibration, calibrate_link, machine_file, machine_of, measure_link
-from clue.calibration.processor import NodeCalibration, Run, node_by_kernels, node_by_program, regions_like
+from clue.calibration.processor import CountedRun, NodeCalibration, node_by_kernels, node_by_program, regions_like
 from clue.calibration.time_slice import measure_time_slice
 from clue.children import side_by_side
 from clue.cli.effects import fill, mpiexec_words, refuse
@@ -24,7 +24,7 @@ from clue.config import load_machine
 from clue.config.yaml12 import parse_yaml
 from clue.errors import UsageError
 from clue.files import is_file, read_text, write_texts
-from clue.machine import Machine, Ports
+from clue.machine import Machine
 from clue.recording import find_mpiexec, record
 from clue.report.text.calibration import (
     contention_document,
@@ -178,10 +178,7 @@ def _contention(arguments: argparse.Namespace) -> int:
             node_per_rank=arguments.node_per_rank,
             report=tell,
         )
-        known = machine.network.contention
-        judged = judge(
-            measurement, machine.network.between_nodes, known if isinstance(known, Ports) else None, report=tell
-        )
+        judged = judge(measurement, machine.network.between_nodes, known_ports(machine), tell)
     _write(output, contention_file(machine, measurement, judged, name if arguments.name else "").text())
     if arguments.json:
         show_json(contention_document(measurement, judged, str(output)))
@@ -273,14 +270,14 @@ def _by_program(arguments: argparse.Namespace, name: str, busy: list[int], tell:
         refuse(arguments, ["--busy"], "with a trace of one rank", f"one of {there.ranks}", there.name)
     mpiexec = None if arguments.mpiexec is None else mpiexec_words(arguments.mpiexec)
 
-    def recorded(copies: int, repeat: int) -> list[Run]:
+    def recorded(copies: int, repeat: int) -> list[CountedRun]:
         what = f"{program.name} on {count_of(there.ranks)}" if copies == 1 else f"{copies} copies of {program.name}"
         tell(f"recording {what} ({repeat + 1} of {arguments.repeats})")
         return side_by_side([partial(one, f"{copies}-{repeat}-{k}") for k in range(copies)])
 
-    def one(label: str) -> Run:
+    def one(label: str) -> CountedRun:
         target = Path(folder) / f"{label}.clue"
-        return Run.of(record(program, there.head.arguments, there.ranks, target, mpiexec=mpiexec))
+        return CountedRun.of(record(program, there.head.arguments, there.ranks, target, mpiexec=mpiexec))
 
     # Whoever wrote the trace chose what is run here.
     command = shlex.join([str(program), *there.head.arguments])

@@ -9,13 +9,13 @@ import numpy as np
 import numpy.typing as npt
 
 from clue.errors import DeadlockError
-from clue.kernel.engines import is_worth_it
+from clue.kernel.engines import engine_for, is_fast
 from clue.kernel.model.bounds import computation_bound
 from clue.kernel.model.bursts import with_bursts
 from clue.kernel.model.candidate import Candidate
 from clue.kernel.model.program import Program
 from clue.kernel.simulate import simulate
-from clue.machine import FactorTable, Machine
+from clue.machine import Machine
 
 Doubles = npt.NDArray[np.float64]
 
@@ -47,13 +47,12 @@ def makespans(
         DeadlockError: If the program deadlocks in virtual time.
         ReplayError: If the trace contradicts itself.
     """
+    engine = engine_for(program.ops * sum(each.instances for each in candidates), engine)
     seconds = np.full(len(candidates), np.nan)
     alone = [i for i, each in enumerate(candidates) if each.coupled_by_messages_alone]
     bounds, exact = contention_free(program, [candidates[i] for i in alone], tell, engine=engine, workers=workers)
     seconds[alone] = np.where(exact, bounds, np.nan)
     left = np.flatnonzero(np.isnan(seconds)).tolist()
-    if is_worth_it(engine, program.ops * sum(candidates[i].instances for i in left)):
-        engine = "fast"
 
     def replayed(i: int) -> float:
         each = candidates[i]
@@ -109,7 +108,8 @@ def contention_free(
     """
     swept = [i for i, each in enumerate(candidates) if _is_bounded_by_messages(each.machine)]
     seconds = np.full(len(candidates), np.nan)
-    if is_worth_it(engine, program.ops * sum(candidates[i].instances for i in swept)):
+    ops = program.ops * sum(candidates[i].instances for i in swept)
+    if is_fast(engine_for(ops, engine), ops):
         seconds[swept] = _sweep(program, [candidates[i] for i in swept], tell, workers)
     exact = np.array([each.coupled_by_messages_alone for each in candidates], bool) & ~np.isnan(seconds)
     seconds[~exact] *= 1 - _ROUNDING
@@ -135,6 +135,4 @@ def _sweep(program: Program, candidates: Sequence[Candidate], tell: Callable[[in
 
 def _is_bounded_by_messages(machine: Machine) -> bool:
     """Tell whether nothing makes a replay faster than without contention."""
-    contention = machine.network.contention
-    speeds_up = isinstance(contention, FactorTable) and any(factor < 1 for _, factor in contention.factors)
-    return not machine.changes and not speeds_up
+    return not machine.changes and not machine.network.contention.speeds_up

@@ -8,12 +8,12 @@ import numpy as np
 
 from clue.caveats import About, Caveat, counted, note, note_of_recording
 from clue.errors import ReplayError, UsageError
-from clue.kernel.engines import ENGINES, run
+from clue.kernel.engines import ENGINES, WHEN_COMPILED, run
 from clue.kernel.model.observation import Observation
 from clue.kernel.model.program import Description, Program, compile_program
 from clue.kernel.model.replay import Replay
 from clue.kernel.model.turns import joined_nodes, without_turns
-from clue.machine import FactorTable, Machine, Placement, memory_fault
+from clue.machine import FactorTable, Machine, NoContention, Placement, memory_fault
 from clue.result import SEGMENT, RankResult, Result, Timeline, Traffic
 from clue.trace import Trace
 
@@ -37,7 +37,8 @@ def simulate(
         machine: Where it is to run.
         placement: ``"block"``, ``"cyclic"``, or a node index for each rank of all instances, instance by instance.
         engine: ``"reference"``, ``"fast"``, or ``"auto"``: the fast one where that saves time. Both give the same
-            figures to the last bit; what the fast one does not cover the reference does, and says so.
+            figures to the last bit; what the fast one does not cover the reference does, and says so. Or what
+            :func:`clue.kernel.engine_for` decided for many replays.
         instances: Copies of the program to run side by side.
         timeline: Whether to keep what every rank did when.
         traffic: Whether to keep who sent how much to whom.
@@ -47,7 +48,7 @@ def simulate(
         ReplayError: If the trace contradicts itself.
         DeadlockError: If the program deadlocks in virtual time.
     """
-    if engine not in ENGINES:
+    if engine not in (*ENGINES, WHEN_COMPILED):
         raise UsageError(f"engine must be one of {', '.join(ENGINES)}, got {engine!r}")
     if instances < 1:
         raise UsageError(f"instances must be at least 1, got {instances}")
@@ -222,7 +223,7 @@ def _speed_caveats(machine: Machine, program: Description) -> Iterator[Caveat]:
 def _contention_caveats(replay: Replay, machine: Machine, placed: Placement) -> Iterator[Caveat]:
     stated = [state.network.contention for state in machine.epochs]
     tables = [each.measured_up_to for each in stated if isinstance(each, FactorTable)]
-    if not any(stated) and len(set(placed.nodes)) > 2:
+    if stated[0] == NoContention() and len(set(placed.nodes)) > 2:
         yield Caveat(
             About.MACHINE,
             machine.name,

@@ -21,6 +21,11 @@ class LivePredictor(Predictor):
     def __init__(self, run: Callable[[Task], Result]) -> None:
         self._run = run
 
+    @property
+    def why(self) -> str:
+        """There is no other way."""
+        return "the programs ran live"
+
     def check(self, application: Application, name: str, instances: int | None) -> str:
         """Refuse several instances, and what is there as a trace only."""
         if instances != 1:

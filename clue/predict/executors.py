@@ -62,16 +62,24 @@ class Pool(Generic[_Task, _Done]):
         do: Does a task. It can be pickled, and so can tasks and what comes of them.
         executor: ``"processes"``, ``"mpi"`` or ``"dask://HOST:PORT"``.
         workers: Number of processes, for ``"processes"``; they are started where there is enough to do.
+        is_slow: Tells whether tasks take longer for the time being than they will.
 
     Raises:
         UsageError: If the executor cannot be used.
     """
 
-    def __init__(self, do: Callable[[_Task], _Done], executor: str = PROCESSES, workers: int = 1) -> None:
+    def __init__(
+        self,
+        do: Callable[[_Task], _Done],
+        executor: str = PROCESSES,
+        workers: int = 1,
+        is_slow: Callable[[], bool] = lambda: False,
+    ) -> None:
         check_executor(executor)
         self._do = do
         self._executor = executor
         self._workers = workers
+        self._is_slow = is_slow
         self._opened = ExitStack()
         self._submit: _Submit | None = None
         self._alone = 0.0
@@ -104,14 +112,18 @@ class Pool(Generic[_Task, _Done]):
 
     def _perform_alone(self, tasks: Sequence[_Task]) -> Iterator[tuple[int, _Done]]:
         """Do tasks in this process, until it is worth while to start others."""
-        taken = 0.0
+        taken, counted = 0.0, 0
         for i, task in enumerate(tasks):
+            # What is left then takes a fraction of this time, and the processors have other work meanwhile.
+            slow = self._is_slow()
             begin = time.perf_counter()
             done = self._do(task)
             took = time.perf_counter() - begin
             yield i, done
-            taken, self._alone, left = taken + took, self._alone + took, len(tasks) - i - 1
-            worth = left > 1 and taken / (i + 1) * left > _WORTH_PROCESSES
+            if slow:
+                continue
+            taken, counted, self._alone, left = taken + took, counted + 1, self._alone + took, len(tasks) - i - 1
+            worth = left > 1 and taken / counted * left > _WORTH_PROCESSES
             if self._workers > 1 and self._alone > _ALONE and worth:
                 return
 

@@ -24,6 +24,11 @@ class Predictor(Protocol):
     before its task is done, and all that is known is its makespan.
     """
 
+    @property
+    def why(self) -> str:
+        """Why it predicts by what its predictions name as their engine, if there is anything to say."""
+        return ""
+
     def check(self, application: Application, name: str, instances: int | None) -> str:
         """Say why so many instances of an application, called so, cannot be predicted at all; ``""``: they can."""
         return ""
@@ -40,8 +45,13 @@ class Predictor(Protocol):
         """Return the regions that an application computes in, and whether their operations are declared."""
         return {}
 
-    def bounds(self, tasks: Sequence[Task], progress: Progress) -> tuple[Doubles, npt.NDArray[np.bool_]]:
-        """Return a lower bound of each makespan, seconds, and whether it is the makespan; both of shape (tasks,)."""
+    def bounds(
+        self, tasks: Sequence[Task], progress: Progress, samples: int = 0
+    ) -> tuple[Doubles, npt.NDArray[np.bool_]]:
+        """Return a lower bound of each makespan, seconds, and whether it is the makespan; both of shape (tasks,).
+
+        These are all tasks that may follow, each in so many samples, too: who has work to plan, plans it now.
+        """
         return np.zeros(len(tasks)), np.zeros(len(tasks), np.bool_)
 
     def at_work(self) -> AbstractContextManager[object]:

@@ -11,8 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from clue.errors import UsageError
-from clue.kernel import Program, compile_program, contention_free, simulate
-from clue.kernel.engines import is_worth_it
+from clue.kernel import Program, compile_program, contention_free, engine_for, is_awaited, reason_for, simulate
 from clue.predict.application import PLACEHOLDER, Application, Key
 from clue.predict.executors import PROCESSES, Pool
 from clue.predict.prediction import Prediction, Task, prediction_of
@@ -109,10 +108,16 @@ class ReplayPredictor(Predictor):
     ) -> None:
         self._traces = traces
         self._recorder = recorder
-        self._engine = engine
+        self._asked = self._engine = engine
+        self._work = 0
         self._workers = workers
         self._recorded: dict[Key, Recorded] = {}
-        self._pool = Pool(partial(_replayed, self._recorded), executor, workers)
+        self._pool = Pool(partial(_replayed, self._recorded), executor, workers, lambda: is_awaited(self._engine))
+
+    @property
+    def why(self) -> str:
+        """Why that engine replays."""
+        return reason_for(self._asked, self._engine, self._work)
 
     def prepare(self, wanted: Mapping[Key, str], progress: Progress) -> None:
         """Record or read the traces that are not there yet.
@@ -138,8 +143,16 @@ class ReplayPredictor(Predictor):
         program = self._recorded[key].program
         return {region: region in program.host_speeds for region in computing_regions(program)}
 
-    def bounds(self, tasks: Sequence[Task], progress: Progress) -> tuple[Doubles, npt.NDArray[np.bool_]]:
-        """Bound makespans by what messages without contention allow (:func:`clue.kernel.contention_free`)."""
+    def bounds(
+        self, tasks: Sequence[Task], progress: Progress, samples: int = 0
+    ) -> tuple[Doubles, npt.NDArray[np.bool_]]:
+        """Bound makespans by what messages without contention allow (:func:`clue.kernel.contention_free`).
+
+        Which engine replays is decided by the work that all these tasks are.
+        """
+        ops = sum(self._recorded[task.key].program.ops * task.where.instances for task in tasks)
+        self._work = ops * (1 + samples)
+        self._engine = engine_for(self._work, self._asked)
         seconds, exact = np.empty(len(tasks)), np.empty(len(tasks), np.bool_)
         by_key = _by_key(tasks, range(len(tasks)))
         work = {key: self._recorded[key].program.ops + _OPS_FOR_A_MACHINE for key in by_key}
@@ -150,7 +163,7 @@ class ReplayPredictor(Predictor):
                 progress("bounding", (before + done * work) * len(tasks) // total, len(tasks))
 
             if not before:
-                progress("bounding; the engine is compiled on its first use", 0, len(tasks))
+                progress("bounding", 0, len(tasks))
             seconds[places], exact[places] = contention_free(
                 self._recorded[key].program,
                 [tasks[i].where for i in places],
@@ -180,9 +193,7 @@ class ReplayPredictor(Predictor):
         told = partial(progress, "samples of the noise")
         self._sweep(tasks, sampling, found, told)
         samples, left = sampling.each(), np.argwhere(np.isnan(found)).tolist()
-        work = sum(self._recorded[tasks[i].key].program.ops * tasks[i].where.instances for i, _ in left)
-        engine = "fast" if is_worth_it(self._engine, work) else self._engine
-        one_by_one = self._pool.perform([(replace(tasks[i], sample=samples[k]), engine) for i, k in left])
+        one_by_one = self.predict([replace(tasks[i], sample=samples[k]) for i, k in left])
         for done, (place, prediction) in enumerate(one_by_one, start=1 + found.size - len(left)):
             found[tuple(left[place])] = prediction.makespan
             told(done, found.size)

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field, replace
 
 from clue.errors import UsageError
 from clue.kernel import Candidate
-from clue.machine import Flows, Machine, Placement
+from clue.machine import Machine, Placement
 from clue.predict.application import Key
 from clue.predict.prediction import Prediction, Task
 from clue.predict.predictor import Predictor
@@ -186,9 +186,9 @@ def wanted_on(options: Sequence[Option], scenario: Scenario) -> Mapping[Key, str
 
 
 def attempts_on(
-    options: Sequence[Option], scenario: Scenario, predictor: Predictor, progress: Progress
+    options: Sequence[Option], scenario: Scenario, predictor: Predictor, progress: Progress, samples: int = 0
 ) -> list[Attempt]:
-    """Find what there is to run on options, and bound it from below.
+    """Find what there is to run on options, and bound it from below; each in so many samples may be wanted, too.
 
     Raises:
         UsageError: If an application cannot be predicted.
@@ -202,15 +202,15 @@ def attempts_on(
         if i % 100 == 0:
             progress("placing the workloads", i, len(options))
         attempts.append(plan.attempt(option, i))
-    _bound(list(plan.runs.values()), predictor, progress)
+    _bound(list(plan.runs.values()), predictor, progress, samples)
     for attempt in attempts:
         for cell in attempt.cells:
             cell.narrow()
     return attempts
 
 
-def _bound(runs: Sequence[Run], predictor: Predictor, progress: Progress) -> None:
-    seconds, exact = predictor.bounds([task for run in runs for task in run.tasks], progress)
+def _bound(runs: Sequence[Run], predictor: Predictor, progress: Progress, samples: int) -> None:
+    seconds, exact = predictor.bounds([task for run in runs for task in run.tasks], progress, samples)
     bounds = zip(seconds.tolist(), exact.tolist(), strict=True)
     for run in runs:
         run.bound(*zip(*(next(bounds) for _ in run.tasks), strict=True))
@@ -277,5 +277,5 @@ def _signature(machine: Machine, placement: Placement) -> tuple[object, ...]:
         return (id(machine), placement.nodes)
     used = tuple((node, id(machine.nodes[node])) for node in dict.fromkeys(placement.nodes))
     # A topology's links depend on the number of nodes.
-    size = len(machine.nodes) if isinstance(machine.network.contention, Flows) else 0
+    size = 0 if machine.network.contention.topology is None else len(machine.nodes)
     return (id(machine.network), size, placement.nodes, used)

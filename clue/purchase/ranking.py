@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 
 from clue.caveats import named
 from clue.errors import UsageError
+from clue.predict.prediction import Prediction
 from clue.predict.predictor import Predictor
 from clue.progress import Progress, silent
 from clue.purchase.attempts import Attempt, Choice, attempts_on
@@ -59,7 +60,7 @@ def rank_options(
     candidates = _candidates(scenario)
     scores = Scores(scenario, [option for option in scenario.options if _is_affordable(option, scenario) is not False])
     _check(scenario, predictor)
-    attempts = attempts_on(candidates, scenario, predictor, progress)
+    attempts = attempts_on(candidates, scenario, predictor, progress, 0 if sampling is None else sampling.samples)
     able = [attempt for attempt in attempts if attempt.cells]
     if top is None:
         top = len(able) if len(candidates) <= ALL_UP_TO else FIRST_OF_MANY
@@ -75,7 +76,8 @@ def rank_options(
                 notes += _about_noise(sampler)
         except KeyboardInterrupt:
             search.interrupt()
-    report = _Report(scenario, scores, search, attempts, sampled, sampling if sampled else None, notes)
+    why = predictor.why
+    report = _Report(scenario, scores, search, attempts, why, sampled, sampling if sampled else None, notes)
     return report.ranking()
 
 
@@ -132,6 +134,7 @@ class _Report:
     scores: Scores
     search: Search
     attempts: Sequence[Attempt]
+    engine_reason: str
     sampled: Sequence[SampledOption] = ()
     sampling: Sampling | None = None
     notes: Sequence[str] = ()
@@ -154,7 +157,15 @@ class _Report:
             interrupted=self.search.interrupted,
             certain=self.search.certain(),
             sampling=self.sampling,
+            engine=" and ".join(sorted({each.engine for each in self._predictions()})),
+            engine_reason=self.engine_reason,
         )
+
+    def _predictions(self) -> Iterator[Prediction]:
+        for attempt in self.attempts:
+            for cell in attempt.cells:
+                for choice in cell.choices:
+                    yield from choice.run.predictions
 
     def _placed(self, listed: Sequence[Attempt]) -> Iterator[Entry]:
         position, before = 0, None

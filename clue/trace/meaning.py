@@ -16,8 +16,8 @@ from clue.errors import TraceError
 from clue.trace.ops import ANY, COLLECTIVES, NO_REQUEST, PROC_NULL, ROOTED, Flag, Op
 
 if TYPE_CHECKING:
+    from clue.trace.columns import Ops
     from clue.trace.head import Communicator, Head
-    from clue.trace.store import Trace
 
 #: Largest size, B: a float holds it, and every smaller one, exactly.
 LARGEST = 2**53
@@ -45,23 +45,13 @@ _Mask = npt.NDArray[np.bool_]
 _Longs = npt.NDArray[np.int64]
 
 
-def check_meaning(trace: Trace) -> None:
-    """Check that every field of the head and of every row means something.
-
-    Raises:
-        TraceError: At the first that does not.
-    """
-    check_head(trace.head, trace.path or trace.head.program)
-    check_rows(trace)
-
-
-def check_rows(trace: Trace) -> None:
+def check_rows(head: Head, ops: Ops, place: object) -> None:
     """Check that every field of every row means something, where the head does.
 
     Raises:
         TraceError: At the first that does not.
     """
-    _Rows(trace).check()
+    _Rows(head, ops, place).check()
 
 
 def check_head(head: Head, place: object) -> None:
@@ -125,9 +115,8 @@ def _some(entries: Sequence[int | str]) -> str:
 class _Rows:
     """The ops of a trace."""
 
-    def __init__(self, trace: Trace) -> None:
-        self._trace = trace
-        self._ops, self._head = trace.ops, trace.head
+    def __init__(self, head: Head, ops: Ops, place: object) -> None:
+        self._head, self._ops, self._place = head, ops, place
 
     def check(self) -> None:
         """Check all columns, and what they refer to."""
@@ -165,7 +154,7 @@ class _Rows:
         self._fault(f"{where} must {rule}, got {getattr(self._ops, column)[row] if listed is None else listed[at]}")
 
     def _fault(self, text: str) -> NoReturn:
-        raise TraceError(f"{self._trace.path or self._head.program}: {text}")
+        raise TraceError(f"{self._place}: {text}")
 
     def _rank_of(self, row: Any) -> Any:
         return np.searchsorted(self._head.offsets, row, side="right") - 1

@@ -14,7 +14,6 @@ from __future__ import annotations
 
 import io
 import zipfile
-import zlib
 from collections.abc import Iterator
 from dataclasses import dataclass, fields, replace
 from pathlib import Path
@@ -25,37 +24,13 @@ import numpy.typing as npt
 
 from clue.errors import TraceError
 from clue.files import drafts
+from clue.trace.columns import LARGEST_ARCHIVE, Ops, checksum
 from clue.trace.head import Head
+from clue.trace.meaning import check_head, check_rows
 from clue.trace.ops import COLUMNS, Flag, Op
 from clue.trace.place import HEAD, check_place
+from clue.trace.reading import read_trace
 from clue.units import format_size
-
-#: Most bytes of the columns of a trace in an archive, which is read into memory.
-LARGEST_ARCHIVE = 2 * 10**9
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Ops:
-    """Ops as columns of equal length (see :mod:`clue.trace.ops`); ``extras`` is shared by all rows of a rank."""
-
-    cpu: npt.NDArray[np.int64]
-    begin: npt.NDArray[np.int64]
-    took: npt.NDArray[np.int64]
-    nbytes: npt.NDArray[np.int64]
-    peer: npt.NDArray[np.int32]
-    tag: npt.NDArray[np.int32]
-    comm: npt.NDArray[np.int32]
-    request: npt.NDArray[np.int32]
-    extra: npt.NDArray[np.int32]
-    count: npt.NDArray[np.int32]
-    call: npt.NDArray[np.uint16]
-    region: npt.NDArray[np.uint16]
-    flags: npt.NDArray[np.uint16]
-    op: npt.NDArray[np.uint8]
-    extras: npt.NDArray[np.int64]
-
-    def __len__(self) -> int:
-        return len(self.op)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -71,6 +46,16 @@ class Trace:
     head: Head
     ops: Ops
     path: Path | None = None
+
+    def check(self) -> None:
+        """Check that every field of the head and of every row means something.
+
+        Raises:
+            TraceError: At the first that does not.
+        """
+        place = self.path or self.head.program
+        check_head(self.head, place)
+        check_rows(self.head, self.ops, place)
 
     @property
     def ranks(self) -> int:
@@ -124,9 +109,8 @@ class Trace:
         Raises:
             TraceError: If it is missing, of another version, incomplete, truncated or damaged.
         """
-        from clue.trace.reading import read_trace  # noqa: PLC0415 - it needs the classes above
-
-        return read_trace(Path(path))
+        path = Path(path)
+        return cls(*read_trace(path), path)
 
     def save(self, path: str | Path) -> Path:
         """Save as a folder, or compressed if the name ends in ``.zip``; replaces a trace that is there, all or nothing.
@@ -172,8 +156,3 @@ class Trace:
                 np.save(buffer, array)
                 archive.writestr(f"{name}.npy", buffer.getvalue())
             archive.writestr(HEAD, head)
-
-
-def checksum(array: npt.NDArray[Any]) -> int:
-    """Return the CRC-32 of a column."""
-    return zlib.crc32(array.data) if array.size else 0

@@ -8,7 +8,7 @@ from dataclasses import replace
 import numpy as np
 import numpy.typing as npt
 
-from clue.kernel import Candidate, Program, makespans, with_bursts
+from clue.kernel import Candidate, Program, engine_for, makespans, with_bursts
 from clue.machine import Machine, Placement
 from clue.uncertainty.bursts import BurstNoise, draw_bursts, stated_deviations
 from clue.uncertainty.machines import draw_machine, largest_deviation, states_noise
@@ -85,6 +85,7 @@ def sample_makespans(
         DeadlockError: If the program deadlocks.
         ReplayError: If the trace contradicts itself.
     """
+    engine = engine_for(program.ops * instances * sampling.samples, engine)
     where, done = Candidate(machine, placement, instances), 0
     found: list[npt.NDArray[np.float64]] = []
     for part in parts(sampling.each(), program.ops):

@@ -9,9 +9,11 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from clue.errors import DeadlockError
-from clue.kernel import compile_program, simulate
-from clue.kernel.fast.library import NoLibraryError, load
+from clue.kernel import Program, compile_program, simulate
+from clue.kernel.fast.compiler import NoLibraryError
+from clue.kernel.fast.library import load
 from clue.machine import Machine
+from clue.machine.contention import NUMBERS
 from clue.result import Result
 from clue.trace import Trace
 from tests.kernel.comparing import same_figures
@@ -23,10 +25,12 @@ except NoLibraryError as error:
     pytest.skip(f"no fast engine here: {error}", allow_module_level=True)
 
 
-def outcome(trace: Trace, machine: Machine, placement: list[int], engine: str, instances: int) -> Result | list[object]:
+def outcome(
+    program: Program, machine: Machine, placement: list[int], engine: str, instances: int
+) -> Result | list[object]:
     """Return the result, or the ranks of a deadlock."""
     try:
-        return simulate(trace, machine, placement, engine, instances=instances, traffic=True)
+        return simulate(program, machine, placement, engine, instances=instances, traffic=True)
     except DeadlockError as deadlock:
         return list(deadlock.blocked)
 
@@ -45,7 +49,7 @@ def same(trace: Trace, machine: Machine, placement: list[int], instances: int = 
     assert got.ops == expected.ops
 
 
-@pytest.mark.parametrize("kind", ["none", "factor", "ports", "flows"])
+@pytest.mark.parametrize("kind", NUMBERS)
 @settings(max_examples=CASES // 4, deadline=None, suppress_health_check=list(HealthCheck))
 @given(seed=st.integers(0, 2**48), ties=st.booleans(), plain=st.booleans(), spoilt=st.integers(0, 9))
 def test_both_engines_agree_to_the_last_bit(kind: str, seed: int, ties: bool, plain: bool, spoilt: int) -> None:

@@ -12,7 +12,7 @@ from clue.errors import DeadlockError, LiveError, ReplayError
 from clue.kernel import simulate
 from clue.kernel.live import Execution, execute
 from clue.machine import AlgorithmChoice, Curve, Flows, Machine, Ports
-from clue.machine.topology import Switch
+from clue.machine.contention.topology import Switch
 from clue.trace import ANY, NO_REQUEST, Flag, Op
 from clue.trace.calls import BLOCKING, Call, LiveOp, Mode
 from tests.kernel.cases import ANSWER, LINK, RECEIVE, SEND, TRANSMIT, machine, sending, transmission
@@ -831,11 +831,14 @@ def test_members_must_make_the_same_call() -> None:
 def test_algorithms_that_cannot_be_followed_are_said() -> None:
     """A tree of a Gatherv would need sizes that only the root knows; a linear one is what runs anyway."""
 
+    def nothing() -> Script:
+        yield from ()
+
     def warnings(*algorithms: str) -> list[str]:
         base = machine(1)
         choice = AlgorithmChoice(tuple(zip((4000, float("inf"))[-len(algorithms) :], algorithms, strict=True)))
         on = replace(base, network=replace(base.network, collectives={"gatherv": choice}))
-        return [text for text in run([], on=on).result.warnings if "gatherv" in text]
+        return [text for text in run(nothing(), on=on).result.warnings if "gatherv" in text]
 
     assert warnings("linear") == warnings("linear_sync") == []
     assert [text.partition(": ")[2] for text in warnings("linear_sync", "linear")] == [

@@ -5,7 +5,7 @@ namespace {
 
 using namespace clue;
 
-enum Status : int64_t { FINE = 0, NO_MEMORY = 1, STOPPED = 2, DEADLOCK = 3, TOO_MANY = 4 };
+enum Status : int64_t { FINE = 0, NO_MEMORY = 1, STOPPED = 2, DEADLOCK = 3, TOO_MANY = 4, NO_SUCH_MODEL = 5 };
 
 template <int NETWORK>
 void replay(const Program& program, const Machine& machine, Outcome& outcome) {
@@ -54,7 +54,8 @@ int64_t clue_replay(const Program* program, const Machine* machine, Outcome* out
             case FACTOR: replay<FACTOR>(*program, *machine, *outcome); break;
             case PORTS: replay<PORTS>(*program, *machine, *outcome); break;
             case FLOWS: replay<FLOWS>(*program, *machine, *outcome); break;
-            default: replay<UNSHARED>(*program, *machine, *outcome);
+            case UNSHARED: replay<UNSHARED>(*program, *machine, *outcome); break;
+            default: return NO_SUCH_MODEL;
         }
     } catch (const std::bad_alloc&) {
         return NO_MEMORY;

@@ -1,0 +1,434 @@
+"""Topologies: the links of a network and the way of a message through them, computed, never tabulated.
+
+Links are directed and numbered from 0, as the class of each topology says. Node i of a machine stands at place i of its
+topology; places may be left empty. Routes have as few hops as their class says, are deterministic, and depend on
+the two nodes only. A topology says how bandwidth is shared, not how long a message takes: latency does not grow with
+hops, it is in the delay curves of the network.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from dataclasses import dataclass
+from math import prod
+from typing import ClassVar, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+from clue.errors import UsageError
+from clue.units import format_size
+
+Indices: TypeAlias = npt.NDArray[np.int64]
+Routes: TypeAlias = npt.NDArray[np.int32]
+Bandwidths: TypeAlias = npt.NDArray[np.float64]
+
+
+class Topology(ABC):
+    """The links of a network of nodes.
+
+    Attributes:
+        kind: Its name in a machine file.
+    """
+
+    kind: ClassVar[str]
+
+    @property
+    def room(self) -> int | None:
+        """The number of nodes that there are places for; ``None``: any number."""
+        return None
+
+    @abstractmethod
+    def links(self, nodes: int) -> int:
+        """Return the number of links, those at empty places included."""
+
+    @abstractmethod
+    def bisection(self, nodes: int) -> float:
+        """Return the bandwidth from one half of the places to the other, one way, in bytes per second.
+
+        The halves are those that such networks are cut in (each class says which); an odd part goes with the larger.
+        """
+
+    @abstractmethod
+    def capacities(self, nodes: int) -> Bandwidths:
+        """Return the bandwidth of every link, bytes per second, shape (links,).
+
+        Raises:
+            UsageError: If the topology has no room for so many nodes.
+        """
+
+    @abstractmethod
+    def routes(self, nodes: int, source: Indices, dest: Indices) -> Routes:
+        """Return the links from each source node to each destination node (never the same), in order of travel.
+
+        Args:
+            nodes: How many nodes there are.
+            source: Node indices, shape (n,).
+            dest: Node indices, shape (n,).
+
+        Returns:
+            Link numbers, shape (n, longest route), rows padded with -1 at their end.
+        """
+
+    @property
+    @abstractmethod
+    def shape(self) -> str:
+        """Its parameters, in words."""
+
+    def described(self, nodes: int) -> str:
+        """Return it in words: its parameters, and what they come to for so many nodes."""
+        room = "" if self.room is None else f"{self.room} places, "
+        return f"{self.shape}; {room}{self.links(nodes)} links, bisection {_rate(self.bisection(nodes))} each way"
+
+    def require_room(self, nodes: int) -> None:
+        """Check that so many nodes have a place.
+
+        Raises:
+            UsageError: If not.
+        """
+        if self.room is not None and nodes > self.room:
+            raise UsageError(f"topology: nodes must be at most {self.room}, got {nodes}")
+
+
+@dataclass(frozen=True, slots=True)
+class Switch(Topology):
+    """One switch that never blocks: a link up and a link down for each node.
+
+    Of n nodes, node i sends over link i and receives over link n + i. It is cut between halves of its nodes.
+
+    Attributes:
+        bandwidth: Of each link, bytes per second.
+    """
+
+    kind: ClassVar[str] = "switch"
+
+    bandwidth: float
+
+    @property
+    def shape(self) -> str:  # noqa: D102 - see Topology
+        return f"one switch, {_rate(self.bandwidth)} a node"
+
+    def links(self, nodes: int) -> int:  # noqa: D102 - see Topology
+        return 2 * nodes
+
+    def bisection(self, nodes: int) -> float:  # noqa: D102 - see Topology
+        return nodes // 2 * self.bandwidth
+
+    def capacities(self, nodes: int) -> Bandwidths:  # noqa: D102 - see Topology
+        return np.full(self.links(nodes), self.bandwidth)
+
+    def routes(self, nodes: int, source: Indices, dest: Indices) -> Routes:  # noqa: D102 - see Topology
+        return np.stack([source, nodes + dest], axis=1).astype(np.int32)
+
+
+@dataclass(frozen=True, slots=True)
+class Switches(Topology):
+    """Switches of equally many nodes, each with one uplink to a core that never blocks.
+
+    Node i is at switch i // per_switch. Of n nodes and s switches, node i sends over link i and receives over n + i;
+    switch j sends to the core over 2n + j and receives from it over 2n + s + j. It is cut between halves of its
+    switches, a single one between halves of its nodes.
+
+    Attributes:
+        per_switch: Nodes at each switch; the last may have fewer.
+        bandwidth: Of the links of a node, bytes per second.
+        oversubscription: Bandwidth of a switch's nodes together over that of its uplink; 1: the uplink never
+            limits.
+    """
+
+    kind: ClassVar[str] = "switches"
+
+    per_switch: int
+    bandwidth: float
+    oversubscription: float = 1.0
+
+    @property
+    def uplink(self) -> float:
+        """Bandwidth of an uplink, bytes per second: that of all places of a switch over the over-subscription."""
+        return self.per_switch * self.bandwidth / self.oversubscription
+
+    def switches(self, nodes: int) -> int:
+        """Return the number of switches of so many nodes."""
+        return -(-nodes // self.per_switch)
+
+    @property
+    def shape(self) -> str:  # noqa: D102 - see Topology
+        uplinks = f"uplinks of {_rate(self.uplink)} ({self.oversubscription:g}:1)"
+        return f"switches of {self.per_switch} nodes, {_rate(self.bandwidth)} a node, {uplinks}"
+
+    def links(self, nodes: int) -> int:  # noqa: D102 - see Topology
+        return 2 * nodes + 2 * self.switches(nodes)
+
+    def bisection(self, nodes: int) -> float:  # noqa: D102 - see Topology
+        half = self.switches(nodes) // 2
+        if half == 0:
+            return nodes // 2 * self.bandwidth
+        return half * min(self.uplink, self.per_switch * self.bandwidth)
+
+    def capacities(self, nodes: int) -> Bandwidths:  # noqa: D102 - see Topology
+        return np.repeat([self.bandwidth, self.uplink], [2 * nodes, 2 * self.switches(nodes)])
+
+    def routes(self, nodes: int, source: Indices, dest: Indices) -> Routes:  # noqa: D102 - see Topology
+        here, there = source // self.per_switch, dest // self.per_switch
+        leaves = here != there
+        up = np.where(leaves, 2 * nodes + here, -1)
+        down = np.where(leaves, 2 * nodes + self.switches(nodes) + there, -1)
+        return _packed([source, up, down, nodes + dest])
+
+
+@dataclass(frozen=True, slots=True)
+class FatTree(Topology):
+    """A parallel-ports generalised fat tree with D-mod-k routing (E. Zahavi, "D-Mod-K routing", 2010).
+
+    Level 0 are the places of nodes, numbered so that neighbours share a switch; level l > 0 are switches. A switch of
+    level l + 1 has ``down[l]`` children of level l, each of those ``up[l]`` parents, and each such pair is joined by
+    ``cables[l]`` cables: the numbers that SimGrid's ``topo_parameters="levels;down;up;cables"`` has too.
+
+    A message climbs until its destination is below, then comes down: of all ways the shortest. Port
+    ``dest // (up[0] ··· up[l-1]) mod (up[l] cables[l])`` of level l is taken up and, towards the destination, down, so
+    that the traffic to one node meets that to others as late as can be. Port q leads to parent q mod ``up[l]``.
+
+    Links are numbered level by level, per level first all up, then all down: of member c of level l, with k ports, over
+    port q: k c + q. It is cut where the least links go up from half of its places.
+
+    Attributes:
+        down: Children of a switch, by level from the bottom.
+        up: Parents of a node or switch, by level from the bottom.
+        cables: Cables between a child and each parent, by level from the bottom.
+        bandwidths: Of each cable each way, by level from the bottom, bytes per second.
+    """
+
+    kind: ClassVar[str] = "fat_tree"
+
+    down: tuple[int, ...]
+    up: tuple[int, ...]
+    cables: tuple[int, ...]
+    bandwidths: tuple[float, ...]
+
+    @property
+    def levels(self) -> int:
+        """Levels of switches."""
+        return len(self.down)
+
+    @property
+    def room(self) -> int:
+        """Places: the product of the children."""
+        return prod(self.down)
+
+    def members(self, level: int) -> int:
+        """Return the number of nodes (level 0) or switches of a level."""
+        return prod(self.up[:level]) * prod(self.down[level:])
+
+    def _ports(self, level: int) -> int:
+        """Return the number of ports upwards of each member of a level."""
+        return self.up[level] * self.cables[level]
+
+    def _sizes(self) -> list[int]:
+        """Return the number of links above each level, one way."""
+        return [self.members(level) * self._ports(level) for level in range(self.levels)]
+
+    @property
+    def shape(self) -> str:  # noqa: D102 - see Topology
+        numbers = ";".join(",".join(map(str, each)) for each in (self.down, self.up, self.cables))
+        rates = ", ".join(map(_rate, dict.fromkeys(self.bandwidths)))
+        return f"fat tree {self.levels};{numbers} (levels;down;up;links), {rates} a link"
+
+    def links(self, nodes: int) -> int:  # noqa: ARG002, D102 - see Topology
+        return 2 * sum(self._sizes())
+
+    def bisection(self, nodes: int) -> float:  # noqa: ARG002, D102 - see Topology
+        return min(size // 2 * bandwidth for size, bandwidth in zip(self._sizes(), self.bandwidths, strict=True))
+
+    def capacities(self, nodes: int) -> Bandwidths:  # noqa: D102 - see Topology
+        self.require_room(nodes)
+        return np.repeat(np.array(self.bandwidths, np.float64), [2 * size for size in self._sizes()])
+
+    def routes(self, nodes: int, source: Indices, dest: Indices) -> Routes:  # noqa: D102 - see Topology
+        self.require_room(nodes)
+        ups, downs, first = [], [], 0
+        for level, size in enumerate(self._sizes()):
+            below, above = prod(self.up[:level]), prod(self.down[:level])
+            port = dest // below % self._ports(level)
+            # On the way, a switch has been reached by the digits of dest in the radices of up: dest % below.
+            climbs = source // above != dest // above
+            up = first + self._link(level, dest % below + below * (source // above), port)
+            down = first + size + self._link(level, dest % below + below * (dest // above), port)
+            ups.append(np.where(climbs, up, -1))
+            downs.append(np.where(climbs, down, -1))
+            first += 2 * size
+        return _packed([*ups, *reversed(downs)])
+
+    def _link(self, level: int, member: Indices, port: Indices) -> Indices:
+        return member * self._ports(level) + port
+
+
+@dataclass(frozen=True, slots=True)
+class Torus(Topology):
+    """A grid of nodes whose ends are joined, of any dimensions, with dimension-order routing.
+
+    Place i is at coordinate i mod d₀ of dimension 0, (i // d₀) mod d₁ of dimension 1, and so on. A message goes to its
+    coordinate in dimension 0 first, then in dimension 1, …: each time the shorter way round; if both are as long,
+    towards rising coordinates.
+
+    Every node has one link to each neighbour: two in a dimension of 3 or more, one in a dimension of 2, none in one of
+    1. Links are numbered by dimension, then rising before falling coordinates, then by the place that they leave. It is
+    cut across its longest dimension. Nodes send and receive over all their links at once.
+
+    Attributes:
+        dimensions: Places in each dimension.
+        bandwidth: Of each link, bytes per second.
+    """
+
+    kind: ClassVar[str] = "torus"
+
+    dimensions: tuple[int, ...]
+    bandwidth: float
+
+    @property
+    def room(self) -> int:
+        """Places: the product of the dimensions."""
+        return prod(self.dimensions)
+
+    @property
+    def shape(self) -> str:  # noqa: D102 - see Topology
+        return f"torus {' × '.join(map(str, self.dimensions))}, {_rate(self.bandwidth)} a link"
+
+    def links(self, nodes: int) -> int:  # noqa: ARG002, D102 - see Topology
+        return self.room * sum(map(_directions, self.dimensions))
+
+    def bisection(self, nodes: int) -> float:  # noqa: ARG002, D102 - see Topology
+        longest = max(self.dimensions)
+        return self.room // longest * _directions(longest) * self.bandwidth
+
+    def capacities(self, nodes: int) -> Bandwidths:  # noqa: D102 - see Topology
+        self.require_room(nodes)
+        return np.full(self.links(nodes), self.bandwidth)
+
+    def routes(self, nodes: int, source: Indices, dest: Indices) -> Routes:  # noqa: D102 - see Topology
+        self.require_room(nodes)
+        hops: list[Indices] = []
+        stride, first, at = 1, 0, source
+        for size in self.dimensions:
+            here, there = at // stride % size, dest // stride % size
+            rising = (there - here) % size
+            falls = 2 * rising > size
+            steps = np.where(falls, size - rising, rising)
+            for step in range(size // 2):
+                passed = np.where(falls, here - step, here + step) % size
+                link = first + falls * self.room + at + (passed - here) * stride
+                hops.append(np.where(step < steps, link, -1))
+            at = at + (there - here) * stride
+            stride *= size
+            first += _directions(size) * self.room
+        return _packed(hops, len(source))
+
+
+def _directions(size: int) -> int:
+    """Return the number of links of a node in a dimension of a torus."""
+    return min(size - 1, 2)
+
+
+@dataclass(frozen=True, slots=True)
+class Dragonfly(Topology):
+    """Groups of routers, joined all to all, in which routers are joined all to all (Kim and others, 2008).
+
+    Node i is at router i // per_router, router r in group r // routers. Two groups are joined by one link each way:
+    that of group g to the k-th group after it, round the circle of groups, leaves router (k - 1) mod routers of group g
+    and ends at the router at which the link back begins. A message takes the minimal way: the one link between its
+    groups, and before and after it a link within the group where the routers differ.
+
+    With n places, r routers in all and g groups, node i sends over link i and receives over n + i. Then come the links
+    within groups, r (routers - 1) of them: of each router to the others of its group in order of number; then those
+    between groups, g (g - 1): of each group to the others in order of number. It is cut between halves of
+    its groups, a single one between halves of its nodes.
+
+    Attributes:
+        groups: Number of groups.
+        routers: Routers in each group.
+        per_router: Nodes at each router.
+        node_bandwidth: Of the links of a node, bytes per second.
+        local_bandwidth: Of a link between routers of one group.
+        global_bandwidth: Of a link between groups.
+    """
+
+    kind: ClassVar[str] = "dragonfly"
+
+    groups: int
+    routers: int
+    per_router: int
+    node_bandwidth: float
+    local_bandwidth: float
+    global_bandwidth: float
+
+    @property
+    def room(self) -> int:
+        """Places: groups × routers × nodes per router."""
+        return self.groups * self.routers * self.per_router
+
+    def _sizes(self) -> tuple[int, int, int]:
+        """Return the number of links of nodes, within groups, and between groups."""
+        return 2 * self.room, self.groups * self.routers * (self.routers - 1), self.groups * (self.groups - 1)
+
+    @property
+    def shape(self) -> str:  # noqa: D102 - see Topology
+        node, local, between = map(_rate, (self.node_bandwidth, self.local_bandwidth, self.global_bandwidth))
+        links = f"{node} a node, {local} within a group, {between} between groups"
+        return f"dragonfly of {self.groups} groups × {self.routers} routers × {self.per_router} nodes, {links}"
+
+    def links(self, nodes: int) -> int:  # noqa: ARG002, D102 - see Topology
+        return sum(self._sizes())
+
+    def bisection(self, nodes: int) -> float:  # noqa: ARG002, D102 - see Topology
+        if self.groups == 1:
+            return self.room // 2 * self.node_bandwidth
+        half = self.groups // 2
+        nodes_of_half = half * self.routers * self.per_router
+        return min(half * (self.groups - half) * self.global_bandwidth, nodes_of_half * self.node_bandwidth)
+
+    def capacities(self, nodes: int) -> Bandwidths:  # noqa: D102 - see Topology
+        self.require_room(nodes)
+        return np.repeat([self.node_bandwidth, self.local_bandwidth, self.global_bandwidth], self._sizes())
+
+    def routes(self, nodes: int, source: Indices, dest: Indices) -> Routes:  # noqa: D102 - see Topology
+        self.require_room(nodes)
+        here, there = source // self.per_router, dest // self.per_router
+        group, other = here // self.routers, there // self.routers
+        leaves = group != other
+        gate = np.where(leaves, self._gate(group, other), there)
+        entry = np.where(leaves, self._gate(other, group), there)
+        across = sum(self._sizes()[:2]) + group * (self.groups - 1) + other - (other > group)
+        return _packed(
+            [
+                source,
+                self._within(here, gate),
+                np.where(leaves, across, -1),
+                self._within(entry, there),
+                self.room + dest,
+            ]
+        )
+
+    def _gate(self, group: Indices, other: Indices) -> Indices:
+        """Return the router of a group that has the link to another group."""
+        return group * self.routers + ((other - group) % self.groups - 1) % self.routers
+
+    def _within(self, router: Indices, other: Indices) -> Indices:
+        """Return the link between two routers of a group, -1 if they are the same."""
+        number = other % self.routers
+        link = 2 * self.room + router * (self.routers - 1) + number - (number > router % self.routers)
+        return np.where(router != other, link, -1)
+
+
+def _rate(bandwidth: float) -> str:
+    return f"{format_size(bandwidth)}/s"
+
+
+def _packed(hops: Sequence[Indices], rows: int = 0) -> Routes:
+    """Return hops, each an array over routes with -1 where a route lacks it, as rows without gaps."""
+    if not hops:
+        return np.empty((rows, 0), np.int32)
+    routes = np.stack(hops, axis=1).astype(np.int32)
+    present = routes >= 0
+    order = np.argsort(~present, axis=1, kind="stable")
+    longest = int(present.sum(axis=1).max(initial=0))
+    return np.take_along_axis(routes, order, axis=1)[:, :longest]
