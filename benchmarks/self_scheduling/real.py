@@ -25,7 +25,7 @@ from benchmarks.testbed import cluster, launch
 from benchmarks.testbed.description import hosts_of
 from benchmarks.validate.calibrating import Calibrator, describe
 from benchmarks.validate.measured import MeasurementFolder
-from clue.live import LiveRun, run
+from clue.execution import LiveRun, run
 from clue.machine import Machine, Placement
 
 MACHINE = Path(__file__).with_name("two-fast-three-slow.yaml")

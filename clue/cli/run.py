@@ -15,9 +15,9 @@ from clue.cli.run_arguments import is_program
 from clue.cli.terminal import check_plots, output_trace, progress, say
 from clue.config import PlacementChoice, SimulationConfig, load_config, load_machine
 from clue.errors import UsageError
-from clue.live import LiveRun
-from clue.live import run as run_live
-from clue.live.bursts import MEASURED, Bursts, Declared, Replayed, Synthetic
+from clue.execution import LiveRun
+from clue.execution import run as run_live
+from clue.execution.bursts import MEASURED, Bursts, Declared, Replayed, Synthetic
 from clue.machine import Machine, Placement
 from clue.predict.application import PLACEHOLDER, Application
 from clue.predict.prediction import Task

@@ -15,9 +15,9 @@ import numpy as np
 import pytest
 
 from clue.config import load_machine
+from clue.execution import LiveRun, run
+from clue.execution.bursts import Declared
 from clue.kernel import simulate
-from clue.live import LiveRun, run
-from clue.live.bursts import Declared
 from clue.machine import Machine, Placement
 from clue.recording import record
 from clue.result import Result

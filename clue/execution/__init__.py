@@ -6,7 +6,7 @@ import importlib
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from clue.live.running import LiveRun, run
+    from clue.execution.running import LiveRun, run
 
 __all__ = ["LiveRun", "run"]
 
@@ -16,4 +16,4 @@ _HOME = {"LiveRun": "running", "run": "running"}
 def __getattr__(name: str) -> object:
     if name not in _HOME:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return getattr(importlib.import_module(f"clue.live.{_HOME[name]}"), name)
+    return getattr(importlib.import_module(f"clue.execution.{_HOME[name]}"), name)

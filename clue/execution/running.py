@@ -6,12 +6,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from clue.caveats import note_of_recording
+from clue.execution.bursts import MEASURED, Bursts
+from clue.execution.processes import Processes, one_core
+from clue.execution.ranks import Ranks, program_name
+from clue.execution.room import available_memory
+from clue.execution.watchdog import Tell
 from clue.kernel.live import execute
-from clue.live.bursts import MEASURED, Bursts
-from clue.live.processes import Processes, one_core
-from clue.live.ranks import Ranks, program_name
-from clue.live.room import available_memory
-from clue.live.watchdog import Tell
 from clue.machine import Machine, Placement
 from clue.result import Result
 from clue.trace import Trace
