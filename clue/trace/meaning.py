@@ -17,7 +17,7 @@ from clue.trace.ops import ANY, COLLECTIVES, NO_REQUEST, PROC_NULL, ROOTED, Flag
 
 if TYPE_CHECKING:
     from clue.trace.head import Communicator, Head
-    from clue.trace.store import Trace
+    from clue.trace.store import Ops, Trace
 
 #: Largest size, B: a float holds it, and every smaller one, exactly.
 LARGEST = 2**53
@@ -36,6 +36,8 @@ _BOUNDS = {
     "count": (0, 2**31 - 1),
     "flags": (0, int(sum(Flag))),
 }
+#: Rows that are checked together.
+_BLOCK = 1 << 16
 #: Entries of a list shown in a message, and letters of each.
 _SHOWN, _LETTERS = 8, 20
 _SUMMED = ("cpu", "took", "nbytes")
@@ -122,101 +124,145 @@ def _some(entries: Sequence[int | str]) -> str:
     return f"[{listed}{', …' if len(entries) > _SHOWN else ''}]"
 
 
+def _fault(trace: Trace, text: str) -> TraceError:
+    return TraceError(f"{trace.path or trace.head.program}: {text}")
+
+
+def _tell(trace: Trace, column: str, row: int, rule: str, got: object = None) -> NoReturn:
+    """Raise what is wrong with a row's entry of a column, or with what it lists there."""
+    rank = int(np.searchsorted(trace.head.offsets, row, side="right")) - 1
+    where = f"{column} of rank {rank}, op {row - trace.head.offsets[rank]}"
+    raise _fault(trace, f"{where} must {rule}, got {getattr(trace.ops, column)[row] if got is None else got}")
+
+
+def _ranks_of(offsets: npt.ArrayLike, rows: _Longs) -> _Longs:
+    """Return the rank of each of some rows, which rise."""
+    bounds = np.searchsorted(rows, offsets)
+    return np.repeat(np.arange(len(bounds) - 1), np.diff(bounds))
+
+
+def _starts_request(ops: Ops) -> _Mask:
+    return ops.are(*_STARTS) | ops.are(*COLLECTIVES) & (ops.flags & Flag.NONBLOCKING > 0)
+
+
+class _Block:
+    """Rows of a trace from one on, as many as stay in the processor's cache while each is checked by itself."""
+
+    def __init__(self, trace: Trace, first: int) -> None:
+        self._trace, self._first = trace, first
+        self._ops, self._head = trace.ops[first : first + _BLOCK], trace.head
+
+    def check(self) -> None:
+        """Check every column."""
+        ops, head = self._ops, self._head
+        self._require(ops.are(*Op), "op", "be a known op code")
+        self._require_within("comm", 0, len(head.communicators) - 1, "be a communicator of the head")
+        self._require_within("call", 0, len(head.calls) - 1, "be a call of the head")
+        self._require_within("region", 0, len(head.regions) - 1, "be a region of the head")
+        for column, bounds in _BOUNDS.items():
+            self._require_within(column, *bounds, "be from {} to {}".format(*bounds))
+        elements = (ops.tag >= 0) | ~ops.are(*COLLECTIVES)
+        self._require(elements, "tag", "not be negative: a collective's is the size of an element")
+        self._check_lists()
+        self._check_partners()
+        self._require((ops.request >= 0) | ~_starts_request(ops), "request", "be a number, from 0 on")
+
+    def _check_lists(self) -> None:
+        """The entries of an op lie within its rank's extra column."""
+        ops, rows = self._ops, np.flatnonzero(self._ops.count != 0)
+        room = np.diff(self._head.extra_offsets)[_ranks_of(self._head.offsets, rows + self._first)]
+        within = (ops.extra[rows] >= 0) & (ops.extra[rows] + ops.count[rows].astype(np.int64) <= room)
+        self._require(within, "extra", "lie within the rank's extra column", rows)
+
+    def _check_partners(self) -> None:
+        """Check partners, roots, and tags where they count."""
+        ops = self._ops
+        sizes = np.array([len(_peers(each)) for each in self._head.communicators])
+        if not ANY <= ops.peer.min() <= ops.peer.max() < sizes.min():
+            self._require(_within(ops.peer, ANY, sizes[ops.comm] - 1), "peer", "be a rank of its communicator")
+        rooted = ops.are(*ROOTED, Op.SPAWN)
+        self._require((ops.peer >= 0) | ~rooted, "peer", "be a rank of its communicator: the root")
+        sends = ops.are(Op.SEND, Op.ISEND)
+        self._require((ops.peer >= PROC_NULL) | ~sends, "peer", "be a rank of its communicator, or none")
+        # Tags below 0 are those of collectives.
+        tagged = (ops.tag >= 0) | (ops.tag == ANY) & ~sends
+        self._require(tagged | ~ops.are(*_MESSAGES) | (ops.peer < 0), "tag", f"be from 0 to {LARGEST_TAG}")
+
+    def _require_within(self, column: str, least: int, most: int, rule: str) -> None:
+        """Raise if an entry of a column lies outside: its extremes tell that at the least cost."""
+        values = getattr(self._ops, column)
+        if not least <= values.min() <= values.max() <= most:
+            self._require(_within(values, least, most), column, rule)
+
+    def _require(self, good: _Mask, column: str, rule: str, rows: _Longs | None = None) -> None:
+        """Raise if something is not good, of all rows or of some."""
+        if not good.all():
+            at = int(np.argmin(good))
+            _tell(self._trace, column, self._first + (at if rows is None else int(rows[at])), rule)
+
+
 class _Rows:
     """The ops of a trace."""
 
     def __init__(self, trace: Trace) -> None:
         self._trace = trace
         self._ops, self._head = trace.ops, trace.head
+        self._offsets = np.array(trace.head.offsets, np.int64)
 
     def check(self) -> None:
         """Check all columns, and what they refer to."""
-        ops, head = self._ops, self._head
-        self._require(np.isin(ops.op, [int(op) for op in Op]), "op", "be a known op code")
-        self._require((ops.comm >= 0) & (ops.comm < len(head.communicators)), "comm", "be a communicator of the head")
-        self._require(ops.call < len(head.calls), "call", "be a call of the head")
-        self._require(ops.region < len(head.regions), "region", "be a region of the head")
-        for column, bounds in _BOUNDS.items():
-            self._require(_within(getattr(ops, column), *bounds), column, "be from {} to {}".format(*bounds))
-        elements = (ops.tag >= 0) | ~np.isin(ops.op, [int(op) for op in COLLECTIVES])
-        self._require(elements, "tag", "not be negative: a collective's is the size of an element")
-        if not len(ops):
+        for first in range(0, len(self._ops), _BLOCK):
+            _Block(self._trace, first).check()
+        if not len(self._ops):
             return
         for column in _SUMMED:
-            self._check_sum(getattr(ops, column), column)
+            self._check_sum(getattr(self._ops, column), column)
         self._check_lists()
-        self._check_partners()
-        self._check_requests()
+        self._check_matched()
         self._check_members()
         self._check_neighbors()
         self._check_sizes()
         self._check_spawns()
 
-    def _require(
-        self, good: _Mask, column: str, rule: str, rows: _Longs | None = None, listed: _Longs | None = None
-    ) -> None:
-        """Raise if something is not good, of all rows or of some, or of what these list."""
-        if good.all():
-            return
-        at = int(np.argmin(good))
-        row = at if rows is None else int(rows[at])
-        rank = self._rank_of(row)
-        where = f"{column} of rank {rank}, op {row - self._head.offsets[rank]}"
-        self._fault(f"{where} must {rule}, got {getattr(self._ops, column)[row] if listed is None else listed[at]}")
+    def _require(self, good: _Mask, column: str, rule: str, rows: _Longs, listed: _Longs | None = None) -> None:
+        """Raise if something is not good of some rows, or of what these list."""
+        if not good.all():
+            at = int(np.argmin(good))
+            _tell(self._trace, column, int(rows[at]), rule, None if listed is None else listed[at])
 
-    def _fault(self, text: str) -> NoReturn:
-        raise TraceError(f"{self._trace.path or self._head.program}: {text}")
-
-    def _rank_of(self, row: Any) -> Any:
-        return np.searchsorted(self._head.offsets, row, side="right") - 1
+    def _rank_of(self, rows: _Longs) -> _Longs:
+        return _ranks_of(self._offsets, rows)
 
     def _rows_of(self, *ops: Op) -> _Longs:
-        return np.flatnonzero(np.isin(self._ops.op, [int(op) for op in ops]))
+        return np.flatnonzero(self._ops.are(*ops))
 
     def _check_sum(self, column: _Longs, title: str) -> None:
+        if len(column) * int(column.max(initial=0)) <= MOST_TOGETHER:
+            return
         together = float(column.sum(dtype=np.float64))
         if together > MOST_TOGETHER:
-            self._fault(f"{title} of all ops together must be at most {MOST_TOGETHER}, got {together:.6g}")
+            raise _fault(
+                self._trace, f"{title} of all ops together must be at most {MOST_TOGETHER}, got {together:.6g}"
+            )
 
     def _check_lists(self) -> None:
-        """The entries of an op lie within its rank's extra column, and are its own."""
-        ops, rows = self._ops, np.flatnonzero(self._ops.count)
-        ranks = self._rank_of(rows)
-        room, count = np.diff(self._head.extra_offsets)[ranks], ops.count[rows].astype(np.int64)
-        within = (ops.extra[rows] >= 0) & (ops.extra[rows] + count <= room)
-        self._require(within, "extra", "lie within the rank's extra column", rows)
-        # Those of one rank begin anew: all that it has so far is what all ranks have, less what there was before it.
-        so_far = np.cumsum(count)
-        before = np.concatenate([[0], so_far])[np.searchsorted(ranks, ranks)]
-        self._require(so_far - before <= room, "count", "leave each op entries of its own in the extra column", rows)
+        """Each op has entries of its own in its rank's extra column."""
+        room, begins = np.diff(self._head.extra_offsets), self._offsets
+        ranks = np.flatnonzero(np.diff(begins))
+        together = np.add.reduceat(self._ops.count, begins[ranks], dtype=np.int64)
+        for rank in ranks[together > room[ranks]].tolist():
+            rows = np.arange(begins[rank], begins[rank + 1])
+            so_far = np.cumsum(self._ops.count[rows], dtype=np.int64)
+            self._require(so_far <= room[rank], "count", "leave each op entries of its own in the extra column", rows)
 
-    def _check_partners(self) -> None:
-        """Check partners, roots, and tags where they count."""
+    def _check_matched(self) -> None:
+        """A matched receive has the request of a matched probe which is still open."""
         ops = self._ops
-        sizes = np.array([len(_peers(each)) for each in self._head.communicators])
-        self._require(_within(ops.peer, ANY, sizes[ops.comm] - 1), "peer", "be a rank of its communicator")
-        rooted = self._rows_of(*ROOTED, Op.SPAWN)
-        self._require(ops.peer[rooted] >= 0, "peer", "be a rank of its communicator: the root", rooted)
-        sends = self._rows_of(Op.SEND, Op.ISEND)
-        self._require(ops.peer[sends] >= PROC_NULL, "peer", "be a rank of its communicator, or none", sends)
-        rows = self._rows_of(*_MESSAGES)
-        rows = rows[ops.peer[rows] >= 0]
-        # Tags below 0 are those of collectives.
-        any_tag = (ops.tag[rows] == ANY) & ~np.isin(ops.op[rows], [Op.SEND, Op.ISEND])
-        self._require((ops.tag[rows] >= 0) | any_tag, "tag", f"be from 0 to {LARGEST_TAG}", rows)
-
-    def _check_requests(self) -> None:
-        """What starts has a request, and a matched receive that of a matched probe which is still open."""
-        ops = self._ops
-        started = np.isin(ops.op, [int(op) for op in _STARTS])
-        started |= (ops.op >= Op.BARRIER) & (ops.flags & Flag.NONBLOCKING > 0)
-        matched = self._rows_of(Op.MRECV)
-        self._require((ops.request >= 0) | ~started, "request", "be a number, from 0 on")
-        if not len(matched):
+        if not len(self._rows_of(Op.MRECV)):
             return
         # In the order of ranks and requests, each in that of the program, the one before is what it belongs to.
-        rows = np.flatnonzero(started | (ops.op == Op.MRECV))
-        keys = (self._rank_of(rows).astype(np.int64) << 32) + ops.request[rows]
+        rows = np.flatnonzero(_starts_request(ops) | ops.are(Op.MRECV))
+        keys = (self._rank_of(rows) << 32) + ops.request[rows]
         order = np.argsort(keys, kind="stable")
         rows, keys = rows[order], keys[order]
         follows = np.concatenate([[False], (keys[1:] == keys[:-1]) & (ops.op[rows[:-1]] == Op.MPROBE)])
@@ -264,7 +310,7 @@ class _Rows:
 
     def _starts(self, rows: _Longs) -> _Longs:
         """Return where the entries of ops begin."""
-        starts: _Longs = np.array(self._head.extra_offsets)[self._rank_of(rows)] + self._ops.extra[rows]
+        starts: _Longs = np.array(self._head.extra_offsets, np.int64)[self._rank_of(rows)] + self._ops.extra[rows]
         return starts
 
     def _check_spawns(self) -> None:

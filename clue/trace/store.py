@@ -14,14 +14,15 @@ from __future__ import annotations
 
 import io
 import zipfile
-import zlib
 from collections.abc import Iterator
 from dataclasses import dataclass, fields, replace
+from functools import cache, reduce
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+from zlib_ng.zlib_ng import crc32
 
 from clue.errors import TraceError
 from clue.files import drafts
@@ -57,6 +58,29 @@ class Ops:
     def __len__(self) -> int:
         return len(self.op)
 
+    def __getitem__(self, rows: slice) -> Ops:
+        """Return some rows as views, all of ``extras`` with them."""
+        return Ops(**{name: getattr(self, name)[rows] for name, _, _ in COLUMNS}, extras=self.extras)
+
+    def are(self, *kinds: Op) -> npt.NDArray[np.bool_]:
+        """Tell of each op whether it is of one of these kinds, shape (ops,)."""
+        # Unsigned: what lies before the first of a run is far behind its last.
+        return reduce(
+            np.bitwise_or, (self.op - first <= others if others else self.op == first for first, others in _runs(kinds))
+        )
+
+
+@cache
+def _runs(kinds: tuple[Op, ...]) -> tuple[tuple[np.uint8, np.uint8], ...]:
+    """Return op codes as runs of consecutive ones: the first, and how many follow it."""
+    runs: list[list[int]] = []
+    for code in sorted(set(kinds)):
+        if runs and code == sum(runs[-1]) + 1:
+            runs[-1][1] += 1
+        else:
+            runs.append([int(code), 0])
+    return tuple((np.uint8(first), np.uint8(others)) for first, others in runs)
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Trace:
@@ -84,9 +108,9 @@ class Trace:
 
     def rank(self, rank: int) -> Ops:
         """Return one rank's ops as views."""
-        rows = slice(self.head.offsets[rank], self.head.offsets[rank + 1])
-        extras = slice(self.head.extra_offsets[rank], self.head.extra_offsets[rank + 1])
-        return Ops(**{name: getattr(self.ops, name)[rows] for name, _, _ in COLUMNS}, extras=self.ops.extras[extras])
+        rows = slice(*self.head.offsets[rank : rank + 2])
+        extras = slice(*self.head.extra_offsets[rank : rank + 2])
+        return replace(self.ops[rows], extras=self.ops.extras[extras])
 
     def flops(self) -> dict[str, tuple[float, float]]:
         """Return declared operations and recorded CPU seconds by region, summed over ranks, where declared."""
@@ -110,7 +134,9 @@ class Trace:
 
         A wait for several requests is one of them if some are left out; its time is that of the others.
         """
-        rows = np.flatnonzero(self.ops.op == Op.OTHER)
+        rows = np.flatnonzero(self.ops.are(Op.OTHER))
+        if not len(rows):
+            return {}
         firsts, named, took = self.first_rows()[rows], self.ops.call[rows], self.ops.took[rows]
         return {
             self.head.calls[call]: (len(np.unique(firsts[named == call])), float(took[named == call].sum()) * 1e-9)
@@ -176,4 +202,4 @@ class Trace:
 
 def checksum(array: npt.NDArray[Any]) -> int:
     """Return the CRC-32 of a column."""
-    return zlib.crc32(array.data) if array.size else 0
+    return crc32(array.data) if array.size else 0
