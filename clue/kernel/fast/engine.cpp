@@ -7,10 +7,12 @@ using namespace clue;
 
 enum Status : int64_t { FINE = 0, NO_MEMORY = 1, STOPPED = 2, DEADLOCK = 3, TOO_MANY = 4 };
 
-template <int NETWORK>
+enum Network { UNSHARED = 0, FACTOR = 1, PORTS = 2, FLOWS = 3 };
+
+template <class NETWORK>
 void replay(const Program& program, const Machine& machine, Outcome& outcome) {
-    if (machine.any_shared) Engine<NETWORK, true>(program, machine, outcome).run();
-    else Engine<NETWORK, false>(program, machine, outcome).run();
+    if (machine.any_shared) Engine<NETWORK, Shared>(program, machine, outcome).run();
+    else Engine<NETWORK, Alone>(program, machine, outcome).run();
 }
 
 // What copies of a program number together has to fit.
@@ -51,10 +53,10 @@ int64_t clue_replay(const Program* program, const Machine* machine, Outcome* out
     try {
         check_numbers(*program, *machine);
         switch (machine->network) {
-            case FACTOR: replay<FACTOR>(*program, *machine, *outcome); break;
-            case PORTS: replay<PORTS>(*program, *machine, *outcome); break;
-            case FLOWS: replay<FLOWS>(*program, *machine, *outcome); break;
-            default: replay<UNSHARED>(*program, *machine, *outcome);
+            case FACTOR: replay<Factor>(*program, *machine, *outcome); break;
+            case PORTS: replay<Ports>(*program, *machine, *outcome); break;
+            case FLOWS: replay<Flows>(*program, *machine, *outcome); break;
+            default: replay<Unshared>(*program, *machine, *outcome);
         }
     } catch (const std::bad_alloc&) {
         return NO_MEMORY;
@@ -70,7 +72,7 @@ int64_t clue_replay(const Program* program, const Machine* machine, Outcome* out
 int64_t clue_record(const Program* program, const Machine* machine, Outcome* outcome, Tape** tape) {
     try {
         check_numbers(*program, *machine);
-        Engine<UNSHARED, false, Recorder> engine(*program, *machine, *outcome);
+        Engine<Unshared, Alone, Recorder> engine(*program, *machine, *outcome);
         engine.run();
         const int64_t ranks = program->ranks * machine->instances;
         if (std::any_of(outcome->blocked, outcome->blocked + ranks, [](int64_t row) { return row != -1; })) return DEADLOCK;

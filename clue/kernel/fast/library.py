@@ -23,7 +23,7 @@ FOLDER = "engine"
 _SOURCES = Path(__file__).parent
 _MAIN = "engine.cpp"
 #: No fast-math and no contraction: every operation is rounded on its own, as in Python.
-_OPTIONS = ("-std=c++17", "-O3", "-ffp-contract=off", "-fPIC", "-shared")
+_OPTIONS = ("-std=c++17", "-O3", "-ffp-contract=off", "-fPIC", "-fvisibility-inlines-hidden", "-shared")
 #: With the instructions of this very processor where the compiler knows them.
 _NATIVE = "-march=native"
 
