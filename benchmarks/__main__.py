@@ -18,7 +18,7 @@ from benchmarks.cases import MESSAGES, QUICK_MESSAGES, engine_cases, flow_cases,
 from benchmarks.contest import Contest
 from benchmarks.goals import Goal, contest_goals, first_use_goal, large_goal, sweep_goal
 from benchmarks.peers import installed
-from benchmarks.table import About, report
+from benchmarks.table import Provenance, report
 
 _WORKLOADS = ("W1", "W2", "W3", "W4")
 
@@ -37,7 +37,7 @@ def main() -> None:
         measured = list(contest.measure(chain.from_iterable(cases)))
         engines = list(contest.measure(engine_cases(asked.workloads, quick=asked.quick)))
         goals = [*contest_goals(measured), *_more_goals(asked, folder)]
-    about = About(peers, _command(asked), asked.repeats)
+    about = Provenance(peers, _command(asked), asked.repeats)
     text = report(about, goals, measured, engines)
     if asked.output is None:
         print(text)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from functools import partial
 
-from benchmarks.contest import Case
+from benchmarks.contest import NetworkCase
 from benchmarks.settings import FLOWS, Model, Setting
 from benchmarks.workloads import allreduce, alltoall, halo, pipeline, ring
 
@@ -18,38 +18,38 @@ _SINGLE = (Setting(Model.NONE), Setting(Model.FACTOR), Setting(Model.PORTS))
 _SHARED = tuple(Setting(model, bandwidth) for model in FLOWS for bandwidth in (1e9, 12.5e9))
 
 
-def single_cases(workloads: frozenset[str], *, quick: bool) -> Iterator[Case]:
+def single_cases(workloads: frozenset[str], *, quick: bool) -> Iterator[NetworkCase]:
     """Go through the cases without links: clue beside LogGOPSim."""
     messages = QUICK_MESSAGES if quick else MESSAGES
     if "W1" in workloads:
         for ranks in (64, 256) if quick else (64, 256, 1024, 4096):
-            yield Case(partial(halo, ranks), _SINGLE, messages)
+            yield NetworkCase(partial(halo, ranks), _SINGLE, messages)
     if "W2" in workloads:
-        yield Case(partial(ring, 64), _SINGLE, messages)
-        yield Case(partial(pipeline, 64), _SINGLE, messages)
+        yield NetworkCase(partial(ring, 64), _SINGLE, messages)
+        yield NetworkCase(partial(pipeline, 64), _SINGLE, messages)
     if "W3" in workloads:
         for library in ("openmpi", "mpich"):
             for ranks in (64,) if quick else (64, 256):
-                yield Case(partial(alltoall, ranks, library=library), _SINGLE, messages)
+                yield NetworkCase(partial(alltoall, ranks, library=library), _SINGLE, messages)
     if "W4" in workloads:
         for nbytes in (8, MEBIBYTE):
-            yield Case(partial(allreduce, 64 if quick else 256, nbytes=nbytes), _SINGLE, messages)
+            yield NetworkCase(partial(allreduce, 64 if quick else 256, nbytes=nbytes), _SINGLE, messages)
 
 
-def flow_cases(workloads: frozenset[str], *, quick: bool) -> Iterator[Case]:
+def flow_cases(workloads: frozenset[str], *, quick: bool) -> Iterator[NetworkCase]:
     """Go through the cases in which messages share links: clue beside SimGrid."""
     messages = QUICK_MESSAGES if quick else FLOW_MESSAGES
     if "W1" in workloads:
         for ranks in (64, 256) if quick else (64, 256, 1024):
-            yield Case(partial(halo, ranks), _SHARED, messages)
+            yield NetworkCase(partial(halo, ranks), _SHARED, messages)
     if "W4" in workloads:
         for nbytes in (8, MEBIBYTE):
             for ranks in (64,) if quick else (64, 256, 1024):
-                yield Case(partial(allreduce, ranks, nbytes=nbytes), _SHARED, messages)
+                yield NetworkCase(partial(allreduce, ranks, nbytes=nbytes), _SHARED, messages)
 
 
-def engine_cases(workloads: frozenset[str], *, quick: bool) -> Iterator[Case]:
+def engine_cases(workloads: frozenset[str], *, quick: bool) -> Iterator[NetworkCase]:
     """Go through the cases that compare clue's own engines."""
     if "W1" in workloads:
         messages = QUICK_MESSAGES if quick else FLOW_MESSAGES
-        yield Case(partial(halo, 64), (*_SINGLE, *_SHARED[:1]), messages, reference=True)
+        yield NetworkCase(partial(halo, 64), (*_SINGLE, *_SHARED[:1]), messages, reference=True)

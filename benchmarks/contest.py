@@ -11,16 +11,16 @@ from statistics import median
 from time import perf_counter
 from typing import Protocol
 
-from benchmarks.peers import Peer, Replay
+from benchmarks.peers import ReplayTime, Simulator
 from benchmarks.processes import FailedRunError, run
 from benchmarks.settings import Setting
-from benchmarks.workloads import Workload
+from benchmarks.workloads import Synthetic
 
 ROOT = Path(__file__).resolve().parent.parent
 
 
 @dataclass(frozen=True, slots=True)
-class Case:
+class NetworkCase:
     """A workload on networks.
 
     Attributes:
@@ -30,14 +30,14 @@ class Case:
         reference: Whether clue's reference engine takes part, instead of peers.
     """
 
-    make: Callable[[int], Workload]
+    make: Callable[[int], Synthetic]
     settings: tuple[Setting, ...]
     messages: int
     reference: bool = False
 
 
 @dataclass(frozen=True, slots=True)
-class Measurement:
+class Timing:
     """What a simulator took for a workload.
 
     Attributes:
@@ -56,7 +56,7 @@ class Measurement:
     ops: int
     setting: Setting
     simulator: str
-    replays: tuple[Replay, ...]
+    replays: tuple[ReplayTime, ...]
 
     @property
     def seconds(self) -> float:
@@ -100,7 +100,7 @@ class Measurement:
         return self.replays[0].makespan
 
 
-class Simulator(Protocol):
+class Contestant(Protocol):
     """Who takes part: clue, or a peer."""
 
     name: str
@@ -108,10 +108,10 @@ class Simulator(Protocol):
     def covers(self, setting: Setting) -> bool:
         """Tell whether it can run on this network."""
 
-    def prepare(self, workload: Workload, folder: Path) -> None:
+    def prepare(self, workload: Synthetic, folder: Path) -> None:
         """Write the workload in its form."""
 
-    def replay(self, workload: Workload, folder: Path, setting: Setting) -> Replay:
+    def replay(self, workload: Synthetic, folder: Path, setting: Setting) -> ReplayTime:
         """Replay what was prepared in a folder."""
 
 
@@ -122,13 +122,13 @@ class Clue:
         self.name = name
         self._engine = engine
 
-    def covers(self, setting: Setting) -> bool:  # noqa: ARG002, D102 - see Simulator
+    def covers(self, setting: Setting) -> bool:  # noqa: ARG002, D102 - see Contestant
         return True
 
-    def prepare(self, workload: Workload, folder: Path) -> None:  # noqa: D102 - see Simulator
+    def prepare(self, workload: Synthetic, folder: Path) -> None:  # noqa: D102 - see Contestant
         workload.trace.save(folder / "trace.clue")
 
-    def replay(self, workload: Workload, folder: Path, setting: Setting) -> Replay:  # noqa: D102 - see Simulator
+    def replay(self, workload: Synthetic, folder: Path, setting: Setting) -> ReplayTime:  # noqa: D102 - see Contestant
         used = run(
             [
                 sys.executable, "-m", "benchmarks.replay", str(folder / "trace.clue"), setting.model.name,
@@ -141,7 +141,7 @@ class Clue:
         figures = json.loads(used.output.splitlines()[-1])
         if figures["engine"] != self._engine:
             raise FailedRunError(f"engine must be {self._engine}, got {figures['engine']}: it does not cover this")
-        return Replay(
+        return ReplayTime(
             seconds=figures["simulate"],
             preparation=figures["open"] + figures["compile"],
             peak=figures["peak"],
@@ -166,7 +166,7 @@ class Contest:
     def __init__(
         self,
         engine: str,
-        peers: Sequence[Peer],
+        peers: Sequence[Simulator],
         *,
         repeats: int,
         patience: float,
@@ -180,12 +180,12 @@ class Contest:
         self._folder = folder
         self._tell = tell
 
-    def measure(self, cases: Iterable[Case]) -> Iterator[Measurement]:
+    def measure(self, cases: Iterable[NetworkCase]) -> Iterator[Timing]:
         """Run cases one after the other."""
         for case in cases:
             yield from self._measure(case)
 
-    def _measure(self, case: Case) -> Iterator[Measurement]:
+    def _measure(self, case: NetworkCase) -> Iterator[Timing]:
         workload = case.make(case.messages)
         self._tell(f"{workload.name}: {workload.messages} messages")
         contestants = [
@@ -195,7 +195,7 @@ class Contest:
             if simulator.covers(setting)
         ]
         folder = self._prepare(workload, [simulator for simulator, _ in contestants])
-        replays: dict[tuple[Simulator, Setting], list[Replay]] = {each: [] for each in contestants}
+        replays: dict[tuple[Contestant, Setting], list[ReplayTime]] = {each: [] for each in contestants}
         began = perf_counter()
         for turn in range(self._repeats):
             if turn and perf_counter() - began > self._patience:
@@ -209,10 +209,10 @@ class Contest:
         for (simulator, setting), mine in replays.items():
             yield self._measurement(workload, setting, simulator, mine)
 
-    def _simulators(self, case: Case) -> list[Simulator]:
+    def _simulators(self, case: NetworkCase) -> list[Contestant]:
         return [Clue("reference", "clue, reference"), self._clue] if case.reference else [self._clue, *self._peers]
 
-    def _prepare(self, workload: Workload, simulators: Sequence[Simulator]) -> Path:
+    def _prepare(self, workload: Synthetic, simulators: Sequence[Contestant]) -> Path:
         """Write what the simulators read, unless it is there; the same folder never holds two workloads."""
         words = "".join(c if c.isalnum() else "-" for c in workload.name)
         folder = self._folder / f"{words}-{workload.messages}"
@@ -225,9 +225,9 @@ class Contest:
         return folder
 
     def _measurement(
-        self, workload: Workload, setting: Setting, simulator: Simulator, replays: Sequence[Replay]
-    ) -> Measurement:
-        got = Measurement(
+        self, workload: Synthetic, setting: Setting, simulator: Contestant, replays: Sequence[ReplayTime]
+    ) -> Timing:
+        got = Timing(
             workload=workload.name,
             ranks=workload.trace.ranks,
             messages=workload.messages,

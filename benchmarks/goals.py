@@ -11,10 +11,10 @@ from functools import cache
 from operator import ge, le
 from pathlib import Path
 
-from benchmarks.contest import ROOT, Clue, Measurement
+from benchmarks.contest import ROOT, Clue, Timing
 from benchmarks.processes import FailedRunError, run
 from benchmarks.settings import FLOWS, Model, Setting
-from benchmarks.workloads import Workload, halo, large
+from benchmarks.workloads import Synthetic, halo, large
 
 SWEPT = 512
 
@@ -60,7 +60,7 @@ class Board:
         measured: All measurements.
     """
 
-    def __init__(self, measured: Sequence[Measurement]) -> None:
+    def __init__(self, measured: Sequence[Timing]) -> None:
         self._measured = measured
 
     def ratios(self, workload: str, setting: Setting, peer: str, *, ranks: int | None = None) -> Iterator[Point]:
@@ -73,7 +73,7 @@ class Board:
                     yield f"P={mine.ranks}", mine.rate / other.rate
 
     @staticmethod
-    def _near(other: Measurement, mine: Measurement) -> bool:
+    def _near(other: Timing, mine: Timing) -> bool:
         same = other.setting == mine.setting or mine.setting.model not in FLOWS
         return same and other.setting.bandwidth == mine.setting.bandwidth and other.messages == mine.messages
 
@@ -83,7 +83,7 @@ class Board:
         if few in by_ranks and many in by_ranks:
             yield "", by_ranks[few].rate / by_ranks[many].rate
 
-    def _clue(self, workload: str, setting: Setting) -> Iterator[Measurement]:
+    def _clue(self, workload: str, setting: Setting) -> Iterator[Timing]:
         for each in self._measured:
             if each.simulator == "clue" and each.setting == setting and workload in each.workload:
                 yield each
@@ -99,7 +99,7 @@ _SHARED = [Setting(model, bandwidth) for model in FLOWS for bandwidth in (1e9, 1
 _SHARED_WORKLOADS = {"W1": "W1", "W4 8 B": "W4 allreduce 8 B", "W4 1 MiB": "W4 allreduce 1 MiB"}
 
 
-def contest_goals(measured: Sequence[Measurement]) -> Iterator[Goal]:
+def contest_goals(measured: Sequence[Timing]) -> Iterator[Goal]:
     """Judge what was measured side by side."""
     board = Board(measured)
     none, factor = Setting(Model.NONE), Setting(Model.FACTOR)
@@ -171,7 +171,7 @@ def large_goal(folder: Path, ops: int, engine: str) -> Goal:
 
 
 @cache
-def _kept_large(folder: Path, ops: int) -> Workload:
+def _kept_large(folder: Path, ops: int) -> Synthetic:
     workload = large(ops=ops)
     kept = folder / f"large-{ops}"
     if not (kept / "done").exists():

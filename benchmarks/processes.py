@@ -38,7 +38,7 @@ class FailedRunError(Exception):
 
 
 @dataclass(frozen=True, slots=True)
-class Run:
+class ProcessTimes:
     """A program's run.
 
     Attributes:
@@ -54,7 +54,7 @@ class Run:
     output: str
 
 
-def run(command: Sequence[str], folder: Path, environment: Mapping[str, str] | None = None) -> Run:
+def run(command: Sequence[str], folder: Path, environment: Mapping[str, str] | None = None) -> ProcessTimes:
     """Run a program in a folder, on one core.
 
     Raises:
@@ -77,4 +77,4 @@ def run(command: Sequence[str], folder: Path, environment: Mapping[str, str] | N
             said = process.stdout[-2000:]
             raise FailedRunError(f"{' '.join(command)}: status must be 0, got {process.returncode}: {said}")
         seconds, peak = figures.read().split()
-    return Run(float(seconds), wall, int(peak), process.stdout)
+    return ProcessTimes(float(seconds), wall, int(peak), process.stdout)

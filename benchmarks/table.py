@@ -13,16 +13,16 @@ from pathlib import Path
 import numpy as np
 
 import clue
-from benchmarks.contest import ROOT, Measurement
+from benchmarks.contest import ROOT, Timing
 from benchmarks.goals import Goal
-from benchmarks.peers import Peer
+from benchmarks.peers import Simulator
 from benchmarks.settings import FLOWS
 
 _REACHED = {True: "yes", False: "**no**", None: "not measured"}
 
 
 @dataclass(frozen=True, slots=True)
-class About:
+class Provenance:
     """How the measurements came to be.
 
     Attributes:
@@ -31,12 +31,12 @@ class About:
         repeats: Replays of each contestant, at most.
     """
 
-    peers: Sequence[Peer]
+    peers: Sequence[Simulator]
     command: str
     repeats: int
 
 
-def report(about: About, goals: Sequence[Goal], measured: Sequence[Measurement], engines: Sequence[Measurement]) -> str:
+def report(about: Provenance, goals: Sequence[Goal], measured: Sequence[Timing], engines: Sequence[Timing]) -> str:
     """Return the whole report."""
     lines = [
         "# Benchmarks",
@@ -68,7 +68,7 @@ def report(about: About, goals: Sequence[Goal], measured: Sequence[Measurement],
     return "\n".join(lines)
 
 
-def _about(about: About) -> Iterator[str]:
+def _about(about: Provenance) -> Iterator[str]:
     now = datetime.now(timezone.utc)
     yield f"Measured {now:%Y-%m-%d %H:%M} UTC by `{about.command}`, on one core of {processor()}, {platform.system()}."
     yield f"clue {clue.__version__} ({revision()}), Python {platform.python_version()}, numpy {np.__version__},"
@@ -109,7 +109,7 @@ def _compiler() -> str:
     return said.splitlines()[0]
 
 
-def _measurements(shown: Sequence[Measurement], measured: Sequence[Measurement]) -> Iterator[str]:
+def _measurements(shown: Sequence[Timing], measured: Sequence[Timing]) -> Iterator[str]:
     yield from markdown_table(
         (
             "workload",
@@ -141,7 +141,7 @@ def _measurements(shown: Sequence[Measurement], measured: Sequence[Measurement])
     )
 
 
-def _times(other: Measurement, measured: Sequence[Measurement]) -> str:
+def _times(other: Timing, measured: Sequence[Timing]) -> str:
     """Say how many times as fast clue is."""
     mine = [
         each

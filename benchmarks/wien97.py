@@ -68,7 +68,7 @@ def order(program: Program) -> int:
 
 
 @dataclass(frozen=True, slots=True)
-class Split:
+class PaperCase:
     """A row of the paper's Table 2 with what it takes to simulate it."""
 
     row: Row
@@ -87,7 +87,7 @@ class Split:
 
 
 #: Returns the flop/s of splits.
-Simulate = Callable[[Sequence[Split]], Sequence[Mapping[str, float]]]
+Simulate = Callable[[Sequence[PaperCase]], Sequence[Mapping[str, float]]]
 
 
 def _ignore(what: str, done: int = 0, total: int = 0) -> None:
@@ -98,16 +98,16 @@ def _tell(what: str, done: int = 0, total: int = 0) -> None:
     print(f"{what} ({done} of {total})" if total else what, file=sys.stderr)
 
 
-def _speeds(split: Split) -> dict[str, float]:
+def _speeds(split: PaperCase) -> dict[str, float]:
     return split.speeds()
 
 
-def splits(scenario: Scenario, paper: Document) -> list[Split]:
+def splits(scenario: Scenario, paper: Document) -> list[PaperCase]:
     """Return the rows of Table 2, ready to simulate."""
     machines = {option.name: option.machine for option in scenario_alone(scenario).options}
     large = next(workload for workload in scenario.workloads if workload.name == "large")
     programs = {kernel.name: kernel.program for kernel in large.kernels}
-    return [Split(row, machines[row["name"]], programs) for row in paper["large_case"]]
+    return [PaperCase(row, machines[row["name"]], programs) for row in paper["large_case"]]
 
 
 def cluster_of(machine: Machine, nodes: int) -> Machine:
@@ -155,20 +155,20 @@ def table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
     return "\n".join("| " + " | ".join(line) + " |" for line in lines)
 
 
-def table_2(found: Sequence[tuple[Split, Mapping[str, float]]]) -> str:
+def table_2(found: Sequence[tuple[PaperCase, Mapping[str, float]]]) -> str:
     """Return Table 2, ours beside the paper's, in Mflop/s."""
     names = [f"{name}: {column}" for name in KERNELS for column in ("ours", "paper", "ratio")]
     rows = [[s.row["name"], f"{s.row['high_level']} × {s.row['low_level']}", *_speed_cells(s, v)] for s, v in found]
     return table(["configuration", "instances × ranks", *names], rows)
 
 
-def _speed_cells(split: Split, speeds: Mapping[str, float]) -> Iterator[str]:
+def _speed_cells(split: PaperCase, speeds: Mapping[str, float]) -> Iterator[str]:
     for name, (column, _) in KERNELS.items():
         ours, printed = speeds[name] / 1e6, split.row[column]
         yield from (f"{ours:.0f}", f"{printed}", f"{ours / printed:.2f}")
 
 
-def other_assumptions(wanted: Sequence[Split], simulate: Simulate) -> str:
+def other_assumptions(wanted: Sequence[PaperCase], simulate: Simulate) -> str:
     """Return Cholesky without contention, and the tridiagonalisation where waiting ranks sleep instead of polling."""
     cholesky = [replace(split, programs={"cholesky": split.programs["cholesky"]}) for split in wanted]
     polled = [
@@ -182,7 +182,7 @@ def other_assumptions(wanted: Sequence[Split], simulate: Simulate) -> str:
 
 
 def _changed_rows(
-    wanted: Sequence[Split], change: Callable[[Machine], Machine], what: str, simulate: Simulate
+    wanted: Sequence[PaperCase], change: Callable[[Machine], Machine], what: str, simulate: Simulate
 ) -> list[list[str]]:
     before, after = simulate(wanted), simulate([replace(split, machine=change(split.machine)) for split in wanted])
     return [
@@ -294,7 +294,7 @@ def compare(scenario: Scenario, arguments: argparse.Namespace, write: Callable[[
     wanted = splits(scenario, paper)
     with ProcessPoolExecutor(arguments.workers, get_context("spawn")) as processes:
 
-        def simulate(wanted: Sequence[Split]) -> list[dict[str, float]]:
+        def simulate(wanted: Sequence[PaperCase]) -> list[dict[str, float]]:
             return list(processes.map(_speeds, wanted))
 
         write("### Table 2: Mflop/s, kernels alone\n\n" + table_2(list(zip(wanted, simulate(wanted), strict=True))))

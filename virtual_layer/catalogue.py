@@ -18,15 +18,15 @@ from clue.trace.ops import Flag
 from virtual_layer.meaning import collectives as c
 from virtual_layer.meaning import completion as w
 from virtual_layer.meaning import making as k
-from virtual_layer.meaning import messages as m
 from virtual_layer.meaning import objects as o
 from virtual_layer.meaning import partitioned as p
+from virtual_layer.meaning import point_to_point as m
 
 _SYNC, _BUFFERED, _READY, _PICKLED = (int(flag) for flag in (Flag.SYNCHRONOUS, Flag.BUFFERED, Flag.READY, Flag.PICKLED))
 
 
 @dataclass(frozen=True, slots=True)
-class Call:
+class MpiCall:
     """A call of mpi4py.
 
     Attributes:
@@ -42,9 +42,9 @@ class Call:
     prepare: Any = None
 
 
-def _calls(of: str, table: dict[str, Any]) -> tuple[Call, ...]:
+def _calls(of: str, table: dict[str, Any]) -> tuple[MpiCall, ...]:
     return tuple(
-        Call(of, name, meaning[1], meaning[0]) if isinstance(meaning, tuple) else Call(of, name, meaning)
+        MpiCall(of, name, meaning[1], meaning[0]) if isinstance(meaning, tuple) else MpiCall(of, name, meaning)
         for names, meaning in table.items()
         for name in names.split()
     )
@@ -167,15 +167,15 @@ _ON_TOPOLOGY = {
 }
 
 
-def _collectives(of: str, readers: Mapping[str, c.Reader]) -> tuple[Call, ...]:
+def _collectives(of: str, readers: Mapping[str, c.Reader]) -> tuple[MpiCall, ...]:
     return tuple(
         call
         for names, read in readers.items()
         for name in names.split()
         for call in (
-            Call(of, name, c.reduce_scatter_counted if name == "Reduce_scatter" else c.blocking(read)),
-            Call(of, "I" + name[0].lower() + name[1:], c.nonblocking(read)),
-            Call(of, name + "_init", c.prepared(read)),
+            MpiCall(of, name, c.reduce_scatter_counted if name == "Reduce_scatter" else c.blocking(read)),
+            MpiCall(of, "I" + name[0].lower() + name[1:], c.nonblocking(read)),
+            MpiCall(of, name + "_init", c.prepared(read)),
         )
     )
 
@@ -301,9 +301,9 @@ _NAMED_ONLY = (
     )
 )
 
-CALLS: tuple[Call, ...] = (
+CALLS: tuple[MpiCall, ...] = (
     # Entry 0 stands for no call: the burst at the end of a program or of a region.
-    Call("", "", None),
+    MpiCall("", "", None),
     *MESSAGES,
     *REQUESTS,
     *COLLECTIVE_CALLS,
@@ -313,7 +313,7 @@ CALLS: tuple[Call, ...] = (
 )
 
 
-def title(call: Call) -> str:
+def title(call: MpiCall) -> str:
     """Return a call's name as traces show it: ``Send``, ``Win.Put``."""
     plain = call.type in ("", "Comm", "Intracomm", "Topocomm", "Cartcomm", "Intercomm", "Request", "Prequest")
     return call.name if plain else f"{call.type}.{call.name}"

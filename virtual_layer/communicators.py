@@ -22,7 +22,7 @@ def derive_key(*parts: object) -> str:
     return blake2b(repr(parts).encode(), digest_size=8).hexdigest()
 
 
-class Communicator:
+class RecordedComm:
     """What a rank knows of one communicator.
 
     Attributes:
@@ -54,19 +54,19 @@ class Communicator:
         self.flags = 0 if remote is None else int(Flag.INTER)
         self.made = 0
         self.neighbors: tuple[list[int], list[int]] | None = None
-        self.privates: dict[str, Communicator] = {}
+        self.privates: dict[str, RecordedComm] = {}
         self.known = key is not None
         self.plain = self.known and remote is None
 
 
-class Communicators(dict[int, Communicator]):
+class Communicators(dict[int, RecordedComm]):
     """The communicators of one rank, by their handles; one never seen before is looked at when asked for."""
 
     def __init__(self, mpi: Any, world: str) -> None:
         super().__init__()
         self._mpi = mpi
         self._serials: dict[tuple[object, ...], int] = {}
-        self.table: list[Communicator] = []
+        self.table: list[RecordedComm] = []
         self.world_key = world
         self._lasting = {mpi.COMM_WORLD.handle, mpi.COMM_SELF.handle}
         comm = mpi.COMM_WORLD
@@ -74,11 +74,11 @@ class Communicators(dict[int, Communicator]):
         self.world = self._add(comm, "WORLD", derive_key("world", world), members, None)
         self.me: Identity = (world, self.world.rank)
 
-    def __missing__(self, handle: int) -> Communicator:
+    def __missing__(self, handle: int) -> RecordedComm:
         """Look at a communicator whose making was not seen: SELF, or one made by a library in C."""
         return self._adopt(self._mpi.Comm.fromhandle(handle))
 
-    def made_of(self, parent: Communicator, comm: Any, name: str, *, same: bool = False) -> Communicator | None:
+    def made_of(self, parent: RecordedComm, comm: Any, name: str, *, same: bool = False) -> RecordedComm | None:
         """Register what a collective constructor on ``parent`` returned, null or not.
 
         With ``same`` it has the members of its parent, as after Dup.
@@ -93,7 +93,7 @@ class Communicators(dict[int, Communicator]):
         leader = min(group[0], remote[0]) if remote else group[0]
         return self._add(comm, name, derive_key(parent.key, serial, leader), group, remote)
 
-    def made_by_group(self, parent: Communicator, comm: Any, name: str, tag: object) -> Communicator | None:
+    def made_by_group(self, parent: RecordedComm, comm: Any, name: str, tag: object) -> RecordedComm | None:
         """Register what a constructor that only the new members call returned, null or not."""
         if not comm:
             return None
@@ -103,7 +103,7 @@ class Communicators(dict[int, Communicator]):
         shared = (name, parent.key, tag, *sorted([tuple(group), tuple(remote or ())]))
         return self._add(comm, name, derive_key(shared, self._serial(shared)), group, remote)
 
-    def bridge(self, parent: Communicator, comm: Any, tag: int) -> Communicator:
+    def bridge(self, parent: RecordedComm, comm: Any, tag: int) -> RecordedComm:
         """Register what Create_intercomm returned: two groups whose leaders met."""
         group = parent.group
         remote = self._identify(comm.Get_remote_group(), [self.world, parent])
@@ -114,7 +114,7 @@ class Communicators(dict[int, Communicator]):
 
     def join(
         self, comm: Any, name: str, key: str | None, group: Sequence[Identity], remote: Sequence[Identity]
-    ) -> Communicator:
+    ) -> RecordedComm:
         """Register an intercommunicator with another world."""
         return self._add(comm, name, key, group, remote)
 
@@ -123,7 +123,7 @@ class Communicators(dict[int, Communicator]):
         if handle not in self._lasting:
             self.pop(handle, None)
 
-    def private(self, owner: Communicator, purpose: str) -> Communicator:
+    def private(self, owner: RecordedComm, purpose: str) -> RecordedComm:
         """Return a duplicate that the program does not see: that on which mpi4py reduces objects, for instance."""
         known = owner.privates.get(purpose)
         if known is None:
@@ -131,12 +131,12 @@ class Communicators(dict[int, Communicator]):
             known = owner.privates[purpose] = self._list(purpose, key, owner.rank, owner.group, owner.remote)
         return known
 
-    def _members(self, comm: Any, parent: Communicator) -> tuple[Sequence[Identity], Sequence[Identity] | None]:
+    def _members(self, comm: Any, parent: RecordedComm) -> tuple[Sequence[Identity], Sequence[Identity] | None]:
         group = self._identify(comm.Get_group(), [parent])
         remote = self._identify(comm.Get_remote_group(), [parent]) if comm.Is_inter() else None
         return group or [], remote
 
-    def _identify(self, group: Any, among: Sequence[Communicator]) -> list[Identity] | None:
+    def _identify(self, group: Any, among: Sequence[RecordedComm]) -> list[Identity] | None:
         """Find the members of an MPI group among those of known communicators."""
         found: list[Identity | None] = [None] * group.Get_size()
         for known in among:
@@ -150,16 +150,16 @@ class Communicators(dict[int, Communicator]):
         group.Free()
         return None if None in found else [each for each in found if each is not None]
 
-    def _groups(self, known: Communicator) -> list[tuple[Any, tuple[Identity, ...]]]:
+    def _groups(self, known: RecordedComm) -> list[tuple[Any, tuple[Identity, ...]]]:
         comm = next(self._mpi.Comm.fromhandle(handle) for handle, each in self.items() if each is known)
         groups = [(comm.Get_group(), known.group)]
         if known.remote is not None:
             groups.append((comm.Get_remote_group(), known.remote))
         return groups
 
-    def _adopt(self, comm: Any) -> Communicator:
+    def _adopt(self, comm: Any) -> RecordedComm:
         if not comm:
-            return Communicator(0, "null", None, 0, [], None)
+            return RecordedComm(0, "null", None, 0, [], None)
         if comm == self._mpi.COMM_SELF:
             return self._add(comm, "SELF", derive_key("self", self.me), [self.me], None)
         group = self._identify(comm.Get_group(), [self.world])
@@ -176,14 +176,14 @@ class Communicators(dict[int, Communicator]):
 
     def _add(
         self, comm: Any, name: str, key: str | None, group: Sequence[Identity], remote: Sequence[Identity] | None
-    ) -> Communicator:
+    ) -> RecordedComm:
         known = self._list(name, key, comm.Get_rank(), group, remote)
         self[comm.handle] = known
         return known
 
     def _list(
         self, name: str, key: str | None, rank: int, group: Sequence[Identity], remote: Sequence[Identity] | None
-    ) -> Communicator:
-        known = Communicator(len(self.table), name, key, rank, group, remote)
+    ) -> RecordedComm:
+        known = RecordedComm(len(self.table), name, key, rank, group, remote)
         self.table.append(known)
         return known

@@ -12,14 +12,15 @@ import resource
 import time
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+
+from clue.trace.parts import HostReading
 
 #: The columns of a processor in /proc/stat that are somebody's CPU time: user, nice, system.
 _BUSY = slice(1, 4)
 
 
 @dataclass(frozen=True, slots=True)
-class Reading:
+class Counters:
     """What the kernel counts, at a moment. All in seconds.
 
     Attributes:
@@ -35,7 +36,7 @@ class Reading:
     waited: float
 
     @classmethod
-    def now(cls) -> Reading | None:
+    def now(cls) -> Counters | None:
         """Read; ``None`` where the kernel does not tell."""
         try:
             waited = int(Path("/proc/self/schedstat").read_text().split()[1]) * 1e-9
@@ -43,16 +44,16 @@ class Reading:
         except (OSError, IndexError, ValueError):
             return None
 
-    def until(self, end: Reading) -> dict[str, Any]:
-        """Return what there was from this reading to another one."""
-        return {
-            "begin": self.at,
-            "end": end.at,
-            "cores": sorted(os.sched_getaffinity(0)),
-            "busy": end.busy - self.busy,
-            "cpu": end.own - self.own,
-            "waited": end.waited - self.waited,
-        }
+    def until(self, end: Counters) -> HostReading:
+        """Return what was counted from this moment to another one."""
+        return HostReading(
+            begin=self.at,
+            end=end.at,
+            cores=tuple(sorted(os.sched_getaffinity(0))),
+            busy=end.busy - self.busy,
+            cpu=end.own - self.own,
+            waited=end.waited - self.waited,
+        )
 
 
 def _busy() -> float:

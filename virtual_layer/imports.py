@@ -13,6 +13,8 @@ import sys
 from importlib.machinery import SourceFileLoader
 from typing import Any
 
+from clue.trace.parts import Imported
+
 #: Folders of packages that are installed, whoever did it: these have versions.
 _INSTALLED = (f"{os.sep}site-packages{os.sep}", f"{os.sep}dist-packages{os.sep}")
 _ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))  # noqa: PTH120, PTH100 - the rank starts fast
@@ -42,7 +44,7 @@ class Imports:
 
         SourceFileLoader.path_stats = noted  # type: ignore[method-assign, assignment]
 
-    def found(self, began: int) -> dict[str, Any]:
+    def found(self, began: int) -> Imported:
         """Return what was imported: digests of own files, and the file of each installed package or module.
 
         Args:
@@ -57,7 +59,7 @@ class Imports:
                 packages.setdefault(name.partition(".")[0], file)
             elif _is_own(file):
                 self._digests[file] = _digest(file, began)
-        return {"modules": self._digests, "packages": packages}
+        return Imported(self._digests, packages)
 
 
 def _is_own(file: str) -> bool:

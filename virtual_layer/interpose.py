@@ -15,7 +15,7 @@ from threading import get_ident
 from time import perf_counter_ns, thread_time_ns
 from typing import Any
 
-from virtual_layer.catalogue import CALLS, Call
+from virtual_layer.catalogue import CALLS, MpiCall
 from virtual_layer.recorder import Recorder
 
 Function = Callable[..., Any]
@@ -51,7 +51,7 @@ def interpose(mpi: Any, recorder: Recorder) -> None:
             replace(of, call.name, recording(recorder, index, call, attribute))
 
 
-def recording(recorder: Recorder, index: int, call: Call, original: Function) -> Function:
+def recording(recorder: Recorder, index: int, call: MpiCall, original: Function) -> Function:
     """Wrap one function of mpi4py so that its calls are recorded.
 
     Calls made within a call, by a callback for instance, belong to it and are not recorded themselves.

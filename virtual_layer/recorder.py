@@ -14,10 +14,11 @@ from threading import RLock, get_ident
 from time import perf_counter_ns, thread_time_ns
 from typing import Any
 
-from clue.trace.ops import ANY, NO_REQUEST, PROC_NULL, ROW, Flag, Op
+from clue.trace.ops import ANY, NO_REQUEST, PROC_NULL, Flag, Op
+from clue.trace.parts import EXTRAS, ROW, ROWS
 from virtual_layer.communicators import Communicators
 from virtual_layer.pickles import Pickles
-from virtual_layer.requests import Pending, Requests
+from virtual_layer.requests import RecordedRequest, Requests
 from virtual_layer.rows import WINDOW, ExtraFile, RowFile
 from virtual_layer.telling import tell
 
@@ -65,8 +66,8 @@ class Recorder:
         self.lock = RLock()
         self.inside: set[int] = set()
         self.new_status = mpi.Status
-        self.rows = RowFile(stem.with_suffix(".rows"))
-        self._extras = ExtraFile(stem.with_suffix(".extras"))
+        self.rows = RowFile(stem.with_suffix(ROWS))
+        self._extras = ExtraFile(stem.with_suffix(EXTRAS))
         self._stack: list[int] = []
         self._region = 0
         self._null, self.any_source, self.any_tag = mpi.PROC_NULL, mpi.ANY_SOURCE, mpi.ANY_TAG
@@ -151,7 +152,7 @@ class Recorder:
         """Translate a partner as MPI names it."""
         return rank if rank >= 0 else PROC_NULL if rank == self._null else ANY
 
-    def complete(self, pending: Pending, status: Any) -> None:
+    def complete(self, pending: RecordedRequest, status: Any) -> None:
         """Complete the row of a receive with what it matched, once its request is complete."""
         if status is None or self.lost:
             return
@@ -161,13 +162,13 @@ class Recorder:
             tag = status.tag
             self.rows.complete(pending.wildcard, self.peer(status.source), tag if tag >= 0 else 0)
 
-    def give_up_receives(self, pending: Pending) -> None:
+    def give_up_receives(self, pending: RecordedRequest) -> None:
         """Take the receives of a request for cancelled: nobody will wait for them."""
         if all(self.rows.kind(row)[1] == Op.IRECV for row in pending.rows):
             self._give_up(pending)
             pending.serials = ()
 
-    def _give_up(self, pending: Pending) -> None:
+    def _give_up(self, pending: RecordedRequest) -> None:
         """Leave of a receive the time of its call, and of a send nothing; a second time changes nothing."""
         for row in pending.rows:
             flags, op = self.rows.kind(row)

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 
-class Pending:
+class RecordedRequest:
     """A request on its way.
 
     Attributes:
@@ -31,8 +31,8 @@ class Pending:
     active = True
     left_out = False
     missing: set[int] | None = None
-    send: Callable[[Pending], object] | None = None
-    start: Callable[[Pending], object] | None = None
+    send: Callable[[RecordedRequest], object] | None = None
+    start: Callable[[RecordedRequest], object] | None = None
 
     def __init__(self, handle: int, serials: tuple[int, ...], rows: tuple[int, ...] = (), wildcard: int = -1) -> None:
         self.handle = handle
@@ -50,7 +50,7 @@ class Requests:
     """
 
     def __init__(self) -> None:
-        self._pending: dict[int, Pending] = {}
+        self._pending: dict[int, RecordedRequest] = {}
         self._serials = 0
         self.freed: list[int] = []
 
@@ -60,26 +60,26 @@ class Requests:
         self._serials = serial + 1
         return serial
 
-    def add(self, request: Any, pending: Pending) -> Pending:
+    def add(self, request: Any, pending: RecordedRequest) -> RecordedRequest:
         """Remember a request object."""
         self._pending[id(request)] = pending
         return pending
 
-    def find(self, request: Any) -> Pending | None:
+    def find(self, request: Any) -> RecordedRequest | None:
         """Return what is known of a request object, or ``None`` if it is null or never seen."""
         pending = self._pending.get(id(request))
         if pending is not None and pending.handle == request.handle:
             return pending
         return self._find_copy(request.handle) if request else None
 
-    def forget(self, request: Any, pending: Pending) -> None:
+    def forget(self, request: Any, pending: RecordedRequest) -> None:
         """Drop a completed request; a persistent one rests until its next start."""
         if pending.start is not None:
             pending.active = False
         elif self._pending.pop(id(request), None) is not pending:
             self.remove(request, pending)
 
-    def free(self, request: Any, pending: Pending) -> None:
+    def free(self, request: Any, pending: RecordedRequest) -> None:
         """Drop a request that its program leaves to the library."""
         self.remove(request, pending)
         if pending.active:
@@ -90,17 +90,17 @@ class Requests:
         freed, self.freed = self.freed, []
         return freed
 
-    def __iter__(self) -> Iterator[Pending]:
+    def __iter__(self) -> Iterator[RecordedRequest]:
         return iter(list(self._pending.values()))
 
-    def remove(self, request: Any, pending: Pending) -> None:
+    def remove(self, request: Any, pending: RecordedRequest) -> None:
         """Drop a request, persistent or not."""
         if self._pending.get(id(request)) is pending:
             del self._pending[id(request)]
         else:
             self._pending = {key: each for key, each in self._pending.items() if each is not pending}
 
-    def _find_copy(self, handle: int) -> Pending | None:
+    def _find_copy(self, handle: int) -> RecordedRequest | None:
         # Another object for the same request, e.g. MPI.Request(request): rare, so it may take a look at all.
         for pending in self._pending.values():
             if pending.handle == handle:

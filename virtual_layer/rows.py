@@ -14,22 +14,13 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from clue.trace.ops import COLUMNS, ROW
+from clue.trace.parts import ROW, offset_of
 
 #: Bytes mapped at a time: what recording adds to a rank's memory.
 WINDOW = 1 << 18
-_FORMAT = "<" + "".join(code for _, _, code in COLUMNS)
-
-
-def field_offset(name: str) -> int:
-    """Return where a field begins within a row."""
-    names = [column for column, _, _ in COLUMNS]
-    return struct.calcsize(_FORMAT[: names.index(name) + 1])
-
-
 _MATCHED = struct.Struct("<ii")
 _KIND = struct.Struct("<HB")  # flags, op
-_PEER, _KIND_AT = field_offset("peer"), field_offset("flags")
+_PEER, _KIND_AT = offset_of("peer"), offset_of("flags")
 
 
 class RowFile:

@@ -1,13 +1,6 @@
 """One rank's recording from MPI's initialisation to the end of the program, and the files it leaves.
 
-::
-
-    TRACE/parts/w0-r00003.rows      rows as they are written (virtual_layer.rows)
-                w0-r00003.extras    lists that do not fit a row
-                w0-r00003.json      written at the start: who this is; later, why it ended early
-                w0-r00003.end.json  written at the end: communicators, regions, memory, …
-                <world>.spawn.json  who the parents of a spawned world are
-
+The files are those of :mod:`clue.trace.parts`, and ``W.spawn.json``: who the parents of a spawned world W are.
 Ranks wait for nobody at the end; rank 0 of the first world looks for the others' files and packs the trace.
 """
 
@@ -22,19 +15,20 @@ import shutil
 import socket
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from statistics import median
 from typing import Any
 
 from clue.errors import ClueError, RecordError
-from clue.trace.place import PARTS, check_place
+from clue.trace.parts import END, FIRST_WORLD, FOLDER, START, End, Start, stem
+from clue.trace.place import check_place
 from virtual_layer import interpose, regions, shared_memory
 from virtual_layer.below import Signs
-from virtual_layer.catalogue import CALLS, Call, title
-from virtual_layer.communicators import Communicator, Identity
+from virtual_layer.catalogue import CALLS, MpiCall, title
+from virtual_layer.communicators import Identity, RecordedComm
 from virtual_layer.compatibility import fault_of_launcher, fault_of_mpi4py
-from virtual_layer.computer import Reading
+from virtual_layer.computer import Counters
 from virtual_layer.imports import Imports
 from virtual_layer.recorder import Recorder
 from virtual_layer.rows import RowFile
@@ -42,7 +36,6 @@ from virtual_layer.sockets import Sockets
 from virtual_layer.spawning import announcement
 from virtual_layer.telling import tell
 
-FIRST_WORLD = "w0"
 #: Room for the reason of an early end, in place, so that it can be written on a full disk.
 _ROOM = 2048
 
@@ -77,7 +70,7 @@ class Session:
 
     def __init__(self, assignment: Assignment) -> None:
         self._assignment = assignment
-        self._folder = assignment.target / PARTS
+        self._folder = assignment.target / FOLDER
         self._recorder: Recorder | None = None
         self._made = False
         self._process = os.getpid()
@@ -86,7 +79,7 @@ class Session:
         self._started = time.time_ns()
         self._described = b""
         self.below, self._sockets = Signs(), Sockets()
-        self._reading: Reading | None = None
+        self._reading: Counters | None = None
         self.imports = Imports()
 
     @property
@@ -139,7 +132,7 @@ class Session:
         self._follow_pickle(mpi, recorder)
         regions.listen(recorder)
         atexit.register(self.finish)
-        self._reading = Reading.now()
+        self._reading = Counters.now()
         recorder.restart()
 
     def _together(self, mpi: Any, step: Callable[[Any], None]) -> None:
@@ -177,26 +170,25 @@ class Session:
     def _introduce(self, mpi: Any) -> None:
         self._world, self._parents = self._origin()
         world = mpi.COMM_WORLD
-        self._stem = self._folder / f"{self._world}-r{world.Get_rank():05d}"
-        facts = {
-            "world": self._world,
-            "rank": world.Get_rank(),
-            "size": world.Get_size(),
-            "host": socket.gethostname(),
-            "process": os.getpid(),
-            "started": time.time_ns(),
-            "program": self._assignment.program,
-            "arguments": self._assignment.arguments,
-            "settings": dict(self._assignment.settings),
-            "mpi": mpi.Get_library_version().strip().rstrip("\0").splitlines()[0],
-            "python": platform.python_version(),
-            "processor": processor(),
-            "clock": "CPU time of the thread (CLOCK_THREAD_CPUTIME_ID)",
-            "calls": [title(call) for call in CALLS],
-            "fault": "",
-        }
-        self._described = json.dumps(facts).encode() + b" " * _ROOM
-        self._stem.with_suffix(".json").write_bytes(self._described)
+        self._stem = self._folder / stem(self._world, world.Get_rank())
+        self._start = Start(
+            world=self._world,
+            rank=world.Get_rank(),
+            size=world.Get_size(),
+            host=socket.gethostname(),
+            started=time.time_ns(),
+            program=self._assignment.program,
+            arguments=self._assignment.arguments,
+            calls=tuple(title(call) for call in CALLS),
+            process=os.getpid(),
+            settings=dict(self._assignment.settings),
+            mpi=mpi.Get_library_version().strip().rstrip("\0").splitlines()[0],
+            python=platform.python_version(),
+            processor=processor(),
+            clock="CPU time of the thread (CLOCK_THREAD_CPUTIME_ID)",
+        )
+        self._described = self._start.to_json() + b" " * _ROOM
+        self._stem.with_suffix(START).write_bytes(self._described)
 
     def _origin(self) -> tuple[str, list[Identity]]:
         if self._assignment.child is None:
@@ -209,10 +201,8 @@ class Session:
         if self._recorder is None or self._fault or os.getpid() != self._process:
             return
         self._fault = why
-        facts = json.loads(self._described)
-        facts["fault"] = why[: _ROOM // 8]
-        data = json.dumps(facts).encode().ljust(len(self._described))
-        descriptor = os.open(self._stem.with_suffix(".json"), os.O_WRONLY)
+        data = replace(self._start, fault=why[: _ROOM // 8]).to_json().ljust(len(self._described))
+        descriptor = os.open(self._stem.with_suffix(START), os.O_WRONLY)
         os.pwrite(descriptor, data, 0)
         os.close(descriptor)
 
@@ -222,7 +212,7 @@ class Session:
         if recorder is None or os.getpid() != self._process:
             return
         regions.ignore(recorder)
-        wall, reading = time.perf_counter() - self._began, Reading.now()
+        wall, reading = time.perf_counter() - self._began, Counters.now()
         if recorder.requests.freed:
             interpose.recording(recorder, _FINALIZE, CALLS[_FINALIZE], _nothing)()
         recorder.close()
@@ -233,27 +223,27 @@ class Session:
         if recorder.comms.me == (FIRST_WORLD, 0):
             self._pack(recorder)
 
-    def _conclude(self, recorder: Recorder, wall: float, reading: Reading | None) -> None:
+    def _conclude(self, recorder: Recorder, wall: float, reading: Counters | None) -> None:
         groups: dict[tuple[Identity, ...], int] = {}
-        facts = {
-            "rows": recorder.rows.count,
-            "communicators": [_describe(each, recorder.comms.world_key, groups) for each in recorder.comms.table],
-            "groups": [_compact(group, recorder.comms.world_key) for group in groups],
-            "regions": list(recorder.regions),
-            "flops": {str(region): flops for region, flops in recorder.flops.items()},
-            "worlds": recorder.worlds,
-            "peak_memory": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024,
-            "cpu": time.process_time(),
-            "wall": wall,
-            "overhead": self._overhead,
-            "notes": self._notes(recorder),
-            "sockets": self._sockets.facts(),
-            "computer": None if self._reading is None or reading is None else self._reading.until(reading),
-            "imports": self.imports.found(self._started),
-        }
-        final, draft = self._stem.with_suffix(".end.json"), self._stem.with_suffix(".end.draft")
+        end = End(
+            rows=recorder.rows.count,
+            communicators=tuple(_describe(each, groups) for each in recorder.comms.table),
+            groups=tuple(_compact(group, recorder.comms.world_key) for group in groups),
+            regions=tuple(recorder.regions),
+            peak_memory=resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024,
+            cpu=time.process_time(),
+            wall=wall,
+            flops=recorder.flops,
+            worlds=tuple(recorder.worlds),
+            overhead=self._overhead,
+            notes=tuple(self._notes(recorder)),
+            sockets=self._sockets.facts(),
+            computer=None if self._reading is None or reading is None else self._reading.until(reading),
+            imports=self.imports.found(self._started),
+        )
+        final, draft = self._stem.with_suffix(END), self._stem.with_suffix(".end.draft")
         try:
-            draft.write_text(json.dumps(facts))
+            draft.write_bytes(end.to_json())
             draft.rename(final)
         except OSError as error:
             recorder.stop(error.strerror or str(error))
@@ -276,14 +266,16 @@ class Session:
         return notes
 
     def _pack(self, recorder: Recorder) -> None:
-        from clue.trace import pack  # noqa: PLC0415 - needs numpy, which only this rank at its end does
+        # They need numpy, which only this rank loads, at its end.
+        from clue.trace.pack import pack  # noqa: PLC0415
+        from clue.trace.parts.reading import describe_incomplete  # noqa: PLC0415
 
         try:
             if self._fault or not _await(self._folder, recorder):
                 if not self._assignment.quiet:
-                    tell(pack.describe_incomplete(self._assignment.target))
+                    tell(describe_incomplete(self._assignment.target))
             else:
-                head = pack.pack(self._assignment.target)
+                head = pack(self._assignment.target)
                 for note in () if self._assignment.quiet else head.notes:
                     tell(f"{self._assignment.program}: {note}")
         except Exception as error:
@@ -308,7 +300,7 @@ def clear_target(target: Path) -> None:
 def calibrate(recorder: Recorder, stem: Path) -> float:
     """Measure what recording adds to a call, seconds, and set the floor of a burst: by a call that does nothing."""
     bursts: list[int] = []
-    nothing = Call("", "", lambda recorder, *_: bursts.append(recorder.emit_burst()))
+    nothing = MpiCall("", "", lambda recorder, *_: bursts.append(recorder.emit_burst()))
     rows, scratch = recorder.rows, stem.with_suffix(".calibration")
     recorder.rows = RowFile(scratch)
     recorded = interpose.recording(recorder, 0, nothing, _nothing)
@@ -342,33 +334,33 @@ def processor() -> str:
     return platform.processor() or platform.machine()
 
 
-def _describe(each: Communicator, _world: str, groups: dict[tuple[Identity, ...], int]) -> list[object]:
-    def place(group: tuple[Identity, ...] | None) -> int | None:
-        return None if group is None else groups.setdefault(group, len(groups))
+def _describe(each: RecordedComm, groups: dict[tuple[Identity, ...], int]) -> tuple[str, str | None, int, int | None]:
+    """Return a communicator as ends tell it, its groups by their numbers; new ones get the next."""
+    local = groups.setdefault(each.group, len(groups))
+    remote = None if each.remote is None else groups.setdefault(each.remote, len(groups))
+    return each.name, each.key, local, remote
 
-    return [each.name, each.key, place(each.group), place(each.remote)]
 
-
-def _compact(group: tuple[Identity, ...], world: str) -> list[object]:
-    return [rank if of == world else [of, rank] for of, rank in group]
+def _compact(group: tuple[Identity, ...], world: str) -> tuple[int | Identity, ...]:
+    return tuple(rank if of == world else (of, rank) for of, rank in group)
 
 
 def _await(folder: Path, recorder: Recorder) -> bool:
     """Wait until every rank of every world has ended; returns whether all ended well."""
     seen: dict[str, int] = {}
     worlds = [recorder.comms.world_key]
-    missing = {f"{worlds[0]}-r{rank:05d}" for rank in range(len(recorder.comms.world.group))}
+    missing = {stem(worlds[0], rank) for rank in range(len(recorder.comms.world.group))}
     pause = 0.002
     while missing:
-        for stem in sorted(missing):
-            end = folder / f"{stem}.end.json"
+        for name in sorted(missing):
+            end = folder / (name + END)
             if end.exists():
-                missing.discard(stem)
+                missing.discard(name)
                 for world in json.loads(end.read_text())["worlds"]:
                     if world not in seen:
                         seen[world] = 1
                         missing |= _children(folder, world)
-            elif not _hopeful(folder / f"{stem}.json"):
+            elif not _hopeful(folder / (name + START)):
                 return False
         _progress(recorder.mpi)
         time.sleep(pause)
@@ -377,13 +369,13 @@ def _await(folder: Path, recorder: Recorder) -> bool:
 
 
 def _children(folder: Path, world: str) -> set[str]:
-    first = folder / f"{world}-r00000.json"
+    first = folder / (stem(world, 0) + START)
     deadline = time.monotonic() + 60.0
     while not first.exists():
         if time.monotonic() > deadline or not announcement(folder, world).exists():
             return set()
         time.sleep(0.01)
-    return {f"{world}-r{rank:05d}" for rank in range(json.loads(first.read_text())["size"])}
+    return {stem(world, rank) for rank in range(json.loads(first.read_text())["size"])}
 
 
 def _hopeful(introduction: Path) -> bool:
@@ -399,7 +391,7 @@ def _hopeful(introduction: Path) -> bool:
     try:
         os.kill(facts["process"], 0)
     except ProcessLookupError:
-        return introduction.with_suffix(".end.json").exists()
+        return introduction.with_suffix(END).exists()
     except PermissionError:
         pass
     return True

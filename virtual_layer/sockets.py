@@ -33,9 +33,9 @@ class Sockets:
         for name in _REACHING:
             setattr(socket.socket, name, self._reaching(getattr(socket.socket, name)))
 
-    def facts(self) -> list[list[str]]:
+    def facts(self) -> tuple[tuple[str, ...], tuple[str, ...]]:
         """Return both, to be written down."""
-        return [sorted(self.bound), sorted(self.reached)]
+        return tuple(sorted(self.bound)), tuple(sorted(self.reached))
 
     def _binding(self, plain: Callable[..., Any]) -> Callable[..., Any]:
         @wraps(plain)

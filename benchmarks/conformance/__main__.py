@@ -14,7 +14,7 @@ from itertools import product
 from pathlib import Path
 
 from benchmarks.conformance import demos
-from benchmarks.conformance.files import LIVE, REAL, Outcome, Way, run_file
+from benchmarks.conformance.files import LIVE, REAL, Verdict, Way, run_file
 from benchmarks.conformance.table import Comparison, demos_section, old_demos, read_csv, report, write_csv
 from clue.cache import home
 from tests.conformance.suite import fetch
@@ -64,17 +64,17 @@ def _wanted(module: str, parts: list[str]) -> bool:
     return any(part in module for part in parts)
 
 
-def _kept(way: Way, ranks: int, tests: Path, module: str) -> list[Outcome]:
+def _kept(way: Way, ranks: int, tests: Path, module: str) -> list[Verdict]:
     """Return outcomes that do not change, from the cache if they are there."""
     kept = home() / "conformance" / f"{tests.parent.name}-{ranks}-{module}.json"
     if not kept.exists():
         outcomes = run_file(way, ranks, tests, module)
         kept.write_text(json.dumps([astuple(outcome) for outcome in outcomes]))
         _say(f"{module}, {ranks} ranks by {way.name}: {_counted(outcomes)}")
-    return [Outcome(*each) for each in json.loads(kept.read_text())]
+    return [Verdict(*each) for each in json.loads(kept.read_text())]
 
 
-def _counted(outcomes: list[Outcome]) -> str:
+def _counted(outcomes: list[Verdict]) -> str:
     names = [outcome.outcome for outcome in outcomes]
     return ", ".join(f"{names.count(name)} {name}" for name in dict.fromkeys(names))
 

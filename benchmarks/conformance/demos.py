@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from benchmarks.conformance.files import LIVE, REAL, Ending, start
+from benchmarks.conformance.files import LIVE, REAL, RunEnd, start
 
 _OWN = Path(__file__).with_name("programs")
 #: An argument that begins so stands for a copy of the file that can be executed.
@@ -28,7 +28,7 @@ _VARYING = re.compile(r"\d+\.\d+(e[-+]?\d+)?|0x[0-9a-f]+")
 
 
 @dataclass(frozen=True, slots=True)
-class Case:
+class DemoProgram:
     """A program to be tried.
 
     Attributes:
@@ -56,33 +56,33 @@ class Demo:
     remark: str
 
 
-def _cases() -> Iterator[Case]:
-    yield Case(("helloworld.py",), 5, compare=False)
-    yield Case(("compute-pi/cpi-cco.py",), 3, compare=False)
-    yield Case(("compute-pi/cpi-rma.py",), 3, compare=False)
-    yield Case(("compute-pi/cpi-dpm.py",), 1, compare=False)
-    yield Case(("mandelbrot/mandelbrot.py",), 3, compare=False)
+def _cases() -> Iterator[DemoProgram]:
+    yield DemoProgram(("helloworld.py",), 5, compare=False)
+    yield DemoProgram(("compute-pi/cpi-cco.py",), 3, compare=False)
+    yield DemoProgram(("compute-pi/cpi-rma.py",), 3, compare=False)
+    yield DemoProgram(("compute-pi/cpi-dpm.py",), 1, compare=False)
+    yield DemoProgram(("mandelbrot/mandelbrot.py",), 3, compare=False)
     for number in ("2.01", "2.08", "2.16", "2.29", "2.32", "2.34", "2.35"):
-        yield Case((f"mpi-ref-v1/ex-{number}.py",), 2)
+        yield DemoProgram((f"mpi-ref-v1/ex-{number}.py",), 2)
     for number in ("3.01", "3.02", "3.03", "3.04", "3.05", "3.06", "3.07", "3.08", "3.09", "3.11", "3.12", "3.13"):
-        yield Case((f"mpi-ref-v1/ex-{number}.py",), 4)
+        yield DemoProgram((f"mpi-ref-v1/ex-{number}.py",), 4)
     for name in ("dynproc", "mpi3", "onesided", "scalable"):
-        yield Case((f"nxtval/nxtval-{name}.py",), 3, compare=False)
-    yield Case(("nxtval/nxtval-threads.py",), 3, compare=False, remark=_THREADS)
-    yield Case(("reductions/test_reductions.py",), 3, compare=False)
-    yield Case(("sequential/test_seq.py",), 3, compare=False)
-    yield Case(("spawning/cpi-master.py", _EXECUTABLE + "spawning/cpi-worker.py"), 1)
-    yield Case(("threads/sendrecv.py",), 2, compare=False, remark=_THREADS)
+        yield DemoProgram((f"nxtval/nxtval-{name}.py",), 3, compare=False)
+    yield DemoProgram(("nxtval/nxtval-threads.py",), 3, compare=False, remark=_THREADS)
+    yield DemoProgram(("reductions/test_reductions.py",), 3, compare=False)
+    yield DemoProgram(("sequential/test_seq.py",), 3, compare=False)
+    yield DemoProgram(("spawning/cpi-master.py", _EXECUTABLE + "spawning/cpi-worker.py"), 1)
+    yield DemoProgram(("threads/sendrecv.py",), 2, compare=False, remark=_THREADS)
     for number in ("0", "1", "2", "3", "4", "5", "6", "mpi40"):
-        yield Case((f"init-fini/test_{number}.py",), 2, remark=_EARLY if number in {"3", "5", "6"} else "")
+        yield DemoProgram((f"init-fini/test_{number}.py",), 2, remark=_EARLY if number in {"3", "5", "6"} else "")
     for name in ("run_hello", "run_cpi", "run_primes", "run_julia", "run_mandelbrot"):
-        yield Case((f"futures/{name}.py",), 3, compare=False)
+        yield DemoProgram((f"futures/{name}.py",), 3, compare=False)
     for name in ("allgather", "alltoall", "alltoallv", "barrier", "bcast", "bibw", "bw", "gather", "latency"):
-        yield Case((f"osu_{name}.py",), 2, compare=False)
-    yield Case(("osu_multi_lat.py",), 4, compare=False)
-    yield Case(("osu_scatter.py",), 2, compare=False)
-    yield Case(("own:mpipool.py",), 4)
-    yield Case(("own:commexecutor.py",), 4)
+        yield DemoProgram((f"osu_{name}.py",), 2, compare=False)
+    yield DemoProgram(("osu_multi_lat.py",), 4, compare=False)
+    yield DemoProgram(("osu_scatter.py",), 2, compare=False)
+    yield DemoProgram(("own:mpipool.py",), 4)
+    yield DemoProgram(("own:commexecutor.py",), 4)
 
 
 def run_all(folder: Path, tell: Callable[[str], None]) -> Iterator[Demo]:
@@ -93,7 +93,7 @@ def run_all(folder: Path, tell: Callable[[str], None]) -> Iterator[Demo]:
         yield demo
 
 
-def run_case(case: Case, folder: Path) -> Demo:
+def run_case(case: DemoProgram, folder: Path) -> Demo:
     """Run one program both ways."""
     name, *arguments = case.words
     file = _OWN / name.removeprefix("own:") if name.startswith("own:") else folder / name
@@ -121,7 +121,7 @@ def _argument(word: str, folder: Path, scratch: Path) -> str:
     return str(copy)
 
 
-def _alike(real: Ending, live: Ending) -> bool:
+def _alike(real: RunEnd, live: RunEnd) -> bool:
     return sorted(_lines(real.output)) == sorted(_lines(live.output))
 
 

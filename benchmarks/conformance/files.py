@@ -29,7 +29,7 @@ _LIMIT = 60
 
 
 @dataclass(frozen=True, slots=True)
-class Outcome:
+class Verdict:
     """What came of one test, on all ranks together: ``passed``, ``skipped``, ``failed`` or ``ended`` (the run)."""
 
     test: str
@@ -63,7 +63,7 @@ REAL, LIVE = Way("mpiexec", False, 300.0), Way("clue run", True, 600.0)
 
 
 @dataclass(frozen=True, slots=True)
-class Ending:
+class RunEnd:
     """How a run ended: its exit status (``None``: it ran out of time), and all that it printed."""
 
     status: int | None
@@ -79,7 +79,7 @@ class Ending:
         return (of_clue or said or [f"exit status {self.status}"])[-1][:300]
 
 
-def start(way: Way, ranks: int, program: Sequence[str], *, folder: Path | None = None) -> Ending:
+def start(way: Way, ranks: int, program: Sequence[str], *, folder: Path | None = None) -> RunEnd:
     """Run a program on so many ranks, with nothing to read and all it prints kept."""
     environment = {**os.environ, **settings(os.environ), "PYTHONPATH": str(ROOT), "NO_COLOR": "1"}
     process = subprocess.Popen(
@@ -94,8 +94,8 @@ def start(way: Way, ranks: int, program: Sequence[str], *, folder: Path | None =
         output = process.communicate()[0]
         if not isinstance(error, subprocess.TimeoutExpired):
             raise
-        return Ending(None, output)
-    return Ending(process.returncode, output)
+        return RunEnd(None, output)
+    return RunEnd(process.returncode, output)
 
 
 @dataclass(slots=True)
@@ -103,14 +103,14 @@ class _File:
     """A file on its way: which tests it has, and what is known of each."""
 
     tests: list[str] = field(default_factory=list)
-    known: dict[str, Outcome] = field(default_factory=dict)
+    known: dict[str, Verdict] = field(default_factory=dict)
 
     @property
     def left(self) -> list[str]:
         return [test for test in self.tests if test not in self.known]
 
 
-def run_file(way: Way, ranks: int, tests: Path, module: str) -> list[Outcome]:
+def run_file(way: Way, ranks: int, tests: Path, module: str) -> list[Verdict]:
     """Run all tests of a file; returns them in the file's order."""
     file = _File()
     for _ in range(_ROUNDS):
@@ -123,7 +123,7 @@ def run_file(way: Way, ranks: int, tests: Path, module: str) -> list[Outcome]:
             break
     why = "not reached" if file.tests else ending.why
     for test in file.left or [] if file.tests else [f"{module}.all"]:
-        file.known[test] = Outcome(test, "ended", why)
+        file.known[test] = Verdict(test, "ended", why)
     return [file.known[test] for test in dict.fromkeys([*file.tests, *file.known])]
 
 
@@ -147,7 +147,7 @@ def _notes(path: Path) -> tuple[list[str], dict[str, tuple[str, str]]]:
     return json.loads(lines[0]), last
 
 
-def _take(file: _File, read: Sequence[tuple[list[str], dict[str, tuple[str, str]]]], ending: Ending) -> bool:
+def _take(file: _File, read: Sequence[tuple[list[str], dict[str, tuple[str, str]]]], ending: RunEnd) -> bool:
     """Take what a round has shown; tells whether that is anything."""
     before = len(file.known)
     file.tests = file.tests or max((tests for tests, _ in read), key=len)
@@ -158,16 +158,16 @@ def _take(file: _File, read: Sequence[tuple[list[str], dict[str, tuple[str, str]
             file.known[test] = _together(test, found)
         else:
             # The first that did not end is the one that brought the run down; those behind it try again.
-            file.known[test] = Outcome(test, "ended", _failure(found) or ending.why)
+            file.known[test] = Verdict(test, "ended", _failure(found) or ending.why)
             break
     return len(file.known) > before
 
 
-def _together(test: str, found: Sequence[tuple[str, str]]) -> Outcome:
+def _together(test: str, found: Sequence[tuple[str, str]]) -> Verdict:
     outcomes = {outcome for outcome, _ in found}
     if "failed" in outcomes:
-        return Outcome(test, "failed", _failure(found))
-    return Outcome(test, "skipped" if outcomes == {"skipped"} else "passed", "")
+        return Verdict(test, "failed", _failure(found))
+    return Verdict(test, "skipped" if outcomes == {"skipped"} else "passed", "")
 
 
 def _failure(found: Sequence[tuple[str, str]]) -> str:

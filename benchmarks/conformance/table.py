@@ -13,7 +13,7 @@ from datetime import date
 from pathlib import Path
 
 from benchmarks.conformance.demos import Demo
-from benchmarks.conformance.files import Outcome
+from benchmarks.conformance.files import Verdict
 
 #: What point-to-point, collective and communicator code rests on.
 _CORE = re.compile(r"test_(p2p|cco|comm|request|status|cart|graph|topo|pack|op$|msgspec)")
@@ -28,23 +28,23 @@ class Comparison:
 
     module: str
     ranks: int
-    real: tuple[Outcome, ...]
-    live: tuple[Outcome, ...]
+    real: tuple[Verdict, ...]
+    live: tuple[Verdict, ...]
 
     @property
-    def pairs(self) -> list[tuple[Outcome, Outcome]]:
+    def pairs(self) -> list[tuple[Verdict, Verdict]]:
         """What came of each test, by the real library and live; one that was not found is put down to its file."""
         live = {outcome.test: outcome for outcome in self.live}
         why = next((each.why for each in self.live if each.outcome == "ended"), "not found")
-        return [(real, live.get(real.test) or Outcome(real.test, "ended", why)) for real in self.real]
+        return [(real, live.get(real.test) or Verdict(real.test, "ended", why)) for real in self.real]
 
     @property
-    def counting(self) -> list[Outcome]:
+    def counting(self) -> list[Verdict]:
         """What came live of the tests that the real library passes."""
         return [live for real, live in self.pairs if real.outcome == "passed"]
 
     @property
-    def faults(self) -> list[Outcome]:
+    def faults(self) -> list[Verdict]:
         """Those of them that did not pass live."""
         return [outcome for outcome in self.counting if outcome.outcome != "passed"]
 
@@ -61,7 +61,7 @@ class Comparison:
         return f"{self.module}, {self.ranks} ranks: {passed} of {of}" + (f": {reasons}" if reasons else "")
 
 
-def _reasons(faults: Iterable[Outcome]) -> Counter[str]:
+def _reasons(faults: Iterable[Verdict]) -> Counter[str]:
     """Count reasons, whatever the rank and the line they came from."""
     return Counter(_PLACE.sub("", _PLACE.sub("", fault.why or fault.outcome))[:120] for fault in faults)
 
@@ -206,8 +206,8 @@ def read_csv(path: Path) -> dict[tuple[str, int], Comparison]:
         (module, ranks): Comparison(
             module,
             ranks,
-            tuple(Outcome(row["test"], row["real"]) for row in rows),
-            tuple(Outcome(row["test"], row["live"], row["why"]) for row in rows),
+            tuple(Verdict(row["test"], row["real"]) for row in rows),
+            tuple(Verdict(row["test"], row["live"], row["why"]) for row in rows),
         )
         for (module, ranks), rows in found.items()
     }

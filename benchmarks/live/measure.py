@@ -6,6 +6,7 @@ import json
 import re
 from collections.abc import Iterator, Sequence
 from statistics import median
+from typing import Any
 
 from benchmarks.goals import Goal
 from benchmarks.live.processes import Live, stand, stand_plainly
@@ -62,6 +63,7 @@ def share_goal(options: Sequence[str], name: str) -> Goal:
     return Goal(f"share of the fast worker, {name}", f"{wanted:g} ± 0.03", words, abs(share - wanted) <= 0.03)
 
 
-def _json(said: str) -> list:  # type: ignore[type-arg]
+def _json(said: str) -> list[Any]:
     """Return what a program printed as JSON, whatever else was said."""
-    return json.loads(next(line for line in said.splitlines() if line.startswith("[")))
+    found: list[Any] = json.loads(next(line for line in said.splitlines() if line.startswith("[")))
+    return found

@@ -6,6 +6,7 @@ import argparse
 import importlib.util
 import sys
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from mpi4py import MPI
@@ -18,7 +19,7 @@ from block_cyclic import distribute  # noqa: E402
 BLOCK = 48
 
 
-def _factor() -> object:
+def _factor() -> Any:
     """Load the shipped program, which has this file's name."""
     spec = importlib.util.spec_from_file_location("shipped_cholesky", _SHIPPED / "cholesky.py")
     assert spec is not None and spec.loader is not None

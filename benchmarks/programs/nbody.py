@@ -51,7 +51,7 @@ def _count_of(travelling: np.ndarray, comm: MPI.Intracomm, n: int) -> int:
     # Blocks differ by one body at most where n is no multiple; equal blocks keep the ring simple.
     if n % comm.size:
         sys.exit(f"number of bodies must be a multiple of the ranks ({comm.size}), got {n}")
-    return travelling.shape[1]
+    return int(travelling.shape[1])
 
 
 if __name__ == "__main__":

@@ -30,7 +30,7 @@ def draw_times(of: Curves, title: str, paper: bool = False) -> Figure:
         _draw_line(right, name, of, [line[n] / best[n] for n in line])
     if paper:
         _draw_paper(left, of)
-    left.set_ylim(0, max(map(max, map(dict.values, of.values()))) * 1.03)
+    left.set_ylim(0, max(max(line.values()) for line in of.values()) * 1.03)
     right.set_ylim(0.97, min(_MOST, 1.03 * max(line[n] / best[n] for line in of.values() for n in line)))
     style.finish_axes(left, "order n of the matrices", "time (s)", grid="both")
     style.finish_axes(right, "order n of the matrices", "time ÷ that of the fastest", grid="both")

@@ -24,7 +24,7 @@ from benchmarks.table import markdown_table
 from benchmarks.testbed import cluster, launch
 from benchmarks.testbed.description import hosts_of
 from benchmarks.validate.calibrating import Calibrator, describe
-from benchmarks.validate.measured import Measured
+from benchmarks.validate.measured import MeasurementFolder
 from clue.live import LiveOutcome, run
 from clue.machine import Machine, Placement
 
@@ -36,20 +36,20 @@ _COLUMNS = ("strategy", "real, s", "live, s", "error", "replayed, s", "rows by w
 
 
 @dataclass(frozen=True, slots=True)
-class Said:
+class Answer:
     """What the program said of a run: seconds, and rows by worker."""
 
     seconds: float
     rows: tuple[int, ...]
 
     @classmethod
-    def read(cls, output: str) -> Said:
+    def read(cls, output: str) -> Answer:
         """Read it."""
         (seconds,), (rows,) = (re.findall(form, output) for form in (r"seconds=(\S+)", r"rows=(\[.*?\])"))
         return cls(float(seconds), tuple(json.loads(rows)))
 
 
-def middle(runs: Sequence[Said]) -> Said:
+def middle(runs: Sequence[Answer]) -> Answer:
     """Return the run of median time; of an even number the faster one of the two."""
     return sorted(runs, key=lambda each: each.seconds)[(len(runs) - 1) // 2]
 
@@ -85,7 +85,7 @@ TRIALS = (
 )
 
 
-def live(command: Sequence[str], machine: Machine, record: bool = False) -> tuple[Said, LiveOutcome]:
+def live(command: Sequence[str], machine: Machine, record: bool = False) -> tuple[Answer, LiveOutcome]:
     """Run a command live, computation measured."""
     reading, writing = os.pipe()
     with os.fdopen(reading) as output:
@@ -93,7 +93,7 @@ def live(command: Sequence[str], machine: Machine, record: bool = False) -> tupl
             outcome = run(command, len(machine.nodes), machine, _placed(machine), record=record, stdout=writing)
         finally:
             os.close(writing)
-        return Said.read(output.read()), outcome
+        return Answer.read(output.read()), outcome
 
 
 def replayed(command: Sequence[str], machine: Machine) -> float:
@@ -112,13 +112,13 @@ def _placed(machine: Machine) -> Placement:
     return Placement(tuple(range(len(machine.nodes))))
 
 
-def real(n: int, machine: Machine, times: int) -> dict[Trial, list[Said]]:
+def real(n: int, machine: Machine, times: int) -> dict[Trial, list[Answer]]:
     """Run all trials on a testbed, in turns."""
-    hosts, found = hosts_of(machine), {trial: list[Said]() for trial in TRIALS}
+    hosts, found = hosts_of(machine), {trial: list[Answer]() for trial in TRIALS}
     with launch.standing("self_scheduling", hosts) as testbed:
         for trial in TRIALS * times:
             outcome = launch.run(testbed, hosts, [sys.executable, *trial.command(n)])
-            found[trial].append(Said.read(outcome.output))
+            found[trial].append(Answer.read(outcome.output))
             print(f"{trial.name}: {found[trial][-1].seconds:.2f} s", file=sys.stderr)
     return found
 
@@ -127,7 +127,7 @@ def page(n: int, times: int) -> Iterator[str]:
     """Run all, and yield the lines of a page."""
     machine = clue.load_machine(MACHINE)
     with tempfile.TemporaryDirectory() as scratch:
-        calibrator = Calibrator(6.0, Measured(Path(scratch)), lambda what: print(what, file=sys.stderr))
+        calibrator = Calibrator(6.0, MeasurementFolder(Path(scratch)), lambda what: print(what, file=sys.stderr))
         calibrated = calibrator.calibrated(machine)
     rows, errors = [], []
     for trial, runs in real(n, machine, times).items():

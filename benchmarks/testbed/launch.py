@@ -45,7 +45,7 @@ class RankFigures:
 
 
 @dataclass(frozen=True, slots=True)
-class Outcome:
+class RunOutput:
     """What came of a run.
 
     Attributes:
@@ -87,7 +87,7 @@ def run(
     *,
     environment: Mapping[str, str] | None = None,
     timeout: float = 600.0,
-) -> Outcome:
+) -> RunOutput:
     """Run a command under mpiexec on a testbed that stands.
 
     Args:
@@ -105,7 +105,7 @@ def run(
         words = [str(mpiexec_of(name)), "-hosts", ",".join(places), "-n", str(len(placement)), *command]
         settings = {**os.environ, **(environment or {}), "CLUE_TESTBED_FIGURES": figures}
         output = _finish(words, settings, timeout)
-        return Outcome(output, tuple(_figures(Path(figures), len(placement))))
+        return RunOutput(output, tuple(_figures(Path(figures), len(placement))))
 
 
 def mpiexec_of(name: str) -> Path:

@@ -14,10 +14,10 @@ from pathlib import Path
 from benchmarks.testbed import cluster
 from benchmarks.validate import cases, tables
 from benchmarks.validate.calibrating import Calibrator, describe
-from benchmarks.validate.experiment import Experiment
-from benchmarks.validate.figures import Compared
-from benchmarks.validate.measured import Measured
-from benchmarks.validate.predicting import Recorder
+from benchmarks.validate.experiment import Setup
+from benchmarks.validate.figures import PredictedCase
+from benchmarks.validate.measured import MeasurementFolder
+from benchmarks.validate.predicting import HostRecordings
 from clue.errors import ClueError
 
 
@@ -30,14 +30,14 @@ def main() -> int:
         return 2
     try:
         with tempfile.TemporaryDirectory() as scratch:
-            _validate(asked, Measured(asked.measured or Path(scratch)))
+            _validate(asked, MeasurementFolder(asked.measured or Path(scratch)))
     except ClueError as error:
         print(error, file=sys.stderr)
         return error.exit_status
     return 0
 
 
-def _validate(asked: argparse.Namespace, measured: Measured) -> None:
+def _validate(asked: argparse.Namespace, measured: MeasurementFolder) -> None:
     measured.folder.mkdir(parents=True, exist_ok=True)
     experiment = _experiment(asked, measured)
     known = {(each.program, each.machine): each for each in tables.read_csv(asked.output)} if asked.output else {}
@@ -50,16 +50,16 @@ def _validate(asked: argparse.Namespace, measured: Measured) -> None:
         print(tables.page(list(known.values()), _command(), list(describe(experiment.calibrator)), []))
 
 
-def _experiment(asked: argparse.Namespace, measured: Measured) -> Experiment:
+def _experiment(asked: argparse.Namespace, measured: MeasurementFolder) -> Setup:
     programs = [
         case for case in (cases.QUICK_CASES if asked.quick else cases.CASES) if _wanted(case.program, asked.programs)
     ]
     calibrator = Calibrator(5.0 if asked.quick else 15.0, measured, _tell)
-    recorder = Recorder(measured, 2 if asked.quick else 5, _tell)
-    return Experiment(programs, asked.runs, calibrator, recorder, measured, _tell)
+    recorder = HostRecordings(measured, 2 if asked.quick else 5, _tell)
+    return Setup(programs, asked.runs, calibrator, recorder, measured, _tell)
 
 
-def _write(file: Path, compared: list[Compared], calibrator: Calibrator) -> None:
+def _write(file: Path, compared: list[PredictedCase], calibrator: Calibrator) -> None:
     tables.write_csv(file, compared)
     notes = file.with_suffix(".notes.md")
     remarks = [notes.read_text()] if notes.exists() else []

@@ -12,9 +12,9 @@ from typing import Any
 
 from benchmarks.testbed import launch
 from benchmarks.testbed.description import Host, hosts_of
-from benchmarks.validate.measured import Measured
+from benchmarks.validate.measured import MeasurementFolder
 from clue.calibration.link import FittedLink
-from clue.calibration.measurement import EagerLimit, Estimate, Measurement, Row
+from clue.calibration.measurement import EagerLimit, Estimate, Measurement, SizeRow
 from clue.calibration.network import calibrate_link, measure_link
 from clue.calibration.time_slice import measure_time_slice
 from clue.machine import Machine, Network, NodeType, Ports
@@ -37,7 +37,7 @@ class Calibrator:
     """
 
     seconds: float
-    measured: Measured
+    measured: MeasurementFolder
     tell: Callable[[str], None]
     known: dict[_Key, FittedLink] = field(default_factory=dict)
 
@@ -83,17 +83,19 @@ class Calibrator:
 def _measurement(plain: dict[str, Any]) -> Measurement:
     """Return a measurement from its fields as they are kept."""
     rows = tuple(
-        Row(
-            row["size"], *(Estimate(**row[name]) if row[name] else None for name in ("one_way", "blocked", "gap")),
-            row["window"],
+        SizeRow(
+            row["size"],
+            **{name: Estimate(**row[name]) if row[name] else None for name in ("one_way", "blocked", "gap")},
+            window=row["window"],
         )
         for row in plain["rows"]
-    )  # fmt: skip
+    )
     return Measurement(
         rows,
         receive=Estimate(**plain["receive"]),
         eager=EagerLimit(**plain["eager"]),
-        **{name: tuple(plain[name]) for name in ("hosts", "notes")},
+        hosts=tuple(plain["hosts"]),
+        notes=tuple(plain["notes"]),
         **{name: plain[name] for name in ("mpi", "date", "source")},
     )
 

@@ -14,7 +14,7 @@ MACHINES = _HERE / "testbed" / "machines"
 
 
 @dataclass(frozen=True, slots=True)
-class Case:
+class SizedProgram:
     """A program of one size.
 
     Attributes:
@@ -45,17 +45,17 @@ class Case:
 #: its speed changes by the minute). Bursts are long, a millisecond of CPU time and more where that can be: after each
 #: message a rank finds its caches cold, which costs it a tenth of that, and a message costs this computer some 30 us.
 CASES = (
-    Case("jacobi", 256, 192),
-    Case("nbody", 1920, 1440),
-    Case("cholesky", 768, 576),
-    Case("lu", 512, 384),
-    Case("cg", 160, 128),
-    Case("fft", 192, 128),
-    Case("wavefront", 3200, 2400),
-    Case("master_worker", 200, 160, decides=True),
-    Case("sparse", 8000, 6000),
+    SizedProgram("jacobi", 256, 192),
+    SizedProgram("nbody", 1920, 1440),
+    SizedProgram("cholesky", 768, 576),
+    SizedProgram("lu", 512, 384),
+    SizedProgram("cg", 160, 128),
+    SizedProgram("fft", 192, 128),
+    SizedProgram("wavefront", 3200, 2400),
+    SizedProgram("master_worker", 200, 160, decides=True),
+    SizedProgram("sparse", 8000, 6000),
 )
-QUICK_CASES = (Case("jacobi", 256, 192), Case("fft", 192, 128), Case("lu", 448, 320))
+QUICK_CASES = (SizedProgram("jacobi", 256, 192), SizedProgram("fft", 192, 128), SizedProgram("lu", 448, 320))
 
 #: The very machine that records.
 RECORDING_MACHINE = "recorder"

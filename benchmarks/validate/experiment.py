@@ -15,13 +15,13 @@ from benchmarks.testbed import launch
 from benchmarks.testbed.description import Host, hosts_of
 from benchmarks.validate import cases
 from benchmarks.validate.calibrating import Calibrator
-from benchmarks.validate.cases import Case
-from benchmarks.validate.figures import Compared
-from benchmarks.validate.measured import Measured
+from benchmarks.validate.cases import SizedProgram
+from benchmarks.validate.figures import PredictedCase
+from benchmarks.validate.measured import MeasurementFolder
 from benchmarks.validate.predicting import (
     ColdStart,
     Factor,
-    Recorder,
+    HostRecordings,
     predict,
     recorded_cpu,
     said_by,
@@ -34,7 +34,7 @@ _CALIBRATION_RUNS = 5
 
 
 @dataclass(frozen=True, slots=True)
-class Run:
+class RealRun:
     """A run for real.
 
     Attributes:
@@ -49,7 +49,7 @@ class Run:
 
 
 @dataclass(frozen=True, slots=True)
-class Calibration:
+class SmallRuns:
     """What runs of smaller sizes say.
 
     Attributes:
@@ -57,12 +57,12 @@ class Calibration:
         missed: What predictions of these very runs missed them by, relatively: root mean square.
     """
 
-    cold_starts: dict[Case, ColdStart]
+    cold_starts: dict[SizedProgram, ColdStart]
     missed: float
 
 
 @dataclass(frozen=True, slots=True)
-class Experiment:
+class Setup:
     """What predictions rest on, and how often they are tried.
 
     Attributes:
@@ -75,15 +75,15 @@ class Experiment:
         calibrations: What was calibrated on machines, by their names.
     """
 
-    programs: Sequence[Case]
+    programs: Sequence[SizedProgram]
     runs: int
     calibrator: Calibrator
-    recorder: Recorder
-    measured: Measured
+    recorder: HostRecordings
+    measured: MeasurementFolder
     tell: Callable[[str], None]
-    calibrations: dict[str, Calibration] = field(default_factory=dict)
+    calibrations: dict[str, SmallRuns] = field(default_factory=dict)
 
-    def _calibration(self, machine: Machine) -> Calibration:
+    def _calibration(self, machine: Machine) -> SmallRuns:
         """Return what was calibrated on a machine whose links are as fast, and whose slowest processors are likest."""
         candidates = map(cases.machine, cases.CALIBRATION_MACHINES)
         as_fast = [each for each in candidates if _bandwidth(each) == _bandwidth(machine)]
@@ -92,7 +92,7 @@ class Experiment:
             self.calibrations[where.name] = self._calibrate(where)
         return self.calibrations[where.name]
 
-    def _calibrate(self, machine: Machine) -> Calibration:
+    def _calibrate(self, machine: Machine) -> SmallRuns:
         """Calibrate processors: what bursts take longer there than recorded, from runs of a smaller size.
 
         While a rank waits for a message others have its core: then its caches are cold, whatever it computes.
@@ -108,9 +108,9 @@ class Experiment:
             missed.append(math.log(predicted / statistics.median(run.seconds for run in runs[small])))
             longer = f"{cold_starts[case].seconds * 1e6:.1f} us longer than recorded"
             self.tell(f"bursts of {case.program} take {longer} on {machine.name}; predicted {missed[-1]:+.1%} off")
-        return Calibration(cold_starts, math.sqrt(statistics.fmean(each * each for each in missed)))
+        return SmallRuns(cold_starts, math.sqrt(statistics.fmean(each * each for each in missed)))
 
-    def on(self, machine: Machine) -> Iterator[Compared]:
+    def on(self, machine: Machine) -> Iterator[PredictedCase]:
         """Predict all programs on a machine, and run them there."""
         calibrated = self.calibrator.calibrated(machine)
         runs = self._runs(machine, self.programs, self.runs)
@@ -121,7 +121,7 @@ class Experiment:
             prediction = predict(case, sections, calibrated, factor, known.missed)
             ratio = statistics.median(run.computation for run in runs[case]) / recorded_cpu(sections)
             hindsight = predict(case, sections, calibrated, Factor(ratio)).predicted
-            compared = Compared(
+            compared = PredictedCase(
                 case.program, machine.name, machine.processors, case.size, prediction,
                 runs=tuple(run.seconds for run in runs[case]), late=statistics.median(run.late for run in runs[case]),
                 burst_ratio=ratio, factor=factor.value, hindsight=hindsight,
@@ -129,7 +129,9 @@ class Experiment:
             self.tell(_summary(compared))
             yield compared
 
-    def _runs(self, machine: Machine, programs: Sequence[Case], count: int) -> dict[Case, list[Run]]:
+    def _runs(
+        self, machine: Machine, programs: Sequence[SizedProgram], count: int
+    ) -> dict[SizedProgram, list[RealRun]]:
         """Return as many runs of each program.
 
         Programs take turns, so that minutes in which this computer is disturbed do not fall to one of them; and
@@ -137,11 +139,11 @@ class Experiment:
         """
         hosts = hosts_of(machine)
         placed = [hosts[node] for node in Placement.block(machine, machine.processors).nodes]
-        runs: dict[Case, list[Run]] = {case: [] for case in programs}
+        runs: dict[SizedProgram, list[RealRun]] = {case: [] for case in programs}
         with ExitStack() as opened:
             testbed = cache(lambda: opened.enter_context(launch.standing(machine.name.replace("-", "_"), hosts)))
 
-            def run(case: Case) -> dict[str, float]:
+            def run(case: SizedProgram) -> dict[str, float]:
                 self.tell(f"running {case.program} on {machine.name}")
                 return asdict(run_once(testbed(), placed, case))
 
@@ -149,7 +151,7 @@ class Experiment:
                 self.recorder.record(case, machine, i)
                 name = f"{machine.name}-{case.program}-{case.size}-{i}"
                 if i < count:
-                    runs[case].append(Run(**self.measured.get(name, partial(run, case))))
+                    runs[case].append(RealRun(**self.measured.get(name, partial(run, case))))
         return runs
 
 
@@ -164,7 +166,7 @@ def _slowest(machine: Machine) -> float:
     return max(host.factor * (1 + host.background) for host in hosts_of(machine))
 
 
-def _summary(case: Compared) -> str:
+def _summary(case: PredictedCase) -> str:
     return (
         f"{case.program} on {case.machine}: predicted {case.prediction.predicted:.3f} s (computation "
         f"{case.prediction.compute:.3f}), measured {case.measured:.3f} ± {case.spread:.3f}: "
@@ -172,7 +174,7 @@ def _summary(case: Compared) -> str:
     )
 
 
-def run_once(testbed: str, placed: Sequence[Host], case: Case) -> Run:
+def run_once(testbed: str, placed: Sequence[Host], case: SizedProgram) -> RealRun:
     """Run a program for real.
 
     Raises:
@@ -183,4 +185,4 @@ def run_once(testbed: str, placed: Sequence[Host], case: Case) -> Run:
     if said["error"] > 1e-6:
         raise RecordError(f"{case.program}: result must be right, got an error of {said['error']:g}")
     late = max((rank.late for rank in outcome.ranks), default=0.0) / said["seconds"]
-    return Run(said["seconds"], late, sum(rank.burst_cpu for rank in outcome.ranks))
+    return RealRun(said["seconds"], late, sum(rank.burst_cpu for rank in outcome.ranks))

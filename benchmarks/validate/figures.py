@@ -15,7 +15,7 @@ _MOST_SPREAD, _MOST_LATE, _MOST_CHANGE = 0.05, 0.03, 0.1
 
 
 @dataclass(frozen=True, slots=True)
-class Compared:
+class PredictedCase:
     """A case predicted and measured.
 
     Attributes:
@@ -77,7 +77,7 @@ class Compared:
         return sum(self.prediction.low <= run <= self.prediction.high for run in self.runs) / len(self.runs)
 
 
-def in_hindsight(case: Compared) -> Compared:
+def in_hindsight(case: PredictedCase) -> PredictedCase:
     """Return a case as it would have been predicted, had the speed of this computer in those minutes been known."""
     known = case.hindsight / case.prediction.predicted
     low, high = case.prediction.low * known, case.prediction.high * known

@@ -14,7 +14,7 @@ from typing import Any
 
 
 @dataclass(frozen=True, slots=True)
-class Measured:
+class MeasurementFolder:
     """A folder of measurements, each a JSON file of its name.
 
     Attributes:

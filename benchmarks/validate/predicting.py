@@ -17,10 +17,10 @@ import numpy.typing as npt
 
 from benchmarks.testbed import launch
 from benchmarks.testbed.description import Host
-from benchmarks.testbed.launch import Outcome
-from benchmarks.validate.cases import Case
+from benchmarks.testbed.launch import RunOutput
+from benchmarks.validate.cases import SizedProgram
 from benchmarks.validate.deciding import live_section
-from benchmarks.validate.measured import Measured
+from benchmarks.validate.measured import MeasurementFolder
 from benchmarks.validate.sections import section
 from clue.errors import RecordError
 from clue.kernel import compile_program, simulate
@@ -65,7 +65,7 @@ class Factor:
 
 
 @dataclass(frozen=True, slots=True)
-class Recorder:
+class HostRecordings:
     """Records programs on one host of a testbed whose links are not shaped; what has been recorded stays.
 
     They are recorded for each machine, though nothing of it is in them: a shared computer is another one half an hour
@@ -81,12 +81,12 @@ class Recorder:
         known: Sections of traces by case and machine.
     """
 
-    measured: Measured
+    measured: MeasurementFolder
     times: int
     tell: Callable[[str], None]
-    known: dict[tuple[Case, str], list[Trace]] = field(default_factory=dict)
+    known: dict[tuple[SizedProgram, str], list[Trace]] = field(default_factory=dict)
 
-    def record(self, case: Case, machine: Machine, turn: int) -> None:
+    def record(self, case: SizedProgram, machine: Machine, turn: int) -> None:
         """Record a program for a machine in one of the turns, if it has not been recorded often enough."""
         file = self._file(case, machine, turn)
         if turn < self.times and not file.exists():
@@ -96,24 +96,24 @@ class Recorder:
             self._record(case, machine.processors, draft)
             draft.rename(file)
 
-    def sections(self, case: Case, machine: Machine) -> list[Trace]:
+    def sections(self, case: SizedProgram, machine: Machine) -> list[Trace]:
         """Return the program's section, as often as it is recorded for a machine."""
         if (case, machine.name) not in self.known:
             files = [self._file(case, machine, turn) for turn in range(self.times)]
             self.known[case, machine.name] = [section(Trace.open(file)) for file in files]
         return self.known[case, machine.name]
 
-    def _file(self, case: Case, machine: Machine, turn: int) -> Path:
+    def _file(self, case: SizedProgram, machine: Machine, turn: int) -> Path:
         return self.measured.folder / f"{machine.name}-{case.program}-{case.size}-recording-{turn}.clue"
 
-    def _record(self, case: Case, ranks: int, target: Path) -> None:
+    def _record(self, case: SizedProgram, ranks: int, target: Path) -> None:
         host = Host(index=0, factor=FACTOR, processors=ranks, background=0, bandwidth=None)
         layer = [sys.executable, "-m", "virtual_layer", "-o", str(target.resolve())]
         with launch.standing("recording", [host]) as testbed:
             launch.run(testbed, [host] * ranks, [*layer, *case.command], timeout=300)
 
 
-def said_by(outcome: Outcome) -> dict[str, Any]:
+def said_by(outcome: RunOutput) -> dict[str, Any]:
     """Return the line of JSON that a program printed.
 
     Raises:
@@ -166,7 +166,9 @@ def _bursts(sections: list[Trace]) -> int:
     return int((sections[0].ops.cpu > 0).sum())
 
 
-def predict(case: Case, sections: list[Trace], machine: Machine, factor: Factor, missed: float = 0.0) -> Prediction:
+def predict(
+    case: SizedProgram, sections: list[Trace], machine: Machine, factor: Factor, missed: float = 0.0
+) -> Prediction:
     """Predict a section on a machine, with ranks in blocks.
 
     Args:

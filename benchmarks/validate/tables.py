@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from benchmarks.validate.cases import RECORDING_MACHINE
-from benchmarks.validate.figures import Compared, in_hindsight, kendall, quantile, regret
+from benchmarks.validate.figures import PredictedCase, in_hindsight, kendall, quantile, regret
 from benchmarks.validate.predicting import Prediction
 
 #: Seconds, but for ranks, size, and ratios from ``error`` on; ``runs`` are all measured times.
@@ -21,7 +21,7 @@ COLUMNS = (
 )  # fmt: skip
 
 
-def write_csv(file: Path, compared: Sequence[Compared]) -> None:
+def write_csv(file: Path, compared: Sequence[PredictedCase]) -> None:
     """Write one row per case."""
     with file.open("w", newline="") as out:
         writer = csv.writer(out, lineterminator="\n")
@@ -29,7 +29,7 @@ def write_csv(file: Path, compared: Sequence[Compared]) -> None:
         writer.writerows(map(_row, compared))
 
 
-def _row(each: Compared) -> list[object]:
+def _row(each: PredictedCase) -> list[object]:
     prediction = each.prediction
     seconds = [prediction.predicted, prediction.low, prediction.high, each.measured, each.spread]
     ratios = [each.error, each.covered, each.late, each.burst_ratio, each.factor]
@@ -39,7 +39,7 @@ def _row(each: Compared) -> list[object]:
     return [*case, *(f"{x:.5f}" for x in seconds), *(f"{x:.4f}" for x in ratios), *told, runs]
 
 
-def read_csv(file: Path) -> list[Compared]:
+def read_csv(file: Path) -> list[PredictedCase]:
     """Return the cases of a table written before; none if there is no file."""
     if not file.exists():
         return []
@@ -47,16 +47,16 @@ def read_csv(file: Path) -> list[Compared]:
         return [_case(row) for row in csv.DictReader(rows)]
 
 
-def _case(row: dict[str, str]) -> Compared:
+def _case(row: dict[str, str]) -> PredictedCase:
     predicted, low, high, compute = (float(row[name]) for name in ("predicted", "low", "high", "computation"))
     late, ratio, factor, hindsight = (float(row[name]) for name in ("late", "burst_ratio", "factor", "hindsight"))
     prediction = Prediction(predicted, low, high, compute)
     runs = tuple(map(float, row["runs"].split()))
     case = (row["program"], row["machine"], int(row["ranks"]), int(row["size"]))
-    return Compared(*case, prediction, runs, late, ratio, factor, hindsight)
+    return PredictedCase(*case, prediction, runs, late, ratio, factor, hindsight)
 
 
-def page(compared: Sequence[Compared], command: str, links: Sequence[str], remarks: Sequence[str]) -> str:
+def page(compared: Sequence[PredictedCase], command: str, links: Sequence[str], remarks: Sequence[str]) -> str:
     """Return the page beside the table."""
     return "\n".join(
         [
@@ -106,7 +106,7 @@ def _computer() -> str:
     return f"{model}, {os.cpu_count()} cores, Linux {platform.release()}"
 
 
-def _summary(compared: Sequence[Compared]) -> Iterator[str]:
+def _summary(compared: Sequence[PredictedCase]) -> Iterator[str]:
     """Say what was reached: by all cases, by the same in hindsight, and by those that were not disturbed."""
     quiet = [each for each in compared if not each.disturbed]
     columns = [_reached(compared), _reached([in_hindsight(each) for each in compared]), _reached(quiet)]
@@ -127,7 +127,7 @@ _GOALS = (
 )
 
 
-def _reached(compared: Sequence[Compared]) -> list[str]:
+def _reached(compared: Sequence[PredictedCase]) -> list[str]:
     if not compared:
         return ["–"] * len(_GOALS)
     errors = [abs(each.error) for each in compared]
@@ -143,18 +143,18 @@ def _reached(compared: Sequence[Compared]) -> list[str]:
     ]
 
 
-def _grouped(compared: Sequence[Compared]) -> dict[str, list[Compared]]:
-    groups: dict[str, list[Compared]] = {}
+def _grouped(compared: Sequence[PredictedCase]) -> dict[str, list[PredictedCase]]:
+    groups: dict[str, list[PredictedCase]] = {}
     for each in compared:
         groups.setdefault(each.program, []).append(each)
     return groups
 
 
-def _pairs(group: Sequence[Compared]) -> list[tuple[float, float]]:
+def _pairs(group: Sequence[PredictedCase]) -> list[tuple[float, float]]:
     return [(each.prediction.predicted, each.measured) for each in group]
 
 
-def _by_program(compared: Sequence[Compared]) -> Iterator[str]:
+def _by_program(compared: Sequence[PredictedCase]) -> Iterator[str]:
     yield from ("| program | mean absolute error | worst | tau | regret |", "| --- | --- | --- | --- | --- |")
     for program, group in _grouped(compared).items():
         worst = max(group, key=lambda each: abs(each.error))
@@ -164,7 +164,7 @@ def _by_program(compared: Sequence[Compared]) -> Iterator[str]:
     yield ""
 
 
-def _matrix(compared: Sequence[Compared]) -> Iterator[str]:
+def _matrix(compared: Sequence[PredictedCase]) -> Iterator[str]:
     machines = list(dict.fromkeys(each.machine for each in compared))
     yield from ("Error by case (measured seconds; * disturbed by other work of this computer):", "")
     yield f"| | {' | '.join(machines)} |"

@@ -116,7 +116,7 @@ class Folder:
         os.close(descriptor)
         return None
 
-    def made(self, name: str, make: Callable[[Path], None]) -> int:
+    def made(self, name: str, make: Callable[[Path], object]) -> int:
         """Open a file as :meth:`sound` does, made first if need be: once, however many processes want it.
 
         Args:

@@ -15,7 +15,7 @@ from functools import cache
 from itertools import product
 from typing import Any
 
-from clue.calibration.launching import Report, launcher, run_program, silent
+from clue.calibration.launching import Reporter, launcher, run_program, silent
 from clue.calibration.machine_file import MachineFile, ports_lines, rewritten
 from clue.calibration.measurement import Estimate
 from clue.errors import UsageError
@@ -86,7 +86,7 @@ def measure_pairs(
     seconds: float = 60.0,
     confidence: float = 0.95,
     node_per_rank: bool = False,
-    report: Report = silent,
+    report: Reporter = silent,
 ) -> PairMeasurement:
     """Measure pairs of ranks that talk at once.
 
@@ -109,7 +109,7 @@ def measure_pairs(
     if len(set(sizes)) < len(sizes):
         raise UsageError(f"sizes must differ, got {', '.join(format_size(size) for size in sizes)}")
     settings = {"sizes": list(sizes), "time": seconds, "confidence": confidence, "apart": node_per_rank}
-    result = run_program(launcher(mpiexec, ranks, hosts), "pairs", settings, seconds, report)
+    result = run_program(launcher(mpiexec, ranks, hosts), "measure_pairs", settings, seconds, report)
     return _measurement(result)
 
 
@@ -338,7 +338,7 @@ _FITS: tuple[_Fit, ...] = (_fit_ports, _fit_none, _fit_switch, _fit_uplink, _fit
 
 
 def judge(
-    measurement: PairMeasurement, link: Link, ports: Ports | None = None, report: Report = silent
+    measurement: PairMeasurement, link: Link, ports: Ports | None = None, report: Reporter = silent
 ) -> list[Judged]:
     """Fit every model and judge it by what it predicts without having seen it; the one to take comes first.
 

@@ -21,13 +21,13 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from fnmatch import fnmatchcase
 
-from clue.calibration.measurement import Estimate, Measurement, Row, rows_by_size
+from clue.calibration.measurement import Estimate, Measurement, SizeRow, rows_by_size
 from clue.errors import UsageError
 from clue.trace.meaning import LARGEST
 from clue.units import Quantity, parse_quantity
 
 #: What a figure of a row is made of: the size in bytes, and the number in the file.
-_Figure = Callable[[int, float], Row]
+_Figure = Callable[[int, float], SizeRow]
 
 _MEGA = 1e6
 #: Seconds that a message can take: less or more is a slip in the unit, or no time at all.
@@ -38,21 +38,21 @@ _OSU_WINDOW = 64
 
 
 def _latency(unit: float) -> _Figure:
-    return lambda size, number: Row(size, one_way=Estimate.alone(number * unit))
+    return lambda size, number: SizeRow(size, one_way=Estimate.alone(number * unit))
 
 
 def _blocked(unit: float) -> _Figure:
-    return lambda size, number: Row(size, blocked=Estimate.alone(number * unit))
+    return lambda size, number: SizeRow(size, blocked=Estimate.alone(number * unit))
 
 
 def _gap(unit: float) -> _Figure:
-    return lambda size, number: Row(size, gap=Estimate.alone(number * unit))
+    return lambda size, number: SizeRow(size, gap=Estimate.alone(number * unit))
 
 
 def _bandwidth(unit: float, window: int = 0) -> _Figure:
     """A bandwidth is the reciprocal of the time per message; that of an empty message says nothing."""
     return lambda size, number: (
-        Row(size, gap=Estimate.alone(size / (number * unit)), window=window) if size and number else Row(size)
+        SizeRow(size, gap=Estimate.alone(size / (number * unit)), window=window) if size and number else SizeRow(size)
     )
 
 
@@ -85,7 +85,7 @@ def read_benchmark(
     return measurement
 
 
-def _check(row: Row, name: str) -> None:
+def _check(row: SizeRow, name: str) -> None:
     """Check that a row has figures that any network could have."""
     if row.size > LARGEST:
         raise UsageError(f"{name}: sizes must be at most {LARGEST} B, got {row.size}")
@@ -113,7 +113,7 @@ def _number(word: str) -> float:
     return number if 0 <= number < float("inf") else float("nan")
 
 
-def _table(text: str, name: str, columns: tuple[int, int], figure: _Figure, begin: int = 0) -> Iterator[Row]:
+def _table(text: str, name: str, columns: tuple[int, int], figure: _Figure, begin: int = 0) -> Iterator[SizeRow]:
     """Yield a row for each line that begins with a number: the size and the figure stand in these columns.
 
     Args:
@@ -161,7 +161,7 @@ _OSU_FIGURES = (
 def _read_osu(text: str, name: str, _: Mapping[str, str]) -> Measurement:
     """Read osu_latency and osu_bw; with several columns (percentiles), the first counts, which is the average."""
     title, titles, others = "", list[str](), list[str]()
-    rows: list[Row] = []
+    rows: list[SizeRow] = []
     for head in _OSU_HEAD.finditer(text):
         words = head[1].strip()
         if words.startswith("OSU"):
@@ -218,7 +218,7 @@ def _read_netpipe(text: str, name: str, _: Mapping[str, str]) -> Measurement:
     printed = _NETPIPE_LINE.findall(text)
     if printed:
         rows = [
-            Row(int(size), one_way=Estimate.alone(float(time) * _NETPIPE_UNITS[unit]))
+            SizeRow(int(size), one_way=Estimate.alone(float(time) * _NETPIPE_UNITS[unit]))
             for size, _rate, _prefix, time, unit in printed
         ]
     else:
@@ -286,7 +286,7 @@ def _chosen(where: Mapping[str, str]) -> str:
     return ", ".join(f"{column}={pattern}" for column, pattern in where.items())
 
 
-def _wide_rows(rows: Sequence[Mapping[str, str]], columns: Sequence[str], name: str) -> Iterator[Row]:
+def _wide_rows(rows: Sequence[Mapping[str, str]], columns: Sequence[str], name: str) -> Iterator[SizeRow]:
     figures = {column: figure for column in columns if (figure := _csv_figure(column)) is not None}
     if not figures:
         known = "one_way, blocked, gap or bandwidth with a unit, such as one_way (us) or bandwidth (MB/s)"
@@ -314,7 +314,7 @@ def _csv_figure(column: str) -> _Figure | None:
 
 def _long_rows(
     rows: Sequence[Mapping[str, str]], columns: Sequence[str], name: str, where: Mapping[str, str]
-) -> Iterator[Row]:
+) -> Iterator[SizeRow]:
     """Yield rows of a table that names the benchmark of each; those of other benchmarks are passed over."""
     value = next((column for column in _VALUES if column in columns), None)
     if value is None:

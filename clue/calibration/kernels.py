@@ -17,14 +17,14 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from clue.calibration.launching import Report, silent
+from clue.calibration.launching import Reporter, silent
 from clue.calibration.measurement import Estimate, median_of
 from clue.children import end, running
 from clue.errors import ClueError, UsageError
 
 #: Built-in kernels, with the unit of their speed.
 KERNELS = {"dgemm": "flop/s", "triad": "B/s", "chase": "steps/s"}
-_PROGRAM = "clue.calibration.programs.kernels"
+_PROGRAM = "clue.calibration.programs.measure_kernels"
 #: Copies go on for so long after they were measured, and one may take so long to get ready.
 _LONGER, _READY = 0.3, 120.0
 #: Every kernel is started so often with each number of copies.
@@ -56,7 +56,7 @@ def measure_kernels(
     *,
     seconds: float = 2.0,
     confidence: float = 0.95,
-    report: Report = silent,
+    report: Reporter = silent,
 ) -> Speeds:
     """Run kernels here, so many copies of each at once, and return how fast a copy is.
 

@@ -27,7 +27,7 @@ _RANKS = "{ranks}"
 _HOST = re.compile(r"[A-Za-z0-9_][A-Za-z0-9._-]{0,252}")
 
 
-class Report(Protocol):
+class Reporter(Protocol):
     """Takes a line on what is being done, with what is done and how much there is."""
 
     def __call__(self, what: str, done: int = 0, total: int = 0) -> None:
@@ -81,7 +81,7 @@ def _check_host(host: str) -> None:
 
 
 def run_program(
-    command: Sequence[str], program: str, settings: object, seconds: float, report: Report = silent
+    command: Sequence[str], program: str, settings: object, seconds: float, report: Reporter = silent
 ) -> dict[str, Any]:
     """Run a measuring program and return its result.
 
@@ -113,7 +113,7 @@ def run_program(
     return result
 
 
-def _read(process: subprocess.Popen[str], report: Report) -> tuple[dict[str, Any] | None, list[str]]:
+def _read(process: subprocess.Popen[str], report: Reporter) -> tuple[dict[str, Any] | None, list[str]]:
     result, others = None, []
     for line in _lines(process):
         found = _parsed(line)

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from clue.calibration.measurement import EagerLimit, Estimate, Measurement, Row
+from clue.calibration.measurement import EagerLimit, Estimate, Measurement, SizeRow
 from clue.calibration.polyline import Floats, Samples, fit_points, roughness
 from clue.errors import UsageError
 from clue.machine import Curve, Link
@@ -102,7 +102,7 @@ class _Parts:
     limit: float | None
 
     @classmethod
-    def of(cls, rows: Sequence[Row], receive: float, limit: float | None) -> _Parts:
+    def of(cls, rows: Sequence[SizeRow], receive: float, limit: float | None) -> _Parts:
         sizes = np.array([row.size for row in rows], np.float64)
         estimates = [row.one_way for row in rows if row.one_way is not None]
         one_way = np.array([estimate.value for estimate in estimates])
@@ -126,7 +126,7 @@ def _uncertainty(sizes: Floats, estimates: Sequence[Estimate]) -> Floats:
 
 
 def _eager_limit(
-    measurement: Measurement, rows: Sequence[Row], stated: float | None
+    measurement: Measurement, rows: Sequence[SizeRow], stated: float | None
 ) -> tuple[float | None, tuple[str, ...]]:
     if stated is not None:
         return (None if stated == float("inf") else stated), ()
@@ -161,7 +161,7 @@ def _found_limit(found: EagerLimit) -> tuple[float | None, tuple[str, ...]]:
     return float(found.eager), (f"eager limit: {found.how}, it lies {between}; the smaller is taken",)
 
 
-def _about_search(found: EagerLimit, guess: tuple[Row, Row] | None) -> str:
+def _about_search(found: EagerLimit, guess: tuple[SizeRow, SizeRow] | None) -> str:
     """Say that time ended the search of the eager limit; what half round trips show is no finding of these trials."""
     jump = "" if guess is None else f" (half round trips jump after {format_size(guess[0].size)}: it may be there)"
     return (
@@ -170,7 +170,7 @@ def _about_search(found: EagerLimit, guess: tuple[Row, Row] | None) -> str:
     )
 
 
-def _jump(rows: Sequence[Row]) -> tuple[Row, Row] | None:
+def _jump(rows: Sequence[SizeRow]) -> tuple[SizeRow, SizeRow] | None:
     """Return the two sizes between which half round trips grow by most of an empty message more than before.
 
     The first such pair, beyond which they stay so; below 256 B growth has other reasons.
@@ -199,7 +199,7 @@ def _growth(sizes: Sequence[int], times: Sequence[float], i: int, others: Sequen
     return max((max(0.0, (times[i] - times[k]) / (sizes[i] - sizes[k])) for k in others), default=0.0)
 
 
-def _receive_delay(measurement: Measurement, rows: Sequence[Row]) -> tuple[float, tuple[str, ...]]:
+def _receive_delay(measurement: Measurement, rows: Sequence[SizeRow]) -> tuple[float, tuple[str, ...]]:
     first = rows[0].one_way
     assert first is not None
     most = first.value / 3
@@ -214,7 +214,7 @@ def _receive_delay(measurement: Measurement, rows: Sequence[Row]) -> tuple[float
     return first.value * _EMPTY_SHARE, ("receive delay: not measured; a fifth of an empty message's time",)
 
 
-def _send_delay(rows: Sequence[Row], parts: _Parts) -> tuple[Curve, tuple[str, ...]]:
+def _send_delay(rows: Sequence[SizeRow], parts: _Parts) -> tuple[Curve, tuple[str, ...]]:
     """Return the send delay, from the best that is known of it."""
     within = [row for row in rows if row.size <= parts.sizes[-1]]
     blocked = {row.size: row.blocked for row in within if row.blocked is not None}
@@ -253,7 +253,7 @@ def _transmission_delay(parts: _Parts, send: Curve) -> Curve:
     return _curve(parts.sizes, left, parts.uncertainty, parts.limit)
 
 
-def _busy(rows: Sequence[Row], parts: _Parts, send: Curve) -> tuple[Curve | None, tuple[str, ...]]:
+def _busy(rows: Sequence[SizeRow], parts: _Parts, send: Curve) -> tuple[Curve | None, tuple[str, ...]]:
     """Return for how long a message keeps a port: what streams show.
 
     A stream whose messages follow each other as fast as the sender sends them says of a port only that it is not
@@ -275,7 +275,7 @@ def _busy(rows: Sequence[Row], parts: _Parts, send: Curve) -> tuple[Curve | None
     )
 
 
-def _gaps(rows: Sequence[Row]) -> dict[int, Estimate]:
+def _gaps(rows: Sequence[SizeRow]) -> dict[int, Estimate]:
     """Return the time per message of an endless stream by rising size: what answers to windows take is taken away.
 
     A window of w messages takes as long as one message, w - 1 gaps, and the answer.
@@ -362,6 +362,6 @@ def _prolonged(ends: Sequence[tuple[float, float]], size: float) -> list[tuple[f
     return [(size, max(0.0, t0 + (t1 - t0) * (size - m0) / (m1 - m0)))]
 
 
-def _time(row: Row) -> str:
+def _time(row: SizeRow) -> str:
     assert row.one_way is not None
     return format_time(row.one_way.value)

@@ -87,7 +87,7 @@ def _normal_quantile(probability: float) -> float:
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
+class SizeRow:
     """What is known of messages of one size.
 
     Attributes:
@@ -106,7 +106,7 @@ class Row:
     window: int = 0
 
     @classmethod
-    def of(cls, rows: Sequence[Row]) -> Row:
+    def of(cls, rows: Sequence[SizeRow]) -> SizeRow:
         """Return one row of several of a size: of a figure that several have, the median."""
         gaps = [row for row in rows if row.gap]
         window = gaps[0].window if gaps else 0
@@ -149,7 +149,7 @@ class Measurement:
         notes: What a reader of the figures should know.
     """
 
-    rows: tuple[Row, ...]
+    rows: tuple[SizeRow, ...]
     receive: Estimate | None = None
     eager: EagerLimit | None = None
     hosts: tuple[str, ...] = ()
@@ -169,12 +169,12 @@ class Measurement:
         return len(self.hosts) == 2 and self.hosts[0] == self.hosts[1]
 
 
-def rows_by_size(rows: Iterable[Row]) -> tuple[Row, ...]:
+def rows_by_size(rows: Iterable[SizeRow]) -> tuple[SizeRow, ...]:
     """Return rows by rising size, those of one size made one."""
-    known: dict[int, list[Row]] = {}
+    known: dict[int, list[SizeRow]] = {}
     for row in rows:
         known.setdefault(row.size, []).append(row)
-    return tuple(Row.of(known[size]) for size in sorted(known))
+    return tuple(SizeRow.of(known[size]) for size in sorted(known))
 
 
 def _median(estimates: Iterable[Estimate | None]) -> Estimate | None:
@@ -186,7 +186,7 @@ def _median(estimates: Iterable[Estimate | None]) -> Estimate | None:
     return Estimate(median(each.value for each in known), low, high, sum(each.repetitions for each in known))
 
 
-def _contradictions(rows: Iterable[Row]) -> Iterator[str]:
+def _contradictions(rows: Iterable[SizeRow]) -> Iterator[str]:
     for what, estimates in (
         ("half round trips", {row.size: row.one_way for row in rows}),
         ("times per message of a stream", {row.size: row.gap for row in rows}),

@@ -8,10 +8,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from clue.calibration.launching import Report, launcher, run_program, silent
+from clue.calibration.launching import Reporter, launcher, run_program, silent
 from clue.calibration.link import FittedLink, fit_link
 from clue.calibration.machine_file import CalibratedNetwork, MachineFile, size_text
-from clue.calibration.measurement import EagerLimit, Estimate, Measurement, Row
+from clue.calibration.measurement import EagerLimit, Estimate, Measurement, SizeRow
 from clue.calibration.residuals import Residual, Residuals, residuals, summary
 from clue.errors import UsageError
 from clue.machine import LinkNoise, Machine, Network, NodeType, Ports
@@ -67,7 +67,7 @@ def measure_link(
     seconds: float = TIME,
     confidence: float = CONFIDENCE,
     precision: float = PRECISION,
-    report: Report = silent,
+    report: Reporter = silent,
 ) -> Measurement:
     """Measure the link between two ranks.
 
@@ -85,13 +85,13 @@ def measure_link(
         ClueError: If the measurement fails.
     """
     settings = {"sizes": list(sizes), "time": seconds, "confidence": confidence, "precision": precision}
-    result = run_program(launcher(mpiexec, 2, hosts), "link", settings, seconds, report)
+    result = run_program(launcher(mpiexec, 2, hosts), "measure_link", settings, seconds, report)
     return _measurement(result, precision)
 
 
 def _measurement(result: dict[str, Any], precision: float) -> Measurement:
     rows = tuple(
-        Row(
+        SizeRow(
             each["size"],
             _estimate(each, "one_way"),
             _estimate(each, "blocked"),
@@ -125,7 +125,7 @@ def _eager(result: dict[str, Any]) -> EagerLimit:
     return EagerLimit(result["eager"], result["waits"], how)
 
 
-def _notes(rows: Sequence[Row], result: dict[str, Any], precision: float) -> list[str]:
+def _notes(rows: Sequence[SizeRow], result: dict[str, Any], precision: float) -> list[str]:
     notes = []
     left_out = result["left_out"]
     if result["travels"] is not None:

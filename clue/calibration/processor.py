@@ -140,7 +140,7 @@ def factors_by_kernel(here: Speeds, there: Speeds, regions: Mapping[str, str]) -
 
 
 @dataclass(frozen=True, slots=True)
-class Run:
+class CountedRun:
     """What counts of one recording of a program.
 
     Attributes:
@@ -152,7 +152,7 @@ class Run:
     cpu: Mapping[str, float]
 
     @classmethod
-    def of(cls, trace: Trace) -> Run:
+    def of(cls, trace: Trace) -> CountedRun:
         """Return what counts of a trace."""
         regions = trace.head.regions
         totals = np.bincount(trace.ops.region, weights=trace.ops.cpu * 1e-9, minlength=len(regions))
@@ -164,7 +164,7 @@ class Run:
         return sum(self.cpu.values())
 
 
-def factors_by_region(there: Run, here: Sequence[Run], confidence: float = 0.95) -> dict[str, Estimate]:
+def factors_by_region(there: CountedRun, here: Sequence[CountedRun], confidence: float = 0.95) -> dict[str, Estimate]:
     """Return performance factors by region: CPU time of bursts here, the median of some recordings, over that there.
 
     ``default`` is the whole program; regions of less than :data:`LEAST_TIME` are left to it.
@@ -186,7 +186,7 @@ def factors_by_region(there: Run, here: Sequence[Run], confidence: float = 0.95)
     return factors
 
 
-def shares_by_region(alone: Sequence[Run], beside: Sequence[Run]) -> dict[str, float]:
+def shares_by_region(alone: Sequence[CountedRun], beside: Sequence[CountedRun]) -> dict[str, float]:
     """Return the share of its speed that a program keeps beside copies of it, by region.
 
     Args:
@@ -204,13 +204,13 @@ def _share(alone: float, beside: float) -> float:
     return min(1.0, four_digits(alone / beside)) if beside and alone else 1.0
 
 
-def _long_enough(run: Run) -> list[str]:
+def _long_enough(run: CountedRun) -> list[str]:
     return [region for region, seconds in run.cpu.items() if region and seconds >= LEAST_TIME]
 
 
-def _median_run(runs: Sequence[Run]) -> Run:
+def _median_run(runs: Sequence[CountedRun]) -> CountedRun:
     regions = dict.fromkeys(region for run in runs for region in run.cpu)
-    return Run(
+    return CountedRun(
         runs[0].ranks, {region: median_of([run.cpu.get(region, 0.0) for run in runs]).value for region in regions}
     )
 
@@ -219,7 +219,7 @@ def _median_run(runs: Sequence[Run]) -> Run:
 
 
 def node_by_program(
-    name: str, processors: int, there: Trace, recordings: Mapping[int, Sequence[Run]], confidence: float = 0.95
+    name: str, processors: int, there: Trace, recordings: Mapping[int, Sequence[CountedRun]], confidence: float = 0.95
 ) -> NodeCalibration:
     """Return a node type from recordings of a program here.
 
@@ -234,7 +234,7 @@ def node_by_program(
         UsageError: As :func:`factors_by_region`.
     """
     alone = recordings[1]
-    factors = factors_by_region(Run.of(there), alone, confidence)
+    factors = factors_by_region(CountedRun.of(there), alone, confidence)
     shares = {n: shares_by_region(alone, runs) for n, runs in recordings.items() if n > 1}
     notes = []
     if there.ranks > 1:
@@ -257,7 +257,7 @@ def node_by_program(
     )
 
 
-def _deviation(runs: Sequence[Run]) -> float:
+def _deviation(runs: Sequence[CountedRun]) -> float:
     """Return the standard deviation of the logarithm of times, from three runs on."""
     return float(np.std(np.log([run.total for run in runs]), ddof=1)) if len(runs) > 2 else 0.0
 

@@ -29,6 +29,7 @@ from clue.cli.options import (
 from clue.cli.run_arguments import add_run, options_first
 from clue.cli.signals import ending_at_once
 from clue.cli.validate_arguments import add_validate
+from clue.formats import FORMATS
 
 _DESCRIPTION = """\
 Which cluster should I buy for my programs? Record an MPI program once, simulate it on clusters
@@ -159,19 +160,22 @@ def _add_convert(commands: Commands) -> None:
     command = commands.add_parser(
         "convert",
         help="convert a trace to or from another simulator's form, or a machine to SimGrid's platform",
-        description="Convert a trace between clue's folder (.clue) or compressed file (.clue.zip), SimGrid's "
-        "time-independent traces (.ti: a file that lists one per rank) and GOAL schedules (.goal), or write a machine "
-        "as SimGrid's platform (.xml). What a form cannot hold is told.",
+        description="Convert a trace between these forms: "
+        f"{', '.join(form.title for form in FORMATS if not form.of_machines)}. Or write a machine as "
+        f"{', '.join(form.title for form in FORMATS if form.of_machines)}. What a form cannot hold is told.",
     )
     command.add_argument("source", metavar="SOURCE")
     command.add_argument("target", metavar="TARGET")
     command.add_argument(
-        "--from", dest="source_format", choices=("clue", "ti", "goal"), help="form of SOURCE (default: by its name)"
+        "--from",
+        dest="source_format",
+        choices=[form.name for form in FORMATS if form.reader],
+        help="form of SOURCE (default: by its name)",
     )
     command.add_argument(
         "--to",
         dest="target_format",
-        choices=("clue", "ti", "goal", "simgrid"),
+        choices=[form.name for form in FORMATS],
         help="form of TARGET (default: by its name)",
     )
     command.add_argument(

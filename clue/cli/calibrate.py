@@ -15,7 +15,7 @@ from clue.calibration.importing import read_benchmark
 from clue.calibration.kernels import KERNELS, busy_numbers, measure_kernels, speeds_in
 from clue.calibration.measurement import Measurement, merged
 from clue.calibration.network import SIZES, Calibration, calibrate_link, machine_file, machine_of, measure_link
-from clue.calibration.processor import NodeCalibration, Run, node_by_kernels, node_by_program, regions_like
+from clue.calibration.processor import CountedRun, NodeCalibration, node_by_kernels, node_by_program, regions_like
 from clue.calibration.time_slice import measure_time_slice
 from clue.children import side_by_side
 from clue.cli.effects import fill, mpiexec_words, refuse
@@ -273,14 +273,14 @@ def _by_program(arguments: argparse.Namespace, name: str, busy: list[int], tell:
         refuse(arguments, ["--busy"], "with a trace of one rank", f"one of {there.ranks}", there.name)
     mpiexec = None if arguments.mpiexec is None else mpiexec_words(arguments.mpiexec)
 
-    def recorded(copies: int, repeat: int) -> list[Run]:
+    def recorded(copies: int, repeat: int) -> list[CountedRun]:
         what = f"{program.name} on {count_of(there.ranks)}" if copies == 1 else f"{copies} copies of {program.name}"
         tell(f"recording {what} ({repeat + 1} of {arguments.repeats})")
         return side_by_side([partial(one, f"{copies}-{repeat}-{k}") for k in range(copies)])
 
-    def one(label: str) -> Run:
+    def one(label: str) -> CountedRun:
         target = Path(folder) / f"{label}.clue"
-        return Run.of(record(program, there.head.arguments, there.ranks, target, mpiexec=mpiexec))
+        return CountedRun.of(record(program, there.head.arguments, there.ranks, target, mpiexec=mpiexec))
 
     # Whoever wrote the trace chose what is run here.
     command = shlex.join([str(program), *there.head.arguments])

@@ -10,13 +10,12 @@ from clue.cli.effects import refuse
 from clue.cli.terminal import output_file, output_trace, say
 from clue.errors import UsageError
 from clue.files import write_texts
+from clue.formats import BY_NAME, FORMATS, OWN, Format, format_of
 from clue.trace import Trace
 from clue.units import count_of
 
-#: Forms by the ending of a file's name, where none is named.
-_BY_SUFFIX = {".clue": "clue", ".zip": "clue", ".ti": "ti", ".goal": "goal", ".xml": "simgrid"}
-#: Whose algorithms of collectives are taken where none is named.
-_LIBRARY = "mpich"
+#: Options and the keywords by which readers and writers know them.
+_OPTIONS = {"--flops-per-second": "flops_per_second", "--lower": "lower", "--collectives": "library"}
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -24,84 +23,63 @@ def run(arguments: argparse.Namespace) -> int:
     source, target = Path(arguments.source), Path(arguments.target)
     if os.path.realpath(source) == os.path.realpath(target):
         raise UsageError(f"{target}: target must differ from the source")
-    to = arguments.target_format or _by_name(target)
-    if to != "clue":
+    to = _form(arguments.target_format, target)
+    if to is not OWN:
         output_file(target)
-    origin = "simgrid" if to == "simgrid" else arguments.source_format or _by_name(source)
+    origin = None if to.of_machines else _form(arguments.source_format, source)
     _refuse_idle(arguments, origin, to)
-    if to == "simgrid":
-        _write_platform(arguments.source, target, _speed(arguments))
+    options = {
+        "flops_per_second": arguments.flops_per_second,
+        "lower": arguments.lower or None,
+        "library": arguments.collectives,
+    }
+    if origin is None:
+        _write(_machine(arguments.source), target, to, options)
     else:
-        _write(_read(source, origin, _speed(arguments)), target, to, arguments)
+        _write(_trace(source, origin, options), target, to, options)
     return 0
 
 
-def _refuse_idle(arguments: argparse.Namespace, origin: str, to: str) -> None:
+def _form(name: str | None, path: Path) -> Format:
+    return BY_NAME[name] if name else format_of(path) or OWN
+
+
+def _refuse_idle(arguments: argparse.Namespace, origin: Format | None, to: Format) -> None:
     """Refuse options that this conversion has no use for."""
-    if to == "simgrid":
+    if origin is None:
         refuse(arguments, ["--from"], "with a trace", "a machine", arguments.source)
-    if not {"ti", "simgrid"} & {origin, to}:
-        refuse(arguments, ["--flops-per-second"], "with a form of SimGrid (ti, simgrid)", f"{origin} to {to}")
-    if to not in {"ti", "goal"}:
-        refuse(arguments, ["--lower", "--collectives"], "with a target of form ti or goal", to)
+    used = to.write_with | (origin.read_with if origin else frozenset())
+    for option, keyword in _OPTIONS.items():
+        if keyword not in used:
+            read = [form.name for form in FORMATS if keyword in form.read_with]
+            written = [form.name for form in FORMATS if keyword in form.write_with]
+            rule = f"with {'a source of form ' + ' or '.join(read) + ' or ' if read else ''}a target of form "
+            got = f"{origin.name} to {to.name}" if origin else to.name
+            refuse(arguments, [option], rule + " or ".join(written), got)
 
 
-def _speed(arguments: argparse.Namespace) -> float:
-    return 1e9 if arguments.flops_per_second is None else float(arguments.flops_per_second)
-
-
-def _by_name(path: Path) -> str:
-    return "clue" if path.is_dir() else _BY_SUFFIX.get(path.suffix, "clue")
-
-
-def _read(source: Path, form: str, flops_per_second: float) -> Trace:
-    if form == "simgrid":
-        raise UsageError(f"{source}: source must be a trace, or a machine of clue, got a platform")
-    if form == "clue":
-        return Trace.open(source)
-    from clue.formats import read_goal, read_ti  # noqa: PLC0415 - only for those forms
-
-    converted = read_ti(source, flops_per_second=flops_per_second) if form == "ti" else read_goal(source)
+def _trace(source: Path, form: Format, options: dict[str, object]) -> Trace:
+    converted = form.read(source, **options)
     say(converted.remarks, prefix="note: ")
     return converted.trace
 
 
-def _write(trace: Trace, target: Path, form: str, arguments: argparse.Namespace) -> None:
-    if form == "clue":
-        _save(trace, target)
-        return
-    from clue.formats import write_goal, write_ti  # noqa: PLC0415 - only for those forms
+def _machine(source: str) -> object:
+    from clue.config import load_machine  # noqa: PLC0415 - only for machines
 
-    say(trace.head.notes, prefix="note: ")  # which these forms cannot hold
-    if form == "ti":
-        written = write_ti(
-            trace,
-            target.name,
-            flops_per_second=_speed(arguments),
-            lower=arguments.lower,
-            library=arguments.collectives or _LIBRARY,
-        )
-        say([f"computation is written at {_speed(arguments):g} flop/s of CPU time"], prefix="note: ")
-    else:
-        written = write_goal(trace, target.name, library=arguments.collectives or _LIBRARY)
+    return load_machine(source)
+
+
+def _write(subject: object, target: Path, form: Format, options: dict[str, object]) -> None:
+    if isinstance(subject, Trace) and form is OWN:
+        subject.save(output_trace(target))
+        say([f"wrote {target}"])
+        return
+    if isinstance(subject, Trace):
+        say(subject.head.notes, prefix="note: ")  # which these forms cannot hold
+    written = form.write(subject, target.name, **options)
     say(written.remarks, prefix="note: ")
+    say(written.hints, prefix="note: ")
     write_texts({target.parent / name: text for name, text in written.files.items()})
     beside = len(written.files) - 1
     say([f"wrote {target}" + (f" and {count_of(beside, 'file')} beside it" if beside else "")])
-
-
-def _save(trace: Trace, target: Path) -> None:
-    """Save in clue's own form; the name tells folder or compressed file."""
-    trace.save(output_trace(target))
-    say([f"wrote {target}"])
-
-
-def _write_platform(machine: str, target: Path, flops_per_second: float) -> None:
-    from clue.config import load_machine  # noqa: PLC0415 - only for machines
-    from clue.formats import simgrid_platform  # noqa: PLC0415 - only for that form
-
-    platform = simgrid_platform(load_machine(machine), flops_per_second=flops_per_second)
-    hosts = target.with_suffix(".hosts")
-    say(platform.remarks, prefix="note: ")
-    write_texts({target: platform.xml, hosts: platform.hosts})
-    say([f"wrote {target} and {hosts}; give smpirun these options too:", "  " + " ".join(platform.options)])

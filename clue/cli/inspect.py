@@ -8,6 +8,7 @@ from pathlib import Path
 from clue.cli.effects import refuse
 from clue.cli.terminal import plots_folder, say, show, show_json
 from clue.config import SimulationConfig, load_any
+from clue.formats import format_of
 from clue.machine import Machine
 from clue.report.document import machine_document, scenario_document, trace_document
 from clue.report.text.machine import machine_text
@@ -16,15 +17,16 @@ from clue.report.text.trace import trace_text
 from clue.trace import Trace
 from clue.units import count_of
 
-_TRACE_SUFFIXES = {".clue", ".zip"}
-
 
 def run(arguments: argparse.Namespace) -> int:
     """Show one thing, whatever it is."""
     subject = arguments.subject
-    if _is_trace(Path(subject)):
+    form = format_of(Path(subject))
+    if form is not None and not form.of_machines:
         _refuse_plots(arguments, "a trace")
-        trace = Trace.open(subject)
+        read = form.read(Path(subject))
+        say(read.remarks, prefix="note: ")
+        trace = read.trace
         _show(arguments, trace_document(trace), trace_text(trace))
         return 0
     found = load_any(subject)
@@ -53,10 +55,6 @@ def _show_simulation(config: SimulationConfig, arguments: argparse.Namespace) ->
         assert config.ranks is not None, "a script alone has a number of ranks"
         show(f"{config.program.script} on {count_of(config.ranks)}, to be recorded on first use")
     show(machine_text(config.machine))
-
-
-def _is_trace(path: Path) -> bool:
-    return path.is_dir() or path.suffix in _TRACE_SUFFIXES
 
 
 def _refuse_plots(arguments: argparse.Namespace, kind: str) -> None:

@@ -76,6 +76,7 @@ def _tell_bounds(ranking: Ranking) -> None:
     compared = sum(each.position is not None for each in ranking.entries)
     ruled_out = sum(each.bound is not None for each in ranking.entries)
     detail(f"{ranking.simulations:,} simulations ranked {compared:,} options")
+    detail(f"engine: {ranking.engine or 'none'}; {ranking.engine_reason}")
     if ruled_out and not ranking.interrupted:
         detail(f"{ruled_out:,} options were ruled out by bounds: they cannot be among the first {ranking.first}")
 

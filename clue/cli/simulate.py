@@ -15,7 +15,7 @@ from clue.cli.traces import Traces
 from clue.config import SimulationConfig, load_config
 from clue.errors import UsageError
 from clue.explain import RankingExplanation, explain, explain_ranking
-from clue.kernel import Program, compile_program, engine_choice, simulate
+from clue.kernel import Program, compile_program, engine_for, reason_for, simulate
 from clue.machine import Placement
 from clue.purchase import Ranking, Scenario, rank_options
 from clue.purchase.executors import PROCESSES
@@ -113,18 +113,20 @@ def _simulate(config: SimulationConfig, arguments: argparse.Namespace) -> None:
         program = replace(compile_program(trace), name=_name(config, trace))
         tell(f"simulating {program.name} on {config.machine.name}")
         pictures = arguments.plots is not None
+        work = program.ops * config.instances * (1 + (arguments.samples or 0))
+        engine = engine_for(work, arguments.engine)
         result = simulate(
             program,
             config.machine,
             placement,
-            arguments.engine,
+            arguments.engine if pictures else engine,
             instances=config.instances,
             timeline=pictures,
             traffic=pictures,
         )
-        why = engine_choice(arguments.engine, result.ops, result.engine, timeline=pictures)
+        why = "only the reference keeps a timeline" if pictures else reason_for(arguments.engine, engine, work)
         detail(f"the {result.engine} engine replayed {result.ops:,} ops: {why}")
-        sampled = _sample(program, noise, placement, config=config, arguments=arguments, tell=tell)
+        sampled = _sample(program, noise, placement, config=config, engine=engine, arguments=arguments, tell=tell)
         if arguments.samples:
             remarks = [NO_NOISE] if sampled is None else sampled.remarks(result.makespan)
             said = (f"samples: {remark}" for remark in remarks)
@@ -153,6 +155,7 @@ def _sample(
     placement: Placement,
     *,
     config: SimulationConfig,
+    engine: str,
     arguments: argparse.Namespace,
     tell: Report,
 ) -> Sampled | None:
@@ -167,7 +170,7 @@ def _sample(
         sampling,
         noise=noise,
         instances=config.instances,
-        engine=arguments.engine,
+        engine=engine,
         workers=_workers(arguments),
         tell=lambda done: tell("samples of the noise", done, sampling.samples),
     )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import NamedTuple
 
 
@@ -68,6 +68,17 @@ class Collective:
     sizes: tuple[int, ...]
     root: int = 0
     manner: Manner = PLAIN
+    _hash: int = field(default=0, init=False, repr=False, compare=False)
+
+    def __hash__(self) -> int:
+        # Every rank looks it up, and there are as many sizes as ranks: they are hashed once.
+        if not self._hash:
+            object.__setattr__(self, "_hash", hash((self.name, self.size, self.sizes, self.root, self.manner)))
+        return self._hash
+
+    def __reduce__(self) -> tuple[object, ...]:
+        # Another process hashes names otherwise.
+        return Collective, (self.name, self.size, self.sizes, self.root, self.manner)
 
     @property
     def mean_size(self) -> int:

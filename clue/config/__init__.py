@@ -9,10 +9,10 @@ import importlib
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from clue.config.library import find, shipped
+    from clue.config.loading import load_any, load_config
     from clue.config.machines import load_machine
-    from clue.config.runs import load_any, load_config
     from clue.config.schemas import json_schema
+    from clue.config.shipped_files import find, shipped
     from clue.config.simulation import PlacementChoice, SimulationConfig
 
 __all__ = [

@@ -1,4 +1,4 @@
-"""One program on one machine, as a file describes it. Values only; :mod:`clue.config.runs` reads them."""
+"""One program on one machine, as a file describes it. Values only; :mod:`clue.config.loading` reads them."""
 
 from __future__ import annotations
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from clue.config.document import Document, from_python
 from clue.config.faults import did_you_mean
-from clue.config.library import find, shipped
+from clue.config.shipped_files import find, shipped
 from clue.config.yaml12 import parse_yaml
 from clue.errors import ConfigError
 from clue.files import is_file, is_readable, kind_of, names_open_file, read_text

@@ -15,14 +15,14 @@ from functools import partial
 from clue.errors import DeadlockError
 from clue.explain.parameters import EAGER_LIMIT, computing_regions, parameters_of
 from clue.explain.sensitivity import CHANGE
-from clue.kernel import contention_free
+from clue.kernel import contention_free, engine_for
 from clue.machine import Machine, Parameter, Placement
 from clue.progress import Progress, silent
 from clue.purchase import Entry, Option, Ranking, Scenario, TraceSource
 from clue.purchase.executors import PROCESSES, Crew
 from clue.purchase.library import Library, Recorder, as_named, record_all
 from clue.purchase.points import FULL_POINTS
-from clue.purchase.runs import Attempt, attempts_on
+from clue.purchase.runs import Attempt, attempts_on, bound, work_of
 from clue.purchase.scores import Scores
 
 #: So many of the first options are tried.
@@ -125,9 +125,10 @@ def explain_ranking(
         return None
     library = record_all(scenario, options, traces, progress, recorder)
     shared = shared_parameters(options, library)
-    sweep = partial(contention_free, engine=engine, workers=workers)
     variants = [variant for each in shared for variant in each.variants]
-    attempts = attempts_on([*options, *variants], scenario, library, sweep, progress)
+    attempts = attempts_on([*options, *variants], scenario, library, progress)
+    engine = engine_for(work_of(attempts, library), engine)
+    bound(attempts, library, partial(contention_free, engine=engine, workers=workers), progress)
     for attempt in attempts:
         attempt.order = names.index(attempt.option.name)
     base, changed = attempts[: len(options)], iter(attempts[len(options) :])

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from clue.errors import DeadlockError
-from clue.kernel import Candidate, Program, contention_free, simulate
+from clue.kernel import Candidate, Program, contention_free, engine_for, simulate
 from clue.machine import Machine, Parameter, Placement
 from clue.progress import Progress
 
@@ -95,6 +95,7 @@ def sensitivities(  # noqa: PLR0917 - what a simulation needs, and what it gave
         progress: Told about what is done.
     """
     factors = (1 - CHANGE, 1 + CHANGE)
+    engine = engine_for(program.ops * instances * len(parameters) * len(factors), engine)
     machines = [parameter.change(machine, factor) for parameter in parameters for factor in factors]
     found = iter(_makespans(program, [Candidate(each, placement, instances) for each in machines], engine, progress))
     changed = [Sensitivity(each.name, next(found), next(found), makespan) for each in parameters]

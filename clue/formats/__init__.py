@@ -1,23 +1,8 @@
-"""Forms of other simulators: SimGrid's time-independent traces and platforms, LogGOPSim's GOAL schedules.
+"""Forms of traces and machines: clue's own, those of SimGrid and LogGOPSim; :mod:`clue.formats.registry` lists them.
 
-Nothing here knows clue's own forms, or simulates. What a form cannot hold is told, never dropped silently.
+What a form cannot hold is told, never dropped silently.
 """
 
-from clue.formats.goal_reading import read_goal
-from clue.formats.goal_writing import write_goal
-from clue.formats.platform import Platform, simgrid_platform
-from clue.formats.remarks import Converted, Written
-from clue.formats.ti_reading import read_ti
-from clue.formats.ti_writing import FLOPS_PER_SECOND, write_ti
+from clue.formats.registry import BY_NAME, FORMATS, OWN, Format, format_of
 
-__all__ = [
-    "FLOPS_PER_SECOND",
-    "Converted",
-    "Platform",
-    "Written",
-    "read_goal",
-    "read_ti",
-    "simgrid_platform",
-    "write_goal",
-    "write_ti",
-]
+__all__ = ["BY_NAME", "FORMATS", "OWN", "Format", "format_of"]

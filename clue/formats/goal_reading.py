@@ -23,12 +23,13 @@ import numpy.typing as npt
 
 from clue.errors import ReplayError, UsageError
 from clue.files import read_bytes
-from clue.formats.columns import LONGEST, RankColumns, RankOps, trace_of
+from clue.formats.growing import LONGEST, GrowingRank
 from clue.formats.remarks import Converted, Remarks
 from clue.formats.words import DIGITS, LARGEST_FILE, unreadable
 from clue.kernel import simulate
 from clue.machine import MOST_RANKS, Curve, Link, Machine, Network, NodeType
 from clue.trace import Op, Trace
+from clue.trace.builder import RankColumns, trace_of
 from clue.trace.meaning import LARGEST_TAG
 
 _COMMENT = re.compile(r"//[^\n]*|/\*.*?\*/", re.DOTALL)
@@ -118,12 +119,12 @@ def read_goal(path: Path) -> Converted:
         "LogGOPSim when the message is there",
         sum(int((rank.columns["op"] == _IRECV).sum()) for rank in ranks if len(rank)),
     )
-    return Converted(trace_of(ranks, path.name, ["read from a GOAL schedule", *remarks.lines]), remarks.lines)
+    return Converted(trace_of(ranks, path.name, notes=["read from a GOAL schedule", *remarks.lines]), remarks.lines)
 
 
-def _sequences(path: Path, graphs: list[_Graph], *, blocking: bool) -> tuple[list[RankOps], int]:
+def _sequences(path: Path, graphs: list[_Graph], *, blocking: bool) -> tuple[list[RankColumns], int]:
     """Return each rank's ops, and how many receives block in the order of the file for want of another."""
-    nothing = RankColumns().finish()
+    nothing = GrowingRank().finish()
     ranks, blocked = [], 0
     for rank, graph in enumerate(graphs):
         sequence = _Sequence(path, rank, graph, blocking=blocking) if len(graph) else None
@@ -326,7 +327,7 @@ class _Sequence:
     def __init__(self, path: Path, rank: int, graph: _Graph, *, blocking: bool) -> None:
         self.blocked = 0
         self._path, self._rank, self._graph, self._blocking = path, rank, graph, blocking
-        self._ops = RankColumns()
+        self._ops = GrowingRank()
         requires, irequires = _pairs(graph.requires), _pairs(graph.irequires)
         self._requires, self._enders = _Edges(requires, len(graph)), _Edges(requires[:, ::-1], len(graph))
         self._irequires, self._starters = _Edges(irequires, len(graph)), _Edges(irequires[:, ::-1], len(graph))
@@ -347,7 +348,7 @@ class _Sequence:
         self._last_at = -1
         self._computed = 0
 
-    def ops(self) -> RankOps:
+    def ops(self) -> RankColumns:
         """Return the ops.
 
         Raises:

@@ -12,17 +12,24 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
-from clue.formats.plain import Branch, Compute, Message, Plain, Step, Wait, plain
+from clue.formats.plain import Branch, Compute, Plain, Step, Transfer, Wait, plain
 from clue.formats.remarks import Remarks, Written
 from clue.trace import Trace
 
 
-def write_goal(trace: Trace, name: str, *, library: str = "mpich") -> Written:
+def write_goal(
+    trace: Trace,
+    name: str,
+    *,
+    lower: bool = True,  # noqa: ARG001 - as for other forms
+    library: str = "mpich",
+) -> Written:
     """Write a trace as a GOAL schedule.
 
     Args:
         trace: What the program did.
         name: File name of the schedule.
+        lower: Whether to write all collectives as messages, which a schedule must.
         library: Whose default algorithms collectives are lowered by.
 
     Raises:
@@ -73,7 +80,7 @@ class _Schedule:
     def _step(self, step: Step, front: _Front) -> Iterator[str]:
         if isinstance(step, Compute):
             yield from self._blocking(f"calc {step.nanoseconds}", front)
-        elif isinstance(step, Message):
+        elif isinstance(step, Transfer):
             yield from self._message(step, front)
         elif isinstance(step, Wait):
             yield from self._wait(step.requests, front)
@@ -82,7 +89,7 @@ class _Schedule:
         else:
             self._remarks.count("Test or probe calls that found nothing are left out")
 
-    def _message(self, message: Message, front: _Front) -> Iterator[str]:
+    def _message(self, message: Transfer, front: _Front) -> Iterator[str]:
         nbytes = self._program.nbytes(self._rank, message)
         verb, preposition = ("send", "to") if message.sends else ("recv", "from")
         text = f"{verb} {nbytes}b {preposition} {message.peer} tag {message.tag}"

@@ -32,7 +32,7 @@ class Compute(NamedTuple):
     nanoseconds: int
 
 
-class Message(NamedTuple):
+class Transfer(NamedTuple):
     """One side of a message; a receive learns its size from the sender: see :meth:`Plain.nbytes`."""
 
     sends: bool
@@ -67,10 +67,10 @@ class Branch(NamedTuple):
     """A nonblocking collective: steps beside those of the rank, all done when its request is."""
 
     request: int
-    steps: tuple[Message | Wait, ...]
+    steps: tuple[Transfer | Wait, ...]
 
 
-Step = Compute | Message | Wait | Poll | Whole | Branch
+Step = Compute | Transfer | Wait | Poll | Whole | Branch
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -87,7 +87,7 @@ class Plain:
     steps: Sequence[Sequence[Step]]
     sizes: Sequence[dict[int, int]]
 
-    def nbytes(self, rank: int, message: Message) -> int:
+    def nbytes(self, rank: int, message: Transfer) -> int:
         """Return the size of a message, at either side; 0 for a receive that nobody sends to."""
         return message.nbytes if message.sends else self.sizes[rank].get(message.request, 0)
 
@@ -174,7 +174,7 @@ class _Channels:
             self._next += 1
         return known
 
-    def note(self, rank: int, message: Message) -> None:
+    def note(self, rank: int, message: Transfer) -> None:
         """Note a message, of either side."""
         if message.sends:
             self._sent.setdefault((rank, message.peer, message.tag), []).append(message.nbytes)
@@ -308,7 +308,7 @@ class _Flattening:
             return (Branch(row.request, tuple(steps)),)
         return steps
 
-    def _round(self, each: Round, members: Sequence[int], tag: int) -> Iterator[Message | Wait]:
+    def _round(self, each: Round, members: Sequence[int], tag: int) -> Iterator[Transfer | Wait]:
         """Yield one round: a single message blocks, more are started together and waited for."""
         alone = len(each.sends) + len(each.receives) == 1
         started = []
@@ -322,12 +322,12 @@ class _Flattening:
 
     def _message(  # noqa: PLR0917 - the order of the fields
         self, sends: bool, peer: int, tag: int, nbytes: int, request: int | None, blocking: bool | None = None
-    ) -> Message:
+    ) -> Transfer:
         number = request
         if number is None:
             number = self._next_request
             self._next_request += 1
-        message = Message(sends, request is None if blocking is None else blocking, peer, tag, nbytes, number)
+        message = Transfer(sends, request is None if blocking is None else blocking, peer, tag, nbytes, number)
         self._channels.note(self._rank, message)
         return message
 

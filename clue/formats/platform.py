@@ -9,11 +9,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from clue.errors import UsageError
-from clue.formats.remarks import Remarks
-from clue.formats.ti_writing import FLOPS_PER_SECOND
+from clue.formats.remarks import Remarks, Written
+from clue.formats.ti_actions import FLOPS_PER_SECOND
 from clue.machine import MOST_RANKS, FactorTable, Flows, Link, Machine, Ports
 
 if TYPE_CHECKING:
@@ -71,6 +72,13 @@ def simgrid_platform(machine: Machine, *, flops_per_second: float = FLOPS_PER_SE
     )
     names = [f"node-{i}\n" for i, node in enumerate(machine.nodes) for _ in range(node.processors)]
     return Platform(xml, "".join(names), tuple(_options(machine, link)), remarks.lines)
+
+
+def write_platform(machine: Machine, name: str, *, flops_per_second: float = FLOPS_PER_SECOND) -> Written:
+    """Write a machine as SimGrid's platform, with its list of hosts beside it; see :func:`simgrid_platform`."""
+    found = simgrid_platform(machine, flops_per_second=flops_per_second)
+    files = {name: found.xml, str(Path(name).with_suffix(".hosts")): found.hosts}
+    return Written(files, found.remarks, (f"give smpirun these options, too: {' '.join(found.options)}",))
 
 
 def _comment(machine: Machine) -> str:

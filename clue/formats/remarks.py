@@ -40,12 +40,14 @@ class Converted:
 
 @dataclass(frozen=True, slots=True)
 class Written:
-    """A trace in another form.
+    """A trace or a machine in another form.
 
     Attributes:
         files: Text by file name; the first is the one to name to the other simulator.
         remarks: What the form could not hold.
+        hints: What must be known to use it.
     """
 
     files: Mapping[str, str]
     remarks: tuple[str, ...]
+    hints: tuple[str, ...] = ()

@@ -10,6 +10,8 @@ from dataclasses import dataclass
 
 from clue.trace import Op
 
+#: flop/s by which computation becomes flops where nothing else is said: then a flop is a nanosecond.
+FLOPS_PER_SECOND = 1e9
 #: What has no place in a line.
 NOWHERE = -1
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from clue.errors import UsageError
-from clue.formats.columns import LONGEST
+from clue.formats.growing import LONGEST
 from clue.formats.remarks import Remarks
 from clue.formats.ti_actions import NAMES, NOWHERE, Action, actions
 from clue.formats.words import DIGITS, Integers, Lines, Mask, Names
@@ -28,7 +28,7 @@ _CODES = {name: code for code, name in enumerate(NAMES)}
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Said:
+class ActionLines:
     """The lines of a rank, and behind the last one a ``waitall`` of our own; shape (lines + 1,) but for ``sent``.
 
     Attributes:
@@ -64,7 +64,7 @@ class Said:
         return those
 
 
-def understand(lines: Lines, rank: int, size: int, flops_per_second: float, remarks: Remarks) -> Said:
+def understand(lines: Lines, rank: int, size: int, flops_per_second: float, remarks: Remarks) -> ActionLines:
     """Take all lines of a rank.
 
     Args:
@@ -114,14 +114,14 @@ class _Reader:
         self._op, self._peer, self._source, self._tag, self._nbytes, self._request, self._before, self._after = columns
         self._sent = np.zeros((0, size), np.int64)
 
-    def read(self) -> Said:
+    def read(self) -> ActionLines:
         """Return what the lines say."""
         code = self._code[:-1]
         for each in np.unique(code[code >= 0]).tolist():
             self._take(NAMES[each], np.flatnonzero(code == each))
         self._add_up()
         self._faults.tell()
-        return Said(
+        return ActionLines(
             code=self._code,
             op=self._op,
             peer=self._peer,

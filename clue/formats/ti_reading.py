@@ -13,13 +13,15 @@ from pathlib import Path
 import numpy as np
 
 from clue.errors import UsageError
-from clue.formats.columns import RankOps, ended, trace_of
+from clue.formats.growing import ended
 from clue.formats.remarks import Converted, Remarks
-from clue.formats.ti_lines import Said, understand
+from clue.formats.ti_actions import FLOPS_PER_SECOND
+from clue.formats.ti_lines import ActionLines, understand
 from clue.formats.ti_requests import Events, match
 from clue.formats.words import Integers, Lines, Mask, read_lines
 from clue.machine import MOST_RANKS
 from clue.trace import NO_REQUEST, Flag, Op
+from clue.trace.builder import RankColumns, trace_of
 
 _CONTINUED = int(Flag.CONTINUED)
 _RANK = 0
@@ -27,7 +29,7 @@ _RANK = 0
 _REQUESTS = ("isend", "irecv"), ("wait",), ("test",), ("waitall",)
 
 
-def read_ti(path: Path, *, flops_per_second: float) -> Converted:
+def read_ti(path: Path, *, flops_per_second: float = FLOPS_PER_SECOND) -> Converted:
     """Read time-independent traces.
 
     Args:
@@ -44,7 +46,7 @@ def read_ti(path: Path, *, flops_per_second: float) -> Converted:
     for rank, (lines, size) in enumerate(_ranks(path)):
         ranks.append(_Assembly(understand(lines, rank, size, flops_per_second, remarks), remarks).ops())
     note = f"read from SimGrid's time-independent traces at {flops_per_second:g} flop/s"
-    return Converted(trace_of(ranks, path.name, [note, *remarks.lines]), remarks.lines)
+    return Converted(trace_of(ranks, path.name, notes=[note, *remarks.lines]), remarks.lines)
 
 
 def _ranks(path: Path) -> Iterator[tuple[Lines, int]]:
@@ -101,7 +103,7 @@ def _check_ranks(lines: Lines, rank: Integers) -> None:
 class _Assembly:
     """A rank's lines becoming ops: one each, or none, or the three of a ``sendRecv``."""
 
-    def __init__(self, said: Said, remarks: Remarks) -> None:
+    def __init__(self, said: ActionLines, remarks: Remarks) -> None:
         self._said, self._remarks = said, remarks
         #: Number of entries in the extra column, and the only request, of the op of each line.
         self._count = np.zeros(len(said.code), np.int64)
@@ -109,7 +111,7 @@ class _Assembly:
         self._entries = [np.zeros(0, np.int64)]
         self._entry_lines = [np.zeros(0, np.int64)]
 
-    def ops(self) -> RankOps:
+    def ops(self) -> RankColumns:
         """Return the ops."""
         said = self._said
         exchanges = said.are("sendRecv")

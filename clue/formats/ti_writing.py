@@ -12,12 +12,11 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 
 from clue.collectives import Collective
 from clue.errors import UsageError
-from clue.formats.plain import Branch, Compute, Message, Plain, Poll, Step, Wait, Whole, plain
+from clue.formats.plain import Branch, Compute, Plain, Poll, Step, Transfer, Wait, Whole, plain
 from clue.formats.remarks import Remarks, Written
+from clue.formats.ti_actions import FLOPS_PER_SECOND
 from clue.trace import Op, Trace
 
-#: flop/s by which computation becomes flops where nothing else is said: then a flop is a nanosecond.
-FLOPS_PER_SECOND = 1e9
 #: SimGrid 3.32 counts bytes in an int.
 _LARGEST = 2**31 - 1
 #: A request as a ``wait`` names it: source, destination, tag.
@@ -53,7 +52,7 @@ def write_ti(
     for rank, steps in enumerate(program.steps):
         lines = _Actions(program, rank, flops_per_second, keys, remarks).lines(steps)
         files[f"{name}.{rank}"] = "".join(f"{rank} {line}\n" for line in lines)
-    return Written(files, remarks.lines)
+    return Written(files, remarks.lines, (f"computation is written at {flops_per_second:g} flop/s of CPU time",))
 
 
 def _serial(steps: Sequence[Step]) -> Iterator[Step]:
@@ -80,7 +79,7 @@ class _Keys:
         self._own: dict[tuple[Key, int], int] = {}
         if self._shuffled:
             self._next = 1 + max(
-                step.tag for steps in program.steps for step in _serial(steps) if isinstance(step, Message)
+                step.tag for steps in program.steps for step in _serial(steps) if isinstance(step, Transfer)
             )
             remarks.count(
                 "channels have messages waited for out of order; each message gets a tag", len(self._shuffled)
@@ -90,7 +89,7 @@ class _Keys:
         waiting: dict[Key, deque[int]] = {}
         of: dict[int, Key] = {}
         for step in _serial(steps):
-            if isinstance(step, Message) and not step.blocking:
+            if isinstance(step, Transfer) and not step.blocking:
                 of[step.request] = key = key_of(rank, step)
                 waiting.setdefault(key, deque()).append(step.request)
             elif isinstance(step, Wait):
@@ -112,7 +111,7 @@ class _Keys:
         return tag
 
 
-def key_of(rank: int, message: Message) -> Key:
+def key_of(rank: int, message: Transfer) -> Key:
     """Return source, destination and tag of a rank's message."""
     return (rank, message.peer, message.tag) if message.sends else (message.peer, rank, message.tag)
 
@@ -130,7 +129,7 @@ class _Actions:
         """Yield the actions."""
         yield "init"
         for step in steps:
-            if isinstance(step, Message):
+            if isinstance(step, Transfer):
                 yield self._message(step)
             elif isinstance(step, Compute):
                 yield f"compute {self._flops(step.nanoseconds)}"
@@ -148,7 +147,7 @@ class _Actions:
         flops = nanoseconds * self._flops_per_nanosecond
         return str(int(flops)) if flops.is_integer() else repr(flops)
 
-    def _message(self, message: Message) -> str:
+    def _message(self, message: Transfer) -> str:
         channel = key_of(self._rank, message)
         serial = self._serials.get((message.sends, channel), 0)
         self._serials[message.sends, channel] = serial + 1
@@ -179,7 +178,7 @@ class _Actions:
     def _in_line(self, branch: Branch) -> Iterator[str]:
         self._remarks.count("calls of ranks to nonblocking collectives are written as blocking ones")
         for step in branch.steps:
-            if isinstance(step, Message):
+            if isinstance(step, Transfer):
                 yield self._message(step)
             else:
                 yield from self._waits(step.requests)

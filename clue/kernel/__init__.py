@@ -1,6 +1,6 @@
 """The simulation: a trace, a machine and a placement go in, a result comes out."""
 
-from clue.kernel.engines import ENGINES, engine_choice
+from clue.kernel.engines import ENGINES, engine_for, is_awaited, reason_for
 from clue.kernel.makespans import contention_free
 from clue.kernel.model.bounds import computation_bound
 from clue.kernel.model.bursts import with_bursts
@@ -15,7 +15,9 @@ __all__ = [
     "compile_program",
     "computation_bound",
     "contention_free",
-    "engine_choice",
+    "engine_for",
+    "is_awaited",
+    "reason_for",
     "simulate",
     "with_bursts",
 ]

@@ -1,4 +1,8 @@
-"""Which engine replays: the reference, or the fast one where it is there, covers the case and saves time."""
+"""Which engine replays: the reference, or the fast one where it covers the case and saves time.
+
+That is decided once for all replays that belong together, by how many ops they have in all (:func:`engine_for`). What
+is decided is passed on in the place of what was asked for, and stays as it is.
+"""
 
 from __future__ import annotations
 
@@ -9,10 +13,69 @@ from clue.kernel.model.program import Program
 from clue.kernel.model.replay import Replay
 from clue.machine import Machine, Placement
 
+#: What can be asked for.
 ENGINES = ("auto", "reference", "fast")
+#: What is decided while the fast engine is being compiled: the reference until it is there, then the fast one.
+WHEN_COMPILED = "fast when compiled"
 
-#: From so many ops on the fast engine saves time, loaded from its cache; and compiled first.
-_OPS_WORTH_LOADING, _OPS_WORTH_COMPILING = 2_000, 2_000_000
+#: From so many ops on the fast engine saves time, loaded; and compiled, which takes as long as the reference for them.
+_OPS_WORTH_LOADING, _OPS_WORTH_COMPILING = 2_000, 1_000_000
+#: For so many, a second of the reference's, a replay waits until an engine that is being compiled is there.
+_OPS_WORTH_WAITING = 50_000
+
+
+def engine_for(work: int, asked: str = "auto") -> str:
+    """Decide which engine makes all replays of a piece of work; one that has to be compiled for it is begun with.
+
+    Args:
+        work: How many ops they have in all, about.
+        asked: What was asked for. All but ``"auto"`` stays as it is, so what has been decided is not decided again.
+
+    Returns:
+        ``"reference"``, ``"fast"`` or ``WHEN_COMPILED``.
+    """
+    if asked != "auto":
+        return asked
+    if work < _OPS_WORTH_LOADING:
+        return "reference"
+    from clue.kernel.fast import NoLibraryError, library  # noqa: PLC0415 - small work does without it
+
+    try:
+        if library.is_there():
+            return "fast"
+    except NoLibraryError:
+        return "fast"  # a cache that is refused must be told of beside the result, not stand for the reference for ever
+    if work < _OPS_WORTH_COMPILING:
+        return "reference"
+    library.is_under_way()
+    return WHEN_COMPILED
+
+
+def reason_for(asked: str, decided: str, work: int) -> str:
+    """Say why :func:`engine_for` decided as it did."""
+    if asked != "auto":
+        return f"{asked} was asked for"
+    if work < _OPS_WORTH_LOADING:
+        return f"below {_OPS_WORTH_LOADING:,} ops the reference is done before the fast engine is loaded"
+    if decided == "reference":
+        return f"below {_OPS_WORTH_COMPILING:,} ops it does not pay to compile the fast engine"
+    if decided == WHEN_COMPILED:
+        return f"from {_OPS_WORTH_COMPILING:,} ops on it pays to compile the fast engine, while the reference begins"
+    return f"from {_OPS_WORTH_LOADING:,} ops on the fast engine saves time, where it covers the case"
+
+
+def is_awaited(engine: str) -> bool:
+    """Tell whether the fast engine is to replay as soon as it is compiled, which it is not yet."""
+    if engine != WHEN_COMPILED:
+        return False
+    from clue.kernel.fast import library  # noqa: PLC0415
+
+    return library.is_under_way()
+
+
+def is_fast(engine: str, ops: int) -> bool:
+    """Tell whether the fast engine is to make a replay of so many ops, or a sweep; a long one waits for it."""
+    return engine == "fast" or (engine == WHEN_COMPILED and (ops >= _OPS_WORTH_WAITING or not is_awaited(engine)))
 
 
 def run(  # noqa: PLR0917 - the arguments of every engine, and which
@@ -25,7 +88,8 @@ def run(  # noqa: PLR0917 - the arguments of every engine, and which
     """
     notes: tuple[str, ...] = ()
     reason = _not_covered(seen)
-    if is_worth_it(engine, 0 if reason else program.ops * instances):
+    ops = program.ops * instances
+    if is_fast(engine_for(0 if reason else ops, engine), ops):
         if not reason:
             from clue.kernel import fast  # noqa: PLC0415 - small work does without it
 
@@ -40,39 +104,3 @@ def run(  # noqa: PLR0917 - the arguments of every engine, and which
 
 def _not_covered(seen: Observation) -> str:
     return "it keeps no timeline" if seen.segments is not None else ""
-
-
-def engine_choice(engine: str, ops: int, answered: str, *, timeline: bool = False) -> str:
-    """Say why an engine answered.
-
-    Args:
-        engine: Which one was asked for.
-        ops: How many ops it replayed.
-        answered: Which one answered.
-        timeline: Whether a timeline was kept.
-    """
-    if engine not in {"auto", answered}:
-        return f"{engine} was asked for, and a warning says why it did not answer"
-    if timeline:
-        return "only the reference keeps a timeline"
-    if engine != "auto":
-        return f"{engine} was asked for"
-    if ops < _OPS_WORTH_LOADING:
-        return f"below {_OPS_WORTH_LOADING:,} the reference is done before the fast engine is loaded"
-    if is_worth_it(engine, ops):
-        return f"from {_OPS_WORTH_LOADING:,} on the fast engine saves time, where it covers the case"
-    return f"below {_OPS_WORTH_COMPILING:,} it does not pay to compile the fast engine, which was not used here before"
-
-
-def is_worth_it(engine: str, ops: int) -> bool:
-    """Tell whether to replay so many ops with the fast engine."""
-    if engine != "auto":
-        return engine == "fast"
-    if ops < _OPS_WORTH_LOADING:
-        return False
-    from clue.kernel.fast.library import NoLibraryError, is_compiled  # noqa: PLC0415
-
-    try:
-        return ops >= _OPS_WORTH_COMPILING or is_compiled()
-    except NoLibraryError:
-        return True  # a cache that is refused must be told of beside the result, not stand for the reference for ever

@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 import numpy as np
 import numpy.typing as npt
 
-from clue.kernel.engines import is_worth_it
+from clue.kernel.engines import engine_for, is_fast
 from clue.kernel.model.bounds import computation_bound
 from clue.kernel.model.bursts import with_bursts
 from clue.kernel.model.candidate import Candidate
@@ -50,7 +50,8 @@ def contention_free(
     """
     swept = [i for i, each in enumerate(candidates) if _is_bounded_by_messages(each.machine)]
     seconds = np.full(len(candidates), np.nan)
-    if is_worth_it(engine, program.ops * sum(candidates[i].instances for i in swept)):
+    ops = program.ops * sum(candidates[i].instances for i in swept)
+    if is_fast(engine_for(ops, engine), ops):
         seconds[swept] = _sweep(program, [candidates[i] for i in swept], tell, workers)
     exact = np.array([each.coupled_by_messages_alone for each in candidates], bool) & ~np.isnan(seconds)
     seconds[~exact] *= 1 - _ROUNDING

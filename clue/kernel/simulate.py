@@ -8,9 +8,9 @@ import numpy as np
 
 from clue.caveats import About, Caveat, counted, note, note_of_recording
 from clue.errors import ReplayError, UsageError
-from clue.kernel.engines import ENGINES, run
+from clue.kernel.engines import ENGINES, WHEN_COMPILED, run
 from clue.kernel.model.observation import Observation
-from clue.kernel.model.program import Program, compile_program
+from clue.kernel.model.program import Description, Program, compile_program
 from clue.kernel.model.replay import Replay
 from clue.kernel.model.turns import joined_nodes, without_turns
 from clue.machine import FactorTable, Machine, Placement, memory_fault
@@ -37,7 +37,8 @@ def simulate(
         machine: Where it is to run.
         placement: ``"block"``, ``"cyclic"``, or a node index for each rank of all instances, instance by instance.
         engine: ``"reference"``, ``"fast"``, or ``"auto"``: the fast one where that saves time. Both give the same
-            figures to the last bit; what the fast one does not cover the reference does, and says so.
+            figures to the last bit; what the fast one does not cover the reference does, and says so. Or what
+            :func:`clue.kernel.engine_for` decided for many replays.
         instances: Copies of the program to run side by side.
         timeline: Whether to keep what every rank did when.
         traffic: Whether to keep who sent how much to whom.
@@ -47,7 +48,7 @@ def simulate(
         ReplayError: If the trace contradicts itself.
         DeadlockError: If the program deadlocks in virtual time.
     """
-    if engine not in ENGINES:
+    if engine not in (*ENGINES, WHEN_COMPILED):
         raise UsageError(f"engine must be one of {', '.join(ENGINES)}, got {engine!r}")
     if instances < 1:
         raise UsageError(f"instances must be at least 1, got {instances}")
@@ -61,7 +62,7 @@ def simulate(
     )
     replay, notes = run(engine, program, machine, placed, instances, seen)
     warnings = (*notes, *warnings_of(replay, program, machine, placed))
-    return result_of(replay, program, placed, warnings, instances)
+    return result_of(replay, program, placed, warnings, instances=instances, ops=program.ops * instances)
 
 
 def place(machine: Machine, placement: Placement | str | Sequence[int], ranks: int) -> Placement:
@@ -81,8 +82,10 @@ def place(machine: Machine, placement: Placement | str | Sequence[int], ranks: i
     return Placement.listed(machine, tuple(placement), ranks)
 
 
-def result_of(replay: Replay, program: Program, placed: Placement, warnings: tuple[str, ...], instances: int) -> Result:
-    """Return what a simulation yields."""
+def result_of(
+    replay: Replay, program: Description, placed: Placement, warnings: tuple[str, ...], *, ops: int, instances: int = 1
+) -> Result:
+    """Return what a simulation of so many ops yields."""
     if not np.isfinite(replay.finish).all():
         raise ReplayError(f"{program.name}: times must be finite, got others: figures of the machine are too large")
     # What is left of the finish time is waiting; rounding may leave it a hair below zero.
@@ -98,20 +101,20 @@ def result_of(replay: Replay, program: Program, placed: Placement, warnings: tup
         unmodelled=program.unmodelled,
         compute_by_region=dict(zip(program.regions, replay.by_region.tolist(), strict=True)),
         instances=instances,
-        ops=program.ops * instances,
+        ops=ops,
         timeline=_timeline(seen, program),
         traffic=None if seen.messages is None or seen.nbytes is None else Traffic(seen.messages, seen.nbytes),
     )
 
 
-def _timeline(seen: Observation, program: Program) -> Timeline | None:
+def _timeline(seen: Observation, program: Description) -> Timeline | None:
     if seen.segments is None:
         return None
     segments = np.array(seen.segments, dtype=SEGMENT)
     return Timeline(segments[np.lexsort((segments["begin"], segments["rank"]))], program.regions)
 
 
-def warnings_of(replay: Replay, program: Program, machine: Machine, placed: Placement) -> Iterator[Caveat]:
+def warnings_of(replay: Replay, program: Description, machine: Machine, placed: Placement) -> Iterator[Caveat]:
     """Say what a reader must know beside the figures."""
     yield from _memory_caveats(program, machine, placed)
     yield from (note(About.MACHINE, machine.name, each) for each in machine.notes)
@@ -136,7 +139,7 @@ def warnings_of(replay: Replay, program: Program, machine: Machine, placed: Plac
         )
 
 
-def _memory_caveats(program: Program, machine: Machine, placed: Placement) -> Iterator[Caveat]:
+def _memory_caveats(program: Description, machine: Machine, placed: Placement) -> Iterator[Caveat]:
     if not program.memory:
         return
     needs = program.memory * (len(placed.nodes) // len(program.memory))
@@ -150,7 +153,7 @@ def _memory_caveats(program: Program, machine: Machine, placed: Placement) -> It
         )
 
 
-def _left_out(program: Program, live: bool) -> Iterator[Caveat]:
+def _left_out(program: Description, live: bool) -> Iterator[Caveat]:
     for each in program.unmodelled:
         yield Caveat(
             About.PROGRAM,
@@ -180,7 +183,7 @@ def _left_out(program: Program, live: bool) -> Iterator[Caveat]:
         )
 
 
-def _wildcard_caveats(replay: Replay, program: Program) -> Iterator[Caveat]:
+def _wildcard_caveats(replay: Replay, program: Description) -> Iterator[Caveat]:
     otherwise, wild = replay.wildcards
     if otherwise:
         yield Caveat(
@@ -193,7 +196,7 @@ def _wildcard_caveats(replay: Replay, program: Program) -> Iterator[Caveat]:
         )
 
 
-def _speed_caveats(machine: Machine, program: Program) -> Iterator[Caveat]:
+def _speed_caveats(machine: Machine, program: Description) -> Iterator[Caveat]:
     wanted = {region for node in machine.nodes for region in node.speeds}
     used = wanted & set(program.regions)
     missing = sorted(used - program.host_speeds.keys())

@@ -74,7 +74,7 @@ class Processes:
         self._channels: list[Channel] = []
         with theirs:
             self._server = subprocess.Popen(
-                [sys.executable, "-m", "virtual_layer.live", str(theirs.fileno()), *command],
+                [sys.executable, "-m", "virtual_layer.substitutes", str(theirs.fileno()), *command],
                 stdin=standard_input(), stdout=stdout, env=_environment(),
                 pass_fds=[theirs.fileno()], start_new_session=True,
             )  # fmt: skip

@@ -22,6 +22,7 @@ from types import TracebackType
 from typing import Any
 
 from clue.errors import ReplayError, UsageError
+from clue.kernel import is_awaited
 from clue.purchase.library import Library
 from clue.purchase.outcome import Summary
 from clue.purchase.runs import Job, perform
@@ -100,14 +101,18 @@ class Crew:
 
     def _perform_alone(self, jobs: Sequence[Job]) -> Performed:
         """Simulate in this process, until it is worth while to start others."""
-        taken = 0.0
+        taken, done = 0.0, 0
         for i, job in enumerate(jobs):
+            # What is left will take a fraction of this time; the processors have a compiler to run meanwhile.
+            awaited = is_awaited(self._engine)
             begin = time.perf_counter()
             summaries = perform(job, self._library, self._engine)
             took = time.perf_counter() - begin
             yield i, summaries
-            taken, self._alone, left = taken + took, self._alone + took, len(jobs) - i - 1
-            worth = left > 1 and taken / (i + 1) * left > _WORTH_PROCESSES
+            if awaited:
+                continue
+            taken, done, self._alone, left = taken + took, done + 1, self._alone + took, len(jobs) - i - 1
+            worth = left > 1 and taken / done * left > _WORTH_PROCESSES
             if self._workers > 1 and self._alone > _ALONE and worth:
                 return
 

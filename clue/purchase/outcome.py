@@ -147,6 +147,9 @@ class Ranking:
             options that were simulated.
         certain: How many positions hold whatever the options that were not simulated would give.
         sampling: Which samples of the stated noise there are, if any.
+        engine: Which engine simulated: ``"fast"``, ``"reference"``, ``"fast and reference"``, or ``"live"``; ``""`` if
+            nothing was simulated.
+        engine_reason: Why that one.
     """
 
     scenario: str
@@ -162,3 +165,5 @@ class Ranking:
     interrupted: bool = False
     certain: int = 0
     sampling: Sampling | None = None
+    engine: str = ""
+    engine_reason: str = ""

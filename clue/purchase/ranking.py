@@ -11,14 +11,14 @@ from functools import partial
 
 from clue.caveats import named
 from clue.errors import UsageError
-from clue.kernel import contention_free
+from clue.kernel import contention_free, engine_for, reason_for
 from clue.progress import Progress, silent
 from clue.purchase.caveats import caveats_of
 from clue.purchase.executors import PROCESSES, Crew, check_executor
 from clue.purchase.library import Recorder, TraceSource, as_named, record_all
 from clue.purchase.live import LiveCrew, LiveRunner, check_live, no_bounds, unrecorded
-from clue.purchase.outcome import Entry, KernelOutcome, Ranking, WorkloadOutcome
-from clue.purchase.runs import Attempt, Choice, Sweep, attempts_on
+from clue.purchase.outcome import Entry, KernelOutcome, Ranking, Summary, WorkloadOutcome
+from clue.purchase.runs import Attempt, Choice, attempts_on, bound, work_of
 from clue.purchase.sampling import RankingSampler, SampledOption
 from clue.purchase.scenario import Criterion, Option, Scenario
 from clue.purchase.scores import Scores
@@ -76,11 +76,14 @@ def rank_options(
     scores = Scores(scenario, [option for option in scenario.options if _is_affordable(option, scenario) is not False])
     if live is None:
         library = record_all(scenario, candidates, traces, progress, recorder)
-        sweep: Sweep = partial(contention_free, engine=engine, workers=workers)
     else:
         check_live(scenario)
-        library, sweep = unrecorded(scenario), no_bounds
-    attempts = attempts_on(candidates, scenario, library, sweep, progress)
+        library = unrecorded(scenario)
+    attempts = attempts_on(candidates, scenario, library, progress)
+    work = work_of(attempts, library) * (1 if sampling is None else 1 + sampling.samples)
+    asked, engine = engine, engine_for(work, engine)
+    sweep = partial(contention_free, engine=engine, workers=workers) if live is None else no_bounds
+    bound(attempts, library, sweep, progress)
     able = [attempt for attempt in attempts if attempt.cells]
     if top is None:
         top = len(able) if len(candidates) <= ALL_UP_TO else FIRST_OF_MANY
@@ -98,7 +101,8 @@ def rank_options(
                 notes += _about_noise(sampler)
         except KeyboardInterrupt:
             search.interrupt()
-    report = _Report(scenario, scores, search, attempts, sampled, sampling if sampled else None, notes)
+    why = reason_for(asked, engine, work) if live is None else "the programs ran live"
+    report = _Report(scenario, scores, search, attempts, why, sampled, sampling if sampled else None, notes)
     return report.ranking()
 
 
@@ -148,6 +152,7 @@ class _Report:
     scores: Scores
     search: Search
     attempts: Sequence[Attempt]
+    engine_reason: str
     sampled: Sequence[SampledOption] = ()
     sampling: Sampling | None = None
     notes: Sequence[str] = ()
@@ -170,7 +175,15 @@ class _Report:
             interrupted=self.search.interrupted,
             certain=self.search.certain(),
             sampling=self.sampling,
+            engine=" and ".join(sorted({summary.engine for summary in self._simulated()})),
+            engine_reason=self.engine_reason,
         )
+
+    def _simulated(self) -> Iterator[Summary]:
+        for attempt in self.attempts:
+            for cell in attempt.cells:
+                for choice in cell.choices:
+                    yield from choice.run.summaries or ()
 
     def _placed(self, listed: Sequence[Attempt]) -> Iterator[Entry]:
         position, before = 0, None

@@ -7,7 +7,7 @@ share far fewer runs. Which of them have to be simulated, :mod:`clue.purchase.se
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -21,7 +21,7 @@ from clue.purchase.library import Key, Library, Recorded, memory_needed
 from clue.purchase.outcome import Summary
 from clue.purchase.scenario import Option, Scenario, Workload
 from clue.purchase.splits import Misfit, Split, allowed_splits
-from clue.uncertainty import Sample, draw, engine_for_samples
+from clue.uncertainty import Sample, draw
 
 #: To describe a machine to the engine takes as long as it takes to replay so many ops there among others.
 _OPS_FOR_A_MACHINE = 200_000
@@ -60,7 +60,6 @@ def _performed(job: Job, what: Recorded, engine: str) -> Summary:
     if job.sample is not None:
         # Drawn here rather than sent here: a sample is the same whoever draws it.
         program, machine = draw(program, machine, job.placement, job.sample, what.noise)
-        engine = engine_for_samples(engine, program.ops * job.instances)
     return Summary.of(simulate(program, machine, job.placement, engine, instances=job.instances))
 
 
@@ -202,21 +201,33 @@ class Attempt:
         return all(cell.settled for cell in self.cells)
 
 
-def attempts_on(
-    options: Sequence[Option], scenario: Scenario, library: Library, sweep: Sweep, progress: Progress
-) -> list[Attempt]:
-    """Find what there is to run on options, and bound it from below."""
+def attempts_on(options: Sequence[Option], scenario: Scenario, library: Library, progress: Progress) -> list[Attempt]:
+    """Find what there is to run on options."""
     plan = _Plan(scenario, library)
     attempts = []
     for i, option in enumerate(options):
         if i % 100 == 0:
             progress("placing the workloads", i, len(options))
         attempts.append(plan.attempt(option, i))
-    _bound(list(plan.runs.values()), library, sweep, progress)
+    return attempts
+
+
+def work_of(attempts: Iterable[Attempt], library: Library) -> int:
+    """Return how many ops it takes to simulate all that options might run."""
+    return sum(run.job.instances * library[key].program.ops for run in _runs(attempts) for key in run.job.kernels)
+
+
+def _runs(attempts: Iterable[Attempt]) -> list[Run]:
+    cells = (cell for attempt in attempts for cell in attempt.cells)
+    return list(dict.fromkeys(choice.run for cell in cells for choice in cell.choices))
+
+
+def bound(attempts: Sequence[Attempt], library: Library, sweep: Sweep, progress: Progress) -> None:
+    """Bound what options might run from below."""
+    _bound(_runs(attempts), library, sweep, progress)
     for attempt in attempts:
         for cell in attempt.cells:
             cell.narrow()
-    return attempts
 
 
 def _bound(runs: Sequence[Run], library: Library, sweep: Sweep, progress: Progress) -> None:
@@ -235,7 +246,7 @@ def _bound(runs: Sequence[Run], library: Library, sweep: Sweep, progress: Progre
             progress("bounding", (before + done * work) * machines // total, machines)
 
         if not before:
-            progress("bounding; the engine is compiled on its first use", 0, machines)
+            progress("bounding", 0, machines)
         seconds, exact = sweep(library[key].program, candidates, tell)
         before += work[key] * len(each)
         for run, bound in zip(each, zip(seconds.tolist(), exact.tolist(), strict=True), strict=True):

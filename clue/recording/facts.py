@@ -22,7 +22,7 @@ from clue.recording.launching import Launch
 from clue.trace import TRACE_VERSION
 from clue.trace.form import parse, read
 from clue.trace.head import LONGEST_HEAD
-from clue.trace.pack import Imports
+from clue.trace.parts import Imported
 from clue.trace.place import IMPORTS
 from clue.units import count_of
 
@@ -107,7 +107,7 @@ class Facts:
             RecordError: If it does not say.
         """
         try:
-            imports = read(Imports, parse(read_bytes(trace / IMPORTS, most=LONGEST_HEAD), IMPORTS), IMPORTS)
+            imports = read(Imported, parse(read_bytes(trace / IMPORTS, most=LONGEST_HEAD), IMPORTS), IMPORTS)
         except (OSError, TraceError) as error:
             raise RecordError(f"{trace / IMPORTS}: recording must say what was imported, got {error}") from None
         modules = {_name(request, Path(path)): digest for path, digest in imports.modules.items()}

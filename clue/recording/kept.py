@@ -60,7 +60,7 @@ def kept_recordings() -> list[Listed]:
 
 
 @dataclass(frozen=True, slots=True)
-class Entry:
+class KeptProgram:
     """Recordings that are kept, of one program with its arguments on so many ranks.
 
     Attributes:
@@ -132,7 +132,7 @@ class _Kept:
     def __init__(self, folder: Folder, repeats: int | None) -> None:
         self._folder = folder
         self._repeats = repeats
-        self.found: dict[Request, Entry] = {}
+        self.found: dict[Request, KeptProgram] = {}
 
     def has_enough(self, request: Request) -> bool:
         """Look whether nothing is to be recorded."""
@@ -162,7 +162,7 @@ class _Kept:
             return f"recording {request.title} ({number + 1} of {self._repeats or OFTEN})"
         return f"recording {request.title}" + (f" again: {why}" if why else "")
 
-    def _look(self, request: Request, now: Facts) -> tuple[Entry | None, str]:
+    def _look(self, request: Request, now: Facts) -> tuple[KeptProgram | None, str]:
         """Find recordings that may be used, or say why those that are there may not."""
         why = ""
         for path in self._candidates(request):
@@ -183,7 +183,7 @@ class _Kept:
         named = [path for path in self._folder.path.iterdir() if path.name.startswith(begin) and path.is_dir()]
         return sorted(named, key=lambda path: path.lstat().st_mtime_ns, reverse=True)
 
-    def _record(self, request: Request, now: Facts, entry: Entry | None) -> Entry:
+    def _record(self, request: Request, now: Facts, entry: KeptProgram | None) -> KeptProgram:
         launch = request.launch
         with self._folder.draft(_lock_name(request)) as draft:
             target = draft / "new.clue"
@@ -202,7 +202,7 @@ class _Kept:
             raise CacheError(f"{path}: recording must be what was just recorded, got {fault}")
         return found
 
-    def _add(self, target: Path, facts: Facts, entry: Entry) -> None:
+    def _add(self, target: Path, facts: Facts, entry: KeptProgram) -> None:
         close_to_others(target)
         _write(entry.path / MARK, facts)
         _place(target, numbered(entry.path / f"{entry.path.name}.clue", len(entry.traces) + 1))
@@ -225,7 +225,7 @@ def _tell(progress: Progress, done: int, total: int, what: str) -> None:
     progress(what, done, total)
 
 
-def _opened(path: Path, facts: Facts) -> tuple[Entry | None, str]:
+def _opened(path: Path, facts: Facts) -> tuple[KeptProgram | None, str]:
     """Open a folder of recordings, or say what is wrong with it."""
     try:
         if fault := unsafe_within(path):
@@ -234,7 +234,7 @@ def _opened(path: Path, facts: Facts) -> tuple[Entry | None, str]:
         traces = tuple(map(Trace.open, files))
     except (OSError, TraceError):
         return None, _DAMAGED
-    return (Entry(path, facts, traces), "") if traces else (None, _DAMAGED)
+    return (KeptProgram(path, facts, traces), "") if traces else (None, _DAMAGED)
 
 
 def _facts(path: Path) -> Facts | None:

@@ -11,7 +11,9 @@ from clue.children import limits_hint
 from clue.errors import NEVER_CALLED_MPI, RecordError, TraceError, UsageError
 from clue.files import drafts, write_texts
 from clue.recording.launching import Ending, Launch, Progress, TimeLimits, command_of, environment_of, run, silent
-from clue.trace import Trace, pack
+from clue.trace import Trace
+from clue.trace.pack import pack
+from clue.trace.parts.reading import signs_of_life
 from clue.trace.place import HEAD, check_place
 from clue.units import count_of
 
@@ -52,10 +54,10 @@ def record(
     check_target(target)
     progress(f"recording {launch.program.name} on {count_of(launch.ranks)}")
     if not (target / HEAD).exists():
-        return _recorded(launch, target, mpiexec, TimeLimits(timeout, limit, lambda: pack.signs_of_life(target)))
+        return _recorded(launch, target, mpiexec, TimeLimits(timeout, limit, lambda: signs_of_life(target)))
     try:
         with drafts(target) as (draft,):
-            limits = TimeLimits(timeout, limit, lambda: pack.signs_of_life(draft))
+            limits = TimeLimits(timeout, limit, lambda: signs_of_life(draft))
             trace = _recorded(launch, draft, mpiexec, limits)
     except RecordError as error:
         faults = [fault.replace(str(draft), str(target)) for fault in error.faults]
@@ -86,7 +88,7 @@ def _trace(launch: Launch, target: Path, ending: Ending) -> Trace:
     """Open what was recorded; it is whole if all ranks ended, whatever became of mpiexec."""
     try:
         if not (target / HEAD).exists():
-            pack.pack(target)  # which the first rank had no time for
+            pack(target)  # which the first rank had no time for
         trace = Trace.open(target)
     except TraceError as error:
         why = "" if ending.status == 0 else f"{launch.program}: program must {_rule(ending)}: "

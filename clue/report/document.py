@@ -90,6 +90,8 @@ def ranking_document(ranking: Ranking) -> Document:
             "left_out": ranking.left_out,
             "interrupted": ranking.interrupted,
             "certain": ranking.certain,
+            "engine": ranking.engine,
+            "engine_reason": ranking.engine_reason,
             **({} if ranking.sampling is None else {"uncertainty": _sampling(ranking.sampling)}),
             "warnings": list(ranking.warnings),
         }

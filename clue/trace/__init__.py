@@ -1,5 +1,6 @@
 """Traces: what a program did, as columns of ops. Records, stores, opens and checks them; simulates nothing."""
 
+from importlib import import_module
 from typing import TYPE_CHECKING
 
 from clue.trace.ops import (
@@ -16,8 +17,9 @@ from clue.trace.ops import (
 
 if TYPE_CHECKING:
     from clue.trace.builder import TraceBuilder
+    from clue.trace.columns import Ops
     from clue.trace.head import Communicator, Head, RankHead
-    from clue.trace.store import Ops, Trace
+    from clue.trace.store import Trace
 
 __all__ = [
     "ANY",
@@ -38,18 +40,17 @@ __all__ = [
 ]
 
 
+#: Names that are loaded on first use, by module: numpy is for those who read traces, not for the recorder.
+_LATER = {
+    "head": ("Communicator", "Head", "RankHead"),
+    "columns": ("Ops",),
+    "store": ("Trace",),
+    "builder": ("TraceBuilder",),
+}
+
+
 def __getattr__(name: str) -> object:
-    # numpy is loaded only by those who read traces: the recorder inside the user's program does not.
-    if name in {"Communicator", "Head", "RankHead"}:
-        from clue.trace import head  # noqa: PLC0415
-
-        return getattr(head, name)
-    if name in {"Ops", "Trace"}:
-        from clue.trace import store  # noqa: PLC0415
-
-        return getattr(store, name)
-    if name == "TraceBuilder":
-        from clue.trace.builder import TraceBuilder  # noqa: PLC0415
-
-        return TraceBuilder
+    for module, names in _LATER.items():
+        if name in names:
+            return getattr(import_module(f"clue.trace.{module}"), name)
     raise AttributeError(name)

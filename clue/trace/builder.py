@@ -1,18 +1,113 @@
-"""Building a trace in memory, op by op: for importers, generated workloads and tests."""
+"""Building a trace in memory: by columns, for readers of large traces; or op by op, for generated workloads and tests.
+
+::
+
+    trace_of([RankColumns({"op": ops, "cpu": bursts, …}, extras), …], "halo.ti")
+
+    builder = TraceBuilder(2)
+    builder[0].send(1, nbytes=64)
+    builder[1].recv(0)
+    trace = builder.build()
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import accumulate
+from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
+from clue.errors import TraceError
+from clue.trace.columns import Ops
 from clue.trace.head import Communicator, Head, RankHead
-from clue.trace.meaning import check_meaning
 from clue.trace.ops import COLUMNS, NO_REQUEST, Flag, Op
-from clue.trace.store import Ops, Trace
+from clue.trace.store import Trace
 
 _DEFAULTS = {"request": NO_REQUEST}
 _NAMES = tuple(name for name, _, _ in COLUMNS)
+_KINDS = {name: kind for name, kind, _ in COLUMNS}
+_Integers = npt.NDArray[np.int64]
+#: A rank of which nothing is known but its ops.
+NOBODY = RankHead(host="", peak_memory=0, cpu=0.0, wall=0.0)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class RankColumns:
+    """Ops of one rank, in program order.
+
+    Attributes:
+        columns: All that are not 0 everywhere, by name (see :mod:`clue.trace.ops`), shape (ops,) each; the same on all
+            ranks. Where there is no ``call``, calls are named after their ops.
+        extras: Entries of the extra column.
+    """
+
+    columns: Mapping[str, _Integers]
+    extras: _Integers
+
+    def __len__(self) -> int:
+        return len(self.columns["op"])
+
+
+def trace_of(
+    ranks: Sequence[RankColumns], program: str, *, notes: Sequence[str] = (), calls: Sequence[str] = (),
+    regions: Sequence[str] = ("",), communicators: Sequence[Communicator] = (), rank_heads: Sequence[RankHead] = (),
+) -> Trace:  # fmt: skip
+    """Join ranks to a trace, which is checked.
+
+    Args:
+        ranks: Ops of each.
+        program: Its name.
+        notes: What a reader of results should know.
+        calls: Names of MPI calls, if ``call`` is among the columns.
+        regions: Names of regions.
+        communicators: Those of the program; all ranks on one if not given.
+        rank_heads: What is known of each rank, if anything.
+
+    Raises:
+        TraceError: If a field means nothing, as a partner that is not there.
+    """
+    # Ranks without ops are many where few are written of.
+    some = [rank for rank in ranks if len(rank)] or ranks[:1]
+    joined = {name: np.concatenate([rank.columns[name] for rank in some]) for name in some[0].columns}
+    rows = len(joined["op"])
+    if "call" not in joined:
+        joined["call"] = joined["op"]
+        calls = [_call(code) for code in range(max(Op) + 1)]
+    columns = {
+        name: _narrow(program, name, joined[name], kind) if name in joined else np.zeros(rows, kind)
+        for name, kind in _KINDS.items()
+    }
+    head = Head(
+        program=program,
+        arguments=(),
+        rank_heads=tuple(rank_heads) or (NOBODY,) * len(ranks),
+        offsets=(0, *accumulate(map(len, ranks))),
+        extra_offsets=(0, *accumulate(len(rank.extras) for rank in ranks)),
+        calls=tuple(calls),
+        regions=tuple(regions),
+        communicators=tuple(communicators) or (Communicator("WORLD", tuple(range(len(ranks))), None, 0),),
+        notes=tuple(notes),
+    )
+    trace = Trace(head, Ops(**columns, extras=np.concatenate([rank.extras for rank in some])))
+    trace.check()
+    return trace
+
+
+def _narrow(program: str, name: str, column: _Integers, kind: str) -> npt.NDArray[Any]:
+    """Return a column in the type of a trace, which must hold all of it."""
+    least, most = np.iinfo(kind).min, np.iinfo(kind).max
+    bad = column[(column < least) | (column > most)]
+    if len(bad):
+        raise TraceError(f"{program}: {name} must be from {least} to {most}, got {bad[0]}")
+    return column.astype(kind)
+
+
+def _call(code: int) -> str:
+    """Name the call of an op code, which serves as its index."""
+    return Op(code).name.capitalize() if code in set(Op) else ""
 
 
 class RankBuilder:
@@ -91,9 +186,11 @@ class RankBuilder:
         flags |= Flag.NONBLOCKING
         return self._start(op, nbytes=nbytes, peer=root, comm=comm, tag=element, flags=flags, extras=extras)
 
-    def finish(self) -> None:
-        """Close the last burst."""
+    def finish(self) -> RankColumns:
+        """Close the last burst and return what was added."""
         self._end_burst()
+        table = np.array(self.rows, dtype=np.int64).reshape(-1, len(_NAMES))
+        return RankColumns(dict(zip(_NAMES, table.T, strict=True)), np.array(self.extras, dtype=np.int64))
 
     def _start(self, op: Op, *, extras: Sequence[int] = (), **fields: int) -> int:
         request = self._requests
@@ -167,28 +264,14 @@ class TraceBuilder:
 
     def build(self) -> Trace:
         """Close all ranks and return the trace, checked."""
-        for rank in self._ranks:
-            rank.finish()
-        table = np.array([row for rank in self._ranks for row in rank.rows], dtype=np.int64).reshape(-1, len(COLUMNS))
-        columns = {name: table[:, i].astype(kind) for i, (name, kind, _) in enumerate(COLUMNS)}
-        extras = np.array([entry for rank in self._ranks for entry in rank.extras], dtype=np.int64)
-        head = Head(
-            program=self._program,
-            arguments=(),
-            rank_heads=tuple(
-                RankHead(host="", peak_memory=memory, cpu=0.0, wall=0.0, world=world, flops=flops)
-                for memory, world, flops in zip(self._memory, self._worlds, self._flops, strict=True)
-            ),
-            offsets=_offsets([len(rank.rows) for rank in self._ranks]),
-            extra_offsets=_offsets([len(rank.extras) for rank in self._ranks]),
+        return trace_of(
+            [rank.finish() for rank in self._ranks],
+            self._program,
             calls=tuple(self._calls),
             regions=tuple(self._regions),
-            communicators=tuple(self._communicators),
+            communicators=self._communicators,
+            rank_heads=[
+                replace(NOBODY, peak_memory=memory, world=world, flops=flops)
+                for memory, world, flops in zip(self._memory, self._worlds, self._flops, strict=True)
+            ],
         )
-        trace = Trace(head, Ops(**columns, extras=extras))
-        check_meaning(trace)
-        return trace
-
-
-def _offsets(lengths: Sequence[int]) -> tuple[int, ...]:
-    return tuple(int(n) for n in np.cumsum([0, *lengths]))

@@ -13,13 +13,13 @@ polls in ``MPI_Finalize`` does. So what is found is a lower bound: an idle compu
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Sequence
 
 import numpy as np
 import numpy.typing as npt
 
 from clue.trace.head import RankHead
+from clue.trace.parts import HostReading
 
 Doubles = npt.NDArray[np.float64]
 #: From such a share of a rank's time on, and so many seconds, it is worth telling.
@@ -28,18 +28,18 @@ _TOLD_FROM, _AT_LEAST = 0.05, 0.05
 _MISCOUNTED = 0.1
 
 
-def delays(hosts: Sequence[str], readings: Sequence[Mapping[str, Any] | None]) -> list[float]:
+def delays(hosts: Sequence[str], readings: Sequence[HostReading | None]) -> list[float]:
     """Return for how long others kept each rank from computing, seconds; 0 where its kernel told nothing.
 
     Args:
         hosts: The computer of each rank.
-        readings: What each rank read (:mod:`virtual_layer.computer`).
+        readings: What each rank read.
     """
     found = [0.0] * len(hosts)
     groups: dict[tuple[str, tuple[int, ...]], list[int]] = {}
     for rank, (host, reading) in enumerate(zip(hosts, readings, strict=True)):
         if reading is not None:
-            groups.setdefault((host, tuple(reading["cores"])), []).append(rank)
+            groups.setdefault((host, reading.cores), []).append(rank)
     for (host, cores), members in groups.items():
         here = [
             rank
@@ -47,20 +47,21 @@ def delays(hosts: Sequence[str], readings: Sequence[Mapping[str, Any] | None]) -
             if other == host and not set(cores).isdisjoint(shared)
             for rank in ranks
         ]
-        begin, end, cpu = (np.array([(readings[rank] or {})[key] for rank in here]) for key in ("begin", "end", "cpu"))
+        there = [reading for rank in here if (reading := readings[rank]) is not None]
+        begin, end, cpu = (np.array([getattr(each, key) for each in there]) for key in ("begin", "end", "cpu"))
         for rank in members:
-            reading = readings[rank] or {}
-            found[rank] = _delay(reading, begin, end, cpu)
+            if (reading := readings[rank]) is not None:
+                found[rank] = _delay(reading, begin, end, cpu)
     return found
 
 
-def _delay(reading: Mapping[str, Any], begin: Doubles, end: Doubles, cpu: Doubles) -> float:
+def _delay(reading: HostReading, begin: Doubles, end: Doubles, cpu: Doubles) -> float:
     """Return the delay of a rank; the others are all ranks that may use one of its cores, itself included."""
-    elsewhere = np.maximum(begin - reading["begin"], 0.0) + np.maximum(reading["end"] - end, 0.0)
-    foreign = reading["busy"] - float((cpu + elsewhere).sum())
-    if len(cpu) > len(reading["cores"]):
-        foreign -= _MISCOUNTED * len(reading["cores"]) * (reading["end"] - reading["begin"])
-    return max(min(float(reading["waited"]), float(foreign)), 0.0)
+    elsewhere = np.maximum(begin - reading.begin, 0.0) + np.maximum(reading.end - end, 0.0)
+    foreign = reading.busy - float((cpu + elsewhere).sum())
+    if len(cpu) > len(reading.cores):
+        foreign -= _MISCOUNTED * len(reading.cores) * (reading.end - reading.begin)
+    return max(min(float(reading.waited), float(foreign)), 0.0)
 
 
 def largest(ranks: Sequence[RankHead]) -> float:

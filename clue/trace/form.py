@@ -77,6 +77,22 @@ def parse(content: bytes, place: object) -> Any:
         raise TraceError(f"{place}: file must be JSON, got {error}") from None
 
 
+def parse_version(content: bytes, place: object, name: str, version: int, what: str) -> Any:
+    """Parse JSON that says of which format and version it is.
+
+    Raises:
+        TraceError: If it is of another one, or no JSON.
+    """
+    data = parse(content, place)
+    if not isinstance(data, dict) or data.get("format") != name:
+        raise TraceError(f'{place}: format must be "{name}": this is not {what}')
+    found = data.get("version")
+    if type(found) is not int or found != version:
+        again = "record the program again with this version of clue"
+        raise TraceError(f"{place}: version must be {version}, got {shown(found)}: {again}")
+    return data
+
+
 def read(form: type[Form], value: object, place: object) -> Form:
     """Return a parsed document in its form. Keys that the form does not have are passed over.
 

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Annotated
 
 from clue.errors import TraceError
-from clue.trace.form import Within, parse, read, shown
+from clue.trace.form import Within, parse_version, read
 from clue.trace.ops import TRACE_FORMAT, TRACE_VERSION
 from clue.units import format_size
 
@@ -137,13 +137,4 @@ class Head:
         Raises:
             TraceError: If it is not the head of a trace of this version, with all that is wrong.
         """
-        data = parse(content, place)
-        if not isinstance(data, dict) or data.get("format") != TRACE_FORMAT:
-            raise TraceError(f'{place}: format must be "{TRACE_FORMAT}": this is not a trace of clue')
-        version = data.get("version")
-        if type(version) is not int or version != TRACE_VERSION:
-            raise TraceError(
-                f"{place}: version must be {TRACE_VERSION}, got {shown(version)}: "
-                "record the program again with this version of clue"
-            )
-        return read(cls, data, place)
+        return read(cls, parse_version(content, place, TRACE_FORMAT, TRACE_VERSION, "a trace of clue"), place)

@@ -6,6 +6,7 @@ What is checked here no engine checks again, and none may overflow on what passe
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any, NoReturn
 
@@ -16,8 +17,8 @@ from clue.errors import TraceError
 from clue.trace.ops import ANY, COLLECTIVES, NO_REQUEST, PROC_NULL, ROOTED, Flag, Op
 
 if TYPE_CHECKING:
+    from clue.trace.columns import Ops
     from clue.trace.head import Communicator, Head
-    from clue.trace.store import Ops, Trace
 
 #: Largest size, B: a float holds it, and every smaller one, exactly.
 LARGEST = 2**53
@@ -47,23 +48,15 @@ _Mask = npt.NDArray[np.bool_]
 _Longs = npt.NDArray[np.int64]
 
 
-def check_meaning(trace: Trace) -> None:
-    """Check that every field of the head and of every row means something.
-
-    Raises:
-        TraceError: At the first that does not.
-    """
-    check_head(trace.head, trace.path or trace.head.program)
-    check_rows(trace)
-
-
-def check_rows(trace: Trace) -> None:
+def check_rows(head: Head, ops: Ops, place: object) -> None:
     """Check that every field of every row means something, where the head does.
 
     Raises:
         TraceError: At the first that does not.
     """
-    _Rows(trace).check()
+    offsets, extras = np.array(head.offsets, np.int64), np.array(head.extra_offsets, np.int64)
+    sizes = np.array([len(_peers(each)) for each in head.communicators], np.int64)
+    _Rows(head, place, ops, offsets, extras[1:] - extras[:-1], sizes).check()
 
 
 def check_head(head: Head, place: object) -> None:
@@ -124,37 +117,78 @@ def _some(entries: Sequence[int | str]) -> str:
     return f"[{listed}{', …' if len(entries) > _SHOWN else ''}]"
 
 
-def _fault(trace: Trace, text: str) -> TraceError:
-    return TraceError(f"{trace.path or trace.head.program}: {text}")
+@dataclass(frozen=True, slots=True, eq=False)
+class _Rows:
+    """Rows of a trace, one after the other.
 
+    Attributes:
+        head: The trace's.
+        place: Where it is, for messages.
+        ops: The rows.
+        offsets: At which of them each rank begins, with the end of the last one, shape (ranks + 1,).
+        room: Entries of each rank's extra column, shape (ranks,).
+        sizes: Number of ranks that a peer may be one of, by communicator.
+    """
 
-def _tell(trace: Trace, column: str, row: int, rule: str, got: object = None) -> NoReturn:
-    """Raise what is wrong with a row's entry of a column, or with what it lists there."""
-    rank = int(np.searchsorted(trace.head.offsets, row, side="right")) - 1
-    where = f"{column} of rank {rank}, op {row - trace.head.offsets[rank]}"
-    raise _fault(trace, f"{where} must {rule}, got {getattr(trace.ops, column)[row] if got is None else got}")
-
-
-def _ranks_of(offsets: npt.ArrayLike, rows: _Longs) -> _Longs:
-    """Return the rank of each of some rows, which rise."""
-    bounds = np.searchsorted(rows, offsets)
-    return np.repeat(np.arange(len(bounds) - 1), np.diff(bounds))
-
-
-def _starts_request(ops: Ops) -> _Mask:
-    return ops.are(*_STARTS) | ops.are(*COLLECTIVES) & (ops.flags & Flag.NONBLOCKING > 0)
-
-
-class _Block:
-    """Rows of a trace from one on, as many as stay in the processor's cache while each is checked by itself."""
-
-    def __init__(self, trace: Trace, first: int) -> None:
-        self._trace, self._first = trace, first
-        self._ops, self._head = trace.ops[first : first + _BLOCK], trace.head
+    head: Head
+    place: object
+    ops: Ops
+    offsets: _Longs
+    room: _Longs
+    sizes: _Longs
 
     def check(self) -> None:
+        """Check all columns, and what they refer to."""
+        for first in range(0, len(self.ops), _BLOCK):
+            replace(self, ops=self.ops[first : first + _BLOCK], offsets=self.offsets - first)._check_each()
+        if not len(self.ops):
+            return
+        for column in _SUMMED:
+            self._check_sum(getattr(self.ops, column), column)
+        self._check_room()
+        self._check_matched()
+        self._check_members()
+        self._check_neighbors()
+        self._check_sizes()
+        self._check_spawns()
+
+    def _require(
+        self, good: _Mask, column: str, rule: str, rows: _Longs | None = None, listed: _Longs | None = None
+    ) -> None:
+        """Raise if something is not good, of all rows or of some, or of what these list."""
+        if good.all():
+            return
+        at = int(np.argmin(good))
+        row = at if rows is None else int(rows[at])
+        rank = int(np.searchsorted(self.offsets, row, side="right")) - 1
+        where = f"{column} of rank {rank}, op {row - self.offsets[rank]}"
+        self._fault(f"{where} must {rule}, got {getattr(self.ops, column)[row] if listed is None else listed[at]}")
+
+    def _require_within(self, column: str, least: int, most: int, rule: str) -> None:
+        """Raise if an entry of a column lies outside: its extremes tell that at the least cost."""
+        values = getattr(self.ops, column)
+        if not least <= values.min() <= values.max() <= most:
+            self._require(_within(values, least, most), column, rule)
+
+    def _fault(self, text: str) -> NoReturn:
+        raise TraceError(f"{self.place}: {text}")
+
+    def _rank_of(self, rows: _Longs) -> _Longs:
+        """Return the rank of each of some rows, which rise."""
+        return np.repeat(np.arange(len(self.offsets) - 1), np.diff(np.searchsorted(rows, self.offsets)))
+
+    def _starts_request(self) -> _Mask:
+        ops = self.ops
+        return ops.are(*_STARTS) | ops.are(*COLLECTIVES) & (ops.flags & Flag.NONBLOCKING > 0)
+
+    def _rows_of(self, *ops: Op) -> _Longs:
+        return np.flatnonzero(self.ops.are(*ops))
+
+    # --- each row by itself ---
+
+    def _check_each(self) -> None:
         """Check every column."""
-        ops, head = self._ops, self._head
+        ops, head = self.ops, self.head
         self._require(ops.are(*Op), "op", "be a known op code")
         self._require_within("comm", 0, len(head.communicators) - 1, "be a communicator of the head")
         self._require_within("call", 0, len(head.calls) - 1, "be a call of the head")
@@ -165,21 +199,20 @@ class _Block:
         self._require(elements, "tag", "not be negative: a collective's is the size of an element")
         self._check_lists()
         self._check_partners()
-        self._require((ops.request >= 0) | ~_starts_request(ops), "request", "be a number, from 0 on")
+        self._require((ops.request >= 0) | ~self._starts_request(), "request", "be a number, from 0 on")
 
     def _check_lists(self) -> None:
         """The entries of an op lie within its rank's extra column."""
-        ops, rows = self._ops, np.flatnonzero(self._ops.count != 0)
-        room = np.diff(self._head.extra_offsets)[_ranks_of(self._head.offsets, rows + self._first)]
-        within = (ops.extra[rows] >= 0) & (ops.extra[rows] + ops.count[rows].astype(np.int64) <= room)
+        ops, rows = self.ops, np.flatnonzero(self.ops.count != 0)
+        ends = ops.extra[rows] + ops.count[rows].astype(np.int64)
+        within = (ops.extra[rows] >= 0) & (ends <= self.room[self._rank_of(rows)])
         self._require(within, "extra", "lie within the rank's extra column", rows)
 
     def _check_partners(self) -> None:
         """Check partners, roots, and tags where they count."""
-        ops = self._ops
-        sizes = np.array([len(_peers(each)) for each in self._head.communicators])
-        if not ANY <= ops.peer.min() <= ops.peer.max() < sizes.min():
-            self._require(_within(ops.peer, ANY, sizes[ops.comm] - 1), "peer", "be a rank of its communicator")
+        ops = self.ops
+        if not ANY <= ops.peer.min() <= ops.peer.max() < self.sizes.min():
+            self._require(_within(ops.peer, ANY, self.sizes[ops.comm] - 1), "peer", "be a rank of its communicator")
         rooted = ops.are(*ROOTED, Op.SPAWN)
         self._require((ops.peer >= 0) | ~rooted, "peer", "be a rank of its communicator: the root")
         sends = ops.are(Op.SEND, Op.ISEND)
@@ -188,80 +221,32 @@ class _Block:
         tagged = (ops.tag >= 0) | (ops.tag == ANY) & ~sends
         self._require(tagged | ~ops.are(*_MESSAGES) | (ops.peer < 0), "tag", f"be from 0 to {LARGEST_TAG}")
 
-    def _require_within(self, column: str, least: int, most: int, rule: str) -> None:
-        """Raise if an entry of a column lies outside: its extremes tell that at the least cost."""
-        values = getattr(self._ops, column)
-        if not least <= values.min() <= values.max() <= most:
-            self._require(_within(values, least, most), column, rule)
-
-    def _require(self, good: _Mask, column: str, rule: str, rows: _Longs | None = None) -> None:
-        """Raise if something is not good, of all rows or of some."""
-        if not good.all():
-            at = int(np.argmin(good))
-            _tell(self._trace, column, self._first + (at if rows is None else int(rows[at])), rule)
-
-
-class _Rows:
-    """The ops of a trace."""
-
-    def __init__(self, trace: Trace) -> None:
-        self._trace = trace
-        self._ops, self._head = trace.ops, trace.head
-        self._offsets = np.array(trace.head.offsets, np.int64)
-
-    def check(self) -> None:
-        """Check all columns, and what they refer to."""
-        for first in range(0, len(self._ops), _BLOCK):
-            _Block(self._trace, first).check()
-        if not len(self._ops):
-            return
-        for column in _SUMMED:
-            self._check_sum(getattr(self._ops, column), column)
-        self._check_lists()
-        self._check_matched()
-        self._check_members()
-        self._check_neighbors()
-        self._check_sizes()
-        self._check_spawns()
-
-    def _require(self, good: _Mask, column: str, rule: str, rows: _Longs, listed: _Longs | None = None) -> None:
-        """Raise if something is not good of some rows, or of what these list."""
-        if not good.all():
-            at = int(np.argmin(good))
-            _tell(self._trace, column, int(rows[at]), rule, None if listed is None else listed[at])
-
-    def _rank_of(self, rows: _Longs) -> _Longs:
-        return _ranks_of(self._offsets, rows)
-
-    def _rows_of(self, *ops: Op) -> _Longs:
-        return np.flatnonzero(self._ops.are(*ops))
+    # --- rows beside others ---
 
     def _check_sum(self, column: _Longs, title: str) -> None:
         if len(column) * int(column.max(initial=0)) <= MOST_TOGETHER:
             return
         together = float(column.sum(dtype=np.float64))
         if together > MOST_TOGETHER:
-            raise _fault(
-                self._trace, f"{title} of all ops together must be at most {MOST_TOGETHER}, got {together:.6g}"
-            )
+            self._fault(f"{title} of all ops together must be at most {MOST_TOGETHER}, got {together:.6g}")
 
-    def _check_lists(self) -> None:
+    def _check_room(self) -> None:
         """Each op has entries of its own in its rank's extra column."""
-        room, begins = np.diff(self._head.extra_offsets), self._offsets
+        room, begins = self.room, self.offsets
         ranks = np.flatnonzero(np.diff(begins))
-        together = np.add.reduceat(self._ops.count, begins[ranks], dtype=np.int64)
+        together = np.add.reduceat(self.ops.count, begins[ranks], dtype=np.int64)
         for rank in ranks[together > room[ranks]].tolist():
             rows = np.arange(begins[rank], begins[rank + 1])
-            so_far = np.cumsum(self._ops.count[rows], dtype=np.int64)
+            so_far = np.cumsum(self.ops.count[rows], dtype=np.int64)
             self._require(so_far <= room[rank], "count", "leave each op entries of its own in the extra column", rows)
 
     def _check_matched(self) -> None:
         """A matched receive has the request of a matched probe which is still open."""
-        ops = self._ops
+        ops = self.ops
         if not len(self._rows_of(Op.MRECV)):
             return
         # In the order of ranks and requests, each in that of the program, the one before is what it belongs to.
-        rows = np.flatnonzero(_starts_request(ops) | ops.are(Op.MRECV))
+        rows = np.flatnonzero(self._starts_request() | ops.are(Op.MRECV))
         keys = (self._rank_of(rows) << 32) + ops.request[rows]
         order = np.argsort(keys, kind="stable")
         rows, keys = rows[order], keys[order]
@@ -270,17 +255,17 @@ class _Rows:
 
     def _check_members(self) -> None:
         """Only members of a communicator make collective calls on it, and none are made between two groups."""
-        ranks = len(self._head.rank_heads)
+        ranks = len(self.head.rank_heads)
         rows = self._rows_of(*COLLECTIVES)
-        between = np.array([each.remote is not None for each in self._head.communicators])
-        self._require(~between[self._ops.comm[rows]], "comm", "be an intracommunicator", rows)
-        members = [i * ranks + rank for i, each in enumerate(self._head.communicators) for rank in each.group]
-        mine = self._ops.comm[rows].astype(np.int64) * ranks + self._rank_of(rows)
+        between = np.array([each.remote is not None for each in self.head.communicators])
+        self._require(~between[self.ops.comm[rows]], "comm", "be an intracommunicator", rows)
+        members = [i * ranks + rank for i, each in enumerate(self.head.communicators) for rank in each.group]
+        mine = self.ops.comm[rows].astype(np.int64) * ranks + self._rank_of(rows)
         self._require(np.isin(mine, members), "comm", "be a communicator that the rank is in", rows)
 
     def _check_neighbors(self) -> None:
         """Check the lists of neighbourhood collectives: ``n_out, dests…, sizes…, n_in, sources…``."""
-        ops = self._ops
+        ops = self.ops
         rows = self._rows_of(Op.NEIGHBOR)
         if not len(rows):
             return
@@ -291,7 +276,7 @@ class _Rows:
         self._require(_within(out, 0, (count - 2) // 2), "count", rule, rows)
         into = ops.extras[starts + 1 + 2 * out]
         self._require(into == count - 2 - 2 * out, "count", rule, rows)
-        sizes = np.array([len(_peers(each)) for each in self._head.communicators])[ops.comm[rows]]
+        sizes = self.sizes[ops.comm[rows]]
         for first, length, what in ((starts + 1, out, "dests"), (starts + 2 + 2 * out, into, "sources")):
             owner, entries = _spread(ops.extras, first, length)
             fine = _within(entries, PROC_NULL, sizes[owner] - 1)
@@ -301,7 +286,7 @@ class _Rows:
     def _check_sizes(self) -> None:
         """Check the sizes that a rank sends to each other one."""
         rows = self._rows_of(Op.ALLTOALLV)
-        self._check_listed(rows, *_spread(self._ops.extras, self._starts(rows), self._ops.count[rows]))
+        self._check_listed(rows, *_spread(self.ops.extras, self._starts(rows), self.ops.count[rows]))
 
     def _check_listed(self, rows: _Longs, owner: _Longs, sizes: _Longs) -> None:
         rule = f"list sizes from 0 to {LARGEST}"
@@ -310,18 +295,18 @@ class _Rows:
 
     def _starts(self, rows: _Longs) -> _Longs:
         """Return where the entries of ops begin."""
-        starts: _Longs = np.array(self._head.extra_offsets, np.int64)[self._rank_of(rows)] + self._ops.extra[rows]
+        starts: _Longs = np.array(self.head.extra_offsets, np.int64)[self._rank_of(rows)] + self.ops.extra[rows]
         return starts
 
     def _check_spawns(self) -> None:
         """A world begins once."""
-        ops, communicators = self._ops, self._head.communicators
+        ops, communicators = self.ops, self.head.communicators
         rows = self._rows_of(Op.SPAWN)
         rows = rows[ops.count[rows] > 0]
         roots = [_peers(communicators[comm])[peer] for comm, peer in zip(ops.comm[rows], ops.peer[rows], strict=True)]
         rows = rows[self._rank_of(rows) == np.array(roots, np.int64)]
         worlds = ops.extras[self._starts(rows)]
-        spawned = np.isin(worlds, [each.world for each in self._head.rank_heads if each.world])
+        spawned = np.isin(worlds, [each.world for each in self.head.rank_heads if each.world])
         _, first = np.unique(worlds, return_index=True)
         self._require(
             ~spawned | np.isin(np.arange(len(rows)), first), "extra", "name a world that begins here", rows, worlds

@@ -45,7 +45,6 @@ collectives               comm; peer = root where there is one; NONBLOCKING: req
 
 from __future__ import annotations
 
-import struct
 from enum import IntEnum, IntFlag
 
 TRACE_FORMAT = "clue-trace"
@@ -120,7 +119,7 @@ class Flag(IntFlag):
     BLOCK = 16384  # a REDUCE_SCATTER by Reduce_scatter_block
 
 
-#: Columns of a trace in the order of a recorded row: name, numpy type, struct code.
+#: Columns of a trace in the order of a recorded row (:mod:`clue.trace.parts`): name, numpy type, struct code.
 COLUMNS: tuple[tuple[str, str, str], ...] = (
     ("cpu", "<i8", "q"),  # CPU time of the burst before the call, ns
     ("begin", "<i8", "q"),  # wall time of the call's begin since the recording began, ns
@@ -137,5 +136,3 @@ COLUMNS: tuple[tuple[str, str, str], ...] = (
     ("flags", "<u2", "H"),
     ("op", "|u1", "B"),
 )
-#: A row as the recorder writes it: 64 bytes, little-endian.
-ROW = struct.Struct("<" + "".join(code for _, _, code in COLUMNS) + "x")

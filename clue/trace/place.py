@@ -5,7 +5,7 @@
     pingpong.clue/head.json        written last
                   cpu.npy …        columns (clue.trace.store)
                   imports.json     what the program imported, on this computer
-                  parts/           what its ranks leave while they are recorded (virtual_layer.session)
+                  parts/           what its ranks leave while they are recorded (clue.trace.parts)
 """
 
 from __future__ import annotations
@@ -18,12 +18,12 @@ from pathlib import Path
 from clue.errors import UsageError
 from clue.files import open_file
 from clue.trace.ops import COLUMNS
+from clue.trace.parts import FOLDER, is_part
 
-HEAD, PARTS = "head.json", "parts"
+HEAD = "head.json"
 #: What the program imported, beside the head: it belongs to this computer, and does not travel with the trace.
 IMPORTS = "imports.json"
 _FILES = {HEAD, IMPORTS, "extras.npy", *(f"{name}.npy" for name, _, _ in COLUMNS)}
-_PART = re.compile(r"\w+-r\d{5,}\.(rows|extras|json|end\.json|end\.draft|calibration)|\w+\.spawn\.json", re.ASCII)
 #: Other things named one by one in a message.
 _NAMED = 3
 #: What a process that was killed may leave (:func:`clue.files.drafts`).
@@ -58,7 +58,7 @@ def _found(target: Path) -> str:
 
 
 def _entries(folder: Path) -> list[Path]:
-    parts = folder / PARTS
+    parts = folder / FOLDER
     return [*folder.iterdir(), *(parts.iterdir() if parts.is_dir() else ())]
 
 
@@ -70,6 +70,6 @@ def _others(paths: Iterable[Path]) -> str:
 
 
 def _is_of_trace(path: Path) -> bool:
-    if path.parent == Path(PARTS):
-        return _PART.fullmatch(path.name) is not None
-    return str(path) in {*_FILES, PARTS} or _DRAFT.fullmatch(str(path)) is not None
+    if path.parent == Path(FOLDER):
+        return is_part(path.name)
+    return str(path) in {*_FILES, FOLDER} or _DRAFT.fullmatch(str(path)) is not None

@@ -22,11 +22,11 @@ import numpy.typing as npt
 
 from clue.errors import TraceError
 from clue.files import open_file, read_bytes
+from clue.trace.columns import LARGEST_ARCHIVE, Ops, checksum
 from clue.trace.head import LONGEST_HEAD, Head
 from clue.trace.meaning import check_head, check_rows
 from clue.trace.ops import COLUMNS
 from clue.trace.place import HEAD
-from clue.trace.store import LARGEST_ARCHIVE, Ops, Trace, checksum
 from clue.units import format_size
 
 #: What a numpy file begins with, and the header of one that holds one column.
@@ -46,12 +46,13 @@ _METHODS = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)
 _KINDS = {name: np.dtype(kind) for name, kind, _ in COLUMNS} | {"extras": np.dtype("<i8")}
 
 _Column = npt.NDArray[Any]
+_Content = tuple[Head, Ops]
 #: Returns the column of a name, type and length, or raises anything.
 _Fetch = Callable[[str, np.dtype[Any], int], _Column]
 
 
-def read_trace(path: Path) -> Trace:
-    """Open a trace and check it.
+def read_trace(path: Path) -> _Content:
+    """Return the head and the ops of a trace, checked.
 
     Raises:
         TraceError: If it is missing, of another version, incomplete, truncated or damaged.
@@ -73,8 +74,8 @@ def _why(error: Exception) -> object:
     return (isinstance(error, OSError) and error.strerror) or error
 
 
-def _checked(path: Path, head: Head, fetch: _Fetch) -> Trace:
-    """Return the trace whose columns are fetched as the head announces them."""
+def _checked(path: Path, head: Head, fetch: _Fetch) -> _Content:
+    """Return a head and the ops whose columns are fetched as it announces them."""
     check_head(head, f"{path}/{HEAD}")
     columns = {}
     for name, kind in _KINDS.items():
@@ -82,18 +83,18 @@ def _checked(path: Path, head: Head, fetch: _Fetch) -> Trace:
         columns[name] = column = fetch(name, kind, length)
         if checksum(column) != head.checksums.get(name):
             raise TraceError(f"{path}/{name}.npy: checksum must be that of the head: the trace is damaged")
-    trace = Trace(head, Ops(**columns), path)
-    check_rows(trace)
-    return trace
+    ops = Ops(**columns)
+    check_rows(head, ops, path)
+    return head, ops
 
 
 # --- folders ---
 
 
-def _read_folder(folder: Path) -> Trace:
+def _read_folder(folder: Path) -> _Content:
     file = folder / HEAD
     if not file.exists():
-        from clue.trace.pack import describe_incomplete  # noqa: PLC0415 - only for the message
+        from clue.trace.parts.reading import describe_incomplete  # noqa: PLC0415 - only for the message
 
         raise TraceError(describe_incomplete(folder))
     try:
@@ -166,7 +167,7 @@ class _Bounded:
         return getattr(self._file, name)
 
 
-def _read_archive(path: Path, file: BinaryIO) -> Trace:
+def _read_archive(path: Path, file: BinaryIO) -> _Content:
     try:
         with zipfile.ZipFile(_Bounded(file)) as archive:
             members = _members(archive.infolist())

@@ -16,70 +16,21 @@ import io
 import zipfile
 from collections.abc import Iterator
 from dataclasses import dataclass, fields, replace
-from functools import cache, reduce
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from zlib_ng.zlib_ng import crc32
 
 from clue.errors import TraceError
 from clue.files import drafts
+from clue.trace.columns import LARGEST_ARCHIVE, Ops, checksum
 from clue.trace.head import Head
-from clue.trace.ops import COLUMNS, Flag, Op
+from clue.trace.meaning import check_head, check_rows
+from clue.trace.ops import Flag, Op
 from clue.trace.place import HEAD, check_place
+from clue.trace.reading import read_trace
 from clue.units import format_size
-
-#: Most bytes of the columns of a trace in an archive, which is read into memory.
-LARGEST_ARCHIVE = 2 * 10**9
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Ops:
-    """Ops as columns of equal length (see :mod:`clue.trace.ops`); ``extras`` is shared by all rows of a rank."""
-
-    cpu: npt.NDArray[np.int64]
-    begin: npt.NDArray[np.int64]
-    took: npt.NDArray[np.int64]
-    nbytes: npt.NDArray[np.int64]
-    peer: npt.NDArray[np.int32]
-    tag: npt.NDArray[np.int32]
-    comm: npt.NDArray[np.int32]
-    request: npt.NDArray[np.int32]
-    extra: npt.NDArray[np.int32]
-    count: npt.NDArray[np.int32]
-    call: npt.NDArray[np.uint16]
-    region: npt.NDArray[np.uint16]
-    flags: npt.NDArray[np.uint16]
-    op: npt.NDArray[np.uint8]
-    extras: npt.NDArray[np.int64]
-
-    def __len__(self) -> int:
-        return len(self.op)
-
-    def __getitem__(self, rows: slice) -> Ops:
-        """Return some rows as views, all of ``extras`` with them."""
-        return Ops(**{name: getattr(self, name)[rows] for name, _, _ in COLUMNS}, extras=self.extras)
-
-    def are(self, *kinds: Op) -> npt.NDArray[np.bool_]:
-        """Tell of each op whether it is of one of these kinds, shape (ops,)."""
-        # Unsigned: what lies before the first of a run is far behind its last.
-        return reduce(
-            np.bitwise_or, (self.op - first <= others if others else self.op == first for first, others in _runs(kinds))
-        )
-
-
-@cache
-def _runs(kinds: tuple[Op, ...]) -> tuple[tuple[np.uint8, np.uint8], ...]:
-    """Return op codes as runs of consecutive ones: the first, and how many follow it."""
-    runs: list[list[int]] = []
-    for code in sorted(set(kinds)):
-        if runs and code == sum(runs[-1]) + 1:
-            runs[-1][1] += 1
-        else:
-            runs.append([int(code), 0])
-    return tuple((np.uint8(first), np.uint8(others)) for first, others in runs)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -95,6 +46,16 @@ class Trace:
     head: Head
     ops: Ops
     path: Path | None = None
+
+    def check(self) -> None:
+        """Check that every field of the head and of every row means something.
+
+        Raises:
+            TraceError: At the first that does not.
+        """
+        place = self.path or self.head.program
+        check_head(self.head, place)
+        check_rows(self.head, self.ops, place)
 
     @property
     def ranks(self) -> int:
@@ -150,9 +111,8 @@ class Trace:
         Raises:
             TraceError: If it is missing, of another version, incomplete, truncated or damaged.
         """
-        from clue.trace.reading import read_trace  # noqa: PLC0415 - it needs the classes above
-
-        return read_trace(Path(path))
+        path = Path(path)
+        return cls(*read_trace(path), path)
 
     def save(self, path: str | Path) -> Path:
         """Save as a folder, or compressed if the name ends in ``.zip``; replaces a trace that is there, all or nothing.
@@ -198,8 +158,3 @@ class Trace:
                 np.save(buffer, array)
                 archive.writestr(f"{name}.npy", buffer.getvalue())
             archive.writestr(HEAD, head)
-
-
-def checksum(array: npt.NDArray[Any]) -> int:
-    """Return the CRC-32 of a column."""
-    return crc32(array.data) if array.size else 0

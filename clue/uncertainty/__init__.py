@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from clue.uncertainty.bursts import BurstNoise, draw_bursts
 from clue.uncertainty.machines import draw_machine, states_noise
-from clue.uncertainty.makespans import NO_NOISE, draw, engine_for_samples, is_uncertain, sample_makespans
+from clue.uncertainty.makespans import NO_NOISE, draw, is_uncertain, sample_makespans
 from clue.uncertainty.noise import Sample, Sampling
 from clue.uncertainty.order import CERTAIN, probability_of_best, shared_positions
 from clue.uncertainty.recordings import noise_of_recordings, typical_recording
@@ -30,7 +30,6 @@ __all__ = [
     "draw",
     "draw_bursts",
     "draw_machine",
-    "engine_for_samples",
     "is_uncertain",
     "noise_of_recordings",
     "probability_of_best",

@@ -10,8 +10,7 @@ from itertools import chain
 import numpy as np
 import numpy.typing as npt
 
-from clue.kernel import Candidate, Program, contention_free, simulate, with_bursts
-from clue.kernel.engines import is_worth_it
+from clue.kernel import Candidate, Program, contention_free, engine_for, simulate, with_bursts
 from clue.machine import Machine, Placement
 from clue.uncertainty.bursts import BurstNoise, draw_bursts, stated_deviations
 from clue.uncertainty.machines import draw_machine, largest_deviation, states_noise
@@ -32,8 +31,6 @@ def _tell_nobody(done: int) -> None:
     pass
 
 
-#: As so many samples together the engine for them is chosen.
-_TAKEN_TOGETHER = 64
 #: Bursts of a program by sample and by the deviations they were drawn with.
 Known = dict[tuple[Sample, bytes], npt.NDArray[np.int64]]
 
@@ -47,11 +44,6 @@ def deviation_bound(machine: Machine, noise: BurstNoise | None) -> float:
     """Return the largest deviation of the logarithm of any time in a simulation that its noise allows."""
     recorded = 0.0 if noise is None else noise.largest_deviation
     return max(recorded, largest_deviation(machine))
-
-
-def engine_for_samples(engine: str, ops: int) -> str:
-    """Return which engine simulates one of many samples of so many ops: "auto" means to save time over all of them."""
-    return "fast" if is_worth_it(engine, ops * _TAKEN_TOGETHER) else engine
 
 
 def draw(
@@ -101,6 +93,7 @@ def sample_makespans(
         DeadlockError: If the program deadlocks.
         ReplayError: If the trace contradicts itself.
     """
+    engine = engine_for(program.ops * instances * sampling.samples, engine)
     found = np.full(sampling.samples, np.nan)
     samples = sampling.each()
     where = Candidate(machine, placement, instances)
@@ -113,11 +106,10 @@ def sample_makespans(
             found[part[0].number : part[-1].number + 1] = seconds
             tell(part[-1].number + 1)
     left = [each for each in samples if np.isnan(found[each.number])]
-    one_by_one = engine_for_samples(engine, program.ops * instances)
 
     def one(sample: Sample) -> float:
         drawn, on = draw(program, machine, placement, sample, noise)
-        return simulate(drawn, on, placement, one_by_one, instances=instances).makespan
+        return simulate(drawn, on, placement, engine, instances=instances).makespan
 
     # The first alone prepares what all others share.
     first = [one(sample) for sample in left[:1]]

@@ -15,6 +15,7 @@ from itertools import combinations
 import numpy as np
 
 from clue.errors import UsageError
+from clue.kernel import engine_for
 from clue.machine import Parameter
 from clue.progress import Progress, silent
 from clue.uncertainty import Sampling
@@ -135,6 +136,9 @@ def validate(
         UsageError: If a program takes no time.
         DeadlockError: If one deadlocks in virtual time.
     """
+    parameters, unchangeable = parameters_of(cases)
+    replays = 1 + len(parameters) + (0 if sampling is None else sampling.samples)
+    engine = engine_for(replays * sum(case.compiled.ops * case.where.instances for case in cases), engine)
     compared = []
     for i, case in enumerate(cases):
         progress(f"simulating {case.name}", i, len(cases))
@@ -143,7 +147,6 @@ def validate(
             raise UsageError(f"{case.name}: program must take time, got a makespan of 0 s")
     noise = _noise(cases)
     error = mean_absolute_error(compared)
-    parameters, unchangeable = parameters_of(cases)
     predicted = [each.predicted for each in compared]
     responses = respond(cases, predicted, parameters, Predictor(cases, predicted, engine, workers, progress))
     return Validation(

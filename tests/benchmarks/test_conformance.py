@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from benchmarks.conformance.files import REAL, Outcome, run_file
+from benchmarks.conformance.files import REAL, Verdict, run_file
 from benchmarks.conformance.table import Comparison, report
 
 TESTS = """\
@@ -62,9 +62,9 @@ def test_a_file_that_cannot_be_imported_is_one_test_that_did_not_pass(tmp_path: 
 
 def test_shares_count_what_the_real_library_passes() -> None:
     """Of three that pass there, one passes live: a third; what is skipped there plays no part."""
-    real = tuple(Outcome(f"test_p2p.T.{name}", "passed") for name in "abc")
-    live = (Outcome("test_p2p.T.a", "passed"), Outcome("test_p2p.T.b", "failed", "rank 1: ValueError: odd (t.py:3)"))
-    compared = Comparison("test_p2p", 2, (*real, Outcome("test_p2p.T.d", "skipped")), live)
+    real = tuple(Verdict(f"test_p2p.T.{name}", "passed") for name in "abc")
+    live = (Verdict("test_p2p.T.a", "passed"), Verdict("test_p2p.T.b", "failed", "rank 1: ValueError: odd (t.py:3)"))
+    compared = Comparison("test_p2p", 2, (*real, Verdict("test_p2p.T.d", "skipped")), live)
     assert compared.passed == (1, 3)
     text = report([compared], [], "command")
     assert "| test_p2p | 1/3 | 33.3 % | 1 × ValueError: odd; 1 × not found |" in text

@@ -6,7 +6,7 @@ import pytest
 
 from benchmarks.self_scheduling.comparing import crossings, curves, fastest
 from benchmarks.self_scheduling.lines import SS, VRP_DYNAMIC, VRP_SS
-from benchmarks.self_scheduling.real import Said, middle
+from benchmarks.self_scheduling.real import Answer, middle
 from benchmarks.self_scheduling.times import Time
 
 
@@ -43,12 +43,12 @@ def test_the_models_of_the_paper_cross_where_it_says() -> None:
 
 def test_what_a_run_says_is_read() -> None:
     """Seconds and rows stand in the line that the program prints, whatever stands around it."""
-    said = Said.read("warning\nmatrix_product strategy=ss n=9 chunks=3 rows=[4, 5] seconds=1.250000\n")
-    assert said == Said(1.25, (4, 5))
+    said = Answer.read("warning\nmatrix_product strategy=ss n=9 chunks=3 rows=[4, 5] seconds=1.250000\n")
+    assert said == Answer(1.25, (4, 5))
 
 
 def test_the_middle_of_some_runs() -> None:
     """Of three the median; of two the faster one."""
-    one, two, three = (Said(seconds, ()) for seconds in (1.0, 2.0, 3.0))
+    one, two, three = (Answer(seconds, ()) for seconds in (1.0, 2.0, 3.0))
     assert middle([three, one, two]) == two
     assert middle([two, one]) == one

@@ -12,9 +12,9 @@ from benchmarks.testbed import cluster
 from benchmarks.testbed.description import hosts_of
 from benchmarks.validate import cases
 from benchmarks.validate.deciding import LikeCalls, live_section
-from benchmarks.validate.figures import Compared, in_hindsight, kendall, quantile, regret
-from benchmarks.validate.measured import Measured
-from benchmarks.validate.predicting import ColdStart, Factor, Prediction, Recorder, predict
+from benchmarks.validate.figures import PredictedCase, in_hindsight, kendall, quantile, regret
+from benchmarks.validate.measured import MeasurementFolder
+from benchmarks.validate.predicting import ColdStart, Factor, HostRecordings, Prediction, predict
 from benchmarks.validate.sections import section
 from benchmarks.validate.tables import COLUMNS, page, read_csv, write_csv
 from clue.config import load_machine
@@ -146,7 +146,7 @@ def test_what_is_recorded_is_not_recorded_again(tmp_path: Path) -> None:
     case = cases.CASES[0]
     for turn in range(2):
         _trace(turn + 1.0).save(tmp_path / f"{MACHINE.name}-{case.program}-{case.size}-recording-{turn}.clue")
-    recorder = Recorder(Measured(tmp_path), 2, print)
+    recorder = HostRecordings(MeasurementFolder(tmp_path), 2, print)
     for turn in range(5):
         recorder.record(case, MACHINE, turn)
     assert [trace.ops.cpu.sum() * 1e-9 for trace in recorder.sections(case, MACHINE)] == pytest.approx([1.0, 2.0])
@@ -186,7 +186,7 @@ def test_quantiles_are_values() -> None:
 
 def test_a_case_compared() -> None:
     """Median, half the range, the error relative to what was measured, and the share of runs in the interval."""
-    case = Compared(
+    case = PredictedCase(
         "cg", "two", 2, 100, Prediction(1.1, 0.9, 1.05, 1.0), (1.0, 0.8, 1.2, 1.0, 0.9), 0.0, 1.0, 1.0, 1.05
     )
     assert case.measured == 1.0
@@ -208,14 +208,16 @@ def test_a_case_compared() -> None:
 )
 def test_disturbed_measurements(runs: tuple[float, ...], late: float, burst_ratio: float, disturbed: bool) -> None:
     """Runs that differ by a fifth, ranks 4 % late, and bursts 15 % longer than calibrated (1.3) each tell."""
-    case = Compared("cg", "two", 2, 100, Prediction(9.0, 8.0, 10.0, 1.0), runs, late, burst_ratio, 1.3, 9.0)
+    case = PredictedCase("cg", "two", 2, 100, Prediction(9.0, 8.0, 10.0, 1.0), runs, late, burst_ratio, 1.3, 9.0)
     assert case.disturbed is disturbed
 
 
 def test_the_table_and_its_page(tmp_path: Path) -> None:
     """Each case is a row with all columns; the page tells mean error and order."""
     compared = [
-        Compared("cg", name, 2, 100, Prediction(predicted, 0.9, 1.5, 1.0), (measured,) * 5, 0.0, 1.05, 1.0, measured)
+        PredictedCase(
+            "cg", name, 2, 100, Prediction(predicted, 0.9, 1.5, 1.0), (measured,) * 5, 0.0, 1.05, 1.0, measured
+        )
         for name, predicted, measured in (("slow", 2.2, 2.0), ("fast", 0.9, 1.0))
     ]
     write_csv(tmp_path / "validation.csv", compared)

@@ -6,12 +6,21 @@ import numpy as np
 import pytest
 
 import clue
-from benchmarks.workloads import Bursts, Workload, allreduce, alltoall, count_messages, halo, large, pipeline, ring
+from benchmarks.workloads import (
+    BurstLengths,
+    Synthetic,
+    allreduce,
+    alltoall,
+    count_messages,
+    halo,
+    large,
+    pipeline,
+    ring,
+)
 from clue.machine import Curve, Link, Machine, Network, NodeType
 from clue.trace import Op
-from clue.trace.meaning import check_meaning
 
-SMALL: list[tuple[Callable[..., Workload], int, int]] = [
+SMALL: list[tuple[Callable[..., Synthetic], int, int]] = [
     (halo, 16, 1500),
     (ring, 4, 40),
     (pipeline, 4, 40),
@@ -26,7 +35,7 @@ def _machine(nodes: int) -> Machine:
 
 
 @pytest.mark.parametrize(("make", "ranks", "messages"), SMALL)
-def test_message_count(make: Callable[..., Workload], ranks: int, messages: int) -> None:
+def test_message_count(make: Callable[..., Synthetic], ranks: int, messages: int) -> None:
     """A workload sends as many messages as it says, by the traffic of a replay."""
     workload = make(ranks, messages)
     result = clue.simulate(workload.trace, _machine(ranks), engine="reference", traffic=True)
@@ -36,26 +45,26 @@ def test_message_count(make: Callable[..., Workload], ranks: int, messages: int)
 
 
 @pytest.mark.parametrize(("make", "ranks", "messages"), SMALL)
-def test_rows_mean_something(make: Callable[..., Workload], ranks: int, messages: int) -> None:
+def test_rows_mean_something(make: Callable[..., Synthetic], ranks: int, messages: int) -> None:
     """Every row of a workload is one that a recorder could have written."""
-    check_meaning(make(ranks, messages).trace)
+    make(ranks, messages).trace.check()
 
 
 def test_halo_without_jitter() -> None:
     """Lock-step: each iteration takes its burst and one message's way, the allreduce one way a doubling."""
-    workload = halo(16, messages=1, bursts=Bursts(seconds=1e-3, jitter=0.0))
+    workload = halo(16, messages=1, bursts=BurstLengths(seconds=1e-3, jitter=0.0))
     assert clue.simulate(workload.trace, _machine(16)).makespan == pytest.approx(10 * 2e-3 + 4e-3)
 
 
 def test_ring_passes_one_token() -> None:
     """One token is under way at a time: a turn takes the bursts of all ranks and a message's way to each."""
-    workload = ring(4, messages=8, bursts=Bursts(seconds=1e-3, jitter=0.0))
+    workload = ring(4, messages=8, bursts=BurstLengths(seconds=1e-3, jitter=0.0))
     assert clue.simulate(workload.trace, _machine(4)).makespan == pytest.approx(2 * 4 * 2e-3)
 
 
 def test_pipeline_overlaps() -> None:
     """The last of n items has passed p - 1 senders: (n + p - 2) bursts, p - 1 ways."""
-    workload = pipeline(4, messages=30, bursts=Bursts(seconds=2e-3, jitter=0.0))
+    workload = pipeline(4, messages=30, bursts=BurstLengths(seconds=2e-3, jitter=0.0))
     assert clue.simulate(workload.trace, _machine(4)).makespan == pytest.approx(12 * 2e-3 + 3 * 1e-3)
 
 

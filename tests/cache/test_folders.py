@@ -46,9 +46,9 @@ def path(tmp_path: Path) -> Path:
     return tmp_path / "cache" / "things"
 
 
-def write(content: bytes) -> Callable[[Path], None]:
+def write(content: bytes) -> Callable[[Path], object]:
     """Return what writes a file."""
-    return lambda path: path.write_bytes(content) and None
+    return lambda path: path.write_bytes(content)
 
 
 def read(folder: Folder, name: str) -> bytes | None:
@@ -218,7 +218,8 @@ def test_tree_with_anything_unsafe_in_it(tmp_path: Path, monkeypatch: pytest.Mon
     file = tree / "deep" / "column"
     file.write_text("")
     file.chmod(0o600)
-    tree.chmod(0o700), file.parent.chmod(0o700)
+    tree.chmod(0o700)
+    file.parent.chmod(0o700)
     assert unsafe_within(tree) == ""
     file.chmod(0o602)
     assert unsafe_within(tree) == "mode 0602, by which others may write (column)"

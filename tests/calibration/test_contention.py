@@ -18,7 +18,7 @@ from clue.calibration.contention import (
     judge,
 )
 from clue.calibration.measurement import Estimate
-from clue.calibration.programs.pairs import numbers, paired
+from clue.calibration.programs.measure_pairs import numbers, paired
 from clue.config import load_machine
 from clue.config.yaml12 import parse_yaml
 from clue.errors import UsageError

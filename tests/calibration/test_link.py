@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from clue.calibration.importing import read_benchmark
 from clue.calibration.link import fit_link
 from clue.calibration.machine_file import time_text
-from clue.calibration.measurement import EagerLimit, Estimate, Measurement, Row
+from clue.calibration.measurement import EagerLimit, Estimate, Measurement, SizeRow
 from clue.calibration.network import calibrate_link, machine_file
 from clue.calibration.residuals import (
     WINDOW,
@@ -49,7 +49,7 @@ def measured(link: Link, noise: np.ndarray | None = None) -> Measurement:
     for size, factor in zip(SIZES, off.tolist(), strict=True):
         answer = empty if limit is not None and size > limit else 0.0
         rows.append(
-            Row(
+            SizeRow(
                 size,
                 one_way=Estimate.alone(factor * simulated_one_way(machine, size)),
                 blocked=Estimate.alone(factor * (link.send_delay(size) + answer)),
@@ -80,7 +80,7 @@ def import_of(seconds: Callable[[int], float], largest: int = 1 << 22, noise: in
     rng = np.random.default_rng(noise)
     off = 0.0 if noise is None else 0.02
     sizes = [size for size in SIZES if size <= largest]
-    rows = [Row(size, one_way=Estimate.alone(seconds(size) * (1 + off * rng.standard_normal()))) for size in sizes]
+    rows = [SizeRow(size, one_way=Estimate.alone(seconds(size) * (1 + off * rng.standard_normal()))) for size in sizes]
     return Measurement(tuple(rows))
 
 
@@ -114,7 +114,7 @@ def test_sizes_close_to_each_other_hide_no_eager_limit() -> None:
     sizes = sorted({size + k for size in SIZES[4:] for k in (-3, 0, 3)})
     for jump in (0.0, 3e-6):
         times = {size: 1e-6 + size * 1e-9 / 8 + (jump if size > 16384 else 0.0) for size in sizes}
-        found = Measurement(tuple(Row(size, one_way=Estimate.alone(time)) for size, time in times.items()))
+        found = Measurement(tuple(SizeRow(size, one_way=Estimate.alone(time)) for size, time in times.items()))
         assert fit_link(found).link.eager_limit == (16384 if jump else None)
 
 
@@ -137,7 +137,7 @@ def test_one_size_beyond_the_eager_limit_takes_its_time() -> None:
     rows = [row for row in known.rows if row.size <= 1 << 21]
     one_way = rows[-1].one_way
     assert one_way is not None
-    last = Row(1 << 22, one_way=Estimate.alone(2 * one_way.value), blocked=Estimate.alone(2 * one_way.value))
+    last = SizeRow(1 << 22, one_way=Estimate.alone(2 * one_way.value), blocked=Estimate.alone(2 * one_way.value))
     found = replace(known, rows=(*rows, last), eager=EagerLimit(1 << 21, (1 << 21) + 1, "known"))
     machine = pair(fit_link(found).link)
     for row in found.rows:
@@ -193,7 +193,7 @@ def test_a_stream_is_not_faster_than_measured() -> None:
 def only_half_round_trips(link: Link) -> Measurement:
     """Return what osu_latency would find."""
     machine = pair(link)
-    return Measurement(tuple(Row(size, Estimate.alone(simulated_one_way(machine, size))) for size in SIZES))
+    return Measurement(tuple(SizeRow(size, Estimate.alone(simulated_one_way(machine, size))) for size in SIZES))
 
 
 def test_what_half_round_trips_cannot_tell_is_said() -> None:
@@ -288,7 +288,7 @@ def test_whatever_was_measured_becomes_a_machine_that_is_read_back(
     limit: int | None,
 ) -> None:
     """Times that fall with the size, senders blocked for longer than messages travel, anything: it is a machine."""
-    rows = tuple(Row(size, *times[size]) for size in sorted(times))
+    rows = tuple(SizeRow(size, *times[size]) for size in sorted(times))
     assume(sum(row.one_way is not None for row in rows) > 1)
     eager = None if limit is None else EagerLimit(limit, limit + 1, "found")
     found = Measurement(rows, receive, eager, source='a "name": of # anything')
@@ -306,7 +306,9 @@ def test_whatever_was_measured_becomes_a_machine_that_is_read_back(
 def test_bandwidths_alone_are_refused() -> None:
     """They do not tell how long a message travels."""
     with pytest.raises(UsageError, match="round trips must be known of two sizes"):
-        fit_link(Measurement((Row(8, gap=Estimate.alone(1e-6)), Row(16, gap=Estimate.alone(2e-6))), source="bw.txt"))
+        fit_link(
+            Measurement((SizeRow(8, gap=Estimate.alone(1e-6)), SizeRow(16, gap=Estimate.alone(2e-6))), source="bw.txt")
+        )
 
 
 @pytest.mark.parametrize("seconds", [0.0, 1e-31, 1e-300])

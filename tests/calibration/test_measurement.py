@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from clue.calibration.measurement import Estimate, Measurement, Row, median_of, merged
+from clue.calibration.measurement import Estimate, Measurement, SizeRow, median_of, merged
 from clue.errors import UsageError
 
 
@@ -48,10 +48,10 @@ def test_no_samples_are_an_error() -> None:
 def test_measurements_of_one_link_complete_each_other() -> None:
     """Latencies and bandwidths by size; where both have a figure, the median counts, and a contradiction is a note."""
     one, two, three = (Estimate.alone(float(k)) for k in (1, 2, 3))
-    latencies = Measurement((Row(0, one_way=one), Row(8, one_way=two)), source="latency.txt", mpi="MPICH")
-    bandwidths = Measurement((Row(8, one_way=three, gap=one, window=64),), source="bw.txt", date="2026-01-01")
+    latencies = Measurement((SizeRow(0, one_way=one), SizeRow(8, one_way=two)), source="latency.txt", mpi="MPICH")
+    bandwidths = Measurement((SizeRow(8, one_way=three, gap=one, window=64),), source="bw.txt", date="2026-01-01")
     both = merged([latencies, bandwidths])
-    assert both.rows == (Row(0, one_way=one), Row(8, one_way=Estimate(2.5, 2.0, 3.0), gap=one, window=64))
+    assert both.rows == (SizeRow(0, one_way=one), SizeRow(8, one_way=Estimate(2.5, 2.0, 3.0), gap=one, window=64))
     assert len(both.notes) == 1
     assert "half round trips are given several times and differ by up to 20% from their median: 8 B" in both.notes[0]
     assert (both.source, both.mpi, both.date) == ("latency.txt, bw.txt", "MPICH", "2026-01-01")
@@ -60,4 +60,4 @@ def test_measurements_of_one_link_complete_each_other() -> None:
 def test_sizes_must_rise() -> None:
     """A size stands once."""
     with pytest.raises(UsageError, match="sizes must rise"):
-        Measurement((Row(8), Row(8)))
+        Measurement((SizeRow(8), SizeRow(8)))

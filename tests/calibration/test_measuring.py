@@ -11,7 +11,7 @@ from clue.calibration.contention import measure_pairs
 from clue.calibration.launching import launcher, run_program
 from clue.calibration.link import fit_link
 from clue.calibration.network import calibrate_link, measure_link
-from clue.calibration.programs.pairs import crowded
+from clue.calibration.programs.measure_pairs import crowded
 from clue.errors import ClueError, UsageError
 from clue.recording import find_mpiexec
 
@@ -109,4 +109,4 @@ def test_hosts_are_names(host: str) -> None:
 def test_a_program_without_a_result_is_an_error_with_its_last_words() -> None:
     """Started without MPI's launcher it is one rank alone, which it refuses."""
     with pytest.raises(ClueError, match="ranks must be 2, got 1"):
-        run_program([], "link", {}, 1.0)
+        run_program([], "measure_link", {}, 1.0)

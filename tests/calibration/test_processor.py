@@ -9,7 +9,7 @@ import pytest
 from clue.calibration.kernels import Speeds, busy_numbers, measure_kernels, speeds_in
 from clue.calibration.measurement import Estimate
 from clue.calibration.processor import (
-    Run,
+    CountedRun,
     factors_by_region,
     node_by_kernels,
     node_by_program,
@@ -44,8 +44,8 @@ def node_type(text: str) -> NodeType:
 
 def test_factors_are_time_here_over_time_there_by_region() -> None:
     """Products take half as long here, sums twice as long, all together (1 + 4 + 1) / (2 + 2 + 1)."""
-    runs = [Run.of(trace(product, 4.0)) for product in (0.9, 1.0, 3.0)]
-    factors = factors_by_region(Run.of(trace(2.0, 2.0)), runs)
+    runs = [CountedRun.of(trace(product, 4.0)) for product in (0.9, 1.0, 3.0)]
+    factors = factors_by_region(CountedRun.of(trace(2.0, 2.0)), runs)
     assert {region: round(factor.value, 9) for region, factor in factors.items()} == {
         "default": 1.2, "product": 0.5, "sums": 2.0,
     }  # fmt: skip
@@ -54,20 +54,20 @@ def test_factors_are_time_here_over_time_there_by_region() -> None:
 
 def test_a_region_of_no_time_is_left_to_the_rest() -> None:
     """Half a millisecond tells nothing."""
-    assert "sums" not in factors_by_region(Run.of(trace(2.0, 5e-4)), [Run.of(trace(1.0, 4.0))])
+    assert "sums" not in factors_by_region(CountedRun.of(trace(2.0, 5e-4)), [CountedRun.of(trace(1.0, 4.0))])
 
 
 def test_shares_are_time_alone_over_time_beside_copies() -> None:
     """Sums take 1 / 0.8 as long beside a copy, products as long as alone, and nobody gets faster."""
-    alone = [Run(1, {"": 0.0, "product": 1.0, "sums": 0.8})]
-    beside = [Run(1, {"": 0.0, "product": 0.9, "sums": 1.0})] * 2
+    alone = [CountedRun(1, {"": 0.0, "product": 1.0, "sums": 0.8})]
+    beside = [CountedRun(1, {"": 0.0, "product": 0.9, "sums": 1.0})] * 2
     assert shares_by_region(alone, beside) == {"default": 0.9474, "product": 1.0, "sums": 0.8}
 
 
 def test_a_node_type_is_written_as_the_simulator_reads_it() -> None:
     """Factors by region and shares by busy processors, with what they are relative to."""
     there = trace(2.0, 2.0)
-    node = node_by_program("here", 2, there, {1: [Run.of(trace(1.0, 4.0))], 2: [Run.of(trace(1.0, 5.0))]})
+    node = node_by_program("here", 2, there, {1: [CountedRun.of(trace(1.0, 4.0))], 2: [CountedRun.of(trace(1.0, 5.0))]})
     read = node_type(node.text())
     assert (read.name, read.processors) == ("here", 2)
     assert (read.factor("product"), read.factor("sums"), read.factor("other")) == (0.5, 2.0, 1.2)
@@ -78,7 +78,7 @@ def test_a_node_type_is_written_as_the_simulator_reads_it() -> None:
 
 def test_what_differs_between_recordings_is_noise() -> None:
     """Times of 1, e^0.1 and e^0.2 s have logarithms with a standard deviation of 0.1; two recordings do not tell."""
-    runs = [Run(2, {"": math.exp(power), "product": 0.0, "sums": 0.0}) for power in (0.0, 0.1, 0.2)]
+    runs = [CountedRun(2, {"": math.exp(power), "product": 0.0, "sums": 0.0}) for power in (0.0, 0.1, 0.2)]
     assert node_type(node_by_program("n", 2, trace(1.0, 1.0), {1: runs}).text()).noise.factor == 0.1
     assert node_type(node_by_program("n", 2, trace(1.0, 1.0), {1: runs[:2]}).text()).noise.factor == 0.0
 
@@ -87,11 +87,11 @@ def test_recordings_must_be_of_the_same_program() -> None:
     """As many ranks, and every region."""
     other = TraceBuilder(2)
     other[0].compute(1.0)
-    for wrong, told in ((Run(3, {}), "2 ranks"), (Run.of(other.build()), "none named product")):
+    for wrong, told in ((CountedRun(3, {}), "2 ranks"), (CountedRun.of(other.build()), "none named product")):
         with pytest.raises(UsageError, match=told):
-            factors_by_region(Run.of(trace(1.0, 1.0)), [wrong])
+            factors_by_region(CountedRun.of(trace(1.0, 1.0)), [wrong])
     with pytest.raises(UsageError, match="computation"):
-        factors_by_region(Run(1, {"": 0.0}), [])
+        factors_by_region(CountedRun(1, {"": 0.0}), [])
 
 
 HERE = Speeds(

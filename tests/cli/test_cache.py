@@ -24,7 +24,7 @@ def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     program.write_text("")
     recordings_of([request(program, "--n", "9", ranks=2)], 2)
     with open_folder(home() / "engine") as folder:
-        os.close(folder.made("engine-0123.so", lambda path: path.write_bytes(b"x" * 1000) and None))
+        os.close(folder.made("engine-0123.so", lambda path: path.write_bytes(b"x" * 1000)))
     return home()
 
 

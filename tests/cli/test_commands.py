@@ -17,6 +17,7 @@ from clue.cli import main
 from clue.kernel.fast import library
 from clue.recording import kept, kept_recordings
 from clue.trace import Op, Trace, TraceBuilder
+from tests.kernel.compiled import forget
 
 pytestmark = pytest.mark.usefixtures("folder")
 
@@ -115,12 +116,11 @@ def test_fast_engine_computes_or_says_why_not(
     expected = json.loads(out)
     monkeypatch.setenv("CLUE_CACHE", str(tmp_path))
     monkeypatch.setenv("CXX", "")
-    library._key.cache_clear()
-    library._found.cache_clear()
+    monkeypatch.setattr(library, "shipped", lambda: None)
+    forget()
     _, out, _ = run(capsys, "simulate", "run.yaml", "--engine", "fast", "--json")
     monkeypatch.undo()
-    library._key.cache_clear()
-    library._found.cache_clear()
+    forget()
     document = json.loads(out)
     assert document["engine"] == "reference"
     assert any("no C++ compiler was found" in warning for warning in document["warnings"])
@@ -202,7 +202,7 @@ def corrupt() -> None:
     column.write_bytes(bytes(data))
 
 
-BAD = {
+BAD: dict[str, tuple[tuple[str, ...], Callable[[], None], str]] = {
     "missing file": (("simulate", "none.yaml"), lambda: None, "none.yaml"),
     "unknown scenario": (("simulate", "wien98"), lambda: None, "wien97"),
     "bad YAML": (("simulate", "pair.yaml"), edit("pair.yaml", "nodes: [", "nodes: [["), "pair.yaml:"),

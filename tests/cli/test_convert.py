@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 from collections.abc import Callable
 from itertools import pairwise
@@ -189,7 +190,7 @@ def test_too_little_memory_is_a_short_message(
     def greedy(_path: Path) -> None:
         raise MemoryError("Unable to allocate 7.28 TiB")
 
-    monkeypatch.setattr("clue.formats.read_goal", greedy)
+    monkeypatch.setattr("clue.formats.goal_reading.read_goal", greedy)
     assert run(capsys, "x.goal", "x.clue") == (
         1,
         "",
@@ -202,3 +203,12 @@ def test_one_file_beside_a_list_is_one_file(capsys: pytest.CaptureFixture[str]) 
     TraceBuilder(1).build().save("alone.clue")
     _, _, told = run(capsys, "alone.clue", "alone.ti")
     assert told.splitlines()[-1] == "wrote alone.ti and 1 file beside it"
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_a_trace_is_inspected_in_any_form(form: str, capsys: pytest.CaptureFixture[str]) -> None:
+    """Whatever the name says: the same ops of the same ranks."""
+    assert run(capsys, "exchange.clue", form)[0] == 0
+    assert main(("inspect", form, "--json")) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert [(each["ops"], each["compute"]) for each in found["ranks"]] == [(4, 0.002), (4, 0.0)]

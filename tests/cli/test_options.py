@@ -69,12 +69,12 @@ WITHOUT_EFFECT = {
         "--to": ALWAYS,
         "--flops-per-second": (
             ("pingpong.clue x.clue.zip --flops-per-second 1e9",
-             "--flops-per-second must go with a form of SimGrid (ti, simgrid), got clue to clue"),
+             "--flops-per-second must go with a source of form ti or a target of form ti or simgrid, got clue to clue"),
             ("pingpong.clue x.goal --flops-per-second 1e9",
-             "--flops-per-second must go with a form of SimGrid (ti, simgrid), got clue to goal"),
+             "--flops-per-second must go with a source of form ti or a target of form ti or simgrid, got clue to goal"),
         ),
         "--lower": (
-            ("pingpong.clue x.clue.zip --lower", "--lower must go with a target of form ti or goal, got clue"),
+            ("pingpong.clue x.clue.zip --lower", "--lower must go with a target of form ti or goal, got clue to clue"),
             ("pair.yaml x.xml --lower", "--lower must go with a target of form ti or goal, got simgrid"),
         ),
         "--collectives": (

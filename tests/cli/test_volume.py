@@ -92,7 +92,7 @@ def test_loud_tells_whether_a_recording_was_there(capfd: pytest.CaptureFixture[s
     assert "clue: recording prog.py on 2 ranks\n" in told[0] and "recording prog.py on" not in told[1]
     for each in told:
         assert re.search(r"clue: took prog\.py on 2 ranks from \S+\.clue: the typical one of 3 recordings", each)
-    assert "clue: the reference engine replayed 4 ops: below 2,000 the reference is done before" in told[1]
+    assert "clue: the reference engine replayed 4 ops: below 2,000 ops the reference is done before" in told[1]
 
 
 @pytest.mark.parametrize(
@@ -100,13 +100,21 @@ def test_loud_tells_whether_a_recording_was_there(capfd: pytest.CaptureFixture[s
     [
         (["--engine", "reference"], "reference was asked for"),
         (["--plots", "p"], "only the reference keeps a timeline"),
-        (["--plots", "p", "--engine", "fast"], "fast was asked for, and a warning says why it did not answer"),
+        (["--plots", "p", "--engine", "fast"], "only the reference keeps a timeline"),
     ],
 )
 def test_loud_tells_why_an_engine_was_chosen(options: list[str], why: str, capsys: pytest.CaptureFixture[str]) -> None:
     """In words."""
     _, _, err = run(capsys, "simulate", "run.yaml", "-v", *options)
     assert f"clue: the reference engine replayed 4 ops: {why}" in err
+
+
+def test_engine_of_a_comparison_is_told_once(capsys: pytest.CaptureFixture[str]) -> None:
+    """In the document, and with the steps: which one, and why."""
+    _, out, err = run(capsys, "simulate", "which.yaml", "-v", "--json")
+    document = json.loads(out)
+    assert (document["engine"], "below 2,000 ops" in document["engine_reason"]) == ("reference", True)
+    assert err.count(f"clue: engine: reference; {document['engine_reason']}\n") == 1
 
 
 def test_loud_tells_what_bounds_ruled_out(capsys: pytest.CaptureFixture[str]) -> None:

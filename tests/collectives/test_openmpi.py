@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from functools import lru_cache
 
 import pytest
@@ -41,7 +41,7 @@ def decided(name: str, nbytes: int, size: int, *, in_order: bool = False) -> str
 
 
 #: What Open MPI's own functions do with fewer elements than they can cut a vector into.
-TOO_FEW = {
+TOO_FEW: dict[tuple[str, str], tuple[Callable[[int], int], str]] = {
     ("allreduce", "ring"): (lambda size: size, "recursive_doubling"),
     ("allreduce", "rabenseifner"): (core_size, "linear"),
     ("reduce", "rabenseifner"): (core_size, "linear"),
@@ -53,8 +53,8 @@ TOO_FEW = {
 def done(name: str, nbytes: int, size: int, element: int, *, in_order: bool = False) -> str:
     """Return what is then really done with a vector of elements of so many bytes."""
     algorithm = decided(name, nbytes, size, in_order=in_order)
-    fewest, instead = TOO_FEW.get((name, algorithm), (None, ""))
-    return algorithm if fewest is None or nbytes // element >= fewest(size) else instead
+    fewest, instead = TOO_FEW.get((name, algorithm), (lambda _: 0, ""))
+    return algorithm if nbytes // element >= fewest(size) else instead
 
 
 @pytest.mark.parametrize("decision", DECISIONS)

@@ -98,7 +98,7 @@ def test_a_pair_differs_in_both_directions_and_only_where_it_says() -> None:
             {"within": "b", "send_delay": "5 us", "eager_limit": "none"},
         ],
     }
-    types = {"a": {}, "b": {}}
+    types: dict[str, dict[str, object]] = {"a": {}, "b": {}}
     machine = load_machine(mapping(nodes=[{"type": "a"}, {"type": "b"}], node_types=types, network=network))
     for names in (("a", "b"), ("b", "a")):
         link = machine.network.link(*names, same_node=False)

@@ -11,10 +11,10 @@ from clue.units import Money
 from tests.config.documents import SCENARIO, changed, faults_of, folder
 
 
-def scenario(path: Path, text: str = SCENARIO, **options: bool) -> Scenario:
+def scenario(path: Path, text: str = SCENARIO, *, full: bool = False) -> Scenario:
     """Load a comparison from its text, in a folder with what it refers to."""
     (folder(path) / "s.yaml").write_text(text)
-    loaded = load_config(path / "s.yaml", **options)
+    loaded = load_config(path / "s.yaml", full=full)
     assert isinstance(loaded, Scenario)
     return loaded
 

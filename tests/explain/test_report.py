@@ -7,7 +7,6 @@ from io import StringIO
 from pathlib import Path
 
 import pytest
-from matplotlib.figure import Figure
 from rich.console import Console
 
 from clue.explain import Explanation, explain
@@ -19,6 +18,7 @@ from clue.report.plots.explanation import draw_explanation
 from clue.report.text.explanation import explanation_text
 from clue.trace import TraceBuilder
 from tests.kernel.cases import RECEIVE, machine, sending, transmission
+from tests.report.pictures import texts
 
 MAKESPAN = 4.0 + sending(1) + transmission(1) + RECEIVE
 
@@ -41,12 +41,6 @@ def text_of(explained: Explanation) -> list[str]:
     file = StringIO()
     Console(file=file, width=120).print(explanation_text(explained))
     return [" ".join(line.split()) for line in file.getvalue().splitlines()]
-
-
-def texts(drawn: Figure) -> list[str]:
-    """Return all texts of a figure."""
-    drawn.canvas.draw()
-    return [text.get_text() for text in drawn.findobj(match=lambda artist: hasattr(artist, "get_text"))]
 
 
 def test_text_holds_path_ranks_efficiencies_and_sensitivities() -> None:

@@ -10,7 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from clue.errors import ClueError
-from clue.formats import read_goal, read_ti
+from clue.formats.goal_reading import read_goal
+from clue.formats.ti_reading import read_ti
 
 SCHEDULE = """num_ranks 2
 rank 0 {

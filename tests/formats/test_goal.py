@@ -8,11 +8,13 @@ from pathlib import Path
 import pytest
 
 from clue.errors import TraceError, UsageError
-from clue.formats import read_goal, write_goal
-from clue.formats.columns import RankColumns, trace_of
+from clue.formats.goal_reading import read_goal
+from clue.formats.goal_writing import write_goal
+from clue.formats.growing import GrowingRank
 from clue.kernel import simulate
 from clue.machine import Curve, Link, Machine, Network, NodeType, Ports
 from clue.trace import Op, Trace, TraceBuilder
+from clue.trace.builder import trace_of
 
 
 def lines(trace: TraceBuilder) -> list[str]:
@@ -229,7 +231,7 @@ def test_receives_stay_posted_together_where_their_order_could_stop_the_program(
 
 def test_no_field_is_cut_off() -> None:
     """What a trace cannot hold is refused, never wrapped round."""
-    rank = RankColumns()
+    rank = GrowingRank()
     rank.add(Op.SEND, peer=0, tag=2**31)
     with pytest.raises(TraceError, match=r"x: tag must be from -2147483648 to 2147483647, got 2147483648"):
         trace_of([rank.finish()], "x")

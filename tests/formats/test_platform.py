@@ -7,7 +7,7 @@ from xml.etree import ElementTree as ET
 import pytest
 
 from clue.errors import UsageError
-from clue.formats import simgrid_platform
+from clue.formats.platform import simgrid_platform
 from clue.machine import Curve, FactorTable, Flows, Link, Machine, Network, NodeType, Ports
 from clue.machine.contention import Contention
 from clue.machine.topology import Switch

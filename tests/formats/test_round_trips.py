@@ -10,7 +10,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from clue.formats import Written, read_goal, read_ti, write_goal, write_ti
+from clue.formats.goal_reading import read_goal
+from clue.formats.goal_writing import write_goal
+from clue.formats.remarks import Written
+from clue.formats.ti_reading import read_ti
+from clue.formats.ti_writing import write_ti
 from clue.kernel import simulate
 from clue.machine import Curve, Link, Machine, Network, NodeType
 from clue.trace import COLLECTIVES, ROOTED, Trace

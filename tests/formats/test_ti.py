@@ -7,8 +7,9 @@ from pathlib import Path
 import pytest
 
 from clue.errors import UsageError
-from clue.formats import read_ti, write_ti
 from clue.formats.remarks import Converted
+from clue.formats.ti_reading import read_ti
+from clue.formats.ti_writing import write_ti
 from clue.trace import Flag, Op, TraceBuilder
 
 
@@ -31,7 +32,7 @@ def ops(converted: Converted, rank: int = 0) -> list[tuple[Op, int, int, int]]:
     """Return op, burst in ns, partner and size of each op of a rank."""
     rows = converted.trace.rank(rank)
     columns = (rows.op.tolist(), rows.cpu.tolist(), rows.peer.tolist(), rows.nbytes.tolist())
-    return [(Op(op), *rest) for op, *rest in zip(*columns, strict=True)]  # type: ignore[misc]
+    return [(Op(op), *rest) for op, *rest in zip(*columns, strict=True)]
 
 
 def test_messages_and_bursts() -> None:

@@ -13,10 +13,11 @@ from random import Random
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from clue.trace import Trace
 from clue.trace.ops import COLUMNS, Op
-from clue.trace.store import HEAD
+from clue.trace.place import HEAD
 from tests.kernel.random_cases import random_trace
 from tests.trace.test_pack import RECV, SEND, leave, row
 
@@ -236,7 +237,7 @@ def _spoil_shape(random: Random, path: Path) -> str:
     if column is None:
         return f"{name} is not there"
     way = random.randrange(7)
-    changed = {
+    ways: dict[int, Callable[[], npt.NDArray[Any]]] = {
         0: lambda: column.astype("<f8"),
         1: lambda: column.astype(">i8"),
         2: lambda: column.reshape(-1, 1),
@@ -244,7 +245,8 @@ def _spoil_shape(random: Random, path: Path) -> str:
         4: lambda: np.append(column, column[-1:]),
         5: lambda: np.asfortranarray(np.stack([column, column])),
         6: lambda: column.astype("<i8"),
-    }[way]()
+    }
+    changed = ways[way]()
     _store(path, name, changed)
     return f"{name} is {changed.dtype}{changed.shape}"
 
@@ -449,7 +451,12 @@ def mutated_parts(random: Random, folder: Path) -> tuple[Path, str]:
     path = folder / "t.clue"
     reading = {"begin": 5.0, "end": 6.0, "cores": [0, 1], "busy": 1.5, "cpu": 0.5, "waited": 0.2}
     imports = {"modules": {"/home/a/b.py": "d1"}, "packages": {"numpy": "/usr/lib/numpy"}}
-    further = {"computer": reading, "imports": imports, "sockets": [[":80"], [":81"]], "flops": {"1": 1e9}}
+    further: dict[str, Any] = {
+        "computer": reading,
+        "imports": imports,
+        "sockets": [[":80"], [":81"]],
+        "flops": {"1": 1e9},
+    }
     compute = row(Op.COMPUTE, "", cpu=10**7, region=1)
     leave(path, 0, [compute, SEND, row(Op.BARRIER, "Barrier")], **further)
     leave(path, 1, [compute, RECV, row(Op.BARRIER, "Barrier")], **further)

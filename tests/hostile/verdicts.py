@@ -21,7 +21,8 @@ from clue.report.document import result_document, trace_document
 from clue.report.text.trace import trace_text
 from clue.result import Result
 from clue.trace import Trace
-from clue.trace.pack import describe_incomplete, pack, signs_of_life
+from clue.trace.pack import pack
+from clue.trace.parts.reading import describe_incomplete, signs_of_life
 from tests.kernel.comparing import same_figures
 from tests.kernel.random_cases import random_machine, random_placement
 
@@ -111,7 +112,7 @@ def command_verdict(words: Sequence[str], folder: Path) -> str:
     texts = []
     for stream in (out, told):
         stream.flush()
-        texts.append(stream.buffer.getvalue().decode())  # type: ignore[attr-defined]
+        texts.append(stream.buffer.getvalue().decode())
     assert status in {0, 1, 2, 3}, status
     for text in texts:
         assert not _UNSEEN & set(text), text

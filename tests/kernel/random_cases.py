@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from dataclasses import dataclass, replace
 from random import Random
+from typing import Any
 
 from clue.machine import AlgorithmChoice, Curve, FactorTable, Flows, Link, Machine, Network, NodeType, Ports, Waiting
 from clue.machine.topology import Dragonfly, FatTree, Switch, Switches, Topology, Torus
@@ -29,7 +30,7 @@ _IN_ORDER = Flag.USER_DEFINED | Flag.NONCOMMUTATIVE
 _CANCELLED_REQUEST = 999
 
 
-def random_manner(random: Random) -> dict[str, int]:
+def random_manner(random: Random) -> dict[str, Any]:
     """Draw how a collective is called, as a builder takes it."""
     flags = random.choice((0, 0, Flag.IN_PLACE)) | random.choice((0, 0, Flag.USER_DEFINED, _IN_ORDER, Flag.BLOCK))
     return {"flags": int(flags), "element": random.choice((0, 1, 4, 16, 1000))}

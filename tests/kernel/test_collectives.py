@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 import pytest
 
@@ -24,7 +25,7 @@ def using(algorithms: dict[str, str], on: Machine) -> Machine:
     return replace(on, network=replace(on.network, collectives=choices))
 
 
-def everywhere(op: Op, ranks: int, nbytes: int = 1000, **fields: int) -> TraceBuilder:
+def everywhere(op: Op, ranks: int, nbytes: int = 1000, **fields: Any) -> TraceBuilder:
     """Return a program that is one collective on all ranks."""
     trace = TraceBuilder(ranks)
     for rank in trace:
@@ -95,7 +96,7 @@ def swap(nbytes: int) -> float:
         ({"element": 1, "flags": Flag.USER_DEFINED}, (24, 24)),
     ],
 )
-def test_algorithm_depends_on_how_a_collective_is_called(how: dict[str, int], exchanged: tuple[int, ...]) -> None:
+def test_algorithm_depends_on_how_a_collective_is_called(how: dict[str, Any], exchanged: tuple[int, ...]) -> None:
     """MPICH halves 24 B if there is an element for each rank, the call blocks, and the operation is one of MPI's."""
     trace = TraceBuilder(4)
     for rank in trace:

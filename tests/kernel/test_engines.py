@@ -9,8 +9,9 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from clue.errors import DeadlockError
-from clue.kernel import compile_program, simulate
-from clue.kernel.fast.library import NoLibraryError, load
+from clue.kernel import Program, compile_program, simulate
+from clue.kernel.fast.compiler import NoLibraryError
+from clue.kernel.fast.library import load
 from clue.machine import Machine
 from clue.result import Result
 from clue.trace import Trace
@@ -23,10 +24,12 @@ except NoLibraryError as error:
     pytest.skip(f"no fast engine here: {error}", allow_module_level=True)
 
 
-def outcome(trace: Trace, machine: Machine, placement: list[int], engine: str, instances: int) -> Result | list[object]:
+def outcome(
+    program: Program, machine: Machine, placement: list[int], engine: str, instances: int
+) -> Result | list[object]:
     """Return the result, or the ranks of a deadlock."""
     try:
-        return simulate(trace, machine, placement, engine, instances=instances, traffic=True)
+        return simulate(program, machine, placement, engine, instances=instances, traffic=True)
     except DeadlockError as deadlock:
         return list(deadlock.blocked)
 

@@ -10,11 +10,12 @@ import pytest
 
 import clue
 from clue.cache import DIGEST, home
-from clue.kernel.fast import library
-from clue.kernel.fast.library import FOLDER, NoLibraryError, load
+from clue.kernel.fast import NoLibraryError, library
+from clue.kernel.fast.library import FOLDER, load
 from clue.machine import Machine
 from clue.trace import TraceBuilder
 from tests.kernel.cases import machine
+from tests.kernel.compiled import forget
 
 COMPILED = Callable[[], int]
 
@@ -26,19 +27,20 @@ def compiled(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[COMPIL
         load()
     except NoLibraryError as error:
         pytest.skip(str(error))
-    real = home() / FOLDER / library._name()
+    real = load()._name
     asked: list[Path] = []
 
     def compile_to(path: Path) -> None:
         asked.append(path)
         shutil.copy(real, path)
 
-    monkeypatch.setattr(library, "_compile", compile_to)
+    monkeypatch.setattr(library, "compile_engine", compile_to)
+    monkeypatch.setattr(library, "shipped", lambda: None)
     monkeypatch.setenv("CLUE_CACHE", str(tmp_path / "cache"))
-    library._found.cache_clear()
+    forget()
     yield lambda: len(asked)
     monkeypatch.undo()
-    library._found.cache_clear()
+    forget()
 
 
 def engine() -> Path:
@@ -64,21 +66,21 @@ def test_engine_is_compiled_once(compiled: COMPILED) -> None:
     """The next process finds it."""
     for _ in range(2):
         load()
-        library._found.cache_clear()
+        forget()
     assert compiled() == 1
-    assert library.is_compiled()
+    assert library.is_there()
 
 
 @pytest.mark.parametrize("size", [0, 100_000])
 def test_engine_that_is_cut_off_is_compiled_again(compiled: COMPILED, size: int) -> None:
     """An empty file no longer means the reference for ever, nor a short one a bus error."""
     load()
-    library._found.cache_clear()
+    forget()
     shorter = engine().read_bytes()[:size]
     engine().unlink()  # what this process has loaded must not change under it
     engine().write_bytes(shorter)
     engine().chmod(0o700)
-    assert not library.is_compiled()
+    assert not library.is_there()
     assert clue.simulate(busy(2), pair(), engine="fast").engine == "fast"
     assert compiled() == 2
 
@@ -86,7 +88,7 @@ def test_engine_that_is_cut_off_is_compiled_again(compiled: COMPILED, size: int)
 def test_planted_engine_is_not_loaded(compiled: COMPILED) -> None:
     """A file that others may write, with the right digest beside it, is replaced before anything of it runs."""
     load()
-    library._found.cache_clear()
+    forget()
     for file in (engine(), engine().with_name(engine().name + DIGEST)):
         file.chmod(0o777)
     load()

@@ -107,9 +107,12 @@ def test_virtual_time_never_runs_backwards() -> None:
 
 def test_events_of_one_time_go_by_rank_then_serial_number() -> None:
     """The tie rule of the model."""
-    env, order = VirtualTime(), []
+    env = VirtualTime()
+    order: list[str] = []
     for name, rank in (("b", 1), ("a", 0), ("c", 1)):
-        env.at(1.0, rank).callbacks.append(lambda _, name=name: order.append(name))  # type: ignore[union-attr]
+        callbacks = env.at(1.0, rank).callbacks
+        assert callbacks is not None
+        callbacks.append(lambda _, name=name: order.append(name))  # type: ignore[misc]
     env.run()
     assert order == ["a", "b", "c"]
 

@@ -20,7 +20,8 @@ from clue.kernel import (
     simulate,
     with_bursts,
 )
-from clue.kernel.fast.library import NoLibraryError, load
+from clue.kernel.fast.compiler import NoLibraryError
+from clue.kernel.fast.library import load
 from clue.machine import Curve, FactorTable, Link, Machine, Network, NodeType, Placement
 from clue.trace import Flag, Trace, TraceBuilder
 from tests.kernel.cases import LINK, LOCAL_LINK, machine

@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from virtual_layer.live.arena import Arena
+from virtual_layer.substitutes.arena import Arena
 
 SIZES = st.lists(st.tuples(st.integers(0, 200_000), st.integers(1, 3)), min_size=1, max_size=20)
 

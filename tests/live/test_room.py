@@ -75,7 +75,7 @@ def test_too_small_an_address_space_is_named() -> None:
     """The payloads' memory asks for its least size, which a limit just above what is mapped does not leave."""
     code = (
         "import resource\n"
-        "from virtual_layer.live.arena import Arena\n"
+        "from virtual_layer.substitutes.arena import Arena\n"
         "pages = int(open('/proc/self/statm').read().split()[0])\n"
         "resource.setrlimit(resource.RLIMIT_AS, (pages * 4096 + (20 << 20),) * 2)\n"
         "Arena(1 << 40)\n"

@@ -23,7 +23,7 @@ from clue.recording import record
 from clue.result import Result
 from clue.trace import COLLECTIVES, Flag, Trace
 from tests.live import every_collective, every_message
-from virtual_layer.catalogue import CALLS, COLLECTIVE_CALLS, MESSAGES, REQUESTS, Call, title
+from virtual_layer.catalogue import CALLS, COLLECTIVE_CALLS, MESSAGES, REQUESTS, MpiCall, title
 
 pytest.importorskip("mpi4py.MPI", reason="mpi4py and an MPI library must be there", exc_type=ImportError)
 
@@ -110,7 +110,7 @@ def machine(folder: Path, contention: str = "none", limit: str = "100 B", librar
     return load_machine(str(path))
 
 
-def missing(trace: Trace, calls: Iterable[Call]) -> set[str]:
+def missing(trace: Trace, calls: Iterable[MpiCall]) -> set[str]:
     """Return the calls that a program does not make."""
     made = {trace.head.calls[call] for call in np.unique(trace.ops.call)}
     return {title(call) for call in calls} - made

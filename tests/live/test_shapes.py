@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from clue.trace import PROC_NULL
-from virtual_layer.live.shapes import Adjacency, Graph, Grid, adjacency, edges_of
+from virtual_layer.substitutes.shapes import Adjacency, Graph, Grid, adjacency, edges_of
 
 grids = st.lists(st.tuples(st.integers(1, 4), st.booleans()), min_size=1, max_size=4).map(
     lambda axes: Grid(tuple(extent for extent, _ in axes), tuple(periodic for _, periodic in axes))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 
 from virtual_layer.catalogue import CALLS
-from virtual_layer.live.table import MODULES
+from virtual_layer.substitutes.table import MODULES
 
 #: Calls of the catalogue that concern this process alone, or what only calls that are refused can have made.
 LOCAL = {

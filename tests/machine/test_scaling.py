@@ -57,14 +57,14 @@ FIGURES = st.lists(st.integers(0, 40), min_size=8, max_size=8)
 @given(SIZES, SIZES, FIGURES, FIGURES)
 def test_occupation_as_a_curve(here: list[int], there: list[int], times: list[int], slopes: list[int]) -> None:
     """It is at every size what the kernel makes of the link's delays, wherever the curves bend, jump and cross."""
-    curves = [
+    send, transmission = (
         Curve(tuple(map(float, sizes)), tuple(map(float, times[at : at + len(sizes)])), tuple(rises))
         for sizes, at, rises in (
             (here, 0, [each / 8 - 2 for each in slopes[: len(here)]]),
             (there, 4, [each / 8 - 2 for each in slopes[4 : 4 + len(there)]]),
         )
-    ]
-    link = Link(*curves)
+    )
+    link = Link(send, transmission)
     curve = own_occupation(link)
     assert list(curve.sizes) == sorted(curve.sizes)
     for nbytes in range(40):

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import NamedTuple
 
-from clue.formats import simgrid_platform
+from clue.formats.platform import simgrid_platform
 from clue.machine import Curve, Flows, Link, Machine, Network, NodeType
 from clue.machine.topology import Dragonfly, FatTree, Switch, Topology, Torus
 from tests.peers.simgrid import Setting

@@ -14,8 +14,9 @@ from pathlib import Path
 
 import numpy as np
 
-from clue.formats import read_ti, write_ti
-from clue.formats.ti_writing import FLOPS_PER_SECOND
+from clue.formats.ti_actions import FLOPS_PER_SECOND
+from clue.formats.ti_reading import read_ti
+from clue.formats.ti_writing import write_ti
 from clue.kernel import simulate
 from clue.machine import Machine
 from clue.trace import Op, Trace

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import replace
+from typing import Any
 
 import pytest
 
@@ -31,7 +32,7 @@ def workload(name: str = "job", *, share: float = 1.0, factor: str = "1", **fiel
     return Workload(name, (kernel,), **fields)  # type: ignore[arg-type]
 
 
-def option(name: str, nodes: int, price: float | None = None, **node: object) -> Option:
+def option(name: str, nodes: int, price: float | None = None, **node: Any) -> Option:
     """Return an option of equal nodes."""
     return Option(name, machine(nodes, **node), None if price is None else Money(price, "EUR"))
 

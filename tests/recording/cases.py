@@ -34,7 +34,7 @@ class Recorder:
     packages: dict[str, str] = field(default_factory=dict)
     computing: float = 3.0
     longer: float = 0.01
-    meanwhile: Callable[[], None] = lambda: None
+    meanwhile: Callable[[], object] = lambda: None
     recorded: list[str] = field(default_factory=list)
 
     def __call__(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+import platform
 import shutil
 from collections.abc import Callable
 from dataclasses import replace
@@ -227,8 +228,8 @@ def test_environment_counts(recorder: Recorder, heat: Path, monkeypatch: pytest.
 @pytest.mark.parametrize(
     ("of", "name", "reason"),
     [
-        (facts.platform, "node", "it was recorded on "),
-        (facts.platform, "python_version", "Python was "),
+        (platform, "node", "it was recorded on "),
+        (platform, "python_version", "Python was "),
         (facts, "_recorder", "clue records otherwise now"),
     ],
 )
@@ -246,7 +247,7 @@ def test_computer_python_and_recorder_count(
 
 def test_program_that_is_edited_while_it_is_recorded(recorder: Recorder, heat: Path) -> None:
     """The recording is that of what it was when it began."""
-    recorder.meanwhile = lambda: heat.write_text("edited") and None
+    recorder.meanwhile = lambda: heat.write_text("edited")
     ask(request(heat))
     recorder.meanwhile = lambda: None
     assert why(request(heat)) == "heat.py has changed"
@@ -431,7 +432,7 @@ def test_the_first_one_records_and_the_others_use_it(
 ) -> None:
     """Eight processes that want the same three recordings: three are made, and all get the same."""
     log = home().parent / "log"
-    monkeypatch.setattr(recorder, "meanwhile", lambda: log.open("a").write(f"{os.getpid()}\n") and None)
+    monkeypatch.setattr(recorder, "meanwhile", lambda: log.open("a").write(f"{os.getpid()}\n"))
     children = []
     for _ in range(8):
         child = os.fork()
@@ -453,7 +454,7 @@ def test_who_waits_is_told_for_whom(recorder: Recorder, heat: Path) -> None:
     begun, ended = os.pipe(), os.pipe()
     child = os.fork()
     if child == 0:
-        recorder.meanwhile = lambda: os.write(begun[1], b"x") and os.read(ended[0], 1) and None
+        recorder.meanwhile = lambda: [os.write(begun[1], b"x"), os.read(ended[0], 1)]
         try:
             ask(request(heat))
         finally:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from pathlib import Path
 
 import pytest
@@ -45,7 +46,7 @@ def test_one_rule_for_whose_launcher_it_is(answer: str, tmp_path: Path) -> None:
 def test_time_limits(monkeypatch: pytest.MonkeyPatch) -> None:
     """Exceeded 10 s after the last sign of life, and 60 s after the start in any case."""
     times, signs = iter([100.0, 100.0, 109.0, 115.0, 124.9, 125.0, 159.5, 160.0]), iter([0, 0, 1, 1, 1, 2, 3])
-    monkeypatch.setattr(launching.time, "monotonic", lambda: next(times))
+    monkeypatch.setattr(time, "monotonic", lambda: next(times))
     limits = TimeLimits(60.0, 10.0, lambda: next(signs))
     assert limits.pause == 1.0
     expected = ["", "", "", "end an MPI call on some rank every 10 s", "", "end within 60 s"]

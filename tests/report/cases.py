@@ -130,10 +130,10 @@ def trace() -> Trace:
     built[0].compute(1.5, "solve")
     built[0].send(1, 1000)
     built[1].recv(0)
-    for rank, other in ((0, 1), (1, 0)):
-        built[rank].add(Op.IRECV, call="Sendrecv", peer=other, request=0, took=1_000_000)
-        built[rank].add(Op.ISEND, call="Sendrecv", peer=other, request=1, nbytes=500, flags=1, took=2_000_000)
-        built[rank].add(Op.WAIT, call="Sendrecv", extras=(0, 1), flags=1, took=3_000_000)
+    for one, other in ((0, 1), (1, 0)):
+        built[one].add(Op.IRECV, call="Sendrecv", peer=other, request=0, took=1_000_000)
+        built[one].add(Op.ISEND, call="Sendrecv", peer=other, request=1, nbytes=500, flags=1, took=2_000_000)
+        built[one].add(Op.WAIT, call="Sendrecv", extras=(0, 1), flags=1, took=3_000_000)
     built[2].add(Op.OTHER, call="Win.Put", took=500_000_000)
     built.communicator((0, 2), "Split")
     for rank in built:

@@ -5,12 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterator
 from itertools import combinations
 
+import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.axis import Axis, Tick
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
+from matplotlib.patches import Rectangle
 from matplotlib.text import Text
-from matplotlib.transforms import Bbox
+from matplotlib.transforms import Bbox, BboxBase
 
 #: Pixels by which the boxes of words may be over an edge: they hold the room that letters do not use.
 _EDGE = 2.0
@@ -27,6 +30,23 @@ def faults(drawn: Figure) -> list[str]:
     pairs = combinations(words, 2)
     lying = [f"overlap: {one!r} and {other!r}" for (one, a), (other, b) in pairs if _overlap(a, b)]
     return [*cut, *lying, *_legends_on_data(drawn)]
+
+
+def texts(drawn: Figure) -> list[str]:
+    """Draw a picture and return all its texts, seen or not."""
+    drawn.canvas.draw()
+    return [text.get_text() for text in drawn.findobj(Text) if isinstance(text, Text)]
+
+
+def bars(axes: Axes) -> list[Rectangle]:
+    """Return the bars of a panel."""
+    return [patch for patch in axes.patches if isinstance(patch, Rectangle)]
+
+
+def points(line: Line2D) -> list[list[float]]:
+    """Return x and y of each point of a line."""
+    found: list[list[float]] = np.asarray(line.get_xydata()).tolist()
+    return found
 
 
 def visible_words(drawn: Figure) -> Iterator[tuple[Text, Bbox]]:
@@ -62,8 +82,8 @@ def _is_shown(text: Text) -> bool:
     return axes is None or (axes.get_visible() and axes.axison)
 
 
-def _is_within(box: Bbox, page: Bbox) -> bool:
-    return (
+def _is_within(box: Bbox, page: BboxBase) -> bool:
+    return bool(
         box.x0 >= page.x0 - _EDGE
         and box.y0 >= page.y0 - _EDGE
         and box.x1 <= page.x1 + _EDGE
@@ -74,7 +94,7 @@ def _is_within(box: Bbox, page: Bbox) -> bool:
 def _overlap(one: Bbox, other: Bbox) -> bool:
     width = min(one.x1, other.x1) - max(one.x0, other.x0)
     height = min(one.y1, other.y1) - max(one.y0, other.y0)
-    return width > _EDGE and height > _EDGE
+    return bool(width > _EDGE and height > _EDGE)
 
 
 def _legends_on_data(drawn: Figure) -> list[str]:

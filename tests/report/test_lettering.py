@@ -66,7 +66,7 @@ def test_the_usual_font_comes_first() -> None:
 def test_a_damaged_font_of_the_computer_is_no_fault(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """It has no letters; neither has one that is gone."""
     (tmp_path / "damaged.ttf").write_bytes(b"no font")
-    fonts = [FontEntry(str(tmp_path / name), name) for name in ("damaged.ttf", "gone.ttf")]
+    fonts = [FontEntry(fname=str(tmp_path / name), name=name) for name in ("damaged.ttf", "gone.ttf")]
     monkeypatch.setattr(font_manager.fontManager, "ttflist", fonts)
     family_of.cache_clear()
     assert visible("\U000f0001") == "\\U000f0001"

@@ -35,6 +35,7 @@ from clue.report.plots.timeline import draw_timeline
 from clue.result import SEGMENT, Result, Timeline, Traffic
 from clue.uncertainty import Sampled, Sampling, Spread
 from tests.report.cases import by_makespan, machine, many_ranks, ranking, result, workload
+from tests.report.pictures import bars, points, texts
 
 SCALING = (
     Series("Fast Ethernet", ((1, 8.0), (2, 5.0), (4, 2.5))),
@@ -45,12 +46,6 @@ SCALING = (
 def is_picture(path: Path) -> bool:
     """Tell whether a file is a PNG of more than a blank page."""
     return path.read_bytes().startswith(b"\x89PNG") and path.stat().st_size > 8000
-
-
-def texts(drawn: Figure) -> list[str]:
-    """Return all texts of a figure's axes and legends."""
-    drawn.canvas.draw()
-    return [text.get_text() for text in drawn.findobj(match=lambda artist: hasattr(artist, "get_text"))]
 
 
 def test_result_is_drawn_with_fixed_names(tmp_path: Path) -> None:
@@ -141,8 +136,8 @@ def test_communication_totals_are_the_sums() -> None:
     nbytes = np.array([[0, 1000], [20, 0]])
     drawn = draw_communication(Traffic(np.sign(nbytes), nbytes), "a title")
     received, sent = drawn.axes[1], drawn.axes[2]
-    assert [bar.get_height() for bar in received.patches] == [20, 1000]
-    assert [bar.get_width() for bar in sent.patches] == [1000, 20]
+    assert [bar.get_height() for bar in bars(received)] == [20, 1000]
+    assert [bar.get_width() for bar in bars(sent)] == [1000, 20]
 
 
 def test_pooling_keeps_all_bytes() -> None:
@@ -163,7 +158,7 @@ def test_stacked_bars_add_up_to_the_makespan() -> None:
     """In the picture the three parts of each bar are as long as its makespan."""
     drawn = draw_breakdown(ranking())
     for axes in drawn.axes[:3]:
-        widths = np.array([bar.get_width() for bar in axes.patches]).reshape(3, 2)
+        widths = np.array([bar.get_width() for bar in bars(axes)]).reshape(3, 2)
         np.testing.assert_allclose(widths.sum(axis=0), 8.0)
 
 
@@ -257,10 +252,10 @@ def test_speedup_of_a_ranking_is_over_one_start_for_all() -> None:
     slow, fast, late = Series("slow", ((1, 8.0), (2, 4.0))), Series("fast", ((1, 4.0),)), Series("late", ((4, 9.0),))
     assert slowest_start([late, fast, slow]) is slow
     (axes,) = draw_common_speedup([slow, fast, late], "").axes
-    lines = {line.get_label(): list(line.get_ydata()) for line in axes.get_lines()}
+    lines = {line.get_label(): [y for _, y in points(line)] for line in axes.get_lines()}
     assert (lines["slow"], lines["fast"], lines["late"]) == ([1.0, 2.0], [2.0], [8 / 9])
     assert axes.get_title(loc="left").startswith("1 is the speed of slow on one processor\n")
-    ideals = [line.get_xydata().tolist() for line in axes.get_lines() if line.get_linestyle() == "--"]
+    ideals = [points(line) for line in axes.get_lines() if line.get_linestyle() == "--"]
     assert ideals == [[[1, 1], [2, 2]], [[1, 2], [1, 2]]]
 
 
@@ -270,7 +265,7 @@ def test_intervals_and_probabilities_are_drawn_beside_scores() -> None:
     entries = tuple(replace(each, spread=spread, best=0.25) if each.score else each for each in ranking().entries)
     drawn = draw_ranking(replace(ranking(), entries=entries, sampling=Sampling(10)))
     scores = drawn.axes[0]
-    ends = {tuple(line.get_xdata()) for line in scores.get_lines()}
+    ends = {tuple(x for x, _ in points(line)) for line in scores.get_lines()}
     assert ends == {(90.0, 100.0)}
     assert sum("best in 25%" in each.get_text() for each in scores.texts) == 2
 
@@ -279,7 +274,7 @@ def test_samples_are_counted_and_their_interval_is_marked(tmp_path: Path) -> Non
     """All 101 samples are in bars; the interval of 3.6 to 4.4 s and the makespan of 3.8 s are in the words above."""
     sampled = Sampled(Sampling(101), np.linspace(3.5, 4.5, 101))
     (axes,) = draw_samples(sampled, 3.8, "a $title$").axes
-    assert sum(bar.get_height() for bar in axes.patches if bar.get_width() < 0.5) == 101
+    assert sum(bar.get_height() for bar in bars(axes) if bar.get_width() < 0.5) == 101
     assert axes.get_title(loc="left") == (
         "80% of 101 samples lie within 3.6–4.4 s (grey); without noise (dashed): 3.8 s"
     )

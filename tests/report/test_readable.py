@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from matplotlib.figure import Figure
 
 from clue.calibration.contention import Judged, Model, PairMeasurement, PairRow
-from clue.calibration.measurement import Estimate, Measurement, Row
+from clue.calibration.measurement import Estimate, Measurement, SizeRow
 from clue.calibration.network import calibrate_link
 from clue.explain import Explanation, Sensitivity
 from clue.machine import Curve, Link, Machine, Network, NodeType, Ports
@@ -31,7 +31,7 @@ from clue.result import STRETCH, Activity, CriticalPath, Part, Result, Timeline,
 from clue.uncertainty import Sampled, Sampling, Spread
 from clue.units import Money
 from tests.report.cases import machine, many_ranks, workload
-from tests.report.pictures import faults, visible_words
+from tests.report.pictures import faults, points, visible_words
 from tests.report.test_timeline import iterating
 from tests.validation.test_figures import compared, refit, validation
 
@@ -146,7 +146,9 @@ def measurement(times: float) -> Measurement:
     """Return half round trips, sends and streams of all sizes."""
     rows = [(size, times * (1e-5 + size * 1e-9)) for size in (0, 1, 64, 4096, 65536, 1 << 20, 1 << 30)]
     return Measurement(
-        tuple(Row(s, Estimate(t, 0.9 * t, 1.1 * t), Estimate.alone(t / 2), Estimate.alone(t / 3), 64) for s, t in rows)
+        tuple(
+            SizeRow(s, Estimate(t, 0.9 * t, 1.1 * t), Estimate.alone(t / 2), Estimate.alone(t / 3), 64) for s, t in rows
+        )
     )
 
 
@@ -325,7 +327,7 @@ def test_a_faster_machine_is_not_better_than_ideal() -> None:
     assert above(drawn).startswith(
         "2 is the speed of slow on 2 processors, taken as 2 times as fast as one dashed: ideal"
     )
-    ideals = [line.get_xydata().tolist() for line in drawn.axes[0].get_lines() if line.get_linestyle() == "--"]
+    ideals = [points(line) for line in drawn.axes[0].get_lines() if line.get_linestyle() == "--"]
     assert ideals == [[[2, 2], [4, 4]], [[2, 20], [4, 40]]]
 
 

@@ -189,8 +189,8 @@ def test_a_band_is_stacked_from_the_bottom_up() -> None:
     """Half computing in blue below a quarter of waiting in grey, and a quarter after the end, which is white."""
     found = np.tile(np.array([[[0.5, 0.25]]]), (1, 10, 1))
     image = paint(found, ["#4477AA", "#D4D4D4"], 9)  # eight rows and a gap of one
-    blue, grey = np.array([0x44, 0x77, 0xAA]) / 255, np.full(3, 0xD4) / 255
-    np.testing.assert_allclose(image[:, 0], [[1.0] * 3] * 2 + [grey] * 2 + [blue] * 4 + [[1.0] * 3], atol=1e-6)
+    blue, grey, white = ([part / 255 for part in colour] for colour in ((0x44, 0x77, 0xAA), (0xD4,) * 3, (255,) * 3))
+    np.testing.assert_allclose(image[:, 0].tolist(), [white] * 2 + [grey] * 2 + [blue] * 4 + [white], atol=1e-6)
 
 
 def test_a_column_between_two_activities_is_blended() -> None:

@@ -9,8 +9,9 @@ from pathlib import Path
 import pytest
 
 from clue.cli import main
-from clue.kernel.fast import library
-from clue.kernel.fast.library import NoLibraryError, load
+from clue.kernel.fast import NoLibraryError, library
+from clue.kernel.fast.library import load
+from tests.kernel.compiled import forget
 from tests.purchase.in_full import whole_ranking
 from tests.scenarios.generated import OPTIONS, source, write
 
@@ -44,12 +45,6 @@ def test_generated_options_are_ranked_as_one_by_one(
             assert sign * each["bound"] >= sign * scores[str(each["option"])] * (1 - sign * 1e-12)  # type: ignore[operator]
 
 
-def forget() -> None:
-    """Let the next simulation look for the compiled engine again."""
-    library._key.cache_clear()
-    library._found.cache_clear()
-
-
 def test_without_a_compiler_the_ranking_is_the_same_and_says_so(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -61,6 +56,7 @@ def test_without_a_compiler_the_ranking_is_the_same_and_says_so(
     compiler.chmod(compiler.stat().st_mode | stat.S_IXUSR)
     monkeypatch.setenv("CLUE_CACHE", str(tmp_path / "cache"))
     monkeypatch.setenv("CXX", str(compiler))
+    monkeypatch.setattr(library, "shipped", lambda: None)
     forget()
     try:
         found = simulated(tmp_path, capsys, "--engine", "fast", "--top", "5")
@@ -72,6 +68,10 @@ def test_without_a_compiler_the_ranking_is_the_same_and_says_so(
         forget()
     told = [str(warning) for warning in found.pop("warnings") if "fast engine" in str(warning)]
     expected.pop("warnings")
+    assert (found.pop("engine_reason"), expected.pop("engine_reason")) == (
+        "fast was asked for",
+        "reference was asked for",
+    )
     assert found == expected
     assert len(told) == 1
     assert "no such luck; the reference engine computed this" in told[0]

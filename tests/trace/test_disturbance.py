@@ -2,22 +2,21 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import pytest
 
 from clue.trace import RankHead
 from clue.trace.disturbance import about, delays, largest
+from clue.trace.parts import HostReading
 
 
 def reading(
     busy: float, cpu: float, waited: float, *, begin: float = 0.0, end: float = 10.0, cores: tuple[int, ...] = (0, 1)
-) -> dict[str, Any]:
+) -> HostReading:
     """Return what a rank reads."""
-    return {"begin": begin, "end": end, "cores": list(cores), "busy": busy, "cpu": cpu, "waited": waited}
+    return HostReading(begin, end, cores, busy, cpu, waited)
 
 
-def of(*readings: dict[str, Any] | None) -> list[float]:
+def of(*readings: HostReading | None) -> list[float]:
     """Return the delays of ranks of one computer."""
     return delays(["here"] * len(readings), readings)
 

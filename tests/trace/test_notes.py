@@ -27,7 +27,9 @@ def test_what_all_say_is_said_once(notes: list[list[str]], said: list[str]) -> N
 
 def test_ranks_that_talk_by_sockets_are_named() -> None:
     """Who reached what another one opened."""
-    alone, server, client = ([], []), (["port 5"], []), ([], ["port 5", "port 80"])
+    alone: tuple[list[str], list[str]] = ([], [])
+    server: tuple[list[str], list[str]] = (["port 5"], [])
+    client: tuple[list[str], list[str]] = ([], ["port 5", "port 80"])
     (note,) = socket_notes([server, alone, client])
     assert note == (
         "the ranks communicate by sockets besides MPI, and what they exchange there is not modelled "

@@ -12,8 +12,10 @@ import pytest
 
 from clue.errors import TraceError
 from clue.trace import NO_REQUEST, Op, Trace
-from clue.trace.ops import COLUMNS, ROW
-from clue.trace.pack import describe_incomplete, pack, signs_of_life
+from clue.trace.ops import COLUMNS
+from clue.trace.pack import pack
+from clue.trace.parts import FORMAT, ROW, VERSION
+from clue.trace.parts.reading import describe_incomplete, signs_of_life
 from clue.trace.place import IMPORTS
 
 CALLS = ["", "Send", "Recv", "Barrier", "Spawn"]
@@ -43,6 +45,7 @@ def leave(
     parts.mkdir(parents=True, exist_ok=True)
     stem = parts / f"{world}-r{rank:05d}"
     start = {
+        "format": FORMAT, "version": VERSION,
         "world": world, "rank": rank, "size": size, "host": "here", "process": 1, "started": started,
         "program": "p.py", "arguments": ["3"], "settings": {}, "mpi": "MPI", "python": "3", "processor": "p",
         "clock": "c", "calls": CALLS, "fault": fault,

@@ -227,7 +227,7 @@ def test_a_directory_without_end_is_refused() -> None:
     [
         (lambda start: {**start, "rank": "0"}, "rank must be a whole number"),
         (lambda start: {**start, "calls": 5}, "calls must be a list, got 5"),
-        (lambda _: [], "file must be a mapping, got an empty list"),
+        (lambda _: [], 'format must be "clue-parts"'),
     ],
 )
 def test_parts_have_a_form_too(spoil: Callable[[dict[str, Any]], Any], told: str) -> None:

@@ -12,7 +12,8 @@ from hypothesis import strategies as st
 
 from clue.errors import OutputError, TraceError
 from clue.trace import ROOTED, Head, Op, Trace, TraceBuilder
-from clue.trace.ops import COLUMNS, ROW
+from clue.trace.ops import COLUMNS
+from clue.trace.parts import ROW
 
 
 def example() -> TraceBuilder:

@@ -8,13 +8,15 @@ from random import Random
 from statistics import NormalDist
 
 import numpy as np
+import numpy.typing as npt
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from clue.errors import DeadlockError
 from clue.kernel import compile_program, simulate
-from clue.kernel.fast.library import NoLibraryError, load
+from clue.kernel.fast.compiler import NoLibraryError
+from clue.kernel.fast.library import load
 from clue.machine import Curve, Flows, Link, LinkNoise, Machine, Network, NodeNoise, NodeType, Placement, Ports
 from clue.machine.topology import FatTree, Switch
 from clue.trace import TraceBuilder
@@ -200,8 +202,8 @@ def test_what_states_noise() -> None:
     """A machine does in any of four figures, repeated recordings always; nothing else does."""
     assert not is_uncertain(noisy(), None)
     assert is_uncertain(noisy(), BurstNoise())
-    for figure in ("computation", "factor", "send", "transmission"):
-        assert is_uncertain(noisy(**{figure: 0.1}), None)
+    for noise in ({"computation": 0.1}, {"factor": 0.1}, {"send": 0.1}, {"transmission": 0.1}):
+        assert is_uncertain(noisy(1, **noise), None)
 
 
 def with_noise(random: Random, on: Machine) -> Machine:
@@ -280,7 +282,8 @@ def test_intervals_from_recordings_cover_further_runs() -> None:
     random = np.random.default_rng(11)
 
     def run() -> list[float]:
-        return (0.1 * np.exp(0.05 * random.standard_normal() + 0.1 * random.standard_normal(20))).tolist()
+        factors: npt.NDArray[np.float64] = np.exp(0.05 * random.standard_normal() + 0.1 * random.standard_normal(20))
+        return [0.1 * float(each) for each in factors]
 
     covered = []
     for seed in range(40):

@@ -311,10 +311,10 @@ def test_warnings_name_cases_and_come_once() -> None:
     described = replace(machine(), notes=("guessed",))
     other = replace(described, name="other")
     programs = []
-    for polls in (1, 3):
+    for count in (1, 3):
         trace = TraceBuilder(1, program="a-1-0c0ffee.clue")
         trace[0].compute(1.0)
-        for _ in range(polls):
+        for _ in range(count):
             trace[0].add(Op.POLL)
         programs.append(compile_program(trace.build()))
     cases = [measured(program, on, on) for program in programs for on in (described, other)]

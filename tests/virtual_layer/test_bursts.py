@@ -10,11 +10,12 @@ import pytest
 
 import virtual_layer
 from clue.trace import Flag, Op, Trace
+from tests.virtual_layer.conftest import Recorded
 from tests.virtual_layer.rows import calls, named, rows
 
 
 @pytest.fixture(scope="module")
-def working(recorded) -> Trace:
+def working(recorded: Recorded) -> Trace:
     """A program that computes, sleeps, names its phases and fills memory."""
     return recorded("""
         import time, virtual_layer
@@ -90,7 +91,7 @@ def test_head_describes_the_recording(working: Trace) -> None:
     assert first.wall > 0.8 * first.cpu
 
 
-def test_other_threads_are_told(recorded) -> None:
+def test_other_threads_are_told(recorded: Recorded) -> None:
     """Work of threads that do not call MPI is in no burst; the trace says so."""
     trace = recorded(
         """
@@ -120,7 +121,7 @@ def test_region_without_recording_does_nothing() -> None:
     assert answer.stdout.split() == ["False", "False"]
 
 
-def test_calls_from_several_threads(recorded) -> None:
+def test_calls_from_several_threads(recorded: Recorded) -> None:
     """Calls of all threads are recorded, one after the other as they end."""
     trace = recorded("""
         import threading
@@ -137,7 +138,7 @@ def test_calls_from_several_threads(recorded) -> None:
     assert any("threads called MPI" in note for note in trace.head.notes)
 
 
-def test_callbacks_belong_to_the_call(recorded) -> None:
+def test_callbacks_belong_to_the_call(recorded: Recorded) -> None:
     """MPI called within MPI, by an operation of the program's own, is part of the outer call."""
     trace = recorded("""
         def add(left, right, datatype):
@@ -150,7 +151,7 @@ def test_callbacks_belong_to_the_call(recorded) -> None:
     assert [row.call for row in calls(trace, 0)] == ["Allreduce", "Barrier"]
 
 
-def test_late_initialisation(recorded) -> None:
+def test_late_initialisation(recorded: Recorded) -> None:
     """A program that initialises MPI itself is recorded from there."""
     trace = recorded(
         """
@@ -167,7 +168,7 @@ def test_late_initialisation(recorded) -> None:
     assert [row.call for row in calls(trace, 1)] == ["Barrier", "Finalize"]
 
 
-def test_what_is_not_modelled_is_named(recorded) -> None:
+def test_what_is_not_modelled_is_named(recorded: Recorded) -> None:
     """One-sided communication and files are named and timed, and packing has its bytes."""
     trace = recorded("""
         import os, tempfile
@@ -195,7 +196,7 @@ def test_what_is_not_modelled_is_named(recorded) -> None:
     assert [row.nbytes for row in calls(trace, 0) if row.op is Op.PACK] == [64, 64]
 
 
-def test_only_waits_for_what_is_not_modelled_are_left_out(recorded) -> None:
+def test_only_waits_for_what_is_not_modelled_are_left_out(recorded: Recorded) -> None:
     """Waits for messages are modelled beside waits for one-sided operations; a wait for both is both, timed once."""
     trace = recorded("""
         window = MPI.Win.Create(room, comm=comm)

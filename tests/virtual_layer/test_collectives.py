@@ -5,13 +5,14 @@ from __future__ import annotations
 import pytest
 
 from clue.trace import Flag, Op, Trace
+from tests.virtual_layer.conftest import Recorded
 from tests.virtual_layer.rows import calls, named
 
 RANKS = 3
 
 
 @pytest.fixture(scope="module")
-def buffers(recorded) -> Trace:
+def buffers(recorded: Recorded) -> Trace:
     """A program with every blocking collective on buffers of 8 B elements."""
     return recorded(
         """
@@ -86,7 +87,7 @@ def test_alltoallv_lists_the_sizes_to_each_rank(buffers: Trace) -> None:
 
 
 @pytest.fixture(scope="module")
-def others(recorded) -> Trace:
+def others(recorded: Recorded) -> Trace:
     """A program with nonblocking, persistent and neighbourhood collectives, on three ranks."""
     return recorded(
         """
@@ -143,7 +144,7 @@ def test_collectives_between_groups_are_not_modelled(others: Trace) -> None:
 
 
 @pytest.fixture(scope="module")
-def objects(recorded) -> Trace:
+def objects(recorded: Recorded) -> Trace:
     """A program with every lower-case call; a pickled ``bytes(n)`` of protocol 5 has n + 16 to n + 23 bytes."""
     return recorded(
         """

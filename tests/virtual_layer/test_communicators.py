@@ -5,13 +5,14 @@ from __future__ import annotations
 import pytest
 
 from clue.trace import Communicator, Op, Trace
+from tests.virtual_layer.conftest import Recorded
 from tests.virtual_layer.rows import calls, named
 
 RANKS = 3
 
 
 @pytest.fixture(scope="module")
-def made(recorded) -> Trace:
+def made(recorded: Recorded) -> Trace:
     """A program that makes communicators in every way, and sends to the next rank on each."""
     return recorded(
         """
@@ -127,7 +128,7 @@ def test_constructors_are_ops_of_their_parent(made: Trace) -> None:
 
 
 @pytest.fixture(scope="module")
-def family(recorded) -> Trace:
+def family(recorded: Recorded) -> Trace:
     """Two parents spawn two children each of which talks to its parents."""
     return recorded(
         """

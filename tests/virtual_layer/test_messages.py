@@ -5,13 +5,14 @@ from __future__ import annotations
 import pytest
 
 from clue.trace import ANY, PROC_NULL, Flag, Op, Trace
+from tests.virtual_layer.conftest import Recorded
 from tests.virtual_layer.rows import Row, calls, named
 
 WILD = Flag.ANY_SOURCE | Flag.ANY_TAG
 
 
 @pytest.fixture(scope="module")
-def blocking(recorded) -> Trace:
+def blocking(recorded: Recorded) -> Trace:
     """A program with every blocking call."""
     return recorded("""
         status = MPI.Status()
@@ -98,7 +99,7 @@ def test_sendrecv_is_a_receive_a_send_and_a_wait(blocking: Trace) -> None:
 
 
 @pytest.fixture(scope="module")
-def nonblocking(recorded) -> Trace:
+def nonblocking(recorded: Recorded) -> Trace:
     """A program with every nonblocking and persistent call."""
     return recorded("""
         if rank == 0:

@@ -9,8 +9,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from clue.trace.ops import ROW, Flag, Op
-from virtual_layer.rows import WINDOW, ExtraFile, RowFile, field_offset
+from clue.trace.ops import Flag, Op
+from clue.trace.parts import ROW
+from virtual_layer.rows import WINDOW, ExtraFile, RowFile
 
 PER_WINDOW = WINDOW // ROW.size
 
@@ -69,16 +70,6 @@ def test_full_disk_is_an_error_and_no_signal(tmp_path: Path, monkeypatch: pytest
         _append(rows, 0)
     rows.close()
     assert (tmp_path / "rows").stat().st_size == WINDOW
-
-
-def test_field_offsets_are_those_of_a_row() -> None:
-    """Fields patched later lie where the row has them."""
-    numbers = list(range(1, 15))
-    row = ROW.pack(*numbers)
-    assert row[field_offset("peer")] == 5
-    assert row[field_offset("tag")] == 6
-    assert row[field_offset("flags")] == 13
-    assert row[field_offset("op")] == 14
 
 
 def test_extras_are_numbered_across_flushes(tmp_path: Path) -> None:

@@ -64,9 +64,9 @@ def test_ports_are_taken_down(sockets: Sockets, reach: Callable[[Address], None]
     """The port that the system chose, however it is reached."""
     with socket.create_server(("127.0.0.1", 0)) as server:
         port = f"port {server.getsockname()[1]}"
-        assert sockets.facts() == [[port], []]
+        assert sockets.facts() == ((port,), ())
         reach(server.getsockname())
-    assert sockets.facts() == [[port], [port]]
+    assert sockets.facts() == ((port,), (port,))
 
 
 def test_datagrams_and_files_are_taken_down(sockets: Sockets, tmp_path: Path) -> None:
@@ -79,7 +79,7 @@ def test_datagrams_and_files_are_taken_down(sockets: Sockets, tmp_path: Path) ->
         server.bind(str(tmp_path / "s").encode())
         server.listen()
         _connect(str(tmp_path / "s"))
-    assert sockets.facts() == [sorted([port, str(tmp_path / "s")])] * 2
+    assert sockets.facts() == (tuple(sorted([port, str(tmp_path / "s")])),) * 2
 
 
 def test_what_has_no_address_is_not(sockets: Sockets) -> None:
@@ -91,7 +91,7 @@ def test_what_has_no_address_is_not(sockets: Sockets) -> None:
         own.connect()  # type: ignore[call-arg]
     with socket.socket() as own:
         assert own.connect_ex(("127.0.0.1", 1)) != 0
-    assert sockets.facts() == [[], ["port 1"]]
+    assert sockets.facts() == ((), ("port 1",))
     near.close()
     far.close()
 

@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 from clue.trace.ops import NO_REQUEST, Flag, Op
-from virtual_layer.communicators import Communicator
+from virtual_layer.communicators import RecordedComm
 from virtual_layer.meaning.arguments import (
     Arguments,
     Keywords,
@@ -21,9 +21,9 @@ from virtual_layer.meaning.arguments import (
     operation_flags,
     typed_block_sizes,
 )
-from virtual_layer.meaning.messages import Describe, persistent, unmodelled
+from virtual_layer.meaning.point_to_point import Describe, persistent, unmodelled
 from virtual_layer.recorder import Recorder
-from virtual_layer.requests import Pending
+from virtual_layer.requests import RecordedRequest
 
 
 class Share(NamedTuple):
@@ -49,36 +49,36 @@ class Share(NamedTuple):
 #: Bytes of a count as mpi4py gathers it (MPI_COUNT).
 _COUNT_BYTES = 8
 #: Reads a call: from (MPI, communicator, arguments) to this rank's share.
-Reader = Callable[[Any, Communicator, Arguments, Keywords], Share]
+Reader = Callable[[Any, RecordedComm, Arguments, Keywords], Share]
 
 _NONBLOCKING, _STARTED = int(Flag.NONBLOCKING), int(Flag.NONBLOCKING | Flag.PERSISTENT)
 _IN_PLACE, _BLOCK = int(Flag.IN_PLACE), int(Flag.BLOCK)
 _SEND, _RECEIVE, _OPERATION = argument(1, "sendbuf"), argument(2, "recvbuf"), argument(3, "op")
 
 
-def barrier(_mpi: Any, _comm: Communicator, _args: Arguments, _kwargs: Keywords) -> Share:
+def barrier(_mpi: Any, _comm: RecordedComm, _args: Arguments, _kwargs: Keywords) -> Share:
     """Read a barrier."""
     return Share(Op.BARRIER)
 
 
-def bcast(mpi: Any, _comm: Communicator, args: Arguments, kwargs: Keywords) -> Share:
+def bcast(mpi: Any, _comm: RecordedComm, args: Arguments, kwargs: Keywords) -> Share:
     """Read a broadcast: its payload."""
     message = argument(1, "buf")(args, kwargs)
     root, size = argument(2, "root", 0)(args, kwargs), block_size(mpi, message)
     return Share(Op.BCAST, root, size, element=element_size(mpi, message))
 
 
-def gather(mpi: Any, comm: Communicator, args: Arguments, kwargs: Keywords) -> Share:
+def gather(mpi: Any, comm: RecordedComm, args: Arguments, kwargs: Keywords) -> Share:
     """Read a gather: this rank's contribution."""
     return Share(Op.GATHER, argument(3, "root", 0)(args, kwargs), _contribution(mpi, comm, args, kwargs))
 
 
-def gatherv(mpi: Any, comm: Communicator, args: Arguments, kwargs: Keywords) -> Share:
+def gatherv(mpi: Any, comm: RecordedComm, args: Arguments, kwargs: Keywords) -> Share:
     """Read a gather of different sizes: this rank's contribution."""
     return Share(Op.GATHERV, argument(3, "root", 0)(args, kwargs), _contribution_v(mpi, comm, args, kwargs))
 
 
-def scatter(mpi: Any, comm: Communicator, args: Arguments, kwargs: Keywords) -> Share:
+def scatter(mpi: Any, comm: RecordedComm, args: Arguments, kwargs: Keywords) -> Share:
     """Read a scatter: the block this rank receives."""
     received = _RECEIVE(args, kwargs)
     if in_place(mpi, received):
@@ -88,7 +88,7 @@ def scatter(mpi: Any, comm: Communicator, args: Arguments, kwargs: Keywords) -> 
     return Share(Op.SCATTER, argument(3, "root", 0)(args, kwargs), size)
 
 
-def scatterv(mpi: Any, comm: Communicator, args: Arguments, kwargs: Keywords) -> Share:
+def scatterv(mpi: Any, comm: RecordedComm, args: Arguments, kwargs: Keywords) -> Share:
     """Read a scatter of different sizes: the block this rank receives."""
     received = _RECEIVE(args, kwargs)
     if in_place(mpi, received):
@@ -98,35 +98,35 @@ def scatterv(mpi: Any, comm: Communicator, args: Arguments, kwargs: Keywords) ->
     return Share(Op.SCATTERV, argument(3, "root", 0)(args, kwargs), size)
 
 
-def allgather(mpi: Any, comm: Communicator, args: Arguments, kwargs: Keywords) -> Share:
+def allgather(mpi: Any, comm: RecordedComm, args: Arguments, kwargs: Keywords) -> Share:
     """Read an allgather: this rank's contribution."""
     return Share(Op.ALLGATHER, 0, _contribution(mpi, comm, args, kwargs), flags=_placed(mpi, args, kwargs))
 
 
-def allgatherv(mpi: Any, comm: Communicator, args: Arguments, kwargs: Keywords) -> Share:
+def allgatherv(mpi: Any, comm: RecordedComm, args: Arguments, kwargs: Keywords) -> Share:
     """Read an allgather of different sizes: this rank's contribution."""
     return Share(Op.ALLGATHERV, 0, _contribution_v(mpi, comm, args, kwargs), flags=_placed(mpi, args, kwargs))
 
 
-def alltoall(mpi: Any, comm: Communicator, args: Arguments, kwargs: Keywords) -> Share:
+def alltoall(mpi: Any, comm: RecordedComm, args: Arguments, kwargs: Keywords) -> Share:
     """Read an alltoall: the block to each rank."""
     size = block_size(mpi, _whichever(mpi, args, kwargs), len(comm.group))
     return Share(Op.ALLTOALL, 0, size, flags=_placed(mpi, args, kwargs))
 
 
-def alltoallv(mpi: Any, comm: Communicator, args: Arguments, kwargs: Keywords) -> Share:
+def alltoallv(mpi: Any, comm: RecordedComm, args: Arguments, kwargs: Keywords) -> Share:
     """Read an alltoall of different sizes: the sizes to all ranks."""
     sizes = block_sizes(mpi, _whichever(mpi, args, kwargs), len(comm.group))
     return Share(Op.ALLTOALLV, 0, sum(sizes), sizes, _placed(mpi, args, kwargs))
 
 
-def alltoallw(mpi: Any, comm: Communicator, args: Arguments, kwargs: Keywords) -> Share:
+def alltoallw(mpi: Any, comm: RecordedComm, args: Arguments, kwargs: Keywords) -> Share:
     """Read an alltoall of different sizes and types: the sizes to all ranks."""
     sizes = typed_block_sizes(_whichever(mpi, args, kwargs), len(comm.group))
     return Share(Op.ALLTOALLV, 0, sum(sizes), sizes, _placed(mpi, args, kwargs))
 
 
-def reduce(mpi: Any, _comm: Communicator, args: Arguments, kwargs: Keywords) -> Share:
+def reduce(mpi: Any, _comm: RecordedComm, args: Arguments, kwargs: Keywords) -> Share:
     """Read a reduction to a root: one rank's vector."""
     return _reduction(mpi, Op.REDUCE, argument(4, "root", 0)(args, kwargs), args, kwargs)
 
@@ -139,7 +139,7 @@ def _reduction(mpi: Any, op: Op, root: int, args: Arguments, kwargs: Keywords) -
 
 
 def _vector(op: Op) -> Reader:
-    def read(mpi: Any, _comm: Communicator, args: Arguments, kwargs: Keywords) -> Share:
+    def read(mpi: Any, _comm: RecordedComm, args: Arguments, kwargs: Keywords) -> Share:
         return _reduction(mpi, op, 0, args, kwargs)
 
     return read
@@ -148,7 +148,7 @@ def _vector(op: Op) -> Reader:
 allreduce, scan, exscan = _vector(Op.ALLREDUCE), _vector(Op.SCAN), _vector(Op.EXSCAN)
 
 
-def reduce_scatter_block(mpi: Any, comm: Communicator, args: Arguments, kwargs: Keywords) -> Share:
+def reduce_scatter_block(mpi: Any, comm: RecordedComm, args: Arguments, kwargs: Keywords) -> Share:
     """Read a reduction scattered in equal blocks: the block this rank receives."""
     received, placed = _RECEIVE(args, kwargs), _placed(mpi, args, kwargs)
     size = block_size(mpi, received, len(comm.group) if placed else 1)
@@ -156,7 +156,7 @@ def reduce_scatter_block(mpi: Any, comm: Communicator, args: Arguments, kwargs: 
     return Share(Op.REDUCE_SCATTER, 0, size, (), flags, element_size(mpi, received))
 
 
-def reduce_scatter(mpi: Any, comm: Communicator, args: Arguments, kwargs: Keywords) -> Share:
+def reduce_scatter(mpi: Any, comm: RecordedComm, args: Arguments, kwargs: Keywords) -> Share:
     """Read a reduction scattered in blocks: the block this rank receives."""
     received, counts = _RECEIVE(args, kwargs), argument(3, "recvcounts")(args, kwargs)
     size, placed = block_size(mpi, received), _placed(mpi, args, kwargs)
@@ -166,28 +166,28 @@ def reduce_scatter(mpi: Any, comm: Communicator, args: Arguments, kwargs: Keywor
     return Share(Op.REDUCE_SCATTER, 0, size, (), flags, element_size(mpi, received))
 
 
-def neighbor_allgather(mpi: Any, comm: Communicator, args: Arguments, kwargs: Keywords) -> Share:
+def neighbor_allgather(mpi: Any, comm: RecordedComm, args: Arguments, kwargs: Keywords) -> Share:
     """Read a neighbourhood allgather: the same contribution to every destination."""
     sources, destinations = neighbors(comm, args[0])
     size = block_size(mpi, _SEND(args, kwargs))
     return neighborhood(sources, destinations, [size] * len(destinations))
 
 
-def neighbor_alltoall(mpi: Any, comm: Communicator, args: Arguments, kwargs: Keywords) -> Share:
+def neighbor_alltoall(mpi: Any, comm: RecordedComm, args: Arguments, kwargs: Keywords) -> Share:
     """Read a neighbourhood alltoall: the block to each destination."""
     sources, destinations = neighbors(comm, args[0])
     size = block_size(mpi, _SEND(args, kwargs), max(len(destinations), 1))
     return neighborhood(sources, destinations, [size] * len(destinations))
 
 
-def neighbor_alltoallv(mpi: Any, comm: Communicator, args: Arguments, kwargs: Keywords) -> Share:
+def neighbor_alltoallv(mpi: Any, comm: RecordedComm, args: Arguments, kwargs: Keywords) -> Share:
     """Read a neighbourhood alltoall of different sizes."""
     sources, destinations = neighbors(comm, args[0])
     sizes = block_sizes(mpi, _SEND(args, kwargs), len(destinations)) if destinations else []
     return neighborhood(sources, destinations, sizes)
 
 
-def neighbor_alltoallw(_mpi: Any, comm: Communicator, args: Arguments, kwargs: Keywords) -> Share:
+def neighbor_alltoallw(_mpi: Any, comm: RecordedComm, args: Arguments, kwargs: Keywords) -> Share:
     """Read a neighbourhood alltoall of different sizes and types."""
     sources, destinations = neighbors(comm, args[0])
     return neighborhood(sources, destinations, typed_block_sizes(_SEND(args, kwargs), len(destinations)))
@@ -201,7 +201,7 @@ def neighborhood(sources: list[int], destinations: list[int], sizes: list[int]) 
     return Share(Op.NEIGHBOR, 0, sum(size for _, size in sends), listed)
 
 
-def neighbors(comm: Communicator, handle: Any) -> tuple[list[int], list[int]]:
+def neighbors(comm: RecordedComm, handle: Any) -> tuple[list[int], list[int]]:
     """Return sources and destinations of this rank in a topology."""
     if comm.neighbors is None:
         sources, destinations = handle.inoutedges
@@ -240,7 +240,7 @@ def nonblocking(read: Reader) -> Describe:
             return unmodelled(recorder, result)
         serial = recorder.requests.serial()
         emit(recorder, comm, read(recorder.mpi, comm, args, kwargs), _NONBLOCKING, serial)
-        recorder.requests.add(result, Pending(result.handle, (serial,)))
+        recorder.requests.add(result, RecordedRequest(result.handle, (serial,)))
         return None
 
     return describe
@@ -256,7 +256,7 @@ def prepared(read: Reader) -> Describe:
             return
         share = read(recorder.mpi, comm, args, kwargs)
 
-        def start(pending: Pending) -> None:
+        def start(pending: RecordedRequest) -> None:
             serial = recorder.requests.serial()
             pending.serials = (serial,)
             emit(recorder, comm, share, _STARTED, serial)
@@ -266,7 +266,7 @@ def prepared(read: Reader) -> Describe:
     return describe
 
 
-def emit(recorder: Recorder, comm: Communicator, share: Share, flags: int = 0, request: int = NO_REQUEST) -> None:
+def emit(recorder: Recorder, comm: RecordedComm, share: Share, flags: int = 0, request: int = NO_REQUEST) -> None:
     """Write a collective."""
     op, root, nbytes, listed, manner, element = share
     recorder.emit(op, comm.index, root, element, nbytes, flags | manner, request, listed)
@@ -282,14 +282,14 @@ def _whichever(mpi: Any, args: Arguments, kwargs: Keywords) -> Any:
     return _RECEIVE(args, kwargs) if in_place(mpi, sent) else sent
 
 
-def _contribution(mpi: Any, comm: Communicator, args: Arguments, kwargs: Keywords) -> int:
+def _contribution(mpi: Any, comm: RecordedComm, args: Arguments, kwargs: Keywords) -> int:
     sent = _SEND(args, kwargs)
     if in_place(mpi, sent):
         return block_size(mpi, _RECEIVE(args, kwargs), len(comm.group))
     return block_size(mpi, sent)
 
 
-def _contribution_v(mpi: Any, comm: Communicator, args: Arguments, kwargs: Keywords) -> int:
+def _contribution_v(mpi: Any, comm: RecordedComm, args: Arguments, kwargs: Keywords) -> int:
     sent = _SEND(args, kwargs)
     if in_place(mpi, sent):
         return block_sizes(mpi, _RECEIVE(args, kwargs), len(comm.group))[comm.rank]

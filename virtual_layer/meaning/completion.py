@@ -7,14 +7,14 @@ from typing import Any
 
 from clue.trace.ops import ANY, Op
 from virtual_layer.meaning.arguments import Arguments, Keywords, argument, put
-from virtual_layer.meaning.messages import Describe, Prepare
+from virtual_layer.meaning.point_to_point import Describe, Prepare
 from virtual_layer.recorder import Recorder
-from virtual_layer.requests import Pending
+from virtual_layer.requests import RecordedRequest
 
 _STATUS, _REQUESTS, _STATUSES = argument(1, "status"), argument(1, "requests"), argument(2, "statuses")
 _ANY_STATUS = argument(2, "status")
 #: A request object and what is known of it.
-Asked = list[tuple[Any, Pending | None]]
+Asked = list[tuple[Any, RecordedRequest | None]]
 
 
 def ask_one(recorder: Recorder, args: Arguments, kwargs: Keywords) -> tuple[Arguments, Keywords, Any]:
@@ -147,7 +147,9 @@ def _status(statuses: Sequence[Any] | None, at: int) -> Any:
     return statuses[at] if statuses is not None and at < len(statuses) else None
 
 
-def complete(recorder: Recorder, done: Sequence[tuple[Any, Pending | None, Any]] | None, *, kept: bool = False) -> None:
+def complete(
+    recorder: Recorder, done: Sequence[tuple[Any, RecordedRequest | None, Any]] | None, *, kept: bool = False
+) -> None:
     """Write the wait for the requests that completed; ``None``: the test found nothing.
 
     Requests that the program has ``kept`` are known to be complete when it waits for them.
@@ -203,14 +205,18 @@ def find(recorder: Recorder, args: Arguments, kwargs: Keywords) -> tuple[Argumen
     return args, kwargs, recorder.requests.find(args[0])
 
 
-def cancel(recorder: Recorder, _result: Any, _args: Arguments, _kwargs: Keywords, pending: Pending | None) -> None:
+def cancel(
+    recorder: Recorder, _result: Any, _args: Arguments, _kwargs: Keywords, pending: RecordedRequest | None
+) -> None:
     """Describe Cancel: whether it succeeded is seen at completion."""
     recorder.emit(Op.LOCAL)
     if pending is not None:
         pending.cancelled = pending.curious = True
 
 
-def free_request(recorder: Recorder, _result: Any, args: Arguments, _kwargs: Keywords, pending: Pending | None) -> None:
+def free_request(
+    recorder: Recorder, _result: Any, args: Arguments, _kwargs: Keywords, pending: RecordedRequest | None
+) -> None:
     """Describe Free of a request: nobody waits for it any more, and nobody sees whether Cancel succeeded.
 
     Of a receive it is taken to have: otherwise the replay would wait for a message that need not come.

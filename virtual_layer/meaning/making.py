@@ -7,9 +7,9 @@ from typing import Any
 from clue.trace.ops import Flag, Op
 from virtual_layer import spawning
 from virtual_layer.meaning.arguments import Arguments, Keywords, argument
-from virtual_layer.meaning.messages import Describe, unmodelled
+from virtual_layer.meaning.point_to_point import Describe, unmodelled
 from virtual_layer.recorder import Recorder
-from virtual_layer.requests import Pending
+from virtual_layer.requests import RecordedRequest
 
 
 def constructor(name: str, *, same: bool = False) -> Describe:
@@ -37,7 +37,7 @@ def nonblocking_constructor(name: str) -> Describe:
             return unmodelled(recorder, request)
         serial = recorder.requests.serial()
         recorder.emit(Op.COMM, parent.index, flags=int(Flag.NONBLOCKING), request=serial)
-        recorder.requests.add(request, Pending(request.handle, (serial,)))
+        recorder.requests.add(request, RecordedRequest(request.handle, (serial,)))
         return None
 
     return describe
@@ -106,14 +106,14 @@ def local(recorder: Recorder, _result: Any, _args: Arguments, _kwargs: Keywords,
 def local_request(recorder: Recorder, result: Any, _args: Arguments, _kwargs: Keywords, _memo: Any) -> None:
     """Describe a nonblocking call that costs nothing in the model."""
     recorder.emit(Op.LOCAL)
-    recorder.requests.add(result, Pending(result.handle, ()))
+    recorder.requests.add(result, RecordedRequest(result.handle, ()))
 
 
 def other(recorder: Recorder, result: Any, _args: Arguments, _kwargs: Keywords, _memo: Any) -> None:
     """Describe a call that the simulator does not model; a request of it is known as such."""
     recorder.other()
     if isinstance(result, recorder.mpi.Request):
-        recorder.requests.add(result, Pending(result.handle, ())).left_out = True
+        recorder.requests.add(result, RecordedRequest(result.handle, ())).left_out = True
 
 
 def abort(recorder: Recorder, args: Arguments, kwargs: Keywords) -> tuple[Arguments, Keywords, None]:

@@ -10,11 +10,11 @@ from __future__ import annotations
 from typing import Any
 
 from clue.trace.ops import Flag, Op
-from virtual_layer.communicators import Communicator
+from virtual_layer.communicators import RecordedComm
 from virtual_layer.meaning.arguments import Arguments, Keywords, argument, put
 from virtual_layer.meaning.collectives import Share, emit, neighborhood, neighbors
-from virtual_layer.meaning.messages import Describe, Selection, exchange, matched, start_send
-from virtual_layer.meaning.messages import mrecv as receive_message
+from virtual_layer.meaning.point_to_point import Describe, Selection, exchange, matched, start_send
+from virtual_layer.meaning.point_to_point import mrecv as receive_message
 from virtual_layer.pickles import Parcels
 from virtual_layer.recorder import Recorder
 
@@ -110,7 +110,7 @@ def mrecv(recorder: Recorder, result: Any, args: Arguments, kwargs: Keywords, pa
     recorder.charge(parcels.spent, later=True)
 
 
-def _sending(recorder: Recorder, args: Arguments, parcels: Parcels) -> Communicator:
+def _sending(recorder: Recorder, args: Arguments, parcels: Parcels) -> RecordedComm:
     recorder.charge(parcels.spent)
     return recorder.comms[args[0].handle]
 
@@ -171,15 +171,15 @@ def neighbor(*, alltoall: bool) -> Describe:
     return describe
 
 
-def _emit(recorder: Recorder, comm: Communicator, shares: list[Share]) -> None:
+def _emit(recorder: Recorder, comm: RecordedComm, shares: list[Share]) -> None:
     for share in shares:
         emit(recorder, comm, share, _PICKLED)
 
 
-class Tree:
+class ReductionSizes:
     """The messages of a reduction of objects, in mpi4py's order, with the sizes of this rank's pickles."""
 
-    def __init__(self, recorder: Recorder, owner: Communicator, parcels: Parcels) -> None:
+    def __init__(self, recorder: Recorder, owner: RecordedComm, parcels: Parcels) -> None:
         self._recorder = recorder
         self._owner = owner
         self._comm = recorder.comms.private(owner, "objects")
@@ -238,7 +238,7 @@ def reduction(kind: str, root_place: int = -1) -> Describe:
         if not recorder.fast_reduce:
             _emit(recorder, comm, _naive(kind, parcels, root))
             return None
-        tree = Tree(recorder, comm, parcels)
+        tree = ReductionSizes(recorder, comm, parcels)
         if kind in ("scan", "exscan"):
             tree.scan()
         else:

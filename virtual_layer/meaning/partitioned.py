@@ -6,12 +6,12 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 from clue.trace.ops import ANY, Flag, Op
-from virtual_layer.communicators import Communicator
+from virtual_layer.communicators import RecordedComm
 from virtual_layer.meaning.arguments import Arguments, Keywords, argument, block_size, split_message
 from virtual_layer.meaning.completion import complete
-from virtual_layer.meaning.messages import Describe, Selection, persistent
+from virtual_layer.meaning.point_to_point import Describe, Selection, persistent
 from virtual_layer.recorder import Recorder
-from virtual_layer.requests import Pending
+from virtual_layer.requests import RecordedRequest
 
 _PERSISTENT = int(Flag.PERSISTENT)
 _BUFFER, _PARTITIONS, _DEST, _TAG = (
@@ -25,7 +25,7 @@ _PRECV = Selection(3)
 Parts = Callable[[Arguments, Keywords], Iterable[int]]
 
 
-def _channel(recorder: Recorder, comm: Communicator) -> Communicator:
+def _channel(recorder: Recorder, comm: RecordedComm) -> RecordedComm:
     """Return where partitioned messages of a communicator are matched."""
     return recorder.comms.private(comm, "partitioned")
 
@@ -36,11 +36,11 @@ def psend_init(recorder: Recorder, result: Any, args: Arguments, kwargs: Keyword
     parts, peer, tag = _PARTITIONS(args, kwargs), recorder.peer(_DEST(args, kwargs)), _TAG(args, kwargs)
     nbytes = _size(recorder.mpi, _BUFFER(args, kwargs), parts) if peer >= 0 else 0
 
-    def begin(pending: Pending) -> None:
+    def begin(pending: RecordedRequest) -> None:
         pending.serials, pending.missing = (), set(range(parts))
         recorder.emit(Op.LOCAL)
 
-    def send(pending: Pending) -> None:
+    def send(pending: RecordedRequest) -> None:
         at, serial = _channel(recorder, comm), recorder.requests.serial()
         recorder.emit(Op.ISEND, at.index, peer, tag, nbytes, at.flags | _PERSISTENT, serial)
         pending.serials = (serial,)
@@ -59,7 +59,7 @@ def precv_init(recorder: Recorder, result: Any, args: Arguments, kwargs: Keyword
     comm = recorder.comms[args[0].handle]
     source, tag, _ = _PRECV.wanted(recorder, args, kwargs)
 
-    def begin(pending: Pending) -> None:
+    def begin(pending: RecordedRequest) -> None:
         at, serial = _channel(recorder, comm), recorder.requests.serial()
         row = recorder.emit(Op.IRECV, at.index, source, tag, 0, at.flags | _PERSISTENT, serial)
         pending.serials, pending.rows = (serial,), (row,)
@@ -102,6 +102,8 @@ def list_of(args: Arguments, kwargs: Keywords) -> Iterable[int]:
     return parts
 
 
-def arrived(recorder: Recorder, result: bool, args: Arguments, _kwargs: Keywords, pending: Pending | None) -> None:
+def arrived(
+    recorder: Recorder, result: bool, args: Arguments, _kwargs: Keywords, pending: RecordedRequest | None
+) -> None:
     """Describe Parrived: a test that lets the program keep the request."""
     complete(recorder, [(args[0], pending, None)] if result else None, kept=True)

@@ -14,4 +14,4 @@ def square(number: int) -> int:
 if __name__ == "__main__":
     with MPICommExecutor(MPI.COMM_WORLD, root=0) as executor:
         if executor is not None:
-            print(list(executor.map(square, range(20))))
+            print(list(executor.map(square, range(20))))  # type: ignore[attr-defined] # mpi4py types it as itself

@@ -1,4 +1,4 @@
-"""The fast engine: the reference's meaning in C++17, compiled on first use with whatever compiler there is.
+"""The fast engine: the reference's meaning in C++17, compiled when the wheel was built, or on first use.
 
 ::
 
@@ -6,13 +6,13 @@
     Machine × Placement ──tables──▶ costs ──┼─▶ engine.hpp: one replay ──▶ figures of every rank
                                             └─▶ tape.hpp: many machines at once ──▶ finish times
 
-``library`` finds a compiler and loads what it makes; ``layout`` and ``layout.hpp`` say what is handed over. Op codes,
-delay curves, rates of shared processors and the lowering of collectives are not written again here: they come
-as numbers.
+``library`` loads what ``compiler`` makes, for the cache or for a wheel (``shipped``); ``layout`` and ``layout.hpp`` say
+what is handed over. Op codes, delay curves, rates of shared processors and the lowering of collectives are not written
+again here: they come as numbers.
 """
 
+from clue.kernel.fast.compiler import NoLibraryError
 from clue.kernel.fast.engine import replay
-from clue.kernel.fast.library import NoLibraryError
 from clue.kernel.fast.plan import NotCoveredError
 from clue.kernel.fast.sweep import makespans
 

@@ -1,47 +1,25 @@
-"""The compiled library: made on first use with the C++ compiler at hand, kept in the cache, loaded by ctypes."""
+"""The compiled library: as it came with the wheel, else made by the C++ compiler at hand and kept in the cache.
+
+It is compiled once for a computer, beside the thread that wants it where that has something else to do meanwhile.
+"""
 
 from __future__ import annotations
 
+import atexit
 import ctypes
-import hashlib
 import os
-import platform
-import shlex
-import shutil
-import subprocess
 from functools import cache
-from importlib.util import find_spec
 from pathlib import Path
+from threading import Event, Thread
 
 from clue.cache import home, open_folder
 from clue.errors import CacheError
+from clue.kernel.fast.compiler import NoLibraryError, compile_engine, end_compilers, key
 from clue.kernel.fast.layout import LAYOUTS
-from clue.trace import NO_REQUEST, Flag, Op
+from clue.kernel.fast.shipped import shipped
 
 #: Its folder in the cache.
 FOLDER = "engine"
-_SOURCES = Path(__file__).parent
-_MAIN = "engine.cpp"
-#: No fast-math and no contraction: every operation is rounded on its own, as in Python.
-_OPTIONS = ("-std=c++17", "-O3", "-ffp-contract=off", "-fPIC", "-fvisibility-inlines-hidden", "-shared")
-#: With the instructions of this very processor where the compiler knows them.
-_NATIVE = "-march=native"
-
-
-class NoLibraryError(Exception):
-    """There is no compiled engine; the message says why."""
-
-
-def find_compiler() -> list[str] | None:
-    """Return the command of a C++ compiler: ``CXX`` if set, else the first that is there, or nothing."""
-    stated = os.environ.get("CXX")
-    if stated is not None:
-        return shlex.split(stated) or None
-    for name in ("c++", "g++", "clang++"):
-        path = shutil.which(name)
-        if path:
-            return [path]
-    return ["python-zig", "c++"] if shutil.which("python-zig") and find_spec("ziglang") else None
 
 
 def load() -> ctypes.CDLL:
@@ -50,48 +28,21 @@ def load() -> ctypes.CDLL:
     Raises:
         NoLibraryError: If it is not there and cannot be made, with the reason.
     """
+    if _background.cache_info().currsize:
+        _background().wait()
     found = _found()
     if isinstance(found, str):
         raise NoLibraryError(found)
     return found
 
 
-@cache
-def _found() -> ctypes.CDLL | str:
-    """Return the library, or why there is none: a compiler that failed is not asked again by every simulation."""
-    try:
-        return _made()
-    except NoLibraryError as error:
-        return str(error)
-
-
-def _made() -> ctypes.CDLL:
-    try:
-        with open_folder(home() / FOLDER) as folder:
-            # Never closed: the loader knows a library by its name, which must not come to mean another file.
-            descriptor = folder.made(_name(), _compile)
-    except CacheError as error:
-        raise NoLibraryError(str(error)) from None
-    try:
-        # What was checked is loaded, not what has its name by now.
-        library = ctypes.CDLL(f"/proc/self/fd/{descriptor}")
-    except OSError as error:
-        raise NoLibraryError(f"{home() / FOLDER / _name()}: library must load, got {error}") from None
-    _check_layout(library)
-    for name in ("clue_prepare", "clue_replay", "clue_record", "clue_lanes", "clue_sweep"):
-        getattr(library, name).restype = ctypes.c_int64
-    for name in ("clue_forget", "clue_release"):
-        getattr(library, name).restype = None
-    return library
-
-
-def is_compiled() -> bool:
+def is_there() -> bool:
     """Tell whether the library can be loaded without compiling it first.
 
     Raises:
         NoLibraryError: If the cache is refused, so that it can neither be loaded nor compiled.
     """
-    if _found.cache_info().currsize and not isinstance(_found(), str):
+    if (_found.cache_info().currsize and not isinstance(_found(), str)) or _shipped() is not None:
         return True
     try:
         with open_folder(home() / FOLDER) as folder:
@@ -104,19 +55,77 @@ def is_compiled() -> bool:
     return True
 
 
-def _name() -> str:
-    return f"engine-{_key()}.so"
+def is_under_way() -> bool:
+    """Tell whether the library is still being made; it is begun with, beside this thread, if nobody has done so."""
+    return not _background().is_set()
 
 
 @cache
-def _key() -> str:
-    """Name what the compiled library depends on: the sources, what they are told, and the processor."""
-    digest = hashlib.sha256()
-    for source in sorted(_SOURCES.glob("*.[hc]pp")):
-        digest.update(source.read_bytes())
-    for part in (*_defines(), *_OPTIONS, platform.machine(), _processor(), os.environ.get("CXX", "")):
-        digest.update(part.encode())
-    return digest.hexdigest()[:16]
+def _background() -> Event:
+    """Find the library, or make it, on a thread; returns what is set once that is done."""
+    done = Event()
+
+    def find() -> None:
+        try:
+            _found()
+        finally:
+            done.set()
+
+    Thread(target=find, name="compiler", daemon=True).start()
+    return done
+
+
+@atexit.register
+def _leave() -> None:
+    """End a compiler that is not done when this process is: what it was wanted for did not need it."""
+    if end_compilers() and _background.cache_info().currsize:
+        _background().wait(1.0)  # so that its draft is removed; whoever compiles next would do so, too
+
+
+@cache
+def _found() -> ctypes.CDLL | str:
+    """Return the library, or why there is none: a compiler that failed is not asked again by every simulation."""
+    try:
+        return _shipped() or _made()
+    except NoLibraryError as error:
+        return str(error)
+
+
+@cache
+def _shipped() -> ctypes.CDLL | None:
+    path = shipped()
+    try:
+        return None if path is None else _opened(path)
+    except NoLibraryError:
+        return None  # the wheel is for a computer with other system libraries
+
+
+def _made() -> ctypes.CDLL:
+    try:
+        with open_folder(home() / FOLDER) as folder:
+            # Never closed: the loader knows a library by its name, which must not come to mean another file.
+            descriptor = folder.made(_name(), compile_engine)
+    except CacheError as error:
+        raise NoLibraryError(str(error)) from None
+    # What was checked is loaded, not what has its name by now.
+    return _opened(Path(f"/proc/self/fd/{descriptor}"), home() / FOLDER / _name())
+
+
+def _opened(path: Path, name: Path | None = None) -> ctypes.CDLL:
+    try:
+        library = ctypes.CDLL(str(path))
+    except OSError as error:
+        raise NoLibraryError(f"{name or path}: library must load, got {error}") from None
+    _check_layout(library)
+    for function in ("clue_prepare", "clue_replay", "clue_record", "clue_lanes", "clue_sweep"):
+        getattr(library, function).restype = ctypes.c_int64
+    for function in ("clue_forget", "clue_release"):
+        getattr(library, function).restype = None
+    return library
+
+
+def _name() -> str:
+    return f"engine-{key(_processor(), os.environ.get('CXX', ''))}.so"
 
 
 def _processor() -> str:
@@ -126,37 +135,6 @@ def _processor() -> str:
     except OSError:
         return ""
     return next((line for line in lines if line.startswith(("flags", "Features"))), "")
-
-
-def _defines() -> list[str]:
-    """Return op codes and flags as the trace defines them."""
-    return [
-        *(f"-DOP_{op.name}={int(op)}" for op in Op),
-        *(f"-DFLAG_{flag.name}={int(flag)}" for flag in Flag),
-        f"-DNO_REQUEST={NO_REQUEST}",
-    ]
-
-
-def _compile(path: Path) -> None:
-    compiler = find_compiler()
-    if compiler is None:
-        raise NoLibraryError("no C++ compiler was found (c++, g++ or clang++; CXX may name another)")
-    _run(compiler, str(path))
-
-
-def _run(compiler: list[str], target: str) -> None:
-    fault = ""
-    for extra in ((_NATIVE,), ()):
-        command = [*compiler, *_OPTIONS, *extra, *_defines(), str(_SOURCES / _MAIN), "-o", target]
-        try:
-            done = subprocess.run(command, capture_output=True, text=True, check=False)
-        except OSError as error:
-            raise NoLibraryError(f"{compiler[0]}: compiler must run, got {error.strerror or error}") from None
-        if done.returncode == 0:
-            return
-        said = done.stderr.strip().splitlines() or [f"status {done.returncode}"]
-        fault = next((line for line in said if "error" in line), said[0])
-    raise NoLibraryError(f"{compiler[0]}: engine must compile, got {fault}")
 
 
 def _check_layout(library: ctypes.CDLL) -> None:

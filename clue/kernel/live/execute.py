@@ -4,29 +4,34 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
 from itertools import chain, cycle, islice, repeat
 from typing import NamedTuple
 
 import numpy as np
 
 from clue.caveats import About, Caveat, counted
+from clue.errors import Blocked, DeadlockError
+from clue.kernel.live.conversation import Conversation
+from clue.kernel.live.job import Job
 from clue.kernel.live.meetings import SIZES_AT_ROOT, linear_of
 from clue.kernel.live.record import FullRecord, Record
-from clue.kernel.live.simulation import LiveJob, LiveSimulation
 from clue.kernel.live.source import BurstRule, Source, Spawner
 from clue.kernel.model.observation import Observation
-from clue.kernel.model.program import Program
-from clue.kernel.model.replay import Replay
+from clue.kernel.model.program import Description
+from clue.kernel.reference.rank import Rank
+from clue.kernel.reference.simulation import outcome
+from clue.kernel.reference.virtual_machine import VirtualMachine
 from clue.kernel.simulate import place, result_of, warnings_of
 from clue.machine import Machine, Placement
 from clue.result import Result, Unmodelled
-from clue.trace import Trace, TraceBuilder
+from clue.trace import Trace
 
 #: Ranks that may be spawned beyond those that find a processor of their own.
 _SPARE = 1024
 #: … and those that find one: far more than any computer has processes.
 _MOST = 1 << 20
+#: So often ranks that spin while nothing can happen are let on before that counts as a deadlock.
+_LET_ON = 10_000
 
 
 class Execution(NamedTuple):
@@ -83,38 +88,55 @@ def execute(
         messages=np.zeros((ranks, ranks), np.int64) if traffic else None,
         nbytes=np.zeros((ranks, ranks), np.int64) if traffic else None,
     )
-    unknown = _program(name, ranks, rate)
-    room = _with_room(machine, placed)
-    simulation = LiveSimulation(unknown, machine, room, started=ranks, rate=rate, observation=seen)
-    kept = FullRecord(ranks, name) if record else Record(ranks)
-    simulation.job = job = LiveJob(simulation, unknown, sources, spawn=spawn, burst=burst, record=kept)
-    simulation.run()
-    trace = kept.trace(job.ranks, job.regions) if isinstance(kept, FullRecord) else None
-    return Execution(_result(simulation, job), trace)
-
-
-def _program(name: str, ranks: int, rate: float | Mapping[str, float] | None) -> Program:
-    """Return a program of which nothing is known but its name, its ranks, and how fast they ran where they ran."""
     outside = rate.get("") if isinstance(rate, Mapping) else rate
-    return Program(
-        name=name,
-        columns=TraceBuilder(1).build().ops,
-        peers=np.zeros(0, np.int32),
-        offsets=(0,) * (ranks + 1),
-        extra_offsets=(0,) * (ranks + 1),
-        groups=((),),
-        contexts=(0,),
-        collectives={},
-        worlds=(0,) * ranks,
-        regions=("",),
-        cpu_by_region=((),) * ranks,
-        host_speeds={} if outside is None else {"": outside},
-        unmodelled=(),
-        unresolved=0,
-        failed_polls=0,
-        processor="",
-        notes=(),
-    )
+    speeds = {} if outside is None else {"": outside}
+    running = VirtualMachine(machine, _with_room(machine, placed), ("",), speeds, seen)
+    kept = FullRecord(ranks, name) if record else Record(ranks)
+    job = Job(name, running, _start, spawn=spawn, burst=burst, rate=rate, record=kept)
+    job.begin(sources)
+    _run(job)
+    trace = kept.trace(job.ranks, running.costs.regions) if isinstance(kept, FullRecord) else None
+    return Execution(_result(job), trace)
+
+
+def _start(job: Job, rank: Rank, source: Source) -> Conversation:
+    """Let a source tell a rank what to do."""
+    conversation = Conversation(job, rank, source)
+    job.machine.env.process(rank.run(conversation.ops(), conversation.meaning))
+    return conversation
+
+
+def _run(job: Job) -> None:
+    """Run to the end.
+
+    Raises:
+        DeadlockError: If nothing can happen any more and ranks are unfinished.
+        BaseException: Whatever a source raises.
+    """
+    env = job.machine.env
+    try:
+        env.run()
+        for _ in range(_LET_ON):
+            if not _let_on(job):
+                break
+            env.run()
+    except BaseException as error:
+        # SimPy raises a copy, which has lost what the original carries beside its text.
+        original = error.__cause__
+        raise original if original is not None and original.args == error.args else error from None
+    programs = zip(job.ranks, job.peers, strict=True)
+    blocked = [Blocked(rank.number, rank.clock, peer.waits_for()) for rank, peer in programs if not rank.finished]
+    if blocked:
+        raise DeadlockError(blocked)
+
+
+def _let_on(job: Job) -> bool:
+    """Let the rank that has spun longest go on; tells whether there is one."""
+    if not job.spinning:
+        return False
+    longest = min(job.spinning, key=lambda rank: (job.ranks[rank].clock, rank))
+    job.spinning[longest]()
+    return True
 
 
 def _with_room(machine: Machine, placed: Placement) -> Placement:
@@ -126,36 +148,26 @@ def _with_room(machine: Machine, placed: Placement) -> Placement:
     return Placement((*placed.nodes, *free, *turns))
 
 
-def _result(simulation: LiveSimulation, job: LiveJob) -> Result:
-    ranks, machine = job.ranks, simulation.machine
-    placed = Placement(simulation.placement.nodes[: len(ranks)])
-    rows = [job.record.rows(rank.rank) for rank in ranks]
-    program = replace(
-        job.program,
-        worlds=tuple(job.world_of(rank.rank) for rank in ranks),
-        regions=tuple(job.regions),
-        offsets=tuple(np.cumsum([0, *rows]).tolist()),
-        host_speeds=simulation.costs.host_speeds,
+def _result(job: Job) -> Result:
+    ranks, running = job.ranks, job.machine
+    placed = Placement(running.placement.nodes[: len(ranks)])
+    program = Description(
+        name=job.name,
+        worlds=tuple(rank.world for rank in ranks),
+        regions=running.costs.regions,
+        host_speeds=running.costs.host_speeds,
         unmodelled=tuple(Unmodelled(call, count, 0.0) for call, count in job.unmodelled.items()),
     )
-    replay = Replay(
-        engine="live",
-        finish=np.array([rank.clock for rank in ranks]),
-        compute=np.array([rank.compute for rank in ranks]),
-        communicate=np.array([rank.communicate for rank in ranks]),
-        by_region=np.sum([rank.compute_by_region for rank in ranks], axis=0),
-        wildcards=(0, 0),
-        left_over=len(job.mailboxes.left_over()),
-        seen=simulation.observation,
-    )
-    warnings = [*warnings_of(replay, program, machine, placed), *_overruled(machine)]
+    replay = outcome("live", ranks, (0, 0), len(job.mailboxes.left_over()), running.observation)
+    warnings = [*warnings_of(replay, program, running.machine, placed), *_overruled(running.machine)]
     if late := job.mailboxes.late:
         text = (
             "{count} messages were late, as it was open which receive they were for until others had come; a replay of "
             "this run may differ"
         )
-        warnings.append(counted(program.name, text, late))
-    return result_of(replay, program, placed, tuple(warnings), 1)
+        warnings.append(counted(job.name, text, late))
+    ops = sum(job.record.rows(rank.rank) for rank in ranks)
+    return result_of(replay, program, placed, tuple(warnings), ops=ops)
 
 
 def _overruled(machine: Machine) -> Iterator[Caveat]:

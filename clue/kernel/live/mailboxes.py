@@ -12,20 +12,40 @@ Messages of collectives (tags below 0) are matched as in a replay.
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import Any
 
-from clue.kernel.live.messages import Bell, LiveMessage
+from clue.kernel.live.pending import Bell
+from clue.kernel.model.costs import MessageCost
 from clue.kernel.model.program import ANY_TAG
 from clue.kernel.reference.matching import Channel, Mailboxes, Message, Receive
+from clue.kernel.reference.rank import Rank
+from clue.kernel.reference.virtual_machine import VirtualMachine, wake
 from clue.trace import ANY
-
-if TYPE_CHECKING:
-    from clue.kernel.live.simulation import LiveSimulation
 
 #: Context of messages that no receive takes: one-sided operations. (Below 0 are those of neighbourhood collectives.)
 UNMATCHED = 1 << 62
+
+
+class LiveMessage(Message):
+    """A message with what it carries.
+
+    Attributes:
+        tag: Its tag.
+        payload: What the program put into it.
+        box: Where it waits for its receive; ``None`` for one that no receive takes.
+        landed: What to do once its arrival is known.
+    """
+
+    __slots__ = ("box", "landed", "payload", "tag")
+
+    def __init__(self, source: int, dest: int, nbytes: int, ready: float, order: int) -> None:
+        super().__init__(source, dest, nbytes, ready, order)
+        self.tag = 0
+        self.payload: Any = None
+        self.box: Box | None = None
+        self.landed: Callable[[], None] | None = None
 
 
 @dataclass(slots=True, eq=False)
@@ -165,15 +185,27 @@ def _serial(posted: Posted) -> int:
 
 
 class LiveMailboxes(Mailboxes):
-    """The queues of a program that runs."""
+    """The queues of a program that runs.
 
-    def __init__(self, simulation: LiveSimulation) -> None:
+    Args:
+        machine: What it runs on.
+        ranks: Its ranks; those that are spawned come to it.
+
+    Attributes:
+        outgoing: By rank what a message carries that it sends now.
+        bells: By rank what to ring when something about its messages changes.
+        late: Messages that arrived later than they would have, had it been known who gets them.
+    """
+
+    message_type = LiveMessage
+
+    def __init__(self, machine: VirtualMachine, ranks: Sequence[Rank]) -> None:
         super().__init__()
-        self._simulation = simulation
+        self._machine, self._ranks = machine, ranks
+        machine.on_arrival = self._arrived
         self._boxes: dict[int, dict[int, Box]] = {}
-        #: By rank what to ring when something about its messages changes.
+        self.outgoing: dict[int, Any] = {}
         self.bells: dict[int, Bell] = {}
-        #: Messages that arrived later than they would have, had it been known who gets them.
         self.late = 0
 
     def box(self, context: int, rank: int) -> Box:
@@ -194,7 +226,7 @@ class LiveMailboxes(Mailboxes):
         if tag < 0:
             return None if context == UNMATCHED else super().deliver(channel, message)
         assert isinstance(message, LiveMessage)
-        message.tag, message.box = tag, self.box(context, dest)
+        message.tag, message.box, message.payload = tag, self.box(context, dest), self.outgoing[source]
         box = message.box
         if not box.wild:
             posted = box.take_named(source, tag)
@@ -217,7 +249,7 @@ class LiveMailboxes(Mailboxes):
                 box.take(message)
                 receive.match(message)
                 return message
-        box.post(source, tag, receive, self._simulation.job.ranks[dest].clock, takes)
+        box.post(source, tag, receive, self._ranks[dest].clock, takes)
         if box.wild:
             self._settle(box)
         return None
@@ -228,6 +260,13 @@ class LiveMailboxes(Mailboxes):
         return super().left_over() + [m for box in boxes for queue in box.messages.values() for m in queue]
 
     # -- by arrival ---------------------------------------------------------------------------------------
+
+    def _arrived(self, message: Message) -> None:
+        assert isinstance(message, LiveMessage)
+        if message.landed is not None:
+            message.landed()
+        elif message.box is not None and message.receive is None:
+            self.changed(message.box, message)
 
     def changed(self, box: Box, message: LiveMessage) -> None:
         """Note that a message came into a box, or that it is known when it can be seen."""
@@ -291,10 +330,11 @@ class LiveMailboxes(Mailboxes):
                 box.take(message)
                 posted.receive.match(message)
                 if posted.source == ANY:
-                    self._simulation.price(posted.receive, posted.time)
-                self._simulation.meet(message, posted.receive)
+                    posted.receive.cost = self._costs(message, posted.time, 0).receive
+                self._machine.meet(message, posted.receive)
             else:
-                self._simulation.found(posted.receive, message)
+                posted.receive.message = message
+                wake(posted.receive)
 
     def _decide(self, box: Box, posted: Posted, before: list[Posted]) -> LiveMessage | None:
         """Return the message for a receive, if that can be told; ``before`` are undecided ones posted before it."""
@@ -315,23 +355,32 @@ class LiveMailboxes(Mailboxes):
         A message may overtake an earlier and longer one of its source: who gets it is open until that one arrives. And
         where the way back is faster, the answer to a rendezvous could be back before its envelope is there.
         """
-        now = self._simulation.env.now
+        now = self._machine.env.now
         if posted.time < now:
-            self.late += self._simulation.earliest(message, posted.time) < now
+            self.late += self._earliest(message, posted.time) < now
         if message.arrival is not None and message.arrival < now:
             message.arrival = now
         if message.envelope is not None and message.envelope < now:
             message.envelope = now
 
+    def _earliest(self, message: LiveMessage, posted: float) -> float:
+        """Return when a message arrives or, if its data must wait for a receive posted at a time, when they start."""
+        if message.sent is not None:
+            return self._machine.env.now if message.arrival is None else message.arrival
+        return max(message.ready, posted) + self._costs(message, message.ready, message.nbytes).answer
+
+    def _costs(self, message: LiveMessage, time: float, nbytes: int) -> MessageCost:
+        return self._machine.costs.message(message.source, message.dest, nbytes, time)
+
     def _has_come(self, box: Box, message: LiveMessage, time: float) -> bool:
         """Tell whether all that happens up to a message's envelope has happened; else have the box looked at then."""
-        env = self._simulation.env
+        env = self._machine.env
         if env.now > time or (box.deciding and env.now == time):
             return True
         if box.alarm != time:
             box.alarm = time
             # The data of a rendezvous may start at this very time, in the place that the message has.
-            self._simulation.at(time, message.order, lambda: self._look_again(box))
+            self._machine.at(time, message.order, lambda: self._look_again(box))
         return False
 
     def _look_again(self, box: Box) -> None:

@@ -1,156 +1,161 @@
-"""A rank that looks, tests and waits for some: what it finds depends on when it looks."""
+"""Looks, tests and waits for some of a running program: what they find depends on when they look."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Generator, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import simpy
 
-from clue.kernel.live.messages import Bell, LiveMessage, Settled
+from clue.kernel.live.job import Job
+from clue.kernel.live.mailboxes import LiveMessage
+from clue.kernel.live.pending import Bell
 from clue.kernel.model.program import Row
-from clue.kernel.reference.actor import Background, Events
+from clue.kernel.reference.actor import Events, Pending
 from clue.kernel.reference.matching import Message, Receive
 from clue.kernel.reference.rank import Rank
 from clue.kernel.reference.virtual_time import ACTIONS_END, action
-from clue.trace import NO_REQUEST, Op
+from clue.trace import Op
 from clue.trace.calls import BLOCKING, Call, LiveOp, Mode
-
-if TYPE_CHECKING:
-    from clue.kernel.live.simulation import LiveJob
 
 #: So many polls in a row that found nothing, with no more CPU time than this before each (ns), are a loop that spins.
 _SPINNING, _SPIN_BURST = 100, 50_000
 #: Calls that may find nothing.
 POLLS = frozenset({Op.POLL, LiveOp.TEST, LiveOp.IPROBE, LiveOp.IMPROBE})
 #: Calls that do not end a streak of polls.
-IDLE = POLLS | {LiveOp.WTIME, LiveOp.SLEEP, LiveOp.LINE}
+_IDLE = POLLS | {LiveOp.WTIME, LiveOp.SLEEP, LiveOp.LINE}
 #: A rank that asks for the time while it polls goes on by this part of the time that it has polled.
 _STEP = 1 / 64
 _NEVER = float("inf")
 
-#: What a request can be.
-Pending = Message | Receive | Background | Settled
+#: What brings the answer to a call with it.
+Answered = Generator[simpy.Event, Any, Any]
 
 
-class PollingRank(Rank):
-    """A rank that looks whether something has come, and goes on where nothing has.
+class Polls:
+    """What a rank does that looks whether something has come, and goes on where nothing has.
+
+    Args:
+        job: What its program shares.
+        rank: The rank.
+        outcome: What its program is told of something that is complete, by the request's number.
 
     Attributes:
-        call: The call it is in.
-        answer: What its program is to be told of a call that looked.
         asked_time: Whether its program has asked for the time since its polls began to find nothing.
-        streak: How many polls in a row have found nothing.
     """
 
-    job: LiveJob
-    requests: dict[int, Pending]  # type: ignore[assignment]
-
-    def __init__(self, job: LiveJob, rank: int) -> None:
-        super().__init__(job, rank, rank)
-        self.call = Call(Op.LOCAL)
-        self.answer: Any = None
+    def __init__(self, job: Job, rank: Rank, outcome: Callable[[Pending | None, int], Any]) -> None:
         self.asked_time = False
-        self.streak = 0
-        self._streak_began = 0.0
+        self._job, self._rank, self._outcome = job, rank, outcome
+        self._mailboxes = job.mailboxes
+        #: How many polls in a row have found nothing, and since when.
+        self._streak, self._streak_began = 0, 0.0
+        self._cpu = 0
         self._served = -1.0
-        self._bell = Bell(self.env)
+        self._bell = Bell(rank.env)
 
-    def outcome(self, pending: Pending | None, request: int = NO_REQUEST) -> Any:
-        """Return what the program is told of something that is complete."""
-        raise NotImplementedError
+    def hear(self, call: Call) -> None:
+        """Take note of the call that comes next."""
+        self._cpu = call.cpu
+        if call.op not in _IDLE:
+            self._streak = 0
 
     # -- one look -----------------------------------------------------------------------------------------
 
-    def pause(self, row: Row) -> Events | None:
+    def pause(self, row: Row) -> Answered:
         """Look at nothing that the kernel knows of: the program looks at its own memory."""
         return self._polled(row, lambda _: None)
 
-    def iprobe(self, row: Row) -> Events | None:
+    def iprobe(self, row: Row) -> Answered:
         """Look for a message."""
         return self._polled(row, self._look)
 
-    def improbe(self, row: Row) -> Events | None:
+    def improbe(self, row: Row) -> Answered:
         """Look for a message, and keep it for its receive."""
         return self._polled(row, self._look_and_take)
 
-    def test(self, row: Row) -> Events | None:
+    def test(self, row: Row) -> Answered:
         """Look for requests that are complete, or wait for some that are."""
-        if row.flags & BLOCKING:
-            return self._wait_for_some(row)
-        return self._polled(row, self._take_complete)
+        return self._wait_for_some(row) if row.flags & BLOCKING else self._polled(row, self._take_complete)
 
-    def _polled(self, row: Row, look: Callable[[Row], Any]) -> Events:
+    def _polled(self, row: Row, look: Callable[[Row], Any]) -> Answered:
         """Look once; where the program only spins until something changes, go to where it does."""
-        yield from self.in_turn()
-        self.answer = look(row)
-        if self.answer is None:
-            if not self.streak:
-                self._streak_began, self.asked_time = self.clock, False
-            spins = self.call.cpu <= _SPIN_BURST and self.streak >= _SPINNING
-            self.streak += 1
-            looked = self.clock
-            self._poll(row)
+        rank = self._rank
+        yield from rank.in_turn()
+        answer = look(row)
+        if answer is None:
+            if not self._streak:
+                self._streak_began, self.asked_time = rank.clock, False
+            spins = self._cpu <= _SPIN_BURST and self._streak >= _SPINNING
+            self._streak += 1
+            looked = rank.clock
+            rank.poll(row)
             if spins:
                 yield from self._spin(looked)
-                self.answer = look(row)
-        if self.answer is not None:
-            self.streak = 0
+                answer = look(row)
+        if answer is not None:
+            self._streak = 0
+        return answer
 
     def _look(self, row: Row) -> Any:
-        found = self.job.mailboxes.visible((row.context, row.peer, self.rank, row.tag), self.clock)
+        found = self._mailboxes.visible((row.context, row.peer, self._rank.rank, row.tag), self._rank.clock)
         if found is None:
             return None
-        self._poll(row._replace(peer=found.source))
+        self._rank.poll(row._replace(peer=found.source))
         return envelope_of(found)
 
     def _look_and_take(self, row: Row) -> Any:
         seen = self._look(row)
         if seen is not None:
-            channel = (row.context, seen[0], self.rank, seen[1])
+            rank = self._rank
             receive = Receive(None)
-            receive.cost = self.receive_cost(seen[0])
-            self.mailboxes.post(channel, receive)
-            self.requests[row.request] = receive
+            receive.cost = rank.receive_cost(seen[0])
+            self._mailboxes.post((row.context, seen[0], rank.rank, seen[1]), receive)
+            rank.requests[row.request] = receive
         return seen
 
     def _take_complete(self, row: Row) -> Any:
         """Return the outcomes of requests that are complete by now, if that is enough; these are then forgotten."""
-        known = [(i, name, self.requests[name]) for i, name in enumerate(row.entries) if name in self.requests]
-        done = [each for each in known if each[2].end is not None and each[2].end <= self.clock]
+        requests = self._rank.requests
+        known = [(i, name, requests[name]) for i, name in enumerate(row.entries) if name in requests]
+        done = [each for each in known if each[2].end is not None and each[2].end <= self._rank.clock]
         if known and (not done or (row.tag == Mode.ALL and len(done) < len(known))):
             return None
         if row.tag == Mode.ANY:
             done = done[:1]
         for _, name, _ in done:
-            del self.requests[name]
-        return [(i, self.outcome(pending, name)) for i, name, pending in done]
+            del requests[name]
+        return [(i, self._outcome(pending, name)) for i, name, pending in done]
 
     # -- waits --------------------------------------------------------------------------------------------
 
-    def _await_envelope(self, row: Row) -> Events:
-        probe = Receive(self.clock, self.place)
-        self.job.mailboxes.post((row.context, row.peer, self.rank, row.tag), probe, takes=False)
+    def probe(self, row: Row) -> Events:
+        """Wait for a message to be seen."""
+        rank = self._rank
+        probe = Receive(rank.clock, rank.place)
+        self._mailboxes.post((row.context, row.peer, rank.rank, row.tag), probe, takes=False)
         if probe.message is None:
-            yield from self.until_known(probe)
+            yield from rank.until_known(probe)
         message = probe.message
         assert message is not None
-        self._note(row, message)
-        yield from self._until_seen(message)
-        self._poll(row._replace(peer=message.source))
+        rank.note(row, message)
+        yield from rank.until_seen(message)
+        rank.poll(row._replace(peer=message.source))
 
-    def _wait_for_some(self, row: Row) -> Events:
+    def _wait_for_some(self, row: Row) -> Answered:
         """Wait for the first of several requests to be complete."""
-        yield from self.in_turn()
-        self.answer = self._take_complete(row)
-        while self.answer is None:
-            pendings = [self.requests[name] for name in row.entries if name in self.requests]
+        rank = self._rank
+        yield from rank.in_turn()
+        answer = self._take_complete(row)
+        while answer is None:
+            pendings = [rank.requests[name] for name in row.entries if name in rank.requests]
             first = min((each for each in pendings if each.end is not None), key=_end, default=None)
             end = _NEVER if first is None else _end(first)
-            if (yield from self._until(pendings, end, action(self.number, 0, 1))):
+            if (yield from self._until(pendings, end, action(rank.number, 0, 1))):
                 assert first is not None
-                self.sleep_until(_end(first), first)
-                self.answer = self._take_complete(row)
+                rank.sleep_until(_end(first), first)
+                answer = self._take_complete(row)
+        return answer
 
     def _until(self, pendings: Sequence[Pending], time: float, order: int) -> Generator[simpy.Event, Any, bool]:
         """Wait until a time has come, and its place there, or one more of some requests is known to end.
@@ -158,17 +163,15 @@ class PollingRank(Rank):
         Returns:
             Whether the time has come.
         """
-        self._bell = bell = Bell(self.env)
+        env = self._rank.env
+        self._bell = bell = Bell(env)
         for pending in pendings:
             if pending.end is None:
                 pending.waiter = bell
-        self.job.mailboxes.bells[self.rank] = bell
+        self._mailboxes.bells[self._rank.rank] = bell
         if time < _NEVER:
-            at = max(time, self.env.now)
-            self.simulation.at(at, order, lambda: _ring(bell, True))
-        self._turn = -1.0
-        come = yield bell
-        return bool(come)
+            self._rank.machine.at(max(time, env.now), order, lambda: _ring(bell))
+        return bool((yield from self._rank.until(bell)))
 
     # -- loops that spin ----------------------------------------------------------------------------------
 
@@ -177,28 +180,26 @@ class PollingRank(Rank):
 
         A request ends, a message can be seen, or another rank has got at its memory.
         """
+        rank = self._rank
         # One that asks for the time may be waiting for a time, and must not overshoot it by much.
-        limit = self.clock + _STEP * (self.clock - self._streak_began) if self.asked_time else _NEVER
-        self.job.spinning[self.rank] = self
+        limit = rank.clock + _STEP * (rank.clock - self._streak_began) if self.asked_time else _NEVER
+        # Where nothing else can happen it is let on, although nothing has changed for it.
+        self._job.spinning[rank.rank] = lambda: _ring(self._bell)
         come = False
         while not come:
-            pendings = list(self.requests.values())
+            pendings = list(rank.requests.values())
             ends = (each.end for each in pendings if each.end is not None and each.end >= looked)
             served = self._served if self._served >= looked else _NEVER
-            seen = self.job.mailboxes.next_seen(self.rank, looked)
+            seen = self._mailboxes.next_seen(rank.rank, looked)
             change = min(min(ends, default=_NEVER), seen, served, limit)
-            come = yield from self._until(pendings, max(change, self.clock), ACTIONS_END)
-        del self.job.spinning[self.rank]
-        self.wait_until(min(change, self.env.now), None)
-
-    def let_on(self) -> None:
-        """Let it go on although nothing has changed for it, because nothing else can happen."""
-        self._bell.succeed(True)
+            come = yield from self._until(pendings, max(change, rank.clock), ACTIONS_END)
+        del self._job.spinning[rank.rank]
+        rank.wait_until(min(change, rank.env.now), None)
 
     def note_service(self, time: float) -> None:
         """Note that this rank's memory is looked at or changed by another at a time."""
         self._served = time
-        self.job.mailboxes.ring(self.rank)
+        self._mailboxes.ring(self._rank.rank)
 
 
 def envelope_of(found: Receive | Message) -> tuple[int, int, int]:
@@ -213,5 +214,5 @@ def _end(pending: Pending) -> float:
     return pending.end
 
 
-def _ring(bell: Bell, come: bool) -> None:
-    bell.succeed(come)
+def _ring(bell: Bell) -> None:
+    bell.succeed(True)

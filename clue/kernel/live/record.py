@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from clue.errors import ReplayError
+from clue.kernel.live.mailboxes import LiveMessage
 from clue.kernel.reference.matching import Receive
+from clue.kernel.reference.rank import Rank
 from clue.trace import ANY, COLLECTIVES, NO_REQUEST, PROC_NULL, Flag, Op, Trace, TraceBuilder
 from clue.trace.calls import Call, LiveOp
 from clue.trace.ops import COLUMNS
-
-if TYPE_CHECKING:
-    from clue.kernel.live.messages import LiveMessage
-    from clue.kernel.live.rank import LiveRank
 
 _COLUMN = {name: i for i, (name, _, _) in enumerate(COLUMNS)}
 _ANY_SOURCE, _ANY_TAG, _INTER = int(Flag.ANY_SOURCE), int(Flag.ANY_TAG), int(Flag.INTER)
@@ -37,7 +35,7 @@ class Record:
         """Return how many rows a rank has."""
         return self._rows[rank]
 
-    def add(self, rank: LiveRank, call: Call, cpu: int, begin: float, answer: Any) -> None:  # noqa: ARG002
+    def add(self, rank: Rank, call: Call, cpu: int, begin: float, answer: Any) -> None:  # noqa: ARG002
         """Note a call that is done."""
         if call.op < LiveOp.ANNOUNCE or call.op in _KEPT:
             self._rows[rank.rank] += 1
@@ -51,7 +49,7 @@ class Record:
         """Note ranks that were spawned."""
         self._rows += [0] * len(children)
 
-    def cancelled(self, rank: LiveRank, request: int) -> None:
+    def cancelled(self, rank: Rank, request: int) -> None:
         """Note that a receive was cancelled."""
 
     def work(self, rank: int, region: int, flops: int) -> None:
@@ -111,7 +109,7 @@ class FullRecord(Record):
 
     # -- rows ---------------------------------------------------------------------------------------------
 
-    def add(self, rank: LiveRank, call: Call, cpu: int, begin: float, answer: Any) -> None:
+    def add(self, rank: Rank, call: Call, cpu: int, begin: float, answer: Any) -> None:
         """Note a call that is done."""
         self._burst(rank.rank, call.region, cpu, begin)
         op, kept = call.op, self._kept[rank.rank]
@@ -227,7 +225,7 @@ class FullRecord(Record):
         row[_COLUMN["peer"]] = self._places[context, rank][source]
         row[_COLUMN["tag"]] = tag
 
-    def cancelled(self, rank: LiveRank, request: int) -> None:
+    def cancelled(self, rank: Rank, request: int) -> None:
         """Note that a receive was cancelled."""
         self._open.pop((rank.rank, request), None)
         for row in reversed(self._kept[rank.rank]):
@@ -241,12 +239,12 @@ class FullRecord(Record):
 
     # -- the trace ----------------------------------------------------------------------------------------
 
-    def trace(self, ranks: Sequence[LiveRank], regions: Sequence[str]) -> Trace:
+    def trace(self, ranks: Sequence[Rank], regions: Sequence[str]) -> Trace:
         """Return all that happened."""
         for (rank, request), (row, context) in self._open.items():
             pending = ranks[rank].requests.get(request)
-            if isinstance(pending, Receive) and pending.message is not None:
-                message: LiveMessage = pending.message  # type: ignore[assignment]
+            message = pending.message if isinstance(pending, Receive) else None
+            if isinstance(message, LiveMessage):
                 self._fill(rank, row, context, message.source, message.tag)
             else:
                 _give_up(row)

@@ -11,7 +11,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from clue.collectives import Collective, Manner, default_choice
+from clue.collectives import Collective, default_choice
 from clue.machine import Contention, Curve, FactorTable, Flows, Link, Machine, Network, NodeType, Placement, Ports
 
 _Doubles = npt.NDArray[np.float64]
@@ -71,7 +71,7 @@ class Costs:
         self._times = [at for at, _ in machine.changes]
         self._epochs = machine.epochs
         self._messages: list[dict[tuple[int, int, int], MessageCost]] = [{} for _ in self._epochs]
-        self._algorithms: dict[tuple[str, int, int, Manner], str] = {}
+        self._algorithms: dict[Collective, str] = {}
         self._ports: dict[int, PortLinks] = {}
         self._occupied: frozenset[int] = frozenset(placement.nodes)
         self._routes: dict[tuple[int, int], tuple[int, ...]] = {}
@@ -187,12 +187,9 @@ class Costs:
 
     def algorithm(self, collective: Collective) -> str:
         """Return the algorithm that this machine uses for a collective."""
-        if collective.name == "reduce_scatter":
-            return algorithm_of(self.machine.network, collective)  # may ask for each block's size
-        key = (collective.name, collective.size, collective.mean_size, collective.manner)
-        name = self._algorithms.get(key)
+        name = self._algorithms.get(collective)
         if name is None:
-            name = self._algorithms[key] = algorithm_of(self.machine.network, collective)
+            name = self._algorithms[collective] = algorithm_of(self.machine.network, collective)
         return name
 
 

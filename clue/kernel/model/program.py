@@ -56,22 +56,14 @@ MANNERS = _NONBLOCKING | _IN_PLACE | _USER_DEFINED | _NONCOMMUTATIVE | _BLOCK
 _CONSTRUCTOR_BYTES = 8
 
 
-@dataclass(frozen=True, eq=False)
-class Program:
-    """A trace ready to replay.
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Description:
+    """What must be said of a program beside figures.
 
     Attributes:
         name: For messages.
-        columns: Ops of all ranks, as in the trace.
-        peers: Partner of each op as a rank of the trace (``PROC_NULL`` and ``ANY`` stay), shape (ops,).
-        offsets: Row at which each rank begins, with the total at the end: ranks + 1 entries.
-        extra_offsets: The same for the extra column.
-        groups: Members of each communicator, as ranks of the trace.
-        contexts: Context of each communicator.
-        collectives: By context, the collectives on it in order; every member takes part in every one.
         worlds: World of each rank: 0, or that of a spawned one.
         regions: Region names.
-        cpu_by_region: CPU seconds of each rank in each region, shape (ranks, regions).
         host_speeds: flop/s at which the recording host ran each region whose program declares its operations.
         unmodelled: Calls that are left out.
         unresolved: Number of receives and probes that do not say what they matched; they are left out.
@@ -79,10 +71,36 @@ class Program:
         processor: The recording host's processor.
         notes: What the recorder says about the trace.
         memory: Peak memory of each rank when recorded, bytes; empty: nobody asks.
-        like: The program that differs from it in its bursts alone, if any: what is prepared for that serves this, too.
     """
 
     name: str
+    worlds: tuple[int, ...]
+    regions: tuple[str, ...]
+    host_speeds: Mapping[str, float]
+    unmodelled: tuple[Unmodelled, ...] = ()
+    unresolved: int = 0
+    failed_polls: int = 0
+    processor: str = ""
+    notes: tuple[str, ...] = ()
+    memory: tuple[float, ...] = ()
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Program(Description):
+    """A trace ready to replay.
+
+    Attributes:
+        columns: Ops of all ranks, as in the trace.
+        peers: Partner of each op as a rank of the trace (``PROC_NULL`` and ``ANY`` stay), shape (ops,).
+        offsets: Row at which each rank begins, with the total at the end: ranks + 1 entries.
+        extra_offsets: The same for the extra column.
+        groups: Members of each communicator, as ranks of the trace.
+        contexts: Context of each communicator.
+        collectives: By context, the collectives on it in order; every member takes part in every one.
+        cpu_by_region: CPU seconds of each rank in each region, shape (ranks, regions).
+        like: The program that differs from it in its bursts alone, if any: what is prepared for that serves this, too.
+    """
+
     columns: Ops
     peers: npt.NDArray[np.int32]
     offsets: tuple[int, ...]
@@ -90,16 +108,7 @@ class Program:
     groups: tuple[tuple[int, ...], ...]
     contexts: tuple[int, ...]
     collectives: Mapping[int, Sequence[Collective]]
-    worlds: tuple[int, ...]
-    regions: tuple[str, ...]
     cpu_by_region: tuple[tuple[float, ...], ...]
-    host_speeds: Mapping[str, float]
-    unmodelled: tuple[Unmodelled, ...]
-    unresolved: int
-    failed_polls: int
-    processor: str
-    notes: tuple[str, ...]
-    memory: tuple[float, ...] = ()
     like: Program | None = None
 
     @property

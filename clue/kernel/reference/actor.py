@@ -2,31 +2,58 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator
-from typing import TYPE_CHECKING, Any
+from collections.abc import Generator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Protocol
 
 import simpy
 
-from clue.collectives import Round, Schedule
+from clue.collectives import Collective, Round, Schedule
 from clue.kernel.model.history import Awaited, History, Until
 from clue.kernel.model.observation import Segment
 from clue.kernel.model.program import Row
 from clue.kernel.model.turns import Turns
-from clue.kernel.reference.matching import Channel, Message, Receive
-from clue.kernel.reference.network import UnsharedNetwork
+from clue.kernel.reference.matching import Channel, Mailboxes, Message, Receive
+from clue.kernel.reference.virtual_machine import UNSHARED, VirtualMachine
 from clue.kernel.reference.virtual_time import action
 from clue.result import Activity, Part
 from clue.trace import Flag
 
-if TYPE_CHECKING:
-    from clue.kernel.reference.simulation import Job
-
 # Plain integers: an operation on an IntFlag costs more than all the rest of a send.
 _BUFFERED, _SYNCHRONOUS = int(Flag.BUFFERED), int(Flag.SYNCHRONOUS)
-#: Within a node messages do not delay each other.
-UNSHARED = UnsharedNetwork()
 #: What a blocking operation yields: events to wait for.
 Events = Generator[simpy.Event, Any, None]
+
+
+class Pending(Protocol):
+    """What can be waited for.
+
+    Attributes:
+        waiter: Event of who is blocked until the end is known.
+    """
+
+    waiter: simpy.Event | None
+
+    @property
+    def end(self) -> float | None:
+        """When it is complete, seconds, or ``None`` while that is open."""
+
+
+@dataclass(eq=False)
+class Instance:
+    """One running copy of a program: what its ranks share.
+
+    Attributes:
+        mailboxes: Where its messages meet its receives.
+        worlds: By number of a world that is spawned: happens when that is done.
+        collectives: By context, the collectives on it in order, where they are known beforehand.
+        first: Its first rank among those of all instances.
+    """
+
+    mailboxes: Mailboxes
+    worlds: dict[int, simpy.Event] = field(default_factory=dict)
+    collectives: Mapping[int, Sequence[Collective]] = field(default_factory=dict)
+    first: int = 0
 
 
 class Actor:
@@ -35,37 +62,37 @@ class Actor:
     Attributes:
         rank: Rank within the program.
         number: Rank among all instances.
+        order: Place of its actions among events of one time; its messages follow, one by one.
         place: 0 for the rank itself, i for its i-th nonblocking collective.
         clock: Its virtual time, seconds.
         turns: Of a rank that takes turns with background load.
         communicate: Processor time spent on messages so far.
     """
 
-    #: What it sends.
-    message_type = Message
-
-    def __init__(self, job: Job, rank: int, number: int, place: int, clock: float) -> None:
-        self.job = job
-        self.simulation = job.simulation
-        self.env = job.simulation.env
-        self.costs = job.simulation.costs
-        self.mailboxes = job.mailboxes
-        self.observed = job.simulation.observation.messages is not None
-        self.network = job.simulation.network
+    def __init__(self, machine: VirtualMachine, instance: Instance, rank: int, place: int, clock: float) -> None:
+        self.instance = instance
+        self.machine = machine
+        self.env = machine.env
+        self.costs = machine.costs
+        self.mailboxes = instance.mailboxes
+        self.message_type = instance.mailboxes.message_type
+        self.observed = machine.observation.messages is not None
+        self.network = machine.network
         self.ordered = self.network.takes_turns
-        self.nodes = job.simulation.placement.nodes
+        self.nodes = machine.placement.nodes
+        self.offset = instance.first
+        self.number = number = instance.first + rank
         self.node = self.nodes[number]
         self.rank = rank
-        self.number = number
         self.place = place
         self.launched = 0
-        self.offset = number - rank
+        self.order = action(number, place)
         self.clock = clock
         self.turns: Turns | None = None
         self.communicate = 0.0
         self.region = 0
         self.segments: list[Segment] | None = None
-        histories = job.simulation.observation.histories
+        histories = machine.observation.histories
         self.history: History | None = None if histories is None else histories.setdefault((number, place), [])
         self.keeps = histories is not None
         self.blocked_on: Row | None = None
@@ -102,8 +129,10 @@ class Actor:
     def sleep_until(self, time: float, what: object, until: Until = Until.DONE) -> None:
         """Wait until then, if it has not come yet, and for this rank's turn."""
         since = self.clock
-        self.wait_until(time, what, until)
-        self.wake(since)
+        if time > since:
+            self.wait_until(time, what, until)
+            if self.turns is not None:
+                self.wake(since)
 
     def wake(self, since: float) -> None:
         """Wait for this rank's turn, if it has slept since a time and takes turns."""
@@ -123,17 +152,22 @@ class Actor:
         """Wait until all that happens before this rank's clock has happened; ties go by rank."""
         if self._turn != self.clock:
             self._turn = self.clock
-            yield self.env.at(self.clock, action(self.number, self.place))
+            yield self.env.at(self.clock, self.order)
 
     def takes_turns_with(self, dest: int) -> bool:
         """Tell whether the order in which messages to a rank start matters: if they cross a network that slows them."""
         return self.ordered and self.nodes[self.offset + dest] != self.node
 
-    def until_known(self, holder: Message | Receive) -> Events:
-        """Block until the outcome of a message or receive is known."""
-        holder.waiter = self.env.event()
+    def until_known(self, holder: Pending) -> Events:
+        """Block until it is known when something ends, or when a probe can see it."""
+        holder.waiter = event = self.env.event()
         self._turn = -1.0
-        yield holder.waiter
+        yield event
+
+    def until(self, event: simpy.Event) -> Generator[simpy.Event, Any, Any]:
+        """Block until an event has happened; returns its value."""
+        self._turn = -1.0
+        return (yield event)
 
     # -- messages -----------------------------------------------------------------------------------------
 
@@ -142,8 +176,7 @@ class Actor:
         dest = self.offset + channel[2]
         cost = self.costs.message(self.number, dest, nbytes, self.clock)
         self.launched += 1
-        order = action(self.number, self.place, self.launched)
-        message = self.message_type(self.number, dest, nbytes, self.clock, order)
+        message = self.message_type(self.number, dest, nbytes, self.clock, self.order + self.launched)
         if (cost.eager or flags & _BUFFERED) and not flags & _SYNCHRONOUS:
             network = self.network if cost.between_nodes else UNSHARED
             head = self.clock + cost.envelope
@@ -161,11 +194,11 @@ class Actor:
             self._observe(message)
         receive = self.mailboxes.deliver(channel, message)
         if receive is not None:
-            self.simulation.meet(message, receive)
+            self.machine.meet(message, receive)
         return message
 
     def _observe(self, message: Message) -> None:
-        seen = self.simulation.observation
+        seen = self.machine.observation
         assert seen.messages is not None and seen.nbytes is not None
         seen.messages[message.source, message.dest] += 1
         seen.nbytes[message.source, message.dest] += message.nbytes
@@ -199,7 +232,7 @@ class Actor:
         receive.cost = self.receive_cost(channel[1])
         message = self.mailboxes.post(channel, receive)
         if message is not None:
-            self.simulation.meet(message, receive)
+            self.machine.meet(message, receive)
         return receive
 
     def finish_receive(self, receive: Receive) -> Events:
@@ -242,7 +275,7 @@ class Actor:
 
     def _exchange(self, step: Round, context: int, tag: int, members: tuple[int, ...]) -> Events:
         """Run a round of several messages: nonblocking receives and sends, then the wait for all."""
-        pending: list[Message | Receive] = []
+        pending: list[Pending] = []
         for peer in step.receives:
             receive = self.post((context, members[peer], self.rank, tag))
             self.spend(Activity.RECEIVE, receive.cost)
@@ -259,14 +292,15 @@ class Actor:
             if each.end is None:
                 yield from self.until_known(each)
             self.wait_until(each.end, each)  # type: ignore[arg-type]
-        self.wake(since)
+        if self.turns is not None:
+            self.wake(since)
 
 
 class Background(Actor):
     """A nonblocking collective: it progresses beside its rank, costing it nothing until it is waited for."""
 
     def __init__(self, rank: Actor, place: int) -> None:
-        super().__init__(rank.job, rank.rank, rank.number, place, rank.clock)
+        super().__init__(rank.machine, rank.instance, rank.rank, place, rank.clock)
         self.end: float | None = None
         self.waiter: simpy.Event | None = None
 

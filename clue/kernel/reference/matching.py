@@ -104,6 +104,9 @@ class Receive:
 class Mailboxes:
     """The queues of one program: unexpected messages and posted receives, by channel; at most one holds anything."""
 
+    #: What they keep.
+    message_type = Message
+
     def __init__(self) -> None:
         self._unexpected: dict[Channel, deque[Message]] = {}
         self._posted: dict[Channel, deque[Receive]] = {}

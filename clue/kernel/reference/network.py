@@ -19,7 +19,7 @@ from clue.kernel.reference.virtual_time import RATES_SETTLE
 from clue.machine import FactorTable, Flows, Ports
 
 if TYPE_CHECKING:
-    from clue.kernel.reference.simulation import Simulation
+    from clue.kernel.reference.virtual_machine import VirtualMachine
 
 
 class Network(Protocol):
@@ -51,7 +51,7 @@ class FactorNetwork:
 
     takes_turns = True
 
-    def __init__(self, simulation: Simulation) -> None:
+    def __init__(self, simulation: VirtualMachine) -> None:
         self._costs = simulation.costs
         self._observation = simulation.observation
         self._ends: list[float] = []
@@ -74,7 +74,7 @@ class PortsNetwork:
 
     takes_turns = True
 
-    def __init__(self, simulation: Simulation) -> None:
+    def __init__(self, simulation: VirtualMachine) -> None:
         self._simulation = simulation
         self._nodes = simulation.placement.nodes
         self._send_free = [0.0] * len(simulation.machine.nodes)
@@ -130,7 +130,7 @@ class FlowsNetwork:
 
     takes_turns = False
 
-    def __init__(self, simulation: Simulation, topology_capacities: list[float]) -> None:
+    def __init__(self, simulation: VirtualMachine, topology_capacities: list[float]) -> None:
         self._simulation = simulation
         self._nodes = simulation.placement.nodes
         self._sharing = FairSharing(topology_capacities)
@@ -207,7 +207,7 @@ class FlowsNetwork:
             flow.end = self._simulation.at(now + flow.left / rate, flow.message.order, leave)
 
 
-def network_of(simulation: Simulation) -> Network:
+def network_of(simulation: VirtualMachine) -> Network:
     """Return the network between the nodes of a simulation's machine."""
     machine = simulation.machine
     stated = [each.network.contention for each in machine.epochs]

@@ -1,63 +1,84 @@
-"""A rank of the program: the meaning of every op of a trace."""
+"""A rank of a program: the meaning of every op, whether it comes from a trace or from a program that runs."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Iterable, Mapping, Sequence
+
+import simpy
 
 from clue.collectives import Schedule, lower, neighbor
 from clue.kernel.model.blocked import NEVER_BEGUN, channel_context, describe_wait
 from clue.kernel.model.history import Computed, Spawned, Until
 from clue.kernel.model.program import Row
 from clue.kernel.model.wildcards import Received
-from clue.kernel.reference.actor import Actor, Background, Events
+from clue.kernel.reference.actor import Actor, Background, Events, Instance, Pending
 from clue.kernel.reference.matching import Message, Receive
+from clue.kernel.reference.processors import SharedNode
+from clue.kernel.reference.virtual_machine import VirtualMachine
 from clue.result import Activity, Part
 from clue.trace import ANY, COLLECTIVES, NO_REQUEST, PROC_NULL, Flag, Op
-
-if TYPE_CHECKING:
-    from clue.kernel.reference.simulation import Job
 
 # Plain integers, as in clue.kernel.reference.actor.
 _ANY_SOURCE, _CANCELLED, _NONBLOCKING = int(Flag.ANY_SOURCE), int(Flag.CANCELLED), int(Flag.NONBLOCKING)
 
 
+#: Does an op; returns ``None`` when it is done, or what to wait for.
+Handler = Callable[["Rank", Row], "Events | None"]
+
+
 class Rank(Actor):
-    """A rank of the program, replaying its ops.
+    """A rank of a program.
+
+    Args:
+        machine: What it runs on.
+        instance: What it shares with other ranks.
+        rank: Its rank.
+        world: Its world: 0, or that of a spawned one.
+        wild: Whether to keep what its receives and probes found.
 
     Attributes:
+        began: Whether its program has begun.
         compute: Computation time so far, seconds.
         compute_by_region: The same by region index.
         finished: Whether its program has ended.
+        requests: What is open, by the number of the request.
+        received: What its receives and probes found, in the order in which they were posted, if that is kept.
     """
 
-    def __init__(self, job: Job, rank: int, number: int) -> None:
-        super().__init__(job, rank, number, 0, 0.0)
+    def __init__(self, machine: VirtualMachine, instance: Instance, rank: int, world: int = 0, *, wild: bool) -> None:
+        super().__init__(machine, instance, rank, 0, 0.0)
+        self.world = world
         self.compute = 0.0
         self.compute_by_region = [0.0] * len(self.costs.regions)
-        self.finished = False
-        self.segments = job.simulation.observation.segments
+        self.began = self.finished = False
+        self.segments = machine.observation.segments
         self.keeps |= self.segments is not None
-        self.processor = job.simulation.shared.get(self.node)
-        self.turns = job.simulation.turns_on(self.node)
-        self.factors = self.costs.factors(job.simulation.machine.nodes[self.node])
-        self.requests: dict[int, Message | Receive | Background] = {}
+        self.processor = machine.shared.get(self.node)
+        self.turns = machine.turns_on(self.node)
+        self.factors = self.costs.factors(machine.machine.nodes[self.node])
+        self.requests: dict[int, Pending] = {}
         self.serials: dict[int, int] = {}
         self.positions: dict[int, int] = {}
         self.backgrounds = 0
-        self.received: list[tuple[Row, Receive | Message]] | None = [] if rank in job.wild else None
+        self.received: list[tuple[Row, Receive | Message]] | None = [] if wild else None
 
     # -- the program --------------------------------------------------------------------------------------
 
-    def run(self) -> Events:
-        """Replay all ops."""
+    def run(self, ops: Iterable[Row], meaning: Mapping[int, Handler] | Sequence[Handler] | None = None) -> Events:
+        """Do one op after the other.
+
+        Args:
+            ops: The rows of a trace, or calls as a running program makes them: the next one is asked for when the one
+                before is done.
+            meaning: What ops mean, by their number; left out: those of a trace.
+        """
         yield from self._start()
-        handlers = HANDLERS
-        private = self.processor is None
-        for row in self.job.program.rows[self.rank]:
+        self.began = True
+        handlers = HANDLERS if meaning is None else meaning
+        for row in ops:
             self.region = row.region
             if row.cpu:
-                if private:
+                if self.processor is None:
                     self.compute_alone(row.cpu, row.region)
                 else:
                     yield from self.compute_among_others(row.cpu, row.region)
@@ -68,14 +89,20 @@ class Rank(Actor):
         yield from self._stop()
 
     def _start(self) -> Events:
-        world = self.job.world_of(self.rank)
-        if world:
-            spawned = yield self.job.worlds[world]
+        if self.world:
+            spawned = yield self.instance.worlds[self.world]
             node_type = self.costs.node_type(self.node, spawned.time)
             self.sleep_until(spawned.time + node_type.initialisation_delay, spawned)
         if self.processor is not None:
             yield from self.in_turn()
             self.processor.begin()
+
+    def share_processor(self, shared: SharedNode | None) -> None:
+        """Share processors from the next burst on, if the node does by now."""
+        if shared is not self.processor and not self.finished:
+            self.processor = shared
+            if self.began and shared is not None:
+                shared.begin()
 
     def _stop(self) -> Events:
         if self.processor is not None:
@@ -156,17 +183,19 @@ class Rank(Actor):
         self.spend(Activity.RECEIVE, receive.cost)
         return None
 
-    def _note(self, row: Row, found: Receive | Message) -> None:
+    def note(self, row: Row, found: Receive | Message) -> None:
         """Note what a receive or probe found, where the order of arrivals might have decided otherwise."""
         if self.received is not None:
             self.received.append((row, found))
 
     def _post_row(self, row: Row) -> Receive:
         receive = self.post((row.context, row.peer, self.rank, row.tag))
-        self._note(row, receive)
+        if self.received is not None:
+            self.received.append((row, receive))
         return receive
 
-    def _wait(self, row: Row) -> Events | None:
+    def wait(self, row: Row) -> Events | None:
+        """Wait for requests."""
         names = row.entries or (row.request,)
         latest, last = self.clock, None
         for name in names:
@@ -189,11 +218,12 @@ class Rank(Actor):
             if pending is None:
                 continue
             if pending.end is None:
-                yield from self.until_known(pending)  # type: ignore[arg-type]
+                yield from self.until_known(pending)
             self.wait_until(pending.end, pending)  # type: ignore[arg-type]
         self.wake(since)
 
-    def _poll(self, row: Row) -> None:
+    def poll(self, row: Row) -> None:
+        """Pay for a look."""
         self.spend(Activity.RECEIVE, self.receive_cost(row.peer))
 
     def _probe(self, row: Row) -> Events | None:
@@ -205,14 +235,13 @@ class Rank(Actor):
         while message is None:
             event = self.env.event()
             self.mailboxes.await_message(channel, event)
-            self._turn = -1.0
-            yield event
+            yield from self.until(event)
             message = self.mailboxes.peek(channel)
-        self._note(row, message)
-        yield from self._until_seen(message)
-        self._poll(row)
+        self.note(row, message)
+        yield from self.until_seen(message)
+        self.poll(row)
 
-    def _until_seen(self, message: Message) -> Events:
+    def until_seen(self, message: Message) -> Events:
         """Block in a probe until a message that has been sent can be seen here."""
         if message.envelope is None:
             yield from self.until_known(message)
@@ -227,21 +256,27 @@ class Rank(Actor):
         receive = Receive(None)
         receive.cost = self.receive_cost(row.peer)
         self.mailboxes.post(channel, receive)
-        self._note(row, receive)
+        self.note(row, receive)
         if receive.message is None:
             yield from self.until_known(receive)
         assert receive.message is not None
-        yield from self._until_seen(receive.message)
+        yield from self.until_seen(receive.message)
         self.spend(Activity.RECEIVE, receive.cost)
         self.requests[row.request] = receive
 
-    def _matched_receive(self, row: Row) -> Events | None:
+    def until_spawned(self, started: simpy.Event) -> Events:
+        """Wait until a Spawn is done."""
+        spawned = yield from self.until(started)
+        self.sleep_until(spawned.time, spawned)
+
+    def receive_matched(self, row: Row) -> Events | None:
+        """Receive what a matched probe took out."""
         receive = self.requests.get(row.request)
         if not isinstance(receive, Receive) or receive.message is None:
             return None
         receive.posted = self.clock
         if receive.message.sent is None:
-            self.simulation.open_rendezvous(receive.message, receive)
+            self.machine.open_rendezvous(receive.message, receive)
         if row.flags & _NONBLOCKING:
             self.spend(Activity.RECEIVE, receive.cost)
             return None
@@ -259,9 +294,9 @@ class Rank(Actor):
 
     def _collective(self, row: Row) -> Events | None:
         serial = self.next_serial(row.context)
-        collective = self.job.program.collectives[row.context][serial]
+        collective = self.instance.collectives[row.context][serial]
         schedule = lower(collective, self.position(row), self.costs.algorithm(collective))
-        return self._run_schedule(row, schedule, serial)
+        return self.run_schedule(row, schedule, serial)
 
     def next_serial(self, context: int) -> int:
         """Count the collectives of this rank on a context; returns the number of the next one, from 0."""
@@ -276,12 +311,14 @@ class Rank(Actor):
             position = self.positions[row.context] = row.members.index(self.rank)
         return position
 
-    def _neighbor(self, row: Row) -> Events | None:
+    def neighbor_exchange(self, row: Row) -> Events | None:
+        """Exchange messages with neighbours."""
         context = channel_context(row)
         serial = self.next_serial(context)
-        return self._run_schedule(row._replace(context=context), neighbor(row.entries), serial)
+        return self.run_schedule(row._replace(context=context), neighbor(row.entries), serial)
 
-    def _run_schedule(self, row: Row, schedule: Schedule, serial: int) -> Events | None:
+    def run_schedule(self, row: Row, schedule: Schedule, serial: int) -> Events | None:
+        """Run this rank's part of a collective, in the background if it is nonblocking."""
         if not row.flags & _NONBLOCKING:
             return self.rounds(schedule, row.context, serial, row.members) if schedule else None
         self.backgrounds += 1
@@ -291,16 +328,14 @@ class Rank(Actor):
         return None
 
     def _spawn(self, row: Row) -> Events:
-        started = self.job.worlds.get(row.entries[0] if row.entries else -1)
+        started = self.instance.worlds.get(row.entries[0] if row.entries else -1)
         if started is None:
             return
         if self.rank == row.peer:
             self.spend(Activity.SEND, self.costs.node_type(self.node, self.clock).spawn_delay, Part.SPAWN)
             started.succeed(Spawned(self.number, self.clock))
         else:
-            self._turn = -1.0
-            spawned = yield started
-            self.sleep_until(spawned.time, spawned)
+            yield from self.until_spawned(started)
 
     # -- words --------------------------------------------------------------------------------------------
 
@@ -318,23 +353,23 @@ class Rank(Actor):
         return [(row, None if message is None else message.envelope) for row, message in found]
 
 
-def _handlers() -> list[Callable[[Rank, Row], Events | None]]:
-    table: list[Callable[[Rank, Row], Events | None]] = [Rank._nothing] * (max(Op) + 1)
+def _handlers() -> list[Handler]:
+    table: list[Handler] = [Rank._nothing] * (max(Op) + 1)
     table[Op.SEND] = table[Op.ISEND] = Rank._send
     table[Op.RECV] = table[Op.IRECV] = Rank._receive
-    table[Op.WAIT] = Rank._wait
-    table[Op.POLL] = Rank._poll
+    table[Op.WAIT] = Rank.wait
+    table[Op.POLL] = Rank.poll
     table[Op.PROBE] = Rank._probe
     table[Op.MPROBE] = Rank._matched_probe
-    table[Op.MRECV] = Rank._matched_receive
+    table[Op.MRECV] = Rank.receive_matched
     table[Op.PACK] = Rank._pack
     table[Op.SLEEP] = Rank._sleep
     table[Op.SPAWN] = Rank._spawn
     for op in COLLECTIVES:
         table[op] = Rank._collective
-    table[Op.NEIGHBOR] = Rank._neighbor
+    table[Op.NEIGHBOR] = Rank.neighbor_exchange
     return table
 
 
-#: By op what it means: returns ``None`` when done, or what to wait for.
+#: The meaning of the ops of a trace.
 HANDLERS = _handlers()

@@ -1,0 +1,414 @@
+"""Measure a link between two ranks: ``mpiexec -n 2 python -m clue.calibration.programs.measure_link SETTINGS``.
+
+No clock of one computer is ever compared with one of the other. What is measured, by rank 0 unless said otherwise:
+
+========= ============================================================================================================
+one way   half a round trip, each rank waiting for the other
+blocked   the part of a round trip that the sending call takes; the other rank is in its receive
+gap       a window of nonblocking sends, begun when their receives are posted, and its empty answer, by message
+receive   by rank 1: a receive whose message is there, because a later one of the same sender has been received
+eager     whether data have come when their receive is posted late, and whether their sender went on meanwhile: by
+          doubling sizes, then by halving the interval
+========= ============================================================================================================
+
+Sizes are measured in turns, over and over, so that a disturbance hits all of them a little rather than one of them
+much, until the median of each is known to the precision asked for, or time is up. Prints JSON lines (see
+:mod:`clue.calibration.launching`).
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from mpi4py import MPI
+
+from clue.calibration.measurement import Estimate, median_of
+
+_EMPTY = bytearray(0)
+#: Messages of a stream: so many, or so many bytes, but never fewer than the least.
+_WINDOW, _WINDOW_BYTES, _LEAST_WINDOW = 64, 8 << 20, 4
+#: A turn of one size takes about so many seconds, unless a few messages take longer.
+_TURN = 0.02
+_LEAST_SAMPLES, _MOST_SAMPLES, _LEAST_A_TURN, _LEAST_TURNS = 7, 20_000, 3, 3
+#: Share of the time for round trips, streams, and the search of the eager limit; what is left is for receives.
+_FOR_ROUND_TRIPS, _FOR_STREAMS, _FOR_EAGER = 0.55, 0.3, 0.1
+#: A late receive is posted so many seconds after its send began, or so many times what the send takes otherwise.
+_LATE, _LATE_TIMES, _LATE_TRIALS = 0.02, 4.0, 5
+#: So many seconds before its late receive a rank wakes up.
+_AWAKE = 0.0005
+#: A message tells whether its data had travelled if it takes so many times as long as an empty one.
+_TELLING = 10.0
+_PING, _STREAM, _RECEIVE, _WAIT, _END = range(5)
+
+
+@dataclass
+class Progress:
+    """Tells the reader what is going on, now and then.
+
+    Attributes:
+        limit: Seconds that all may take.
+        begin: When it began.
+        told: When it last told.
+    """
+
+    limit: float
+    begin: float = field(default_factory=time.monotonic)
+    told: float = 0.0
+
+    def tell(self, what: str) -> None:
+        """Tell what is going on, unless that has just been told."""
+        now = time.monotonic()
+        if now - self.told > 0.2:
+            self.told = now
+            put({"progress": what, "done": min(self.limit, now - self.begin), "total": self.limit})
+
+
+def put(line: object) -> None:
+    """Print one JSON line."""
+    print(json.dumps(line), flush=True)  # noqa: T201 - the reader of this program reads its output
+
+
+# --- both ranks: one call each for a round of messages ---
+
+
+def ping(comm: MPI.Comm, size: int, count: int, buffer: bytearray) -> tuple[list[float], list[float]]:
+    """Make round trips; returns, on rank 0, half of each and the time of its send, in seconds."""
+    message = [memoryview(buffer)[:size], MPI.BYTE]
+    halves, blocked = [], []
+    clock, send, receive = time.perf_counter_ns, comm.Send, comm.Recv
+    if comm.rank:
+        for _ in range(count + 1):
+            receive(message, 0, 1)
+            send(message, 0, 1)
+        return [], []
+    for _ in range(count + 1):
+        start = clock()
+        send(message, 1, 1)
+        sent = clock()
+        receive(message, 1, 1)
+        halves.append((clock() - start) * 0.5e-9)
+        blocked.append((sent - start) * 1e-9)
+    # The first warms up.
+    return halves[1:], blocked[1:]
+
+
+def stream(comm: MPI.Comm, size: int, count: int, buffer: bytearray) -> list[float]:
+    """Send windows of messages, each answered by an empty one; returns, on rank 0, the time of each, in seconds."""
+    window = window_of(size)
+    view = memoryview(buffer)
+    slots = [[view[k * size : (k + 1) * size], MPI.BYTE] for k in range(window)]
+    times = []
+    for _ in range(count + 1):
+        if comm.rank:
+            requests = [comm.Irecv(slot, 0, 2) for slot in slots]
+            comm.Send(_EMPTY, 0, 3)
+            MPI.Request.Waitall(requests)
+            comm.Send(_EMPTY, 0, 3)
+        else:
+            comm.Recv(_EMPTY, 1, 3)
+            start = time.perf_counter_ns()
+            MPI.Request.Waitall([comm.Isend(slots[0], 1, 2) for _ in range(window)])
+            comm.Recv(_EMPTY, 1, 3)
+            times.append((time.perf_counter_ns() - start) * 1e-9)
+    return times[1:]
+
+
+def window_of(size: int) -> int:
+    """Return how many messages of a size are under way in a stream."""
+    return max(_LEAST_WINDOW, min(_WINDOW, _WINDOW_BYTES // max(size, 1)))
+
+
+def receives(comm: MPI.Comm, size: int, count: int, buffer: bytearray) -> list[float]:
+    """Receive messages that are there; returns, on rank 0, how long each receive took on rank 1, in seconds."""
+    message = [memoryview(buffer)[:size], MPI.BYTE]
+    times = []
+    for _ in range(count + 1):
+        if comm.rank:
+            comm.Recv(_EMPTY, 0, 5)
+            start = time.perf_counter_ns()
+            comm.Recv(message, 0, 4)
+            times.append((time.perf_counter_ns() - start) * 1e-9)
+            comm.Send(_EMPTY, 0, 5)
+        else:
+            comm.Send(message, 1, 4)
+            comm.Send(_EMPTY, 1, 5)
+            comm.Recv(_EMPTY, 1, 5)
+    gathered: list[float] = comm.bcast(times[1:], root=1)
+    return gathered
+
+
+def late_receive(comm: MPI.Comm, size: int, late: float, buffer: bytearray) -> tuple[float, float]:
+    """Post a receive late; returns the times of its send, on rank 0, and of the receive, in seconds."""
+    message = [memoryview(buffer)[:size], MPI.BYTE]
+    if comm.rank:
+        comm.Send(_EMPTY, 0, 6)
+        time.sleep(max(0.0, late - _AWAKE))
+        # Awake when the receive begins: waking up takes longer than a small message.
+        begin = time.perf_counter() + min(late, _AWAKE)
+        while time.perf_counter() < begin:
+            pass
+        # Where processors are emulated, a call pays for the computation before it: let that not be the receive.
+        comm.Iprobe(0, 9)
+        start = time.perf_counter_ns()
+        comm.Recv(message, 0, 7)
+        own = (time.perf_counter_ns() - start) * 1e-9
+        comm.send(own, 0, 8)
+        return 0.0, own
+    comm.Recv(_EMPTY, 1, 6)
+    start = time.perf_counter_ns()
+    comm.Send(message, 1, 7)
+    own = (time.perf_counter_ns() - start) * 1e-9
+    return own, comm.recv(None, 1, 8)
+
+
+def serve(comm: MPI.Comm, buffer: bytearray) -> None:
+    """Do on rank 1 what rank 0 asks for, until that is nothing more."""
+    while True:
+        what, size, count = comm.bcast(None, root=0)
+        if what == _END:
+            return
+        if what == _PING:
+            ping(comm, size, count, buffer)
+        elif what == _STREAM:
+            stream(comm, size, count, buffer)
+        elif what == _RECEIVE:
+            receives(comm, size, count, buffer)
+        else:
+            late_receive(comm, size, count, buffer)
+
+
+# --- rank 0: what to measure next ---
+
+
+class LinkProbe:
+    """The link as rank 0 sees it: asks rank 1 to take part, and keeps the samples.
+
+    Args:
+        comm: Both ranks.
+        buffer: What is sent, as long as the longest window.
+        precision: Half the width of the confidence interval to reach, relative to the median.
+        confidence: Of that interval.
+        progress: Told what is going on.
+    """
+
+    def __init__(
+        self, comm: MPI.Comm, buffer: bytearray, precision: float, confidence: float, progress: Progress
+    ) -> None:
+        self._comm = comm
+        self._buffer = buffer
+        self._precision = precision
+        self._confidence = confidence
+        self._progress = progress
+        self.halves: dict[int, list[float]] = {}
+        self.blocked: dict[int, list[float]] = {}
+        self.windows: dict[int, list[float]] = {}
+
+    def _ask(self, what: int, size: int, count: float) -> None:
+        self._comm.bcast((what, size, count), root=0)
+
+    def round_trips(self, size: int, count: int) -> None:
+        """Make round trips of a size."""
+        self._ask(_PING, size, count)
+        halves, blocked = ping(self._comm, size, count, self._buffer)
+        self.halves.setdefault(size, []).extend(halves)
+        self.blocked.setdefault(size, []).extend(blocked)
+
+    def streams(self, size: int, count: int) -> None:
+        """Send windows of a size."""
+        self._ask(_STREAM, size, count)
+        self.windows.setdefault(size, []).extend(stream(self._comm, size, count, self._buffer))
+
+    def receive(self, size: int, count: int) -> Estimate:
+        """Return what a receive of a message that is there takes."""
+        self._ask(_RECEIVE, size, count)
+        return median_of(receives(self._comm, size, count, self._buffer), self._confidence)
+
+    def _late(self, size: int) -> tuple[float, float, float]:
+        """Post a receive late; returns how late, and the times of its send and of the receive."""
+        blocked = median_of(self.blocked[size]).value if size in self.blocked else self.usual(size)
+        late = max(_LATE, _LATE_TIMES * blocked)
+        self._ask(_WAIT, size, late)
+        return (late, *late_receive(self._comm, size, late, self._buffer))
+
+    def sender_waits(self, size: int) -> bool:
+        """Tell whether a sender waits for its receive: what most trials say.
+
+        Either rank may be held up by others on its computer, so that a send seems to wait, or begins late itself.
+        """
+        votes = [0, 0]
+        while 2 * max(votes) < _LATE_TRIALS:
+            late, sent, _ = self._late(size)
+            votes[sent > late / 2] += 1
+        return votes[True] > votes[False]
+
+    def data_wait(self, size: int) -> bool:
+        """Tell whether data wait for their receive: then no late receive is faster than half of a message's time."""
+        return min(self._late(size)[2] for _ in range(_LATE_TRIALS)) > self.usual(size) / 2
+
+    def usual(self, size: int) -> float:
+        """Return about how long a message of a size takes, from the sizes that were tried."""
+        larger = min((known for known in self.halves if known >= size), default=max(self.halves))
+        return median_of(self.halves[larger]).value
+
+    def end(self) -> None:
+        """Let rank 1 go."""
+        self._ask(_END, 0, 0)
+
+    # --- in turns ---
+
+    def first_turn(self, sizes: Sequence[int], budget: float) -> list[int]:
+        """Measure each size a little; returns those whose messages are not too long for the time there is."""
+        usable: list[int] = []
+        for size in sorted(sizes):
+            expected = self.usual(size) * (size / usable[-1] if usable and usable[-1] else 1) if usable else 0.0
+            if 2 * expected * (_LEAST_SAMPLES + 1) > budget / 4:
+                break
+            self._progress.tell(f"first round trips of {size} B")
+            self.round_trips(size, _LEAST_A_TURN)
+            usable.append(size)
+        return usable
+
+    def until_precise(self, sizes: Sequence[int], deadline: float, streams: bool) -> None:
+        """Measure sizes in turns until each is precise or time is up."""
+        samples = self.windows if streams else self.halves
+        what = "streams" if streams else "round trips"
+        open_sizes, turns = list(sizes), 0
+        while open_sizes and time.monotonic() < deadline:
+            turns += 1
+            for size in open_sizes:
+                known = samples.get(size)
+                each = median_of(known).value * (1 if streams else 2) if known else self._first_guess(size, streams)
+                count = max(_LEAST_A_TURN, min(int(_TURN / each), 1000))
+                if time.monotonic() + each * count > deadline and known and len(known) >= _LEAST_A_TURN:
+                    continue
+                self._progress.tell(f"{what} of {size} B")
+                (self.streams if streams else self.round_trips)(size, count)
+            if turns >= _LEAST_TURNS:
+                open_sizes = [size for size in open_sizes if not self._precise(samples.get(size, []))]
+
+    def _first_guess(self, size: int, streams: bool) -> float:
+        return self.usual(size) * (window_of(size) if streams else 2)
+
+    def _precise(self, samples: Sequence[float]) -> bool:
+        if len(samples) < _LEAST_SAMPLES:
+            return False
+        return len(samples) >= _MOST_SAMPLES or median_of(samples, self._confidence).spread <= self._precision
+
+    def eager_limit(self, sizes: Sequence[int], deadline: float) -> tuple[int | None, int | None]:
+        """Return the largest size whose sender does not wait for its receive and the smallest whose sender does."""
+        eager: int | None = None
+        for size in sorted(sizes):
+            if time.monotonic() > deadline:
+                return eager, None
+            self._progress.tell(f"late receives of {size} B")
+            if self.sender_waits(size) and self.sender_waits(size):
+                return self._narrowed(eager, size, deadline)
+            eager = size
+        return eager, None
+
+    def _narrowed(self, eager: int | None, waits: int, deadline: float) -> tuple[int | None, int]:
+        """Halve the interval between a size that does not wait and one that does, as far as the trials agree."""
+        if eager is None:
+            return None, waits
+        low, high = eager, waits
+        while high - low > 1 and time.monotonic() < deadline:
+            middle = (low + high) // 2
+            self._progress.tell(f"late receives of {middle} B")
+            if self.sender_waits(middle):
+                high = middle
+            else:
+                low = middle
+        agreed = self.sender_waits(high) and not self.sender_waits(low)
+        return (low, high) if agreed else (eager, waits)
+
+    def travelling(self, sizes: Sequence[int], deadline: float) -> tuple[int | None, int | None]:
+        """Return the largest of some sizes whose data travel before their receive, and the smallest whose do not.
+
+        Some libraries send data at once, and let the sender wait nonetheless. Sizes that take hardly longer than an
+        empty message do not tell. (Nor does shared memory, from which the receiver copies the data early or late: it
+        looks as if they waited, and the sender's wait is what counts.)
+        """
+        travels: int | None = None
+        for size in sorted(sizes):
+            if self.usual(size) < _TELLING * self.usual(0):
+                continue
+            if time.monotonic() > deadline:
+                return travels, None
+            self._progress.tell(f"late receives of {size} B")
+            if self.data_wait(size):
+                return travels, size
+            travels = size
+        return travels, None
+
+
+def measure(comm: MPI.Comm, settings: dict[str, float | list[int]]) -> dict[str, object] | None:
+    """Measure the link between two ranks; returns, on rank 0, what was found."""
+    sizes = [int(size) for size in settings["sizes"]]  # type: ignore[union-attr]
+    limit = float(settings["time"])  # type: ignore[arg-type]
+    buffer = bytearray(max(window_of(size) * size for size in sizes))
+    hosts = comm.gather(MPI.Get_processor_name(), root=0)
+    if comm.rank:
+        serve(comm, buffer)
+        return None
+    progress = Progress(limit)
+    confidence = float(settings["confidence"])  # type: ignore[arg-type]
+    link = LinkProbe(comm, buffer, float(settings["precision"]), confidence, progress)  # type: ignore[arg-type]
+    usable = link.first_turn(sizes, limit * _FOR_ROUND_TRIPS)
+    eager, waits = link.eager_limit(usable, time.monotonic() + limit * _FOR_EAGER)
+    larger = [size for size in usable if waits is not None and size >= waits]
+    travels, stays = link.travelling(larger, time.monotonic() + limit * _FOR_EAGER)
+    corners = [size for size in (eager, waits) if size is not None and size not in usable and size <= usable[-1]]
+    usable = sorted([*usable, *corners])
+    link.until_precise(usable, progress.begin + limit * (_FOR_EAGER + _FOR_ROUND_TRIPS), streams=False)
+    receive = link.receive(8, 500 if link.usual(8) < 1e-3 else 50)
+    affordable = [size for size in usable if 4 * link.usual(size) * window_of(size) < limit * _FOR_STREAMS / 4]
+    link.until_precise(affordable, progress.begin + limit, streams=True)
+    link.end()
+    return {
+        "rows": rows(link, confidence),
+        "receive": _plain(receive),
+        "eager": eager,
+        "waits": waits,
+        "travels": travels,
+        "stays": stays,
+        "hosts": hosts,
+        "mpi": " ".join(MPI.Get_library_version().strip("\0\n ").splitlines()[0].split()),
+        "left_out": [size for size in sizes if size not in link.halves],
+    }
+
+
+def rows(link: LinkProbe, confidence: float) -> list[dict[str, object]]:
+    """Return what was measured by size, as what JSON can hold."""
+    found = []
+    for size in sorted(link.halves):
+        row: dict[str, object] = {"size": size, "one_way": _plain(median_of(link.halves[size], confidence))}
+        row["blocked"] = _plain(median_of(link.blocked[size], confidence))
+        if size in link.windows:
+            row["window"] = window = window_of(size)
+            row["gap"] = _plain(median_of([time / window for time in link.windows[size]], confidence))
+        found.append(row)
+    return found
+
+
+def _plain(estimate: Estimate) -> list[float]:
+    return [estimate.value, estimate.low, estimate.high, estimate.repetitions]
+
+
+def main() -> None:
+    """Measure and print."""
+    comm = MPI.COMM_WORLD
+    if comm.size != 2:
+        if comm.rank == 0:
+            put({"error": f"ranks must be 2, got {comm.size}"})
+        return
+    result = measure(comm, json.loads(sys.argv[1]))
+    if result is not None:
+        put({"result": result})
+
+
+if __name__ == "__main__":
+    main()

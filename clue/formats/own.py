@@ -1,0 +1,17 @@
+"""Traces in clue's own form, read like any other."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from clue.formats.remarks import Converted
+from clue.trace import Trace
+
+
+def read_own(path: Path) -> Converted:
+    """Open a trace of clue.
+
+    Raises:
+        TraceError: If it is missing, of another version, incomplete, truncated or damaged.
+    """
+    return Converted(Trace.open(path), ())

@@ -1,0 +1,98 @@
+"""The forms of traces and machines that clue knows: a line each, whose module is loaded when it is used."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from importlib import import_module
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from clue.errors import UsageError
+
+if TYPE_CHECKING:
+    from clue.formats.remarks import Converted, Written
+
+
+@dataclass(frozen=True, slots=True)
+class Format:
+    """A form of traces, or of machines.
+
+    Attributes:
+        name: As options have it.
+        title: What it is.
+        suffixes: Endings of names of files that have it.
+        reader: What reads it: a function of this package as ``module.function``, of the path, which returns a
+            :class:`Converted`; ``""`` if nothing does.
+        writer: What writes it: one of the trace or machine, and of the file's name, which returns a :class:`Written`.
+        read_with: Keywords that the reader takes.
+        write_with: Keywords that the writer takes.
+        of_machines: Whether machines are written in it.
+    """
+
+    name: str
+    title: str
+    suffixes: tuple[str, ...]
+    reader: str = ""
+    writer: str = ""
+    read_with: frozenset[str] = frozenset()
+    write_with: frozenset[str] = frozenset()
+    of_machines: bool = False
+
+    def read(self, path: Path, **options: object) -> Converted:
+        """Read a trace; options that were not given are left to the reader, and those it has no use for are ignored.
+
+        Raises:
+            UsageError: If nothing reads this form, or the file breaks it.
+            TraceError: If it is a damaged trace of clue.
+        """
+        if not self.reader:
+            raise UsageError(f"{path}: source must be a trace, or a machine of clue, got {self.title}")
+        found: Converted = _function(self.reader)(path, **_those(options, self.read_with))
+        return found
+
+    def write(self, subject: object, name: str, **options: object) -> Written:
+        """Return a trace or a machine in this form, with options as for reading.
+
+        Raises:
+            UsageError: If the form cannot hold it.
+        """
+        written: Written = _function(self.writer)(subject, name, **_those(options, self.write_with))
+        return written
+
+
+def _function(name: str) -> Callable[..., Any]:
+    module, _, function = name.rpartition(".")
+    found: Callable[..., Any] = getattr(import_module(f"clue.formats.{module}"), function)
+    return found
+
+
+def _those(options: dict[str, object], names: frozenset[str]) -> dict[str, object]:
+    return {name: value for name, value in options.items() if name in names and value is not None}
+
+
+#: What :meth:`clue.trace.Trace.save` writes.
+OWN = Format("clue", "clue's folder (.clue) or compressed file (.clue.zip)", (".clue", ".zip"), "own.read_own")
+FORMATS = (
+    OWN,
+    Format(
+        "ti", "SimGrid's time-independent traces (.ti: a file that lists one per rank)", (".ti",),
+        "ti_reading.read_ti", "ti_writing.write_ti",
+        frozenset({"flops_per_second"}), frozenset({"flops_per_second", "lower", "library"}),
+    ),
+    Format(
+        "goal", "GOAL schedules (.goal)", (".goal",),
+        "goal_reading.read_goal", "goal_writing.write_goal", write_with=frozenset({"lower", "library"}),
+    ),
+    Format(
+        "simgrid", "SimGrid's platform (.xml)", (".xml",),
+        writer="platform.write_platform", write_with=frozenset({"flops_per_second"}), of_machines=True,
+    ),
+)  # fmt: skip
+BY_NAME = {form.name: form for form in FORMATS}
+_BY_SUFFIX = {suffix: form for form in FORMATS for suffix in form.suffixes}
+
+
+def format_of(path: Path) -> Format | None:
+    """Return the form that a name tells; a folder is a trace of clue; ``None`` if it tells none."""
+    return OWN if path.is_dir() else _BY_SUFFIX.get(path.suffix)

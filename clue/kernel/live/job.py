@@ -1,0 +1,208 @@
+"""What the ranks of a running program share: communicators, collectives, worlds, regions, and their machine."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import PurePath
+from typing import Any, Protocol
+
+import numpy as np
+
+from clue.errors import LiveError, ReplayError
+from clue.kernel.live.mailboxes import LiveMailboxes
+from clue.kernel.live.meetings import Meeting
+from clue.kernel.live.pending import Settled
+from clue.kernel.live.record import Record
+from clue.kernel.live.source import BurstRule, Reply, Source, Spawner
+from clue.kernel.model.program import Row
+from clue.kernel.reference.actor import Instance
+from clue.kernel.reference.rank import Rank
+from clue.kernel.reference.virtual_machine import VirtualMachine
+
+
+class Peer(Protocol):
+    """The program of a rank, as other ranks see it."""
+
+    def serve(self, origin: int, request: int, payload: Any) -> Sequence[Reply]:
+        """Do a one-sided operation of another rank; returns what is done by now.
+
+        Raises:
+            ReplayError: If it has ended.
+        """
+
+    def waits_for(self) -> str:
+        """Say in words what its rank is blocked on, and where in the program."""
+
+
+#: Lets a source tell a rank what to do; returns what other ranks see of it.
+Starter = Callable[["Job", Rank, Source], Peer]
+
+
+class Job:
+    """A program that runs.
+
+    Args:
+        name: Its name, for messages.
+        machine: What it runs on.
+        start: Lets a source tell a rank what to do.
+        spawn: Starts ranks that are spawned.
+        burst: What bursts take, where that is not what was measured.
+        rate: flop/s of the recording host in every region, or by region, where that is known.
+        record: What happened.
+
+    Attributes:
+        ranks: Its ranks, those included that were spawned.
+        peers: By rank its program.
+        children: Ranks of each world that was spawned.
+        meetings: Collectives under way, by context and number.
+        lines: By rank and index a line of the program: file and number.
+        unmodelled: Calls that the model leaves out, by name.
+        spinning: By rank that polls without end, until something changes, what lets it go on.
+        open_services: By origin and request a one-sided operation that is not done: its request, the bytes of its
+            reply, and the rank it is at.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        machine: VirtualMachine,
+        start: Starter,
+        *,
+        spawn: Spawner | None,
+        burst: BurstRule | None,
+        rate: float | Mapping[str, float] | None,
+        record: Record,
+    ) -> None:
+        self.name, self.machine, self.burst, self.record = name, machine, burst, record
+        self.ranks: list[Rank] = []
+        self.peers: list[Peer] = []
+        self.mailboxes = LiveMailboxes(machine, self.ranks)
+        self.instance = Instance(self.mailboxes)
+        self.children: dict[int, tuple[int, ...]] = {}
+        self.meetings: dict[tuple[int, int], Meeting] = {}
+        self.lines: dict[tuple[int, int], tuple[str, int]] = {}
+        self.spinning: dict[int, Callable[[], None]] = {}
+        self.open_services: dict[tuple[int, int], tuple[Settled, int, int]] = {}
+        self.unmodelled: Counter[str] = Counter()
+        self._start, self._spawner, self._rate = start, spawn, rate
+        self._joined: frozenset[int] = frozenset()
+        self._contexts: dict[Any, int] = {}
+        self._members: dict[tuple[int, int], tuple[int, ...]] = {}
+        self._spawns: dict[tuple[int, int], int] = {}
+        self._regions: dict[str, int] = {"": 0}
+
+    # -- communicators and collectives --------------------------------------------------------------------
+
+    def announce(self, rank: int, key: Any, group: tuple[int, ...], remote: Sequence[int] | None, name: str) -> int:
+        """Take note of a communicator of a rank; returns its context, the same for all who give this key."""
+        context = self._contexts.setdefault(key, len(self._contexts))
+        self._members[context, rank] = tuple(group)
+        self.record.communicator(context, rank, tuple(group), None if remote is None else tuple(remote), name)
+        return context
+
+    def members(self, context: int, rank: int) -> tuple[int, ...]:
+        """Return the group of a communicator that a rank is in.
+
+        Raises:
+            ReplayError: If the rank has not announced it.
+        """
+        try:
+            return self._members[context, rank]
+        except KeyError:
+            raise ReplayError(f"rank {rank}: communicator must be announced, got context {context}") from None
+
+    def meeting(self, context: int, serial: int, row: Row) -> Meeting:
+        """Return a collective, begun if this is its first member."""
+        meeting = self.meetings.get((context, serial))
+        if meeting is None:
+            meeting = self.meetings[context, serial] = Meeting.begin(row)
+        return meeting
+
+    def leave(self, context: int, serial: int, meeting: Meeting) -> None:
+        """Let a member go from a collective; the last one ends it."""
+        if meeting.is_over:
+            self.meetings.pop((context, serial), None)
+
+    # -- worlds -------------------------------------------------------------------------------------------
+
+    def begin(self, sources: Sequence[Source], world: int = 0) -> None:
+        """Start ranks of a world.
+
+        Raises:
+            LiveError: If the placement has no node for them.
+        """
+        self._make_room(len(sources), world)
+        for source in sources:
+            rank = Rank(self.machine, self.instance, len(self.ranks), world, wild=True)
+            self.ranks.append(rank)
+            self.peers.append(self._start(self, rank, source))
+
+    def spawned(self, context: int, serial: int) -> int:
+        """Return the world that a Spawn on a communicator begins, the same for all members."""
+        world = self._spawns.get((context, serial))
+        if world is None:
+            world = self._spawns[context, serial] = len(self._spawns) + 1
+            self.instance.worlds[world] = self.machine.env.event()
+        return world
+
+    def begin_world(self, world: int, count: int, payload: Any) -> None:
+        """Start the ranks of a world that is spawned.
+
+        Raises:
+            LiveError: If nobody can start them, or the placement has no node for them.
+        """
+        if self._spawner is None:
+            raise LiveError(f"{self.name}: ranks cannot be spawned here")
+        first = len(self.ranks)
+        children = self.children[world] = tuple(range(first, first + count))
+        self._check_room(first + count)
+        self.record.world(world, children)
+        self.begin(self._spawner(world, children, payload), world)
+
+    def _check_room(self, ranks: int) -> None:
+        nodes = self.machine.placement.nodes
+        if ranks > len(nodes):
+            raise LiveError(f"{self.machine.machine.name}: room must be for {ranks} ranks, got {len(nodes)}")
+
+    def _make_room(self, count: int, world: int) -> None:
+        """Take ranks into account that begin now."""
+        machine, before = self.machine, self.machine.shares_in_turns
+        nodes = machine.placement.nodes[: len(self.ranks) + count]
+        if world:
+            self._joined |= set(nodes[len(self.ranks) :])
+        machine.occupy(nodes, self._joined)
+        for rank in self.ranks:
+            if machine.shares_in_turns.get(rank.node) != before.get(rank.node):
+                rank.turns = machine.turns_on(rank.node)
+            rank.share_processor(machine.shared.get(rank.node))
+        seen = machine.observation
+        if world and seen.messages is not None and seen.nbytes is not None:
+            seen.messages, seen.nbytes = (np.pad(each, (0, count)) for each in (seen.messages, seen.nbytes))
+
+    # -- regions and lines --------------------------------------------------------------------------------
+
+    def region(self, name: str) -> int:
+        """Return the index of a region, new or known."""
+        known = self._regions.get(name)
+        if known is None:
+            known = self._regions[name] = len(self._regions)
+            self._take_region(name)
+        return known
+
+    def _take_region(self, name: str) -> None:
+        machine, costs = self.machine, self.machine.costs
+        costs.regions = (*costs.regions, name)
+        rate = self._rate.get(name) if isinstance(self._rate, Mapping) else self._rate
+        if rate is not None:
+            costs.host_speeds = {**costs.host_speeds, name: rate}
+        for rank in self.ranks:
+            rank.factors = costs.factors(machine.machine.nodes[rank.node])
+            rank.compute_by_region.append(0.0)
+        for node in machine.shared.values():
+            node.take_regions()
+
+    def place(self, rank: int, line: int) -> str:
+        """Return where in its program a rank is, in words; empty where that is not known."""
+        known = self.lines.get((rank, line))
+        return "" if known is None else f" ({PurePath(known[0]).name}:{known[1]})"

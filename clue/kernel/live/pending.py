@@ -1,0 +1,37 @@
+"""Requests that no replay knows, and what rings when any of several things happens."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import simpy
+
+
+class Bell(simpy.Event):
+    """An event that any of several things may bring about, the first of them."""
+
+    def succeed(self, value: Any = None) -> simpy.Event:
+        """Happen, unless it has happened."""
+        return self if self.triggered else super().succeed(value)
+
+
+class Settled:
+    """A request that ends without a message: a cancelled receive, or the reply to a one-sided operation.
+
+    Attributes:
+        end: When it is complete, seconds, or ``None`` while that is open.
+        outcome: What the program is told of it.
+        waiter: Event of a rank that waits for the end.
+    """
+
+    def __init__(self, end: float | None = None, outcome: Any = None) -> None:
+        self.end = end
+        self.outcome = outcome
+        self.waiter: simpy.Event | None = None
+
+    def settle(self, end: float, outcome: Any) -> None:
+        """Note its end."""
+        self.end, self.outcome = end, outcome
+        if self.waiter is not None:
+            self.waiter.succeed()
+            self.waiter = None

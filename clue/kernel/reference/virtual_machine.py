@@ -1,0 +1,134 @@
+"""A machine in virtual time: its clock, processors and network, and what becomes of messages on it.
+
+Nothing here knows ranks or programs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Mapping
+
+import simpy
+
+from clue.kernel.model.costs import Costs
+from clue.kernel.model.crowding import disturbed_nodes
+from clue.kernel.model.observation import Observation
+from clue.kernel.model.turns import Turns, shares_in_turns
+from clue.kernel.reference.matching import Message, Receive
+from clue.kernel.reference.network import UnsharedNetwork, network_of
+from clue.kernel.reference.processors import SharedNode
+from clue.kernel.reference.virtual_time import VirtualTime
+from clue.machine import Machine, Placement
+
+#: Within a node messages do not delay each other.
+UNSHARED = UnsharedNetwork()
+
+
+class VirtualMachine:
+    """A machine on which something runs in virtual time.
+
+    Args:
+        machine: The machine.
+        placement: Node of each rank of all instances, and of those that may be spawned.
+        regions: Region names, by index.
+        host_speeds: flop/s of the recording host by region, where known.
+        observation: What to collect.
+
+    Attributes:
+        shared: The nodes whose ranks disturb each other.
+        shares_in_turns: The nodes whose ranks take turns with background load, with the share of a processor each has.
+        on_arrival: Is told of messages whose arrival becomes known after their data have started.
+    """
+
+    def __init__(
+        self,
+        machine: Machine,
+        placement: Placement,
+        regions: tuple[str, ...],
+        host_speeds: Mapping[str, float],
+        observation: Observation,
+    ) -> None:
+        self.env = VirtualTime()
+        self.machine = machine
+        self.placement = placement
+        self.costs = Costs(machine, placement, regions, host_speeds)
+        self.observation = observation
+        self.network = network_of(self)
+        self.shared: dict[int, SharedNode] = {}
+        self.shares_in_turns: dict[int, float] = {}
+        self.on_arrival: Callable[[Message], None] | None = None
+
+    # -- processors ---------------------------------------------------------------------------------------
+
+    def occupy(self, nodes: tuple[int, ...], joined: Collection[int]) -> None:
+        """Let there be ranks on nodes.
+
+        Args:
+            nodes: Node of each rank.
+            joined: Nodes on which ranks begin later than others.
+        """
+        present = Placement(nodes)
+        self.costs.occupy(nodes)
+        for node in disturbed_nodes(self.machine, present, joined):
+            if node not in self.shared:
+                self.shared[node] = SharedNode(self.env, node, self.costs)
+        self.shares_in_turns = shares_in_turns(self.machine, present, joined)
+
+    def turns_on(self, node: int) -> Turns | None:
+        """Return the turns of a rank on a node, if it takes turns there."""
+        share = self.shares_in_turns.get(node)
+        return None if share is None else Turns(share, self.machine.nodes[node].time_slice)
+
+    # -- messages -----------------------------------------------------------------------------------------
+
+    def at(self, time: float, order: int, happens: Callable[[], None]) -> simpy.Event:
+        """Let something happen at a time, in its place among events of that time."""
+        event = self.env.at(time, order)
+        event.callbacks = [lambda _: happens()]
+        return event
+
+    def meet(self, message: Message, receive: Receive) -> None:
+        """Go on with a message that has met its receive."""
+        if receive.posted is not None and message.sent is None:
+            self.open_rendezvous(message, receive)
+        elif receive.posted is None or message.arrival is not None:
+            # After a matched probe the data of a rendezvous follow at the receive.
+            wake(receive)
+
+    def open_rendezvous(self, message: Message, receive: Receive) -> None:
+        """Let the answer travel back, then the data start."""
+        assert receive.posted is not None
+        cost = self.costs.message(message.source, message.dest, message.nbytes, message.ready)
+        # A receive from any source may be decided on later, where programs run live.
+        start = max(max(message.ready, receive.posted) + cost.answer, self.env.now)
+        if self.network.takes_turns and cost.between_nodes:
+            self.at(start, message.order, lambda: self._transfer(message, start))
+        else:
+            self._transfer(message, start)
+
+    def _transfer(self, message: Message, start: float) -> None:
+        """Let the data of a rendezvous go."""
+        cost = self.costs.message(message.source, message.dest, message.nbytes, start)
+        network = self.network if cost.between_nodes else UNSHARED
+        message.answered = start
+        network.begin(message, start, cost)
+        message.sent = message.leaves + message.busy
+        wake(message)
+        if message.arrival is not None:
+            wake(message.receive)
+
+    def arrived(self, message: Message, time: float, head: float) -> None:
+        """Note that a message arrives at a time which nothing can change any more, and an eager one's head before."""
+        message.arrival = time
+        if message.envelope is None:
+            message.envelope = min(time, head)
+            wake(message)
+        wake(message.receive)
+        if self.on_arrival is not None:
+            self.on_arrival(message)
+
+
+def wake(holder: Message | Receive | None) -> None:
+    """Let whoever waits for the outcome of a message or receive go on."""
+    if holder is not None and holder.waiter is not None:
+        holder.waiter.succeed()
+        holder.waiter = None

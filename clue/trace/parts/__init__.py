@@ -1,0 +1,210 @@
+"""What ranks leave while they are recorded: a format of its own, which a recorder in any language can write.
+
+A recorder writes four files for each rank into the folder ``parts`` of the trace::
+
+    TRACE/parts/W-rNNNNN.json       who the rank is: a Start, written when it begins
+                W-rNNNNN.rows       its ops, one row each, written as they happen
+                W-rNNNNN.extras     lists that do not fit a row: int64_t after int64_t
+                W-rNNNNN.end.json   what only its end tells: an End, written last and at once (renamed into place)
+
+W is the key of the rank's world: letters, digits and ``_``; that of the ranks which the launcher started is ``w0``.
+NNNNN is its rank there, of five digits or more. What else a recorder keeps in the folder (:data:`OTHERS`) is not read.
+Numbers are little-endian. A row has 64 bytes::
+
+    struct row {                                            /* at byte                  */
+        int64_t  cpu, begin, took, nbytes;                  /*  0,  8, 16, 24           */
+        int32_t  peer, tag, comm, request, extra, count;    /* 32, 36, 40, 44, 48, 52   */
+        uint16_t call, region, flags;                       /* 56, 58, 60               */
+        uint8_t  op, unused;                                /* 62, 63; unused is 0      */
+    };
+
+:mod:`clue.trace.ops` says what the fields mean for each op. Numbers that refer to something are the rank's own:
+
+======== ==============================================================================================================
+field    refers to
+======== ==============================================================================================================
+call     the rank's ``Start.calls``
+region   its ``End.regions``
+comm     its ``End.communicators``
+extra    its extras: where this op's entries begin, counted in entries; there are ``count`` of them
+request  a serial number of its own, from 0 on; -1 where the op has none
+======== ==============================================================================================================
+
+The entry of a ``SPAWN`` is an index into its ``End.worlds``. A row whose ``op`` is 0 has not been written yet: a file
+may be longer than what is in it while the rank runs, so that one that is killed keeps what it wrote. When the rank
+ends, the file is cut to its ``End.rows`` rows.
+
+Communicators have *keys*, any text. Keys are compared for equality, and nothing else is done with them: all members of
+a communicator, on both sides of an intercommunicator, give it the same key, and no other communicator has that, freed
+ones included. How a recorder comes by such keys is its own affair.
+
+JSON is UTF-8; keys that have a default may be left out, further ones are passed over. Times are in seconds unless
+otherwise said, sizes in bytes. When all ranks of all worlds have ended, :func:`clue.trace.pack.pack` makes the
+trace. Standard library only: the virtual layer imports this inside the user's process.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import struct
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field
+from typing import Annotated
+
+from clue.trace.form import Within
+from clue.trace.ops import COLUMNS
+
+FORMAT = "clue-parts"
+#: Raised with every change of what is written above or below.
+VERSION = 1
+#: The folder within that of a trace, and the world that the launcher began.
+FOLDER, FIRST_WORLD = "parts", "w0"
+START, END, ROWS, EXTRAS = ".json", ".end.json", ".rows", ".extras"
+#: Endings of what recorders keep there for themselves.
+OTHERS = (".end.draft", ".calibration")
+
+_CODES = {name: code for name, _, code in COLUMNS}
+ROW = struct.Struct("<" + "".join(_CODES.values()) + "x")
+_ENDINGS = "|".join(map(re.escape, (START, END, ROWS, EXTRAS, *OTHERS)))
+_FILE = re.compile(rf"\w+-r\d{{5,}}({_ENDINGS})|\w+\.spawn\.json", re.ASCII)
+
+_Text = Annotated[str, Within(0, 2**20)]
+_Name = Annotated[str, Within(0, 2**12)]
+#: What a line that tells of eight ranks has room for.
+_Word = Annotated[str, Within(0, 2**8)]
+_Number = Annotated[int, Within(0, 2**31 - 1)]
+_Bytes = Annotated[int, Within(0, 2**53)]
+_Seconds = Annotated[float, Within(0, 1e12)]
+#: Kernels count some times by ticks: a difference of two may come out below 0.
+_Difference = Annotated[float, Within(-1e12, 1e12)]
+
+
+@dataclass(frozen=True, slots=True)
+class Start:
+    """What a rank says at its start.
+
+    Attributes:
+        world: Key of its world, as in the names of its files.
+        rank: Its rank there.
+        size: Number of ranks there.
+        host: Name of its computer.
+        started: When it began, ns since 1970.
+        program: Path of the program as given.
+        arguments: Its arguments.
+        calls: Names of the MPI calls that its rows refer to.
+        process: Its number on its computer.
+        settings: Environment variables that the recorder set.
+        mpi: The MPI library's own version string.
+        python: Version of Python, if that is what runs the program.
+        processor: Model name of its computer's processor.
+        clock: Clock used for bursts.
+        fault: Why it ended early; written over the file when that is known.
+    """
+
+    world: _Name
+    rank: _Number
+    size: _Number
+    host: _Name
+    started: Annotated[int, Within(0, 2**63 - 1)]
+    program: _Text
+    arguments: tuple[_Text, ...]
+    calls: tuple[_Word, ...]
+    process: Annotated[int, Within(0, 2**63 - 1)] = 0
+    settings: Mapping[str, _Text] = field(default_factory=dict)
+    mpi: _Text = ""
+    python: _Name = ""
+    processor: _Name = ""
+    clock: _Name = ""
+    fault: _Word = ""
+
+    def to_json(self) -> bytes:
+        """Encode with the format's name and version."""
+        return json.dumps({"format": FORMAT, "version": VERSION, **asdict(self)}).encode()
+
+
+@dataclass(frozen=True, slots=True)
+class HostReading:
+    """What a rank's computer counted from its begin to its end (see :mod:`clue.trace.disturbance`).
+
+    Attributes:
+        begin: By a clock that all processes of the computer share.
+        end: By the same clock.
+        cores: Those that the rank may use.
+        busy: CPU time of all processes on them.
+        cpu: CPU time of the rank and of its children that have ended.
+        waited: How long the rank was ready and had no core.
+    """
+
+    begin: _Seconds
+    end: _Seconds
+    cores: tuple[_Number, ...]
+    busy: _Difference
+    cpu: _Difference
+    waited: _Difference
+
+
+@dataclass(frozen=True, slots=True)
+class Imported:
+    """What was imported: digests of own files, ``""`` if unknown, and a file of each installed package."""
+
+    modules: Mapping[str, _Name] = field(default_factory=dict)
+    packages: Mapping[str, _Text] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class End:
+    """What a rank says at its end.
+
+    Attributes:
+        rows: Number of its rows.
+        communicators: Of each the constructor's name, its key (none if its members are not known: what uses it is an
+            ``OTHER`` then), and the numbers of its group and, between two groups, of the remote one. The first is the
+            rank's world.
+        groups: Members in their order: ranks of the rank's own world, or pairs of a world's key and a rank there.
+        regions: Names; the first is ``""``, outside any.
+        peak_memory: Largest resident size.
+        cpu: CPU time of the whole rank.
+        wall: Wall time from begin to end.
+        flops: Declared floating-point operations by region.
+        worlds: Keys of the worlds that it spawned, in order.
+        overhead: Cost of recording one call.
+        notes: What a reader of results should know.
+        sockets: Addresses at which others can reach it by sockets, and those where it reached others.
+        computer: What was read of its computer, if anything.
+        imports: What the program imported.
+    """
+
+    rows: Annotated[int, Within(0, 2**40)]
+    communicators: tuple[tuple[_Name, _Name | None, _Number, _Number | None], ...]
+    groups: tuple[tuple[_Number | tuple[_Name, _Number], ...], ...]
+    regions: tuple[_Name, ...]
+    peak_memory: _Bytes
+    cpu: _Seconds
+    wall: _Seconds
+    flops: Mapping[int, Annotated[float, Within(0, 1e30)]] = field(default_factory=dict)
+    worlds: tuple[_Name, ...] = ()
+    overhead: Annotated[float, Within(-1, 1e6)] = 0.0
+    notes: tuple[_Text, ...] = ()
+    sockets: tuple[tuple[_Text, ...], tuple[_Text, ...]] = ((), ())
+    computer: HostReading | None = None
+    imports: Imported = field(default_factory=Imported)
+
+    def to_json(self) -> bytes:
+        """Encode."""
+        return json.dumps(asdict(self)).encode()
+
+
+def stem(world: str, rank: int) -> str:
+    """Return what the names of a rank's files begin with."""
+    return f"{world}-r{rank:05d}"
+
+
+def is_part(name: str) -> bool:
+    """Tell whether a file of this name is one that ranks leave."""
+    return _FILE.fullmatch(name) is not None
+
+
+def offset_of(name: str) -> int:
+    """Return where a field begins within a row."""
+    return struct.calcsize("<" + "".join(_CODES.values())[: list(_CODES).index(name)])

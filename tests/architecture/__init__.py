@@ -1,0 +1,1 @@
+"""What the import-linter's contracts do not say of who imports whom."""

@@ -1,0 +1,226 @@
+"""Which engine replays: decided once for all of the work, while it is compiled as well; and how a compiler ends."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import suppress
+from pathlib import Path
+
+import pytest
+
+import clue
+from clue.kernel import contention_free, engine_for, engines, is_awaited, reason_for
+from clue.kernel.engines import WHEN_COMPILED
+from clue.kernel.fast import NoLibraryError, library
+from clue.kernel.fast.library import load
+from clue.kernel.model.candidate import Candidate
+from clue.kernel.model.program import compile_program
+from clue.machine import Placement
+from clue.purchase import Criterion, executors, rank_options
+from clue.purchase.executors import Crew
+from clue.trace import TraceBuilder
+from tests.kernel.cases import machine
+from tests.kernel.compiled import forget
+from tests.purchase.test_search import many, trace
+
+MUCH = 10_000_000
+
+
+def ping_pong(rounds: int) -> clue.Trace:
+    """Return a program of four times as many ops."""
+    built = TraceBuilder(2)
+    for _ in range(rounds):
+        for one, other in ((0, 1), (1, 0)):
+            built[one].send(other, 8)
+            built[other].recv(one)
+    return built.build()
+
+
+@pytest.fixture
+def compiler(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[threading.Event]:
+    """Have an empty cache, and a compiler that copies the real engine as soon as it is told to."""
+    try:
+        real = load()._name
+    except NoLibraryError as error:
+        pytest.skip(str(error))
+    go = threading.Event()
+
+    def compile_to(path: Path) -> None:
+        assert go.wait(60)
+        shutil.copy(real, path)
+
+    monkeypatch.setattr(library, "compile_engine", compile_to)
+    monkeypatch.setattr(library, "shipped", lambda: None)
+    monkeypatch.setenv("CLUE_CACHE", str(tmp_path / "cache"))
+    forget()
+    yield go
+    go.set()
+    if library._background.cache_info().currsize:
+        library._background().wait()
+    monkeypatch.undo()
+    forget()
+
+
+def test_engine_is_chosen_by_all_of_the_work(compiler: threading.Event) -> None:
+    """Not there: little work does without it, much work has it compiled. There: only the least does without it."""
+    sizes = (1999, 999_999, 1_000_000)
+    absent = ["reference", "reference", WHEN_COMPILED]
+    assert [engine_for(work) for work in sizes] == absent
+    compiler.set()
+    load()
+    there = ["reference", "fast", "fast"]
+    assert [engine_for(work) for work in sizes] == there
+    for decided, work in zip([*absent, *there], 2 * sizes, strict=True):
+        assert engine_for(MUCH, decided) == decided  # what is decided stays
+        assert reason_for("auto", decided, work)
+    assert reason_for("fast", "fast", 1) == "fast was asked for"
+
+
+def test_reference_begins_while_the_engine_is_compiled(compiler: threading.Event) -> None:
+    """From when it is there on, it replays; the figures are the same."""
+    engine = engine_for(MUCH)
+    program = compile_program(ping_pong(3))
+    first = clue.simulate(program, machine(2), engine=engine)
+    assert (first.engine, is_awaited(engine)) == ("reference", True)
+    where = [Candidate(machine(2), Placement((0, 1)))]
+    assert not contention_free(program, where, engine=engine)[1].any()
+    compiler.set()
+    library._background().wait()
+    then = clue.simulate(program, machine(2), engine=engine)
+    assert (then.engine, is_awaited(engine)) == ("fast", False)
+    assert (then.ranks, then.warnings) == (first.ranks, first.warnings)
+    assert contention_free(program, where, engine=engine)[1].all()
+
+
+def test_a_long_replay_waits(compiler: threading.Event, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The reference cannot be left in the middle of it, when the engine is there that does it in no time."""
+    monkeypatch.setattr(engines, "_OPS_WORTH_WAITING", 12)
+    engine = engine_for(MUCH)
+    assert clue.simulate(ping_pong(2), machine(2), engine=engine).engine == "reference"
+    threading.Timer(0.1, compiler.set).start()
+    assert clue.simulate(ping_pong(3), machine(2), engine=engine).engine == "fast"
+
+
+def test_no_processes_are_started_while_the_engine_is_compiled(
+    compiler: threading.Event, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """They would take turns with the compiler, for what is soon done in a fraction of the time."""
+    monkeypatch.setattr(executors, "_ALONE", -1.0)
+    monkeypatch.setattr(executors, "_WORTH_PROCESSES", -1.0)
+    monkeypatch.setattr(Crew, "_open", None)
+    ranking = rank_options(many(Criterion.POINTS), trace, engine=WHEN_COMPILED, workers=2, top=3)
+    assert ranking.engine == "reference"
+    assert not compiler.is_set()
+
+
+@pytest.mark.usefixtures("compiler")
+def test_a_compiler_that_fails_beside_the_work_is_told_of_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Beside the ranking; the reference does it all."""
+
+    def fail(_: Path) -> None:
+        raise NoLibraryError("no such luck")
+
+    monkeypatch.setattr(library, "compile_engine", fail)
+    engine = engine_for(MUCH)
+    library._background().wait()
+    ranking = rank_options(many(Criterion.POINTS), trace, engine=engine, top=3)
+    told = [warning for warning in ranking.warnings if "fast engine" in warning]
+    assert told == ["engine: the fast engine is not used: no such luck; the reference engine computed this"]
+    assert ranking.engine == "reference"
+
+
+# --- compilers of other processes ---
+
+#: A compiler that takes long, by a process of its own, as real ones do.
+SLOW = "#!/bin/sh\nsleep 60 &\necho $! > {folder}/inner\necho $$ > {folder}/outer\nwait\n"
+#: What wants it, and then ends, or waits to be ended.
+WANTS = """\
+import sys, time
+from pathlib import Path
+from clue.kernel import engine_for
+from clue.kernel.fast import library
+library.shipped = lambda: None
+assert engine_for(10**7) == "fast when compiled"
+while not Path(sys.argv[1], "outer").exists():
+    time.sleep(0.01)
+{"ends": int, "works": lambda: time.sleep(60), "waits": library.load}[sys.argv[2]]()
+"""
+
+
+def script(path: Path, text: str) -> Path:
+    """Write something that can be run."""
+    path.write_text(text)
+    path.chmod(0o755)
+    return path
+
+
+def wanting(code: str, folder: Path, compiler: Path, *arguments: str) -> subprocess.Popen[str]:
+    """Start a process with an empty cache that wants the engine from such a compiler."""
+    surroundings = {**os.environ, "CLUE_CACHE": str(folder / "cache"), "CXX": str(compiler)}
+    command = [sys.executable, "-c", code, str(folder), *arguments]
+    return subprocess.Popen(
+        command, env=surroundings, stderr=subprocess.PIPE, text=True, cwd=Path(clue.__file__).parents[1]
+    )
+
+
+def waits_for(path: Path) -> None:
+    """Wait until a file is there."""
+    until = time.monotonic() + 60
+    while not path.exists():
+        assert time.monotonic() < until
+        time.sleep(0.01)
+
+
+def is_running(number: str) -> bool:
+    """Tell whether a process is there and no zombie."""
+    with suppress(OSError):
+        return Path("/proc", number.strip(), "stat").read_text().rpartition(")")[2].split()[0] != "Z"
+    return False
+
+
+@pytest.mark.parametrize("doing", ["ends", "works", "waits"])
+def test_a_compiler_ends_with_the_process_that_wants_it(doing: str, tmp_path: Path) -> None:
+    """By itself, or by Ctrl-C: with all that it started, and its draft; the next process begins anew."""
+    compiler = script(tmp_path / "compiler", SLOW.format(folder=tmp_path))
+    with wanting(WANTS, tmp_path, compiler, doing) as process:
+        waits_for(tmp_path / "outer")
+        if doing != "ends":
+            time.sleep(0.3)  # for it to get to where it works, or waits
+            process.send_signal(signal.SIGINT)
+        _, err = process.communicate(timeout=60)
+    numbers = [(tmp_path / name).read_text() for name in ("inner", "outer")]
+    assert not any(map(is_running, numbers))
+    assert list((tmp_path / "cache" / "engine").iterdir()) == []
+    assert err.strip().splitlines()[-1:] == ([] if doing == "ends" else ["KeyboardInterrupt"])
+
+
+#: Wants it at the same time as others.
+TOGETHER = """\
+import clue
+from clue.kernel import engine_for
+from clue.kernel.fast import library
+library.shipped = lambda: None
+assert engine_for(10**7) in {"fast", "fast when compiled"}
+library.load()
+"""
+
+
+def test_several_processes_compile_it_once(tmp_path: Path) -> None:
+    """The others wait, each beside its work, and load what the first has made."""
+    try:
+        shutil.copy(load()._name, tmp_path / "real.so")
+    except NoLibraryError as error:
+        pytest.skip(str(error))
+    copy = f"#!/bin/sh\necho asked >> {tmp_path}/asked\nsleep 1\nfor last; do :; done\ncp {tmp_path}/real.so $last\n"
+    compiler = script(tmp_path / "compiler", copy)
+    processes = [wanting(TOGETHER, tmp_path, compiler) for _ in range(3)]
+    assert [process.communicate(timeout=60)[1] for process in processes] == [""] * 3
+    assert [process.returncode for process in processes] == [0] * 3
+    assert (tmp_path / "asked").read_text() == "asked\n"

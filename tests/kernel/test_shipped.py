@@ -1,0 +1,65 @@
+"""The engine that comes with a wheel: taken where it is sound and of these sources, else compiled as without it."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+import clue
+from clue.kernel.fast import NoLibraryError, compiler, library, shipped
+from clue.kernel.fast.library import load
+from tests.kernel.cases import machine
+from tests.kernel.compiled import forget
+from tests.kernel.test_library import busy
+
+
+@pytest.fixture
+def installed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    """Have an installation with an engine, no cache and no compiler; returns the engine."""
+    try:
+        real = load()._name
+    except NoLibraryError as error:
+        pytest.skip(str(error))
+    package = tmp_path / "fast"
+    shutil.copytree(compiler.SOURCES, package, ignore=shutil.ignore_patterns("*.py", "*.so", "__pycache__"))
+    monkeypatch.setattr(shipped, "compile_engine", lambda path, _: shutil.copy(real, path))
+    for module in (compiler, shipped):
+        monkeypatch.setattr(module, "SOURCES", package)
+    monkeypatch.setenv("CLUE_CACHE", str(tmp_path / "cache"))
+    monkeypatch.setenv("CXX", "")
+    compiler.key.cache_clear()
+    forget()
+    yield shipped.ship(package)
+    monkeypatch.undo()
+    compiler.key.cache_clear()
+    forget()
+
+
+def replayed() -> clue.Result:
+    """Replay what is worth the engine."""
+    return clue.simulate(busy(4000), machine(2))
+
+
+@pytest.mark.usefixtures("installed")
+def test_shipped_engine_answers_without_compiler_and_cache(tmp_path: Path) -> None:
+    """No cache is asked for, nor made."""
+    assert replayed().engine == "fast"
+    assert not (tmp_path / "cache").exists()
+
+
+@pytest.mark.parametrize("fault", ["cut off", "other sources", "no library"])
+def test_shipped_engine_that_does_not_fit_is_not_taken(fault: str, installed: Path) -> None:
+    """Cut off on its way, of other sources, or for another system: as if there were none."""
+    if fault == "cut off":
+        installed.write_bytes(installed.read_bytes()[:100_000])
+    elif fault == "other sources":
+        (installed.parent / "engine.hpp").write_text("// changed\n")
+        compiler.key.cache_clear()
+    else:
+        installed.write_bytes(b"for another system")
+        installed.rename(installed.parent / f"engine-{compiler.key()}-{shipped._content(installed)}.so")
+    assert not library.is_there()
+    assert replayed().engine == "reference"

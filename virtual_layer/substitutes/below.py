@@ -1,0 +1,86 @@
+"""MPI below Python in a live rank: refused by name, because in the real library, which C code calls, a rank is alone.
+
+A lookup or a handle raises where the program asks for it, so it gets neither. An object is there once it is loaded, so
+it ends the run, whatever the program would make of an exception: right after it was loaded by Python or ``ctypes``, or
+at the end of the program if something else has loaded it. A rank that is alone anyway may use all of it.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Callable
+from functools import wraps
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NoReturn
+
+from clue.trace.calls import LiveOp
+from virtual_layer.below import name_objects, on_load, on_lookup
+
+if TYPE_CHECKING:
+    from virtual_layer.substitutes.layer import Layer
+
+_REFUSED = int(LiveOp.REFUSED)
+_COVERED = "MPI called from C or Fortran must not occur in a live run, which does not cover it"
+
+
+def guard(layer: Layer) -> None:
+    """Look at what is loaded, and from now on at what is loaded and looked up."""
+    layer.objects.look()
+    on_load(lambda: refuse_objects(layer))
+
+    def refuse(name: str) -> None:
+        if len(layer.world) > 1:
+            raise NotImplementedError(f"{name}: {_COVERED}")
+
+    on_lookup(refuse)
+
+
+def refuse_objects(layer: Layer) -> None:
+    """End the run if an object that can call MPI is there."""
+    layer.objects.look()
+    if layer.objects.found and len(layer.world) > 1:
+        _end(layer, layer.objects.found)
+
+
+def _end(layer: Layer, objects: list[str]) -> NoReturn:
+    place = _place()
+    for stream in (sys.stdout, sys.stderr):
+        stream.flush()
+    got = name_objects(objects) + (f" at {place}" if place else "")
+    why = (
+        f"must call MPI by mpi4py alone in a live run, got {got}, linked to MPI: calls from C or Fortran would find "
+        f"one rank instead of {len(layer.world)}; leave it out, or let mpi4py do what it does"
+    )
+    with layer.port:
+        layer.port.part(_REFUSED, payload=why)
+    os._exit(1)
+
+
+def _place() -> str:
+    """Return file and line of the program that are at work, or ``""`` at its end."""
+    frame = sys._getframe()
+    while frame.f_globals.get("__name__") != "__main__":
+        if frame.f_back is None:
+            return ""
+        frame = frame.f_back
+    # The process itself began as a module that is called so as well.
+    name = Path(frame.f_code.co_filename).name
+    return "" if frame.f_globals.get("__package__") == "virtual_layer.substitutes" else f"{name}:{frame.f_lineno}"
+
+
+def _refuse_handles(name: str) -> Callable[[Layer, Any], Any]:
+    def make(layer: Layer, original: Any) -> Any:
+        @wraps(original)
+        def give(handle: Any) -> Any:
+            known = layer.comms.get(handle.handle) if isinstance(handle, layer.mpi.Comm) else None
+            if known is not None and (len(known.group) > 1 or known.remote is not None):
+                raise NotImplementedError(f"{name}: {_COVERED}")
+            return original(handle)
+
+        return give
+
+    return make
+
+
+CALLS = {("", name): _refuse_handles(name) for name in ("_addressof", "_handleof")}

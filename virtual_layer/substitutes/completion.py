@@ -1,0 +1,204 @@
+"""Waiting for requests and testing them: the kernel is asked first, then the real call looks at the real requests."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from typing import TYPE_CHECKING, Any
+
+from clue.trace.calls import LiveOp, Mode
+
+if TYPE_CHECKING:
+    from virtual_layer.substitutes.layer import Layer
+    from virtual_layer.substitutes.requests import LiveRequest
+
+Function = Callable[..., Any]
+Make = Callable[["Layer", Function], Function]
+
+_CANCEL = int(LiveOp.CANCEL)
+_ALL, _ANY, _SOME = int(Mode.ALL), int(Mode.ANY), int(Mode.SOME)
+#: Finds in what a call returned, given the number of requests, the places of those that it completed.
+Completed = Callable[[Any, int], Iterable[int]]
+
+
+def one(*, blocking: bool, peeks: bool = False, unpickles: bool = False) -> Make:
+    """Make a call that waits for one request, or tests it."""
+
+    def make(layer: Layer, original: Function) -> Function:
+        requests, by_handle, work = layer.requests, layer.requests.by_handle, layer.port.work
+
+        def substitute(self: Any, status: Any = None) -> Any:
+            live = by_handle.get(self.handle)
+            if live is None:
+                return original(self, status)
+            if live.serials:
+                requests.settle((live,), _ALL if blocking else _ANY, blocking=blocking)
+            complete = live.complete
+            try:
+                return work(original, self, status) if unpickles else original(self, status)
+            finally:
+                if complete:
+                    requests.correct(live, status)
+                    if not peeks:
+                        requests.finish(live)
+
+        return substitute
+
+    return make
+
+
+def many(mode: int, completed: Completed, *, blocking: bool, peeks: bool = False, unpickles: bool = False) -> Make:
+    """Make a call of the class that is about several requests."""
+
+    def make(layer: Layer, original: Function) -> Function:
+        registry, by_handle, work = layer.requests, layer.requests.by_handle, layer.port.work
+
+        def substitute(cls: Any, requests: Sequence[Any], statuses: Any = None) -> Any:
+            lives = [by_handle.get(request.handle) for request in requests]
+            _settle(layer, requests, lives, mode, blocking)
+            ready = [live is not None and live.complete for live in lives]
+            result = None
+            try:
+                result = work(original, cls, requests, statuses) if unpickles else original(cls, requests, statuses)
+                return result
+            finally:
+                if result is None:  # it failed, and has ended what it looked at
+                    done: Iterable[int] = [index for index, request in enumerate(requests) if not request]
+                else:
+                    done = completed(result, len(lives))
+                for place, index in enumerate(done):
+                    live = lives[index]
+                    if live is not None and ready[index]:
+                        registry.correct(live, statuses if mode == _ANY else _status(statuses, place))
+                        if not peeks:
+                            registry.finish(live)
+
+        return substitute
+
+    return make
+
+
+def alias(name: str, make: Make) -> Make:
+    """Make a call that mpi4py makes of another one: that would ask the kernel twice."""
+    return lambda layer, _original: make(layer, layer.original("Request", name))
+
+
+def _settle(
+    layer: Layer, requests: Sequence[Any], lives: Sequence[LiveRequest | None], mode: int, blocking: bool
+) -> None:
+    under_way = [live for live in lives if live is not None and live.serials]
+    if not under_way:
+        return
+    if mode != _ALL and len(under_way) < len(lives):
+        # Some are complete already, or the real library's own: if one is, that is what the call finds.
+        others = [request for request, live in zip(requests, lives, strict=True) if live is None and request]
+        if any(live is not None and live.complete for live in lives) or _any_complete(layer, others):
+            return
+    layer.requests.settle(list(dict.fromkeys(under_way)), mode, blocking=blocking)
+
+
+def _any_complete(layer: Layer, requests: Sequence[Any]) -> bool:
+    look = layer.original("Request", "Get_status")
+    return any(look(request) for request in requests)
+
+
+def _status(statuses: Any, place: int) -> Any:
+    return statuses[place] if statuses is not None and place < len(statuses) else None
+
+
+def _every(result: Any, count: int) -> Iterable[int]:
+    """All of them, if the call returned."""
+    flag = result[0] if type(result) is tuple else result
+    return range(count) if flag is not None and flag is not False else ()
+
+
+def _single(result: Any, _count: int) -> Iterable[int]:
+    """The one whose index the call returned, alone or first."""
+    index = result[0] if type(result) is tuple else result
+    return (index,) if index is not None and index >= 0 else ()
+
+
+def _some(result: Any, _count: int) -> Iterable[int]:
+    """Those whose indices the call returned, alone or first."""
+    indices = result[0] if type(result) is tuple else result
+    return indices or ()
+
+
+def start(layer: Layer, original: Function) -> Function:
+    """Make ``Prequest.Start``."""
+    by_handle = layer.requests.by_handle
+
+    def substitute(self: Any) -> None:
+        original(self)
+        live = by_handle.get(self.handle)
+        if live is not None and live.start is not None:
+            live.start(live)
+
+    return substitute
+
+
+def start_all(layer: Layer, original: Function) -> Function:
+    """Make ``Prequest.Startall``."""
+    by_handle = layer.requests.by_handle
+
+    def substitute(cls: Any, requests: Sequence[Any]) -> None:
+        original(cls, requests)
+        for request in requests:
+            live = by_handle.get(request.handle)
+            if live is not None and live.start is not None:
+                live.start(live)
+
+    return substitute
+
+
+def cancel(layer: Layer, original: Function) -> Function:
+    """Make ``Cancel``: whether it was in time, the kernel says when the request is waited for."""
+    by_handle, port = layer.requests.by_handle, layer.port
+
+    def substitute(self: Any) -> None:
+        live = by_handle.get(self.handle)
+        if live is None:
+            original(self)
+            return
+        for serial in live.serials:
+            port.tell(_CANCEL, request=serial)
+
+    return substitute
+
+
+def free(layer: Layer, original: Function) -> Function:
+    """Make ``Free``: a receive goes on, and is completed at the latest when this rank ends."""
+    requests = layer.requests
+
+    def substitute(self: Any) -> None:
+        live = requests.by_handle.pop(self.handle, None)
+        if live is not None and live.serials:
+            requests.freed.append(live)
+        if live is not None and live.release is not None:
+            live.release()
+        original(self)
+
+    return substitute
+
+
+CALLS: dict[tuple[str, str], Make] = {
+    ("Request", "Wait"): one(blocking=True),
+    ("Request", "wait"): one(blocking=True, unpickles=True),
+    ("Request", "Test"): one(blocking=False),
+    ("Request", "test"): one(blocking=False, unpickles=True),
+    ("Request", "Get_status"): one(blocking=False, peeks=True),
+    ("Request", "get_status"): one(blocking=False, peeks=True),
+    ("Request", "Cancel"): cancel,
+    ("Request", "cancel"): cancel,
+    ("Request", "Free"): free,
+    ("Request", "free"): free,
+    ("Prequest", "Start"): start,
+    ("Prequest", "Startall"): start_all,
+}
+for _stem, _mode, _completed in (("any", _ANY, _single), ("all", _ALL, _every), ("some", _SOME, _some)):
+    _look = many(_mode, _completed, blocking=False, peeks=True)
+    CALLS["Request", f"Get_status_{_stem}"] = _look
+    CALLS["Request", f"get_status_{_stem}"] = alias(f"Get_status_{_stem}", _look)
+    for _verb, _blocking in (("ait", True), ("est", False)):
+        _capital, _small = ("W", "w") if _blocking else ("T", "t")
+        CALLS["Request", f"{_capital}{_verb}{_stem}"] = many(_mode, _completed, blocking=_blocking)
+        CALLS["Request", f"{_small}{_verb}{_stem}"] = many(_mode, _completed, blocking=_blocking, unpickles=True)

@@ -1,0 +1,176 @@
+"""A member's part in a collective: what it says to the kernel and what it does with the answer; the ways to call it.
+
+Each collective on buffers exists blocking, nonblocking (I…) and persistent (…_init); all three read the call into the
+same :class:`Contribution`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import partial, wraps
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from clue.trace.ops import NO_REQUEST, PROC_NULL, Flag
+from virtual_layer.meaning.arguments import in_place
+from virtual_layer.substitutes.meeting import alone, rooted
+
+if TYPE_CHECKING:
+    from virtual_layer.substitutes.comms import LiveComm
+    from virtual_layer.substitutes.layer import Layer
+
+Factory = Callable[["Layer", Any], Any]
+Deliver = Callable[[Any], None]
+
+_NONBLOCKING, _STARTED = int(Flag.NONBLOCKING), int(Flag.NONBLOCKING | Flag.PERSISTENT)
+_IN_PLACE = int(Flag.IN_PLACE)
+
+
+class Contribution(NamedTuple):
+    """One member's part in a collective.
+
+    Attributes:
+        comm: Where it takes place.
+        op: Which one it is to the kernel.
+        root: Rank of the root there.
+        nbytes: As :mod:`clue.trace.ops` defines it.
+        entries: Sizes of all members, where the kernel needs them.
+        payload: What this member brings.
+        deliver: Takes the kernel's answer; ``None`` if this member gets nothing.
+        flags: How it is called, as in a trace.
+        element: Bytes of an element, as in a trace.
+    """
+
+    comm: LiveComm
+    op: int
+    root: int = PROC_NULL
+    nbytes: int = 0
+    entries: Sequence[int] = ()
+    payload: Any = None
+    deliver: Deliver | None = None
+    flags: int = 0
+    element: int = 0
+
+
+#: Reads a call: from (layer, communicator, arguments) to the part of this member, ``None`` if it has none.
+Reader = Callable[..., Contribution | None]
+
+
+def say(layer: Layer, part: Contribution, flags: int = 0, request: int = NO_REQUEST) -> None:
+    """Tell the kernel of a part whose answer comes later, or not at all."""
+    layer.port.tell(
+        int(part.op), peer=int(part.root), tag=part.element, context=part.comm.context, nbytes=part.nbytes,
+        entries=part.entries, payload=part.payload, flags=flags | part.flags, request=request,
+    )  # fmt: skip
+
+
+def ask(layer: Layer, part: Contribution) -> Any:
+    """Take part in a collective and return the kernel's answer."""
+    return layer.port.ask(
+        int(part.op), peer=int(part.root), tag=part.element, context=part.comm.context, nbytes=part.nbytes,
+        entries=part.entries, payload=part.payload, flags=part.flags,
+    )  # fmt: skip
+
+
+def _take(deliver: Deliver | None, answer: Any) -> None:
+    """Take an answer, unless nothing was due to this member."""
+    if deliver is not None and answer is not None:
+        deliver(answer)
+
+
+def take_nothing(_answer: object) -> None:
+    """Take an answer that says no more than that it is over."""
+
+
+def placed(layer: Layer, sendbuf: Any) -> int:
+    """Return the flag of a call whose send buffer says IN_PLACE."""
+    return _IN_PLACE if in_place(layer.mpi, sendbuf) else 0
+
+
+def place_of(layer: Layer, comm: LiveComm, root: int) -> tuple[LiveComm, int] | None:
+    """Return where a collective with a root takes place, and the root's rank there; ``None`` for those without part."""
+    root = int(root)
+    if comm.remote is None:
+        if not 0 <= root < len(comm.group):
+            raise layer.mpi.Exception(layer.mpi.ERR_ROOT)
+        return comm, root
+    place = rooted(layer, comm, root)
+    return None if place is None else (place, 0)
+
+
+def blocking(read: Reader) -> Factory:
+    """Make the factory of a blocking collective."""
+
+    def make(layer: Layer, original: Any) -> Any:
+        @wraps(original)
+        def call(self: Any, *args: Any, **kwargs: Any) -> None:
+            comm = layer.comms.get(self.handle)
+            if comm is None or alone(comm):
+                original(self, *args, **kwargs)
+                return
+            part = read(layer, comm, *args, **kwargs)
+            if part is None:
+                return
+            if part.deliver is None:
+                say(layer, part)
+            else:
+                _take(part.deliver, ask(layer, part))
+
+        return call
+
+    return make
+
+
+def nonblocking(read: Reader) -> Factory:
+    """Make the factory of a nonblocking collective."""
+
+    def make(layer: Layer, original: Any) -> Any:
+        @wraps(original)
+        def call(self: Any, *args: Any, **kwargs: Any) -> Any:
+            comm = layer.comms.get(self.handle)
+            if comm is None or alone(comm):
+                return original(self, *args, **kwargs)
+            part = read(layer, comm, *args, **kwargs)
+            request, serial = layer.requests.begin(None if part is None else partial(_take, part.deliver))
+            if part is not None:
+                say(layer, part, _NONBLOCKING, serial)
+            return request
+
+        return call
+
+    return make
+
+
+def persistent(read: Reader) -> Factory:
+    """Make the factory of the set-up of a persistent collective."""
+
+    def make(layer: Layer, original: Any) -> Any:
+        @wraps(original)
+        def call(self: Any, *args: Any, info: Any = None, **kwargs: Any) -> Any:
+            comm = layer.comms.get(self.handle)
+            if comm is None or alone(comm):
+                return original(self, *args, **kwargs)
+            if args and isinstance(args[-1], layer.mpi.Info):
+                args = args[:-1]
+
+            def start(serial: int) -> Deliver | None:
+                part = read(layer, comm, *args, **kwargs)
+                if part is None:
+                    return None
+                say(layer, part, _STARTED, serial)
+                return partial(_take, part.deliver)
+
+            return layer.requests.prepare(start)
+
+        return call
+
+    return make
+
+
+def ways(of: str, readers: dict[str, Reader]) -> dict[tuple[str, str], Factory]:
+    """Return the three ways to make each of some calls of a type."""
+    ways: dict[tuple[str, str], Factory] = {}
+    for name, read in readers.items():
+        ways[of, name] = blocking(read)
+        ways[of, "I" + name[0].lower() + name[1:]] = nonblocking(read)
+        ways[of, name + "_init"] = persistent(read)
+    return ways

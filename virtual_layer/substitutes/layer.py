@@ -1,0 +1,121 @@
+"""What a live rank knows: its port, the real MPI, and which real object stands for which virtual communicator."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any, TypeVar, cast
+
+from clue.trace.calls import LiveOp
+from virtual_layer.below import Objects
+from virtual_layer.communicators import derive_key
+from virtual_layer.sockets import Sockets
+from virtual_layer.substitutes.blocks import Blocks
+from virtual_layer.substitutes.comms import LiveComm
+from virtual_layer.substitutes.group_handles import Groups
+from virtual_layer.substitutes.real import RealMPI
+from virtual_layer.substitutes.requests import LiveRequests
+
+if TYPE_CHECKING:
+    from virtual_layer.substitutes.port import Port
+
+Thing = TypeVar("Thing")
+_NODE = int(LiveOp.NODE)
+
+
+class Layer(RealMPI):
+    """Everything that substitutes need.
+
+    Attributes:
+        comms: Virtual communicators by the handle of the real one.
+        requests: Requests under way.
+        initialised: Whether the program, too, takes MPI for initialised.
+        finalised: … or for finalised.
+        parent: Of a spawned world: key and members of the communicator that spawned it.
+        world: Members of this process's world as ranks of the program.
+        groups: Groups of virtual processes.
+        blocks: Buffers of collectives.
+        privates: Communicators that the program does not see, by key.
+        serials: How often the members of a group have made a communicator in a way that only they know of.
+        duties: What this rank still does for others before it leaves.
+        objects: What is mapped into this process and can call MPI past mpi4py.
+        sockets: Where this rank's own sockets can be reached, and what they reach.
+    """
+
+    def __init__(self, mpi: Any, port: Port) -> None:
+        super().__init__(mpi, port)
+        self.comms: dict[int, LiveComm] = {}
+        self.world: tuple[int, ...] = ()
+        self.initialised = True
+        self.finalised = False
+        self.parent: Any = None
+        self.requests = LiveRequests(self)
+        self.groups = Groups(mpi)
+        self.blocks = Blocks(self)
+        self.privates: dict[str, LiveComm] = {}
+        self.serials: dict[tuple[object, ...], int] = {}
+        self.duties: list[Callable[[], None]] = []
+        self._made: dict[Callable[[Layer], Any], Any] = {}
+        self._node = -1
+        self.objects, self.sockets = Objects(), Sockets()
+
+    def begin(self, world_key: str, world: Sequence[int], parent: Any) -> None:
+        """Be the layer of a rank of this world; everything else was prepared before the rank's process was there."""
+        me = self.port.rank
+        self.world, self.parent = tuple(world), parent
+        self.groups.begin(me, self.world)
+        self.add(self.mpi.COMM_WORLD, derive_key("world", world_key), self.world, None)
+        self.add(self.mpi.COMM_SELF, derive_key("self", me), (me,), None)
+
+    @property
+    def node(self) -> int:
+        """Index of the node that this rank is on."""
+        if self._node < 0:
+            self._node = self.port.ask(_NODE)[0]
+        return self._node
+
+    def only(self, make: Callable[[Layer], Thing]) -> Thing:
+        """Return what is made once for each rank, when it is first asked for."""
+        made = self._made.get(make)
+        if made is None:
+            made = self._made[make] = make(self)
+        return cast(Thing, made)
+
+    # -- communicators ------------------------------------------------------------------------------------
+
+    def add(
+        self, real: Any, key: str, group: Sequence[int], remote: Sequence[int] | None = None, rank: int | None = None
+    ) -> LiveComm:
+        """Let a real communicator of this process alone stand for a virtual one of which this rank is a member."""
+        rank = tuple(group).index(self.port.rank) if rank is None else rank
+        known = self.comms[real.handle] = LiveComm(self, real, key, group, remote, rank)
+        return known
+
+    def comm_of(self, comm: Any) -> LiveComm:
+        """Return what is known of a communicator.
+
+        Raises:
+            MPI.Exception: If it is null or was freed.
+        """
+        known = self.comms.get(comm.handle)
+        if known is None:
+            raise self.mpi.Exception(self.mpi.ERR_COMM)
+        return known
+
+    def forget(self, handle: int) -> None:
+        """Forget a communicator that is freed."""
+        self.comms.pop(handle, None)
+
+    # -- objects ------------------------------------------------------------------------------------------
+
+    def dump(self, value: Any) -> bytes:
+        """Pickle as mpi4py does; the program's own work."""
+        return self.port.work(self.mpi.pickle.dumps, value)  # type: ignore[no-any-return]
+
+    def load(self, data: Any) -> Any:
+        """Make an object of its pickle as mpi4py does; the program's own work."""
+        return self.port.work(self.mpi.pickle.loads, data)
+
+    def leave(self) -> None:
+        """Stay until the other ranks need nothing of this one any more."""
+        for duty in self.duties:
+            duty()

@@ -1,0 +1,312 @@
+"""A rank's side of the talk with the kernel: ops told or asked, the bursts before them, and payloads.
+
+Ops that need no answer wait here and travel with the next one that does: the kernel never runs while a rank does,
+so it learns of them early enough. A burst is the thread's CPU time between two calls (or what regions declare).
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from threading import RLock, get_ident
+from time import thread_time_ns
+from types import FrameType
+from typing import Any
+
+from clue.trace.calls import LiveOp
+from clue.trace.ops import NO_REQUEST, PROC_NULL, Op
+from clue.trace.wire import Channel
+from virtual_layer.substitutes.arena import INLINE, Arena
+
+#: Bytes on their way: nothing, the bytes themselves, or segment, offset and length in shared memory.
+Payload = Any
+
+_OPS, _BYTES = 256, 1 << 20
+_COMPUTE, _REGION, _LINE, _WTIME = int(Op.COMPUTE), int(LiveOp.REGION), int(LiveOp.LINE), int(LiveOp.WTIME)
+_WORK = int(LiveOp.WORK)
+#: The burst before these belongs to the op after them.
+_TIMELESS = frozenset({_REGION, int(LiveOp.ANNOUNCE), int(LiveOp.RESULT)})
+#: Files whose frames are not the program's.
+_OURS = frozenset({str(file) for file in Path(__file__).parent.parent.rglob("*.py")} | {"<frozen runpy>"})
+
+
+class _Cut(Channel):
+    """What a process that the program forked has in place of a channel."""
+
+    def __init__(self) -> None:
+        super().__init__(-1, -1)
+
+    def send(self, value: Any) -> None:
+        """Refuse."""
+        del value
+        raise RuntimeError("MPI must be called by the rank's own process, got a call in one that it forked")
+
+    def close(self) -> None:
+        """Do nothing."""
+
+
+_CUT = _Cut()
+
+
+class Port:
+    """The only way from a rank to the kernel.
+
+    Attributes:
+        rank: Number of this rank in the program, spawned worlds included.
+        region: Index of the present region; 0 is outside any.
+        rate: Speed (flop/s) at which bursts are what regions declare, or ``None``: they are measured.
+        serve: Answers what another rank asks of this one while it waits, from origin, serial and payload; set by
+            who offers memory to others.
+    """
+
+    def __init__(self, arena: Arena) -> None:
+        self.rank = 0
+        self.region = 0
+        self.rate: float | None = None
+        self.serve: Callable[[int, int, Any], Any] | None = None
+        self._channel: Channel = _CUT
+        self._arena = arena
+        self._lock = RLock()
+        self._depth = 0
+        self._burst = 0
+        self._last: dict[int, int] = {}
+        self._queue: list[tuple[Any, ...]] = []
+        self._bytes = 0
+        self._lines: dict[tuple[int, int], int] = {}
+        self._floor = 0
+        self._regions: dict[str, int] = {"": 0}
+        self._nested: list[int] = []
+
+    def begin(self, channel: Channel, rank: int, rate: float | None) -> None:
+        """Be the port of a rank."""
+        self.rank = rank
+        self.rate = rate
+        self._channel = channel
+
+    # -- bursts -------------------------------------------------------------------------------------------
+
+    def open(self) -> None:
+        """Begin a call of MPI: the burst before it ends. Calls within a call belong to it."""
+        self._lock.acquire()
+        self._depth += 1
+        if self._depth == 1 and self.rate is None:
+            self._add_burst(thread_time_ns(), self._last.get(get_ident(), 0))
+
+    def _add_burst(self, now: int, last: int) -> None:
+        # A thread may have the number of one that has ended, whose clock was further.
+        burst = now - last - self._floor if last <= now else now
+        if burst > 0:
+            self._burst += burst
+
+    def close(self) -> None:
+        """End a call of MPI: the next burst begins."""
+        self._depth -= 1
+        if self._depth == 0:
+            self._last[get_ident()] = thread_time_ns()
+        self._lock.release()
+
+    def outside(self, function: Callable[..., Any]) -> Callable[..., Any]:
+        """Keep the time in a function out of the bursts around it.
+
+        This is :meth:`open` and :meth:`close` in one piece. Here and in :meth:`ask` every function that is called
+        costs: with many ranks none of its memory is in the processor's caches when a rank's turn comes.
+        """
+        acquire, release, clock, thread, last = (
+            self._lock.acquire, self._lock.release, thread_time_ns, get_ident, self._last,
+        )  # fmt: skip
+
+        def called(*args: Any, **kwargs: Any) -> Any:
+            acquire()
+            depth = self._depth
+            self._depth = depth + 1
+            if not depth and self.rate is None:
+                self._add_burst(clock(), last.get(thread(), 0))
+            try:
+                return function(*args, **kwargs)
+            finally:
+                self._depth = depth
+                if not depth:
+                    last[thread()] = clock()
+                release()
+
+        return called
+
+    def calibrate(self) -> None:
+        """Measure the shortest burst, that of a program which calls MPI again at once, and count no burst for it."""
+        bursts = []
+        for _ in range(52):
+            with self:
+                bursts.append(self._burst)
+                self._burst = 0
+        self._floor = sorted(bursts[1:])[25]
+
+    def work(self, function: Callable[..., Any], *args: Any) -> Any:
+        """Do within a call what is the program's own work, such as pickling: it belongs to the next op's burst."""
+        begin = thread_time_ns()
+        try:
+            return function(*args)
+        finally:
+            self.charge(thread_time_ns() - begin)
+
+    def charge(self, nanoseconds: int) -> None:
+        """Add CPU time spent within a call to the next op's burst."""
+        if self.rate is None:
+            self._burst += nanoseconds
+
+    def enter_region(self, name: str) -> None:
+        """Begin a region inside the present one."""
+        with self:
+            self._end_burst()
+            if name not in self._regions:
+                self._regions[name] = self.ask(_REGION, payload=name)
+            self._nested.append(self.region)
+            self.region = self._regions[name]
+
+    def leave_region(self, flops: float) -> None:
+        """End the present region; ``flops`` are what the program did in it, if it says so."""
+        with self:
+            if self.rate is not None:
+                self._burst += round(flops / self.rate * 1e9)
+            self._end_burst()
+            if flops:
+                self._queue.append((_WORK, 0, self.region, -1, 0, 0, round(flops), -1, 0, (), None, -1))
+            self.region = self._nested.pop() if self._nested else 0
+
+    def __enter__(self) -> None:
+        self.open()
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def _end_burst(self) -> None:
+        if self._burst:
+            self.tell(_COMPUTE)
+
+    # -- ops ----------------------------------------------------------------------------------------------
+
+    def tell(
+        self,
+        op: int,
+        *,
+        peer: int = PROC_NULL,
+        tag: int = 0,
+        context: int = 0,
+        nbytes: int = 0,
+        request: int = NO_REQUEST,
+        flags: int = 0,
+        entries: Sequence[Any] = (),
+        payload: Payload = None,
+    ) -> None:
+        """Say what this rank does; the kernel learns of it with the next op that is asked."""
+        burst = 0
+        if op not in _TIMELESS:
+            burst, self._burst = self._burst, 0
+        self._queue.append((op, burst, self.region, peer, tag, context, nbytes, request, flags, entries, payload, -1))
+        self._bytes += nbytes
+        if len(self._queue) >= _OPS or self._bytes >= _BYTES:
+            self.ask(_WTIME)
+
+    def ask(
+        self,
+        op: int,
+        *,
+        peer: int = PROC_NULL,
+        tag: int = 0,
+        context: int = 0,
+        nbytes: int = 0,
+        request: int = NO_REQUEST,
+        flags: int = 0,
+        entries: Sequence[Any] = (),
+        payload: Payload = None,
+    ) -> Any:
+        """Say what this rank does, sleep until it is over in virtual time, and return the kernel's answer."""
+        burst = 0
+        if op not in _TIMELESS:
+            burst, self._burst = self._burst, 0
+        line, channel, calls = self._line(), self._channel, self._queue
+        calls.append((op, burst, self.region, peer, tag, context, nbytes, request, flags, entries, payload, line))
+        self._queue, self._bytes = [], 0
+        try:
+            channel.send(calls)
+            serving, answer = channel.receive()
+            while serving:
+                assert self.serve is not None
+                channel.send(self.serve(*answer))
+                serving, answer = channel.receive()
+        except (EOFError, BrokenPipeError):
+            # The kernel is gone, and says there why.
+            os._exit(1)
+        return answer
+
+    def _line(self) -> int:
+        """Return the number of the program's line that made the present call; the kernel is told which it is."""
+        frame: FrameType | None = sys._getframe(2)
+        while frame is not None and frame.f_code.co_filename in _OURS:
+            frame = frame.f_back
+        if frame is None:
+            return -1
+        # The line itself takes long to find in a large function, so the instruction stands for it.
+        index = self._lines.get((id(frame.f_code), frame.f_lasti))
+        return self._new_line(frame) if index is None else index
+
+    def _new_line(self, frame: FrameType) -> int:
+        index = self._lines[id(frame.f_code), frame.f_lasti] = len(self._lines)
+        place = frame.f_code.co_filename, frame.f_lineno
+        self._queue.append((_LINE, 0, 0, -1, 0, 0, 0, index, 0, (), place, -1))
+        return index
+
+    def part(self, op: int, *, nbytes: int = 0, payload: Payload = None) -> None:
+        """Say the last word: nothing is answered."""
+        burst, self._burst = self._burst, 0
+        self._queue.append((op, burst, self.region, PROC_NULL, 0, 0, nbytes, NO_REQUEST, 0, (), payload, self._line()))
+        self._channel.send(self._queue)
+
+    def cut(self) -> None:
+        """End the talk in a process that the program forked: it is no rank."""
+        self._channel.close()
+        self._channel = _CUT
+
+    def wait_for_start(self) -> Any:
+        """Sleep until the kernel lets this rank begin; returns what it says."""
+        _, answer = self._channel.receive()
+        self._last[get_ident()] = thread_time_ns()
+        return answer
+
+    # -- payloads -----------------------------------------------------------------------------------------
+
+    def room(self, length: int, readers: int = 1) -> tuple[Payload, Any]:
+        """Return a payload of so many bytes for so many readers, and the memory to fill before it is told of.
+
+        The memory of a small payload is a ``bytearray`` that is the payload itself.
+        """
+        if length <= INLINE:
+            inline = bytearray(length)
+            return inline, inline
+        block = self.block(length, readers)
+        return block, self.view(block)
+
+    def copy(self, data: memoryview) -> Payload:
+        """Return a payload with these bytes."""
+        length = data.nbytes
+        if length <= INLINE:
+            return data.tobytes()
+        block = self.block(length, 1)
+        self._arena.view(block[1], length)[:] = data
+        return block
+
+    def block(self, length: int, readers: int) -> Payload:
+        """Return a payload of so many bytes in shared memory."""
+        return (0, self._arena.take(length, readers), length)
+
+    def view(self, payload: Payload) -> Any:
+        """Return a payload's bytes, valid until it is released."""
+        if type(payload) is tuple:
+            return self._arena.view(payload[1], payload[2])
+        return payload if payload is not None else b""
+
+    def release(self, payload: Payload) -> None:
+        """Say that this rank has read a payload."""
+        if type(payload) is tuple:
+            self._arena.release(payload[1])

@@ -1,0 +1,93 @@
+"""Ports in a rank process: ranks of one world that meet by a name that one of them opened, and no other programs.
+
+A port is a place among the messages of the world, on a communicator that programs do not see: the name says whose it is
+and which tag it has. Names are not published: who is to connect must be told.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+from clue.trace.ops import ANY, Op
+from virtual_layer.substitutes.intercomms import bridged, exchange_groups
+from virtual_layer.substitutes.making import agree
+from virtual_layer.substitutes.meeting import private
+
+if TYPE_CHECKING:
+    from virtual_layer.substitutes.comms import LiveComm
+    from virtual_layer.substitutes.layer import Layer
+
+Factory = Callable[["Layer", Any], Any]
+
+_RECV = int(Op.RECV)
+_PREFIX = "clue"
+
+
+def _open(layer: Layer, _original: Any) -> Any:
+    def call(info: Any = None) -> str:
+        serial = layer.serials.get(("port",), 0)
+        layer.serials["port",] = serial + 1
+        return f"{_PREFIX}:{layer.port.rank}:{serial}"
+
+    return call
+
+
+def _close(layer: Layer, _original: Any) -> Any:
+    def call(port_name: str) -> None:
+        _parse(layer, port_name)
+
+    return call
+
+
+def _parse(layer: Layer, name: str) -> tuple[int, int]:
+    """Return the owner of a port and its tag.
+
+    Raises:
+        MPI.Exception: ``ERR_PORT`` if it is none of this world's.
+    """
+    words = name.split(":")
+    if len(words) == 3 and words[0] == _PREFIX and int(words[1]) in layer.world:
+        return int(words[1]), int(words[2])
+    raise layer.mpi.Exception(layer.mpi.ERR_PORT)
+
+
+def _accept(layer: Layer, _original: Any) -> Any:
+    def call(self: Any, port_name: str, info: Any = None, root: int = 0) -> Any:
+        return _meet(layer, layer.comm_of(self), port_name, root, accepts=True)
+
+    return call
+
+
+def _connect(layer: Layer, _original: Any) -> Any:
+    def call(self: Any, port_name: str, info: Any = None, root: int = 0) -> Any:
+        return _meet(layer, layer.comm_of(self), port_name, root, accepts=False)
+
+    return call
+
+
+def _meet(layer: Layer, comm: LiveComm, name: str, root: int, *, accepts: bool) -> Any:
+    """Return the intercommunicator of the two groups whose roots meet at a port."""
+    if not 0 <= root < len(comm.group):
+        raise layer.mpi.Exception(layer.mpi.ERR_ROOT)
+    said = None
+    if comm.rank == root:
+        owner, tag = _parse(layer, name)
+        place = private(layer, layer.comm_of(layer.mpi.COMM_WORLD), "ports")
+        if accepts:
+            # A connection begins with a message that says who knocks; groups follow, between the two.
+            owner, _, _ = layer.port.ask(_RECV, peer=ANY, tag=2 * tag, context=place.context)
+        else:
+            layer.port.tell(int(Op.SEND), peer=owner, tag=2 * tag, context=place.context)
+        said = name, exchange_groups(layer, place, comm.group, owner, 2 * tag + 1)
+    name, remote = agree(layer, comm, said)[0][root]
+    return bridged(layer, "Accept", name, comm.group, remote)
+
+
+#: What stands in the place of calls about ports.
+CALLS: dict[tuple[str, str], Factory] = {
+    ("", "Open_port"): _open,
+    ("", "Close_port"): _close,
+    ("Intracomm", "Accept"): _accept,
+    ("Intracomm", "Connect"): _connect,
+}

@@ -1,0 +1,196 @@
+"""Requests under way: real ones, which this process completes itself when the kernel says that they are complete.
+
+A request of the program is a real receive from this process itself, with a tag of its own. Once the kernel tells its
+outcome, the data (nothing, for a send or a collective) are sent there, and the real call that the program made finds
+the real request complete. Requests that are not known here, such as those of null partners, are the real library's.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any
+
+from clue.trace.calls import BLOCKING, LiveOp, Mode
+from clue.trace.ops import Op
+
+if TYPE_CHECKING:
+    from virtual_layer.substitutes.comms import LiveComm
+    from virtual_layer.substitutes.real import RealMPI
+
+Function = Callable[..., Any]
+#: Does what is left to do when the kernel has told the outcome of a collective.
+Deliver = Callable[[Any], None]
+
+_WAIT, _TEST, _ALL = int(Op.WAIT), int(LiveOp.TEST), int(Mode.ALL)
+
+
+class LiveRequest:
+    """A request.
+
+    Attributes:
+        serials: Its numbers at the kernel, as long as it is under way: two after Isendrecv.
+        outcomes: What the kernel told of them so far.
+        handle: The real request's handle.
+        comm: The real communicator on which it is completed.
+        tag: The tag there.
+        known: Whose ranks its status tells, if it is a receive.
+        deliver: What to do with the outcome of anything but a message.
+        start: What starts a persistent one; sets ``serials``.
+        parts: Those of a partitioned send.
+        release: What to do when the program frees it, if anything.
+        envelope: Source and tag for its status, once it is complete.
+        complete: Whether the real request is complete, and the program has not learnt of it.
+    """
+
+    __slots__ = (
+        "comm",
+        "complete",
+        "deliver",
+        "envelope",
+        "handle",
+        "known",
+        "outcomes",
+        "parts",
+        "release",
+        "serials",
+        "start",
+        "tag",
+    )
+
+    def __init__(self, comm: Any, tag: int, serials: tuple[int, ...], known: LiveComm | None = None) -> None:
+        self.handle = 0
+        self.comm = comm
+        self.tag = tag
+        self.serials = serials
+        self.known = known
+        self.outcomes: dict[int, Any] = {}
+        self.deliver: Deliver | None = None
+        self.start: Callable[[LiveRequest], None] | None = None
+        self.parts: Any = None
+        self.release: Callable[[], None] | None = None
+        self.envelope: tuple[int, int] | None = None
+        self.complete = False
+
+
+class LiveRequests:
+    """The requests of one rank, by the handles of the real ones."""
+
+    def __init__(self, own: RealMPI) -> None:
+        self._own = own
+        self._serial = 0
+        self.by_handle: dict[int, LiveRequest] = {}
+        self.freed: list[LiveRequest] = []
+        self.nothing = [bytearray(0), 0, own.mpi.BYTE]
+        self._send = own.original("Comm", "Send")
+        self._irecv = own.original("Comm", "Irecv")
+        self._recv_init = own.original("Comm", "Recv_init")
+        self._cancel = own.original("Request", "Cancel")
+
+    def serial(self) -> int:
+        """Return a number for a request."""
+        self._serial += 1
+        return self._serial
+
+    # -- making -------------------------------------------------------------------------------------------
+
+    def begin(self, deliver: Deliver | None = None) -> tuple[Any, int]:
+        """Return a real request without data, and the number by which the kernel knows it."""
+        own = self._own
+        tag, serial = own.next_tag(), self.serial()
+        request = self._irecv(own.parcels, self.nothing, 0, tag)
+        live = self.add(request, LiveRequest(own.parcels, tag, (serial,)))
+        live.deliver = deliver
+        return request, serial
+
+    def prepare(self, start: Callable[[int], Deliver | None]) -> Any:
+        """Return a real persistent request without data; ``start`` tells the kernel of a start with this number."""
+        own = self._own
+        tag = own.next_tag()
+        request = self._recv_init(own.parcels, self.nothing, 0, tag)
+
+        def begin(live: LiveRequest) -> None:
+            serial = self.serial()
+            live.serials = (serial,)
+            live.deliver = start(serial)
+
+        self.add(request, LiveRequest(own.parcels, tag, ())).start = begin
+        return request
+
+    def add(self, request: Any, live: LiveRequest) -> LiveRequest:
+        """Remember a real request."""
+        live.handle = request.handle
+        self.by_handle[live.handle] = live
+        return live
+
+    # -- completing ---------------------------------------------------------------------------------------
+
+    def settle(self, requests: Sequence[LiveRequest], mode: int, *, blocking: bool) -> None:
+        """Ask the kernel about requests under way, and complete the real ones of those that are complete."""
+        port = self._own.port
+        if mode == _ALL and blocking:
+            serials = [serial for live in requests for serial in live.serials]
+            for serial, outcome in zip(serials, port.ask(_WAIT, entries=serials), strict=True):
+                self._note(requests, serial, outcome)
+            return
+        while True:
+            serials = [serial for live in requests for serial in live.serials if serial not in live.outcomes]
+            told = port.ask(_TEST, tag=mode, entries=serials, flags=BLOCKING if blocking else 0)
+            if not told:
+                return
+            # Half of an Isendrecv is not enough for the program.
+            if sum(self._note(requests, serials[place], outcome) for place, outcome in told):
+                return
+
+    def _note(self, requests: Sequence[LiveRequest], serial: int, outcome: Any) -> bool:
+        """Note an outcome; returns whether its request is complete with it."""
+        live = next(each for each in requests if serial in each.serials)
+        live.outcomes[serial] = outcome
+        if len(live.outcomes) < len(live.serials):
+            return False
+        self._complete(live, live.outcomes[live.serials[0]])
+        live.serials, live.outcomes = (), {}
+        return True
+
+    def _complete(self, live: LiveRequest, outcome: Any) -> None:
+        live.complete = True
+        if live.known is not None and type(outcome) is tuple:
+            source, tag, payload = outcome
+            live.envelope = live.known.source(source), tag
+            self._send(live.comm, [self._own.port.view(payload), self._own.mpi.BYTE], 0, live.tag)
+            self._own.port.release(payload)
+            return
+        mpi = self._own.mpi
+        live.envelope = mpi.ANY_SOURCE, mpi.ANY_TAG
+        if outcome == "cancelled":
+            self._cancel(mpi.Request.fromhandle(live.handle))
+            return
+        try:
+            if live.deliver is not None:
+                live.deliver(outcome)
+        finally:
+            self._send(live.comm, self.nothing, 0, live.tag)
+
+    def finish(self, live: LiveRequest) -> None:
+        """Forget a request that the program has seen complete, or let a persistent one rest."""
+        live.complete = False
+        if live.start is None:
+            self.by_handle.pop(live.handle, None)
+
+    def correct(self, live: LiveRequest, status: Any) -> None:
+        """Say in a status whence the message came."""
+        if status is not None and live.envelope is not None:
+            status.Set_source(live.envelope[0])
+            status.Set_tag(live.envelope[1])
+
+    def hold(self, comm: Any) -> bool:
+        """Keep a communicator that its program frees for the receives that it has left to the library, if any."""
+        waiting = [live for live in self.freed if live.comm == comm]
+        for live in waiting:
+            live.comm = type(comm)(comm)
+        return bool(waiting)
+
+    def complete_freed(self) -> None:
+        """Complete the receives that the program has freed and, as it may, left to the library."""
+        freed, self.freed = self.freed, []
+        if freed:
+            self.settle(freed, _ALL, blocking=True)

@@ -1,0 +1,113 @@
+"""The substitution table: which function stands in the place of which of mpi4py's."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from functools import wraps
+from types import GetSetDescriptorType
+from typing import TYPE_CHECKING, Any
+
+from virtual_layer.interpose import replace
+from virtual_layer.substitutes import (
+    access,
+    below,
+    clock,
+    collectives,
+    completion,
+    epochs,
+    groups,
+    intercomms,
+    making,
+    neighborhoods,
+    objects,
+    packing,
+    partitioned,
+    point_to_point,
+    ports,
+    probes,
+    process,
+    reductions,
+    refused,
+    sessions,
+    shared,
+    topologies,
+    windows,
+    worlds,
+)
+from virtual_layer.substitutes.copies import let_copy
+
+if TYPE_CHECKING:
+    from virtual_layer.substitutes.layer import Layer
+    from virtual_layer.substitutes.port import Port
+
+Function = Callable[..., Any]
+#: Type and name in ``mpi4py.MPI`` (type ``""``: a function of the module) → what makes the substitute of the original.
+Table = Mapping[tuple[str, str], Callable[["Layer", Function], Function]]
+
+#: Modules with a ``CALLS`` table (their time is no burst) or a ``QUERIES`` table (local, part of the burst).
+MODULES: tuple[Any, ...] = (
+    process,
+    point_to_point,
+    probes,
+    completion,
+    packing,
+    partitioned,
+    clock,
+    groups,
+    topologies,
+    making,
+    intercomms,
+    collectives,
+    reductions,
+    neighborhoods,
+    objects,
+    windows,
+    access,
+    epochs,
+    shared,
+    sessions,
+    worlds,
+    ports,
+    refused,
+    below,
+)
+
+
+def substitute(layer: Layer) -> None:
+    """Put the substitutes of all modules in place, where this version of mpi4py has the call."""
+    let_copy(layer)
+    for module in MODULES:
+        for name, make in getattr(module, "CALLS", {}).items():
+            _put(layer, name, make, outside=True)
+        for name, make in getattr(module, "QUERIES", {}).items():
+            _put(layer, name, make, outside=False)
+
+
+def _put(layer: Layer, call: tuple[str, str], make: Callable[[Layer, Function], Function], *, outside: bool) -> None:
+    of, name = call
+    if of == "":
+        original = getattr(layer.mpi, name, None)
+        if original is not None:
+            layer.originals["", name] = original
+            setattr(layer.mpi, name, _outside(layer.port, make(layer, original), original, outside))
+        return
+    kind = getattr(layer.mpi, of, None)
+    attribute = None if kind is None else kind.__dict__.get(name)
+    if kind is None or attribute is None:
+        return
+    if isinstance(attribute, GetSetDescriptorType | property):
+        layer.originals[of, name] = attribute.__get__
+        replace(kind, name, property(make(layer, attribute.__get__), attribute.__set__, None, attribute.__doc__))
+        return
+    bound = isinstance(attribute, classmethod)
+    original = attribute.__func__ if bound else attribute
+    layer.originals[of, name] = original
+    function = _outside(layer.port, make(layer, original), original, outside)
+    replace(kind, name, classmethod(function) if bound else function)
+
+
+def _outside(port: Port, function: Function, original: Function, outside: bool) -> Function:
+    """Keep the time in a call out of the bursts around it."""
+    if not outside:
+        return wraps(original)(function)
+    return wraps(original)(port.outside(function))

@@ -1,0 +1,413 @@
+"""Windows in a rank process: the memory that ranks open to each other, and what is done to it on arrival.
+
+What an origin wants of a target travels to it as a message (``SERVE``); when that arrives in virtual time, the layer of
+the sleeping target does it to its memory and answers. Origin and target are told apart from the program by keys that
+all members of a window share. An epoch ends when the answers of its operations are there; locks wait at the target.
+Within an epoch, operations of one origin on one target are done in order.
+"""
+
+from __future__ import annotations
+
+import pickle
+from collections import deque
+from collections.abc import Callable, Sequence
+from functools import wraps
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from clue.trace.calls import LiveOp
+from clue.trace.ops import Op
+from virtual_layer.substitutes.contributions import Contribution, ask
+from virtual_layer.substitutes.making import agree
+from virtual_layer.substitutes.meeting import alone, private
+
+if TYPE_CHECKING:
+    from virtual_layer.substitutes.comms import LiveComm
+    from virtual_layer.substitutes.layer import Layer
+
+Factory = Callable[["Layer", Any], Any]
+Deliver = Callable[[Any], None]
+
+_WAIT, _SERVE = int(Op.WAIT), int(LiveOp.SERVE)
+#: What an origin asks of a target.
+PUT, GET, ACCUMULATE, SWAP, _LOCK, _UNLOCK, _PING = range(7)
+#: A reply that says what went wrong.
+_FAILED = "failed"
+#: Done at the target: the origin, its number of the request, the reply.
+Done = list[tuple[int, int, Any]]
+
+
+class Region(NamedTuple):
+    """Memory that a member opens: address, bytes (any number where it is dynamic), bytes of a displacement."""
+
+    base: int
+    room: int
+    unit: int
+
+
+class RemotePlace(NamedTuple):
+    """Where an operation acts at its target: address, number of elements, and their datatype."""
+
+    address: int
+    elements: int
+    kind: Any
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of data."""
+        return int(self.elements * self.kind.Get_size())
+
+
+class Locks:
+    """The locks on one member's memory: who holds them, and who waits, in order."""
+
+    def __init__(self) -> None:
+        self._holders: dict[int, bool] = {}
+        self._waiting: deque[tuple[int, int, bool]] = deque()
+
+    def lock(self, origin: int, serial: int, exclusive: bool) -> Done:
+        """Ask for a lock; returns those that are granted now."""
+        self._waiting.append((origin, serial, exclusive))
+        return self._grant()
+
+    def unlock(self, origin: int) -> Done:
+        """Give a lock back; returns those that are granted now."""
+        self._holders.pop(origin, None)
+        return self._grant()
+
+    def _grant(self) -> Done:
+        done: Done = []
+        while self._waiting:
+            origin, serial, exclusive = self._waiting[0]
+            if self._holders and (exclusive or any(self._holders.values())):
+                break
+            self._waiting.popleft()
+            self._holders[origin] = exclusive
+            done.append((origin, serial, None))
+        return done
+
+
+class Window:
+    """What a rank knows of a window.
+
+    Attributes:
+        comm: A private communicator of its members.
+        regions: What each member opens.
+        flavor: How it was made.
+        locks: Those on this rank's memory.
+        under_way: Operations by target: their numbers at the kernel, and what takes the replies.
+        loose: Targets of operations that have a request of the program, which may not have waited for it.
+        exposed, accessed: Groups of the exposure and of the access epoch, as ranks of the program.
+        block: Memory that all members share, if they do; ``starts`` are where theirs begin there.
+    """
+
+    def __init__(self, comm: LiveComm, regions: Sequence[Region], flavor: int) -> None:
+        self.comm = comm
+        self.regions = regions
+        self.flavor = flavor
+        self.locks = Locks()
+        self.under_way: dict[int, list[tuple[int, Deliver | None]]] = {}
+        self.loose: set[int] = set()
+        self.exposed: list[int] = []
+        self.accessed: tuple[int, ...] = ()
+        self.block: Any = None
+        self.starts: Sequence[int] = ()
+
+
+class Windows:
+    """The windows of one rank: by the handles of the real ones, and by the keys that members share."""
+
+    def __init__(self, layer: Layer) -> None:
+        self._layer = layer
+        self._mpi = layer.mpi
+        self._port = layer.port
+        self.by_handle: dict[int, Window] = {}
+        self._by_key: dict[str, Window] = {}
+        layer.port.serve = self.serve
+        layer.duties.append(self.leave)
+
+    def open(self, comm: LiveComm, real: Any, region: Region, flavor: int) -> None:
+        """Let a real window of this process stand for one of all members; all tell what memory they open.
+
+        That of one member is the real one.
+        """
+        if alone(comm):
+            return
+        serial = self._layer.serials.get(("window", comm.key), 0)
+        self._layer.serials["window", comm.key] = serial + 1
+        place = private(self._layer, comm, f"window {serial}")
+        said, _ = agree(self._layer, comm, tuple(region))
+        window = Window(place, [Region(*each) for each in said], flavor)
+        self.by_handle[real.handle] = self._by_key[place.key] = window
+
+    def close(self, handle: int) -> None:
+        """Forget a window."""
+        window = self.by_handle.pop(handle)
+        del self._by_key[window.comm.key]
+
+    def leave(self) -> None:
+        """Stay until nobody uses this rank's memory any more, as the end of MPI does, which is collective."""
+        for window in self.by_handle.values():
+            self.finish_all(window)
+            ask(self._layer, Contribution(window.comm, Op.BARRIER))
+
+    # -- at the origin ------------------------------------------------------------------------------------
+
+    def act(
+        self, window: Window, target: int, what: int, where: RemotePlace | None, data: Any = None, back: int = 0,
+        deliver: Deliver | None = None, extra: Any = None,
+    ) -> None:  # fmt: skip
+        """Send an operation on its way; the epoch's end waits for it."""
+        serial = self._layer.requests.serial()
+        self._send(window, target, serial, what, where, data, back, extra)
+        window.under_way.setdefault(target, []).append((serial, deliver))
+
+    def act_with_request(
+        self, window: Window, target: int, what: int, where: RemotePlace, data: Any = None, back: int = 0,
+        deliver: Deliver | None = None, extra: Any = None,
+    ) -> Any:  # fmt: skip
+        """Send an operation on its way; return a request that the program waits for."""
+        request, serial = self._layer.requests.begin(lambda reply: self._take(reply, deliver))
+        self._send(window, target, serial, what, where, data, back, extra)
+        window.loose.add(target)
+        return request
+
+    def _send(
+        self,
+        window: Window,
+        target: int,
+        serial: int,
+        what: int,
+        where: RemotePlace | None,
+        data: Any,
+        back: int,
+        extra: Any,
+    ) -> None:
+        place = None if where is None else (where.address, where.elements, self._tell_kind(where.kind))
+        self._port.tell(
+            _SERVE, peer=window.comm.group[target], context=window.comm.context, request=serial, entries=(back,),
+            nbytes=0 if data is None else len(self._port.view(data)),
+            payload=(window.comm.key, what, place, data, extra),
+        )  # fmt: skip
+
+    def finish(self, window: Window, targets: Sequence[int]) -> None:
+        """Wait for all operations on some targets, and take their replies."""
+        for target in targets:
+            if target in window.loose:
+                window.loose.discard(target)
+                self.act(window, target, _PING, None)
+        ended = [each for target in targets for each in window.under_way.pop(target, ())]
+        if ended:
+            replies = self._port.ask(_WAIT, entries=[serial for serial, _ in ended])
+            for (_, deliver), reply in zip(ended, replies, strict=True):
+                self._take(reply, deliver)
+
+    def _take(self, reply: Any, deliver: Deliver | None) -> None:
+        """Take a reply, or raise here what went wrong at the target."""
+        if type(reply) is tuple and reply[0] == _FAILED:
+            raise self._mpi.Exception(reply[1])
+        if deliver is not None:
+            deliver(reply)
+
+    def finish_all(self, window: Window) -> None:
+        """Wait for all operations."""
+        self.finish(window, sorted({*window.under_way, *window.loose}))
+
+    def lock(self, window: Window, targets: Sequence[int], exclusive: bool) -> None:
+        """Wait until locks are granted."""
+        for target in targets:
+            self.act(window, target, _LOCK, None, extra=exclusive)
+        self.finish(window, targets)
+
+    def unlock(self, window: Window, targets: Sequence[int]) -> None:
+        """Give locks back once all operations are done."""
+        for target in targets:
+            self.act(window, target, _UNLOCK, None)
+        self.finish(window, targets)
+
+    # -- at the target ------------------------------------------------------------------------------------
+
+    def serve(self, origin: int, serial: int, asked: Any) -> Done:
+        """Do what another rank asks of this one's memory; returns what is done now."""
+        key, what, place, data, extra = asked
+        window = self._by_key[key]
+        try:
+            return self._serve(window, origin, serial, what, place, data, extra)
+        except self._mpi.Exception as error:
+            return [(origin, serial, (_FAILED, error.Get_error_class()))]
+
+    def _serve(self, window: Window, origin: int, serial: int, what: int, place: Any, data: Any, extra: Any) -> Done:
+        if what == _LOCK:
+            return window.locks.lock(origin, serial, extra)
+        if what == _UNLOCK:
+            return [(origin, serial, None), *window.locks.unlock(origin)]
+        return [(origin, serial, None if what == _PING else self._do(what, place, data, extra))]
+
+    def _do(self, what: int, place: Any, data: Any, extra: Any) -> Any:
+        address, count, told = place
+        kind = self._hear_kind(told)
+        memory = self._memory(address, count, kind)
+        blocks = self._layer.blocks
+        if what == PUT:
+            blocks.unpack(memory, data)
+            return None
+        if what == GET:
+            return blocks.pack(memory)
+        before = blocks.pack_inline(memory)
+        if what == ACCUMULATE and before:
+            self._accumulate(memory, kind, before, data, extra)
+        elif what == SWAP and before == extra:
+            blocks.unpack(memory, data)
+        return before
+
+    def _accumulate(self, memory: Any, kind: Any, before: bytearray, data: Any, operation: int) -> None:
+        op = self._mpi.Op.fromhandle(operation)
+        if op == self._mpi.NO_OP:
+            return
+        if op == self._mpi.REPLACE:
+            after = data
+        else:
+            after = self._layer.blocks.fold(op, self._element(kind), [self._port.view(data), before])
+            self._port.release(data)
+        self._layer.blocks.unpack(memory, after)
+
+    def _memory(self, address: int, count: int, kind: Any) -> Any:
+        low, extent = kind.Get_true_extent()
+        span = max(low + extent + (count - 1) * kind.Get_extent()[1], 0) if count else 0
+        return [self._mpi.memory.fromaddress(address, span), count, kind]
+
+    def _element(self, kind: Any) -> Any:
+        """Return the basic datatype that a datatype is made of."""
+        while not kind.is_predefined:
+            made_of = kind.decode()[0]
+            kind = made_of[0] if isinstance(made_of, list | tuple) else made_of
+        return kind
+
+    # -- datatypes: ranks are forked from one process, so that handles of the library's own mean the same in all ---
+
+    def _tell_kind(self, kind: Any) -> Any:
+        return kind.handle if kind.is_predefined else pickle.dumps(kind)
+
+    def _hear_kind(self, told: Any) -> Any:
+        if isinstance(told, int):
+            return self._mpi.Datatype.fromhandle(told)
+        kind = pickle.loads(told)
+        return kind.Commit()
+
+
+def of_window(function: Callable[..., Any]) -> Factory:
+    """Make the factory of a call of (layer, window, its arguments); null windows are the real library's to refuse."""
+
+    def make(layer: Layer, original: Any) -> Any:
+        windows = layer.only(Windows)
+
+        @wraps(original)
+        def call(self: Any, *args: Any, **kwargs: Any) -> Any:
+            window = windows.by_handle.get(self.handle)
+            if window is None:
+                return original(self, *args, **kwargs)
+            return function(layer, window, *args, **kwargs)
+
+        return call
+
+    return make
+
+
+# -- making windows -------------------------------------------------------------------------------------------------
+
+
+def _maker(make_real: Callable[..., tuple[Any, tuple[int, int, int]]], flavor: str) -> Factory:
+    """Make the factory of a constructor from what makes the real window and tells of its memory."""
+
+    def make(layer: Layer, original: Any) -> Any:
+        windows = layer.only(Windows)
+
+        @wraps(original)
+        def call(cls: type, *args: Any, **kwargs: Any) -> Any:
+            return make_real(layer, windows, original, cls, getattr(layer.mpi, flavor), *args, **kwargs)
+
+        return call
+
+    return make
+
+
+def _create(
+    layer: Layer, windows: Windows, original: Any, cls: type, flavor: int, memory: Any, disp_unit: int = 1,
+    info: Any = None, comm: Any = None,
+) -> Any:  # fmt: skip
+    real = original(cls, memory, disp_unit, _info(layer, info), layer.mpi.COMM_SELF)
+    windows.open(_members(layer, comm), real, Region(*real.attrs), flavor)
+    return real
+
+
+def _allocate(
+    layer: Layer, windows: Windows, original: Any, cls: type, flavor: int, size: int, disp_unit: int = 1,
+    info: Any = None, comm: Any = None,
+) -> Any:  # fmt: skip
+    real = original(cls, size, disp_unit, _info(layer, info), layer.mpi.COMM_SELF)
+    windows.open(_members(layer, comm), real, Region(*real.attrs), flavor)
+    return real
+
+
+def _create_dynamic(
+    layer: Layer, windows: Windows, original: Any, cls: type, flavor: int, info: Any = None, comm: Any = None
+) -> Any:
+    real = original(cls, _info(layer, info), layer.mpi.COMM_SELF)
+    windows.open(_members(layer, comm), real, Region(0, 1 << 63, 1), flavor)
+    return real
+
+
+def _info(layer: Layer, info: Any) -> Any:
+    return layer.mpi.INFO_NULL if info is None else info
+
+
+def _members(layer: Layer, comm: Any) -> LiveComm:
+    found: LiveComm = layer.comm_of(layer.mpi.COMM_SELF if comm is None else comm)
+    return found
+
+
+def _free(layer: Layer, original: Any) -> Any:
+    windows = layer.only(Windows)
+
+    @wraps(original)
+    def call(self: Any) -> None:
+        window = windows.by_handle.get(self.handle)
+        if window is not None:
+            windows.finish_all(window)
+            ask(layer, Contribution(window.comm, Op.BARRIER))
+            windows.close(self.handle)
+        original(self)
+        if window is not None:
+            layer.port.release(window.block)
+
+    return call
+
+
+# -- queries --------------------------------------------------------------------------------------------------------
+
+
+def _group(layer: Layer, window: Window) -> Any:
+    return layer.groups.make(window.comm.group)
+
+
+def _group_size(_layer: Layer, window: Window) -> int:
+    return len(window.comm.group)
+
+
+def _group_rank(_layer: Layer, window: Window) -> int:
+    return window.comm.rank
+
+
+#: What stands in the place of making and freeing windows.
+CALLS: dict[tuple[str, str], Factory] = {
+    ("Win", "Create"): _maker(_create, "WIN_FLAVOR_CREATE"),
+    ("Win", "Allocate"): _maker(_allocate, "WIN_FLAVOR_ALLOCATE"),
+    ("Win", "Create_dynamic"): _maker(_create_dynamic, "WIN_FLAVOR_DYNAMIC"),
+    ("Win", "Free"): _free,
+}
+
+#: What stands in the place of local queries of windows.
+QUERIES: dict[tuple[str, str], Factory] = {
+    ("Win", "Get_group"): of_window(_group),
+    ("Win", "group_size"): of_window(_group_size),
+    ("Win", "group_rank"): of_window(_group_rank),
+}

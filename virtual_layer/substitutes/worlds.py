@@ -1,0 +1,153 @@
+"""Spawned worlds in a rank process: Spawn starts Python programs as further ranks of this run, Get_parent finds back.
+
+Root and children share the key of the intercommunicator between them: it comes from the spawning communicator and the
+number of the Spawn there, which the children are told when they start.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Callable, Sequence
+from functools import wraps
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from clue.trace.ops import Op
+from virtual_layer.communicators import derive_key
+from virtual_layer.spawning import python_program
+from virtual_layer.substitutes.intercomms import intercomm
+
+if TYPE_CHECKING:
+    from virtual_layer.substitutes.comms import LiveComm
+    from virtual_layer.substitutes.layer import Layer
+
+Factory = Callable[["Layer", Any], Any]
+
+_SPAWN = int(Op.SPAWN)
+_SHEBANG = re.compile(rb"#!.*\bpython[\d.]*\b")
+
+
+def program_of(command: Any, arguments: Any) -> list[str] | None:
+    """Return the Python program that a command runs, with its arguments; ``None`` if it is none."""
+    found = python_program(command, arguments)
+    if found is not None:
+        return [os.fsdecode(word) for word in found[1]]
+    path = Path(os.fsdecode(command))
+    words = [arguments] if isinstance(arguments, str) else list(arguments or ())
+    if path.suffix == ".py" or (path.is_file() and _SHEBANG.match(path.open("rb").readline())):
+        return [str(path), *words]
+    return None
+
+
+def _spawn(layer: Layer, _original: Any) -> Any:
+    def call(
+        self: Any, command: Any, args: Any = None, maxprocs: int = 1, info: Any = None, root: int = 0,
+        errcodes: list[int] | None = None,
+    ) -> Any:  # fmt: skip
+        parent = layer.comm_of(self)
+        commands = [_program(command, args)] * maxprocs if parent.rank == root else None
+        made, children = _begin(layer, parent, root, commands)
+        if errcodes is not None:
+            errcodes[:] = [layer.mpi.SUCCESS] * children
+        return made
+
+    return call
+
+
+def _program(command: Any, args: Any) -> list[str]:
+    found = program_of(command, args)
+    if found is None:
+        raise NotImplementedError(f"Spawn: must start a Python program in a live run, got {os.fsdecode(command)}")
+    return found
+
+
+def _begin(layer: Layer, parent: LiveComm, root: int, commands: list[list[str]] | None) -> tuple[Any, int]:
+    """Start a world; return the intercommunicator to it and its number of ranks."""
+    if not 0 <= root < len(parent.group):
+        raise layer.mpi.Exception(layer.mpi.ERR_ROOT)
+    key = derive_key("spawn", parent.key, parent.made)
+    parent.made += 1
+    _, children = layer.port.ask(
+        _SPAWN, peer=parent.group[root], context=parent.context, nbytes=len(commands or ()),
+        payload=None if commands is None else (commands, (key, parent.group)),
+    )  # fmt: skip
+    made = intercomm(layer)
+    layer.add(made, key, parent.group, tuple(children))
+    return made, len(children)
+
+
+def _spawn_multiple(layer: Layer, _original: Any) -> Any:
+    def call(
+        self: Any, command: Any, args: Any = None, maxprocs: Any = None, info: Any = None, root: int = 0,
+        errcodes: list[list[int]] | None = None,
+    ) -> Any:  # fmt: skip
+        parent = layer.comm_of(self)
+        commands = None
+        counts = _counts(maxprocs, command) if parent.rank == root or errcodes is not None else []
+        if parent.rank == root:
+            _check_infos(layer, info, len(counts))
+            pairs = zip(command, _arguments(args, len(counts)), counts, strict=True)
+            commands = [_program(each, words) for each, words, count in pairs for _ in range(count)]
+        made, _ = _begin(layer, parent, root, commands)
+        if errcodes is not None:
+            errcodes[:] = [[layer.mpi.SUCCESS] * count for count in counts]
+        return made
+
+    return call
+
+
+def _counts(maxprocs: Any, command: Any) -> list[int]:
+    """Return how many ranks run each command, as mpi4py reads it."""
+    if isinstance(command, str | bytes | os.PathLike):
+        raise ValueError("expecting a sequence of strings")
+    if maxprocs is None or isinstance(maxprocs, int):
+        return [1 if maxprocs is None else maxprocs] * len(command)
+    if command is not None and len(maxprocs) != len(command):
+        raise ValueError(f"expecting {len(command)} items, got {len(maxprocs)}")
+    return [int(count) for count in maxprocs]
+
+
+def _arguments(args: Any, count: int) -> Sequence[Any]:
+    if args is None:
+        return [None] * count
+    if isinstance(args, str | bytes):
+        raise ValueError("expecting a sequence of argument sequences")
+    if len(args) != count:
+        raise ValueError(f"expecting {count} items, got {len(args)}")
+    return list(args)
+
+
+def _check_infos(layer: Layer, info: Any, count: int) -> None:
+    if info is not None and not isinstance(info, layer.mpi.Info) and len(info) != count:
+        raise ValueError(f"expecting {count} items, got {len(info)}")
+
+
+def _get_parent(layer: Layer, original: Any) -> Any:
+    known: list[Any] = []
+
+    @wraps(original)
+    def call(cls: type) -> Any:
+        if not known:
+            known.append(original(cls))
+            if layer.parent is not None:
+                _meet(layer, known[0])
+        return known[0]
+
+    return call
+
+
+def _meet(layer: Layer, parent: Any) -> None:
+    """Make mpi4py's own object the intercommunicator to the parents."""
+    key, group = layer.parent
+    layer.set_handle(parent, layer.original("Comm", "Dup")(layer.mpi.COMM_SELF))
+    parent.Set_name("MPI_COMM_PARENT")
+    layer.add(parent, key, layer.world, tuple(group))
+
+
+#: What stands in the place of calls about spawned worlds.
+CALLS: dict[tuple[str, str], Factory] = {
+    ("Intracomm", "Spawn"): _spawn,
+    ("Intracomm", "Spawn_multiple"): _spawn_multiple,
+    ("Comm", "Get_parent"): _get_parent,
+}
