@@ -11,10 +11,10 @@ from statistics import median
 from time import perf_counter
 from typing import Protocol
 
-from benchmarks.peers import ReplayTime, Simulator
+from benchmarks.peers import PeerSimulator, ReplayTime
 from benchmarks.processes import FailedRunError, run
 from benchmarks.settings import Setting
-from benchmarks.workloads import Synthetic
+from benchmarks.workloads import BenchProgram
 
 ROOT = Path(__file__).resolve().parent.parent
 
@@ -30,7 +30,7 @@ class NetworkCase:
         reference: Whether clue's reference engine takes part, instead of peers.
     """
 
-    make: Callable[[int], Synthetic]
+    make: Callable[[int], BenchProgram]
     settings: tuple[Setting, ...]
     messages: int
     reference: bool = False
@@ -100,7 +100,7 @@ class Timing:
         return self.replays[0].makespan
 
 
-class Contestant(Protocol):
+class Simulator(Protocol):
     """Who takes part: clue, or a peer."""
 
     name: str
@@ -108,10 +108,10 @@ class Contestant(Protocol):
     def covers(self, setting: Setting) -> bool:
         """Tell whether it can run on this network."""
 
-    def prepare(self, workload: Synthetic, folder: Path) -> None:
+    def prepare(self, workload: BenchProgram, folder: Path) -> None:
         """Write the workload in its form."""
 
-    def replay(self, workload: Synthetic, folder: Path, setting: Setting) -> ReplayTime:
+    def replay(self, workload: BenchProgram, folder: Path, setting: Setting) -> ReplayTime:
         """Replay what was prepared in a folder."""
 
 
@@ -122,13 +122,13 @@ class Clue:
         self.name = name
         self._engine = engine
 
-    def covers(self, setting: Setting) -> bool:  # noqa: ARG002, D102 - see Contestant
+    def covers(self, setting: Setting) -> bool:  # noqa: ARG002, D102 - see Simulator
         return True
 
-    def prepare(self, workload: Synthetic, folder: Path) -> None:  # noqa: D102 - see Contestant
+    def prepare(self, workload: BenchProgram, folder: Path) -> None:  # noqa: D102 - see Simulator
         workload.trace.save(folder / "trace.clue")
 
-    def replay(self, workload: Synthetic, folder: Path, setting: Setting) -> ReplayTime:  # noqa: D102 - see Contestant
+    def replay(self, workload: BenchProgram, folder: Path, setting: Setting) -> ReplayTime:  # noqa: D102 - see Simulator
         used = run(
             [
                 sys.executable, "-m", "benchmarks.replay", str(folder / "trace.clue"), setting.model.name,
@@ -166,7 +166,7 @@ class Contest:
     def __init__(
         self,
         engine: str,
-        peers: Sequence[Simulator],
+        peers: Sequence[PeerSimulator],
         *,
         repeats: int,
         patience: float,
@@ -195,7 +195,7 @@ class Contest:
             if simulator.covers(setting)
         ]
         folder = self._prepare(workload, [simulator for simulator, _ in contestants])
-        replays: dict[tuple[Contestant, Setting], list[ReplayTime]] = {each: [] for each in contestants}
+        replays: dict[tuple[Simulator, Setting], list[ReplayTime]] = {each: [] for each in contestants}
         began = perf_counter()
         for turn in range(self._repeats):
             if turn and perf_counter() - began > self._patience:
@@ -209,10 +209,10 @@ class Contest:
         for (simulator, setting), mine in replays.items():
             yield self._measurement(workload, setting, simulator, mine)
 
-    def _simulators(self, case: NetworkCase) -> list[Contestant]:
+    def _simulators(self, case: NetworkCase) -> list[Simulator]:
         return [Clue("reference", "clue, reference"), self._clue] if case.reference else [self._clue, *self._peers]
 
-    def _prepare(self, workload: Synthetic, simulators: Sequence[Contestant]) -> Path:
+    def _prepare(self, workload: BenchProgram, simulators: Sequence[Simulator]) -> Path:
         """Write what the simulators read, unless it is there; the same folder never holds two workloads."""
         words = "".join(c if c.isalnum() else "-" for c in workload.name)
         folder = self._folder / f"{words}-{workload.messages}"
@@ -225,7 +225,7 @@ class Contest:
         return folder
 
     def _measurement(
-        self, workload: Synthetic, setting: Setting, simulator: Contestant, replays: Sequence[ReplayTime]
+        self, workload: BenchProgram, setting: Setting, simulator: Simulator, replays: Sequence[ReplayTime]
     ) -> Timing:
         got = Timing(
             workload=workload.name,

@@ -14,7 +14,7 @@ from pathlib import Path
 from benchmarks.contest import ROOT, Clue, Timing
 from benchmarks.processes import FailedRunError, run
 from benchmarks.settings import FLOWS, Model, Setting
-from benchmarks.workloads import Synthetic, halo, large
+from benchmarks.workloads import BenchProgram, halo, large
 
 SWEPT = 512
 
@@ -171,7 +171,7 @@ def large_goal(folder: Path, ops: int, engine: str) -> Goal:
 
 
 @cache
-def _kept_large(folder: Path, ops: int) -> Synthetic:
+def _kept_large(folder: Path, ops: int) -> BenchProgram:
     workload = large(ops=ops)
     kept = folder / f"large-{ops}"
     if not (kept / "done").exists():

@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from benchmarks.workloads import Synthetic
+from benchmarks.workloads import BenchProgram
 from clue.collectives import Collective, Schedule, default_choice, lower
 from clue.trace import COLLECTIVES, Op, Ops
 
@@ -53,7 +53,7 @@ class Step(NamedTuple):
 _POINT_TO_POINT = {Op.SEND: Do.SEND, Op.RECV: Do.RECV, Op.ISEND: Do.ISEND, Op.IRECV: Do.IRECV}
 
 
-def steps(workload: Synthetic, rank: int) -> Iterator[Step]:
+def steps(workload: BenchProgram, rank: int) -> Iterator[Step]:
     """Go through what a rank does."""
     trace = workload.trace
     ops = trace.rank(rank)
@@ -87,7 +87,7 @@ def _steps_of(schedule: Schedule) -> Iterator[Step]:
         yield Step(Do.WAIT, len(each.receives) + len(each.sends))
 
 
-def write_ti(workload: Synthetic, folder: Path) -> Path:
+def write_ti(workload: BenchProgram, folder: Path) -> Path:
     """Write SimGrid's time-independent files, one a rank, for hosts of 1 Gflop/s; returns the file that lists them."""
     files = []
     # A receive must have room for its message, whose size the trace tells at its sender only.
@@ -130,7 +130,7 @@ _COOKIE = 4223
 _JOINED = 2
 
 
-def write_goal(workload: Synthetic, file: Path) -> Path:
+def write_goal(workload: BenchProgram, file: Path) -> Path:
     """Write a GOAL schedule in LogGOPSim's binary form; returns its file. A nanosecond is one unit of time."""
     ranks = workload.trace.ranks
     offset = 4 + 2 + 16 * ranks

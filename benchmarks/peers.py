@@ -16,7 +16,7 @@ from pathlib import Path
 from benchmarks.inputs import write_goal, write_ti
 from benchmarks.processes import run
 from benchmarks.settings import FLOWS, LATENCY, LEAF, UPLINKS, Model, Setting, leaves
-from benchmarks.workloads import Synthetic, nothing
+from benchmarks.workloads import BenchProgram, nothing
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,7 +40,7 @@ class ReplayTime:
     again: float = 0.0
 
 
-class Simulator(ABC):
+class PeerSimulator(ABC):
     """Another simulator."""
 
     name: str
@@ -55,7 +55,7 @@ class Simulator(ABC):
         """Tell whether it can run on this network, or on one near enough to compare with."""
 
     @abstractmethod
-    def prepare(self, workload: Synthetic, folder: Path) -> None:
+    def prepare(self, workload: BenchProgram, folder: Path) -> None:
         """Write the workload in its form."""
 
     @abstractmethod
@@ -66,7 +66,7 @@ class Simulator(ABC):
     def makespan(self, output: str) -> float:
         """Read the prediction in what it printed, seconds."""
 
-    def replay(self, workload: Synthetic, folder: Path, setting: Setting) -> ReplayTime:
+    def replay(self, workload: BenchProgram, folder: Path, setting: Setting) -> ReplayTime:
         """Replay what was prepared in a folder."""
         ranks = workload.trace.ranks
         used = run(self.command(folder, setting, ranks), folder)
@@ -84,7 +84,7 @@ class Simulator(ABC):
         return self._starts[setting, ranks]
 
 
-class LogGOPSim(Simulator):
+class LogGOPSim(PeerSimulator):
     """LogGOPSim (Hoefler, Schneider, Lumsdaine 2010): a message costs its latency and its bytes at both ends' ports."""
 
     name = "LogGOPSim"
@@ -98,7 +98,7 @@ class LogGOPSim(Simulator):
         # Its parameters are whole nanoseconds; a byte at 12.5 GB/s takes less.
         return setting.model is Model.NONE and setting.bandwidth == 1e9
 
-    def prepare(self, workload: Synthetic, folder: Path) -> None:  # noqa: D102 - see Peer
+    def prepare(self, workload: BenchProgram, folder: Path) -> None:  # noqa: D102 - see Peer
         write_goal(workload, folder / "schedule.bin")
 
     def command(self, folder: Path, setting: Setting, ranks: int) -> list[str]:  # noqa: ARG002, D102 - see Peer
@@ -113,7 +113,7 @@ class LogGOPSim(Simulator):
         return int(re.findall(r"Maximum finishing time at host \d+: (\d+)", output)[0]) * 1e-9
 
 
-class SimGrid(Simulator):
+class SimGrid(PeerSimulator):
     """SimGrid's replay of time-independent traces, flow model: links are shared max-min fairly."""
 
     name = "SimGrid"
@@ -144,7 +144,7 @@ class SimGrid(Simulator):
     def covers(self, setting: Setting) -> bool:  # noqa: D102 - see Peer
         return setting.model in FLOWS
 
-    def prepare(self, workload: Synthetic, folder: Path) -> None:  # noqa: D102 - see Peer
+    def prepare(self, workload: BenchProgram, folder: Path) -> None:  # noqa: D102 - see Peer
         write_ti(workload, folder)
         (folder / "hosts").write_text("".join(f"n{rank}\n" for rank in range(workload.trace.ranks)))
 
@@ -176,11 +176,11 @@ def _platform(setting: Setting, ranks: int) -> str:
 """
 
 
-def installed(loggopsim: Path | None) -> list[Simulator]:
+def installed(loggopsim: Path | None) -> list[PeerSimulator]:
     """Return the peers that are there.
 
     Args:
         loggopsim: LogGOPSim's program, where the user has built it.
     """
-    found: list[Simulator] = [LogGOPSim(loggopsim)] if loggopsim is not None else []
+    found: list[PeerSimulator] = [LogGOPSim(loggopsim)] if loggopsim is not None else []
     return [*found, SimGrid()] if SimGrid.is_installed() else found

@@ -6,8 +6,8 @@ import math
 from dataclasses import dataclass
 from enum import Enum
 
-from clue.machine import Contention, Curve, FactorTable, Flows, Link, Machine, Network, NodeType, Ports
-from clue.machine.topology import FatTree, Switch
+from clue.machine import Contention, Curve, FactorTable, Flows, Link, Machine, Network, NoContention, NodeType, Ports
+from clue.machine.contention.topology import FatTree, Switch
 
 LATENCY = 2e-6
 #: Nodes at each leaf of the fat tree, and its uplinks: two nodes share one.
@@ -52,7 +52,7 @@ def build_machine(setting: Setting, nodes: int, library: str = "mpich", latency:
     return Machine(setting.name, (NodeType("node"),) * nodes, network)
 
 
-def _contention(setting: Setting, nodes: int) -> Contention | None:
+def _contention(setting: Setting, nodes: int) -> Contention:
     if setting.model is Model.FACTOR:
         # Up to twice the time when as many messages as nodes are under way: a slope, so that every message counts.
         return FactorTable(((1, 1.0), (nodes, 2.0)))
@@ -62,7 +62,7 @@ def _contention(setting: Setting, nodes: int) -> Contention | None:
         return Flows(Switch(setting.bandwidth))
     if setting.model is Model.FAT_TREE:
         return Flows(FatTree((LEAF, leaves(nodes)), (1, UPLINKS), (1, 1), (setting.bandwidth,) * 2))
-    return None
+    return NoContention()
 
 
 def leaves(nodes: int) -> int:

@@ -15,7 +15,7 @@ import numpy as np
 import clue
 from benchmarks.contest import ROOT, Timing
 from benchmarks.goals import Goal
-from benchmarks.peers import Simulator
+from benchmarks.peers import PeerSimulator
 from benchmarks.settings import FLOWS
 
 _REACHED = {True: "yes", False: "**no**", None: "not measured"}
@@ -31,7 +31,7 @@ class Provenance:
         repeats: Replays of each contestant, at most.
     """
 
-    peers: Sequence[Simulator]
+    peers: Sequence[PeerSimulator]
     command: str
     repeats: int
 

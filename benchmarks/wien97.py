@@ -26,7 +26,7 @@ import yaml
 
 import clue
 from clue.cli.traces import Traces
-from clue.machine import FactorTable, Machine
+from clue.machine import FactorTable, Machine, NoContention
 from clue.machine.machine import Waiting
 from clue.purchase import Program, Scenario, TraceSource
 from clue.report.document import ranking_document
@@ -138,7 +138,7 @@ def figure_5(traces: TraceSource) -> list[Series]:
 
 def without_contention(machine: Machine) -> Machine:
     """Return the machine on which simultaneous messages do not slow each other."""
-    return replace(machine, network=replace(machine.network, contention=None))
+    return replace(machine, network=replace(machine.network, contention=NoContention()))
 
 
 def sleeping(machine: Machine) -> Machine:

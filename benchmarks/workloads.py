@@ -36,7 +36,7 @@ Columns = dict[str, npt.NDArray[np.int64]]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Synthetic:
+class BenchProgram:
     """A program to replay.
 
     Attributes:
@@ -82,7 +82,7 @@ class BurstLengths:
 _JITTERED = BurstLengths()
 
 
-def halo(ranks: int, messages: int = 1_000_000, nbytes: int = 8192, bursts: BurstLengths = _JITTERED) -> Synthetic:
+def halo(ranks: int, messages: int = 1_000_000, nbytes: int = 8192, bursts: BurstLengths = _JITTERED) -> BenchProgram:
     """Make W1: each iteration is four Irecv, four Isend and a Waitall, after a burst; tags tell the directions.
 
     Args:
@@ -112,17 +112,17 @@ def halo(ranks: int, messages: int = 1_000_000, nbytes: int = 8192, bursts: Burs
     _fill_bursts(columns, np.tile(burst_at, periods), bursts)
     _number_requests(columns, requests=8)
     extras = np.broadcast_to(np.arange(8 * _PERIOD * periods), (ranks, 8 * _PERIOD * periods))
-    return Synthetic(f"W1 halo {_size(nbytes)}, P={ranks}", _trace("halo", columns, extras), per_period * periods)
+    return BenchProgram(f"W1 halo {_size(nbytes)}, P={ranks}", _trace("halo", columns, extras), per_period * periods)
 
 
-def large(ranks: int = 16384, ops: int = 50_000_000) -> Synthetic:
+def large(ranks: int = 16384, ops: int = 50_000_000) -> BenchProgram:
     """Make W1 of at least so many ops."""
     per_period = 9 * _PERIOD + 1
     periods = -(-ops // (ranks * per_period))
     return halo(ranks, periods * (ranks * 4 * _PERIOD + _messages_of(Op.ALLREDUCE, 8, ranks)))
 
 
-def ring(ranks: int, messages: int = 1_000_000, nbytes: int = 1024, bursts: BurstLengths = _JITTERED) -> Synthetic:
+def ring(ranks: int, messages: int = 1_000_000, nbytes: int = 1024, bursts: BurstLengths = _JITTERED) -> BenchProgram:
     """Make W2's ring: a token goes round and round; who has it computes a little, and sends it on."""
     rank = np.arange(ranks)[:, None]
     first = rank == 0
@@ -134,10 +134,12 @@ def ring(ranks: int, messages: int = 1_000_000, nbytes: int = 1024, bursts: Burs
     turns = max(1, messages // ranks)
     columns = _repeated(_joined(ranks, [turn]), turns)
     _fill_bursts(columns, columns["op"] == Op.SEND, bursts)
-    return Synthetic(f"W2 ring {_size(nbytes)}, P={ranks}", _trace("ring", columns), turns * ranks)
+    return BenchProgram(f"W2 ring {_size(nbytes)}, P={ranks}", _trace("ring", columns), turns * ranks)
 
 
-def pipeline(ranks: int, messages: int = 1_000_000, nbytes: int = 1024, bursts: BurstLengths = _JITTERED) -> Synthetic:
+def pipeline(
+    ranks: int, messages: int = 1_000_000, nbytes: int = 1024, bursts: BurstLengths = _JITTERED
+) -> BenchProgram:
     """Make W2's pipeline: every item is received from the rank before, worked on, and sent to the one behind."""
     rank = np.arange(ranks)[:, None]
     item: Columns = {
@@ -148,7 +150,7 @@ def pipeline(ranks: int, messages: int = 1_000_000, nbytes: int = 1024, bursts: 
     items = max(1, messages // (ranks - 1))
     columns = _repeated(_joined(ranks, [item]), items)
     _fill_bursts(columns, columns["op"] == Op.SEND, bursts)
-    return Synthetic(f"W2 pipeline {_size(nbytes)}, P={ranks}", _trace("pipeline", columns), items * (ranks - 1))
+    return BenchProgram(f"W2 pipeline {_size(nbytes)}, P={ranks}", _trace("pipeline", columns), items * (ranks - 1))
 
 
 def alltoall(
@@ -158,25 +160,25 @@ def alltoall(
     bursts: BurstLengths = _JITTERED,
     *,
     library: str = "mpich",
-) -> Synthetic:
+) -> BenchProgram:
     """Make W3: bursts and alltoalls of blocks of so many bytes (MPICH starts 32 at a time, Open MPI all at once)."""
     return _collectives("W3", Op.ALLTOALL, ranks, library, messages=messages, nbytes=nbytes, bursts=bursts)
 
 
-def allreduce(ranks: int, messages: int = 1_000_000, nbytes: int = 8, bursts: BurstLengths = _JITTERED) -> Synthetic:
+def allreduce(ranks: int, messages: int = 1_000_000, nbytes: int = 8, bursts: BurstLengths = _JITTERED) -> BenchProgram:
     """Make W4: bursts and allreduces of so many bytes."""
     return _collectives("W4", Op.ALLREDUCE, ranks, "mpich", messages=messages, nbytes=nbytes, bursts=bursts)
 
 
-def nothing(ranks: int) -> Synthetic:
+def nothing(ranks: int) -> BenchProgram:
     """Make a program whose ranks compute for a moment each, to see what a start takes."""
     columns: Columns = {"op": np.full((ranks, 1), Op.COMPUTE), "cpu": np.full((ranks, 1), 1000)}
-    return Synthetic(f"nothing, P={ranks}", _trace("nothing", columns), 0)
+    return BenchProgram(f"nothing, P={ranks}", _trace("nothing", columns), 0)
 
 
 def _collectives(
     title: str, op: Op, ranks: int, library: str, *, messages: int, nbytes: int, bursts: BurstLengths
-) -> Synthetic:
+) -> BenchProgram:
     each = _messages_of(op, nbytes, ranks, library)
     calls = max(1, round(messages / each))
     columns = _repeated(_joined(ranks, [{"op": np.array([op]), "nbytes": np.array([nbytes])}]), calls)
@@ -184,7 +186,7 @@ def _collectives(
     name = op.name.lower()
     algorithm = default_choice(library, Collective(name, ranks, (nbytes,)))
     title = f"{title} {name} {_size(nbytes)}, {algorithm.replace('_', ' ')}, P={ranks}"
-    return Synthetic(title, _trace(name, columns), each * calls, library)
+    return BenchProgram(title, _trace(name, columns), each * calls, library)
 
 
 def _messages_of(op: Op, nbytes: int, ranks: int, library: str = "mpich") -> int:

@@ -25,7 +25,6 @@ from benchmarks.validate.sections import section
 from clue.errors import RecordError
 from clue.kernel import compile_program, simulate
 from clue.machine import Machine, Placement
-from clue.machine.scaling import slower
 from clue.trace import Trace
 from clue.uncertainty import Sampling, Spread, noise_of_recordings, sample_makespans, typical_recording
 
@@ -180,7 +179,7 @@ def predict(
         missed: What predictions of calibration runs missed these by, relatively: the interval is that much wider.
     """
     nodes = {
-        name: replace(slower(each, factor.value), noise=replace(each.noise, factor=factor.deviation))
+        name: replace(each.slower(factor.value), noise=replace(each.noise, factor=factor.deviation))
         for name, each in machine.node_types().items()
     }
     machine = replace(machine, nodes=tuple(nodes[node.name] for node in machine.nodes))

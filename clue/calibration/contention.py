@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
 from itertools import product
-from typing import Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from clue.calibration.launching import Reporter, launcher, run_program, silent
 from clue.calibration.machine_file import MachineFile, ports_lines, rewritten
@@ -21,9 +21,12 @@ from clue.calibration.measurement import Estimate
 from clue.errors import UsageError
 from clue.kernel import Program, compile_program, simulate
 from clue.kernel.model.costs import occupation
-from clue.machine import Contention, Curve, FactorTable, Flows, Link, Machine, Network, NodeType, Ports
+from clue.machine import Contention, Curve, FactorTable, Flows, Link, Machine, Network, NoContention, NodeType, Ports
 from clue.trace import TraceBuilder
 from clue.units import format_size
+
+if TYPE_CHECKING:
+    from clue.machine.contention.topology import Topology
 
 #: Sizes that are measured unless said otherwise.
 SIZES = (1 << 10, 1 << 14, 1 << 17, 1 << 20)
@@ -147,7 +150,7 @@ class Model:
     """
 
     name: str
-    contention: Contention | None
+    contention: Contention
     lines: tuple[str, ...]
     parameters: int
 
@@ -185,22 +188,22 @@ class Experiment:
         node = NodeType("node", processors=2 * len(nodes))
         count = 1 + max(max(pair) for pair in nodes)
         self._machine = Machine("pairs", (node,) * count, Network(link, link))
-        self._known: dict[tuple[Contention | None, int, int], float] = {}
+        self._known: dict[tuple[Contention, int, int], float] = {}
         self.half = 1 + max(first for first, _ in nodes)
         self.link = link
         self.ports = ports
 
-    def slowdown(self, contention: Contention | None, pairs: int, size: int) -> float:
+    def slowdown(self, contention: Contention, pairs: int, size: int) -> float:
         """Return how much longer a message takes beside so many pairs than alone."""
         return self._time(contention, pairs, size) / self._time(contention, 1, size)
 
-    def error(self, contention: Contention | None, data: Data) -> float:
+    def error(self, contention: Contention, data: Data) -> float:
         """Return the mean absolute logarithm of simulated over measured slowdowns."""
         if not data:
             return 0.0
         return sum(abs(math.log(self.slowdown(contention, *case) / found)) for case, found in data.items()) / len(data)
 
-    def _time(self, contention: Contention | None, pairs: int, size: int) -> float:
+    def _time(self, contention: Contention, pairs: int, size: int) -> float:
         key = (contention, pairs, size)
         if key not in self._known:
             machine = replace(self._machine, network=replace(self._machine.network, contention=contention))
@@ -222,12 +225,13 @@ def _trips(pairs: int, size: int) -> Program:
     return compile_program(trace.build())
 
 
+_Shape = TypeVar("_Shape", bound="Topology")
 #: Fits a model to slowdowns.
 _Fit = Callable[[Experiment, Data], Model]
 
 
 def _fit_none(_: Experiment, __: Data) -> Model:
-    return Model("none", None, ("none",), 1)
+    return Model("none", NoContention(), ("none",), 1)
 
 
 def _fit_factor(experiment: Experiment, data: Data) -> Model:
@@ -283,35 +287,32 @@ def _port_scales(experiment: Experiment) -> list[tuple[float, Ports]]:
 
 def _fit_switch(experiment: Experiment, data: Data) -> Model:
     """Fit the bandwidth of the nodes' links, which flows share."""
-    from clue.machine.topology import Switch  # noqa: PLC0415 - numpy
+    from clue.machine.contention.topology import Switch  # noqa: PLC0415 - numpy
 
-    best = _best_flows(experiment, data, [Switch(bandwidth) for bandwidth in _bandwidths(experiment, data, 6)])
-    assert isinstance(best.topology, Switch)
-    lines = ("flows:", f"  {{topology: switch, bandwidth: {_bandwidth(best.topology.bandwidth)}}}")
-    return Model("flows, one switch", best, lines, 1)
+    best = _best(experiment, data, [Switch(bandwidth) for bandwidth in _bandwidths(experiment, data, 6)])
+    lines = ("flows:", f"  {{topology: switch, bandwidth: {_bandwidth(best.bandwidth)}}}")
+    return Model("flows, one switch", Flows(best), lines, 1)
 
 
 def _fit_uplink(experiment: Experiment, data: Data) -> Model:
     """Fit two switches with all first nodes of pairs on one and all second ones on the other, sharing an uplink."""
-    from clue.machine.topology import Switches  # noqa: PLC0415 - numpy
+    from clue.machine.contention.topology import Switches  # noqa: PLC0415 - numpy
 
     shapes = [
         Switches(experiment.half, bandwidth, experiment.half * bandwidth / uplink)
         for bandwidth, uplink in product(_bandwidths(experiment, data, 3), _bandwidths(experiment, data, 4))
     ]
-    best = _best_flows(experiment, data, shapes)
-    topology = best.topology
-    assert isinstance(topology, Switches)
+    best = _best(experiment, data, shapes)
     lines = (
         "flows:",
-        f"  {{topology: switches, nodes_per_switch: {topology.per_switch}, "
-        f"bandwidth: {_bandwidth(topology.bandwidth)}, oversubscription: {topology.oversubscription:.4g}}}",
+        f"  {{topology: switches, nodes_per_switch: {best.per_switch}, "
+        f"bandwidth: {_bandwidth(best.bandwidth)}, oversubscription: {best.oversubscription:.4g}}}",
     )
-    return Model("flows, a shared uplink", best, lines, 2)
+    return Model("flows, a shared uplink", Flows(best), lines, 2)
 
 
-def _best_flows(experiment: Experiment, data: Data, topologies: Iterable[Any]) -> Flows:
-    return min((Flows(each) for each in topologies), key=lambda flows: experiment.error(flows, data))
+def _best(experiment: Experiment, data: Data, topologies: Iterable[_Shape]) -> _Shape:
+    return min(topologies, key=lambda topology: experiment.error(Flows(topology), data))
 
 
 def _bandwidths(experiment: Experiment, data: Data, per_octave: int) -> list[float]:
@@ -335,6 +336,12 @@ _FITS: tuple[_Fit, ...] = (_fit_ports, _fit_none, _fit_switch, _fit_uplink, _fit
 
 
 # --- which explains the data best ---
+
+
+def known_ports(machine: Machine) -> Ports:
+    """Return the ports of a machine's nodes as far as it states them; else they are as its links' delays say."""
+    contention = machine.network.contention
+    return contention if isinstance(contention, Ports) else Ports()
 
 
 def judge(

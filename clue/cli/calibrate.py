@@ -10,7 +10,7 @@ from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from clue.calibration.contention import contention_file, judge, measure_pairs
+from clue.calibration.contention import contention_file, judge, known_ports, measure_pairs
 from clue.calibration.importing import read_benchmark
 from clue.calibration.kernels import KERNELS, busy_numbers, measure_kernels, speeds_in
 from clue.calibration.measurement import Measurement, merged
@@ -24,7 +24,7 @@ from clue.config import load_machine
 from clue.config.yaml12 import parse_yaml
 from clue.errors import UsageError
 from clue.files import is_file, read_text, write_texts
-from clue.machine import Machine, Ports
+from clue.machine import Machine
 from clue.recording import find_mpiexec, record
 from clue.report.text.calibration import (
     contention_document,
@@ -178,10 +178,7 @@ def _contention(arguments: argparse.Namespace) -> int:
             node_per_rank=arguments.node_per_rank,
             report=tell,
         )
-        known = machine.network.contention
-        judged = judge(
-            measurement, machine.network.between_nodes, known if isinstance(known, Ports) else None, report=tell
-        )
+        judged = judge(measurement, machine.network.between_nodes, known_ports(machine), tell)
     _write(output, contention_file(machine, measurement, judged, name if arguments.name else "").text())
     if arguments.json:
         show_json(contention_document(measurement, judged, str(output)))

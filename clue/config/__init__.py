@@ -29,12 +29,12 @@ __all__ = [
 _HOME = {
     "PlacementChoice": "simulation",
     "SimulationConfig": "simulation",
-    "find": "library",
+    "find": "shipped_files",
     "json_schema": "schemas",
-    "load_any": "runs",
-    "load_config": "runs",
+    "load_any": "loading",
+    "load_config": "loading",
     "load_machine": "machines",
-    "shipped": "library",
+    "shipped": "shipped_files",
 }
 
 

@@ -1,51 +1,104 @@
-"""Build what a network says of contention, and check it against the machine: models, topologies, LogGOPS.
-
-The forms stand in :mod:`clue.config.schema`; here is what several keys say together, and the way to the values of
-:mod:`clue.machine`.
-"""
+"""What a network says of contention: the forms of the models and of LogGOPS, and the way from these to values."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import Annotated, Literal
 
+from pydantic import AfterValidator, BeforeValidator, Discriminator, Field, Tag
+
+from clue.config.curves import CurveForm, build_curve
 from clue.config.document import Document, Path
 from clue.config.faults import Faults
-from clue.config.schema import (
-    MOST_LINKS,
-    ContentionForm,
-    CurveForm,
-    DragonflyForm,
-    FatTreeForm,
-    FlowsForm,
-    LineForm,
-    LogGOPSForm,
-    NetworkForm,
-    PointsForm,
-    SwitchesForm,
-    SwitchForm,
-    TorusForm,
-)
-from clue.machine import Contention, Curve, FactorTable, Flows, Link, Ports
-
-if TYPE_CHECKING:
-    from clue.machine.topology import Topology
+from clue.config.forms import Form, shape
+from clue.config.quantities import EagerLimit, Number, PositiveInt, Time, TimePerByte, says_none
+from clue.config.topologies import FlowsForm, TopologyForm, build_topology, check_topology
+from clue.machine import Contention, Curve, FactorTable, Flows, Link, NoContention, Ports
 
 #: Where a network states it.
 CONTENTION: Path = ("network", "contention")
-FLOWS: Path = (*CONTENTION, "flows")
 
-_WORDS = {FactorTable: "factor", Ports: "ports", Flows: "flows", type(None): "none"}
-#: The key that gives a topology its places.
-_PLACES = {"fat_tree": "down", "torus": "dimensions", "dragonfly": "groups"}
+# --- forms ---
 
 
-def build_curve(form: CurveForm) -> Curve:
-    """Build a delay curve from any of its forms."""
-    if isinstance(form, PointsForm):
-        return Curve.through(form.points)
-    if isinstance(form, LineForm):
-        return Curve.line(form.latency, 1 / form.bandwidth if form.bandwidth is not None else 0.0)
-    return Curve.line(form)
+def _from_one(table: dict[int, float]) -> dict[int, float]:
+    if 1 not in table:
+        raise ValueError(f"must have an entry for 1 communication, got none below {min(table, default=0)}")
+    return dict(sorted(table.items()))
+
+
+FactorForm = Annotated[dict[PositiveInt, Annotated[Number, Field(ge=1)]], AfterValidator(_from_one)]
+
+
+class PortsForm(Form):
+    """Each node's send and receive port serve messages in turn."""
+
+    busy: CurveForm | None = Field(
+        None,
+        description="Time for which a message keeps a port, by its size, whatever its link says; left out: as that "
+        "says.",
+    )
+
+
+class ContentionForm(Form):
+    """One of the models of contention, with its parameters."""
+
+    factor: FactorForm | None = Field(
+        None,
+        description="Factor on send and transmission delays by number of simultaneous communications "
+        "between nodes; linear between entries, constant beyond the last.",
+    )
+    ports: PortsForm | None = Field(None, description="Each node's send and receive port serve messages in turn.")
+    flows: FlowsForm | None = Field(None, description="Messages share the links of a topology max-min fairly.")
+
+    @property
+    def stated(self) -> dict[int, float] | PortsForm | TopologyForm:
+        """The form of the one model that is stated."""
+        form: dict[int, float] | PortsForm | TopologyForm = next(each for _, each in self if each is not None)
+        return form
+
+
+MODELS = tuple(ContentionForm.model_fields)
+
+
+def _one_model(form: ContentionForm) -> ContentionForm:
+    given = [name for name in MODELS if getattr(form, name) is not None]
+    if len(given) != 1:
+        raise ValueError(f"must have one of {', '.join(MODELS)}, got {' and '.join(given) or 'none'}")
+    return form
+
+
+def _contention_shape(value: object) -> str:
+    if not isinstance(value, dict):
+        return shape(value)
+    return "<model>" if any(isinstance(key, str) for key in value) else "<table>"
+
+
+_StatedForm = Annotated[
+    Annotated[Literal["none", "ports"], Tag("<one>")]
+    | Annotated[FactorForm, Tag("<table>")]
+    | Annotated[ContentionForm, AfterValidator(_one_model), Tag("<model>")],
+    Discriminator(_contention_shape),
+]
+
+
+def _contention_word(value: object) -> object:
+    return "none" if says_none(value) else value
+
+
+AnyContentionForm = Annotated[_StatedForm | None, BeforeValidator(_contention_word)]
+
+
+class LogGOPSForm(Form):
+    """The network in the parameters of LogGOPS (Hoefler and others, 2010), for a message of m bytes, m at least 1."""
+
+    L: Time = Field(description="Latency: the first byte is there L after it was sent.")
+    o: Time = Field(description="Overhead: time that the processor takes to send, and to receive, a message.")
+    g: Time = Field(description="Gap between messages: a port is busy for g + (m - 1) G.")
+    G: TimePerByte = Field(description="Gap per byte: transmission takes L + (m - 1) G.")
+    O: TimePerByte = Field(0.0, description="Overhead per byte of a send, which takes o + (m - 1) O.")  # noqa: E741
+    S: EagerLimit = Field(
+        None, description="Largest message that is sent without waiting for its receive; none, or left out: all are."
+    )
 
 
 # --- LogGOPS ---
@@ -69,76 +122,40 @@ def loggops_link(form: LogGOPSForm) -> Link:
 # --- models ---
 
 
-def build_contention(network: NetworkForm) -> Contention | None:
-    """Build the contention of a network: ports, where it says nothing."""
-    given = network.contention
-    if isinstance(given, dict):
-        return FactorTable(tuple(given.items()))
-    if isinstance(given, ContentionForm) and given.factor is not None:
-        return FactorTable(tuple(given.factor.items()))
-    if isinstance(given, ContentionForm) and given.flows is not None:
-        return Flows(build_topology(given.flows))
-    return None if given == "none" else _ports(given, network.loggops)
+def build_contention(
+    given: ContentionForm | dict[int, float] | Literal["none", "ports"] | None, loggops: LogGOPSForm | None
+) -> Contention:
+    """Build the contention of a network: ports, where it says nothing; as LogGOPS says, where that stands beside."""
+    form = given.stated if isinstance(given, ContentionForm) else given
+    match form:
+        case "none":
+            return NoContention()
+        case None | "ports":
+            return _ports(None, loggops)
+        case PortsForm():
+            return _ports(form.busy, loggops)
+        case dict():
+            return FactorTable(tuple(form.items()))
+        case _:
+            return Flows(build_topology(form))
 
 
-def _ports(given: ContentionForm | str | None, loggops: LogGOPSForm | None) -> Ports:
-    ports = given.ports if isinstance(given, ContentionForm) else None
-    if ports is not None and ports.busy is not None:
-        return Ports(build_curve(ports.busy))
+def _ports(busy: CurveForm | None, loggops: LogGOPSForm | None) -> Ports:
+    if busy is not None:
+        return Ports(build_curve(busy))
     return Ports(_from_one_byte(loggops.g, loggops.G) if loggops is not None else None)
-
-
-def build_topology(form: FlowsForm) -> Topology:
-    """Build a topology from its form, whose lists have the right lengths."""
-    from clue.machine import topology  # noqa: PLC0415 - numpy
-
-    if isinstance(form, SwitchForm):
-        return topology.Switch(form.bandwidth)
-    if isinstance(form, SwitchesForm):
-        return topology.Switches(form.nodes_per_switch, form.bandwidth, form.oversubscription)
-    if isinstance(form, FatTreeForm):
-        return topology.FatTree(tuple(form.down), tuple(form.up), tuple(form.cables), tuple(form.bandwidths))
-    if isinstance(form, TorusForm):
-        return topology.Torus(tuple(form.dimensions), form.bandwidth)
-    assert isinstance(form, DragonflyForm)
-    return topology.Dragonfly(
-        form.groups,
-        form.routers_per_group,
-        form.nodes_per_router,
-        form.bandwidths.node,
-        form.bandwidths.within_group,
-        form.bandwidths.between_groups,
-    )
 
 
 # --- what several keys say together ---
 
 
-def check_contention(document: Document, network: NetworkForm, nodes: int, faults: Faults) -> None:
+def check_contention(document: Document, given: object, nodes: int, faults: Faults) -> None:
     """Check a topology in itself, and that it has a place for every node."""
-    flows = network.contention.flows if isinstance(network.contention, ContentionForm) else None
-    if flows is None or (isinstance(flows, FatTreeForm) and not _levels_agree(document, flows, faults)):
-        return
-    topology = build_topology(flows)
-    if topology.links(nodes) > MOST_LINKS:
-        faults.add(document, FLOWS, f"must have at most {MOST_LINKS} links, got {topology.links(nodes)}")
-    elif topology.room is not None and topology.room < nodes:
-        path = (*FLOWS, _PLACES[flows.topology])
-        faults.add(document, path, f"must give a place to each of the {nodes} nodes, got {topology.room} places")
+    if isinstance(given, ContentionForm) and given.flows is not None:
+        check_topology(document, (*CONTENTION, "flows"), given.flows, nodes, faults)
 
 
-def _levels_agree(document: Document, tree: FatTreeForm, faults: Faults) -> bool:
-    levels = len(tree.down)
-    lengths = {"up": len(tree.up), "links": len(tree.cables), "bandwidth": len(tree.bandwidths)}
-    for key, length in lengths.items():
-        if length != levels:
-            faults.add(document, (*FLOWS, key), f"must have {levels} entries, as many as down, got {length}")
-    return all(length == levels for length in lengths.values())
-
-
-def check_kept(
-    document: Document, path: Path, before: Contention | None, after: Contention | None, faults: Faults
-) -> None:
+def check_kept(document: Document, path: Path, before: Contention, after: Contention, faults: Faults) -> None:
     """Check that a change during a run keeps the model of contention, and the topology; figures may change.
 
     Args:
@@ -148,8 +165,7 @@ def check_kept(
         after: What it would make of that.
         faults: Takes the fault.
     """
-    kind, changed = _WORDS[type(before)], _WORDS[type(after)]
-    if kind != changed:
-        faults.add(document, (*path, *CONTENTION), f"must stay {kind} during a run, got {changed}")
-    elif isinstance(before, Flows) and before != after:
+    if before.name != after.name:
+        faults.add(document, (*path, *CONTENTION), f"must stay {before.name} during a run, got {after.name}")
+    elif before.topology is not None and before != after:
         faults.add(document, (*path, *CONTENTION), "must keep its topology during a run, got another")

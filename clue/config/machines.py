@@ -13,7 +13,8 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path as FilePath
 
-from clue.config.contention import build_contention, build_curve, check_contention, check_kept, loggops_link
+from clue.config.contention import build_contention, check_contention, check_kept, loggops_link
+from clue.config.curves import build_curve
 from clue.config.document import Document, Path, children, format_value
 from clue.config.faults import Faults, did_you_mean, validated
 from clue.config.schema import (
@@ -93,7 +94,7 @@ def build_machine(document: Document, faults: Faults, name: str = "machine") -> 
         ("node_types", key, "price"): t.price for key, t in form.node_types.items() if t.price is not None
     }
     check_currencies(document, prices, faults)
-    check_contention(document, form.network, sum(group.count for group in form.nodes), faults)
+    check_contention(document, form.network.contention, sum(group.count for group in form.nodes), faults)
     if faults:
         return None
     changes = _changes(document, form, faults, name)
@@ -183,7 +184,7 @@ def _network(form: NetworkForm) -> Network:
         within_node=within,
         pairs=pairs,
         within={pair.within: _varied(within, pair) for pair in form.pairs if isinstance(pair, WithinForm)},
-        contention=build_contention(form),
+        contention=build_contention(form.contention, form.loggops),
         collectives={name: _algorithms(choice) for name, choice in form.collectives.choices.items()},
         collective_library=form.collectives.library,
     )
@@ -333,7 +334,7 @@ def check_currencies(document: Document, prices: Mapping[Path, Money], faults: F
 
 def _changes(document: Document, form: MachineForm, faults: Faults, name: str) -> tuple[tuple[float, Machine], ...]:
     now = document.without("changes")
-    contention = build_contention(form.network)
+    contention = build_contention(form.network.contention, form.network.loggops)
     changes: list[tuple[float, Machine]] = []
     for i, change in enumerate(form.changes):
         _check_change(document, ("changes", i), change, form, faults)
@@ -341,7 +342,7 @@ def _changes(document: Document, form: MachineForm, faults: Faults, name: str) -
         changed = validated(MachineForm, now, faults)
         _check_names(now, faults)
         if changed is not None and not faults:
-            check_contention(now, changed.network, 0, faults)
+            check_contention(now, changed.network.contention, 0, faults)
         if changed is not None and not faults:
             machine = _machine(changed, name)
             check_kept(document, ("changes", i), contention, machine.network.contention, faults)

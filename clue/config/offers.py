@@ -15,7 +15,7 @@ from clue.config.faults import did_you_mean
 from clue.config.machines import build_machine_apart
 from clue.config.references import Reading, refer_to_machine
 from clue.config.run_schema import Counts, CountsForm, GenerateForm, OfferedNetworkForm, ScenarioForm
-from clue.machine import Flows, Machine, Network, NodeType
+from clue.machine import Machine, Network, NodeType
 from clue.purchase.scenario import Option
 from clue.units import Money
 
@@ -105,8 +105,8 @@ class _Offer:
 
     def takes(self, nodes: int) -> bool:
         """Tell whether it has room for so many nodes."""
-        contention = self.network.contention
-        room = contention.topology.room if isinstance(contention, Flows) else None
+        topology = self.network.contention.topology
+        room = topology.room if topology is not None else None
         return all(most is None or nodes <= most for most in (self.form.most_nodes, room))
 
     def price(self, nodes: int) -> float:

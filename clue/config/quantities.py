@@ -66,6 +66,7 @@ def _sensible(number: float) -> float:
 
 #: Largest number without a unit, and the reciprocal of the smallest above 0.
 _MOST = 1e12
+PositiveInt = Annotated[int, Field(ge=1, le=10**12)]
 Number = Annotated[float, Field(ge=0, le=_MOST), AfterValidator(_sensible)]
 Time = Annotated[
     float,

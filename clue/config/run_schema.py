@@ -11,8 +11,8 @@ from typing import Annotated, Any, Literal
 from pydantic import BeforeValidator, Discriminator, Field, Tag
 
 from clue.config.forms import Form, shape
-from clue.config.quantities import Budget, Duration, Number, Price, Size
-from clue.config.schema import NetworkForm, NodeTypeForm, Notes, PositiveInt, Ranks
+from clue.config.quantities import Budget, Duration, Number, PositiveInt, Price, Size
+from clue.config.schema import NetworkForm, NodeTypeForm, Notes, Ranks
 from clue.purchase.scenario import SERVICE_LIFE
 
 # --- programs and their placement ---

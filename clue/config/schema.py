@@ -10,56 +10,25 @@ from __future__ import annotations
 from itertools import pairwise
 from typing import Annotated, Any, Literal
 
-from pydantic import AfterValidator, BeforeValidator, ConfigDict, Discriminator, Field, Strict, Tag
+from pydantic import AfterValidator, BeforeValidator, ConfigDict, Discriminator, Field, Tag
 
-from clue.config.faults import did_you_mean
-from clue.config.forms import Form, curve_shape, shape
+from clue.config.contention import AnyContentionForm, LogGOPSForm
+from clue.config.curves import CurveForm
+from clue.config.forms import Form, shape
 from clue.config.quantities import (
-    Bandwidth,
     EagerLimit,
     Number,
     OtherEagerLimit,
+    PositiveInt,
     Price,
     Size,
     Speed,
     Time,
     TimePerByte,
-    says_none,
 )
 from clue.machine import MOST_RANKS
 
-# --- delay curves and links ---
-
-
-class LineForm(Form):
-    """A straight line: latency + size / bandwidth."""
-
-    latency: Time = Field(description="Time of an empty message.")
-    bandwidth: Bandwidth | None = Field(None, description="Left out: the size costs nothing.")
-
-
-Point = Annotated[tuple[Size, Time], Strict(False)]
-
-
-def _rising(points: list[tuple[float, float]]) -> list[tuple[float, float]]:
-    for (before, _), (size, _) in pairwise(points):
-        if size <= before:
-            raise ValueError(f"must be sorted by strictly rising size, got {size:.15g} B after {before:.15g} B")
-    if len(points) > 1 and points[-1][1] < points[-2][1]:
-        raise ValueError("must not fall over the last segment, whose slope goes on beyond it, got a falling one")
-    return points
-
-
-class PointsForm(Form):
-    """Points [size, time] with straight lines between; the last segment goes on beyond the last point."""
-
-    points: Annotated[list[Point], Field(min_length=1), AfterValidator(_rising)]
-
-
-CurveForm = Annotated[
-    Annotated[Time, Tag("<one>")] | Annotated[LineForm, Tag("<line>")] | Annotated[PointsForm, Tag("<points>")],
-    Discriminator(curve_shape),
-]
+# --- links ---
 
 
 #: More than this is no measurement.
@@ -148,7 +117,6 @@ def _each_pair_once(pairs: list[BetweenForm | WithinForm]) -> list[BetweenForm |
 
 Factor = Number
 Share = Annotated[Number, Field(gt=0, le=1)]
-PositiveInt = Annotated[int, Field(ge=1, le=10**12)]
 Ranks = Annotated[int, Field(ge=1, le=MOST_RANKS)]
 
 
@@ -237,193 +205,6 @@ Algorithms = Annotated[
 ]
 
 
-def _from_one(table: dict[int, float]) -> dict[int, float]:
-    if 1 not in table:
-        raise ValueError(f"must have an entry for 1 communication, got none below {min(table, default=0)}")
-    return dict(sorted(table.items()))
-
-
-# --- contention ---
-
-#: Most places and links of a topology: enough for the largest computers there are.
-MOST_PLACES = 1_000_000
-MOST_LINKS = 20_000_000
-
-Places = Annotated[int, Field(ge=1, le=MOST_PLACES)]
-
-
-class SwitchForm(Form):
-    """One switch that never blocks."""
-
-    topology: Literal["switch"] = Field(description="One switch that never blocks.")
-    bandwidth: Bandwidth = Field(description="Of the link of each node, each way.")
-
-
-class SwitchesForm(Form):
-    """Switches of equally many nodes, each with an uplink to a core that never blocks."""
-
-    topology: Literal["switches"] = Field(description="Several switches, each with an uplink to a core.")
-    nodes_per_switch: Places = Field(description="Nodes at each switch; the last may have fewer.")
-    bandwidth: Bandwidth = Field(description="Of the link of each node, each way.")
-    oversubscription: Annotated[Number, Field(gt=0)] = Field(
-        1.0, description="Bandwidth of a switch's nodes together over that of its uplink: 2 for 2:1."
-    )
-
-
-Levels = Annotated[list[Places], Field(min_length=1, max_length=10)]
-
-
-class FatTreeForm(Form):
-    """A fat tree with D-mod-k routing; lists run from the nodes upwards, one entry for each level of switches."""
-
-    topology: Literal["fat_tree"] = Field(description="A fat tree with D-mod-k routing.")
-    down: Levels = Field(description="Children of a switch: nodes at level 1, switches above.")
-    up: Levels = Field(description="Parents of a node (usually 1), then of a switch of each level but the top.")
-    links: Levels | None = Field(None, description="Cables between a child and each of its parents; left out: 1.")
-    bandwidth: Annotated[
-        Annotated[Bandwidth, Tag("<one>")] | Annotated[list[Bandwidth], Tag("<list>")], Discriminator(shape)
-    ] = Field(description="Of each cable, each way: one for all levels, or one for each.")
-
-    @property
-    def cables(self) -> list[int]:
-        """Cables by level."""
-        return [1] * len(self.down) if self.links is None else self.links
-
-    @property
-    def bandwidths(self) -> list[float]:
-        """Bandwidths by level."""
-        return self.bandwidth if isinstance(self.bandwidth, list) else [self.bandwidth] * len(self.down)
-
-
-class TorusForm(Form):
-    """A torus with dimension-order routing."""
-
-    topology: Literal["torus"] = Field(description="A grid of nodes whose ends are joined.")
-    dimensions: Annotated[list[Places], Field(min_length=1, max_length=10)] = Field(
-        description="Places in each dimension; node 1 is next to node 0 in the first."
-    )
-    bandwidth: Bandwidth = Field(description="Of the link to each neighbour, each way.")
-
-
-class DragonflyBandwidthForm(Form):
-    """Bandwidths of the three kinds of links of a dragonfly, each way."""
-
-    node: Bandwidth = Field(description="Of the link of each node.")
-    within_group: Bandwidth = Field(description="Of the link between each two routers of a group.")
-    between_groups: Bandwidth = Field(description="Of the link between each two groups.")
-
-
-class DragonflyForm(Form):
-    """A dragonfly with minimal routing."""
-
-    topology: Literal["dragonfly"] = Field(description="Groups of routers, joined all to all inside and outside.")
-    groups: Places = Field(description="Groups, each two joined by one link each way.")
-    routers_per_group: Places = Field(description="Routers of a group, each two joined by one link each way.")
-    nodes_per_router: Places = Field(description="Nodes at each router.")
-    bandwidth: Annotated[
-        Annotated[Bandwidth, Tag("<one>")] | Annotated[DragonflyBandwidthForm, Tag("<table>")], Discriminator(shape)
-    ] = Field(description="Of each link, each way: one for all, or one for each of the three kinds.")
-
-    @property
-    def bandwidths(self) -> DragonflyBandwidthForm:
-        """Bandwidths by kind of link."""
-        one = self.bandwidth
-        if isinstance(one, DragonflyBandwidthForm):
-            return one
-        return DragonflyBandwidthForm.model_construct(node=one, within_group=one, between_groups=one)
-
-
-TOPOLOGIES = ("switch", "switches", "fat_tree", "torus", "dragonfly")
-
-
-def _topology_known(value: object) -> object:
-    if isinstance(value, dict) and value.get("topology") not in TOPOLOGIES:
-        got = value.get("topology")
-        named = f'"{got}"{did_you_mean(got, TOPOLOGIES)}' if "topology" in value else "none"
-        raise ValueError(f"must have a topology ({', '.join(TOPOLOGIES)}), got {named}")
-    return value
-
-
-def _topology_shape(value: object) -> str:
-    return f"<{value['topology']}>" if isinstance(value, dict) else "<switch>"
-
-
-FlowsForm = Annotated[
-    Annotated[SwitchForm, Tag("<switch>")]
-    | Annotated[SwitchesForm, Tag("<switches>")]
-    | Annotated[FatTreeForm, Tag("<fat_tree>")]
-    | Annotated[TorusForm, Tag("<torus>")]
-    | Annotated[DragonflyForm, Tag("<dragonfly>")],
-    Discriminator(_topology_shape),
-    BeforeValidator(_topology_known),
-]
-
-FactorForm = Annotated[dict[PositiveInt, Annotated[Number, Field(ge=1)]], AfterValidator(_from_one)]
-
-
-class PortsForm(Form):
-    """Each node's send and receive port serve messages in turn."""
-
-    busy: CurveForm | None = Field(
-        None,
-        description="Time for which a message keeps a port, by its size, whatever its link says; left out: as that "
-        "says.",
-    )
-
-
-class ContentionForm(Form):
-    """One of the models of contention, with its parameters."""
-
-    factor: FactorForm | None = Field(
-        None,
-        description="Factor on send and transmission delays by number of simultaneous communications "
-        "between nodes; linear between entries, constant beyond the last.",
-    )
-    ports: PortsForm | None = Field(None, description="Each node's send and receive port serve messages in turn.")
-    flows: FlowsForm | None = Field(None, description="Messages share the links of a topology max-min fairly.")
-
-
-MODELS = tuple(ContentionForm.model_fields)
-
-
-def _one_model(form: ContentionForm) -> ContentionForm:
-    given = [name for name in MODELS if getattr(form, name) is not None]
-    if len(given) != 1:
-        raise ValueError(f"must have one of {', '.join(MODELS)}, got {' and '.join(given) or 'none'}")
-    return form
-
-
-def _contention_shape(value: object) -> str:
-    if not isinstance(value, dict):
-        return shape(value)
-    return "<model>" if any(isinstance(key, str) for key in value) else "<table>"
-
-
-AnyContentionForm = Annotated[
-    Annotated[Literal["none", "ports"], Tag("<one>")]
-    | Annotated[FactorForm, Tag("<table>")]
-    | Annotated[ContentionForm, AfterValidator(_one_model), Tag("<model>")],
-    Discriminator(_contention_shape),
-]
-
-
-def _contention_word(value: object) -> object:
-    return "none" if says_none(value) else value
-
-
-class LogGOPSForm(Form):
-    """The network in the parameters of LogGOPS (Hoefler and others, 2010), for a message of m bytes, m at least 1."""
-
-    L: Time = Field(description="Latency: the first byte is there L after it was sent.")
-    o: Time = Field(description="Overhead: time that the processor takes to send, and to receive, a message.")
-    g: Time = Field(description="Gap between messages: a port is busy for g + (m - 1) G.")
-    G: TimePerByte = Field(description="Gap per byte: transmission takes L + (m - 1) G.")
-    O: TimePerByte = Field(0.0, description="Overhead per byte of a send, which takes o + (m - 1) O.")  # noqa: E741
-    S: EagerLimit = Field(
-        None, description="Largest message that is sent without waiting for its receive; none, or left out: all are."
-    )
-
-
 # --- the whole network ---
 
 
@@ -463,7 +244,7 @@ class NetworkForm(Form):
     pairs: Annotated[list[PairForm], AfterValidator(_each_pair_once)] = Field(
         default=[], description="Links that differ for two node types, or within nodes of one type."
     )
-    contention: Annotated[AnyContentionForm | None, BeforeValidator(_contention_word)] = Field(
+    contention: AnyContentionForm = Field(
         None,
         description="How messages between nodes slow each other down; none: not at all; left out: ports. A table of "
         "numbers alone is one of factors.",

@@ -7,8 +7,9 @@ from typing import Annotated, Any
 from pydantic import BeforeValidator, Discriminator, Field, Tag, WithJsonSchema
 
 from clue.config.forms import Form, shape
+from clue.config.quantities import PositiveInt
 from clue.config.run_schema import Argument, MachineSource, ProgramForm, RunPlacement
-from clue.config.schema import PositiveInt, Ranks
+from clue.config.schema import Ranks
 from clue.units import Quantity, parse_quantity
 
 

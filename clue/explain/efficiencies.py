@@ -23,7 +23,7 @@ from dataclasses import dataclass, replace
 
 from clue.kernel import Program, simulate
 from clue.kernel.model.crowding import crowded_nodes
-from clue.machine import Curve, Link, Machine, Place, Placement, Waiting
+from clue.machine import Curve, Link, Machine, NoContention, Place, Placement, Waiting
 
 _NOTHING = Curve.line(0.0)
 
@@ -94,7 +94,7 @@ def efficiencies_of(  # noqa: PLR0917 - what a simulation needs, and what it gav
 
 def with_ideal_network(machine: Machine) -> Machine:
     """Return a machine whose messages take no time; which of them wait for their receive stays as it is."""
-    return machine.map(network=lambda network: network.map(_free, contention=lambda _: None))
+    return machine.map(network=lambda network: network.map(_free, contention=lambda _: NoContention()))
 
 
 def _free(link: Link, _: Place) -> Link:

@@ -33,20 +33,7 @@ from operator import is_
 from typing import Any
 
 from clue.kernel import Program
-from clue.machine import (
-    Contention,
-    Curve,
-    FactorTable,
-    Flows,
-    Link,
-    Machine,
-    NodeType,
-    Parameter,
-    Place,
-    Placement,
-    Ports,
-)
-from clue.machine.scaling import bandwidth_names, busier, kept_longer, steeper, wider
+from clue.machine import Contention, Curve, Link, Machine, NodeType, Parameter, Place, Placement
 
 #: How the names of parameters end with which a program may deadlock.
 EAGER_LIMIT = "eager_limit"
@@ -59,7 +46,6 @@ _FIGURES = (
 #: Changes a part of a machine by a factor.
 _OfNode = Callable[[NodeType, float], NodeType]
 _OfLink = Callable[[Link, float], Link]
-_OfContention = Callable[[Contention | None, float], Contention | None]
 
 
 def parameters_of(machine: Machine, placement: Placement, regions: Sequence[str], timed: set[str]) -> list[Parameter]:
@@ -228,37 +214,20 @@ def _higher_limit(link: Link, factor: float) -> Link:
 
 def _of_contention(machine: Machine, between: Mapping[str, list[Link]]) -> Iterator[Parameter]:
     stated = tuple(state.network.contention for state in machine.epochs)
-
-    def parameter(what: str, change: _OfContention) -> Parameter:
-        return Parameter(f"network.contention.{what}", partial(_change_contention, change), figures=stated)
-
-    first = next((each for each in stated if each is not None), None)
-    if isinstance(first, FactorTable):
-        yield parameter("factors", _steeper)
-    elif isinstance(first, Ports) and first.busy is not None:
-        yield parameter("busy", _busier)
-    elif isinstance(first, Ports | Flows):
+    first = stated[0]
+    if first.busy is None:
         for name, links in between.items():
-            # Flows are limited by what they share; by their own link only if it says so.
-            if isinstance(first, Ports) or any(link.busy is not None for link in links):
-                change = partial(_change_links, tuple(links), kept_longer)
+            # Links of a topology limit what they share; a message's own link only if it says so.
+            if first.keeps_ports or (first.topology is not None and any(link.busy is not None for link in links)):
+                change = partial(_change_links, tuple(links), Link.kept_longer)
                 yield Parameter(f"network.{name}.busy", change, figures=(stated, tuple(links)))
-    if isinstance(first, Flows):
-        for name in bandwidth_names(first.topology):
-            yield parameter(name, partial(_more_bandwidth, name))
+    for name in first.parameters:
+        yield Parameter(f"network.contention.{name}", partial(_change_contention, name), figures=stated)
 
 
-def _change_contention(change: _OfContention, machine: Machine, factor: float) -> Machine:
-    return machine.map(network=lambda network: network.map(contention=lambda contention: change(contention, factor)))
+def _change_contention(name: str, machine: Machine, factor: float) -> Machine:
+    def changed(contention: Contention) -> Contention:
+        change = contention.parameters.get(name)
+        return contention if change is None else change(factor)
 
-
-def _steeper(contention: Contention | None, factor: float) -> Contention | None:
-    return steeper(contention, factor) if isinstance(contention, FactorTable) else contention
-
-
-def _busier(contention: Contention | None, factor: float) -> Contention | None:
-    return busier(contention, factor) if isinstance(contention, Ports) else contention
-
-
-def _more_bandwidth(field: str, contention: Contention | None, factor: float) -> Contention | None:
-    return wider(contention, [field], factor) if isinstance(contention, Flows) else contention
+    return machine.map(network=lambda network: network.map(contention=changed))

@@ -136,7 +136,7 @@ def _sequences(path: Path, graphs: list[_Graph], *, blocking: bool) -> tuple[lis
 def _ends(trace: Trace) -> bool:
     """Tell whether a program ends where every send waits for its receive; then it ends on every machine."""
     link = Link(Curve.line(0.0), Curve.line(0.0), 0.0, 0)
-    machine = Machine("strict", (NodeType("node"),) * trace.ranks, Network(link, link, contention=None))
+    machine = Machine("strict", (NodeType("node"),) * trace.ranks, Network(link, link))
     try:
         simulate(trace, machine)
     except ReplayError:

@@ -15,10 +15,10 @@ from typing import TYPE_CHECKING
 from clue.errors import UsageError
 from clue.formats.remarks import Remarks, Written
 from clue.formats.ti_actions import FLOPS_PER_SECOND
-from clue.machine import MOST_RANKS, FactorTable, Flows, Link, Machine, Ports
+from clue.machine import MOST_RANKS, Link, Machine, NoContention
 
 if TYPE_CHECKING:
-    from clue.machine.topology import Topology
+    from clue.machine.contention.topology import Topology
 
 #: Bytes per second of a link that never holds anything up.
 _UNBOUND = 1e18
@@ -101,10 +101,11 @@ def _remark(machine: Machine, remarks: Remarks) -> None:
         ("collectives choose algorithms, which SimGrid's options name otherwise", len(network.collectives)),
     ):
         remarks.count(what, times)
-    if isinstance(network.contention, FactorTable):
-        remarks.count("contention model, a factor, is left out: messages do not slow each other")
-    if isinstance(network.contention, Ports):
+    contention = network.contention
+    if contention.keeps_ports:
         remarks.count("contention model, ports that serve in turn, is replaced by links that are shared")
+    elif contention.topology is None and contention != NoContention():
+        remarks.count(f"contention model, a {contention.name}, is left out: messages do not slow each other")
 
 
 def _hosts(machine: Machine, flops_per_second: float) -> Iterator[str]:
@@ -132,13 +133,13 @@ def _line(link: Link, remarks: Remarks) -> _Line:
 
 def _network(machine: Machine, line: _Line) -> Iterator[str]:
     contention, nodes = machine.network.contention, len(machine.nodes)
-    if isinstance(contention, Ports):
+    if contention.keeps_ports:
         return _star(nodes, line.latency, line.bandwidth, line.bandwidth, "SHARED")
-    if not isinstance(contention, Flows):
-        return _star(nodes, line.latency, line.bandwidth, _UNBOUND, "FATPIPE")
-    from clue.machine.topology import Switch  # noqa: PLC0415 - it loads numpy
-
     topology = contention.topology
+    if topology is None:
+        return _star(nodes, line.latency, line.bandwidth, _UNBOUND, "FATPIPE")
+    from clue.machine.contention.topology import Switch  # noqa: PLC0415 - it loads numpy
+
     if isinstance(topology, Switch) and topology.bandwidth <= line.bandwidth:
         return _star(nodes, line.latency, topology.bandwidth, topology.bandwidth, "SHARED")
     return _routed(topology, nodes, line)

@@ -12,7 +12,7 @@ from clue.kernel.model.bounds import computation_bound
 from clue.kernel.model.bursts import with_bursts
 from clue.kernel.model.candidate import Candidate
 from clue.kernel.model.program import Program
-from clue.machine import FactorTable, Machine
+from clue.machine import Machine
 
 #: Contention and shared processors add to times in another order than a sweep does; a bound stays below by more than
 #: rounding can do.
@@ -76,6 +76,4 @@ def _sweep(
 
 def _is_bounded_by_messages(machine: Machine) -> bool:
     """Tell whether nothing makes a replay faster than without contention."""
-    contention = machine.network.contention
-    speeds_up = isinstance(contention, FactorTable) and any(factor < 1 for _, factor in contention.factors)
-    return not machine.changes and not speeds_up
+    return not machine.changes and not machine.network.contention.speeds_up

@@ -13,7 +13,7 @@ from clue.kernel.model.observation import Observation
 from clue.kernel.model.program import Description, Program, compile_program
 from clue.kernel.model.replay import Replay
 from clue.kernel.model.turns import joined_nodes, without_turns
-from clue.machine import FactorTable, Machine, Placement, memory_fault
+from clue.machine import FactorTable, Machine, NoContention, Placement, memory_fault
 from clue.result import SEGMENT, RankResult, Result, Timeline, Traffic
 from clue.trace import Trace
 
@@ -223,7 +223,7 @@ def _speed_caveats(machine: Machine, program: Description) -> Iterator[Caveat]:
 def _contention_caveats(replay: Replay, machine: Machine, placed: Placement) -> Iterator[Caveat]:
     stated = [state.network.contention for state in machine.epochs]
     tables = [each.measured_up_to for each in stated if isinstance(each, FactorTable)]
-    if not any(stated) and len(set(placed.nodes)) > 2:
+    if stated[0] == NoContention() and len(set(placed.nodes)) > 2:
         yield Caveat(
             About.MACHINE,
             machine.name,

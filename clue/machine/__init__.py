@@ -1,12 +1,11 @@
 """Virtual machines: what a cluster that exists only on paper is made of."""
 
-from clue.machine.contention import Contention, FactorTable, Flows, Ports
+from clue.machine.contention import Contention, FactorTable, Flows, NoContention, Ports
 from clue.machine.curve import Curve
+from clue.machine.link import Link, LinkNoise
 from clue.machine.machine import (
     MOST_RANKS,
     AlgorithmChoice,
-    Link,
-    LinkNoise,
     Machine,
     Network,
     NodeNoise,
@@ -29,6 +28,7 @@ __all__ = [
     "LinkNoise",
     "Machine",
     "Network",
+    "NoContention",
     "NodeNoise",
     "NodeType",
     "Parameter",

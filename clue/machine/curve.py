@@ -13,6 +13,9 @@ if TYPE_CHECKING:
     import numpy as np
     import numpy.typing as npt
 
+#: Message sizes at which delays are shown.
+SHOWN_SIZES = (0, 1_000, 64_000, 1_000_000)
+
 
 @dataclass(frozen=True, slots=True)
 class Curve:

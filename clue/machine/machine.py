@@ -12,8 +12,8 @@ from itertools import chain, count, islice, repeat
 from typing import NamedTuple
 
 from clue.errors import UsageError
-from clue.machine.contention import Contention
-from clue.machine.curve import Curve
+from clue.machine.contention import Contention, NoContention
+from clue.machine.link import Link
 from clue.units import Money, count_of
 
 #: Ranks that may be placed: more are a slip, and would take all memory.
@@ -40,22 +40,6 @@ class NodeNoise:
 
     computation: float = 0.0
     factor: float = 0.0
-
-
-@dataclass(frozen=True, slots=True)
-class LinkNoise:
-    """How far the delays of a link may be from what is stated.
-
-    Both are relative standard deviations (0.05 is 5 %) of log-normal multipliers whose median is 1, one for all
-    messages of the link. How messages of one run differ from one another is left out.
-
-    Attributes:
-        send: Of the send and receive delays.
-        transmission: Of the transmission delay.
-    """
-
-    send: float = 0.0
-    transmission: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,28 +100,15 @@ class NodeType:
         by_region = self.memory_contention[level]
         return by_region.get(region, by_region.get("", 1.0))
 
-
-@dataclass(frozen=True, slots=True)
-class Link:
-    """How messages between one pair of node types (or within a node) travel.
-
-    Attributes:
-        send_delay: s(m): the sender is blocked so long.
-        transmission_delay: t(m): further time until the message arrives.
-        receive_delay: Time used in a receive or probe call, whether it finds something or not.
-        eager_limit: Largest message sent without waiting for its receive; ``None``: all are.
-        noise: How sure the delays are.
-        busy: How long a message keeps what it shares with others, if that were its own: ports, or the links of a
-            topology; ``None``: the part of its delays that grows with its size, the larger of s(m) - s(0) and
-            t(m) - t(0). It may be longer than the message travels.
-    """
-
-    send_delay: Curve
-    transmission_delay: Curve
-    receive_delay: float = 0.0
-    eager_limit: float | None = None
-    noise: LinkNoise = LinkNoise()
-    busy: Curve | None = None
+    def slower(self, factor: float) -> NodeType:
+        """Return the node type with all computation taking so many times as long."""
+        return replace(
+            self,
+            # 0 stands for "as recorded".
+            performance_factor=(self.performance_factor or 1.0) * factor,
+            performance_factors={region: (f or 1.0) * factor for region, f in self.performance_factors.items()},
+            speeds={region: speed / factor for region, speed in self.speeds.items()},
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -183,7 +154,7 @@ class Network:
         within_node: Link between ranks of one node.
         pairs: Links between different nodes of two types that differ from ``between_nodes``; keyed by both orders.
         within: Links within a node of one type that differ from ``within_node``.
-        contention: How communications between nodes slow each other down; ``None``: not at all.
+        contention: How communications between nodes slow each other down.
         collectives: Chosen algorithms by collective name (``"allreduce"``); others follow ``collective_library``.
         collective_library: Whose default choices apply: ``"mpich"`` or ``"openmpi"``.
     """
@@ -192,7 +163,7 @@ class Network:
     within_node: Link
     pairs: Mapping[tuple[str, str], Link] = field(default_factory=dict)
     within: Mapping[str, Link] = field(default_factory=dict)
-    contention: Contention | None = None
+    contention: Contention = field(default_factory=NoContention)
     collectives: Mapping[str, AlgorithmChoice] = field(default_factory=dict)
     collective_library: str = "mpich"
 
@@ -215,7 +186,7 @@ class Network:
     def map(
         self,
         link: Callable[[Link, Place], Link] = lambda link, _: link,
-        contention: Callable[[Contention | None], Contention | None] = lambda contention: contention,
+        contention: Callable[[Contention], Contention] = lambda contention: contention,
     ) -> Network:
         """Return the network with parts of it replaced.
 
@@ -272,6 +243,19 @@ class Machine:
     def epochs(self) -> tuple[Machine, ...]:
         """The machine as it is at first, and after each change."""
         return (self, *(changed for _, changed in self.changes))
+
+    @property
+    def contention(self) -> Contention:
+        """The model of contention, which holds at all times; with its figures as they are at first.
+
+        Raises:
+            UsageError: If a change makes it another model.
+        """
+        first, *later = (state.network.contention for state in self.epochs)
+        for each in later:
+            if each.name != first.name:
+                raise UsageError(f"{self.name}: contention must stay {first.name} during a run, got {each.name}")
+        return first
 
     @property
     def processors(self) -> int:

@@ -15,7 +15,7 @@ import numpy.typing as npt
 
 from clue.errors import UsageError
 from clue.kernel import Candidate, Program, simulate
-from clue.machine import Flows, Machine, Placement
+from clue.machine import Machine, Placement
 from clue.progress import Progress
 from clue.purchase.library import Key, Library, Recorded, memory_needed
 from clue.purchase.outcome import Summary
@@ -310,5 +310,5 @@ def _signature(machine: Machine, placement: Placement) -> tuple[object, ...]:
         return (id(machine), placement.nodes)
     used = tuple((node, id(machine.nodes[node])) for node in dict.fromkeys(placement.nodes))
     # A topology's links depend on the number of nodes.
-    size = len(machine.nodes) if isinstance(machine.network.contention, Flows) else 0
+    size = 0 if machine.network.contention.topology is None else len(machine.nodes)
     return (id(machine.network), size, placement.nodes, used)

@@ -12,10 +12,10 @@ from collections.abc import Mapping
 from dataclasses import asdict
 from typing import TYPE_CHECKING
 
-from clue.machine import FactorTable, Flows, Ports
+from clue.machine import Curve
 
 if TYPE_CHECKING:
-    from clue.machine import Contention, Curve, Link, Machine, NodeType
+    from clue.machine import Link, Machine, NodeType
     from clue.purchase import Entry, Kernel, KernelOutcome, Ranking, Scenario, WorkloadOutcome
     from clue.recording import Repeated
     from clue.result import Result
@@ -283,8 +283,9 @@ def trace_document(trace: Trace) -> Document:
 
 def machine_document(machine: Machine) -> Document:
     """Describe a machine: nodes, network, contention, changes, price and notes."""
-    network = machine.network
+    network, contention = machine.network, machine.network.contention
     names = [node.name for node in machine.nodes]
+    described: Document = {"model": contention.name, **contention.document(len(machine.nodes))}
     return _plain(
         {
             "machine": machine.name,
@@ -302,7 +303,7 @@ def machine_document(machine: Machine) -> Document:
                 "within_node": _link(network.within_node),
                 "pairs": [{"between": list(pair), **_link(link)} for pair, link in network.pairs.items()],
                 "within": {name: _link(link) for name, link in network.within.items()},
-                "contention": _contention(network.contention, len(machine.nodes)),
+                "contention": described,
                 "collectives": {
                     name: [{"up_to": up_to, "algorithm": algorithm} for up_to, algorithm in choice.thresholds]
                     for name, choice in network.collectives.items()
@@ -337,36 +338,13 @@ def _node_type(node: NodeType) -> Document:
 
 def _link(link: Link) -> Document:
     return {
-        "send_delay": _curve(link.send_delay),
-        "transmission_delay": _curve(link.transmission_delay),
+        "send_delay": link.send_delay,
+        "transmission_delay": link.transmission_delay,
         "receive_delay": link.receive_delay,
         "eager_limit": link.eager_limit,
         "noise": asdict(link.noise),
-        "busy": None if link.busy is None else _curve(link.busy),
+        "busy": link.busy,
     }
-
-
-def _contention(contention: Contention | None, nodes: int) -> Document:
-    if isinstance(contention, FactorTable):
-        return {"model": "factor", "factors": [list(entry) for entry in contention.factors]}
-    if isinstance(contention, Ports):
-        return {"model": "ports", "busy": None if contention.busy is None else _curve(contention.busy)}
-    if not isinstance(contention, Flows):
-        return {"model": "none"}
-    topology = contention.topology
-    parameters = {name: _listed(value) for name, value in asdict(topology).items()}  # type: ignore[call-overload]
-    return {
-        "model": "flows",
-        "topology": topology.kind,
-        "parameters": parameters,
-        "places": topology.room,
-        "links": topology.links(nodes),
-        "bisection": topology.bisection(nodes),
-    }
-
-
-def _listed(value: object) -> object:
-    return list(value) if isinstance(value, tuple) else value
 
 
 def _curve(curve: Curve) -> list[Document]:
@@ -385,14 +363,16 @@ def _money(money: Money | None) -> Document | None:
 
 
 def _plain(document: Mapping[str, object]) -> Document:
-    """Replace what JSON cannot hold: numbers that are not finite become ``null``."""
+    """Replace what JSON cannot hold: curves become their segments, numbers that are not finite ``null``."""
     return {key: _plain_value(value) for key, value in document.items()}
 
 
 def _plain_value(value: object) -> object:
     if isinstance(value, Mapping):
         return _plain(value)
-    if isinstance(value, list):
+    if isinstance(value, Curve):
+        return [_plain(segment) for segment in _curve(value)]
+    if isinstance(value, list | tuple):
         return [_plain_value(each) for each in value]
     if isinstance(value, float) and not math.isfinite(value):
         return None

@@ -39,8 +39,8 @@ class RankColumns:
     """Ops of one rank, in program order.
 
     Attributes:
-        columns: All that are not 0 everywhere, by name (see :mod:`clue.trace.ops`), shape (ops,) each; the same on all
-            ranks. Where there is no ``call``, calls are named after their ops.
+        columns: By name (see :mod:`clue.trace.ops`), shape (ops,) each; the same on all ranks. What is left out is 0
+            everywhere; without ``request`` there is none, and without ``call`` calls are named after their ops.
         extras: Entries of the extra column.
     """
 
@@ -77,7 +77,9 @@ def trace_of(
         joined["call"] = joined["op"]
         calls = [_call(code) for code in range(max(Op) + 1)]
     columns = {
-        name: _narrow(program, name, joined[name], kind) if name in joined else np.zeros(rows, kind)
+        name: _narrow(program, name, joined[name], kind)
+        if name in joined
+        else np.full(rows, _DEFAULTS.get(name, 0), kind)
         for name, kind in _KINDS.items()
     }
     head = Head(

@@ -6,7 +6,6 @@ import math
 from dataclasses import replace
 
 from clue.machine import Contention, Link, LinkNoise, Machine, Network, NodeNoise, NodeType
-from clue.machine.scaling import busier, slower
 from clue.uncertainty.noise import Sample, log_deviation
 
 
@@ -54,7 +53,7 @@ def _factor(deviation: float, node: NodeType, sample: Sample) -> float:
 
 
 def _drawn_type(node: NodeType, factor: float) -> NodeType:
-    return node if factor == 1.0 else slower(node, factor)
+    return node if factor == 1.0 else node.slower(factor)
 
 
 # --- links ---
@@ -88,6 +87,6 @@ def _drawn_link(link: Link, send: float, transmission: float) -> Link:
     )
 
 
-def _drawn_contention(contention: Contention | None, transmission: float) -> Contention | None:
+def _drawn_contention(contention: Contention, transmission: float) -> Contention:
     """Let ports be busy, and cables carry, as the link between nodes takes more or less time."""
-    return contention if transmission == 1.0 else busier(contention, transmission)
+    return contention if transmission == 1.0 else contention.busier(transmission)

@@ -20,8 +20,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 
-from clue.machine import Contention, FactorTable, Link, Machine, Network, NodeType, Parameter, Place, Ports
-from clue.machine.scaling import busier, kept_longer, slower, steeper
+from clue.machine import Contention, Link, Machine, Network, NoContention, NodeType, Parameter, Place
 from clue.validation.cases import Case
 
 COMPUTATION, LATENCY, BANDWIDTH, CONTENTION = "computation", "latency", "bandwidth", "contention"
@@ -83,7 +82,7 @@ def _compute(which: tuple[str, str] | None, machine: Machine, cost: float) -> Ma
     # Which types are meant is told by what they are at first; they may be others later on.
     meant = {node.name for node in machine.nodes if which is None or (node.name, repr(_speed(node))) == which}
 
-    return machine.map(lambda node: slower(node, cost) if node.name in meant else node)
+    return machine.map(lambda node: node.slower(cost) if node.name in meant else node)
 
 
 # --- latency and bandwidth -------------------------------------------------------------------------------------------
@@ -122,8 +121,8 @@ def _delay(inside: bool, change: _OfLink, machine: Machine, cost: float) -> Mach
         meant = place.within if inside else not (place.within and own)
         return change(link, cost) if meant else link
 
-    def shared(contention: Contention | None) -> Contention | None:
-        return busier(contention, cost) if change is _narrower and not inside else contention
+    def shared(contention: Contention) -> Contention:
+        return contention.busier(cost) if change is _narrower and not inside else contention
 
     return machine.map(network=lambda network: network.map(changed, shared))
 
@@ -150,28 +149,18 @@ def _narrower(link: Link, cost: float) -> Link:
 
 def _contention(cases: Sequence[Case]) -> Iterator[Parameter | Unchangeable]:
     """Yield how much simultaneous messages cost, if that can be changed for all cases that have it."""
-    stated = [case for case in cases if _states_contention(case.where.machine)]
-    if not stated:
+    if all(case.where.machine.network.contention == NoContention() for case in cases):
         yield Unchangeable(CONTENTION, "no machine of these cases states contention")
-        return
-    yield Parameter(CONTENTION, _contend)
-
-
-def _states_contention(machine: Machine) -> bool:
-    return any(state.network.contention is not None for state in machine.epochs)
+    else:
+        yield Parameter(CONTENTION, _contend)
 
 
 def _contend(machine: Machine, cost: float) -> Machine:
     def changed(network: Network) -> Network:
-        contention = network.contention
-        if not isinstance(contention, Ports) or contention.busy is not None:
-            return network.map(contention=lambda each: _stronger(each, cost))
-        return network.map(lambda link, place: link if place.within else kept_longer(link, cost))
+        by_link = network.contention.keeps_ports and network.contention.busy is None
+        return network.map(
+            lambda link, place: link.kept_longer(cost) if by_link and not place.within else link,
+            lambda contention: contention.stronger(cost),
+        )
 
     return machine.map(network=changed)
-
-
-def _stronger(contention: Contention | None, cost: float) -> Contention | None:
-    if isinstance(contention, FactorTable):
-        return steeper(contention, cost)
-    return busier(contention, cost)

@@ -4,7 +4,10 @@ import ast
 import sys
 from collections.abc import Iterator
 from graphlib import CycleError, TopologicalSorter
+from importlib import import_module
 from pathlib import Path
+
+import pytest
 
 ROOT = Path(__file__).parents[2]
 PACKAGES = ("clue", "virtual_layer", "benchmarks")
@@ -63,3 +66,10 @@ def test_the_virtual_layer_imports_of_other_packages_mpi4py_alone() -> None:
         name.partition(".")[0] for path in files_of("virtual_layer").values() for name in imported(path.read_text())
     }
     assert packages - sys.stdlib_module_names == {"clue", "virtual_layer", "mpi4py"}
+
+
+@pytest.mark.parametrize("package", sorted(name for name, path in files_of("clue").items() if path.stem == "__init__"))
+def test_packages_have_what_they_list(package: str) -> None:
+    """Names that a package loads on first use are where it says: no type checker follows that."""
+    module = import_module(package)
+    assert [name for name in getattr(module, "__all__", ()) if not hasattr(module, name)] == []

@@ -6,17 +6,17 @@ from pathlib import Path
 import pytest
 
 from benchmarks.inputs import Do, steps, write_goal, write_ti
-from benchmarks.workloads import BurstLengths, Synthetic, allreduce, alltoall, halo, pipeline, ring
+from benchmarks.workloads import BenchProgram, BurstLengths, allreduce, alltoall, halo, pipeline, ring
 
 SMALL = [halo(16, 1500), ring(4, 40), pipeline(4, 40), alltoall(8, 500, library="openmpi"), allreduce(8, 500)]
 
 
-def _name(workload: Synthetic) -> str:
+def _name(workload: BenchProgram) -> str:
     return workload.name
 
 
 @pytest.mark.parametrize("workload", SMALL, ids=_name)
-def test_steps_hold_all_messages(workload: Synthetic) -> None:
+def test_steps_hold_all_messages(workload: BenchProgram) -> None:
     """The steps of all ranks send as many messages as the workload, and receive each."""
     done = [step.do for rank in range(workload.trace.ranks) for step in steps(workload, rank)]
     assert done.count(Do.SEND) + done.count(Do.ISEND) == workload.messages
@@ -24,7 +24,7 @@ def test_steps_hold_all_messages(workload: Synthetic) -> None:
 
 
 @pytest.mark.parametrize("workload", SMALL, ids=_name)
-def test_goal_ranks_lie_end_to_end(workload: Synthetic, tmp_path: Path) -> None:
+def test_goal_ranks_lie_end_to_end(workload: BenchProgram, tmp_path: Path) -> None:
     """A binary schedule holds its ranks one after the other, each with nodes whose dependencies add up."""
     data = write_goal(workload, tmp_path / "schedule.bin").read_bytes()
     cookie, ranks = struct.unpack_from("<QI", data)

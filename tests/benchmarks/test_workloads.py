@@ -7,8 +7,8 @@ import pytest
 
 import clue
 from benchmarks.workloads import (
+    BenchProgram,
     BurstLengths,
-    Synthetic,
     allreduce,
     alltoall,
     count_messages,
@@ -20,7 +20,7 @@ from benchmarks.workloads import (
 from clue.machine import Curve, Link, Machine, Network, NodeType
 from clue.trace import Op
 
-SMALL: list[tuple[Callable[..., Synthetic], int, int]] = [
+SMALL: list[tuple[Callable[..., BenchProgram], int, int]] = [
     (halo, 16, 1500),
     (ring, 4, 40),
     (pipeline, 4, 40),
@@ -35,7 +35,7 @@ def _machine(nodes: int) -> Machine:
 
 
 @pytest.mark.parametrize(("make", "ranks", "messages"), SMALL)
-def test_message_count(make: Callable[..., Synthetic], ranks: int, messages: int) -> None:
+def test_message_count(make: Callable[..., BenchProgram], ranks: int, messages: int) -> None:
     """A workload sends as many messages as it says, by the traffic of a replay."""
     workload = make(ranks, messages)
     result = clue.simulate(workload.trace, _machine(ranks), engine="reference", traffic=True)
@@ -45,7 +45,7 @@ def test_message_count(make: Callable[..., Synthetic], ranks: int, messages: int
 
 
 @pytest.mark.parametrize(("make", "ranks", "messages"), SMALL)
-def test_rows_mean_something(make: Callable[..., Synthetic], ranks: int, messages: int) -> None:
+def test_rows_mean_something(make: Callable[..., BenchProgram], ranks: int, messages: int) -> None:
     """Every row of a workload is one that a recorder could have written."""
     make(ranks, messages).trace.check()
 

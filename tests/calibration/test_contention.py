@@ -22,8 +22,8 @@ from clue.calibration.programs.measure_pairs import numbers, paired
 from clue.config import load_machine
 from clue.config.yaml12 import parse_yaml
 from clue.errors import UsageError
-from clue.machine import Contention, Curve, FactorTable, Flows, Link, Machine, Network, NodeType, Ports
-from clue.machine.topology import Switch, Switches
+from clue.machine import Contention, Curve, FactorTable, Flows, Link, Machine, Network, NoContention, NodeType, Ports
+from clue.machine.contention.topology import Switch, Switches
 
 LINK = Link(Curve.line(1e-6, 1e-10), Curve.line(9e-6, 1e-9), 1e-6, 65536.0)
 SIZES = (1 << 10, 1 << 14, 1 << 17, 1 << 20)
@@ -31,7 +31,7 @@ SIZES = (1 << 10, 1 << 14, 1 << 17, 1 << 20)
 SHARED, APART = ((0, 1),) * 4, tuple((k, k + 4) for k in range(4))
 
 
-def measured(truth: Contention | None, nodes: tuple[tuple[int, int], ...]) -> PairMeasurement:
+def measured(truth: Contention, nodes: tuple[tuple[int, int], ...]) -> PairMeasurement:
     """Return what would be measured where a model of contention is true, each time off by up to 1 %, up and down."""
     experiment = Experiment(LINK, nodes, Ports())
     alone = {size: 10e-6 + size * 1e-9 for size in SIZES}
@@ -43,13 +43,13 @@ def measured(truth: Contention | None, nodes: tuple[tuple[int, int], ...]) -> Pa
     return PairMeasurement(tuple(rows), nodes, tuple(f"host{k}" for k in range(1 + max(b for _, b in nodes))))
 
 
-TRUTHS: dict[str, tuple[Contention | None, tuple[tuple[int, int], ...]]] = {
+TRUTHS: dict[str, tuple[Contention, tuple[tuple[int, int], ...]]] = {
     "ports": (Ports(), SHARED),
     "ports, 2 times as slow": (Ports(Curve.line(0.0, 2e-9)), SHARED),
     "flows, one switch": (Flows(Switch(2e9)), SHARED),
     "flows, a shared uplink": (Flows(Switches(4, 2e9, 4.0)), APART),
     "factor": (FactorTable(((1, 1.0), (2, 1.5), (4, 2.2))), APART),
-    "none": (None, SHARED),
+    "none": (NoContention(), SHARED),
 }
 
 
@@ -126,7 +126,7 @@ def test_a_machine_of_several_kinds_is_not_rewritten() -> None:
     machine = Machine("m", (NodeType("a"), NodeType("b")), Network(LINK, LINK))
     judged = [Judged(Model("ports", Ports(), ("ports",), 0), 0.0, 0.0)]
     with pytest.raises(UsageError, match="one kind of nodes"):
-        contention_file(machine, measured(None, SHARED), judged)
+        contention_file(machine, measured(NoContention(), SHARED), judged)
 
 
 def test_nothing_to_hold_out_is_an_error() -> None:

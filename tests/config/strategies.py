@@ -17,11 +17,12 @@ from clue.machine import (
     Link,
     Machine,
     Network,
+    NoContention,
     NodeType,
     Ports,
     Waiting,
 )
-from clue.machine.topology import FatTree, Switch
+from clue.machine.contention.topology import FatTree, Switch
 from clue.units import Money
 
 #: A part as written and as it should come out.
@@ -114,11 +115,11 @@ def node_types(draw: st.DrawFn, name: str) -> tuple[Mapping[str, object], NodeTy
 
 
 @st.composite
-def contentions(draw: st.DrawFn) -> tuple[object, Contention | None]:
+def contentions(draw: st.DrawFn) -> tuple[object, Contention]:
     """Draw a model of contention that has room for any of these machines."""
     form = draw(st.sampled_from(["none", "ports", "table", "factor", "busy", "switch", "fat_tree"]))
     if form == "none":
-        return "none", None
+        return "none", NoContention()
     if form == "ports":
         return "ports", Ports()
     if form == "busy":
@@ -150,7 +151,7 @@ def networks(draw: st.DrawFn, names: list[str]) -> tuple[Mapping[str, object], N
         full = {"receive_delay": "0 s", "eager_limit": "none"} | dict(written_pair)
         written["pairs"] = [{"between": [one, other], **full}]
         pairs = {(one, other): link, (other, one): link}
-    contention: Contention | None = Ports()
+    contention: Contention = Ports()
     if draw(st.booleans()):
         written["contention"], contention = draw(contentions())
     collectives = {}

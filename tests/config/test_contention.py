@@ -12,8 +12,8 @@ from clue.config.document import from_python
 from clue.config.machines import machine_from
 from clue.errors import ConfigError
 from clue.kernel import simulate
-from clue.machine import Contention, Curve, FactorTable, Flows, Machine, Ports
-from clue.machine.topology import Dragonfly, FatTree, Switch, Switches, Torus
+from clue.machine import Contention, Curve, FactorTable, Flows, Machine, NoContention, Ports
+from clue.machine.contention.topology import Dragonfly, FatTree, Switch, Switches, Torus
 from clue.trace import Op, TraceBuilder
 from tests.config.documents import MACHINE, changed, faults_of
 
@@ -28,7 +28,7 @@ def machine(nodes: int = 2, **network: object) -> Machine:
     return load_machine({"nodes": [{"count": nodes, "type": "a"}], "node_types": {"a": {}}, "network": given | network})
 
 
-def contention(given: object) -> Contention | None:
+def contention(given: object) -> Contention:
     """Return what a network of 16 nodes becomes that states this contention."""
     return machine(16, contention=given).network.contention
 
@@ -40,7 +40,7 @@ def test_a_network_that_says_nothing_has_ports() -> None:
     """Left out, null or by name; a file says none, the word, where it means none."""
     assert machine().network.contention == Ports()
     given = (None, "ports", "none", "None")
-    assert [contention(each) for each in given] == [Ports(), Ports(), None, None]
+    assert [contention(each) for each in given] == [Ports(), Ports(), NoContention(), NoContention()]
 
 
 def test_a_table_of_numbers_is_one_of_factors() -> None:
@@ -348,7 +348,7 @@ def test_loggops_may_state_another_contention() -> None:
     """None, or ports with their own curve; ports by name are those of LogGOPS."""
     own = machine(loggops=LOGGOPS).network.contention
     assert machine(loggops=LOGGOPS, contention="ports").network.contention == own
-    assert machine(loggops=LOGGOPS, contention="none").network.contention is None
+    assert machine(loggops=LOGGOPS, contention="none").network.contention == NoContention()
     assert machine(loggops=LOGGOPS, contention={"ports": {"busy": "1 us"}}).network.contention == Ports(
         Curve.line(1e-6)
     )

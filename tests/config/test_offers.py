@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from clue.config import load_config
-from clue.machine import Ports
+from clue.machine import NoContention, Ports
 from clue.purchase.scenario import Scenario
 from clue.units import Money
 from tests.config.documents import faults_of, folder
@@ -60,7 +60,7 @@ def test_a_generated_machine_is_put_together_from_its_parts(tmp_path: Path) -> N
     """Nodes as written, the network taken from a machine with what differs."""
     option = next(o for o in generated(tmp_path).options if o.name == "2 × big, fast")
     assert [(n.name, n.processors, n.performance_factor) for n in option.machine.nodes] == [("big", 2, 0.5)] * 2
-    assert option.machine.network.contention is None
+    assert option.machine.network.contention == NoContention()
     assert option.machine.network.between_nodes.transmission_delay(1000) == pytest.approx(10e-6)
     assert option.price == option.machine.price == Money(480, "EUR")
     slow = next(o for o in generated(tmp_path).options if o.name == "2 × big, slow")

@@ -14,7 +14,8 @@ from clue.explain import Explanation, Sensitivity, explain
 from clue.explain.shares import part_shares, rank_shares
 from clue.kernel import compile_program, simulate
 from clue.machine import Curve, FactorTable, Flows, Link, Machine, Network, NodeType, Placement, Ports
-from clue.machine.topology import FatTree, Switch
+from clue.machine.contention import NUMBERS
+from clue.machine.contention.topology import FatTree, Switch
 from clue.result import Part
 from clue.trace import Op, TraceBuilder
 from tests.kernel.cases import RECEIVE, SEND, TRANSMIT, machine, sending, transmission
@@ -234,7 +235,7 @@ def test_shares_of_the_path() -> None:
     ]
 
 
-@pytest.mark.parametrize("kind", ["none", "factor", "ports", "flows"])
+@pytest.mark.parametrize("kind", NUMBERS)
 @settings(max_examples=8, deadline=None, suppress_health_check=list(HealthCheck))
 @given(seed=st.integers(0, 2**48), plain=st.booleans())
 def test_an_explanation_fits_the_simulation(kind: str, seed: int, plain: bool) -> None:

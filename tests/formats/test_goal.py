@@ -225,7 +225,7 @@ def test_receives_stay_posted_together_where_their_order_could_stop_the_program(
     converted = read_goal(tmp_path / "x.goal")
     assert converted.trace.rank(0).op.tolist() == [Op.IRECV, Op.IRECV, Op.WAIT]
     strict = Link(Curve.line(0.0), Curve.line(1.0), 0.0, 0)
-    machine = Machine("strict", (NodeType("node"),) * 3, Network(strict, strict, contention=None))
+    machine = Machine("strict", (NodeType("node"),) * 3, Network(strict, strict))
     assert simulate(converted.trace, machine).makespan > 0
 
 

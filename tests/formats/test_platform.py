@@ -8,28 +8,28 @@ import pytest
 
 from clue.errors import UsageError
 from clue.formats.platform import simgrid_platform
-from clue.machine import Curve, FactorTable, Flows, Link, Machine, Network, NodeType, Ports
-from clue.machine.contention import Contention
-from clue.machine.topology import Switch
+from clue.machine import Contention, Curve, FactorTable, Flows, Link, Machine, Network, NoContention, NodeType, Ports
+from clue.machine.contention.topology import Switch
 
+NONE = NoContention()
 LINK = Link(Curve.line(1e-5, 1e-9), Curve.line(4e-5, 2e-9), 5e-6, 64_000)
 LOCAL = Link(Curve.line(0.0), Curve.line(1e-6, 1e-10))
 
 
-def machine(contention: Contention | None = None, nodes: int = 3, link: Link = LINK) -> Machine:
+def machine(contention: Contention = NONE, nodes: int = 3, link: Link = LINK) -> Machine:
     """Return a machine of dual-processor nodes at half the time, the first of them twice as slow."""
     slow, fast = NodeType("slow", processors=2, performance_factor=1.0), NodeType("fast", 2, performance_factor=0.5)
     return Machine("three", (slow, *[fast] * (nodes - 1)), Network(link, LOCAL, contention=contention))
 
 
-def elements(contention: Contention | None, name: str) -> list[dict[str, str]]:
+def elements(contention: Contention, name: str) -> list[dict[str, str]]:
     """Return the attributes of all elements of that name."""
     return [each.attrib for each in ET.fromstring(simgrid_platform(machine(contention)).xml).iter(name)]
 
 
 def test_hosts_have_speeds_and_cores() -> None:
     """A performance factor of 1/2 is twice the speed; one line of the list for each processor."""
-    assert [(host["id"], host["speed"], host["core"]) for host in elements(None, "host")] == [
+    assert [(host["id"], host["speed"], host["core"]) for host in elements(NONE, "host")] == [
         ("node-0", "1000000000f", "2"),
         ("node-1", "2000000000f", "2"),
         ("node-2", "2000000000f", "2"),
@@ -39,7 +39,7 @@ def test_hosts_have_speeds_and_cores() -> None:
 
 def test_without_contention_links_are_unshared() -> None:
     """The transmission's latency and bandwidth bound each message alone."""
-    up = elements(None, "link")[0]
+    up = elements(NONE, "link")[0]
     assert up == {"id": "up-0", "latency": "4e-05s", "bandwidth": "500000000Bps", "sharing_policy": "FATPIPE"}
 
 

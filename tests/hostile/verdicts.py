@@ -17,6 +17,7 @@ from clue.errors import ClueError, TraceError
 from clue.kernel import compile_program, simulate
 from clue.kernel.model.program import Program
 from clue.machine import Machine
+from clue.machine.contention import NUMBERS
 from clue.report.document import result_document, trace_document
 from clue.report.text.trace import trace_text
 from clue.result import Result
@@ -25,8 +26,6 @@ from clue.trace.pack import pack
 from clue.trace.parts.reading import describe_incomplete, signs_of_life
 from tests.kernel.comparing import same_figures
 from tests.kernel.random_cases import random_machine, random_placement
-
-_KINDS = ("none", "factor", "ports", "flows")
 
 
 def trace_verdict(random: Random, path: Path) -> str:
@@ -42,7 +41,7 @@ def trace_verdict(random: Random, path: Path) -> str:
         program = compile_program(trace)
         if program.ranks > 64:
             return "many ranks"
-        machine = random_machine(random, random.choice(_KINDS), ties=random.random() < 0.5)
+        machine = random_machine(random, random.choice(list(NUMBERS)), ties=random.random() < 0.5)
         placement = random_placement(random, machine, program.ranks)
     except ClueError as error:
         return checked(error)

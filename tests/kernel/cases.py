@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from clue.machine import Curve, FactorTable, Link, Machine, Network, NodeType
+from clue.machine import Curve, FactorTable, Link, Machine, Network, NoContention, NodeType
 
 #: s(m) = 10 ms + 1 ms/KB, t(m) = 100 ms + 2 ms/KB, receive 1 ms; messages above 10 KB wait for their receive.
 SEND, SEND_PER_KB = 0.010, 0.001
@@ -37,5 +37,5 @@ def machine(
 ) -> Machine:
     """Return a machine of equal nodes."""
     node_type = NodeType("host", **node)  # type: ignore[arg-type]
-    table = FactorTable(tuple(contention.items())) if contention else None
+    table = FactorTable(tuple(contention.items())) if contention else NoContention()
     return Machine("hand-made", (node_type,) * nodes, Network(link, LOCAL_LINK, contention=table), changes)

@@ -3,12 +3,26 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from random import Random
 from typing import Any
 
-from clue.machine import AlgorithmChoice, Curve, FactorTable, Flows, Link, Machine, Network, NodeType, Ports, Waiting
-from clue.machine.topology import Dragonfly, FatTree, Switch, Switches, Topology, Torus
+from clue.machine import (
+    AlgorithmChoice,
+    Contention,
+    Curve,
+    FactorTable,
+    Flows,
+    Link,
+    Machine,
+    Network,
+    NoContention,
+    NodeType,
+    Ports,
+    Waiting,
+)
+from clue.machine.contention.topology import Dragonfly, FatTree, Switch, Switches, Topology, Torus
 from clue.trace import ANY, COLLECTIVES, PROC_NULL, ROOTED, Flag, Op, Trace, TraceBuilder
 
 #: Examples of each property that random cases are to show. A nightly run asks for more:
@@ -339,12 +353,16 @@ def _node_type(random: Random, name: str, ties: bool, plain: bool) -> NodeType:
     )
 
 
-def _contention(random: Random, kind: str) -> FactorTable | Ports | Flows | None:
-    if kind == "factor":
-        return FactorTable(random.choice((((1, 1.0), (3, 2.0)), ((1, 1.0), (2, 1.3), (5, 1.9)), ((1, 1.0),))))
-    if kind == "ports":
-        return Ports(random.choice((None, None, Curve.line(0.001, 1e-7))))
-    return Flows(_topology(random)) if kind == "flows" else None
+def _contention(random: Random, kind: str) -> Contention:
+    models: dict[str, Callable[[], Contention]] = {
+        "none": NoContention,
+        "factor": lambda: FactorTable(
+            random.choice((((1, 1.0), (3, 2.0)), ((1, 1.0), (2, 1.3), (5, 1.9)), ((1, 1.0),)))
+        ),
+        "ports": lambda: Ports(random.choice((None, None, Curve.line(0.001, 1e-7)))),
+        "flows": lambda: Flows(_topology(random)),
+    }
+    return models[kind]()
 
 
 def _topology(random: Random) -> Topology:

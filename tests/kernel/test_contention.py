@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+from typing import Any
+
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from clue.errors import UsageError
 from clue.kernel import simulate
-from clue.machine import Curve, FactorTable, Flows, Link, Machine, Network, NodeType, Ports
-from clue.machine.topology import Switch
+from clue.kernel.fast import tables
+from clue.machine import Curve, FactorTable, Flows, Link, Machine, Network, NoContention, NodeType, Ports
+from clue.machine.contention import NUMBERS
+from clue.machine.contention.topology import Switch
 from clue.trace import Op, TraceBuilder
 from tests.kernel.cases import ANSWER, RECEIVE, SEND, TRANSMIT, machine, sending, transmission
 
@@ -239,7 +245,7 @@ def test_a_node_without_ranks_makes_no_port_faster(engine: str) -> None:
 def test_a_probe_sees_the_head_of_a_message(engine: str) -> None:
     """3 B of two nodes travel 1 s and a second per byte. The second's head gets the port at 4 s, its end comes at 7."""
     link = Link(Curve.line(0.0), Curve.line(1.0, 1.0))
-    for contention, seen, come in ((Ports(), 4.0, 7.0), (None, 1.0, 4.0), (Flows(Switch(1.0)), 7.0, 7.0)):
+    for contention, seen, come in ((Ports(), 4.0, 7.0), (NoContention(), 1.0, 4.0), (Flows(Switch(1.0)), 7.0, 7.0)):
         on = Machine("three", (NodeType("host"),) * 3, Network(link, link, contention=contention))
         for op in (Op.PROBE, None):
             trace = TraceBuilder(3)
@@ -251,3 +257,32 @@ def test_a_probe_sees_the_head_of_a_message(engine: str) -> None:
                 trace[2].add(op, peer=1)
             finish = simulate(trace.build(), on, engine=engine).ranks[2].finish
             assert finish == pytest.approx(come if op is None else seen)
+
+
+@ENGINES
+def test_contention_that_becomes_another_model_is_refused(engine: str) -> None:
+    """From none to ports: whoever asks at the beginning alone would let messages pass each other for ever."""
+    first = machine(2)
+    later = replace(first, network=replace(first.network, contention=Ports()))
+    with pytest.raises(UsageError, match="hand-made: contention must stay none during a run, got ports"):
+        simulate(two_pairs(0.0).build(), replace(first, changes=((1.0, later),)), [0, 1, 0, 1], engine)
+
+
+def test_a_model_that_only_the_reference_covers_is_simulated_there(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Compiled code that does not know a model's number says so, and the reference answers beside a warning."""
+    on, trace = machine(4, contention=FACTORS), two_pairs(0.0).build()
+    known = simulate(trace, on, engine="fast")
+    monkeypatch.setattr(tables, "NUMBERS", {"factor": len(NUMBERS)})
+    result = simulate(trace, on, engine="fast")
+    assert (known.engine, result.engine, result.makespan) == ("fast", "reference", known.makespan)
+    assert any("it does not cover contention: factor" in warning for warning in result.warnings)
+
+
+def test_what_is_no_model_is_an_error() -> None:
+    """Nothing stands for what is not known, least of all messages that do not slow each other."""
+    on: Any = machine(4)
+    on = replace(on, network=replace(on.network, contention=None))
+    with pytest.raises(AssertionError, match="None"):
+        simulate(two_pairs(0.0).build(), on, engine="reference")
+    with pytest.raises(AttributeError, match="NoneType"):
+        simulate(two_pairs(0.0).build(), on, engine="fast")

@@ -14,7 +14,8 @@ from clue.errors import DeadlockError
 from clue.kernel import compile_program, simulate
 from clue.kernel.reference.critical_path import ExplainedReplay, explained_replay
 from clue.machine import Curve, Flows, Link, Machine, Network, NodeType, Placement, Ports
-from clue.machine.topology import Switch
+from clue.machine.contention import NUMBERS
+from clue.machine.contention.topology import Switch
 from clue.result import CriticalPath, Part
 from clue.trace import Op, Trace, TraceBuilder
 from tests.kernel.cases import ANSWER, RECEIVE, SEND, TRANSMIT, machine, sending, transmission
@@ -286,7 +287,7 @@ def test_nothing_takes_no_path() -> None:
     assert len(explained(TraceBuilder(2), machine()).path.stretches) == 0
 
 
-@pytest.mark.parametrize("kind", ["none", "factor", "ports", "flows"])
+@pytest.mark.parametrize("kind", NUMBERS)
 @settings(max_examples=50, deadline=None, suppress_health_check=list(HealthCheck))
 @given(seed=st.integers(0, 2**48), ties=st.booleans(), plain=st.booleans())
 def test_the_path_covers_the_makespan(kind: str, seed: int, ties: bool, plain: bool) -> None:

@@ -13,6 +13,7 @@ from clue.kernel import Program, compile_program, simulate
 from clue.kernel.fast.compiler import NoLibraryError
 from clue.kernel.fast.library import load
 from clue.machine import Machine
+from clue.machine.contention import NUMBERS
 from clue.result import Result
 from clue.trace import Trace
 from tests.kernel.comparing import same_figures
@@ -48,7 +49,7 @@ def same(trace: Trace, machine: Machine, placement: list[int], instances: int = 
     assert got.ops == expected.ops
 
 
-@pytest.mark.parametrize("kind", ["none", "factor", "ports", "flows"])
+@pytest.mark.parametrize("kind", NUMBERS)
 @settings(max_examples=CASES // 4, deadline=None, suppress_health_check=list(HealthCheck))
 @given(seed=st.integers(0, 2**48), ties=st.booleans(), plain=st.booleans(), spoilt=st.integers(0, 9))
 def test_both_engines_agree_to_the_last_bit(kind: str, seed: int, ties: bool, plain: bool, spoilt: int) -> None:

@@ -12,7 +12,7 @@ from clue.errors import DeadlockError, LiveError, ReplayError
 from clue.kernel import simulate
 from clue.kernel.live import Execution, execute
 from clue.machine import AlgorithmChoice, Curve, Flows, Machine, Ports
-from clue.machine.topology import Switch
+from clue.machine.contention.topology import Switch
 from clue.trace import ANY, NO_REQUEST, Flag, Op
 from clue.trace.calls import BLOCKING, Call, LiveOp, Mode
 from tests.kernel.cases import ANSWER, LINK, RECEIVE, SEND, TRANSMIT, machine, sending, transmission

@@ -15,6 +15,7 @@ from clue.kernel.live import execute
 from clue.kernel.model.costs import empty_message
 from clue.kernel.model.turns import shares_in_turns
 from clue.machine import Link, Machine, Placement
+from clue.machine.contention import NUMBERS
 from clue.result import Activity, Result
 from clue.trace import Trace
 from tests.kernel.comparing import same_figures
@@ -77,7 +78,7 @@ def same(expected: Result | list[tuple[int, float]], got: Result | list[tuple[in
     assert stretches(got) == stretches(expected)
 
 
-@pytest.mark.parametrize("kind", ["none", "factor", "ports", "flows"])
+@pytest.mark.parametrize("kind", NUMBERS)
 @settings(max_examples=CASES // 4, deadline=None, suppress_health_check=list(HealthCheck))
 @given(seed=st.integers(0, 2**48), ties=st.booleans(), plain=st.booleans(), spoilt=st.integers(0, 9))
 def test_calls_mean_what_they_mean_in_a_replay(kind: str, seed: int, ties: bool, plain: bool, spoilt: int) -> None:
@@ -91,7 +92,7 @@ def test_calls_mean_what_they_mean_in_a_replay(kind: str, seed: int, ties: bool,
     same(replayed(trace, machine, placement), lived(trace, machine, placement))
 
 
-@pytest.mark.parametrize("kind", ["none", "factor", "ports", "flows"])
+@pytest.mark.parametrize("kind", NUMBERS)
 @settings(max_examples=CASES // 4, deadline=None, suppress_health_check=list(HealthCheck))
 @given(seed=st.integers(0, 2**48))
 def test_what_happened_is_replayed_to_the_last_bit(kind: str, seed: int) -> None:

@@ -14,10 +14,10 @@ from hypothesis import strategies as st
 
 from clue.errors import DeadlockError
 from clue.kernel import simulate
-from clue.kernel.reference.network import FactorNetwork
+from clue.kernel.reference.transport import FactorTransport
 from clue.kernel.reference.virtual_time import VirtualTime
-from clue.machine import Contention, Flows, Link, Machine, NodeType, Ports
-from clue.machine.scaling import bandwidth_names, wider
+from clue.machine import Link, Machine, NodeType
+from clue.machine.contention import NUMBERS
 from clue.trace import Op, Trace
 from tests.kernel.random_cases import CASES, random_machine, random_placement, random_trace
 
@@ -45,18 +45,11 @@ def longer_node(node: NodeType) -> NodeType:
     return replace(node, **changed, speeds={region: speed / SCALE for region, speed in node.speeds.items()})
 
 
-def longer_contention(contention: Contention | None) -> Contention | None:
-    """Return contention whose own times are three times as long."""
-    if isinstance(contention, Ports) and contention.busy is not None:
-        return Ports(contention.busy.scaled(SCALE))
-    if isinstance(contention, Flows):
-        return wider(contention, bandwidth_names(contention.topology), 1 / SCALE)
-    return contention
-
-
 def longer_machine(machine: Machine) -> Machine:
     """Return a machine on which everything but bursts takes three times as long."""
-    longer = machine.map(longer_node, lambda network: network.map(lambda link, _: longer_link(link), longer_contention))
+    longer = machine.map(
+        longer_node, lambda network: network.map(lambda link, _: longer_link(link), lambda each: each.busier(SCALE))
+    )
     return replace(longer, changes=tuple((SCALE * time, changed) for time, changed in longer.changes))
 
 
@@ -73,19 +66,19 @@ def makespan_of(trace: Trace, machine: Machine, placement: list[int]) -> float:
     How such sums are rounded decides who comes first, and that is a property of the program.
     """
     times: list[float] = []
-    at, begin = VirtualTime.at, FactorNetwork.begin
+    at, begin = VirtualTime.at, FactorTransport.begin
 
     def noted_at(self: VirtualTime, time: float, *args: Any) -> Any:
         times.append(time)
         return at(self, time, *args)
 
-    def noted_begin(self: FactorNetwork, message: Any, *args: Any) -> None:
+    def noted_begin(self: FactorTransport, message: Any, *args: Any) -> None:
         begin(self, message, *args)
         times.append(message.arrival)
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(VirtualTime, "at", noted_at)
-        patch.setattr(FactorNetwork, "begin", noted_begin)
+        patch.setattr(FactorTransport, "begin", noted_begin)
         try:
             makespan = simulate(trace, machine, placement, "reference").makespan
         except DeadlockError:
@@ -94,7 +87,7 @@ def makespan_of(trace: Trace, machine: Machine, placement: list[int]) -> float:
     return makespan
 
 
-@pytest.mark.parametrize("kind", ["none", "factor", "ports", "flows"])
+@pytest.mark.parametrize("kind", NUMBERS)
 @settings(max_examples=CASES // 4, deadline=None, suppress_health_check=list(HealthCheck))
 @given(seed=st.integers(0, 2**48), plain=st.booleans())
 def test_three_times_as_long(kind: str, seed: int, plain: bool) -> None:

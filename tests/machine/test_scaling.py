@@ -5,9 +5,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from clue.kernel.model.costs import occupation
-from clue.machine import Curve, FactorTable, Flows, Link, NodeType, Ports
-from clue.machine.scaling import bandwidth_names, busier, own_occupation, slower, steeper, wider
-from clue.machine.topology import FatTree, Switch
+from clue.machine import Curve, FactorTable, Flows, Link, NoContention, NodeType, Ports
+from clue.machine.contention.topology import FatTree, Switch
 
 #: 2 s for an empty message; at 10 B it jumps to 7 s.
 CURVE = Curve((0.0, 10.0), (2.0, 7.0), (0.1, 0.5))
@@ -30,24 +29,24 @@ def test_the_upper_of_two_crossing_lines() -> None:
 
 def test_a_slower_node_is_slower_everywhere() -> None:
     """Factors double, "as recorded" (0) becomes 2, a speed halves."""
-    node = slower(NodeType("n", performance_factor=0.0, performance_factors={"a": 3.0}, speeds={"b": 8.0}), 2.0)
+    node = NodeType("n", performance_factor=0.0, performance_factors={"a": 3.0}, speeds={"b": 8.0}).slower(2.0)
     assert (node.performance_factor, node.performance_factors, node.speeds) == (2.0, {"a": 6.0}, {"b": 4.0})
 
 
 def test_what_is_shared_is_kept_longer() -> None:
     """Ports are busy twice as long, links have half the bandwidth; what says nothing of it stays."""
-    assert busier(Ports(Curve.line(1.0, 2.0)), 2.0) == Ports(Curve.line(2.0, 4.0))
-    assert busier(Flows(Switch(8.0)), 2.0) == Flows(Switch(4.0))
-    for stays in (None, Ports(), FactorTable(((1, 1.0), (2, 1.5)))):
-        assert busier(stays, 2.0) == stays
-    assert steeper(FactorTable(((1, 1.0), (2, 1.5))), 2.0) == FactorTable(((1, 1.0), (2, 2.0)))
+    assert Ports(Curve.line(1.0, 2.0)).busier(2.0) == Ports(Curve.line(2.0, 4.0))
+    assert Flows(Switch(8.0)).busier(2.0) == Flows(Switch(4.0))
+    for stays in (NoContention(), Ports(), FactorTable(((1, 1.0), (2, 1.5)))):
+        assert stays.busier(2.0) == stays
+    assert FactorTable(((1, 1.0), (2, 1.5))).stronger(2.0) == FactorTable(((1, 1.0), (2, 2.0)))
 
 
 def test_bandwidths_of_a_topology_by_name() -> None:
     """Those of all levels of a tree together."""
     tree = FatTree((2, 2), (1, 1), (1, 1), (4.0, 6.0))
-    assert bandwidth_names(tree) == ["bandwidths"]
-    assert wider(Flows(tree), ["bandwidths"], 2.0) == Flows(FatTree((2, 2), (1, 1), (1, 1), (8.0, 12.0)))
+    assert list(Flows(tree).parameters) == ["bandwidths"]
+    assert Flows(tree).parameters["bandwidths"](2.0) == Flows(FatTree((2, 2), (1, 1), (1, 1), (8.0, 12.0)))
 
 
 SIZES = st.lists(st.integers(0, 20), min_size=1, max_size=4, unique=True).map(sorted)
@@ -65,7 +64,7 @@ def test_occupation_as_a_curve(here: list[int], there: list[int], times: list[in
         )
     )
     link = Link(send, transmission)
-    curve = own_occupation(link)
+    curve = link.occupation
     assert list(curve.sizes) == sorted(curve.sizes)
     for nbytes in range(40):
         # Where one line overtakes another rounding decides which of them a size is on.

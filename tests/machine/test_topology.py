@@ -14,7 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from clue.errors import UsageError
-from clue.machine.topology import Dragonfly, FatTree, Switch, Switches, Topology, Torus
+from clue.machine.contention.topology import Dragonfly, FatTree, Switch, Switches, Topology, Torus
 
 #: Ends of a directed link: any two hashable names of places, switches or routers.
 Ends = tuple[object, object]

@@ -6,7 +6,7 @@ from dataclasses import fields, replace
 
 import pytest
 
-from clue.machine import Curve, FactorTable, Link, Machine, Network, NodeType, Place, Ports
+from clue.machine import Curve, FactorTable, Link, Machine, Network, NoContention, NodeType, Place, Ports
 
 LATENCIES = (1e-6, 2e-6, 3e-6, 4e-6)
 BETWEEN, WITHIN, PAIR, OWN = (Link(Curve.line(latency), Curve.line(0.0)) for latency in LATENCIES)
@@ -67,9 +67,9 @@ def test_what_changes_over_time_is_replaced_at_all_times() -> None:
     """Node types, links and contention are replaced as they are at first and after each change."""
     changed = MACHINE.map(
         lambda node: replace(node, performance_factor=2.0),
-        lambda network: network.map(slower, lambda contention: None if contention == Ports() else contention),
+        lambda network: network.map(slower, lambda contention: NoContention() if contention == Ports() else contention),
     )
     assert [{node.performance_factor for node in each.nodes} for each in changed.epochs] == [{2.0}, {2.0}]
     assert [each.network.between_nodes.send_delay(0) for each in changed.epochs] == [2e-6, 2e-6]
-    assert [each.network.contention for each in changed.epochs] == [None, LATER.network.contention]
+    assert [each.network.contention for each in changed.epochs] == [NoContention(), LATER.network.contention]
     assert [at for at, _ in changed.changes] == [1.0]

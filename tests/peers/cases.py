@@ -34,7 +34,7 @@ def program_of(ranks: int, seed: int) -> Trace:
     return random_program(Random(seed), ranks, 10 * ranks, APART)
 
 
-def timed() -> Iterator[workloads.Synthetic]:
+def timed() -> Iterator[workloads.BenchProgram]:
     """Yield W1 to W4, of 16 and 64 ranks."""
     for ranks in (16, 64):
         yield workloads.halo(ranks, _MESSAGES)
@@ -45,7 +45,7 @@ def timed() -> Iterator[workloads.Synthetic]:
         yield workloads.allreduce(ranks, _MESSAGES, nbytes=1_000_000)
 
 
-def exchanges(ranks: int) -> Iterator[workloads.Synthetic]:
+def exchanges(ranks: int) -> Iterator[workloads.BenchProgram]:
     """Yield those of them in which ranks start all their messages before they wait."""
     yield workloads.halo(ranks, _MESSAGES)
     yield workloads.alltoall(ranks, _MESSAGES)

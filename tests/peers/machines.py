@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 from clue.formats.platform import simgrid_platform
 from clue.machine import Curve, Flows, Link, Machine, Network, NodeType
-from clue.machine.topology import Dragonfly, FatTree, Switch, Topology, Torus
+from clue.machine.contention.topology import Dragonfly, FatTree, Switch, Topology, Torus
 from tests.peers.simgrid import Setting
 
 _LATENCY = 0.1

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from clue.kernel import compile_program
-from clue.machine import LinkNoise, Machine, Network, NodeNoise, Placement, Ports
+from clue.machine import LinkNoise, Machine, Network, NoContention, NodeNoise, Placement, Ports
 from clue.purchase import Criterion, Kernel, Option, Program, Ranking, Scenario, Workload, rank_options
 from clue.trace import Trace, TraceBuilder
 from clue.uncertainty import Sampling, Spread, draw, draw_machine, sample_makespans
@@ -129,7 +129,7 @@ def networked(name: str, contention: bool, delay: float) -> Option:
     """Return four nodes with all kinds of noise, and ports or nothing where messages meet."""
     link = replace(LINK, noise=LinkNoise(0.1, 0.1), receive_delay=delay)
     on = machine(4, noise=NodeNoise(0.1, 0.05))
-    network = Network(link, LOCAL_LINK, contention=Ports() if contention else None)
+    network = Network(link, LOCAL_LINK, contention=Ports() if contention else NoContention())
     return Option(name, replace(on, network=network), Money(1000, "EUR"))
 
 

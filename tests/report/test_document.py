@@ -7,8 +7,8 @@ from dataclasses import replace
 
 import pytest
 
-from clue.machine import AlgorithmChoice, Contention, Curve, Flows, Ports
-from clue.machine.topology import Torus
+from clue.machine import AlgorithmChoice, Contention, Curve, Flows, NoContention, Ports
+from clue.machine.contention.topology import Torus
 from clue.purchase import Entry, Kernel, Option, Program, Scenario, Workload
 from clue.report.document import (
     machine_document,
@@ -146,11 +146,11 @@ def test_machine_document_holds_every_parameter() -> None:
 def test_machine_document_holds_every_model_of_contention() -> None:
     """By name, with its parameters; a topology with the number of its links and its bisection."""
 
-    def contention(given: Contention | None) -> object:
+    def contention(given: Contention) -> object:
         document = machine_document(replace(machine(), network=replace(machine().network, contention=given)))
         return json.loads(json.dumps(document, allow_nan=False))["network"]["contention"]
 
-    assert contention(None) == {"model": "none"}
+    assert contention(NoContention()) == {"model": "none"}
     assert contention(Ports()) == {"model": "ports", "busy": None}
     busy = [{"nbytes": 0.0, "time": 1e-6, "per_byte": 1e-9}]
     assert contention(Ports(Curve.line(1e-6, 1e-9))) == {"model": "ports", "busy": busy}

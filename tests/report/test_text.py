@@ -11,8 +11,8 @@ import numpy as np
 import pytest
 from rich.console import Console, RenderableType
 
-from clue.machine import Contention, Curve, Flows, LinkNoise, Machine, NodeNoise, Ports
-from clue.machine.topology import Dragonfly, FatTree, Switch, Switches, Torus
+from clue.machine import Contention, Curve, Flows, LinkNoise, Machine, NoContention, NodeNoise, Ports
+from clue.machine.contention.topology import Dragonfly, FatTree, Switch, Switches, Torus
 from clue.purchase import Kernel, Option, Program, Scenario, Workload
 from clue.report.text import machine_text, ranking_text, result_text, scenario_text, trace_text, warnings_text
 from clue.result import Result
@@ -170,7 +170,7 @@ def test_both_directions_of_a_pair_are_one_link() -> None:
 @pytest.mark.parametrize(
     ("contention", "words"),
     [
-        (None, "none: messages do not slow each other, however many there are"),
+        (NoContention(), "none: messages do not slow each other, however many there are"),
         (
             Ports(),
             "ports: each node sends one message after the other, and receives so; a message keeps a port for the",
@@ -194,7 +194,7 @@ def test_both_directions_of_a_pair_are_one_link() -> None:
         ),
     ],
 )
-def test_machine_says_how_messages_slow_each_other_down(contention: Contention | None, words: str) -> None:
+def test_machine_says_how_messages_slow_each_other_down(contention: Contention, words: str) -> None:
     """Every model in words, a topology with its links and bisection; the absence of contention is a statement too."""
     given = Machine("m", machine().nodes, replace(machine().network, contention=contention))
     assert words in " ".join(rendered(machine_text(given)).split())

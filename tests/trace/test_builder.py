@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
+import numpy as np
+import pytest
+
+from clue.errors import TraceError
 from clue.trace import Op, TraceBuilder
+from clue.trace.builder import RankColumns, trace_of
 
 
 def test_spawned_ranks_have_a_world_of_their_own() -> None:
@@ -38,3 +43,31 @@ def test_both_sides_of_an_intercommunicator_share_a_context() -> None:
     assert here.context == there.context
     assert contexts.count(here.context) == 2
     assert contexts[other] != here.context
+
+
+def test_columns_and_single_ops_build_the_same_trace() -> None:
+    """What a column that is left out means is what an op without the field has; a rank may have no ops."""
+    builder = TraceBuilder(3)
+    builder[0].compute(1e-3)
+    builder[0].send(1, nbytes=64)
+    builder[1].recv(0)
+    ranks = [
+        RankColumns({name: np.array(column, np.int64) for name, column in columns.items()}, np.zeros(0, np.int64))
+        for columns in (
+            {"op": [Op.SEND], "cpu": [10**6], "peer": [1], "nbytes": [64]},
+            {"op": [Op.RECV], "cpu": [0], "peer": [0], "nbytes": [0]},
+            {"op": [], "cpu": [], "peer": [], "nbytes": []},
+        )
+    ]
+    one, other = builder.build(), trace_of(ranks, "built")
+    assert one.head.offsets == other.head.offsets == (0, 1, 2, 2)
+    for name in ("op", "cpu", "peer", "tag", "nbytes", "comm", "request", "count", "flags", "region"):
+        assert getattr(one.ops, name).tolist() == getattr(other.ops, name).tolist(), name
+    assert [other.head.calls[call] for call in other.ops.call] == ["Send", "Recv"]
+
+
+def test_columns_hold_what_fits_them() -> None:
+    """A number beyond the type of its column is an error, not another number."""
+    rank = RankColumns({"op": np.array([Op.SEND]), "tag": np.array([2**31])}, np.zeros(0, np.int64))
+    with pytest.raises(TraceError, match="x: tag must be from -2147483648 to 2147483647, got 2147483648"):
+        trace_of([rank], "x")

@@ -18,7 +18,7 @@ from clue.kernel import compile_program, simulate
 from clue.kernel.fast.compiler import NoLibraryError
 from clue.kernel.fast.library import load
 from clue.machine import Curve, Flows, Link, LinkNoise, Machine, Network, NodeNoise, NodeType, Placement, Ports
-from clue.machine.topology import FatTree, Switch
+from clue.machine.contention.topology import FatTree, Switch
 from clue.trace import TraceBuilder
 from clue.uncertainty import (
     BurstNoise,

@@ -6,11 +6,12 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from clue.kernel import Candidate, Program, compile_program, simulate
-from clue.machine import Contention, Curve, Link, Machine, Network, NodeType, Placement
+from clue.machine import Contention, Curve, Link, Machine, Network, NoContention, NodeType, Placement
 from clue.trace import TraceBuilder
 from clue.validation import Case
 
 LATENCY, PER_BYTE = 100e-6, 10e-9
+NONE = NoContention()
 
 
 def link(latency: float = LATENCY, per_byte: float = PER_BYTE) -> Link:
@@ -20,7 +21,7 @@ def link(latency: float = LATENCY, per_byte: float = PER_BYTE) -> Link:
 
 
 def machine(
-    nodes: int = 4, *, factor: float = 1.0, contention: Contention | None = None, between: Link | None = None
+    nodes: int = 4, *, factor: float = 1.0, contention: Contention = NONE, between: Link | None = None
 ) -> Machine:
     """Return a machine of equal nodes whose link holds within them too."""
     between = between or link()

@@ -13,8 +13,21 @@ from hypothesis import strategies as st
 
 from clue.errors import DeadlockError, UsageError
 from clue.kernel import Candidate, Program, compile_program, simulate
-from clue.machine import Contention, Curve, FactorTable, Flows, Link, Machine, Network, NodeType, Placement, Ports
-from clue.machine.topology import Switch
+from clue.machine import (
+    Contention,
+    Curve,
+    FactorTable,
+    Flows,
+    Link,
+    Machine,
+    Network,
+    NoContention,
+    NodeType,
+    Placement,
+    Ports,
+)
+from clue.machine.contention import NUMBERS
+from clue.machine.contention.topology import Switch
 from clue.report.validation import caveats_of, validation_document
 from clue.trace import Op, TraceBuilder
 from clue.validation import Case, Refit, Validation, validate
@@ -35,11 +48,9 @@ from tests.validation.cases import (
     slower,
 )
 
-#: Of contention, as random machines are made.
-KINDS = ("none", "factor", "ports", "flows")
 TABLE = FactorTable(((1, 1.0), (4, 2.0)))
 #: Every model of contention.
-MODELS = (None, TABLE, Ports(), Ports(Curve.line(0.0, PER_BYTE / 2)), Flows(Switch(1 / PER_BYTE)))
+MODELS = (NoContention(), TABLE, Ports(), Ports(Curve.line(0.0, PER_BYTE / 2)), Flows(Switch(1 / PER_BYTE)))
 
 
 def named(each: Refit) -> str:
@@ -63,14 +74,14 @@ def check_found(validation: Validation, name: str, multiplier: float, within: fl
     assert not any(each.rival for each in validation.refits[1:])
 
 
-def programs_for(model: Contention | None) -> tuple[Program, ...]:
+def programs_for(model: Contention) -> tuple[Program, ...]:
     """Return the programs whose times do not jump: under a table of factors the ring's do, up and down by 3 %."""
     return tuple(each for each in PROGRAMS if each.name != "ring.py" or not isinstance(model, FactorTable))
 
 
 @pytest.mark.parametrize("model", MODELS)
 @pytest.mark.parametrize("cost", [0.8, 1.08])
-def test_slower_processors_are_found(model: Contention | None, cost: float) -> None:
+def test_slower_processors_are_found(model: Contention, cost: float) -> None:
     """Processors that are really so much slower: the performance factor needs that multiplier."""
     described = machine(contention=model)
     cases = measured_on(slower(described, cost), described, programs_for(model))
@@ -79,7 +90,7 @@ def test_slower_processors_are_found(model: Contention | None, cost: float) -> N
 
 @pytest.mark.parametrize("model", MODELS)
 @pytest.mark.parametrize("cost", [0.6, 2.0])
-def test_longer_latency_is_found(model: Contention | None, cost: float) -> None:
+def test_longer_latency_is_found(model: Contention, cost: float) -> None:
     """Latencies that are really so much longer, of send and transmission delay alike."""
     real = machine(contention=model, between=link(latency=LATENCY * cost))
     check_found(validate(measured_on(real, machine(contention=model), programs_for(model))), "latency", cost)
@@ -87,7 +98,7 @@ def test_longer_latency_is_found(model: Contention | None, cost: float) -> None:
 
 @pytest.mark.parametrize("cost", [0.7, 1.6])
 @pytest.mark.parametrize("model", MODELS)
-def test_lower_bandwidth_is_found(model: Contention | None, cost: float) -> None:
+def test_lower_bandwidth_is_found(model: Contention, cost: float) -> None:
     """A bandwidth that is really lower, in delays and in what messages share: the multiplier is one of bandwidth."""
     shared = model
     if isinstance(model, Ports) and model.busy is not None:
@@ -372,7 +383,7 @@ def test_what_changes_over_time_changes_alike() -> None:
 def test_parameters_at_cost_1_change_nothing(random: Random) -> None:
     """On random programs and machines, whatever is refitted: at a cost of 1 the makespan stays, but for rounding."""
     program = compile_program(random_trace(random, ties=False))
-    on = random_machine(random, random.choice(KINDS), ties=False)
+    on = random_machine(random, random.choice(list(NUMBERS)), ties=False)
     where = Candidate(on, Placement(tuple(random_placement(random, on, program.ranks))))
     case = Case("p", "m", "", program, where, (1.0,))
     try:

@@ -16,6 +16,7 @@ from functools import cache
 from importlib.util import find_spec
 from pathlib import Path
 
+from clue.machine.contention import NUMBERS
 from clue.trace import NO_REQUEST, Flag, Op
 
 SOURCES = Path(__file__).parent
@@ -83,11 +84,12 @@ def compile_engine(target: Path, variants: Sequence[Sequence[str]] = NATIVE) -> 
 
 
 def _defines() -> list[str]:
-    """Return op codes and flags as the trace defines them."""
+    """Return op codes and flags as the trace defines them, and models of contention as machines do."""
     return [
         *(f"-DOP_{op.name}={int(op)}" for op in Op),
         *(f"-DFLAG_{flag.name}={int(flag)}" for flag in Flag),
         f"-DNO_REQUEST={NO_REQUEST}",
+        *(f"-DCONTENTION_{name.upper()}={number}" for name, number in NUMBERS.items()),
     ]
 
 

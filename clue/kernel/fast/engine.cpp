@@ -5,9 +5,7 @@ namespace {
 
 using namespace clue;
 
-enum Status : int64_t { FINE = 0, NO_MEMORY = 1, STOPPED = 2, DEADLOCK = 3, TOO_MANY = 4 };
-
-enum Network { UNSHARED = 0, FACTOR = 1, PORTS = 2, FLOWS = 3 };
+enum Status : int64_t { FINE = 0, NO_MEMORY = 1, STOPPED = 2, DEADLOCK = 3, TOO_MANY = 4, NO_SUCH_MODEL = 5 };
 
 template <class NETWORK>
 void replay(const Program& program, const Machine& machine, Outcome& outcome) {
@@ -53,10 +51,11 @@ int64_t clue_replay(const Program* program, const Machine* machine, Outcome* out
     try {
         check_numbers(*program, *machine);
         switch (machine->network) {
-            case FACTOR: replay<Factor>(*program, *machine, *outcome); break;
-            case PORTS: replay<Ports>(*program, *machine, *outcome); break;
-            case FLOWS: replay<Flows>(*program, *machine, *outcome); break;
-            default: replay<Unshared>(*program, *machine, *outcome);
+            case CONTENTION_NONE: replay<Unshared>(*program, *machine, *outcome); break;
+            case CONTENTION_FACTOR: replay<Factor>(*program, *machine, *outcome); break;
+            case CONTENTION_PORTS: replay<Ports>(*program, *machine, *outcome); break;
+            case CONTENTION_FLOWS: replay<Flows>(*program, *machine, *outcome); break;
+            default: return NO_SUCH_MODEL;
         }
     } catch (const std::bad_alloc&) {
         return NO_MEMORY;

@@ -1,5 +1,5 @@
 // The replay: what every op does to virtual time. The meaning is that of clue/kernel/reference/simulation.py, actor.py, rank.py,
-// network.py, processors.py and turns.py, op by op, so that every rank's figures agree with theirs to the last bit.
+// transport.py, processors.py and turns.py, op by op, so that every rank's figures agree with theirs to the last bit.
 //
 // A rank runs until it must wait for something that is not known yet; whoever makes it known puts it on the stack of ranks
 // that can go on. Only what must happen in the order of virtual time goes through a heap of events: turns to send where messages

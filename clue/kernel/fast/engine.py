@@ -13,7 +13,13 @@ import numpy.typing as npt
 
 from clue.errors import Blocked, DeadlockError
 from clue.kernel.fast.calling import call, new_stop
-from clue.kernel.fast.layout import STATUS_NO_MEMORY, STATUS_TOO_MANY, MachineLayout, OutcomeLayout
+from clue.kernel.fast.layout import (
+    STATUS_NO_MEMORY,
+    STATUS_NO_SUCH_MODEL,
+    STATUS_TOO_MANY,
+    MachineLayout,
+    OutcomeLayout,
+)
 from clue.kernel.fast.library import load
 from clue.kernel.fast.plan import NotCoveredError, Plan, plan_of
 from clue.kernel.fast.tables import tables_of
@@ -68,6 +74,8 @@ def replay(program: Program, machine: Machine, placement: Placement, instances: 
         raise MemoryError("the fast engine has too little memory for this program")
     if status == STATUS_TOO_MANY:
         raise NotCoveredError(f"{instances} copies of {program.name} have too many messages for the fast engine")
+    if status == STATUS_NO_SUCH_MODEL:
+        raise NotCoveredError(f"it does not cover contention: {machine.network.contention.name}")
     if (figures.blocked != _ENDED).any():
         raise DeadlockError(
             [_blocked(program, figures, int(rank)) for rank in np.flatnonzero(figures.blocked != _ENDED)]

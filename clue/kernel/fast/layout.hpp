@@ -103,7 +103,7 @@ struct Machine {
     int64_t types;
     int64_t epochs;
     int64_t sizes;
-    int64_t network;        // 0 unshared, 1 factor, 2 ports, 3 flows
+    int64_t network;        // a model of contention
     int64_t most_ranks;     // on any node
     int64_t factors;        // entries of the contention table
     int64_t links;

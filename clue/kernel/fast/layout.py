@@ -90,6 +90,6 @@ class OutcomeLayout(Handed):
 
 
 #: What functions of the library return where it is not 0.
-STATUS_NO_MEMORY, STATUS_DEADLOCK, STATUS_TOO_MANY = 1, 3, 4
+STATUS_NO_MEMORY, STATUS_DEADLOCK, STATUS_TOO_MANY, STATUS_NO_SUCH_MODEL = 1, 3, 4, 5
 #: In the order in which ``clue_layout`` gives their sizes.
 LAYOUTS = (ProgramLayout, CollectivesLayout, MachineLayout, OutcomeLayout)

@@ -14,9 +14,10 @@ from clue.kernel.fast.plan import Plan
 from clue.kernel.model.costs import Costs, empty_message, held_parts, occupations, poll_delay, port_links
 from clue.kernel.model.crowding import disturbed_nodes
 from clue.kernel.model.turns import joined_nodes, shares_in_turns
-from clue.machine import Contention, FactorTable, Flows, Link, Machine, NodeType, Placement, Ports, Waiting
+from clue.machine import Contention, Link, Machine, NodeType, Placement, Waiting
+from clue.machine.contention import NUMBERS
+from clue.machine.contention.topology import Topology
 
-_UNSHARED, _FACTOR, _PORTS, _FLOWS = range(4)
 _Doubles = npt.NDArray[np.float64]
 
 
@@ -35,7 +36,6 @@ def tables_of(plan: Plan, machine: Machine, placement: Placement, instances: int
     epochs = machine.epochs
     joined = joined_nodes(placement, plan.program.worlds)
     shared = disturbed_nodes(machine, placement, joined)
-    layout.network = _network(epochs)
     in_turns = shares_in_turns(machine, placement, joined)
     layout.any_shared = len(shared) + len(in_turns)
     layout.give("shared", np.isin(np.arange(len(machine.nodes)), shared).astype(np.uint8))
@@ -44,11 +44,13 @@ def tables_of(plan: Plan, machine: Machine, placement: Placement, instances: int
     if shared:
         types = [each for state in epochs for each in state.node_types().values()]
         _give_rates(layout, costs, types, max(Counter(placement.nodes).values()))
-    _give_contention(layout, epochs)
-    if layout.network == _PORTS:
+    contention = machine.contention
+    layout.network = NUMBERS[contention.name]
+    _give_figures(layout, epochs)
+    if contention.keeps_ports:
         _give_ports(layout, epochs, placement, plan.sizes)
-    if isinstance(machine.network.contention, Flows):
-        _give_routes(layout, machine, placement, plan.pairs(choices))
+    if contention.topology is not None:
+        _give_routes(layout, contention.topology, placement, plan.pairs(choices))
     return layout
 
 
@@ -93,15 +95,6 @@ def uncoupled_tables_of(
     return layout
 
 
-def _network(epochs: Sequence[Machine]) -> int:
-    contention = epochs[0].network.contention
-    if isinstance(contention, Ports):
-        return _PORTS
-    if isinstance(contention, Flows):
-        return _FLOWS
-    return _FACTOR if any(isinstance(each.network.contention, FactorTable) for each in epochs) else _UNSHARED
-
-
 def _links(machine: Machine, names: Sequence[str]) -> list[tuple[Link, Link]]:
     """Return the link of every class, with the link back."""
     network = machine.network
@@ -140,7 +133,7 @@ def _give_ports(layout: MachineLayout, epochs: Sequence[Machine], placement: Pla
     for machine in epochs:
         contention, ports = machine.network.contention, port_links(machine, placement.nodes)
 
-        def least(links: Sequence[Link], contention: Contention | None = contention) -> _Doubles:
+        def least(links: Sequence[Link], contention: Contention = contention) -> _Doubles:
             times = [occupations(contention, link, nbytes) for link in links]
             return np.minimum.reduce(times) if times else np.zeros_like(nbytes)
 
@@ -174,24 +167,20 @@ def _give_rates(layout: MachineLayout, costs: Costs, types: Sequence[NodeType], 
     layout.give("rates", np.array(rates, np.float64))
 
 
-def _give_contention(layout: MachineLayout, epochs: Sequence[Machine]) -> None:
-    tables = [machine.network.contention for machine in epochs]
-    longest = max((table.measured_up_to for table in tables if isinstance(table, FactorTable)), default=0)
-    layout.factors = longest
-    factors = [
-        [table.factor(n) if isinstance(table, FactorTable) else 1.0 for n in range(1, longest + 1)] for table in tables
-    ]
-    layout.give("contention", np.array(factors, np.float64))
+def _give_figures(layout: MachineLayout, epochs: Sequence[Machine]) -> None:
+    figures = [machine.network.contention.figures for machine in epochs]
+    layout.factors = longest = max(map(len, figures))
+    padded = [(*each, *each[-1:] * (longest - len(each))) for each in figures]
+    layout.give("contention", np.array(padded, np.float64))
 
 
-def _give_routes(layout: MachineLayout, machine: Machine, placement: Placement, ranks: npt.NDArray[np.int64]) -> None:
-    contention, nodes = machine.network.contention, len(machine.nodes)
-    assert isinstance(contention, Flows)
+def _give_routes(layout: MachineLayout, topology: Topology, placement: Placement, ranks: npt.NDArray[np.int64]) -> None:
+    nodes = layout.nodes
     placed = np.array(placement.nodes, np.int64).reshape(layout.instances, -1)
     pairs = np.unique((placed[:, ranks[:, 0]] * nodes + placed[:, ranks[:, 1]]).ravel())
     pairs = pairs[pairs // nodes != pairs % nodes]
-    routes = contention.topology.routes(nodes, pairs // nodes, pairs % nodes)
-    capacities = contention.topology.capacities(nodes)
+    routes = topology.routes(nodes, pairs // nodes, pairs % nodes)
+    capacities = topology.capacities(nodes)
     layout.links, layout.pairs = len(capacities), len(pairs)
     layout.give("capacities", np.ascontiguousarray(capacities, np.float64))
     layout.give("pair", pairs)

@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from clue.kernel.model.crowding import crowded_nodes
-from clue.machine import Machine, Placement
+from clue.machine import Machine, NoContention, Placement
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -31,4 +31,5 @@ class Candidate:
     def coupled_by_messages_alone(self) -> bool:
         """Whether there is no contention, no shared processor and no change over time."""
         machine = self.machine
-        return not machine.changes and not machine.network.contention and not crowded_nodes(machine, self.placement)
+        free = machine.network.contention == NoContention()
+        return free and not machine.changes and not crowded_nodes(machine, self.placement)

@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from clue.collectives import Collective, default_choice
-from clue.machine import Contention, Curve, FactorTable, Flows, Link, Machine, Network, NodeType, Placement, Ports
+from clue.machine import Contention, Curve, Link, Machine, Network, NodeType, Placement
 
 _Doubles = npt.NDArray[np.float64]
 
@@ -74,7 +74,6 @@ class Costs:
         self._algorithms: dict[Collective, str] = {}
         self._ports: dict[int, PortLinks] = {}
         self._occupied: frozenset[int] = frozenset(placement.nodes)
-        self._routes: dict[tuple[int, int], tuple[int, ...]] = {}
 
     def occupy(self, nodes: Iterable[int]) -> None:
         """Let only these nodes have ranks, where the placement also names nodes for ranks that may yet be spawned."""
@@ -126,16 +125,6 @@ class Costs:
             for region, factor in zip(self.regions, self.factors(node), strict=True)
         ]
 
-    def route(self, source: int, dest: int) -> tuple[int, ...]:
-        """Return the links of the topology from one node to another, where contention is by flows."""
-        known = self._routes.get((source, dest))
-        if known is None:
-            contention, nodes = self.machine.network.contention, len(self.machine.nodes)
-            assert isinstance(contention, Flows)
-            (row,) = contention.topology.routes(nodes, np.array([source]), np.array([dest])).tolist()
-            known = self._routes[source, dest] = tuple(link for link in row if link >= 0)
-        return known
-
     def message(self, source: int, dest: int, nbytes: int, time: float) -> MessageCost:
         """Return the delays of a message that starts at a time."""
         epoch = bisect_right(self._times, time) if self._times else 0
@@ -175,11 +164,6 @@ class Costs:
             held=held(contention, link, nbytes),
         )
 
-    def contention(self, time: float, simultaneous: int) -> float:
-        """Return the factor for so many communications under way at a time."""
-        contention = self._epochs[self.epoch(time)].network.contention
-        return contention.factor(simultaneous) if isinstance(contention, FactorTable) else 1.0
-
     def poll_delay(self, rank: int, time: float) -> float:
         """Return the time of a receive or probe call that names no partner."""
         machine = self._epochs[self.epoch(time)]
@@ -201,7 +185,7 @@ def algorithm_of(network: Network, collective: Collective) -> str:
     return default_choice(network.collective_library, collective)
 
 
-def occupation(contention: Contention | None, link: Link, nbytes: int) -> float:
+def occupation(contention: Contention, link: Link, nbytes: int) -> float:
     """Return how long a message keeps what it shares: as stated, or the part of its delays that grows with its size."""
     stated = _stated_occupation(contention, link)
     if stated is not None:
@@ -210,7 +194,7 @@ def occupation(contention: Contention | None, link: Link, nbytes: int) -> float:
     return max(send(nbytes) - send(0), transmission(nbytes) - transmission(0), 0.0)
 
 
-def occupations(contention: Contention | None, link: Link, nbytes: _Doubles) -> _Doubles:
+def occupations(contention: Contention, link: Link, nbytes: _Doubles) -> _Doubles:
     """Return the occupation of each size, bit by bit what :func:`occupation` gives."""
     stated = _stated_occupation(contention, link)
     if stated is not None:
@@ -220,10 +204,8 @@ def occupations(contention: Contention | None, link: Link, nbytes: _Doubles) -> 
     return np.maximum(growth, 0.0)
 
 
-def _stated_occupation(contention: Contention | None, link: Link) -> Curve | None:
-    if isinstance(contention, Ports) and contention.busy is not None:
-        return contention.busy
-    return link.busy
+def _stated_occupation(contention: Contention, link: Link) -> Curve | None:
+    return link.busy if contention.busy is None else contention.busy
 
 
 class PortLinks(NamedTuple):
@@ -250,7 +232,7 @@ def port_links(machine: Machine, occupied: Collection[int]) -> PortLinks:
         occupied: The nodes with ranks.
     """
     network = machine.network
-    if not isinstance(network.contention, Ports):
+    if not network.contention.keeps_ports:
         return PortLinks({}, {})
     count = Counter(machine.nodes[node].name for node in frozenset(occupied))
     partners = {one: [other for other in count if other != one or count[one] > 1] for one in count}
@@ -264,22 +246,22 @@ def port_links(machine: Machine, occupied: Collection[int]) -> PortLinks:
     )
 
 
-def held(contention: Contention | None, link: Link, nbytes: int) -> float:
+def held(contention: Contention, link: Link, nbytes: int) -> float:
     """Return which part of the wait for its send port an eager sender takes part in.
 
     It is the part that s(m) has in what the delays grow by: who is blocked until its data have left, as over TCP
     without room for them, goes on when they have; who copies them goes on when they are copied.
     """
-    if not isinstance(contention, Ports):
+    if not contention.keeps_ports:
         return 0.0
     send = link.send_delay(nbytes) - link.send_delay(0)
     both = send + (link.transmission_delay(nbytes) - link.transmission_delay(0))
     return min(max(send / both, 0.0), 1.0) if both > 0.0 else 0.0
 
 
-def held_parts(contention: Contention | None, link: Link, nbytes: _Doubles) -> _Doubles:
+def held_parts(contention: Contention, link: Link, nbytes: _Doubles) -> _Doubles:
     """Return that part for each size, bit by bit what :func:`held` gives."""
-    if not isinstance(contention, Ports):
+    if not contention.keeps_ports:
         return np.zeros_like(nbytes)
     send = link.send_delay.over(nbytes) - link.send_delay(0)
     both = send + (link.transmission_delay.over(nbytes) - link.transmission_delay(0))

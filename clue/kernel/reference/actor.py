@@ -77,8 +77,8 @@ class Actor:
         self.mailboxes = instance.mailboxes
         self.message_type = instance.mailboxes.message_type
         self.observed = machine.observation.messages is not None
-        self.network = machine.network
-        self.ordered = self.network.takes_turns
+        self.transport = machine.transport
+        self.ordered = self.transport.takes_turns
         self.nodes = machine.placement.nodes
         self.offset = instance.first
         self.number = number = instance.first + rank
@@ -178,9 +178,9 @@ class Actor:
         self.launched += 1
         message = self.message_type(self.number, dest, nbytes, self.clock, self.order + self.launched)
         if (cost.eager or flags & _BUFFERED) and not flags & _SYNCHRONOUS:
-            network = self.network if cost.between_nodes else UNSHARED
+            transport = self.transport if cost.between_nodes else UNSHARED
             head = self.clock + cost.envelope
-            network.begin(message, self.clock, cost)
+            transport.begin(message, self.clock, cost)
             if message.leaves > self.clock and cost.held:
                 self.wait_until(self.clock + (message.leaves - self.clock) * cost.held, message, Until.LEAVES)
             self.spend(Activity.SEND, message.busy, message)

@@ -14,13 +14,13 @@ from clue.kernel.model.crowding import disturbed_nodes
 from clue.kernel.model.observation import Observation
 from clue.kernel.model.turns import Turns, shares_in_turns
 from clue.kernel.reference.matching import Message, Receive
-from clue.kernel.reference.network import UnsharedNetwork, network_of
 from clue.kernel.reference.processors import SharedNode
+from clue.kernel.reference.transport import UnsharedTransport, transport_of
 from clue.kernel.reference.virtual_time import VirtualTime
 from clue.machine import Machine, Placement
 
 #: Within a node messages do not delay each other.
-UNSHARED = UnsharedNetwork()
+UNSHARED = UnsharedTransport()
 
 
 class VirtualMachine:
@@ -52,7 +52,7 @@ class VirtualMachine:
         self.placement = placement
         self.costs = Costs(machine, placement, regions, host_speeds)
         self.observation = observation
-        self.network = network_of(self)
+        self.transport = transport_of(self)
         self.shared: dict[int, SharedNode] = {}
         self.shares_in_turns: dict[int, float] = {}
         self.on_arrival: Callable[[Message], None] | None = None
@@ -100,7 +100,7 @@ class VirtualMachine:
         cost = self.costs.message(message.source, message.dest, message.nbytes, message.ready)
         # A receive from any source may be decided on later, where programs run live.
         start = max(max(message.ready, receive.posted) + cost.answer, self.env.now)
-        if self.network.takes_turns and cost.between_nodes:
+        if self.transport.takes_turns and cost.between_nodes:
             self.at(start, message.order, lambda: self._transfer(message, start))
         else:
             self._transfer(message, start)
@@ -108,9 +108,9 @@ class VirtualMachine:
     def _transfer(self, message: Message, start: float) -> None:
         """Let the data of a rendezvous go."""
         cost = self.costs.message(message.source, message.dest, message.nbytes, start)
-        network = self.network if cost.between_nodes else UNSHARED
+        transport = self.transport if cost.between_nodes else UNSHARED
         message.answered = start
-        network.begin(message, start, cost)
+        transport.begin(message, start, cost)
         message.sent = message.leaves + message.busy
         wake(message)
         if message.arrival is not None:

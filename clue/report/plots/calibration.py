@@ -11,11 +11,11 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter
 
-from clue.calibration.contention import Experiment, Judged, PairMeasurement
+from clue.calibration.contention import Experiment, Judged, PairMeasurement, known_ports
 from clue.calibration.measurement import Estimate
 from clue.calibration.network import Calibration
 from clue.calibration.residuals import Residual, pair, simulated_one_way
-from clue.machine import Machine, Ports
+from clue.machine import Machine
 from clue.report.plots import style
 from clue.units import format_size, format_time
 
@@ -76,9 +76,7 @@ def plot_contention(
 
 def draw_contention(measurement: PairMeasurement, judged: Sequence[Judged], machine: Machine, title: str) -> Figure:
     """Draw slowdowns by the number of pairs at once: a colour for each size, a line for each of the two best models."""
-    known = machine.network.contention
-    ports = known if isinstance(known, Ports) else Ports()
-    experiment = Experiment(machine.network.between_nodes, measurement.nodes, ports)
+    experiment = Experiment(machine.network.between_nodes, measurement.nodes, known_ports(machine))
     drawn = style.figure(9.5, 5.5, title)
     axes = drawn.subplots()
     slowdowns = measurement.slowdowns()

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING
 
-from clue.machine import FactorTable, Flows, Ports
+from clue.machine.curve import SHOWN_SIZES
 from clue.report.links import named_links
 from clue.report.text.table import NONE, add_row, bullets, facts, heading, stack, table
 from clue.report.text.warnings import warnings_text
@@ -16,10 +16,6 @@ if TYPE_CHECKING:
     from rich.table import Table
 
     from clue.machine import Machine, NodeType
-    from clue.machine.topology import Topology
-
-#: Message sizes at which delays are shown.
-SIZES = (0, 1_000, 64_000, 1_000_000)
 
 
 def machine_text(machine: Machine) -> RenderableType:
@@ -101,87 +97,31 @@ def _percent(stated: Mapping[str, float]) -> Iterator[tuple[str, float]]:
 
 
 def _delays(machine: Machine) -> Table:
-    numbers = tuple(map(format_size, SIZES))
+    numbers = tuple(map(format_size, SHOWN_SIZES))
     shown = table("link", "delay", *numbers, numbers=numbers, title="Delays by message size")
     for name, link in named_links(machine):
         limit = f"eager up to {format_size(link.eager_limit)}" if link.eager_limit is not None else "always eager"
-        send = [link.send_delay(size) for size in SIZES]
-        travel = [link.transmission_delay(size) for size in SIZES]
+        send = [link.send_delay(size) for size in SHOWN_SIZES]
+        travel = [link.transmission_delay(size) for size in SHOWN_SIZES]
         whole = [s + t + link.receive_delay for s, t in zip(send, travel, strict=True)]
         add_row(shown, name, "send", *map(format_time, send))
         add_row(shown, f"  {limit}", "transmission", *map(format_time, travel))
-        add_row(shown, "", "receive", *([format_time(link.receive_delay)] * len(SIZES)))
+        add_row(shown, "", "receive", *([format_time(link.receive_delay)] * len(SHOWN_SIZES)))
         if link.busy is not None:
-            add_row(shown, "", "busy", *[format_time(link.busy(size)) for size in SIZES])
+            add_row(shown, "", "busy", *[format_time(link.busy(size)) for size in SHOWN_SIZES])
         add_row(shown, "", "total", *map(format_time, whole), end_section=True)
     return shown
 
 
 def _network(machine: Machine) -> Table:
+    links = [link for _, link in named_links(machine)]
+    contention = machine.network.contention.described(len(machine.nodes), links)
     return facts(
         (
-            ("contention", _contention(machine)),
+            ("contention", contention if len(machine.nodes) > 1 else ""),
             ("collectives", _collectives(machine)),
         )
     )
-
-
-def _contention(machine: Machine) -> str:
-    """Say in words how messages between nodes slow each other down."""
-    contention, nodes = machine.network.contention, len(machine.nodes)
-    if nodes == 1:
-        return ""
-    if isinstance(contention, FactorTable):
-        factors = ", ".join(f"{n}: ×{factor:g}" for n, factor in contention.factors)
-        return f"factor on both delays by simultaneous messages: {factors}"
-    if isinstance(contention, Flows):
-        return f"flows: messages share links max-min fairly; {_topology(contention.topology, nodes)}"
-    if isinstance(contention, Ports):
-        kept = _busy(machine, contention)
-        return f"ports: each node sends one message after the other, and receives so; a message keeps {kept}"
-    return "none: messages do not slow each other, however many there are"
-
-
-def _busy(machine: Machine, ports: Ports) -> str:
-    if ports.busy is None and any(link.busy is not None for _, link in named_links(machine)):
-        return "a port for as long as its link says"
-    if ports.busy is None:
-        return "a port for the part of its delays that grows with its size"
-    times = ", ".join(f"{format_size(size)}: {format_time(ports.busy(size))}" for size in SIZES)
-    return f"a port for {times}"
-
-
-def _topology(topology: Topology, nodes: int) -> str:
-    room = "" if topology.room is None else f"{topology.room} places, "
-    links = f"{topology.links(nodes)} links, bisection {_rate(topology.bisection(nodes))} each way"
-    return f"{_shape(topology)}; {room}{links}"
-
-
-def _shape(topology: Topology) -> str:
-    """Describe a topology by its parameters."""
-    from clue.machine.topology import Dragonfly, FatTree, Switch, Switches, Torus  # noqa: PLC0415 - numpy
-
-    match topology:
-        case Switch(bandwidth):
-            return f"one switch, {_rate(bandwidth)} a node"
-        case Switches(per_switch, bandwidth, oversubscription):
-            uplinks = f"uplinks of {_rate(topology.uplink)} ({oversubscription:g}:1)"
-            return f"switches of {per_switch} nodes, {_rate(bandwidth)} a node, {uplinks}"
-        case FatTree(down, up, cables, bandwidths):
-            numbers = ";".join(",".join(map(str, each)) for each in (down, up, cables))
-            rates = ", ".join(map(_rate, dict.fromkeys(bandwidths)))
-            return f"fat tree {len(down)};{numbers} (levels;down;up;links), {rates} a link"
-        case Torus(dimensions, bandwidth):
-            return f"torus {' × '.join(map(str, dimensions))}, {_rate(bandwidth)} a link"
-        case Dragonfly(groups, routers, per_router):
-            node, local, between = topology.node_bandwidth, topology.local_bandwidth, topology.global_bandwidth
-            links = f"{_rate(node)} a node, {_rate(local)} within a group, {_rate(between)} between groups"
-            return f"dragonfly of {groups} groups × {routers} routers × {per_router} nodes, {links}"
-    return topology.kind
-
-
-def _rate(bandwidth: float) -> str:
-    return f"{format_size(bandwidth)}/s"
 
 
 def _collectives(machine: Machine) -> str:

@@ -1,28 +1,44 @@
-"""The network between nodes: how messages under way delay each other. One class for each model of contention.
+"""How messages between nodes get there: those under way delay each other. One class for each model of contention.
 
 Each has ``begin``, called when the data of a message start: it sets when the sender is free of them (``message.leaves +
-message.busy``), and when they arrive, at once or, where later messages may still matter, by ``simulation.arrived``.
+message.busy``), and when they arrive, at once or, where later messages may still matter, by ``setting.arrived``.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import partial
 from heapq import heappop, heappush
-from typing import TYPE_CHECKING, Protocol
+from typing import Protocol
 
+import numpy as np
 import simpy
+from typing_extensions import assert_never
 
-from clue.kernel.model.costs import MessageCost
+from clue.kernel.model.costs import Costs, MessageCost
+from clue.kernel.model.observation import Observation
 from clue.kernel.reference.matching import Message
 from clue.kernel.reference.sharing import FairSharing
-from clue.kernel.reference.virtual_time import RATES_SETTLE
-from clue.machine import FactorTable, Flows, Ports
-
-if TYPE_CHECKING:
-    from clue.kernel.reference.virtual_machine import VirtualMachine
+from clue.kernel.reference.virtual_time import RATES_SETTLE, VirtualTime
+from clue.machine import FactorTable, Flows, NoContention, Ports
+from clue.machine.contention.topology import Topology
 
 
-class Network(Protocol):
+class Setting(Protocol):
+    """What a transport needs of the virtual machine that it belongs to."""
+
+    env: VirtualTime
+    costs: Costs
+    observation: Observation
+
+    def at(self, time: float, order: int, happens: Callable[[], None]) -> simpy.Event:
+        """Let something happen at a time, in its place among events of that time."""
+
+    def arrived(self, message: Message, time: float, head: float) -> None:
+        """Note that a message arrives at a time which nothing can change any more, and an eager one's head before."""
+
+
+class Transport(Protocol):
     """What carries messages between nodes.
 
     Attributes:
@@ -35,7 +51,7 @@ class Network(Protocol):
         """Let the data of a message start."""
 
 
-class UnsharedNetwork:
+class UnsharedTransport:
     """Messages do not delay each other; so it is within a node always."""
 
     takes_turns = False
@@ -46,14 +62,15 @@ class UnsharedNetwork:
         message.arrival = (start + cost.send) + cost.transmission
 
 
-class FactorNetwork:
+class FactorTransport:
     """The paper's contention: communications between nodes slow each other by a factor of their number."""
 
     takes_turns = True
 
-    def __init__(self, simulation: VirtualMachine) -> None:
-        self._costs = simulation.costs
-        self._observation = simulation.observation
+    def __init__(self, setting: Setting) -> None:
+        self._epoch = setting.costs.epoch
+        self._factors = [each.network.contention.figures for each in setting.costs.machine.epochs]
+        self._observation = setting.observation
         self._ends: list[float] = []
 
     def begin(self, message: Message, start: float, cost: MessageCost) -> None:
@@ -61,7 +78,8 @@ class FactorNetwork:
         while self._ends and self._ends[0] <= start:
             heappop(self._ends)
         simultaneous = len(self._ends) + 1
-        factor = self._costs.contention(start, simultaneous)
+        factors = self._factors[self._epoch(start)]
+        factor = factors[min(simultaneous, len(factors)) - 1]
         self._observation.most_simultaneous = max(self._observation.most_simultaneous, simultaneous)
         message.leaves, message.busy = start, factor * cost.send
         message.arrival = (start + message.busy) + factor * cost.transmission
@@ -69,16 +87,16 @@ class FactorNetwork:
         heappush(self._ends, message.arrival)
 
 
-class PortsNetwork:
+class PortsTransport:
     """Each node's send and receive port serve messages in turn, in the order in which they get there."""
 
     takes_turns = True
 
-    def __init__(self, simulation: VirtualMachine) -> None:
-        self._simulation = simulation
-        self._nodes = simulation.placement.nodes
-        self._send_free = [0.0] * len(simulation.machine.nodes)
-        self._receive_free = [0.0] * len(simulation.machine.nodes)
+    def __init__(self, setting: Setting) -> None:
+        self._setting = setting
+        self._nodes = setting.costs.placement.nodes
+        self._send_free = [0.0] * len(setting.costs.machine.nodes)
+        self._receive_free = [0.0] * len(setting.costs.machine.nodes)
 
     def begin(self, message: Message, start: float, cost: MessageCost) -> None:
         """Let the data of a message start, as soon as the send port is free."""
@@ -88,14 +106,14 @@ class PortsNetwork:
         travel = cost.send + cost.transmission
         through = min(cost.occupation, travel)
         head = message.leaves + (travel - through)
-        self._simulation.at(head, message.order, lambda: self._receive(message, head, cost, through))
+        self._setting.at(head, message.order, lambda: self._receive(message, head, cost, through))
 
     def _receive(self, message: Message, head: float, cost: MessageCost, through: float) -> None:
         """Let a message that has reached its receive port in, as soon as that is free."""
         node = self._nodes[message.dest]
         begin = max(head, self._receive_free[node])
         self._receive_free[node] = begin + cost.receive_port
-        self._simulation.arrived(message, begin + through, max(begin, message.leaves + cost.envelope))
+        self._setting.arrived(message, begin + through, max(begin, message.leaves + cost.envelope))
 
 
 class _Flow:
@@ -121,7 +139,7 @@ class _Flow:
         self.end: simpy.Event | None = None
 
 
-class FlowsNetwork:
+class FlowsTransport:
     """Messages share the links of a topology max-min fairly; rates are settled once all that happens at a time has.
 
     A message may keep links longer than it travels: links let some of it through at once, as shapers and switches do.
@@ -130,17 +148,21 @@ class FlowsNetwork:
 
     takes_turns = False
 
-    def __init__(self, simulation: VirtualMachine, topology_capacities: list[float]) -> None:
-        self._simulation = simulation
-        self._nodes = simulation.placement.nodes
-        self._sharing = FairSharing(topology_capacities)
+    def __init__(self, setting: Setting, topology: Topology) -> None:
+        self._setting = setting
+        self._nodes = setting.costs.placement.nodes
+        self._topology = topology
+        self._size = len(setting.costs.machine.nodes)
+        self._routes: dict[tuple[int, int], tuple[int, ...]] = {}
+        capacities = topology.capacities(self._size).tolist()
+        self._sharing = FairSharing(capacities)
         self._flows: list[_Flow | None] = []
         self._free: list[int] = []
         self._unsettled = False
         #: By link: how many messages are on it, since when none is, and how many bytes it has let through at once.
-        self._on = [0] * len(topology_capacities)
-        self._idle_since = [0.0] * len(topology_capacities)
-        self._ahead = [0.0] * len(topology_capacities)
+        self._on = [0] * len(capacities)
+        self._idle_since = [0.0] * len(capacities)
+        self._ahead = [0.0] * len(capacities)
 
     def begin(self, message: Message, start: float, cost: MessageCost) -> None:
         """Let the data of a message start; its bytes enter the links once the fixed part of its travel is over."""
@@ -153,11 +175,11 @@ class FlowsNetwork:
         longer = cost.occupation - travel
         at_once = message.nbytes * (longer / cost.occupation) if longer > 0 else 0.0
         enters = start + (0.0 if longer > 0 else travel - cost.occupation)
-        self._simulation.at(enters, message.order, lambda: self._enter(message, limit, at_once))
+        self._setting.at(enters, message.order, lambda: self._enter(message, limit, at_once))
 
     def _enter(self, message: Message, limit: float, at_once: float) -> None:
-        now = self._simulation.env.now
-        route = self._simulation.costs.route(self._nodes[message.source], self._nodes[message.dest])
+        now = self._setting.env.now
+        route = self._route(self._nodes[message.source], self._nodes[message.dest])
         let_through = at_once
         for link in route:
             if not self._on[link]:
@@ -176,26 +198,34 @@ class FlowsNetwork:
         self._sharing.add(number, route, limit)
         self._settle_later()
 
+    def _route(self, source: int, dest: int) -> tuple[int, ...]:
+        """Return the links from one node to another."""
+        known = self._routes.get((source, dest))
+        if known is None:
+            (row,) = self._topology.routes(self._size, np.array([source]), np.array([dest])).tolist()
+            known = self._routes[source, dest] = tuple(link for link in row if link >= 0)
+        return known
+
     def _leave(self, number: int, flow: _Flow) -> None:
-        now = self._simulation.env.now
+        now = self._setting.env.now
         self._sharing.remove(number)
         self._flows[number] = None
         self._free.append(number)
         for link in flow.route:
             self._on[link] -= 1
             self._idle_since[link] = now
-        self._simulation.arrived(flow.message, now, now)
+        self._setting.arrived(flow.message, now, now)
         self._settle_later()
 
     def _settle_later(self) -> None:
         if not self._unsettled:
             self._unsettled = True
-            self._simulation.at(self._simulation.env.now, RATES_SETTLE, self._settle)
+            self._setting.at(self._setting.env.now, RATES_SETTLE, self._settle)
 
     def _settle(self) -> None:
         """Let every flow whose share has changed proceed at its new rate."""
         self._unsettled = False
-        now = self._simulation.env.now
+        now = self._setting.env.now
         for number, rate in self._sharing.settle():
             flow = self._flows[number]
             assert flow is not None
@@ -204,16 +234,24 @@ class FlowsNetwork:
             if flow.end is not None:
                 flow.end.callbacks = []
             leave = partial(self._leave, number, flow)
-            flow.end = self._simulation.at(now + flow.left / rate, flow.message.order, leave)
+            flow.end = self._setting.at(now + flow.left / rate, flow.message.order, leave)
 
 
-def network_of(simulation: VirtualMachine) -> Network:
-    """Return the network between the nodes of a simulation's machine."""
-    machine = simulation.machine
-    stated = [each.network.contention for each in machine.epochs]
-    contention = stated[0]
-    if isinstance(contention, Ports):
-        return PortsNetwork(simulation)
-    if isinstance(contention, Flows):
-        return FlowsNetwork(simulation, contention.topology.capacities(len(machine.nodes)).tolist())
-    return FactorNetwork(simulation) if any(isinstance(each, FactorTable) for each in stated) else UnsharedNetwork()
+def transport_of(setting: Setting) -> Transport:
+    """Return what carries messages between the nodes of a virtual machine.
+
+    Raises:
+        UsageError: If a change during a run makes its contention another model.
+    """
+    contention = setting.costs.machine.contention
+    match contention:
+        case NoContention():
+            return UnsharedTransport()
+        case FactorTable():
+            return FactorTransport(setting)
+        case Ports():
+            return PortsTransport(setting)
+        case Flows(topology):
+            return FlowsTransport(setting, topology)
+        case _:
+            assert_never(contention)

@@ -18,6 +18,7 @@ import numpy as np
 import numpy.typing as npt
 
 from clue.errors import UsageError
+from clue.units import format_size
 
 Indices: TypeAlias = npt.NDArray[np.int64]
 Routes: TypeAlias = npt.NDArray[np.int32]
@@ -70,6 +71,16 @@ class Topology(ABC):
             Link numbers, shape (n, longest route), rows padded with -1 at their end.
         """
 
+    @property
+    @abstractmethod
+    def shape(self) -> str:
+        """Its parameters, in words."""
+
+    def described(self, nodes: int) -> str:
+        """Return it in words: its parameters, and what they come to for so many nodes."""
+        room = "" if self.room is None else f"{self.room} places, "
+        return f"{self.shape}; {room}{self.links(nodes)} links, bisection {_rate(self.bisection(nodes))} each way"
+
     def require_room(self, nodes: int) -> None:
         """Check that so many nodes have a place.
 
@@ -93,6 +104,10 @@ class Switch(Topology):
     kind: ClassVar[str] = "switch"
 
     bandwidth: float
+
+    @property
+    def shape(self) -> str:  # noqa: D102 - see Topology
+        return f"one switch, {_rate(self.bandwidth)} a node"
 
     def links(self, nodes: int) -> int:  # noqa: D102 - see Topology
         return 2 * nodes
@@ -136,6 +151,11 @@ class Switches(Topology):
     def switches(self, nodes: int) -> int:
         """Return the number of switches of so many nodes."""
         return -(-nodes // self.per_switch)
+
+    @property
+    def shape(self) -> str:  # noqa: D102 - see Topology
+        uplinks = f"uplinks of {_rate(self.uplink)} ({self.oversubscription:g}:1)"
+        return f"switches of {self.per_switch} nodes, {_rate(self.bandwidth)} a node, {uplinks}"
 
     def links(self, nodes: int) -> int:  # noqa: D102 - see Topology
         return 2 * nodes + 2 * self.switches(nodes)
@@ -208,6 +228,12 @@ class FatTree(Topology):
         """Return the number of links above each level, one way."""
         return [self.members(level) * self._ports(level) for level in range(self.levels)]
 
+    @property
+    def shape(self) -> str:  # noqa: D102 - see Topology
+        numbers = ";".join(",".join(map(str, each)) for each in (self.down, self.up, self.cables))
+        rates = ", ".join(map(_rate, dict.fromkeys(self.bandwidths)))
+        return f"fat tree {self.levels};{numbers} (levels;down;up;links), {rates} a link"
+
     def links(self, nodes: int) -> int:  # noqa: ARG002, D102 - see Topology
         return 2 * sum(self._sizes())
 
@@ -263,6 +289,10 @@ class Torus(Topology):
     def room(self) -> int:
         """Places: the product of the dimensions."""
         return prod(self.dimensions)
+
+    @property
+    def shape(self) -> str:  # noqa: D102 - see Topology
+        return f"torus {' × '.join(map(str, self.dimensions))}, {_rate(self.bandwidth)} a link"
 
     def links(self, nodes: int) -> int:  # noqa: ARG002, D102 - see Topology
         return self.room * sum(map(_directions, self.dimensions))
@@ -340,6 +370,12 @@ class Dragonfly(Topology):
         """Return the number of links of nodes, within groups, and between groups."""
         return 2 * self.room, self.groups * self.routers * (self.routers - 1), self.groups * (self.groups - 1)
 
+    @property
+    def shape(self) -> str:  # noqa: D102 - see Topology
+        node, local, between = map(_rate, (self.node_bandwidth, self.local_bandwidth, self.global_bandwidth))
+        links = f"{node} a node, {local} within a group, {between} between groups"
+        return f"dragonfly of {self.groups} groups × {self.routers} routers × {self.per_router} nodes, {links}"
+
     def links(self, nodes: int) -> int:  # noqa: ARG002, D102 - see Topology
         return sum(self._sizes())
 
@@ -381,6 +417,10 @@ class Dragonfly(Topology):
         number = other % self.routers
         link = 2 * self.room + router * (self.routers - 1) + number - (number > router % self.routers)
         return np.where(router != other, link, -1)
+
+
+def _rate(bandwidth: float) -> str:
+    return f"{format_size(bandwidth)}/s"
 
 
 def _packed(hops: Sequence[Indices], rows: int = 0) -> Routes:

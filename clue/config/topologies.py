@@ -1,0 +1,174 @@
+"""Topologies: their forms, the way from these to values, and what several keys say together."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated, Literal
+
+from pydantic import BeforeValidator, Discriminator, Field, Tag
+from typing_extensions import assert_never
+
+from clue.config.document import Document, Path
+from clue.config.faults import Faults, did_you_mean
+from clue.config.forms import Form, shape
+from clue.config.quantities import Bandwidth, Number
+
+if TYPE_CHECKING:
+    from clue.machine.contention.topology import Topology
+
+#: Most places and links of a topology: enough for the largest computers there are.
+MOST_PLACES = 1_000_000
+MOST_LINKS = 20_000_000
+#: The key that gives a topology its places.
+_PLACES = {"fat_tree": "down", "torus": "dimensions", "dragonfly": "groups"}
+
+Places = Annotated[int, Field(ge=1, le=MOST_PLACES)]
+
+
+class SwitchForm(Form):
+    """One switch that never blocks."""
+
+    topology: Literal["switch"] = Field(description="One switch that never blocks.")
+    bandwidth: Bandwidth = Field(description="Of the link of each node, each way.")
+
+
+class SwitchesForm(Form):
+    """Switches of equally many nodes, each with an uplink to a core that never blocks."""
+
+    topology: Literal["switches"] = Field(description="Several switches, each with an uplink to a core.")
+    nodes_per_switch: Places = Field(description="Nodes at each switch; the last may have fewer.")
+    bandwidth: Bandwidth = Field(description="Of the link of each node, each way.")
+    oversubscription: Annotated[Number, Field(gt=0)] = Field(
+        1.0, description="Bandwidth of a switch's nodes together over that of its uplink: 2 for 2:1."
+    )
+
+
+Levels = Annotated[list[Places], Field(min_length=1, max_length=10)]
+
+
+class FatTreeForm(Form):
+    """A fat tree with D-mod-k routing; lists run from the nodes upwards, one entry for each level of switches."""
+
+    topology: Literal["fat_tree"] = Field(description="A fat tree with D-mod-k routing.")
+    down: Levels = Field(description="Children of a switch: nodes at level 1, switches above.")
+    up: Levels = Field(description="Parents of a node (usually 1), then of a switch of each level but the top.")
+    links: Levels | None = Field(None, description="Cables between a child and each of its parents; left out: 1.")
+    bandwidth: Annotated[
+        Annotated[Bandwidth, Tag("<one>")] | Annotated[list[Bandwidth], Tag("<list>")], Discriminator(shape)
+    ] = Field(description="Of each cable, each way: one for all levels, or one for each.")
+
+    @property
+    def cables(self) -> list[int]:
+        """Cables by level."""
+        return [1] * len(self.down) if self.links is None else self.links
+
+    @property
+    def bandwidths(self) -> list[float]:
+        """Bandwidths by level."""
+        return self.bandwidth if isinstance(self.bandwidth, list) else [self.bandwidth] * len(self.down)
+
+
+class TorusForm(Form):
+    """A torus with dimension-order routing."""
+
+    topology: Literal["torus"] = Field(description="A grid of nodes whose ends are joined.")
+    dimensions: Annotated[list[Places], Field(min_length=1, max_length=10)] = Field(
+        description="Places in each dimension; node 1 is next to node 0 in the first."
+    )
+    bandwidth: Bandwidth = Field(description="Of the link to each neighbour, each way.")
+
+
+class DragonflyBandwidthForm(Form):
+    """Bandwidths of the three kinds of links of a dragonfly, each way."""
+
+    node: Bandwidth = Field(description="Of the link of each node.")
+    within_group: Bandwidth = Field(description="Of the link between each two routers of a group.")
+    between_groups: Bandwidth = Field(description="Of the link between each two groups.")
+
+
+class DragonflyForm(Form):
+    """A dragonfly with minimal routing."""
+
+    topology: Literal["dragonfly"] = Field(description="Groups of routers, joined all to all inside and outside.")
+    groups: Places = Field(description="Groups, each two joined by one link each way.")
+    routers_per_group: Places = Field(description="Routers of a group, each two joined by one link each way.")
+    nodes_per_router: Places = Field(description="Nodes at each router.")
+    bandwidth: Annotated[
+        Annotated[Bandwidth, Tag("<one>")] | Annotated[DragonflyBandwidthForm, Tag("<table>")], Discriminator(shape)
+    ] = Field(description="Of each link, each way: one for all, or one for each of the three kinds.")
+
+    @property
+    def bandwidths(self) -> DragonflyBandwidthForm:
+        """Bandwidths by kind of link."""
+        one = self.bandwidth
+        if isinstance(one, DragonflyBandwidthForm):
+            return one
+        return DragonflyBandwidthForm.model_construct(node=one, within_group=one, between_groups=one)
+
+
+TOPOLOGIES = ("switch", "switches", "fat_tree", "torus", "dragonfly")
+
+
+def _topology_known(value: object) -> object:
+    if isinstance(value, dict) and value.get("topology") not in TOPOLOGIES:
+        got = value.get("topology")
+        named = f'"{got}"{did_you_mean(got, TOPOLOGIES)}' if "topology" in value else "none"
+        raise ValueError(f"must have a topology ({', '.join(TOPOLOGIES)}), got {named}")
+    return value
+
+
+def _topology_shape(value: object) -> str:
+    return f"<{value['topology']}>" if isinstance(value, dict) else "<switch>"
+
+
+TopologyForm = SwitchForm | SwitchesForm | FatTreeForm | TorusForm | DragonflyForm
+FlowsForm = Annotated[
+    Annotated[SwitchForm, Tag("<switch>")]
+    | Annotated[SwitchesForm, Tag("<switches>")]
+    | Annotated[FatTreeForm, Tag("<fat_tree>")]
+    | Annotated[TorusForm, Tag("<torus>")]
+    | Annotated[DragonflyForm, Tag("<dragonfly>")],
+    Discriminator(_topology_shape),
+    BeforeValidator(_topology_known),
+]
+
+
+def build_topology(form: TopologyForm) -> Topology:
+    """Build a topology from its form, whose lists have the right lengths."""
+    from clue.machine.contention import topology  # noqa: PLC0415 - numpy
+
+    match form:
+        case SwitchForm():
+            return topology.Switch(form.bandwidth)
+        case SwitchesForm():
+            return topology.Switches(form.nodes_per_switch, form.bandwidth, form.oversubscription)
+        case FatTreeForm():
+            return topology.FatTree(tuple(form.down), tuple(form.up), tuple(form.cables), tuple(form.bandwidths))
+        case TorusForm():
+            return topology.Torus(tuple(form.dimensions), form.bandwidth)
+        case DragonflyForm():
+            of = form.bandwidths
+            sizes = form.groups, form.routers_per_group, form.nodes_per_router
+            return topology.Dragonfly(*sizes, of.node, of.within_group, of.between_groups)
+        case _:
+            assert_never(form)
+
+
+def check_topology(document: Document, path: Path, form: TopologyForm, nodes: int, faults: Faults) -> None:
+    """Check a topology in itself, and that it has a place for every node."""
+    if isinstance(form, FatTreeForm) and not _levels_agree(document, path, form, faults):
+        return
+    topology = build_topology(form)
+    if topology.links(nodes) > MOST_LINKS:
+        faults.add(document, path, f"must have at most {MOST_LINKS} links, got {topology.links(nodes)}")
+    elif topology.room is not None and topology.room < nodes:
+        key = (*path, _PLACES[form.topology])
+        faults.add(document, key, f"must give a place to each of the {nodes} nodes, got {topology.room} places")
+
+
+def _levels_agree(document: Document, path: Path, tree: FatTreeForm, faults: Faults) -> bool:
+    levels = len(tree.down)
+    lengths = {"up": len(tree.up), "links": len(tree.cables), "bandwidth": len(tree.bandwidths)}
+    for key, length in lengths.items():
+        if length != levels:
+            faults.add(document, (*path, key), f"must have {levels} entries, as many as down, got {length}")
+    return all(length == levels for length in lengths.values())

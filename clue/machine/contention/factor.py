@@ -1,0 +1,72 @@
+"""Contention by a table of factors: the CLUE paper's model."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, ClassVar
+
+if TYPE_CHECKING:
+    from clue.machine.link import Link
+
+
+@dataclass(frozen=True, slots=True)
+class FactorTable:
+    """The paper's contention model (section 4.2): communication times grow with simultaneous communications.
+
+    Attributes:
+        factors: ``(n, factor)`` by rising n, the first n being 1. Linear between entries, constant beyond the last.
+    """
+
+    name: ClassVar = "factor"
+    keeps_ports: ClassVar = False
+    topology: ClassVar = None
+    busy: ClassVar = None
+
+    factors: tuple[tuple[int, float], ...]
+
+    def factor(self, simultaneous: int) -> float:
+        """Return the factor for so many communications under way, the new one included."""
+        low_n, low = self.factors[0]
+        for n, factor in self.factors:
+            if simultaneous < n:
+                return low + (factor - low) * (simultaneous - low_n) / (n - low_n)
+            low_n, low = n, factor
+        return low
+
+    @property
+    def measured_up_to(self) -> int:
+        """The largest number of simultaneous communications in the table."""
+        return self.factors[-1][0]
+
+    @property
+    def speeds_up(self) -> bool:
+        """Whether a factor is below 1."""
+        return any(factor < 1 for _, factor in self.factors)
+
+    @property
+    def figures(self) -> tuple[float, ...]:
+        """The factors for 1, 2, … simultaneous communications; the last holds for more."""
+        return tuple(self.factor(n) for n in range(1, self.measured_up_to + 1))
+
+    @property
+    def parameters(self) -> Mapping[str, Callable[[float], FactorTable]]:
+        """What factors are above 1."""
+        return {"factors": self.stronger}
+
+    def busier(self, _: float) -> FactorTable:
+        """Return the table as it is: it says nothing of what messages share."""
+        return self
+
+    def stronger(self, factor: float) -> FactorTable:
+        """Return a table of which what is above 1 is so many times as much."""
+        return FactorTable(tuple((n, 1 + (f - 1) * factor) for n, f in self.factors))
+
+    def described(self, _: int, __: Sequence[Link]) -> str:
+        """Return it in words."""
+        factors = ", ".join(f"{n}: ×{factor:g}" for n, factor in self.factors)
+        return f"factor on both delays by simultaneous messages: {factors}"
+
+    def document(self, _: int) -> dict[str, object]:
+        """Return its figures."""
+        return {"factors": self.factors}

@@ -1,0 +1,37 @@
+"""No contention."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, ClassVar
+
+if TYPE_CHECKING:
+    from clue.machine.link import Link
+
+
+@dataclass(frozen=True, slots=True)
+class NoContention:
+    """Messages do not slow each other, however many there are."""
+
+    name: ClassVar = "none"
+    speeds_up: ClassVar = False
+    keeps_ports: ClassVar = False
+    topology: ClassVar = None
+    busy: ClassVar = None
+    figures: ClassVar = ()
+    parameters: ClassVar[Mapping[str, Callable[[float], NoContention]]] = {}
+
+    def busier(self, _: float) -> NoContention:
+        """Return it as it is."""
+        return self
+
+    stronger = busier
+
+    def described(self, _: int, __: Sequence[Link]) -> str:
+        """Return it in words."""
+        return "none: messages do not slow each other, however many there are"
+
+    def document(self, _: int) -> dict[str, object]:
+        """Return no figures."""
+        return {}

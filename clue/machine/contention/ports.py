@@ -1,0 +1,58 @@
+"""Contention at ports: store and forward, message by message."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, ClassVar
+
+from clue.machine.curve import SHOWN_SIZES, Curve
+from clue.units import format_size, format_time
+
+if TYPE_CHECKING:
+    from clue.machine.link import Link
+
+
+@dataclass(frozen=True, slots=True)
+class Ports:
+    """Each node has a send and a receive port, which serve messages in turn.
+
+    Attributes:
+        busy: Time for which a message of so many bytes keeps either port, whatever its link says; ``None``: as that
+            says (:class:`clue.machine.Link`).
+    """
+
+    name: ClassVar = "ports"
+    speeds_up: ClassVar = False
+    keeps_ports: ClassVar = True
+    topology: ClassVar = None
+    figures: ClassVar = ()
+
+    busy: Curve | None = None
+
+    @property
+    def parameters(self) -> Mapping[str, Callable[[float], Ports]]:
+        """How long messages keep ports, where it states that."""
+        return {} if self.busy is None else {"busy": self.busier}
+
+    def busier(self, factor: float) -> Ports:
+        """Return ports that messages keep so many times as long, where it states that."""
+        return self if self.busy is None else Ports(self.busy.scaled(factor))
+
+    stronger = busier
+
+    def described(self, _: int, links: Sequence[Link]) -> str:
+        """Return it in words."""
+        kept = f"a message keeps a port for {self._kept(links)}"
+        return f"ports: each node sends one message after the other, and receives so; {kept}"
+
+    def _kept(self, links: Sequence[Link]) -> str:
+        if self.busy is not None:
+            return ", ".join(f"{format_size(size)}: {format_time(self.busy(size))}" for size in SHOWN_SIZES)
+        if any(link.busy is not None for link in links):
+            return "as long as its link says"
+        return "the part of its delays that grows with its size"
+
+    def document(self, _: int) -> dict[str, object]:
+        """Return its figures."""
+        return {"busy": self.busy}

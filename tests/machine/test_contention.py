@@ -1,0 +1,52 @@
+"""What models of contention say of themselves: every model, and every figure of it."""
+
+from __future__ import annotations
+
+from dataclasses import fields
+from typing import get_args
+
+import pytest
+
+from clue.config.contention import MODELS
+from clue.machine import Contention, Curve, FactorTable, Flows, NoContention, Ports
+from clue.machine.contention import NUMBERS
+from clue.machine.contention.topology import Dragonfly, FatTree, Switch, Switches, Torus
+
+#: Of every model and topology one with all its figures.
+SAMPLES: tuple[Contention, ...] = (
+    NoContention(),
+    FactorTable(((1, 1.0), (4, 2.0))),
+    Ports(Curve.line(1.0, 2.0)),
+    Flows(Switch(8.0)),
+    Flows(Switches(2, 8.0, 2.0)),
+    Flows(FatTree((2, 2), (1, 1), (1, 1), (4.0, 6.0))),
+    Flows(Torus((2, 2), 8.0)),
+    Flows(Dragonfly(2, 2, 1, 1.0, 2.0, 3.0)),
+)
+
+
+def test_every_model_has_a_sample_a_number_and_a_key() -> None:
+    """A model that is added is added here, and thereby to the tests below."""
+    models = set(get_args(Contention))
+    assert {type(each) for each in SAMPLES} == models
+    assert {each.name for each in models} == set(NUMBERS) == {"none", *MODELS}
+    assert sorted(NUMBERS.values()) == list(range(len(models)))
+
+
+@pytest.mark.parametrize("model", SAMPLES, ids=str)
+def test_no_field_escapes_the_parameters(model: Contention) -> None:
+    """Every field of a model, and every bandwidth of its topology, becomes another by one parameter and back again."""
+    changed = [change(2.0) for change in model.parameters.values()]
+    for holder in (model, *([model.topology] if isinstance(model, Flows) else [])):
+        for name in [each.name for each in fields(holder)]:  # type: ignore[arg-type]
+            values = [getattr(each if holder is model else each.topology, name) for each in changed]
+            assert any(value != getattr(holder, name) for value in values) == (holder is model or "bandwidth" in name)
+    for name, each in zip(model.parameters, changed, strict=True):
+        assert each.parameters[name](0.5) == model
+
+
+@pytest.mark.parametrize("model", SAMPLES, ids=str)
+def test_every_model_is_changed_back_as_a_whole(model: Contention) -> None:
+    """Twice as strong or busy and half as much is what was; what does neither has no figures, or none of that kind."""
+    assert model.stronger(2.0).stronger(0.5) == model == model.busier(2.0).busier(0.5)
+    assert (model.stronger(2.0) == model) == (not model.parameters)
