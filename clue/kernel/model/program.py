@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, field, fields
 from functools import cached_property, lru_cache
 from itertools import chain, pairwise
 from typing import Any, NamedTuple
@@ -99,6 +99,7 @@ class Program(Description):
         collectives: By context, the collectives on it in order; every member takes part in every one.
         cpu_by_region: CPU seconds of each rank in each region, shape (ranks, regions).
         like: The program that differs from it in its bursts alone, if any: what is prepared for that serves this, too.
+        prepared: What engines have made of it for their next replays, by its type; it stays in this process.
     """
 
     columns: Ops
@@ -110,6 +111,7 @@ class Program(Description):
     collectives: Mapping[int, Sequence[Collective]]
     cpu_by_region: tuple[tuple[float, ...], ...]
     like: Program | None = None
+    prepared: dict[type, Any] = field(default_factory=dict, init=False, repr=False)
 
     @property
     def ranks(self) -> int:
@@ -127,8 +129,8 @@ class Program(Description):
         return tuple(self._decode(*span) for span in zip(pairwise(self.offsets), self.extra_offsets, strict=False))
 
     def __getstate__(self) -> dict[str, Any]:
-        # Another process decodes rows anew, and whatever else engines keep here.
-        return {each.name: getattr(self, each.name) for each in fields(self)}
+        # Another process decodes rows anew, and prepares what its engines need.
+        return {each.name: getattr(self, each.name) for each in fields(self)} | {"prepared": {}}
 
     def row(self, index: int) -> Row:
         """Return one decoded op, by its row among all ranks' ops."""
