@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-import zlib
 from dataclasses import dataclass
+from functools import cache, reduce
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+from zlib_ng.zlib_ng import crc32
+
+from clue.trace.ops import COLUMNS, Op
 
 #: Most bytes of the columns of a trace in an archive, which is read into memory.
 LARGEST_ARCHIVE = 2 * 10**9
@@ -36,7 +39,30 @@ class Ops:
     def __len__(self) -> int:
         return len(self.op)
 
+    def __getitem__(self, rows: slice) -> Ops:
+        """Return some rows as views, all of ``extras`` with them."""
+        return Ops(**{name: getattr(self, name)[rows] for name, _, _ in COLUMNS}, extras=self.extras)
+
+    def are(self, *kinds: Op) -> npt.NDArray[np.bool_]:
+        """Tell of each op whether it is of one of these kinds, shape (ops,)."""
+        # Unsigned: what lies before the first of a run is far behind its last.
+        return reduce(
+            np.bitwise_or, (self.op - first <= others if others else self.op == first for first, others in _runs(kinds))
+        )
+
+
+@cache
+def _runs(kinds: tuple[Op, ...]) -> tuple[tuple[np.uint8, np.uint8], ...]:
+    """Return op codes as runs of consecutive ones: the first, and how many follow it."""
+    runs: list[list[int]] = []
+    for code in sorted(set(kinds)):
+        if runs and code == sum(runs[-1]) + 1:
+            runs[-1][1] += 1
+        else:
+            runs.append([int(code), 0])
+    return tuple((np.uint8(first), np.uint8(others)) for first, others in runs)
+
 
 def checksum(array: npt.NDArray[Any]) -> int:
     """Return the CRC-32 of a column."""
-    return zlib.crc32(array.data) if array.size else 0
+    return crc32(array.data) if array.size else 0

@@ -6,6 +6,7 @@ What is checked here no engine checks again, and none may overflow on what passe
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any, NoReturn
 
@@ -36,6 +37,8 @@ _BOUNDS = {
     "count": (0, 2**31 - 1),
     "flags": (0, int(sum(Flag))),
 }
+#: Rows that are checked together.
+_BLOCK = 1 << 16
 #: Entries of a list shown in a message, and letters of each.
 _SHOWN, _LETTERS = 8, 20
 _SUMMED = ("cpu", "took", "nbytes")
@@ -51,7 +54,9 @@ def check_rows(head: Head, ops: Ops, place: object) -> None:
     Raises:
         TraceError: At the first that does not.
     """
-    _Rows(head, ops, place).check()
+    offsets, extras = np.array(head.offsets, np.int64), np.array(head.extra_offsets, np.int64)
+    sizes = np.array([len(_peers(each)) for each in head.communicators], np.int64)
+    _Rows(head, place, ops, offsets, extras[1:] - extras[:-1], sizes).check()
 
 
 def check_head(head: Head, place: object) -> None:
@@ -112,30 +117,36 @@ def _some(entries: Sequence[int | str]) -> str:
     return f"[{listed}{', …' if len(entries) > _SHOWN else ''}]"
 
 
+@dataclass(frozen=True, slots=True, eq=False)
 class _Rows:
-    """The ops of a trace."""
+    """Rows of a trace, one after the other.
 
-    def __init__(self, head: Head, ops: Ops, place: object) -> None:
-        self._head, self._ops, self._place = head, ops, place
+    Attributes:
+        head: The trace's.
+        place: Where it is, for messages.
+        ops: The rows.
+        offsets: At which of them each rank begins, with the end of the last one, shape (ranks + 1,).
+        room: Entries of each rank's extra column, shape (ranks,).
+        sizes: Number of ranks that a peer may be one of, by communicator.
+    """
+
+    head: Head
+    place: object
+    ops: Ops
+    offsets: _Longs
+    room: _Longs
+    sizes: _Longs
 
     def check(self) -> None:
         """Check all columns, and what they refer to."""
-        ops, head = self._ops, self._head
-        self._require(np.isin(ops.op, [int(op) for op in Op]), "op", "be a known op code")
-        self._require((ops.comm >= 0) & (ops.comm < len(head.communicators)), "comm", "be a communicator of the head")
-        self._require(ops.call < len(head.calls), "call", "be a call of the head")
-        self._require(ops.region < len(head.regions), "region", "be a region of the head")
-        for column, bounds in _BOUNDS.items():
-            self._require(_within(getattr(ops, column), *bounds), column, "be from {} to {}".format(*bounds))
-        elements = (ops.tag >= 0) | ~np.isin(ops.op, [int(op) for op in COLLECTIVES])
-        self._require(elements, "tag", "not be negative: a collective's is the size of an element")
-        if not len(ops):
+        for first in range(0, len(self.ops), _BLOCK):
+            replace(self, ops=self.ops[first : first + _BLOCK], offsets=self.offsets - first)._check_each()
+        if not len(self.ops):
             return
         for column in _SUMMED:
-            self._check_sum(getattr(ops, column), column)
-        self._check_lists()
-        self._check_partners()
-        self._check_requests()
+            self._check_sum(getattr(self.ops, column), column)
+        self._check_room()
+        self._check_matched()
         self._check_members()
         self._check_neighbors()
         self._check_sizes()
@@ -149,63 +160,94 @@ class _Rows:
             return
         at = int(np.argmin(good))
         row = at if rows is None else int(rows[at])
-        rank = self._rank_of(row)
-        where = f"{column} of rank {rank}, op {row - self._head.offsets[rank]}"
-        self._fault(f"{where} must {rule}, got {getattr(self._ops, column)[row] if listed is None else listed[at]}")
+        rank = int(np.searchsorted(self.offsets, row, side="right")) - 1
+        where = f"{column} of rank {rank}, op {row - self.offsets[rank]}"
+        self._fault(f"{where} must {rule}, got {getattr(self.ops, column)[row] if listed is None else listed[at]}")
+
+    def _require_within(self, column: str, least: int, most: int, rule: str) -> None:
+        """Raise if an entry of a column lies outside: its extremes tell that at the least cost."""
+        values = getattr(self.ops, column)
+        if not least <= values.min() <= values.max() <= most:
+            self._require(_within(values, least, most), column, rule)
 
     def _fault(self, text: str) -> NoReturn:
-        raise TraceError(f"{self._place}: {text}")
+        raise TraceError(f"{self.place}: {text}")
 
-    def _rank_of(self, row: Any) -> Any:
-        return np.searchsorted(self._head.offsets, row, side="right") - 1
+    def _rank_of(self, rows: _Longs) -> _Longs:
+        """Return the rank of each of some rows, which rise."""
+        return np.repeat(np.arange(len(self.offsets) - 1), np.diff(np.searchsorted(rows, self.offsets)))
+
+    def _starts_request(self) -> _Mask:
+        ops = self.ops
+        return ops.are(*_STARTS) | ops.are(*COLLECTIVES) & (ops.flags & Flag.NONBLOCKING > 0)
 
     def _rows_of(self, *ops: Op) -> _Longs:
-        return np.flatnonzero(np.isin(self._ops.op, [int(op) for op in ops]))
+        return np.flatnonzero(self.ops.are(*ops))
+
+    # --- each row by itself ---
+
+    def _check_each(self) -> None:
+        """Check every column."""
+        ops, head = self.ops, self.head
+        self._require(ops.are(*Op), "op", "be a known op code")
+        self._require_within("comm", 0, len(head.communicators) - 1, "be a communicator of the head")
+        self._require_within("call", 0, len(head.calls) - 1, "be a call of the head")
+        self._require_within("region", 0, len(head.regions) - 1, "be a region of the head")
+        for column, bounds in _BOUNDS.items():
+            self._require_within(column, *bounds, "be from {} to {}".format(*bounds))
+        elements = (ops.tag >= 0) | ~ops.are(*COLLECTIVES)
+        self._require(elements, "tag", "not be negative: a collective's is the size of an element")
+        self._check_lists()
+        self._check_partners()
+        self._require((ops.request >= 0) | ~self._starts_request(), "request", "be a number, from 0 on")
+
+    def _check_lists(self) -> None:
+        """The entries of an op lie within its rank's extra column."""
+        ops, rows = self.ops, np.flatnonzero(self.ops.count != 0)
+        ends = ops.extra[rows] + ops.count[rows].astype(np.int64)
+        within = (ops.extra[rows] >= 0) & (ends <= self.room[self._rank_of(rows)])
+        self._require(within, "extra", "lie within the rank's extra column", rows)
+
+    def _check_partners(self) -> None:
+        """Check partners, roots, and tags where they count."""
+        ops = self.ops
+        if not ANY <= ops.peer.min() <= ops.peer.max() < self.sizes.min():
+            self._require(_within(ops.peer, ANY, self.sizes[ops.comm] - 1), "peer", "be a rank of its communicator")
+        rooted = ops.are(*ROOTED, Op.SPAWN)
+        self._require((ops.peer >= 0) | ~rooted, "peer", "be a rank of its communicator: the root")
+        sends = ops.are(Op.SEND, Op.ISEND)
+        self._require((ops.peer >= PROC_NULL) | ~sends, "peer", "be a rank of its communicator, or none")
+        # Tags below 0 are those of collectives.
+        tagged = (ops.tag >= 0) | (ops.tag == ANY) & ~sends
+        self._require(tagged | ~ops.are(*_MESSAGES) | (ops.peer < 0), "tag", f"be from 0 to {LARGEST_TAG}")
+
+    # --- rows beside others ---
 
     def _check_sum(self, column: _Longs, title: str) -> None:
+        if len(column) * int(column.max(initial=0)) <= MOST_TOGETHER:
+            return
         together = float(column.sum(dtype=np.float64))
         if together > MOST_TOGETHER:
             self._fault(f"{title} of all ops together must be at most {MOST_TOGETHER}, got {together:.6g}")
 
-    def _check_lists(self) -> None:
-        """The entries of an op lie within its rank's extra column, and are its own."""
-        ops, rows = self._ops, np.flatnonzero(self._ops.count)
-        ranks = self._rank_of(rows)
-        room, count = np.diff(self._head.extra_offsets)[ranks], ops.count[rows].astype(np.int64)
-        within = (ops.extra[rows] >= 0) & (ops.extra[rows] + count <= room)
-        self._require(within, "extra", "lie within the rank's extra column", rows)
-        # Those of one rank begin anew: all that it has so far is what all ranks have, less what there was before it.
-        so_far = np.cumsum(count)
-        before = np.concatenate([[0], so_far])[np.searchsorted(ranks, ranks)]
-        self._require(so_far - before <= room, "count", "leave each op entries of its own in the extra column", rows)
+    def _check_room(self) -> None:
+        """Each op has entries of its own in its rank's extra column."""
+        room, begins = self.room, self.offsets
+        ranks = np.flatnonzero(np.diff(begins))
+        together = np.add.reduceat(self.ops.count, begins[ranks], dtype=np.int64)
+        for rank in ranks[together > room[ranks]].tolist():
+            rows = np.arange(begins[rank], begins[rank + 1])
+            so_far = np.cumsum(self.ops.count[rows], dtype=np.int64)
+            self._require(so_far <= room[rank], "count", "leave each op entries of its own in the extra column", rows)
 
-    def _check_partners(self) -> None:
-        """Check partners, roots, and tags where they count."""
-        ops = self._ops
-        sizes = np.array([len(_peers(each)) for each in self._head.communicators])
-        self._require(_within(ops.peer, ANY, sizes[ops.comm] - 1), "peer", "be a rank of its communicator")
-        rooted = self._rows_of(*ROOTED, Op.SPAWN)
-        self._require(ops.peer[rooted] >= 0, "peer", "be a rank of its communicator: the root", rooted)
-        sends = self._rows_of(Op.SEND, Op.ISEND)
-        self._require(ops.peer[sends] >= PROC_NULL, "peer", "be a rank of its communicator, or none", sends)
-        rows = self._rows_of(*_MESSAGES)
-        rows = rows[ops.peer[rows] >= 0]
-        # Tags below 0 are those of collectives.
-        any_tag = (ops.tag[rows] == ANY) & ~np.isin(ops.op[rows], [Op.SEND, Op.ISEND])
-        self._require((ops.tag[rows] >= 0) | any_tag, "tag", f"be from 0 to {LARGEST_TAG}", rows)
-
-    def _check_requests(self) -> None:
-        """What starts has a request, and a matched receive that of a matched probe which is still open."""
-        ops = self._ops
-        started = np.isin(ops.op, [int(op) for op in _STARTS])
-        started |= (ops.op >= Op.BARRIER) & (ops.flags & Flag.NONBLOCKING > 0)
-        matched = self._rows_of(Op.MRECV)
-        self._require((ops.request >= 0) | ~started, "request", "be a number, from 0 on")
-        if not len(matched):
+    def _check_matched(self) -> None:
+        """A matched receive has the request of a matched probe which is still open."""
+        ops = self.ops
+        if not len(self._rows_of(Op.MRECV)):
             return
         # In the order of ranks and requests, each in that of the program, the one before is what it belongs to.
-        rows = np.flatnonzero(started | (ops.op == Op.MRECV))
-        keys = (self._rank_of(rows).astype(np.int64) << 32) + ops.request[rows]
+        rows = np.flatnonzero(self._starts_request() | ops.are(Op.MRECV))
+        keys = (self._rank_of(rows) << 32) + ops.request[rows]
         order = np.argsort(keys, kind="stable")
         rows, keys = rows[order], keys[order]
         follows = np.concatenate([[False], (keys[1:] == keys[:-1]) & (ops.op[rows[:-1]] == Op.MPROBE)])
@@ -213,17 +255,17 @@ class _Rows:
 
     def _check_members(self) -> None:
         """Only members of a communicator make collective calls on it, and none are made between two groups."""
-        ranks = len(self._head.rank_heads)
+        ranks = len(self.head.rank_heads)
         rows = self._rows_of(*COLLECTIVES)
-        between = np.array([each.remote is not None for each in self._head.communicators])
-        self._require(~between[self._ops.comm[rows]], "comm", "be an intracommunicator", rows)
-        members = [i * ranks + rank for i, each in enumerate(self._head.communicators) for rank in each.group]
-        mine = self._ops.comm[rows].astype(np.int64) * ranks + self._rank_of(rows)
+        between = np.array([each.remote is not None for each in self.head.communicators])
+        self._require(~between[self.ops.comm[rows]], "comm", "be an intracommunicator", rows)
+        members = [i * ranks + rank for i, each in enumerate(self.head.communicators) for rank in each.group]
+        mine = self.ops.comm[rows].astype(np.int64) * ranks + self._rank_of(rows)
         self._require(np.isin(mine, members), "comm", "be a communicator that the rank is in", rows)
 
     def _check_neighbors(self) -> None:
         """Check the lists of neighbourhood collectives: ``n_out, dests…, sizes…, n_in, sources…``."""
-        ops = self._ops
+        ops = self.ops
         rows = self._rows_of(Op.NEIGHBOR)
         if not len(rows):
             return
@@ -234,7 +276,7 @@ class _Rows:
         self._require(_within(out, 0, (count - 2) // 2), "count", rule, rows)
         into = ops.extras[starts + 1 + 2 * out]
         self._require(into == count - 2 - 2 * out, "count", rule, rows)
-        sizes = np.array([len(_peers(each)) for each in self._head.communicators])[ops.comm[rows]]
+        sizes = self.sizes[ops.comm[rows]]
         for first, length, what in ((starts + 1, out, "dests"), (starts + 2 + 2 * out, into, "sources")):
             owner, entries = _spread(ops.extras, first, length)
             fine = _within(entries, PROC_NULL, sizes[owner] - 1)
@@ -244,7 +286,7 @@ class _Rows:
     def _check_sizes(self) -> None:
         """Check the sizes that a rank sends to each other one."""
         rows = self._rows_of(Op.ALLTOALLV)
-        self._check_listed(rows, *_spread(self._ops.extras, self._starts(rows), self._ops.count[rows]))
+        self._check_listed(rows, *_spread(self.ops.extras, self._starts(rows), self.ops.count[rows]))
 
     def _check_listed(self, rows: _Longs, owner: _Longs, sizes: _Longs) -> None:
         rule = f"list sizes from 0 to {LARGEST}"
@@ -253,18 +295,18 @@ class _Rows:
 
     def _starts(self, rows: _Longs) -> _Longs:
         """Return where the entries of ops begin."""
-        starts: _Longs = np.array(self._head.extra_offsets)[self._rank_of(rows)] + self._ops.extra[rows]
+        starts: _Longs = np.array(self.head.extra_offsets, np.int64)[self._rank_of(rows)] + self.ops.extra[rows]
         return starts
 
     def _check_spawns(self) -> None:
         """A world begins once."""
-        ops, communicators = self._ops, self._head.communicators
+        ops, communicators = self.ops, self.head.communicators
         rows = self._rows_of(Op.SPAWN)
         rows = rows[ops.count[rows] > 0]
         roots = [_peers(communicators[comm])[peer] for comm, peer in zip(ops.comm[rows], ops.peer[rows], strict=True)]
         rows = rows[self._rank_of(rows) == np.array(roots, np.int64)]
         worlds = ops.extras[self._starts(rows)]
-        spawned = np.isin(worlds, [each.world for each in self._head.rank_heads if each.world])
+        spawned = np.isin(worlds, [each.world for each in self.head.rank_heads if each.world])
         _, first = np.unique(worlds, return_index=True)
         self._require(
             ~spawned | np.isin(np.arange(len(rows)), first), "extra", "name a world that begins here", rows, worlds

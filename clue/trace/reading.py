@@ -112,7 +112,8 @@ def _mapped(folder: Path, name: str, kind: np.dtype[Any], length: int) -> _Colum
             _check_length(file, kind.itemsize * length)
             if length == 0:  # an empty file cannot be mapped
                 return np.zeros(0, kind)
-            return np.memmap(file, kind, "r", file.tell(), (length,))
+            # As a plain array: what a mapped one does beside costs more than many a check of its parts.
+            return np.memmap(file, kind, "r", file.tell(), (length,)).view(np.ndarray)
     except (OSError, ValueError) as error:
         raise TraceError(f"{path}: column must be a readable numpy file, got {_why(error)}") from None
 

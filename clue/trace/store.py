@@ -27,7 +27,7 @@ from clue.files import drafts
 from clue.trace.columns import LARGEST_ARCHIVE, Ops, checksum
 from clue.trace.head import Head
 from clue.trace.meaning import check_head, check_rows
-from clue.trace.ops import COLUMNS, Flag, Op
+from clue.trace.ops import Flag, Op
 from clue.trace.place import HEAD, check_place
 from clue.trace.reading import read_trace
 from clue.units import format_size
@@ -69,9 +69,9 @@ class Trace:
 
     def rank(self, rank: int) -> Ops:
         """Return one rank's ops as views."""
-        rows = slice(self.head.offsets[rank], self.head.offsets[rank + 1])
-        extras = slice(self.head.extra_offsets[rank], self.head.extra_offsets[rank + 1])
-        return Ops(**{name: getattr(self.ops, name)[rows] for name, _, _ in COLUMNS}, extras=self.ops.extras[extras])
+        rows = slice(*self.head.offsets[rank : rank + 2])
+        extras = slice(*self.head.extra_offsets[rank : rank + 2])
+        return replace(self.ops[rows], extras=self.ops.extras[extras])
 
     def flops(self) -> dict[str, tuple[float, float]]:
         """Return declared operations and recorded CPU seconds by region, summed over ranks, where declared."""
@@ -95,7 +95,9 @@ class Trace:
 
         A wait for several requests is one of them if some are left out; its time is that of the others.
         """
-        rows = np.flatnonzero(self.ops.op == Op.OTHER)
+        rows = np.flatnonzero(self.ops.are(Op.OTHER))
+        if not len(rows):
+            return {}
         firsts, named, took = self.first_rows()[rows], self.ops.call[rows], self.ops.took[rows]
         return {
             self.head.calls[call]: (len(np.unique(firsts[named == call])), float(took[named == call].sum()) * 1e-9)

@@ -10,7 +10,7 @@ import pytest
 
 import clue
 from clue.cache import DIGEST, home
-from clue.kernel.fast import NoLibraryError, library
+from clue.kernel.fast import NoLibraryError, compiler, library
 from clue.kernel.fast.library import FOLDER, load
 from clue.machine import Machine
 from clue.trace import TraceBuilder
@@ -113,3 +113,21 @@ def test_small_programs_do_without_it(compiled: COMPILED) -> None:
     (home() / FOLDER).chmod(0o777)
     assert not any("engine" in warning for warning in clue.simulate(busy(100), pair()).warnings)
     assert compiled() == 0
+
+
+def test_structures_that_are_not_those_of_python_do_not_compile(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Two pointers that change places leave all sizes as they are; the compiler holds where each field lies."""
+    if compiler.find_compiler() is None:
+        pytest.skip("no C++ compiler")
+    shutil.copytree(compiler.SOURCES, tmp_path / "fast", ignore=shutil.ignore_patterns("*.py", "*.so", "__pycache__"))
+    header = tmp_path / "fast" / "layout.hpp"
+    text = header.read_text()
+    header.write_text(
+        text.replace("* answer;", "* x;").replace("* envelope;", "* answer;").replace("* x;", "* envelope;")
+    )
+    assert header.read_text() != text
+    monkeypatch.setattr(compiler, "SOURCES", tmp_path / "fast")
+    with pytest.raises(NoLibraryError, match=r"engine must compile, got .*Machine, (answer|envelope)"):
+        compiler.compile_engine(tmp_path / "engine.so")

@@ -55,7 +55,7 @@ def test_what_is_saved_is_what_is_opened(name: str, tmp_path: Path) -> None:
 def test_columns_of_a_folder_are_mapped_not_read(tmp_path: Path) -> None:
     """A long trace does not fill the memory."""
     opened = Trace.open(example().build().save(tmp_path / "x.clue"))
-    assert isinstance(opened.ops.cpu, np.memmap)
+    assert isinstance(opened.ops.cpu.base, np.memmap)
 
 
 def test_saving_replaces_what_was_there(tmp_path: Path) -> None:

@@ -10,19 +10,20 @@ import shutil
 import signal
 import subprocess
 import threading
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from functools import cache
 from importlib.util import find_spec
 from pathlib import Path
 
+from clue.kernel.fast.layout import Status, assertions
 from clue.machine.contention import NUMBERS
 from clue.trace import NO_REQUEST, Flag, Op
 
 SOURCES = Path(__file__).parent
 _MAIN = "engine.cpp"
 #: No fast-math and no contraction: every operation is rounded on its own, as in Python.
-_OPTIONS = ("-std=c++17", "-O3", "-ffp-contract=off", "-fPIC", "-shared")
+_OPTIONS = ("-std=c++17", "-O3", "-ffp-contract=off", "-fPIC", "-fvisibility-inlines-hidden", "-shared")
 #: With the instructions of this very processor; where the compiler does not know them, without.
 NATIVE = (("-march=native",), ())
 #: For any processor of its kind, and for computers that have no C++ library, or an older one.
@@ -84,12 +85,17 @@ def compile_engine(target: Path, variants: Sequence[Sequence[str]] = NATIVE) -> 
 
 
 def _defines() -> list[str]:
-    """Return op codes and flags as the trace defines them, and models of contention as machines do."""
+    """Return op codes and flags as the trace defines them, models of contention as machines do, and the layout."""
+    numbers: dict[str, Mapping[str, int]] = {
+        "OP": Op.__members__,
+        "FLAG": Flag.__members__,
+        "STATUS": Status.__members__,
+        "CONTENTION": NUMBERS,
+    }
     return [
-        *(f"-DOP_{op.name}={int(op)}" for op in Op),
-        *(f"-DFLAG_{flag.name}={int(flag)}" for flag in Flag),
+        *(f"-D{kind}_{name.upper()}={int(number)}" for kind, each in numbers.items() for name, number in each.items()),
         f"-DNO_REQUEST={NO_REQUEST}",
-        *(f"-DCONTENTION_{name.upper()}={number}" for name, number in NUMBERS.items()),
+        f"-DLAYOUT={assertions()}",
     ]
 
 

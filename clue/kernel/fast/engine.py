@@ -13,13 +13,7 @@ import numpy.typing as npt
 
 from clue.errors import Blocked, DeadlockError
 from clue.kernel.fast.calling import call, new_stop
-from clue.kernel.fast.layout import (
-    STATUS_NO_MEMORY,
-    STATUS_NO_SUCH_MODEL,
-    STATUS_TOO_MANY,
-    MachineLayout,
-    OutcomeLayout,
-)
+from clue.kernel.fast.layout import MachineLayout, OutcomeLayout, Status
 from clue.kernel.fast.library import load
 from clue.kernel.fast.plan import NotCoveredError, Plan, plan_of
 from clue.kernel.fast.tables import tables_of
@@ -70,11 +64,11 @@ def replay(program: Program, machine: Machine, placement: Placement, instances: 
     plan = plan_of(program)
     wild, rows = plan.received
     figures, status = replayed(plan, tables_of(plan, machine, placement, instances), rows, seen, load().clue_replay)
-    if status == STATUS_NO_MEMORY:
+    if status == Status.NO_MEMORY:
         raise MemoryError("the fast engine has too little memory for this program")
-    if status == STATUS_TOO_MANY:
+    if status == Status.TOO_MANY:
         raise NotCoveredError(f"{instances} copies of {program.name} have too many messages for the fast engine")
-    if status == STATUS_NO_SUCH_MODEL:
+    if status == Status.NO_SUCH_MODEL:
         raise NotCoveredError(f"it does not cover contention: {machine.network.contention.name}")
     if (figures.blocked != _ENDED).any():
         raise DeadlockError(

@@ -1,7 +1,9 @@
-// What Python hands to the engine: arrays it owns, and their lengths. clue/kernel/fast/layout.py has the same structures, field
-// by field. Op codes and flags (OP_*, FLAG_*) are defined on the compiler's command line, from clue.trace.
+// What Python hands to the engine: arrays it owns, and their lengths. clue/kernel/fast/layout.py reads its structures from here:
+// a field a line, with its type, `*` of an array, and its name. Op codes and flags (OP_*, FLAG_*), models of contention, statuses
+// (STATUS_*) and where Python takes each field to lie (LAYOUT) are defined on the compiler's command line.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 
 namespace clue {
@@ -159,5 +161,7 @@ struct Outcome {
     Stop* stop;
     int64_t most_simultaneous;
 };
+
+LAYOUT
 
 }  // namespace clue

@@ -1,22 +1,38 @@
-"""What is handed to the engine: the structures of layout.hpp, field by field."""
+"""What is handed to the engine: the structures of layout.hpp, read from there; and what it answers."""
 
 from __future__ import annotations
 
 import ctypes
+import re
+from enum import IntEnum
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-_N, _P = ctypes.c_int64, ctypes.c_void_p
+_HEADER = Path(__file__).with_name("layout.hpp").read_text()
+_STRUCTURE = re.compile(r"^struct (\w+) \{\n(.*?)^\};", re.MULTILINE | re.DOTALL)
+_FIELD = re.compile(r"^    (?:const )?(\w+)(\*?) (\w+);", re.MULTILINE)
+#: Type, ``"*"`` of an array, and name of each field, by structure.
+_DESCRIBED = {name: _FIELD.findall(body) for name, body in _STRUCTURE.findall(_HEADER)}
 
 
-def _fields(numbers: str, arrays: str) -> list[tuple[str, Any]]:
-    return [(name, _N) for name in numbers.split()] + [(name, _P) for name in arrays.split()]
+class Status(IntEnum):
+    """What functions of the library return."""
+
+    FINE = 0
+    NO_MEMORY = 1
+    STOPPED = 2
+    DEADLOCK = 3
+    TOO_MANY = 4
+    NO_SUCH_MODEL = 5
 
 
 class Handed(ctypes.Structure):
     """A structure of numbers and of arrays that live as long as it does."""
+
+    _kinds: dict[str, np.dtype[Any]]
 
     def __init__(self, **values: int | npt.NDArray[Any] | None) -> None:
         super().__init__()
@@ -27,36 +43,34 @@ class Handed(ctypes.Structure):
     def give(self, name: str, value: int | npt.NDArray[Any] | None) -> None:
         """Set a number, or hand over a contiguous array."""
         if isinstance(value, np.ndarray):
-            assert value.flags.c_contiguous, name
+            assert value.flags.c_contiguous and value.dtype == self._kinds[name], name
             self.kept.append(value)
             value = value.ctypes.data
         setattr(self, name, value)
 
 
+def _fields(structure: str, **nested: type[ctypes.Structure]) -> list[tuple[str, Any]]:
+    kinds = {"int64_t": ctypes.c_int64, **nested}
+    return [(name, ctypes.c_void_p if array else kinds[kind]) for kind, array, name in _DESCRIBED[structure]]
+
+
+def _kinds(structure: str) -> dict[str, np.dtype[Any]]:
+    """Return what each array holds, those apart that C++ makes for itself."""
+    plain = {"Stop": "int64", "double": "float64"}
+    entries = {name: plain.get(kind, kind.removesuffix("_t")) for kind, array, name in _DESCRIBED[structure] if array}
+    return {name: np.dtype(kind) for name, kind in entries.items() if kind not in _DESCRIBED}
+
+
 class ProgramLayout(Handed):
     """``clue::Program``."""
 
-    _fields_ = [
-        *_fields(
-            "ranks ops regions worlds contexts instances probes",
-            "offsets extra_offsets op cpu region nbytes peer tag comm request extra count flags extras context "
-            "group_offsets group instance_offsets position_offsets position_comm position world rows "
-            "shapes waits fork_offsets sizes",
-        ),
-        ("distinct_sizes", _N),
-        ("slots", _N),
-        ("left_over", _N),
-    ]
+    _fields_, _kinds = _fields("Program"), _kinds("Program")
 
 
 class CollectivesLayout(Handed):
     """``clue::Collectives``."""
 
-    _fields_ = _fields(
-        "",
-        "instance_template position_base members slots first_round first_send first_receive reduced "
-        "send_peer send_size send_slot receive_peer receive_slot",
-    )
+    _fields_, _kinds = _fields("Collectives"), _kinds("Collectives")
 
 
 class MachineLayout(Handed):
@@ -67,29 +81,20 @@ class MachineLayout(Handed):
     """
 
     work: int = 0
-    _fields_ = [
-        *_fields(
-            "instances nodes types epochs sizes network most_ranks factors links pairs any_shared",
-            "node type node_type shared share time_slice bytes changes send transmission occupation send_port "
-            "receive_port held receive answer envelope eager_limit packing reduction spawn initialisation poll "
-            "keeps_processor factor rates contention capacities pair first_link route",
-        ),
-        ("collectives", CollectivesLayout),
-    ]
+    _fields_, _kinds = _fields("Machine", Collectives=CollectivesLayout), _kinds("Machine")
 
 
 class OutcomeLayout(Handed):
     """``clue::Outcome``."""
 
-    _fields_ = [
-        *_fields("", "finish compute communicate by_region blocked open messages volume seen_rows seen"),
-        ("seen_count", _N),
-        ("stop", _P),
-        ("most_simultaneous", _N),
-    ]
+    _fields_, _kinds = _fields("Outcome"), _kinds("Outcome")
 
 
-#: What functions of the library return where it is not 0.
-STATUS_NO_MEMORY, STATUS_DEADLOCK, STATUS_TOO_MANY, STATUS_NO_SUCH_MODEL = 1, 3, 4, 5
-#: In the order in which ``clue_layout`` gives their sizes.
-LAYOUTS = (ProgramLayout, CollectivesLayout, MachineLayout, OutcomeLayout)
+def assertions() -> str:
+    """Return what the compiler is to hold, as C++: every field lies where it lies here."""
+    places = {
+        f"{layout.__name__.removesuffix('Layout')}, {name}": getattr(layout, name).offset
+        for layout in (ProgramLayout, CollectivesLayout, MachineLayout, OutcomeLayout)
+        for name, _ in layout._fields_
+    }
+    return " ".join(f'static_assert(offsetof({at}) == {offset}, "{at}");' for at, offset in places.items())

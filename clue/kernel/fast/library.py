@@ -15,7 +15,6 @@ from threading import Event, Thread
 from clue.cache import home, open_folder
 from clue.errors import CacheError
 from clue.kernel.fast.compiler import NoLibraryError, compile_engine, end_compilers, key
-from clue.kernel.fast.layout import LAYOUTS
 from clue.kernel.fast.shipped import shipped
 
 #: Its folder in the cache.
@@ -116,7 +115,6 @@ def _opened(path: Path, name: Path | None = None) -> ctypes.CDLL:
         library = ctypes.CDLL(str(path))
     except OSError as error:
         raise NoLibraryError(f"{name or path}: library must load, got {error}") from None
-    _check_layout(library)
     for function in ("clue_prepare", "clue_replay", "clue_record", "clue_lanes", "clue_sweep"):
         getattr(library, function).restype = ctypes.c_int64
     for function in ("clue_forget", "clue_release"):
@@ -135,10 +133,3 @@ def _processor() -> str:
     except OSError:
         return ""
     return next((line for line in lines if line.startswith(("flags", "Features"))), "")
-
-
-def _check_layout(library: ctypes.CDLL) -> None:
-    sizes = (ctypes.c_int64 * len(LAYOUTS))()
-    library.clue_layout(sizes)
-    if tuple(sizes) != tuple(ctypes.sizeof(layout) for layout in LAYOUTS):
-        raise NoLibraryError("the compiled engine must have the layout of this version of clue")

@@ -15,7 +15,7 @@ import numpy.typing as npt
 
 from clue.collectives import Collective, Schedule, lower_all, neighbor
 from clue.kernel.fast.calling import call, new_stop
-from clue.kernel.fast.layout import STATUS_NO_MEMORY, CollectivesLayout, ProgramLayout
+from clue.kernel.fast.layout import CollectivesLayout, ProgramLayout, Status
 from clue.kernel.fast.library import load
 from clue.kernel.model.costs import algorithm_of
 from clue.kernel.model.program import Program, ranks_with_wildcards
@@ -310,7 +310,7 @@ class Plan:
         prepared, stop, library = ctypes.c_void_p(), new_stop(), load()
         given = ctypes.byref(layout), ctypes.byref(prepared), ctypes.c_void_p(stop.ctypes.data)
         status = call(lambda: library.clue_prepare(*given), n + len(columns.extras), stop)
-        if status == STATUS_NO_MEMORY:
+        if status == Status.NO_MEMORY:
             raise MemoryError("the fast engine has too little memory for this program")
         if status:
             raise NotCoveredError(f"{program.name} has too many messages for the fast engine")
@@ -365,17 +365,12 @@ def _indexed(sizes: _Longs, size_of: Callable[[_Longs], _Ints]) -> _Ints:
     return size_of(distinct)[back] if len(distinct) else np.zeros(0, np.int32)
 
 
-#: Where a program keeps its plan: with it, so that both go together.
-_PLAN = "fast_plan"
-
-
 def plan_of(program: Program) -> Plan:
     """Return the plan of a program, made on first use and kept as long as the program."""
     if program.like is not None:
         return plan_of(program.like).with_bursts_of(program)
-    kept = vars(program)
-    if _PLAN not in kept:
+    if Plan not in program.prepared:
         load()  # before anything is prepared for an engine that is not there
-        kept[_PLAN] = Plan(program)
-    plan: Plan = kept[_PLAN]
+        program.prepared[Plan] = Plan(program)
+    plan: Plan = program.prepared[Plan]
     return plan

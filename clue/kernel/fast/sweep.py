@@ -14,7 +14,7 @@ import numpy.typing as npt
 
 from clue.kernel.fast.calling import new_stop
 from clue.kernel.fast.engine import replayed
-from clue.kernel.fast.layout import STATUS_DEADLOCK, STATUS_NO_MEMORY, STATUS_TOO_MANY, MachineLayout
+from clue.kernel.fast.layout import MachineLayout, Status
 from clue.kernel.fast.library import load
 from clue.kernel.fast.plan import NotCoveredError, Plan, plan_of
 from clue.kernel.fast.tables import uncoupled_tables_of
@@ -54,11 +54,11 @@ class Tape:
             return status
 
         _, status = replayed(plan, machine, _NOTHING_WANTED, Observation(), record)
-        if status == STATUS_NO_MEMORY:
+        if status == Status.NO_MEMORY:
             raise MemoryError("the fast engine has too little memory for a tape")
-        if status == STATUS_TOO_MANY:
+        if status == Status.TOO_MANY:
             raise NotCoveredError("the copies of the program have too many messages for the fast engine")
-        if status == STATUS_DEADLOCK:
+        if status == Status.DEADLOCK:
             raise DeadlockedError
 
     def __enter__(self) -> Tape:
@@ -105,7 +105,7 @@ class Tape:
             except BaseException:
                 stop[0] = 1
                 raise
-        if STATUS_NO_MEMORY in statuses:
+        if Status.NO_MEMORY in statuses:
             raise MemoryError("the fast engine has too little memory to run a tape")
         return makespans, agrees.astype(bool)
 

@@ -7,7 +7,7 @@ from dataclasses import replace
 import numpy as np
 import numpy.typing as npt
 
-from clue.kernel.model.program import Program
+from clue.kernel.model.program import Program, cpu_by_region
 
 
 def with_bursts(program: Program, bursts: npt.NDArray[np.int64]) -> Program:
@@ -21,9 +21,5 @@ def with_bursts(program: Program, bursts: npt.NDArray[np.int64]) -> Program:
         bursts: CPU nanoseconds before each op, shape (ops,); 0 exactly where the program's are.
     """
     columns = replace(program.columns, cpu=bursts)
-    regions = len(program.regions)
-    cpu = [
-        tuple((np.bincount(columns.region[rows], weights=bursts[rows], minlength=regions) / 1e9).tolist())
-        for rows in (slice(*span) for span in zip(program.offsets, program.offsets[1:], strict=False))
-    ]
-    return replace(program, columns=columns, cpu_by_region=tuple(cpu), like=program.like or program)
+    cpu = cpu_by_region(columns, program.offsets, len(program.regions))
+    return replace(program, columns=columns, cpu_by_region=cpu, like=program.like or program)

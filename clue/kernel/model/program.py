@@ -7,9 +7,9 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, field, fields
 from functools import cached_property, lru_cache
-from itertools import pairwise
+from itertools import chain, pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -99,6 +99,7 @@ class Program(Description):
         collectives: By context, the collectives on it in order; every member takes part in every one.
         cpu_by_region: CPU seconds of each rank in each region, shape (ranks, regions).
         like: The program that differs from it in its bursts alone, if any: what is prepared for that serves this, too.
+        prepared: What engines have made of it for their next replays, by its type; it stays in this process.
     """
 
     columns: Ops
@@ -110,6 +111,7 @@ class Program(Description):
     collectives: Mapping[int, Sequence[Collective]]
     cpu_by_region: tuple[tuple[float, ...], ...]
     like: Program | None = None
+    prepared: dict[type, Any] = field(default_factory=dict, init=False, repr=False)
 
     @property
     def ranks(self) -> int:
@@ -127,8 +129,8 @@ class Program(Description):
         return tuple(self._decode(*span) for span in zip(pairwise(self.offsets), self.extra_offsets, strict=False))
 
     def __getstate__(self) -> dict[str, Any]:
-        # Another process decodes rows anew, and whatever else engines keep here.
-        return {each.name: getattr(self, each.name) for each in fields(self)}
+        # Another process decodes rows anew, and prepares what its engines need.
+        return {each.name: getattr(self, each.name) for each in fields(self)} | {"prepared": {}}
 
     def row(self, index: int) -> Row:
         """Return one decoded op, by its row among all ranks' ops."""
@@ -166,81 +168,95 @@ def compile_program(trace: Trace) -> Program:
     Raises:
         ReplayError: If the members of a communicator disagree about its collectives.
     """
-    ranks = [trace.rank(rank) for rank in range(trace.ranks)]
+    head, ops = trace.head, trace.ops
+    unresolved, polls = _unresolved(ops), np.flatnonzero(ops.are(Op.POLL))
     return Program(
         name=trace.name,
-        columns=trace.ops,
-        peers=_translate(trace),
-        offsets=trace.head.offsets,
-        extra_offsets=trace.head.extra_offsets,
-        groups=tuple(c.group for c in trace.head.communicators) or ((),),
-        contexts=tuple(c.context for c in trace.head.communicators) or (0,),
-        collectives=_assemble(trace, ranks),
-        worlds=tuple(head.world for head in trace.head.rank_heads),
-        regions=trace.head.regions,
-        cpu_by_region=tuple(_cpu_by_region(ops, len(trace.head.regions)) for ops in ranks),
+        columns=ops,
+        peers=_translate(trace, unresolved),
+        offsets=head.offsets,
+        extra_offsets=head.extra_offsets,
+        groups=tuple(c.group for c in head.communicators) or ((),),
+        contexts=tuple(c.context for c in head.communicators) or (0,),
+        collectives=_assemble(trace),
+        worlds=tuple(each.world for each in head.rank_heads),
+        regions=head.regions,
+        cpu_by_region=cpu_by_region(ops, head.offsets, len(head.regions)),
         host_speeds={region: flops / cpu for region, (flops, cpu) in trace.flops().items() if cpu > 0},
         unmodelled=tuple(Unmodelled(call, *extent) for call, extent in trace.left_out().items()),
-        unresolved=int(_unresolved(trace.ops).sum()),
-        failed_polls=int(((trace.ops.op == Op.POLL) & (trace.ops.flags & _CANCELLED == 0)).sum()),
-        processor=trace.head.processor,
-        notes=tuple(trace.head.notes),
-        memory=tuple(float(head.peak_memory) for head in trace.head.rank_heads),
+        unresolved=int(unresolved.sum()),
+        failed_polls=int((ops.flags[polls] & _CANCELLED == 0).sum()),
+        processor=head.processor,
+        notes=tuple(head.notes),
+        memory=tuple(float(each.peak_memory) for each in head.rank_heads),
     )
 
 
-def _cpu_by_region(ops: Ops, regions: int) -> tuple[float, ...]:
-    return tuple((np.bincount(ops.region, weights=ops.cpu, minlength=regions) / 1e9).tolist())
+def cpu_by_region(ops: Ops, offsets: Sequence[int], regions: int) -> tuple[tuple[float, ...], ...]:
+    """Return the CPU seconds of each rank in each of so many regions; ranks begin at these rows (see Program)."""
+    bounds = np.array(offsets)
+    begins = np.zeros(len(ops) + 1, np.bool_)
+    begins[1:-1] = ops.region[1:] != ops.region[:-1]
+    begins[bounds] = True
+    firsts = np.flatnonzero(begins[:-1])
+    spent = np.add.reduceat(ops.cpu, firsts) if len(firsts) else np.zeros(0)
+    cells = (np.searchsorted(bounds, firsts, side="right") - 1) * regions + ops.region[firsts]
+    seconds = np.bincount(cells, weights=spent, minlength=(len(bounds) - 1) * regions) / 1e9
+    return tuple(map(tuple, seconds.reshape(-1, regions).tolist()))
 
 
 def _unresolved(ops: Ops) -> npt.NDArray[np.bool_]:
     """Find receives and probes whose source or tag the recorder could not learn (the MPI library did not tell)."""
-    receives: npt.NDArray[np.bool_] = np.isin(ops.op, [Op.RECV, Op.IRECV, Op.PROBE, Op.MPROBE]) & (
-        ops.flags & _CANCELLED == 0
-    )
+    receives: npt.NDArray[np.bool_] = ops.are(Op.RECV, Op.IRECV, Op.PROBE, Op.MPROBE) & (ops.flags & _CANCELLED == 0)
     unknown: npt.NDArray[np.bool_] = (ops.peer == ANY) | ((ops.tag == ANY) & (ops.peer != PROC_NULL))
     return receives & unknown
 
 
-def _translate(trace: Trace) -> npt.NDArray[np.int32]:
+def _translate(trace: Trace, unresolved: npt.NDArray[np.bool_]) -> npt.NDArray[np.int32]:
     """Turn ranks within communicators into ranks of the trace."""
     ops = trace.ops
     reach = [c.group if c.remote is None else c.remote for c in trace.head.communicators]
-    starts = np.cumsum([0, *map(len, reach)])[:-1].astype(np.int32)
-    table = np.array([rank for group in reach for rank in group] or [0], dtype=np.int32)
-    if not len(ops):
-        return np.zeros(0, np.int32)
-    at = np.minimum(starts[ops.comm] + np.maximum(ops.peer, 0), len(table) - 1)
-    return np.where(_unresolved(ops), np.int32(PROC_NULL), np.where(ops.peer < 0, ops.peer, table[at]))
+    # In the world, mostly, ranks are those of the trace.
+    renumbered = np.array([group != tuple(range(len(group))) for group in reach], np.bool_)
+    if not renumbered.any() and not unresolved.any():
+        return ops.peer
+    starts = np.cumsum([0, *map(len, reach)])
+    table = np.fromiter(chain.from_iterable(reach), np.int32)
+    rows = np.flatnonzero(renumbered[ops.comm] & (ops.peer >= 0))
+    peers = np.array(ops.peer)
+    peers[rows] = table[starts[ops.comm[rows]] + ops.peer[rows]]
+    peers[unresolved] = PROC_NULL
+    return peers
 
 
-def _assemble(trace: Trace, ranks: Sequence[Ops]) -> dict[int, list[Collective]]:
+def _assemble(trace: Trace) -> dict[int, list[Collective]]:
     """Put together what each member says of every collective on its communicators."""
-    by_context: dict[int, dict[int, tuple[Ops, npt.NDArray[np.int64]]]] = {}
-    contexts = np.array([c.context for c in trace.head.communicators] or [0])
-    codes = [int(op) for op in COLLECTIVES if op is not Op.NEIGHBOR]
-    for rank, ops in enumerate(ranks):
-        rows = np.flatnonzero(np.isin(ops.op, codes))
-        for context in np.unique(contexts[ops.comm[rows]]):
-            mine = rows[contexts[ops.comm[rows]] == context]
-            by_context.setdefault(int(context), {})[rank] = (ops, mine)
-    groups = {c.context: c.group for c in trace.head.communicators if c.remote is None}
-    return {
-        context: _collectives_on(trace, context, groups[context], members) for context, members in by_context.items()
-    }
+    communicators = trace.head.communicators
+    rows = np.flatnonzero(trace.ops.are(*COLLECTIVES - {Op.NEIGHBOR}))
+    contexts = np.array([c.context for c in communicators], np.int64)[trace.ops.comm[rows]]
+    groups = {c.context: c.group for c in communicators if c.remote is None}
+    found, firsts, counts = np.unique(contexts, return_index=True, return_counts=True)
+    parts = np.split(rows[np.argsort(contexts, kind="stable")], np.cumsum(counts)[:-1])
+    # Of what is wrong the first rank's first context is told.
+    ranks = np.searchsorted(trace.head.offsets, rows[firsts], side="right")
+    order = np.lexsort((found, ranks)).tolist()
+    return {int(found[i]): _collectives_on(trace, int(found[i]), groups[int(found[i])], parts[i]) for i in order}
 
 
 def _collectives_on(
-    trace: Trace, context: int, group: tuple[int, ...], members: dict[int, tuple[Ops, npt.NDArray[np.int64]]]
+    trace: Trace, context: int, group: tuple[int, ...], rows: npt.NDArray[np.int64]
 ) -> list[Collective]:
-    counts = {rank: len(members[rank][1]) if rank in members else 0 for rank in group}
-    if len(set(counts.values())) != 1:
-        few, many = min(counts, key=counts.__getitem__), max(counts, key=counts.__getitem__)
+    """Put together the collectives on a communicator, of whose members these rows are."""
+    ops, members, offsets = trace.ops, np.array(group), np.array(trace.head.offsets)
+    counts = np.searchsorted(rows, offsets[members + 1]) - np.searchsorted(rows, offsets[members])
+    if (counts != counts[0]).any():
+        few, many = int(counts.argmin()), int(counts.argmax())
         raise ReplayError(
             f"{trace.name}: members of communicator {context} must make the same collective calls: "
-            f"rank {few} makes {counts[few]}, rank {many} makes {counts[many]}"
+            f"rank {group[few]} makes {counts[few]}, rank {group[many]} makes {counts[many]}"
         )
-    codes = np.stack([members[rank][0].op[members[rank][1]] for rank in group])
+    calls = rows.reshape(len(group), -1)[np.argsort(np.argsort(members))]
+    codes = ops.op[calls]
     differing = np.flatnonzero((codes != codes[0]).any(axis=0))
     if differing.size:
         at = differing[0]
@@ -249,29 +265,30 @@ def _collectives_on(
             f"{trace.name}: members of communicator {context} must make the same collective calls: call {at} is "
             f"{Op(codes[0, at]).name} on rank {group[0]} and {Op(codes[other, at]).name} on rank {group[other]}"
         )
-    sizes = np.stack([members[rank][0].nbytes[members[rank][1]] for rank in group], axis=1)
-    first, rows_of_first = members[group[0]]
-    roots, elements = first.peer[rows_of_first].tolist(), first.tag[rows_of_first].tolist()
-    flags = (first.flags[rows_of_first] & MANNERS).tolist()
+    sizes = ops.nbytes[calls.T]
+    said = (codes[0], ops.peer[calls[0]], ops.tag[calls[0]], ops.flags[calls[0]] & MANNERS)
     built = []
-    for i, code in enumerate(codes[0].tolist()):
-        manner = manner_of(flags[i], elements[i])
+    for i, (code, root, element, flags) in enumerate(zip(*(column.tolist() for column in said), strict=True)):
+        manner = manner_of(flags, element)
         if code == Op.ALLTOALLV:
-            rows = [_entries(*members[rank], i) for rank in group]
-            if any(len(row) != len(group) for row in rows):
+            entries = _entries(trace, members, calls[:, i])
+            if any(len(each) != len(group) for each in entries):
                 raise ReplayError(
                     f"{trace.name}: alltoallv on communicator {context} must have a size for each of its "
-                    f"{len(group)} ranks, got {[len(row) for row in rows]}"
+                    f"{len(group)} ranks, got {[len(each) for each in entries]}"
                 )
-            built.append(Collective("alltoallv", len(group), tuple(n for row in rows for n in row), manner=manner))
+            built.append(Collective("alltoallv", len(group), tuple(chain.from_iterable(entries)), manner=manner))
         else:
-            built.append(collective_of(code, roots[i], sizes[i].tobytes(), manner))
+            built.append(collective_of(code, root, sizes[i].tobytes(), manner))
     return built
 
 
-def _entries(ops: Ops, rows: npt.NDArray[np.int64], i: int) -> list[int]:
-    start = int(ops.extra[rows[i]])
-    return ops.extras[start : start + int(ops.count[rows[i]])].tolist()  # type: ignore[no-any-return]
+def _entries(trace: Trace, ranks: npt.NDArray[np.int64], rows: npt.NDArray[np.int64]) -> list[list[int]]:
+    """Return what the extra column has of an op of each of these ranks."""
+    ops = trace.ops
+    starts = np.array(trace.head.extra_offsets)[ranks] + ops.extra[rows]
+    ends = starts + ops.count[rows]
+    return [ops.extras[start:end].tolist() for start, end in zip(starts.tolist(), ends.tolist(), strict=True)]
 
 
 @lru_cache(maxsize=1024)

@@ -1,0 +1,133 @@
+// What all parts of a replay share: the program and the machine, its messages, who can go on, and what is to happen.
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <vector>
+
+#include "events.hpp"
+#include "layout.hpp"
+#include "prepare.hpp"
+#include "slots.hpp"
+
+// What runs for every message: left to itself the compiler makes calls of it where several engines share it.
+#define HOT [[gnu::always_inline]]
+
+namespace clue {
+
+enum Stage : uint8_t {
+    START, BEGIN, FETCH, BURST_TURN, BURSTING, OP, SEND_ENDS, RECEIVE_ENDS, WAITING, SEEING, SEEING_RESERVED,
+    ROUND, ROUND_SENDS, ROUND_WAITS, SINGLE_SEND, SINGLE_SEND_ENDS, SINGLE_RECEIVE_ENDS, ROUND_REDUCES, SPAWNED, END, DONE
+};
+
+// Whoever sends and receives on a clock of its own: a rank, or a nonblocking collective in its background.
+struct Actor {
+    double clock = 0.0;
+    double communicate = 0.0;
+    double compute = 0.0;
+    double turn = -1.0;    // clock at which it last had its turn
+    double cost = 0.0;     // of the receive under way
+    double reduction = 0.0;
+    double begin = 0.0;    // of the burst, or of the waits, under way
+    int64_t row = 0, row_end = 0, round = 0, round_end = 0, index = 0;
+    int32_t id = 0, rank = 0, number = 0, node = 0, type = 0, job = 0;
+    uint32_t place = 0, launched = 0, backgrounds = 0;
+    int32_t instance = -1, base = 0, comm = 0, slot = 0, waiter = 0;
+    int32_t within = 0;  // of the entry of a wait under way
+    int32_t unsent = 0;  // rendezvous that it has begun and not waited for
+    Stage stage = START;
+    bool background = false;
+
+    void wait_until(double time) {
+        if (time > clock) clock = time;
+    }
+};
+
+struct Core {
+    Core(const Program& program, const Machine& machine, Outcome& outcome)
+        : p(program),
+          m(machine),
+          c(machine.collectives),
+          out(outcome),
+          numbers(program.ranks * machine.instances),
+          classes(machine.types * machine.types + machine.types),
+          slots(program.slots * machine.instances),
+          ranks(numbers) {}
+
+    Actor& actor(int32_t id) { return id < numbers ? ranks[id] : backgrounds[id - numbers]; }
+    Slot& slot(int64_t s) { return slots.slot(s); }
+    Details& details(int64_t s) { return slots.details(s); }
+
+    // -- who can go on, and when --------------------------------------------------------------------------------------
+
+    void wake(int32_t& waiter) {
+        if (waiter) {
+            ready.push_back(waiter - 1);
+            waiter = 0;
+        }
+    }
+
+    bool block(Actor& a, int32_t& waiter) {
+        waiter = a.id + 1;
+        a.turn = -1.0;
+        return false;
+    }
+
+    // Whether all that happens before an actor's clock has happened; if not, it goes on when it has.
+    bool turn(Actor& a) {
+        if (a.turn == a.clock) return true;
+        a.turn = a.clock;
+        events.push({a.clock, order_high(ACTION, a.number), order_low(a.place, 0), TURN, a.id, 0});
+        return false;
+    }
+
+    // Let something happen to a message.
+    void later(int32_t s, double time, What what) {
+        const Details& d = details(s);
+        events.push({time, order_high(ACTION, d.source), d.order, what, s, 0});
+    }
+
+    void arrived(int32_t s, double time, double head) {
+        Slot& slot = this->slot(s);
+        slot.time = time;
+        details(s).envelope = time < head ? time : head;
+        slot.state |= ARRIVED;
+        wake(slot.waiter);
+    }
+
+    // -- costs --------------------------------------------------------------------------------------------------------
+
+    HOT int64_t epoch(double time) const {
+        int64_t e = 0;
+        while (e < m.epochs - 1 && m.changes[e] <= time) ++e;
+        return e;
+    }
+
+    HOT int64_t link(int64_t e, int32_t source, int32_t dest) const {
+        const int64_t types = m.types;
+        const int64_t cls = m.node[source] == m.node[dest] ? types * types + m.type[source]
+                                                           : m.type[source] * types + m.type[dest];
+        return e * classes + cls;
+    }
+
+    HOT double receive_cost(const Actor& a, int32_t source) const { return m.receive[link(epoch(a.clock), source, a.number)]; }
+
+    template <class Table>
+    double by_type(const Table* table, const Actor& a, double time) const {
+        return table[epoch(time) * m.types + a.type];
+    }
+
+    const Program& p;
+    const Machine& m;
+    const Collectives& c;
+    Outcome& out;
+    const int64_t numbers, classes;
+    Slots slots;
+    std::vector<Actor> ranks;
+    std::deque<Actor> backgrounds;
+    std::vector<int32_t> ready;
+    Heap<Event> events;
+    double now = 0.0;
+};
+
+}  // namespace clue

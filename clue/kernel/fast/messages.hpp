@@ -1,0 +1,230 @@
+// Messages: eager ones and rendezvous, their senders and receivers.
+#pragma once
+
+#include <cstdint>
+
+#include "networks.hpp"
+#include "processors.hpp"
+
+namespace clue {
+
+template <class NETWORK, class PROCESSORS, class RECORDER>
+class Messages : protected Clocks<PROCESSORS, RECORDER> {
+protected:
+    using Base = Clocks<PROCESSORS, RECORDER>;
+    using Base::p, Base::m, Base::out, Base::tape, Base::numbers, Base::slot, Base::details, Base::processors, Base::core;
+    using Base::epoch, Base::link, Base::wake, Base::block, Base::later, Base::spend, Base::sleep_until;
+
+    Messages(const Program& program, const Machine& machine, Outcome& outcome) : Base(program, machine, outcome), network_(machine, outcome) {}
+
+    // Whether a send must wait until all that happens before it has happened.
+    bool takes_turns_with(const Actor& a, int32_t dest) const { return NETWORK::IN_TURN && between_nodes(a.number, dest); }
+
+    // Begin to send; tells whether the sender is free of the message at its clock.
+    HOT bool launch(Actor& a, int32_t s, int32_t dest, int32_t size, uint16_t flags) {
+        const int64_t l = link(epoch(a.clock), a.number, dest);
+        a.launched++;
+        if (out.messages) observe(a.number, dest, size);
+        const bool small = m.bytes[size] <= m.eager_limit[l];
+        const bool eager = (small || flags & FLAG_BUFFERED) && !(flags & FLAG_SYNCHRONOUS);
+        if (RECORDER::RECORDS) {
+            const CostKind kind = flags & (FLAG_BUFFERED | FLAG_SYNCHRONOUS) ? ANY_SIZE : eager ? SMALL : LARGE;
+            if (eager) tape.send(s, kind, a.number, dest, size);
+            else tape.ready(s, kind, a.number, dest, size);
+        }
+        return eager ? launch_eager(a, s, dest, size, l) : launch_rendezvous(a, s, dest, size, l);
+    }
+
+    void pay_for_call(Actor& a, int32_t dest, int32_t size) {
+        tape.pay(BUSY, a.number, dest, size);
+        spend(a, m.send[link(epoch(a.clock), a.number, dest) * m.sizes + size]);
+    }
+
+    // Post a receive; `posted` is now.
+    HOT void post(Actor& a, int32_t s) {
+        Slot& slot = this->slot(s);
+        slot.state |= POSTED;
+        if (!(slot.state & LAUNCHED)) {
+            slot.time = a.clock;
+            tape.post(s);
+        } else {
+            open_if_ready(a, s);
+        }
+    }
+
+    // The receive of a matched probe has come; the data of a rendezvous start now.
+    void post_matched(Actor& a, int32_t s) {
+        Slot& slot = this->slot(s);
+        if (!(slot.state & POSTED)) open_if_ready(a, s);
+        slot.state |= POSTED;
+    }
+
+    // Block at the receiving side of a message until its arrival is known.
+    bool until_arrived(Actor& a, int32_t s) {
+        Slot& slot = this->slot(s);
+        if (slot.state & ARRIVED) return true;
+        return block(a, slot.waiter);
+    }
+
+    bool until_sent(Actor& a, int32_t s) {
+        if (slot(s).state & SENT) return true;
+        return block(a, details(s).sender);
+    }
+
+    // End a blocking send of a rendezvous.
+    void end_send(Actor& a, int32_t s) {
+        const Details& d = details(s);
+        tape.await_sent(s);
+        if (d.sent > a.clock) {
+            const double since = a.clock;
+            a.wait_until(d.sent - d.busy);
+            const bool slept = a.clock > since;
+            spend(a, d.sent - a.clock);
+            a.clock = d.sent;  // others know that time: rounding must not make two of it
+            if (slept) processors.wake_up(a, since);
+        }
+    }
+
+    void end_receive(Actor& a, int32_t s) {
+        tape.receive(s, a.number);
+        sleep_until(a, slot(s).time);
+        spend(a, a.cost);
+    }
+
+    // Wait for a message among several: until it has arrived, or its sender is free of it.
+    bool await_arrival(Actor& a, int32_t s) {
+        if (!until_arrived(a, s)) return false;
+        tape.await(s);
+        a.wait_until(slot(s).time);
+        return true;
+    }
+
+    bool await_sent(Actor& a, int32_t s) {
+        if (!until_sent(a, s)) return false;
+        tape.await_sent(s);
+        a.wait_until(details(s).sent);
+        return true;
+    }
+
+    // Block in a probe until the message can be seen; eager: when its head is there; a rendezvous: when its envelope is.
+    bool see(Actor& a) {
+        Slot& slot = this->slot(a.slot);
+        if (slot.state & RENDEZVOUS) {
+            tape.see(a.slot, a.number);
+            sleep_until(a, envelope(a.slot));
+            return true;
+        }
+        if (!(slot.state & ARRIVED)) return block(a, slot.waiter);
+        tape.look(a.slot, a.number);
+        sleep_until(a, details(a.slot).envelope);
+        return true;
+    }
+
+    double envelope(int64_t s) {
+        const Slot& slot = this->slot(s);
+        if (slot.state & RENDEZVOUS) {
+            const Details& d = details(s);
+            return d.ready + m.envelope[link(epoch(d.ready), d.source, d.dest)];
+        }
+        return slot.state & ARRIVED ? details(s).envelope : std::numeric_limits<double>::quiet_NaN();
+    }
+
+    // Something happens to a message.
+    void happen(const Event& event) {
+        if (event.what == TRANSFER) transfer(event.id, event.time);
+        else network_.happen(core(), event);
+    }
+
+private:
+    bool between_nodes(int32_t source, int32_t dest) const { return m.node[source] != m.node[dest]; }
+
+    Fare fare(int64_t l, int32_t size) const {
+        const int64_t at = l * m.sizes + size;
+        return {m.send[at], m.transmission[at], at};
+    }
+
+    // Let the data of a message start.
+    HOT Departure depart(int32_t s, double time, bool coupled, const Fare& fare) {
+        return coupled ? network_.start(core(), s, time, fare) : go_alone(slot(s), time, fare);
+    }
+
+    bool launch_eager(Actor& a, int32_t s, int32_t dest, int32_t size, int64_t l) {
+        const double head = a.clock + m.envelope[l];
+        const bool coupled = NETWORK::COUPLED && between_nodes(a.number, dest), kept = NETWORK::LATER && coupled;
+        Slot& slot = this->slot(s);
+        slot.state |= LAUNCHED;
+        if (kept) describe(a, s, dest, size);
+        const Departure departure = depart(s, a.clock, coupled, fare(l, size));
+        if (kept) {
+            details(s).envelope = departure.leaves + m.envelope[l];
+            if (departure.leaves > a.clock && departure.held != 0.0) a.wait_until(a.clock + (departure.leaves - a.clock) * departure.held);
+        }
+        spend(a, departure.busy);
+        if (slot.state & ARRIVED) {
+            if (p.probes) details(s).envelope = slot.time < head ? slot.time : head;
+            wake(slot.waiter);
+        }
+        return true;
+    }
+
+    bool launch_rendezvous(Actor& a, int32_t s, int32_t dest, int32_t size, int64_t l) {
+        Slot& slot = this->slot(s);
+        Details& d = describe(a, s, dest, size);
+        d.ready = a.clock;
+        d.busy = m.send[l * m.sizes + size];
+        const double posted = slot.time;
+        const bool met = slot.state & POSTED;
+        slot.time = a.clock;
+        slot.state |= LAUNCHED | RENDEZVOUS;
+        if (met) open_rendezvous(s, posted);
+        else wake(slot.waiter);  // a probe
+        // Who is free at once had nothing to pay or to wait for: a tape does both, for machines where that takes time.
+        return !RECORDER::RECORDS && slot.state & SENT && d.sent <= a.clock;
+    }
+
+    Details& describe(const Actor& a, int32_t s, int32_t dest, int32_t size) {
+        Details& d = details(s);
+        d.source = a.number;
+        d.dest = dest;
+        d.size = size;
+        d.order = order_low(a.place, a.launched);
+        return d;
+    }
+
+    // Open a rendezvous whose sender is ready, now that its receive is posted.
+    void open_if_ready(const Actor& a, int32_t s) {
+        if ((slot(s).state & (RENDEZVOUS | SENT)) != RENDEZVOUS) return;
+        tape.post(s);
+        open_rendezvous(s, a.clock);
+    }
+
+    void open_rendezvous(int32_t s, double posted) {
+        const Details& d = details(s);
+        const int64_t l = link(epoch(d.ready), d.source, d.dest);
+        const double start = (posted > d.ready ? posted : d.ready) + m.answer[l];
+        if (NETWORK::IN_TURN && between_nodes(d.source, d.dest)) later(s, start, TRANSFER);
+        else transfer(s, start);
+    }
+
+    void transfer(int32_t s, double start) {
+        Details& d = details(s);
+        Slot& slot = this->slot(s);
+        tape.transfer(s);
+        const bool coupled = NETWORK::COUPLED && between_nodes(d.source, d.dest);
+        const Departure departure = depart(s, start, coupled, fare(link(epoch(start), d.source, d.dest), d.size));
+        d.busy = departure.busy;
+        d.sent = departure.leaves + departure.busy;
+        slot.state |= SENT;
+        wake(d.sender);
+        if (slot.state & ARRIVED) wake(slot.waiter);
+    }
+
+    void observe(int32_t source, int32_t dest, int32_t size) {
+        out.messages[source * numbers + dest]++;
+        out.volume[source * numbers + dest] += m.bytes[size];
+    }
+
+    NETWORK network_;
+};
+
+}  // namespace clue

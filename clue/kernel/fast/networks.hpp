@@ -1,0 +1,234 @@
+// What messages between nodes do to each other. A policy is one of
+//
+//   Unshared   nothing
+//   Factor     each is slowed by how many are under way when it starts
+//   Ports      they queue for the ports of their nodes
+//   Flows      they share the links of a topology fairly
+//
+// It says by COUPLED whether they do anything at all, by IN_TURN whether their data start in the order of virtual time, by LATER
+// whether their arrivals come up as events, so that what is to be known of them must be kept; and `start` lets a message go.
+#pragma once
+
+#include <cstdint>
+#include <limits>
+#include <vector>
+
+#include "core.hpp"
+#include "sharing.hpp"
+
+namespace clue {
+
+// What a message takes by itself, and the place of its link and size in the machine's tables.
+struct Fare {
+    double send, transmission;
+    int64_t at;
+};
+
+// When a message's data leave its sender's node, for how long that is busy with them from then on, and what part of a wait until
+// then it spends there.
+struct Departure {
+    double leaves, busy, held;
+};
+
+// Let a message go by itself: its arrival is known at once.
+inline Departure go_alone(Slot& slot, double time, const Fare& fare) {
+    slot.time = (time + fare.send) + fare.transmission;
+    slot.state |= ARRIVED;
+    return {time, fare.send, 0.0};
+}
+
+struct Unshared {
+    static constexpr bool COUPLED = false, IN_TURN = false, LATER = false;
+
+    explicit Unshared(const Machine&, Outcome&) {}
+
+    Departure start(Core& core, int32_t s, double time, const Fare& fare) {
+        return go_alone(core.slot(s), time, fare);
+    }
+    void happen(Core&, const Event&) {}
+};
+
+class Factor {
+public:
+    static constexpr bool COUPLED = true, IN_TURN = true, LATER = false;
+
+    Factor(const Machine& machine, Outcome& outcome) : m_(machine), out_(outcome) {}
+
+    Departure start(Core& core, int32_t s, double time, const Fare& fare) {
+        while (!ends_.empty() && ends_.first() <= time) ends_.pop();
+        const int64_t simultaneous = static_cast<int64_t>(ends_.size()) + 1;
+        const int64_t entry = simultaneous < m_.factors ? simultaneous : m_.factors;
+        const double factor = m_.contention[core.epoch(time) * m_.factors + entry - 1];
+        if (simultaneous > out_.most_simultaneous) out_.most_simultaneous = simultaneous;
+        const double busy = factor * fare.send, arrival = (time + busy) + factor * fare.transmission;
+        ends_.push(arrival);
+        Slot& slot = core.slot(s);
+        slot.time = arrival;
+        slot.state |= ARRIVED;
+        return {time, busy, 0.0};
+    }
+    void happen(Core&, const Event&) {}
+
+private:
+    const Machine& m_;
+    Outcome& out_;
+    Heap<double> ends_;  // of messages under way between nodes
+};
+
+class Ports {
+public:
+    static constexpr bool COUPLED = true, IN_TURN = true, LATER = true;
+
+    Ports(const Machine& machine, Outcome&) : m_(machine), sends_(machine.nodes, 0.0), receives_(machine.nodes, 0.0) {}
+
+    Departure start(Core& core, int32_t s, double time, const Fare& fare) {
+        Details& d = core.details(s);
+        double& free = sends_[m_.node[d.source]];
+        const double leaves = free > time ? free : time;
+        free = leaves + m_.send_port[fare.at];
+        const double travel = fare.send + fare.transmission, occupation = m_.occupation[fare.at];
+        d.through = travel < occupation ? travel : occupation;
+        d.occupation = m_.receive_port[fare.at];
+        core.later(s, leaves + (travel - d.through), HEAD);
+        return {leaves, fare.send, m_.held[fare.at]};
+    }
+
+    // Its head is at the receive port.
+    void happen(Core& core, const Event& event) {
+        const Details& d = core.details(event.id);
+        double& free = receives_[m_.node[d.dest]];
+        const double begin = free > core.now ? free : core.now;
+        free = begin + d.occupation;
+        core.arrived(event.id, begin + d.through, begin > d.envelope ? begin : d.envelope);
+    }
+
+private:
+    const Machine& m_;
+    std::vector<double> sends_, receives_;  // when each node's ports are free
+};
+
+class Flows {
+public:
+    static constexpr bool COUPLED = true, IN_TURN = false, LATER = true;
+
+    Flows(const Machine& machine, Outcome&)
+        : m_(machine), sharing_(machine.capacities, static_cast<int32_t>(machine.links)), links_(machine.links) {
+        for (int64_t i = 0; i < m_.pairs; ++i)
+            routes_.of({static_cast<int32_t>(m_.pair[i] / m_.nodes), static_cast<int32_t>(m_.pair[i] % m_.nodes), 0, 0});
+    }
+
+    Departure start(Core& core, int32_t s, double time, const Fare& fare) {
+        Details& d = core.details(s);
+        const int64_t bytes = m_.bytes[d.size];
+        if (bytes == 0) return go_alone(core.slot(s), time, fare);
+        const double occupation = m_.occupation[fare.at], travel = fare.send + fare.transmission, longer = occupation - travel;
+        d.through = occupation != 0.0 ? static_cast<double>(bytes) / occupation : std::numeric_limits<double>::infinity();
+        d.occupation = longer > 0 ? static_cast<double>(bytes) * (longer / occupation) : 0.0;
+        core.later(s, time + (longer > 0 ? 0.0 : travel - occupation), ENTER);
+        return {time, fare.send, 0.0};
+    }
+
+    void happen(Core& core, const Event& event) {
+        if (event.what == ENTER) enter(core, event.id);
+        else if (event.what == RATES) settle(core);
+        else if (flows_[event.id].version == event.version) leave(core, event.id);
+    }
+
+private:
+    struct Flow {
+        double left, updated, rate;
+        int32_t slot;
+        uint32_t version;
+    };
+
+    struct Link {
+        double ahead = 0.0;       // bytes that it has let through at once and not made up for
+        double idle_since = 0.0;
+        int32_t messages = 0;     // on it
+    };
+
+    struct Way { const int32_t *begin, *end; };
+
+    Way way_of(const Details& d) {
+        const int32_t pair = routes_.of({m_.node[d.source], m_.node[d.dest], 0, 0});
+        return {m_.route + m_.first_link[pair], m_.route + m_.first_link[pair + 1]};
+    }
+
+    int32_t new_flow() {
+        if (free_.empty()) {
+            flows_.push_back({});
+            return static_cast<int32_t>(flows_.size()) - 1;
+        }
+        const int32_t number = free_.back();
+        free_.pop_back();
+        return number;
+    }
+
+    void enter(Core& core, int32_t s) {
+        const Details& d = core.details(s);
+        const int32_t number = new_flow();
+        const Way way = way_of(d);
+        double let_through = d.occupation;
+        for (const int32_t* l = way.begin; l != way.end; ++l) {
+            Link& link = links_[*l];
+            if (link.messages == 0) {
+                const double ahead = link.ahead - (core.now - link.idle_since) * d.through;
+                link.ahead = ahead > 0.0 ? ahead : 0.0;
+            }
+            const double here = d.occupation - link.ahead;
+            if (here < let_through) let_through = here;
+            if (!(let_through > 0.0)) let_through = 0.0;
+        }
+        for (const int32_t* l = way.begin; l != way.end; ++l) {
+            ++links_[*l].messages;
+            links_[*l].ahead += let_through;
+        }
+        Flow& flow = flows_[number];
+        flow = {static_cast<double>(m_.bytes[d.size]) - let_through, core.now, 0.0, s, flow.version};
+        sharing_.add(number, way.begin, static_cast<int32_t>(way.end - way.begin), d.through);
+        settle_later(core);
+    }
+
+    void leave(Core& core, int32_t number) {
+        Flow& flow = flows_[number];
+        flow.version = next_version(flow.version);
+        sharing_.remove(number);
+        free_.push_back(number);
+        const Way way = way_of(core.details(flow.slot));
+        for (const int32_t* l = way.begin; l != way.end; ++l) {
+            --links_[*l].messages;
+            links_[*l].idle_since = core.now;
+        }
+        core.arrived(flow.slot, core.now, core.now);
+        settle_later(core);
+    }
+
+    void settle_later(Core& core) {
+        if (!unsettled_) core.events.push({core.now, order_high(SETTLE, 0), 0, RATES, 0, 0});
+        unsettled_ = true;
+    }
+
+    void settle(Core& core) {
+        unsettled_ = false;
+        sharing_.settle([this, &core](int32_t number, double rate) {
+            Flow& flow = flows_[number];
+            const double left = flow.left - (core.now - flow.updated) * flow.rate;
+            flow.left = left > 0.0 ? left : 0.0;
+            flow.updated = core.now;
+            flow.rate = rate;
+            flow.version = next_version(flow.version);
+            const Details& d = core.details(flow.slot);
+            core.events.push({core.now + flow.left / rate, order_high(ACTION, d.source), d.order, LEAVE, number, flow.version});
+        });
+    }
+
+    const Machine& m_;
+    FairSharing sharing_;
+    Numbering routes_;
+    std::vector<Flow> flows_;
+    std::vector<int32_t> free_;
+    std::vector<Link> links_;
+    bool unsettled_ = false;
+};
+
+}  // namespace clue

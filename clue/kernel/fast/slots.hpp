@@ -1,0 +1,89 @@
+// What is known of messages. Each pair of a send and its receive has a slot: those of the program's own calls are numbered once
+// (prepare.hpp), those of a collective are there while it is under way.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <limits>
+#include <vector>
+
+#include "memory.hpp"
+
+namespace clue {
+
+// Thrown when there are more messages at once than can be numbered.
+struct TooMany {};
+
+// What is known of a message and its receive.
+enum State : int32_t {
+    POSTED = 1,      // its receive is posted
+    LAUNCHED = 2,    // its send has begun
+    RENDEZVOUS = 4,  // … and waits for the receive
+    SENT = 8,        // when the sender of a rendezvous is free is known
+    ARRIVED = 16,    // its arrival is known
+};
+
+struct Slot {
+    double time;     // ARRIVED: its arrival; else RENDEZVOUS: when it was ready; else POSTED: when its receive was posted
+    int32_t waiter;  // actor that waits at the receiving side, + 1
+    int32_t state;
+};
+
+// The rest, for messages that are not just sent and received.
+struct Details {
+    double ready;
+    double sent;
+    double busy;
+    double cost;           // of the receive, after a matched probe
+    double occupation;     // of the receive port; flows: bytes that links which have been idle let through at once
+    double through;        // ports: time from the head's coming in until arrival; flows: its own limit, bytes per second
+    double envelope;       // of an eager message: when a probe can see it; kept where the program looks, or messages delay each other
+    uint64_t order;        // actor and serial
+    int32_t source, dest;  // among all instances
+    int32_t size;
+    int32_t sender;        // actor that waits for `sent`, + 1
+};
+
+class Slots {
+public:
+    explicit Slots(int64_t own) : count_(own), own_(own, WITH_ZEROS), own_details_(own, WITH_ZEROS) {}
+
+    int64_t own() const { return count_; }
+    Slot& slot(int64_t s) { return s < count_ ? own_[s] : pool_[s - count_]; }
+    Details& details(int64_t s) { return s < count_ ? own_details_[s] : pool_details_[s - count_]; }
+
+    // Make room for the n messages of a collective of a template; returns the first one's number.
+    int32_t open(int32_t t, int64_t n) {
+        std::vector<int32_t>& free = free_of(t);
+        if (free.empty()) {
+            const int64_t first = count_ + static_cast<int64_t>(pool_.size());
+            if (first + n > std::numeric_limits<int32_t>::max()) throw TooMany();
+            pool_.resize(pool_.size() + n, Slot{});
+            pool_details_.resize(pool_.size(), Details{});
+            return static_cast<int32_t>(first);
+        }
+        const int32_t first = free.back();
+        free.pop_back();
+        std::fill_n(pool_.begin() + (first - count_), n, Slot{});
+        std::fill_n(pool_details_.begin() + (first - count_), n, Details{});
+        return first;
+    }
+
+    // Another collective of the template may have them.
+    void close(int32_t t, int32_t first) { free_of(t).push_back(first); }
+
+private:
+    std::vector<int32_t>& free_of(int32_t t) {
+        if (static_cast<int32_t>(free_.size()) <= t) free_.resize(t + 1);
+        return free_[t];
+    }
+
+    const int64_t count_;
+    Pages<Slot> own_;
+    Pages<Details> own_details_;
+    std::vector<Slot> pool_;
+    std::vector<Details> pool_details_;
+    std::vector<std::vector<int32_t>> free_;
+};
+
+}  // namespace clue
