@@ -34,19 +34,9 @@ def result_document(result: Result, sampled: Sampled | None = None) -> Document:
         "makespan": result.makespan,
         "engine": result.engine,
         "warnings": list(result.warnings),
-        "ranks": [
-            {
-                "rank": each.rank,
-                "node": each.node,
-                "finish": each.finish,
-                "compute": each.compute,
-                "communicate": each.communicate,
-                "wait": each.wait,
-            }
-            for each in result.ranks
-        ],
+        "ranks": [fields(each, "rank", "node", "finish", "compute", "communicate", "wait") for each in result.ranks],
         "compute_by_region": dict(result.compute_by_region),
-        "unmodelled": [{"call": each.call, "count": each.count, "seconds": each.seconds} for each in result.unmodelled],
+        "unmodelled": [fields(each, "call", "count", "seconds") for each in result.unmodelled],
         "instances": result.instances,
         "ops": result.ops,
     }
@@ -56,8 +46,13 @@ def result_document(result: Result, sampled: Sampled | None = None) -> Document:
             "nbytes": int(result.traffic.nbytes.sum()),
         }
     if sampled is not None:
-        document["uncertainty"] = {**_sampling(sampled.sampling), "makespan": _spread(sampled.spread)}
+        document["uncertainty"] = {**_sampling(sampled.sampling), "makespan": interval(sampled.spread)}
     return _plain(document)
+
+
+def fields(of: object, *names: str) -> Document:
+    """Return the fields of a value whose keys are their own names, in this order."""
+    return {name: getattr(of, name) for name in names}
 
 
 def _sampling(sampling: Sampling) -> Document:
@@ -66,9 +61,9 @@ def _sampling(sampling: Sampling) -> Document:
     return {"samples": sampling.samples, "seed": sampling.seed, "level": LEVEL}
 
 
-def _spread(spread: Spread) -> Document:
+def interval(spread: Spread) -> Document:
     """Describe an interval: 10th percentile, median and 90th percentile of samples."""
-    return {"low": spread.low, "median": spread.median, "high": spread.high}
+    return fields(spread, "low", "median", "high")
 
 
 def ranking_document(ranking: Ranking) -> Document:
@@ -81,17 +76,11 @@ def ranking_document(ranking: Ranking) -> Document:
         {
             "scenario": ranking.scenario,
             "criterion": ranking.criterion.value,
-            "unit": ranking.unit,
-            "higher_is_better": ranking.higher_is_better,
+            **fields(ranking, "unit", "higher_is_better"),
             "budget": _money(ranking.budget),
             "ranking": [_entry(each) for each in sorted(ranking.entries, key=_place)],
             # Where only so many positions were asked for; the others come without one, with what bounds their score.
-            "first": ranking.first,
-            "left_out": ranking.left_out,
-            "interrupted": ranking.interrupted,
-            "certain": ranking.certain,
-            "engine": ranking.engine,
-            "engine_reason": ranking.engine_reason,
+            **fields(ranking, "first", "left_out", "interrupted", "certain", "engine", "engine_reason"),
             **({} if ranking.sampling is None else {"uncertainty": _sampling(ranking.sampling)}),
             "warnings": list(ranking.warnings),
         }
@@ -106,11 +95,9 @@ def _place(entry: Entry) -> tuple[bool, int, int]:
 def _entry(entry: Entry) -> Document:
     document: Document = {} if entry.position is None else {"position": entry.position}
     document |= {
-        "option": entry.option,
-        "machine": entry.machine,
+        **fields(entry, "option", "machine"),
         "price": _money(entry.price),
-        "affordable": entry.affordable,
-        "score": entry.score,
+        **fields(entry, "affordable", "score"),
         "workloads": {each.workload: _workload(each) for each in entry.workloads},
     }
     if entry.reason:
@@ -118,7 +105,7 @@ def _entry(entry: Entry) -> Document:
     if entry.bound is not None:
         document["bound"] = entry.bound
     if entry.spread is not None:
-        document["uncertainty"] = {"score": _spread(entry.spread), "best": entry.best}
+        document["uncertainty"] = {"score": interval(entry.spread), "best": entry.best}
     return document
 
 
@@ -127,14 +114,9 @@ def _workload(outcome: WorkloadOutcome) -> Document:
         "makespan": outcome.makespan,
         # The paper's high-level parallelism: what runs at a time, not all there is to run.
         "instances": outcome.side_by_side,
-        "ranks": outcome.ranks,
-        "points": outcome.points,
-        "side_by_side": outcome.side_by_side,
-        "turns": outcome.turns,
-        "idle": outcome.idle,
-        "throughput": outcome.throughput,
+        **fields(outcome, "ranks", "points", "side_by_side", "turns", "idle", "throughput"),
         "kernels": {each.name: _component(each) for each in outcome.components},
-        **({} if outcome.spread is None else {"uncertainty": {"makespan": _spread(outcome.spread)}}),
+        **({} if outcome.spread is None else {"uncertainty": {"makespan": interval(outcome.spread)}}),
     }
 
 
@@ -163,8 +145,7 @@ def scenario_document(scenario: Scenario) -> Document:
                     "ranks": list(each.ranks),
                     "weight": each.weight,
                     "memory": {str(ranks): nbytes for ranks, nbytes in each.memory.items()},
-                    "order": each.order,
-                    "ranks_per_processor": each.ranks_per_processor,
+                    **fields(each, "order", "ranks_per_processor"),
                 }
                 for each in scenario.workloads
             },
@@ -223,56 +204,30 @@ def trace_document(trace: Trace) -> Document:
             "trace": trace.name,
             "program": head.program,
             "arguments": list(head.arguments),
-            "recorded": head.recorded,
-            "processor": head.processor,
-            "mpi": head.mpi,
-            "python": head.python,
-            "clock": head.clock,
+            **fields(head, "recorded", "processor", "mpi", "python", "clock"),
             "settings": dict(head.settings),
             "overhead": head.overhead,
             "ops": len(trace.ops),
             "ranks": [
                 {
                     "rank": rank,
-                    "host": each.host,
-                    "world": each.world,
-                    "ops": ops,
-                    "compute": compute,
-                    "in_calls": in_calls,
-                    "cpu": each.cpu,
-                    "wall": each.wall,
-                    "peak_memory": each.peak_memory,
-                    "delayed": each.delayed,
+                    **fields(each, "host", "world"),
+                    **dict(zip(("ops", "compute", "in_calls"), span, strict=True)),
+                    **fields(each, "cpu", "wall", "peak_memory", "delayed"),
                 }
-                for rank, (each, (ops, compute, in_calls)) in enumerate(
-                    zip(head.rank_heads, rank_spans(trace), strict=True)
-                )
+                for rank, (each, span) in enumerate(zip(head.rank_heads, rank_spans(trace), strict=True))
             ],
             "calls": [
-                {
-                    "call": each.call,
-                    "count": each.count,
-                    "nbytes": each.nbytes,
-                    "seconds": each.seconds,
-                    "modelled": each.left_out is None,
-                }
+                {**fields(each, "call", "count", "nbytes", "seconds"), "modelled": each.left_out is None}
                 for each in calls
             ],
             "regions": [
-                {
-                    "region": each.region,
-                    "bursts": each.bursts,
-                    "seconds": each.seconds,
-                    "flops": each.flops or None,
-                }
+                {**fields(each, "region", "bursts", "seconds"), "flops": each.flops or None}
                 for each in profile_regions(trace)
             ],
-            "communicators": [
-                {"name": each.name, "size": each.size, "remote": each.remote, "ops": each.ops}
-                for each in profile_communicators(trace)
-            ],
+            "communicators": [fields(each, "name", "size", "remote", "ops") for each in profile_communicators(trace)],
             "unmodelled": [
-                {"call": each.call, "count": each.left_out.count, "seconds": each.left_out.seconds}
+                {"call": each.call, **fields(each.left_out, "count", "seconds")}
                 for each in calls
                 if each.left_out is not None
             ],
@@ -317,19 +272,14 @@ def machine_document(machine: Machine) -> Document:
 
 def _node_type(node: NodeType) -> Document:
     return {
-        "processors": node.processors,
-        "memory": node.memory,
+        **fields(node, "processors", "memory"),
         "price": _money(node.price),
         "performance_factor": node.performance_factor,
         "performance_factors": dict(node.performance_factors),
         "speeds": dict(node.speeds),
         "memory_contention": {str(busy): dict(shares) for busy, shares in node.memory_contention.items()},
-        "background_load": node.background_load,
-        "time_slice": node.time_slice,
-        "initialisation_delay": node.initialisation_delay,
-        "spawn_delay": node.spawn_delay,
-        "packing_delay": node.packing_delay,
-        "reduction_delay": node.reduction_delay,
+        **fields(node, "background_load", "time_slice"),
+        **fields(node, "initialisation_delay", "spawn_delay", "packing_delay", "reduction_delay"),
         "waiting": node.waiting.value,
         "source": node.source,
         "noise": asdict(node.noise),
@@ -338,10 +288,7 @@ def _node_type(node: NodeType) -> Document:
 
 def _link(link: Link) -> Document:
     return {
-        "send_delay": link.send_delay,
-        "transmission_delay": link.transmission_delay,
-        "receive_delay": link.receive_delay,
-        "eager_limit": link.eager_limit,
+        **fields(link, "send_delay", "transmission_delay", "receive_delay", "eager_limit"),
         "noise": asdict(link.noise),
         "busy": link.busy,
     }

@@ -39,10 +39,11 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING
 
+from clue.report.document import Document, fields
+
 if TYPE_CHECKING:
-    from clue.explain import Efficiencies, Explanation, RankingExplanation, Sensitivity
+    from clue.explain import Efficiencies, Explanation, RankingExplanation
     from clue.explain.ranking import FirstPlace
-    from clue.report.document import Document
 
 
 def explanation_document(explanation: Explanation) -> Document:
@@ -65,20 +66,17 @@ def explanation_document(explanation: Explanation) -> Document:
         ],
         "ranks_on_path": [
             {
-                "rank": each.rank,
-                "node": each.node,
-                "node_type": each.node_type,
-                "computing": each.computing,
-                "calls": each.calls,
-                "messages": each.messages,
-                "seconds": each.seconds,
+                **fields(each, "rank", "node", "node_type", "computing", "calls", "messages", "seconds"),
                 "share": each.seconds / whole,
                 "turns": each.turns,
             }
             for each in rank_shares(explanation.path)
         ],
         "efficiencies": _efficiencies(explanation.efficiencies),
-        "sensitivities": [_sensitivity(each) for each in explanation.sensitivities],
+        "sensitivities": [
+            fields(each, "parameter", "change", "lower", "higher", "elasticity", "has_effect")
+            for each in explanation.sensitivities
+        ],
     }
 
 
@@ -112,16 +110,4 @@ def _finite(figure: float) -> float | None:
 def _efficiencies(efficiencies: Efficiencies | None) -> Document | None:
     if efficiencies is None:
         return None
-    names = ("parallel", "load_balance", "communication", "serialisation", "sharing", "transfer")
-    return {name: getattr(efficiencies, name) for name in names}
-
-
-def _sensitivity(each: Sensitivity) -> Document:
-    return {
-        "parameter": each.parameter,
-        "change": each.change,
-        "lower": each.lower,
-        "higher": each.higher,
-        "elasticity": each.elasticity,
-        "has_effect": each.has_effect,
-    }
+    return fields(efficiencies, "parallel", "load_balance", "communication", "serialisation", "sharing", "transfer")

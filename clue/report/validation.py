@@ -33,6 +33,7 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from clue.caveats import Said, gathered
+from clue.report.document import fields, interval
 from clue.units import format_share
 
 if TYPE_CHECKING:
@@ -72,21 +73,16 @@ def caveats_of(validation: Validation) -> list[str]:
 
 
 def _case(compared: Compared) -> dict[str, object]:
-    case, interval = compared.case, compared.interval
+    case = compared.case
     return {
-        "program": case.program,
-        "machine": case.machine,
-        "ranks": case.ranks,
+        **fields(case, "program", "machine", "ranks"),
         "size": case.size or None,
         "predicted": compared.predicted,
-        "interval": None
-        if interval is None
-        else {"low": interval.low, "median": interval.median, "high": interval.high},
+        "interval": None if compared.interval is None else interval(compared.interval),
         "measured": case.measured,
         "runs": list(case.runs),
         "spread": case.spread,
-        "error": compared.error,
-        "covered": compared.covered,
+        **fields(compared, "error", "covered"),
     }
 
 
@@ -94,11 +90,7 @@ def _order(order: Order) -> dict[str, object]:
     return {
         "program": order.program,
         "size": order.size or None,
-        "choices": order.choices,
-        "tau": order.tau,
-        "chosen": order.chosen,
-        "best": order.best,
-        "regret": order.regret,
+        **fields(order, "choices", "tau", "chosen", "best", "regret"),
     }
 
 
@@ -110,12 +102,7 @@ def _refit(refit: Refit) -> dict[str, object]:
         "range": None if refit.range is None else list(refit.range),
         "error_left": refit.error_left,
         "predicted": list(refit.predicted),
-        "effect": refit.effect,
-        "reach": refit.reach,
-        "is_identifiable": refit.is_identifiable,
-        "at_limit": refit.at_limit,
-        "explains": refit.explains,
-        "rival": refit.rival,
+        **fields(refit, "effect", "reach", "is_identifiable", "at_limit", "explains", "rival"),
     }
 
 

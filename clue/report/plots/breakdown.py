@@ -124,15 +124,7 @@ def _draw_panel(axes: Axes, name: str, bars: list[Bar], inches: float) -> None:
         axes.barh(rows, width, 0.62, left=left, color=colour)
         left += width
     for row, makespan in enumerate(makespans):
-        axes.annotate(
-            format_time(makespan),
-            (left[row], row),
-            (5, 0),
-            textcoords="offset points",
-            va="center",
-            fontsize=style.TICK,
-            color=style.INK,
-        )
+        style.note(axes, format_time(makespan), (left[row], row), 5)
     title = fit(name, inches, lines=2, size=style.LABEL)
     style.finish_axes(axes, f"makespan ({scale.unit}); its parts are means over ranks", title=title, grid="x")
     labels = [f"{fit(bar.option, _NAME, lines=2)}\n{fit(bar.split, _NAME)}" for bar in bars]

@@ -135,15 +135,7 @@ def _draw_scores(drawn: Figure, axes: Axes, ranking: Ranking, entries: Sequence[
     ends = np.maximum(left, _draw_intervals(axes, entries, factor))
     texts = [_figure(each, ranking) if each.position is not None else _why(each) for each in entries]
     for row, (entry, text) in enumerate(zip(entries, texts, strict=True)):
-        axes.annotate(
-            text,
-            (ends[row], row),
-            (5, 0),
-            textcoords="offset points",
-            va="center",
-            fontsize=style.TICK,
-            color=style.INK if entry.position is not None else style.QUIET,
-        )
+        style.note(axes, text, (ends[row], row), 5, colour=style.INK if entry.position is not None else style.QUIET)
     better = "higher" if ranking.higher_is_better else "lower"
     criterion = ranking.criterion.value.replace("_", " ")
     what = criterion if criterion == unit else f"{criterion} ({unit})"
@@ -197,16 +189,8 @@ def _draw_prices(axes: Axes, ranking: Ranking, entries: Sequence[Entry]) -> None
     for bar, entry in zip(bars, entries, strict=True):
         bar.set_hatch("" if entry.affordable else "////")
     for row, entry in enumerate(entries):
-        axes.annotate(
-            str(entry.price or "no price stated"),
-            (0, row),
-            (6, 0),
-            textcoords="offset points",
-            va="center",
-            fontsize=style.TICK,
-            color=style.INK,
-            bbox={"facecolor": style.UNUSED, "edgecolor": "none", "pad": 1} if not entry.affordable else None,
-        )
+        text = str(entry.price or "no price stated")
+        style.note(axes, text, (0, row), 6, behind="" if entry.affordable else style.UNUSED)
     currency = _currency(ranking, entries)
     told = "price" if ranking.budget is None else f"price; budget {ranking.budget} (dashed)"
     style.finish_axes(

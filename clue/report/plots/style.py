@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from matplotlib.artist import Artist
@@ -145,6 +146,13 @@ def beside(texts: Iterable[str], inches: float) -> float:
     """Return by what factor an axis of so many inches must go on behind its bars for the texts beside them."""
     room = max((width(line, TICK) for text in texts for line in text.split("\n")), default=0.0) + 0.2
     return 1 / (1 - min(room / inches, 0.8))
+
+
+def note(axes: Axes, text: str, at: tuple[float, float], gap: float, *, colour: str = INK, behind: str = "") -> None:
+    """Write a text so many points to the right of a place, on a ground of the colour ``behind`` if one is given."""
+    ground = {"facecolor": behind, "edgecolor": "none", "pad": 1} if behind else None
+    look: dict[str, Any] = {"va": "center", "fontsize": TICK, "color": colour, "bbox": ground}
+    axes.annotate(text, at, (gap, 0), textcoords="offset points", **look)
 
 
 def legend_below(drawn: Figure, handles: Sequence[Artist], labels: Sequence[str]) -> None:

@@ -116,16 +116,7 @@ def _draw_refits(axes: Axes, validation: Validation) -> None:
     axes.barh(places, errors, color=colours, height=0.6)
     texts = [f"{error:.1%}" for error in errors]
     for place, error, text in zip(places, errors, texts, strict=True):
-        axes.annotate(
-            text,
-            (error, place),
-            (4, 0),
-            textcoords="offset points",
-            va="center",
-            fontsize=style.TICK,
-            color=style.INK,
-            bbox={"facecolor": style.PAPER, "edgecolor": "none", "pad": 1},
-        )
+        style.note(axes, text, (error, place), 4, behind=style.PAPER)
     runs = "how far runs differ" if validation.noise_is_measured else "how far runs are assumed to differ"
     axes.axvline(validation.noise, color=style.INK, linewidth=1, linestyle=":", label=runs, zorder=0)
     axes.set_yticks(places, labels)

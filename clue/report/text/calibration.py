@@ -12,6 +12,7 @@ from clue.calibration.network import Calibration
 from clue.calibration.processor import NodeCalibration
 from clue.calibration.residuals import Residual, summary
 from clue.machine import Curve
+from clue.report.document import fields
 from clue.report.text.table import NONE, add_row, bullets, facts, heading, stack, table
 from clue.units import format_share, format_size, format_time
 
@@ -109,25 +110,19 @@ def network_document(between: Calibration | None, within: Calibration | None, pa
 
 def _link_document(calibration: Calibration) -> dict[str, object]:
     measurement, fitted = calibration.measurement, calibration.fitted
+    residuals = {"one_way": calibration.residuals.one_way, "gap": calibration.residuals.gap}
     return {
         "source": measurement.source,
         "hosts": list(measurement.hosts),
-        "mpi": measurement.mpi,
-        "date": measurement.date,
+        **fields(measurement, "mpi", "date"),
         "send_delay": _points(fitted.link.send_delay),
         "transmission_delay": _points(fitted.link.transmission_delay),
-        "receive_delay": fitted.link.receive_delay,
-        "eager_limit": fitted.link.eager_limit,
+        **fields(fitted.link, "receive_delay", "eager_limit"),
         "port_busy": None if fitted.link.busy is None else _points(fitted.link.busy),
         "residuals": {
-            name: [{"size": each.size, "measured": each.measured, "fitted": each.fitted} for each in parts]
-            for name, parts in (("one_way", calibration.residuals.one_way), ("gap", calibration.residuals.gap))
+            name: [fields(each, "size", "measured", "fitted") for each in parts] for name, parts in residuals.items()
         },
-        "median_error": {
-            name: summary(parts)[0]
-            for name, parts in (("one_way", calibration.residuals.one_way), ("gap", calibration.residuals.gap))
-            if parts
-        },
+        "median_error": {name: summary(parts)[0] for name, parts in residuals.items() if parts},
         "assumptions": list(fitted.assumptions),
         "notes": list(measurement.notes),
     }
@@ -166,11 +161,9 @@ def contention_document(measurement: PairMeasurement, judged: Sequence[Judged], 
     return {
         "machine": path,
         "hosts": list(measurement.hosts),
-        "mpi": measurement.mpi,
-        "date": measurement.date,
+        **fields(measurement, "mpi", "date"),
         "rows": [
-            {"pairs": row.pairs, "size": row.size, "one_way": row.one_way.value, "low": row.one_way.low,
-             "high": row.one_way.high}
+            {**fields(row, "pairs", "size"), "one_way": row.one_way.value, **fields(row.one_way, "low", "high")}
             for row in measurement.rows
         ],
         "notes": list(measurement.notes),
@@ -241,12 +234,9 @@ def processor_document(node: NodeCalibration, path: str) -> dict[str, object]:
     """Return what JSON says of a calibrated node type."""
     return {
         "node_type": path,
-        "name": node.name,
-        "processors": node.processors,
-        "compared_with": node.compared_with,
+        **fields(node, "name", "processors", "compared_with"),
         "performance_factor": {
-            region: {"value": factor.value, "low": factor.low, "high": factor.high}
-            for region, factor in node.factors.items()
+            region: fields(factor, "value", "low", "high") for region, factor in node.factors.items()
         },
         "memory_contention_factor": {str(n): dict(shares) for n, shares in sorted(node.shares.items())},
         "time_slice": None if node.time_slice is None else asdict(node.time_slice),
