@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import Annotated, TypeVar
 
-from pydantic import BaseModel, ConfigDict
+from pydantic import BaseModel, ConfigDict, Discriminator, Field, Tag
 
 #: Names of alternative forms in pydantic's locations; they are no part of a path in the file.
 FORMS = frozenset(
@@ -34,3 +35,14 @@ def curve_shape(value: object) -> str:
     if isinstance(value, Mapping):
         return "<points>" if "points" in value else "<line>"
     return "<one>"
+
+
+_One = TypeVar("_One")
+_Table = TypeVar("_Table")
+_Each = TypeVar("_Each")
+#: A key that takes one value, or in its place a mapping or a list that is not empty.
+OneOrTable = Annotated[Annotated[_One, Tag("<one>")] | Annotated[_Table, Tag("<table>")], Discriminator(shape)]
+OneOrList = Annotated[
+    Annotated[_One, Tag("<one>")] | Annotated[list[_Each], Field(min_length=1), Tag("<list>")], Discriminator(shape)
+]
+Name = Annotated[str, Field(min_length=1)]

@@ -10,7 +10,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BeforeValidator, Discriminator, Field, Tag
 
-from clue.config.forms import Form, shape
+from clue.config.forms import Form, Name, OneOrList, OneOrTable, shape
 from clue.config.quantities import Budget, Duration, Number, PositiveInt, Price, Size
 from clue.config.schema import NetworkForm, NodeTypeForm, Notes, Ranks
 from clue.purchase.scenario import SERVICE_LIFE
@@ -37,12 +37,12 @@ class ProgramForm(Form):
     args: list[Argument] = Field(
         default=[], description="Arguments of the script; {ranks} stands for the number of ranks."
     )
-    inputs: list[Annotated[str, Field(min_length=1)]] = Field(
+    inputs: list[Name] = Field(
         default=[],
         description="Files that the script reads, relative to the file that names it: when one changes, the script is "
         "recorded again. {ranks} stands for the number of ranks.",
     )
-    environment: list[Annotated[str, Field(min_length=1)]] = Field(
+    environment: list[Name] = Field(
         default=[],
         description="Environment variables that the script reads: when one changes, the script is recorded again, as "
         "for those of OpenMP, BLAS and Python.",
@@ -52,7 +52,7 @@ class ProgramForm(Form):
         min_length=1,
         description="Recorded trace; relative to the file that names it, {ranks} stands for their number.",
     )
-    repeats: list[Annotated[str, Field(min_length=1)]] = Field(
+    repeats: list[Name] = Field(
         default=[],
         description="Further recordings of the same run beside the trace: each burst then takes the median of all, and "
         "--samples draws bursts as they differ.",
@@ -77,9 +77,7 @@ class OrderForm(Form):
     ranks_per_processor: PositiveInt = Field(1, description="How many ranks may share a processor.")
 
 
-WorkloadPlacement = Annotated[
-    Annotated[Order, Tag("<one>")] | Annotated[OrderForm, Tag("<table>")], Discriminator(shape)
-]
+WorkloadPlacement = OneOrTable[Order, OrderForm]
 NodeIndex = Annotated[int, Field(ge=0)]
 RunPlacement = Annotated[
     Annotated[Order, Tag("<one>")]
@@ -87,10 +85,7 @@ RunPlacement = Annotated[
     | Annotated[list[NodeIndex], Field(min_length=1), Tag("<list>")],
     Discriminator(shape),
 ]
-MachineSource = Annotated[
-    Annotated[str, Field(min_length=1), Tag("<one>")] | Annotated[dict[str, Any], Tag("<table>")],
-    Discriminator(shape),
-]
+MachineSource = OneOrTable[Name, dict[str, Any]]
 
 
 # --- one program on one machine ---
@@ -143,22 +138,11 @@ class WorkloadForm(Form):
     )
     instances: Instances = Field(1, description="Independent copies to run; fill: as many as the machine takes.")
     weight: Weight = Field(1.0, description="Share of the whole score.")
-    ranks: (
-        Annotated[
-            Annotated[Ranks, Tag("<one>")] | Annotated[list[Ranks], Field(min_length=1), Tag("<list>")],
-            Discriminator(shape),
-        ]
-        | None
-    ) = Field(None, description="Allowed numbers of ranks of an instance; left out: 1.")
-    memory: (
-        Annotated[
-            Annotated[Size, Tag("<one>")] | Annotated[dict[PositiveInt, Size], Tag("<table>")],
-            Discriminator(shape),
-        ]
-        | None
-    ) = Field(
-        None,
-        description="Memory of one rank, or by number of ranks; left out: the peak that the traces measured.",
+    ranks: OneOrList[Ranks, Ranks] | None = Field(
+        None, description="Allowed numbers of ranks of an instance; left out: 1."
+    )
+    memory: OneOrTable[Size, dict[PositiveInt, Size]] | None = Field(
+        None, description="Memory of one rank, or by number of ranks; left out: the peak that the traces measured."
     )
     placement: WorkloadPlacement = Field("block", description="block, cyclic, or one with ranks_per_processor.")
 
@@ -167,13 +151,9 @@ class OptionForm(Form):
     """A machine that could be bought."""
 
     machine: MachineSource = Field(description="A path, the name of a shipped machine, or the machine itself.")
-    nodes: (
-        Annotated[
-            Annotated[PositiveInt, Tag("<one>")] | Annotated[dict[str, PositiveInt], Tag("<table>")],
-            Discriminator(shape),
-        ]
-        | None
-    ) = Field(None, description="Number of nodes instead of the machine's; by node type if it has several groups.")
+    nodes: OneOrTable[PositiveInt, dict[str, PositiveInt]] | None = Field(
+        None, description="Number of nodes instead of the machine's; by node type if it has several groups."
+    )
     price: Price | None = Field(
         None, description="What it costs; left out: the machine's price, or the sum over its nodes."
     )
@@ -199,13 +179,12 @@ Counts = Annotated[
     | Annotated[CountsForm, Tag("<table>")],
     Discriminator(shape),
 ]
-MachineName = Annotated[str, Field(min_length=1)]
 
 
 class OfferedNodeForm(NodeTypeForm):
     """A kind of node on offer: written out, or taken from a machine with what differs."""
 
-    machine: MachineName | None = Field(
+    machine: Name | None = Field(
         None, description="A path or the name of a shipped machine that it is taken from; keys beside it differ."
     )
     type: str | None = Field(None, description="Which node type of that machine; left out: the only one.")
@@ -221,7 +200,7 @@ class SwitchPriceForm(Form):
 class OfferedNetworkForm(NetworkForm):
     """A network on offer: written out, or taken from a machine with what differs; and what it costs."""
 
-    machine: MachineName | None = Field(
+    machine: Name | None = Field(
         None,
         description="A path or the name of a shipped machine that it is taken from; keys beside it differ. "
         "Links of particular node types are not taken along.",

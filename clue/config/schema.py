@@ -14,7 +14,7 @@ from pydantic import AfterValidator, BeforeValidator, ConfigDict, Discriminator,
 
 from clue.config.contention import AnyContentionForm, LogGOPSForm
 from clue.config.curves import CurveForm
-from clue.config.forms import Form, shape
+from clue.config.forms import Form, OneOrTable, shape
 from clue.config.quantities import (
     EagerLimit,
     Number,
@@ -132,9 +132,7 @@ class NodeTypeForm(Form):
 
     processors: PositiveInt = Field(1, description="Processors of a node; a processor is one CPU core.")
     memory: Size | None = Field(None, description="Memory per node; left out: memory is not checked.")
-    performance_factor: Annotated[
-        Annotated[Factor, Tag("<one>")] | Annotated[dict[str, Factor], Tag("<table>")], Discriminator(shape)
-    ] = Field(
+    performance_factor: OneOrTable[Factor, dict[str, Factor]] = Field(
         1.0,
         description="Multiplies recorded computation time, so smaller is faster; 0 leaves it unscaled. "
         "One number, or numbers by region, where 'default' stands for any other region.",
@@ -144,10 +142,7 @@ class NodeTypeForm(Form):
         description="Speed of one processor by region; it takes precedence over performance_factor where "
         "the program declares its flops in that region.",
     )
-    memory_contention_factor: dict[
-        PositiveInt,
-        Annotated[Annotated[Share, Tag("<one>")] | Annotated[dict[str, Share], Tag("<table>")], Discriminator(shape)],
-    ] = Field(
+    memory_contention_factor: dict[PositiveInt, OneOrTable[Share, dict[str, Share]]] = Field(
         default={},
         description="Share of its speed that a processor keeps, by number of busy processors of its node: "
         "one share, or shares by region, where 'default' stands for any other region.",

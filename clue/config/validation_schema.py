@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Annotated, Any
 
-from pydantic import BeforeValidator, Discriminator, Field, Tag, WithJsonSchema
+from pydantic import BeforeValidator, Field, WithJsonSchema
 
-from clue.config.forms import Form, shape
+from clue.config.forms import Form, Name, OneOrList, OneOrTable
 from clue.config.quantities import PositiveInt
 from clue.config.run_schema import Argument, MachineSource, ProgramForm, RunPlacement
 from clue.config.schema import Ranks
@@ -32,12 +32,8 @@ RunTime = Annotated[
     BeforeValidator(_run_time),
     WithJsonSchema({"type": ["number", "string"], "description": "A run time: seconds, or text with a unit."}),
 ]
-Measured = Annotated[
-    Annotated[RunTime, Tag("<one>")] | Annotated[list[RunTime], Field(min_length=1), Tag("<list>")],
-    Discriminator(shape),
-]
-Name = Annotated[str, Field(min_length=1)]
-ProgramSource = Annotated[Annotated[Name, Tag("<one>")] | Annotated[ProgramForm, Tag("<table>")], Discriminator(shape)]
+Measured = OneOrList[RunTime, RunTime]
+ProgramSource = OneOrTable[Name, ProgramForm]
 
 
 class CaseForm(Form):
