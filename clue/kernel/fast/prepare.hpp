@@ -6,6 +6,7 @@
 #pragma once
 
 #include <algorithm>
+#include <cstring>
 #include <unordered_map>
 #include <utility>
 #include <vector>
@@ -126,16 +127,19 @@ private:
     static constexpr size_t CALLS = 256;
 
     // Ops that are equal but for their times, requests and places have one shape and one channel: those of a rank are remembered.
-    struct Call {
-        int64_t nbytes = 0;
-        int32_t peer = 0, tag = 0, comm = -1, shape = -1, channel = -1;
-        uint16_t region = 0, flags = 0;
-        uint8_t op = 0, requested = 0;
+    struct Key {
+        int64_t nbytes;
+        int32_t peer, tag, comm;
+        uint16_t region, flags;
+        int32_t op, requested;
 
-        bool like(const Call& o) const {
-            return nbytes == o.nbytes && peer == o.peer && tag == o.tag && comm == o.comm && region == o.region && flags == o.flags &&
-                   op == o.op && requested == o.requested;
-        }
+        bool operator==(const Key& o) const { return std::memcmp(this, &o, sizeof(Key)) == 0; }
+    };
+    static_assert(sizeof(Key) == 32);  // no gaps
+
+    struct Call {
+        Key key;
+        int32_t shape = -1, channel = -1;
     };
 
     void read(const Program& p, int32_t me, int64_t i) {
@@ -181,38 +185,29 @@ private:
     }
 
     const Call& remembered(const Program& p, int32_t me, int64_t i) {
-        Call call;
-        call.op = p.op[i];
-        call.flags = p.flags[i];
-        call.region = p.region[i];
-        call.peer = p.peer[i];
-        call.comm = p.comm[i];
-        call.tag = p.tag[i];
-        call.nbytes = sends(p, i) ? p.nbytes[i] : 0;
-        call.requested = p.request[i] != NO_REQUEST;
-        const uint64_t mixed = (static_cast<uint64_t>(static_cast<uint32_t>(call.peer)) << 32 | static_cast<uint32_t>(call.tag) << 8 | call.op) *
-                               0x9E3779B97F4A7C15u ^ static_cast<uint64_t>(call.nbytes) * 0xC2B2AE3D27D4EB4Fu;
+        const Key key{sends(p, i) ? p.nbytes[i] : 0, p.peer[i], p.tag[i], p.comm[i], p.region[i], p.flags[i], p.op[i], p.request[i] != NO_REQUEST};
+        const uint64_t mixed = (static_cast<uint64_t>(static_cast<uint32_t>(key.peer)) << 32 | static_cast<uint32_t>(key.tag) << 8 | key.op) *
+                               0x9E3779B97F4A7C15u ^ static_cast<uint64_t>(key.nbytes) * 0xC2B2AE3D27D4EB4Fu;
         Call& known = calls_[mixed >> 56];
-        if (!known.like(call) || known.shape < 0) {
-            describe(p, me, i, call);
-            known = call;
-        }
+        if (!(known.key == key) || known.shape < 0) known = describe(p, me, i, key);
         return known;
     }
 
     // Find shape and channel of an op that is not remembered.
-    void describe(const Program& p, int32_t me, int64_t i, Call& call) {
+    Call describe(const Program& p, int32_t me, int64_t i, const Key& key) {
+        Call call{key};
         int32_t size = -1;
         if (sends(p, i)) {
-            call.channel = channel({p.context[call.comm], me, call.peer, call.tag});
-            size = sizes_.of({static_cast<int32_t>(call.nbytes >> 32), static_cast<int32_t>(call.nbytes & 0xffffffff), 0, 0});
-            if (size == static_cast<int32_t>(bytes_.size())) bytes_.push_back(call.nbytes);
+            call.channel = channel({p.context[key.comm], me, key.peer, key.tag});
+            size = sizes_.of({static_cast<int32_t>(key.nbytes >> 32), static_cast<int32_t>(key.nbytes & 0xffffffff), 0, 0});
+            if (size == static_cast<int32_t>(bytes_.size())) bytes_.push_back(key.nbytes);
         } else if (takes(p, i) || looks(p, i)) {
-            call.channel = channel({p.context[call.comm], call.peer, me, call.tag});
-        } else if (is_collective(call.op)) {
-            size = call.comm;
+            call.channel = channel({p.context[key.comm], key.peer, me, key.tag});
+        } else if (is_collective(p.op[i])) {
+            size = key.comm;
         }
-        call.shape = shape({size, call.peer, call.region, call.flags, call.op, call.requested});
+        call.shape = shape({size, key.peer, key.region, key.flags, p.op[i], static_cast<uint8_t>(key.requested)});
+        return call;
     }
 
     int32_t channel(const Numbering::Key& key) {
