@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from functools import partial
 
 from benchmarks.contest import NetworkCase
-from benchmarks.settings import FLOWS, Model, Setting
+from benchmarks.settings import FLOWS, ContentionKind, NetworkSetting
 from benchmarks.workloads import allreduce, alltoall, halo, pipeline, ring
 
 #: Messages of a workload in full size, and where links are shared: the peer takes up to a minute for those.
@@ -14,8 +14,12 @@ MESSAGES, FLOW_MESSAGES = 1_000_000, 100_000
 #: In the quick form.
 QUICK_MESSAGES = 20_000
 MEBIBYTE = 1 << 20
-_SINGLE = (Setting(Model.NONE), Setting(Model.FACTOR), Setting(Model.PORTS))
-_SHARED = tuple(Setting(model, bandwidth) for model in FLOWS for bandwidth in (1e9, 12.5e9))
+_SINGLE = (
+    NetworkSetting(ContentionKind.NONE),
+    NetworkSetting(ContentionKind.FACTOR),
+    NetworkSetting(ContentionKind.PORTS),
+)
+_SHARED = tuple(NetworkSetting(model, bandwidth) for model in FLOWS for bandwidth in (1e9, 12.5e9))
 
 
 def single_cases(workloads: frozenset[str], *, quick: bool) -> Iterator[NetworkCase]:

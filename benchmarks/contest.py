@@ -13,7 +13,7 @@ from typing import Protocol
 
 from benchmarks.peers import PeerSimulator, ReplayTime
 from benchmarks.processes import FailedRunError, run
-from benchmarks.settings import Setting
+from benchmarks.settings import NetworkSetting
 from benchmarks.workloads import BenchProgram
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -31,7 +31,7 @@ class NetworkCase:
     """
 
     make: Callable[[int], BenchProgram]
-    settings: tuple[Setting, ...]
+    settings: tuple[NetworkSetting, ...]
     messages: int
     reference: bool = False
 
@@ -54,7 +54,7 @@ class Timing:
     ranks: int
     messages: int
     ops: int
-    setting: Setting
+    setting: NetworkSetting
     simulator: str
     replays: tuple[ReplayTime, ...]
 
@@ -110,13 +110,13 @@ class Simulator(Protocol):
 
     name: str
 
-    def covers(self, setting: Setting) -> bool:
+    def covers(self, setting: NetworkSetting) -> bool:
         """Tell whether it can run on this network."""
 
     def prepare(self, workload: BenchProgram, folder: Path) -> None:
         """Write the workload in its form."""
 
-    def replay(self, workload: BenchProgram, folder: Path, setting: Setting) -> ReplayTime:
+    def replay(self, workload: BenchProgram, folder: Path, setting: NetworkSetting) -> ReplayTime:
         """Replay what was prepared in a folder."""
 
 
@@ -127,13 +127,13 @@ class Clue:
         self.name = name
         self._engine = engine
 
-    def covers(self, setting: Setting) -> bool:  # noqa: ARG002, D102 - see Simulator
+    def covers(self, setting: NetworkSetting) -> bool:  # noqa: ARG002, D102 - see Simulator
         return True
 
     def prepare(self, workload: BenchProgram, folder: Path) -> None:  # noqa: D102 - see Simulator
         workload.trace.save(folder / "trace.clue")
 
-    def replay(self, workload: BenchProgram, folder: Path, setting: Setting) -> ReplayTime:  # noqa: D102 - see Simulator
+    def replay(self, workload: BenchProgram, folder: Path, setting: NetworkSetting) -> ReplayTime:  # noqa: D102 - see Simulator
         used = run(
             [
                 sys.executable, "-m", "benchmarks.replay", str(folder / "trace.clue"), setting.model.name,
@@ -200,7 +200,7 @@ class Contest:
             if simulator.covers(setting)
         ]
         folder = self._prepare(workload, [simulator for simulator, _ in contestants])
-        replays: dict[tuple[Simulator, Setting], list[ReplayTime]] = {each: [] for each in contestants}
+        replays: dict[tuple[Simulator, NetworkSetting], list[ReplayTime]] = {each: [] for each in contestants}
         began = perf_counter()
         for turn in range(self._repeats):
             if turn and perf_counter() - began > self._patience:
@@ -230,7 +230,7 @@ class Contest:
         return folder
 
     def _measurement(
-        self, workload: BenchProgram, setting: Setting, simulator: Simulator, replays: Sequence[ReplayTime]
+        self, workload: BenchProgram, setting: NetworkSetting, simulator: Simulator, replays: Sequence[ReplayTime]
     ) -> Timing:
         got = Timing(
             workload=workload.name,

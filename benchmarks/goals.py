@@ -13,7 +13,7 @@ from pathlib import Path
 
 from benchmarks.contest import ROOT, Clue, Timing
 from benchmarks.processes import FailedRunError, run
-from benchmarks.settings import FLOWS, Model, Setting
+from benchmarks.settings import FLOWS, ContentionKind, NetworkSetting
 from benchmarks.workloads import BenchProgram, halo, large
 
 SWEPT = 512
@@ -64,7 +64,7 @@ class Board:
         self._measured = measured
 
     def ratios(
-        self, workload: str, setting: Setting, peer: str, *, ranks: int | None = None, figure: str = "rate"
+        self, workload: str, setting: NetworkSetting, peer: str, *, ranks: int | None = None, figure: str = "rate"
     ) -> Iterator[Point]:
         """Go through clue's messages a second over those of a peer, which may know fewer models than clue."""
         for mine in self._clue(workload, setting):
@@ -79,32 +79,32 @@ class Board:
         same = other.setting == mine.setting or mine.setting.model not in FLOWS
         return same and other.setting.bandwidth == mine.setting.bandwidth and other.messages == mine.messages
 
-    def growth(self, workload: str, setting: Setting, few: int, many: int) -> Iterator[Point]:
+    def growth(self, workload: str, setting: NetworkSetting, few: int, many: int) -> Iterator[Point]:
         """Give the time per message with many ranks over that with few."""
         by_ranks = {each.ranks: each for each in self._clue(workload, setting)}
         if few in by_ranks and many in by_ranks:
             yield "", by_ranks[few].rate / by_ranks[many].rate
 
-    def _clue(self, workload: str, setting: Setting) -> Iterator[Timing]:
+    def _clue(self, workload: str, setting: NetworkSetting) -> Iterator[Timing]:
         for each in self._measured:
             if each.simulator == "clue" and each.setting == setting and workload in each.workload:
                 yield each
 
     def beyond(self) -> Iterator[Point]:
         """Go through the memory beyond the trace, bytes an op, of programs whose calls are messages."""
-        for each in self._clue("W1", Setting()):
+        for each in self._clue("W1", NetworkSetting()):
             yield f"P={each.ranks}", each.beyond / each.ops
 
 
 #: Settings in which links are shared, by name.
-_SHARED = [Setting(model, bandwidth) for model in FLOWS for bandwidth in (1e9, 12.5e9)]
+_SHARED = [NetworkSetting(model, bandwidth) for model in FLOWS for bandwidth in (1e9, 12.5e9)]
 _SHARED_WORKLOADS = {"W1": "W1", "W4 8 B": "W4 allreduce 8 B", "W4 1 MiB": "W4 allreduce 1 MiB"}
 
 
 def contest_goals(measured: Sequence[Timing]) -> Iterator[Goal]:
     """Judge what was measured side by side."""
     board = Board(measured)
-    none, factor = Setting(Model.NONE), Setting(Model.FACTOR)
+    none, factor = NetworkSetting(ContentionKind.NONE), NetworkSetting(ContentionKind.FACTOR)
     yield _compared("W1, no contention: messages/s against LogGOPSim", 10, board.ratios("W1", none, "LogGOPSim"))
     yield _compared(
         "W1, no contention, end to end (open, check, prepare, replay): messages/s against LogGOPSim",
@@ -165,7 +165,7 @@ def sweep_goal(folder: Path, messages: int) -> Goal:
 def large_goal(folder: Path, ops: int, engine: str) -> Goal:
     """Replay the largest workload; its time counts from opening the trace."""
     workload = _kept_large(folder, ops)
-    got = Clue(engine).replay(workload, folder / f"large-{ops}", Setting())
+    got = Clue(engine).replay(workload, folder / f"large-{ops}", NetworkSetting())
     seconds, gibibytes = got.preparation + got.seconds, got.peak / (1 << 30)
     return Goal(
         f"{workload.trace.ranks} ranks, {workload.ops} ops, no contention",

@@ -15,7 +15,7 @@ from pathlib import Path
 
 from benchmarks.inputs import write_goal, write_ti
 from benchmarks.processes import run
-from benchmarks.settings import FLOWS, LATENCY, LEAF, UPLINKS, Model, Setting, leaves
+from benchmarks.settings import FLOWS, LATENCY, LEAF, UPLINKS, ContentionKind, NetworkSetting, leaves
 from benchmarks.workloads import BenchProgram, nothing
 
 
@@ -48,10 +48,10 @@ class PeerSimulator(ABC):
     description: str
 
     def __init__(self) -> None:
-        self._starts: dict[tuple[Setting, int], float] = {}
+        self._starts: dict[tuple[NetworkSetting, int], float] = {}
 
     @abstractmethod
-    def covers(self, setting: Setting) -> bool:
+    def covers(self, setting: NetworkSetting) -> bool:
         """Tell whether it can run on this network, or on one near enough to compare with."""
 
     @abstractmethod
@@ -59,21 +59,21 @@ class PeerSimulator(ABC):
         """Write the workload in its form."""
 
     @abstractmethod
-    def command(self, folder: Path, setting: Setting, ranks: int) -> list[str]:
+    def command(self, folder: Path, setting: NetworkSetting, ranks: int) -> list[str]:
         """Return the command that replays what was prepared in a folder."""
 
     @abstractmethod
     def makespan(self, output: str) -> float:
         """Read the prediction in what it printed, seconds."""
 
-    def replay(self, workload: BenchProgram, folder: Path, setting: Setting) -> ReplayTime:
+    def replay(self, workload: BenchProgram, folder: Path, setting: NetworkSetting) -> ReplayTime:
         """Replay what was prepared in a folder."""
         ranks = workload.trace.ranks
         used = run(self.command(folder, setting, ranks), folder)
         start = self._start(folder.parent, setting, ranks)
         return ReplayTime(max(used.seconds - start, 1e-3), start, used.peak, self.makespan(used.output))
 
-    def _start(self, folder: Path, setting: Setting, ranks: int) -> float:
+    def _start(self, folder: Path, setting: NetworkSetting, ranks: int) -> float:
         """Return the processor time of a start with nothing to do; measured once."""
         if (setting, ranks) not in self._starts:
             idle = folder / f"nothing-{ranks}"
@@ -94,14 +94,14 @@ class LogGOPSim(PeerSimulator):
         self._program = program.resolve()
         self.description = "LogGOPSim, built from its source with -O3, on binary schedules of the same messages"
 
-    def covers(self, setting: Setting) -> bool:  # noqa: D102 - see Peer
+    def covers(self, setting: NetworkSetting) -> bool:  # noqa: D102 - see Peer
         # Its parameters are whole nanoseconds; a byte at 12.5 GB/s takes less.
-        return setting.model is Model.NONE and setting.bandwidth == 1e9
+        return setting.model is ContentionKind.NONE and setting.bandwidth == 1e9
 
     def prepare(self, workload: BenchProgram, folder: Path) -> None:  # noqa: D102 - see Peer
         write_goal(workload, folder / "schedule.bin")
 
-    def command(self, folder: Path, setting: Setting, ranks: int) -> list[str]:  # noqa: ARG002, D102 - see Peer
+    def command(self, folder: Path, setting: NetworkSetting, ranks: int) -> list[str]:  # noqa: ARG002, D102 - see Peer
         per_byte, eager = round(1e9 / setting.bandwidth), (1 << 31) - 1
         parameters = {"L": round(LATENCY * 1e9), "o": 0, "g": 0, "G": per_byte, "O": 0, "S": eager}
         return [
@@ -141,14 +141,14 @@ class SimGrid(PeerSimulator):
         """Tell whether its programs can be found."""
         return shutil.which("smpirun") is not None
 
-    def covers(self, setting: Setting) -> bool:  # noqa: D102 - see Peer
+    def covers(self, setting: NetworkSetting) -> bool:  # noqa: D102 - see Peer
         return setting.model in FLOWS
 
     def prepare(self, workload: BenchProgram, folder: Path) -> None:  # noqa: D102 - see Peer
         write_ti(workload, folder)
         (folder / "hosts").write_text("".join(f"n{rank}\n" for rank in range(workload.trace.ranks)))
 
-    def command(self, folder: Path, setting: Setting, ranks: int) -> list[str]:  # noqa: D102 - see Peer
+    def command(self, folder: Path, setting: NetworkSetting, ranks: int) -> list[str]:  # noqa: D102 - see Peer
         platform = folder / f"{setting.model.name}-{setting.bandwidth:g}.xml"
         platform.write_text(_platform(setting, ranks))
         return [
@@ -160,9 +160,9 @@ class SimGrid(PeerSimulator):
         return float(re.findall(r"Simulation time ([\d.]+)", output)[0])
 
 
-def _platform(setting: Setting, ranks: int) -> str:
+def _platform(setting: NetworkSetting, ranks: int) -> str:
     """Describe a machine of ``settings`` to SimGrid. A message to another leaf of a fat tree crosses four links."""
-    if setting.model is Model.FAT_TREE:
+    if setting.model is ContentionKind.FAT_TREE:
         tree = f'topology="FAT_TREE" topo_parameters="2;{LEAF},{leaves(ranks)};1,{UPLINKS};1,1"'
         hosts, latency = LEAF * leaves(ranks), LATENCY / 4
     else:

@@ -12,7 +12,7 @@ import resource
 import time
 from pathlib import Path
 
-from benchmarks.settings import Model, Setting, build_machine
+from benchmarks.settings import ContentionKind, NetworkSetting, build_machine
 from benchmarks.workloads import nothing
 from clue.kernel import compile_program, simulate
 from clue.trace import Trace
@@ -22,7 +22,7 @@ def main() -> None:
     """Replay, and print seconds of processor time and bytes."""
     asked = _arguments()
     ranks = asked.ranks
-    machine = build_machine(Setting(Model[asked.model], asked.bandwidth), ranks, asked.library)
+    machine = build_machine(NetworkSetting(ContentionKind[asked.model], asked.bandwidth), ranks, asked.library)
     simulate(nothing(ranks).trace, machine, engine=asked.engine)
     before, mapped = _peak(), _mapped()
     started = time.process_time()
@@ -51,7 +51,7 @@ def main() -> None:
 def _arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("trace", type=Path)
-    parser.add_argument("model", choices=[model.name for model in Model])
+    parser.add_argument("model", choices=[model.name for model in ContentionKind])
     parser.add_argument("--ranks", type=int, required=True)
     parser.add_argument("--bandwidth", type=float, default=1e9)
     parser.add_argument("--engine", default="fast")

@@ -14,7 +14,7 @@ LATENCY = 2e-6
 LEAF, UPLINKS = 16, 8
 
 
-class Model(Enum):
+class ContentionKind(Enum):
     """How messages slow each other; the value names it in tables."""
 
     NONE = "no contention"
@@ -24,11 +24,11 @@ class Model(Enum):
     FAT_TREE = "flows, fat tree 2:1"
 
 
-FLOWS = (Model.CROSSBAR, Model.FAT_TREE)
+FLOWS = (ContentionKind.CROSSBAR, ContentionKind.FAT_TREE)
 
 
 @dataclass(frozen=True, slots=True)
-class Setting:
+class NetworkSetting:
     """A network.
 
     Attributes:
@@ -36,7 +36,7 @@ class Setting:
         bandwidth: Of a node's link, bytes per second.
     """
 
-    model: Model = Model.NONE
+    model: ContentionKind = ContentionKind.NONE
     bandwidth: float = 1e9
 
     @property
@@ -45,22 +45,22 @@ class Setting:
         return f"{self.model.value}, {self.bandwidth / 1e9:g} GB/s"
 
 
-def build_machine(setting: Setting, nodes: int, library: str = "mpich", latency: float = LATENCY) -> Machine:
+def build_machine(setting: NetworkSetting, nodes: int, library: str = "mpich", latency: float = LATENCY) -> Machine:
     """Return a machine of equal nodes, each with one processor."""
     link = Link(send_delay=Curve.line(0.0), transmission_delay=Curve.line(latency, 1.0 / setting.bandwidth))
     network = Network(link, link, contention=_contention(setting, nodes), collective_library=library)
     return Machine(setting.name, (NodeType("node"),) * nodes, network)
 
 
-def _contention(setting: Setting, nodes: int) -> Contention:
-    if setting.model is Model.FACTOR:
+def _contention(setting: NetworkSetting, nodes: int) -> Contention:
+    if setting.model is ContentionKind.FACTOR:
         # Up to twice the time when as many messages as nodes are under way: a slope, so that every message counts.
         return FactorTable(((1, 1.0), (nodes, 2.0)))
-    if setting.model is Model.PORTS:
+    if setting.model is ContentionKind.PORTS:
         return Ports()
-    if setting.model is Model.CROSSBAR:
+    if setting.model is ContentionKind.CROSSBAR:
         return Flows(Switch(setting.bandwidth))
-    if setting.model is Model.FAT_TREE:
+    if setting.model is ContentionKind.FAT_TREE:
         return Flows(FatTree((LEAF, leaves(nodes)), (1, UPLINKS), (1, 1), (setting.bandwidth,) * 2))
     return NoContention()
 

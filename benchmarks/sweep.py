@@ -10,7 +10,7 @@ from pathlib import Path
 
 import numpy as np
 
-from benchmarks.settings import Setting, build_machine
+from benchmarks.settings import NetworkSetting, build_machine
 from benchmarks.workloads import nothing
 from clue.kernel import Candidate, compile_program, contention_free, simulate
 from clue.machine import Placement
@@ -26,7 +26,7 @@ def candidates(machines: int, ranks: int) -> list[Candidate]:
     figures = list(product(np.geomspace(1e-6, 1e-4, side), np.geomspace(1e8, 1e10, side)))[:machines]
     placement = Placement(tuple(range(ranks)))
     return [
-        Candidate(build_machine(Setting(bandwidth=float(bandwidth)), ranks, latency=float(latency)), placement)
+        Candidate(build_machine(NetworkSetting(bandwidth=float(bandwidth)), ranks, latency=float(latency)), placement)
         for latency, bandwidth in figures
     ]
 

@@ -28,7 +28,9 @@ import clue
 from clue.cli.traces import Traces
 from clue.machine import FactorTable, Machine, NoContention
 from clue.machine.machine import Waiting
-from clue.purchase import Program, Scenario, TraceSource
+from clue.predict.application import Application
+from clue.predict.replaying import TraceSource
+from clue.purchase import Scenario
 from clue.report.document import ranking_document
 from clue.report.plots.ranking import draw_ranking
 from clue.report.plots.scaling import Series, draw_performance
@@ -62,9 +64,9 @@ def scenario_alone(scenario: Scenario) -> Scenario:
     return replace(scenario, options=options)
 
 
-def order(program: Program) -> int:
+def order(application: Application) -> int:
     """Return n of a program's ``--n N``."""
-    return int(program.arguments[program.arguments.index("--n") + 1])
+    return int(application.arguments[application.arguments.index("--n") + 1])
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,7 +75,7 @@ class PaperCase:
 
     row: Row
     machine: Machine
-    programs: Mapping[str, Program]
+    programs: Mapping[str, Application]
 
     def speeds(self) -> dict[str, float]:
         """Return flop/s of all instances together, by kernel; the kernels' time alone counts."""
@@ -106,7 +108,7 @@ def splits(scenario: Scenario, paper: Document) -> list[PaperCase]:
     """Return the rows of Table 2, ready to simulate."""
     machines = {option.name: option.machine for option in scenario_alone(scenario).options}
     large = next(workload for workload in scenario.workloads if workload.name == "large")
-    programs = {kernel.name: kernel.program for kernel in large.kernels}
+    programs = {each.name: each.application for each in large.components}
     return [PaperCase(row, machines[row["name"]], programs) for row in paper["large_case"]]
 
 
@@ -117,7 +119,9 @@ def cluster_of(machine: Machine, nodes: int) -> Machine:
     return replace(machine, nodes=machine.nodes[:1] * nodes, network=network)
 
 
-def performance_by_processors(machine: Machine, program: Program, ranks: Sequence[int], traces: TraceSource) -> Series:
+def performance_by_processors(
+    machine: Machine, program: Application, ranks: Sequence[int], traces: TraceSource
+) -> Series:
     """Return flop/s of one instance of Cholesky over processors, one rank to a node."""
     flops = KERNELS["cholesky"][1] * order(program) ** 3
     points = [(p, flops / clue.simulate(traces(program, p), cluster_of(machine, p)).makespan) for p in ranks]
@@ -128,7 +132,7 @@ def figure_5(traces: TraceSource) -> list[Series]:
     """Return Cholesky n = 2000 over processors, on both networks."""
     n, ranks = FIGURE_5
     shipped = str(SCENARIOS / "traces" / f"cholesky-{n}-{{ranks}}.clue.zip")
-    program = Program(SCENARIOS / "programs" / "cholesky.py", ("--n", str(n)), shipped)
+    program = Application(SCENARIOS / "programs" / "cholesky.py", ("--n", str(n)), shipped)
     machines = {name: kernels_alone(clue.load_machine(machine)) for name, machine in FIGURE_5_NETWORKS.items()}
     return [
         replace(performance_by_processors(machine, program, ranks, traces), name=name)
@@ -260,9 +264,9 @@ def origins(traces: Sequence[Trace]) -> str:
 def all_traces(scenario: Scenario, traces: Traces) -> list[Trace]:
     """Return every trace of the scenario."""
     wanted = [
-        (kernel.program, ranks)
+        (component.application, ranks)
         for workload in scenario.workloads
-        for kernel in workload.kernels
+        for component in workload.components
         for ranks in workload.ranks
     ]
     named = traces.record(wanted)
@@ -274,7 +278,7 @@ def all_traces(scenario: Scenario, traces: Traces) -> list[Trace]:
 
 def rank(scenario: Scenario, traces: Traces, workers: int) -> clue.Ranking:
     """Rank the options as ``clue simulate`` does."""
-    return clue.rank_options(scenario, traces, _tell, workers=workers, recorder=traces.record)
+    return clue.rank_options(scenario, clue.ReplayPredictor(traces, traces.record, workers=workers), _tell)
 
 
 def compare(scenario: Scenario, arguments: argparse.Namespace, write: Callable[[str], None]) -> None:

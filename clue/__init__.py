@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     )
     from clue.kernel import simulate
     from clue.machine import Machine, Placement
+    from clue.predict.replaying import ReplayPredictor
     from clue.purchase import Ranking, Scenario, rank_options
     from clue.recording import record
     from clue.result import Result
@@ -48,6 +49,7 @@ _HOMES = {
     ),
     "clue.kernel": ("simulate",),
     "clue.machine": ("Machine", "Placement"),
+    "clue.predict.replaying": ("ReplayPredictor",),
     "clue.purchase": ("Ranking", "Scenario", "rank_options"),
     "clue.recording": ("record",),
     "clue.result": ("Result",),
@@ -64,6 +66,7 @@ __all__ = [
     "Ranking",
     "RecordError",
     "ReplayError",
+    "ReplayPredictor",
     "Result",
     "Scenario",
     "Trace",

@@ -25,7 +25,7 @@ from benchmarks.testbed import cluster, launch
 from benchmarks.testbed.description import hosts_of
 from benchmarks.validate.calibrating import Calibrator, describe
 from benchmarks.validate.measured import MeasurementFolder
-from clue.live import LiveOutcome, run
+from clue.execution import LiveRun, run
 from clue.machine import Machine, Placement
 
 MACHINE = Path(__file__).with_name("two-fast-three-slow.yaml")
@@ -85,7 +85,7 @@ TRIALS = (
 )
 
 
-def live(command: Sequence[str], machine: Machine, record: bool = False) -> tuple[Answer, LiveOutcome]:
+def live(command: Sequence[str], machine: Machine, record: bool = False) -> tuple[Answer, LiveRun]:
     """Run a command live, computation measured."""
     reading, writing = os.pipe()
     with os.fdopen(reading) as output:

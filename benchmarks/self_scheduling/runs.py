@@ -7,8 +7,8 @@ from collections.abc import Callable, Sequence
 import clue
 from benchmarks.self_scheduling.lines import FOLDER, LINES, ON_EQUAL_NODES, PROGRAM, RANKS, SS, VRP_SS, Line, placement
 from benchmarks.self_scheduling.times import Time
-from clue.live import run
-from clue.live.bursts import Declared
+from clue.execution import run
+from clue.execution.bursts import Declared
 from clue.machine import Machine
 from clue.trace import Trace
 

@@ -14,7 +14,7 @@ from itertools import cycle
 from pathlib import Path
 
 from benchmarks.validate.sections import section
-from clue.live import run
+from clue.execution import run
 from clue.machine import Machine, Placement
 from clue.trace import Op, Trace
 from clue.trace.calls import Call

@@ -15,13 +15,13 @@ from clue.cli.run_arguments import is_program
 from clue.cli.terminal import check_plots, output_trace, progress, say
 from clue.config import PlacementChoice, SimulationConfig, load_config, load_machine
 from clue.errors import UsageError
-from clue.live import LiveOutcome
-from clue.live import run as run_live
-from clue.live.bursts import MEASURED, Bursts, Declared, Replayed, Synthetic
+from clue.execution import LiveRun
+from clue.execution import run as run_live
+from clue.execution.bursts import MEASURED, Bursts, Declared, Replayed, Synthetic
 from clue.machine import Machine, Placement
-from clue.purchase import Program, Scenario
-from clue.purchase.runs import Job
-from clue.purchase.scenario import PLACEHOLDER
+from clue.predict.application import PLACEHOLDER, Application
+from clue.predict.prediction import Task
+from clue.purchase import Scenario
 from clue.result import Result
 from clue.trace import Trace
 from clue.trace.place import check_place
@@ -92,15 +92,15 @@ def _from_config(config: SimulationConfig, arguments: argparse.Namespace) -> _Ru
     return _Run(command_of(config.program, ranks, config.name), ranks, machine, placement)
 
 
-def command_of(program: Program, ranks: int, name: str) -> tuple[str, ...]:
+def command_of(application: Application, ranks: int, name: str) -> tuple[str, ...]:
     """Return the words that start a program on so many ranks.
 
     Raises:
         UsageError: If there is only a trace of it.
     """
-    if program.script is None:
+    if application.script is None:
         raise UsageError(f"{name}: program must have a script to run live, got a trace only: use clue simulate")
-    return (str(program.script), *(word.replace(PLACEHOLDER, str(ranks)) for word in program.arguments))
+    return (str(application.script), *(word.replace(PLACEHOLDER, str(ranks)) for word in application.arguments))
 
 
 def _placement(text: str | None) -> PlacementChoice:
@@ -151,7 +151,7 @@ def _run_one(run: _Run, arguments: argparse.Namespace) -> None:
     say([f"wrote {path}" for path in plot_result(outcome.result, run.machine, run.title, arguments)])
 
 
-def _live(run: _Run, placement: Placement, bursts: Bursts, arguments: argparse.Namespace) -> LiveOutcome:
+def _live(run: _Run, placement: Placement, bursts: Bursts, arguments: argparse.Namespace) -> LiveRun:
     pictures = arguments.plots is not None
     # What was printed so far comes before what the program prints.
     sys.stdout.flush()
@@ -174,24 +174,22 @@ def _live(run: _Run, placement: Placement, bursts: Bursts, arguments: argparse.N
 # --- a comparison ---
 
 
-def _no_traces(_program: Program, _ranks: int) -> Trace:
-    raise AssertionError("a live run needs no trace")
-
-
 def _compare(scenario: Scenario, arguments: argparse.Namespace) -> int:
     """Run the programs of a comparison live on every option, and rank these."""
     single = ["-n", "--machine", "--placement", "--record", "--window"]
     refuse(arguments, single, "with one program on one machine", "a comparison", scenario.name)
+    from clue.predict.executing import LivePredictor  # noqa: PLC0415 - only for comparisons
     from clue.purchase import rank_options  # noqa: PLC0415 - only for comparisons
 
     bursts = _bursts(arguments.bursts)
 
-    def live(program: Program, ranks: int, job: Job) -> Result:
-        run = _Run(command_of(program, ranks, scenario.name), ranks, job.machine, PlacementChoice())
-        return _live(run, job.placement, bursts, arguments).result
+    def live(task: Task) -> Result:
+        (application, ranks), where = task.key, task.where
+        run = _Run(command_of(application, ranks, scenario.name), ranks, where.machine, PlacementChoice())
+        return _live(run, where.placement, bursts, arguments).result
 
     with progress() as tell:
-        ranking = rank_options(scenario, _no_traces, tell, live=live, thorough=arguments.plots is not None)
+        ranking = rank_options(scenario, LivePredictor(live), tell, thorough=arguments.plots is not None)
     show_ranking(ranking, arguments)
     say([f"wrote {path}" for path in plot_ranking(ranking, arguments)])
     return status_of(ranking)

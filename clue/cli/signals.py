@@ -30,8 +30,8 @@ class Heard:
         number: It; SIGINT unless another one came.
     """
 
-    def __init__(self) -> None:
-        self.number: int = signal.SIGINT
+    def __init__(self, number: int = signal.SIGINT) -> None:
+        self.number = number
 
     @property
     def status(self) -> int:
@@ -54,24 +54,30 @@ def _may_handle() -> bool:
 
 @contextmanager
 def ending_at_once() -> Iterator[None]:
-    """Let Ctrl-C end the process on the spot: while modules load nothing has begun that would have to be put in order.
+    """Let signals end the process on the spot: while modules load nothing has begun that would have to be put in order.
 
-    The exception that Ctrl-C is otherwise may come up anywhere within the machinery of imports, which passes it on as
+    The exception that a signal is otherwise may come up anywhere within the machinery of imports, which passes it on as
     another one, swallows it, or stands still afterwards.
     """
     if not _may_handle() or signal.getsignal(signal.SIGINT) is not signal.default_int_handler:
         yield
         return
-    signal.signal(signal.SIGINT, _end)
+    # What the system does of itself, or ignores on purpose, stays.
+    before = {number: signal.getsignal(number) for number in (signal.SIGINT, *_ALIKE)}
+    before = {number: handler for number, handler in before.items() if callable(handler)}
+    for number in before:
+        signal.signal(number, _end)
     try:
         yield
     finally:
-        signal.signal(signal.SIGINT, signal.default_int_handler)
+        for number, handler in before.items():
+            signal.signal(number, handler)
 
 
-def _end(*_: object) -> None:
-    os.write(2, b"clue: interrupted\n")
-    os._exit(INTERRUPTED)
+def _end(number: int, _frame: FrameType | None) -> None:
+    heard = Heard(number)
+    os.write(2, f"clue: {heard}\n".encode())
+    os._exit(heard.status)
 
 
 @contextmanager

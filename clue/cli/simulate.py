@@ -17,9 +17,10 @@ from clue.errors import UsageError
 from clue.explain import RankingExplanation, explain, explain_ranking
 from clue.kernel import Program, compile_program, engine_for, reason_for, simulate
 from clue.machine import Placement
+from clue.predict.executors import PROCESSES
+from clue.predict.predictor import Predictor
+from clue.predict.replaying import ReplayPredictor, recording
 from clue.purchase import Ranking, Scenario, rank_options
-from clue.purchase.executors import PROCESSES
-from clue.purchase.library import recording
 from clue.result import Result
 from clue.trace import Trace
 from clue.uncertainty import NO_NOISE, BurstNoise, Sampled, Sampling, is_uncertain, sample_makespans
@@ -51,20 +52,13 @@ def _compare(scenario: Scenario, arguments: argparse.Namespace) -> int:
         refuse(arguments, ["--workers"], f"with --executor {PROCESSES}", executor, scenario.name)
     with progress() as tell:
         traces = Traces(tell, arguments.repeats)
-        ranking = rank_options(
-            scenario,
-            traces,
-            tell,
-            engine=arguments.engine,
-            top=arguments.top,
-            executor=executor,
-            workers=_workers(arguments),
-            thorough=arguments.plots is not None,
-            sampling=_sampling(arguments),
-            recorder=traces.record,
+        predictor = ReplayPredictor(
+            traces, traces.record, engine=arguments.engine, executor=executor, workers=_workers(arguments)
         )
+        thorough, sampling = arguments.plots is not None, _sampling(arguments)
+        ranking = rank_options(scenario, predictor, tell, top=arguments.top, thorough=thorough, sampling=sampling)
         plots = plot_ranking(ranking, arguments)
-        explanation, interrupted = _explain_ranking(scenario, ranking, traces, arguments, tell)
+        explanation, interrupted = _explain_ranking(scenario, ranking, predictor, arguments, tell)
     if arguments.explain and explanation is None and not interrupted:
         ranking = replace(ranking, warnings=(*ranking.warnings, _NOTHING_TO_EXPLAIN))
     show_ranking(ranking, arguments, explanation)
@@ -81,22 +75,13 @@ def _sampling(arguments: argparse.Namespace) -> Sampling | None:
 
 
 def _explain_ranking(
-    scenario: Scenario, ranking: Ranking, traces: Traces, arguments: argparse.Namespace, tell: Report
+    scenario: Scenario, ranking: Ranking, predictor: Predictor, arguments: argparse.Namespace, tell: Report
 ) -> tuple[RankingExplanation | None, bool]:
     """Find out what the first place depends on, if that is wanted; tells, too, whether anything was interrupted."""
     if not arguments.explain or ranking.interrupted:
         return None, ranking.interrupted
     try:
-        explanation = explain_ranking(
-            scenario,
-            ranking,
-            traces,
-            tell,
-            engine=arguments.engine,
-            executor=arguments.executor or PROCESSES,
-            workers=_workers(arguments),
-            recorder=traces.record,
-        )
+        explanation = explain_ranking(scenario, ranking, predictor, tell)
     except KeyboardInterrupt:
         # The ranking is there, and stays.
         say(["interrupted: what the first place depends on is left out"], prefix="clue: ", at=Volume.ERRORS)
@@ -189,5 +174,5 @@ def _recording(config: SimulationConfig, traces: Traces) -> tuple[Trace, BurstNo
         if config.program.trace is None:
             raise UsageError(f"{config.name}: program must have a trace or a number of ranks, got neither")
         ranks = Trace.open(config.program.trace).ranks
-    (program,) = traces.record([(config.program, ranks)])
-    return recording(program, ranks, traces)
+    (application,) = traces.record([(config.program, ranks)])
+    return recording(application, ranks, traces)

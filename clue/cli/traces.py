@@ -10,9 +10,8 @@ from typing import TYPE_CHECKING
 
 from clue.cli.terminal import Report, detail
 from clue.errors import UsageError
-from clue.purchase import Program
-from clue.purchase.library import Key, record_on
-from clue.purchase.scenario import PLACEHOLDER
+from clue.predict.application import PLACEHOLDER, Application, Key
+from clue.predict.replaying import record_on
 from clue.trace import Trace
 from clue.units import count_of
 
@@ -21,7 +20,7 @@ if TYPE_CHECKING:
 
 
 class Traces:
-    """Traces of programs, each at a number of ranks.
+    """Traces of applications, each at a number of ranks.
 
     Args:
         report: Told what is recorded.
@@ -33,15 +32,15 @@ class Traces:
         self._repeats = repeats
         self._recorded: dict[str, Trace] = {}
 
-    def __call__(self, program: Program, ranks: int) -> Trace:
-        """Return a program's trace, the typical one where it has to be recorded."""
-        if program.trace is None:
-            (program,) = self.record([(program, ranks)])
-        assert program.trace is not None
-        return self._recorded.get(program.trace) or _opened(program.trace, ranks)
+    def __call__(self, application: Application, ranks: int) -> Trace:
+        """Return an application's trace, the typical one where it has to be recorded."""
+        if application.trace is None:
+            (application,) = self.record([(application, ranks)])
+        assert application.trace is not None
+        return self._recorded.get(application.trace) or _opened(application.trace, ranks)
 
-    def record(self, wanted: Sequence[Key]) -> list[Program]:
-        """Return programs with their traces: those of scripts alone are recorded, all of them in turn.
+    def record(self, wanted: Sequence[Key]) -> list[Application]:
+        """Return applications with their traces: those of scripts alone are recorded, all of them in turn.
 
         Raises:
             UsageError: If it is said how often to record, and only traces are wanted.
@@ -50,7 +49,7 @@ class Traces:
         if not scripts:
             if wanted and self._repeats is not None:
                 raise UsageError("--repeats must go with a script to record, got traces only")
-            return [program for program, _ in wanted]
+            return [application for application, _ in wanted]
         from clue.recording import recordings_of  # noqa: PLC0415 - only those who record need it
 
         requests = [_request(*key) for key in scripts]
@@ -61,10 +60,10 @@ class Traces:
         named = {key: self._named(key[0], traces) for key, traces in zip(scripts, found, strict=True)}
         return [named.get(key, key[0]) for key in wanted]
 
-    def _named(self, program: Program, traces: Sequence[Trace]) -> Program:
+    def _named(self, application: Application, traces: Sequence[Trace]) -> Application:
         paths = [str(trace.path) for trace in traces]
         self._recorded |= dict(zip(paths, traces, strict=True))
-        return replace(program, trace=paths[0], repeats=tuple(paths[1:]))
+        return replace(application, trace=paths[0], repeats=tuple(paths[1:]))
 
 
 def _opened(pattern: str, ranks: int) -> Trace:
@@ -88,11 +87,11 @@ def recorded_ranks(pattern: str) -> list[int]:
     return sorted(int(number) for number in numbers if number.isdecimal())
 
 
-def _request(program: Program, ranks: int) -> Request:
+def _request(application: Application, ranks: int) -> Request:
     from clue.recording import Launch, Request  # noqa: PLC0415 - see above
 
-    if program.script is None:
+    if application.script is None:
         raise UsageError("program must have a script or a trace, got neither")
-    arguments = tuple(argument.replace(PLACEHOLDER, str(ranks)) for argument in program.arguments)
-    inputs = tuple(Path(str(file).replace(PLACEHOLDER, str(ranks))) for file in program.inputs)
-    return Request(Launch(program.script, arguments, ranks), inputs, program.environment)
+    arguments = tuple(argument.replace(PLACEHOLDER, str(ranks)) for argument in application.arguments)
+    inputs = tuple(Path(str(file).replace(PLACEHOLDER, str(ranks))) for file in application.inputs)
+    return Request(Launch(application.script, arguments, ranks), inputs, application.environment)

@@ -12,7 +12,8 @@ from clue.cli.traces import Traces
 from clue.config.validations import MeasuredCase, ValidationConfig, load_validation
 from clue.errors import UsageError
 from clue.kernel import Candidate, Program, compile_program
-from clue.purchase.library import Key, recording
+from clue.predict.application import Key
+from clue.predict.replaying import recording
 from clue.report.text.validation import validation_text
 from clue.report.validation import caveats_of, validation_document
 from clue.trace import Trace
@@ -50,9 +51,9 @@ def _cases(config: ValidationConfig, traces: Traces, tell: Report) -> list[Case]
     keys = [(case.program, _ranks(case)) for case in config.cases]
     wanted = {key: case.program_name for key, case in zip(keys, config.cases, strict=True)}
     programs: dict[Key, tuple[Program, BurstNoise | None]] = {}
-    for (key, name), program in zip(wanted.items(), traces.record(list(wanted)), strict=True):
+    for (key, name), application in zip(wanted.items(), traces.record(list(wanted)), strict=True):
         tell(f"reading {name}")
-        trace, noise = recording(program, key[1], traces)
+        trace, noise = recording(application, key[1], traces)
         programs[key] = compile_program(trace), noise
     return [_case(case, *programs[key]) for key, case in zip(keys, config.cases, strict=True)]
 

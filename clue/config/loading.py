@@ -7,14 +7,15 @@ from pathlib import Path as FilePath
 from clue.config.document import Document, format_value
 from clue.config.faults import Faults, did_you_mean, validated
 from clue.config.machines import build_machine_apart, machine_from
-from clue.config.references import Reading, build_program, refer_to_machine
+from clue.config.references import Reading, build_application, refer_to_machine
 from clue.config.run_schema import OrderForm, RunForm, SimulationForm
 from clue.config.scenarios import build_scenario
 from clue.config.simulation import PlacementChoice, SimulationConfig
 from clue.config.sources import Source, read_source
 from clue.errors import UsageError
 from clue.machine import Machine
-from clue.purchase.scenario import PLACEHOLDER, Scenario
+from clue.predict.application import PLACEHOLDER
+from clue.purchase.scenario import Scenario
 
 #: Keys that only one kind of file has at its top.
 _TELLING = {
@@ -106,7 +107,7 @@ def _simulation(reading: Reading, name: str, path: FilePath | None) -> Simulatio
     machine = _machine(reading)
     if form is None:
         return None
-    program = build_program(reading, ("program",), form.program)
+    program = build_application(reading, ("program",), form.program)
     _check_ranks(reading, form.program)
     placement = _placement(form.placement)
     if machine is None:

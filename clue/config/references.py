@@ -13,7 +13,7 @@ from clue.config.sources import locate, read_file
 from clue.errors import ConfigError
 from clue.files import exists, is_file
 from clue.machine import Machine
-from clue.purchase.scenario import PLACEHOLDER, Program
+from clue.predict.application import PLACEHOLDER, Application
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,8 +96,8 @@ def _counted(machine: Document, reading: Reading, path: Path) -> Document:
     return machine
 
 
-def build_program(reading: Reading, path: Path, form: ProgramForm) -> Program:
-    """Build a program whose form stands at a path, and check that what it names is there."""
+def build_application(reading: Reading, path: Path, form: ProgramForm) -> Application:
+    """Build an application whose form stands at a path, and check that what it names is there."""
     if form.script is None and form.trace is None:
         reading.fault(path, "must have a script or a trace, got neither")
     script = reading.base / form.script if form.script is not None else None
@@ -119,7 +119,7 @@ def build_program(reading: Reading, path: Path, form: ProgramForm) -> Program:
     for i, repeat in enumerate(repeats):
         if PLACEHOLDER not in repeat and not exists(FilePath(repeat)):
             reading.fault((*path, "repeats", i), f"must be a trace that exists, got {format_value(form.repeats[i])}")
-    return Program(
+    return Application(
         script,
         tuple(form.args),
         str(trace) if trace is not None else None,

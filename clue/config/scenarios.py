@@ -8,10 +8,10 @@ from clue.config.document import Path, children
 from clue.config.faults import validated
 from clue.config.machines import check_currencies
 from clue.config.offers import generate_options, part_prices
-from clue.config.references import Reading, build_program, option_machine
+from clue.config.references import Reading, build_application, option_machine
 from clue.config.run_schema import KernelForm, OrderForm, ScenarioForm, WorkloadForm
 from clue.machine import Machine
-from clue.purchase.scenario import Criterion, Kernel, Option, Scenario, Workload
+from clue.purchase.scenario import Component, Criterion, Option, Scenario, Workload
 from clue.units import Money
 
 
@@ -78,7 +78,7 @@ def _workload(reading: Reading, name: str, form: WorkloadForm) -> Workload:
     ranks = _ranks(reading, path, form)
     return Workload(
         name=name,
-        kernels=_kernels(reading, path, form),
+        components=_components(reading, path, form),
         instances=None if form.instances == "fill" else form.instances,
         ranks=ranks,
         weight=form.weight,
@@ -103,25 +103,25 @@ def _memory(form: WorkloadForm, ranks: tuple[int, ...]) -> Mapping[int, float]:
     return form.memory if isinstance(form.memory, dict) else dict.fromkeys(ranks, form.memory)
 
 
-def _kernels(reading: Reading, path: Path, form: WorkloadForm) -> tuple[Kernel, ...]:
+def _components(reading: Reading, path: Path, form: WorkloadForm) -> tuple[Component, ...]:
     if (form.program is None) == (form.kernels is None):
         got = "neither" if form.program is None else "both"
         reading.fault(path, f"must have either a program or kernels, got {got}")
         return ()
     if form.program is not None:
-        return (Kernel(str(path[-1]), build_program(reading, (*path, "program"), form.program)),)
+        return (Component(str(path[-1]), build_application(reading, (*path, "program"), form.program)),)
     return _shared(reading, (*path, "kernels"), form.kernels or {})
 
 
-def _shared(reading: Reading, path: Path, kernels: Mapping[str, KernelForm]) -> tuple[Kernel, ...]:
+def _shared(reading: Reading, path: Path, kernels: Mapping[str, KernelForm]) -> tuple[Component, ...]:
     total = sum(kernel.share for kernel in kernels.values())
     if total == 0:
         reading.fault(path, "must have shares that sum to more than 0, got 0")
         return ()
     return tuple(
-        Kernel(
+        Component(
             key,
-            build_program(reading, (*path, key, "program"), form.program),
+            build_application(reading, (*path, key, "program"), form.program),
             form.share / total,
         )
         for key, form in kernels.items()

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from clue.machine import Machine, Placement
-from clue.purchase.scenario import Program
+from clue.predict.application import Application
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +50,7 @@ class SimulationConfig:
     """
 
     name: str
-    program: Program
+    program: Application
     machine: Machine
     ranks: int | None = None
     placement: PlacementChoice = PlacementChoice()

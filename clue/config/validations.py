@@ -10,7 +10,7 @@ from pathlib import Path as FilePath
 from clue.config.document import Path, format_value
 from clue.config.faults import Faults, did_you_mean, validated
 from clue.config.machines import build_machine_apart
-from clue.config.references import Reading, build_program, refer_to_machine
+from clue.config.references import Reading, build_application, refer_to_machine
 from clue.config.run_schema import OrderForm, ProgramForm
 from clue.config.simulation import PlacementChoice
 from clue.config.sources import Source, read_source
@@ -19,7 +19,7 @@ from clue.config.validation_schema import COLUMNS, CaseForm, RowForm, TableForm,
 from clue.errors import ConfigError, UsageError
 from clue.files import is_file
 from clue.machine import Machine
-from clue.purchase.scenario import PLACEHOLDER, Program
+from clue.predict.application import PLACEHOLDER, Application
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,7 +42,7 @@ class MeasuredCase:
     program_name: str
     machine_name: str
     size: str
-    program: Program
+    program: Application
     machine: Machine
     ranks: int | None
     placement: PlacementChoice
@@ -194,7 +194,7 @@ class _Builder:
 
     def _program(
         self, reading: Reading, path: Path, form: CaseForm, size: str, ranks: int | None
-    ) -> tuple[str, Program] | None:
+    ) -> tuple[str, Application] | None:
         """Return the name of a case's program, and the program for its size."""
         source = form.program or self.form.program
         if source is None:
@@ -217,7 +217,7 @@ class _Builder:
         if "{size}" in str(filled):
             reading.fault((*path, "size"), f"must be given where program {name} has {{size}}, got nothing")
             return None
-        return name, build_program(within, place, filled)
+        return name, build_application(within, place, filled)
 
     def _machine(self, reading: Reading, path: Path, form: CaseForm) -> tuple[str, Machine] | None:
         """Return the name of a case's machine, and the machine."""

@@ -5,11 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from clue.explain.efficiencies import Efficiencies, efficiencies_of
-from clue.explain.parameters import computing_regions, parameters_of
+from clue.explain.parameters import parameters_of
 from clue.explain.sensitivity import Sensitivity, sensitivities
 from clue.kernel import Program
 from clue.kernel.reference.critical_path import explained_replay
 from clue.machine import Machine, Placement
+from clue.predict.replaying import computing_regions
 from clue.progress import Progress, silent
 from clue.result import CriticalPath
 

@@ -32,11 +32,8 @@ from itertools import product
 from operator import is_
 from typing import Any
 
-from clue.kernel import Program
 from clue.machine import Contention, Curve, Link, Machine, NodeType, Parameter, Place, Placement
 
-#: How the names of parameters end with which a program may deadlock.
-EAGER_LIMIT = "eager_limit"
 #: Memory contention leaves at least this share of a processor's speed.
 _LEAST_SHARE = 0.01
 _FIGURES = (
@@ -64,12 +61,6 @@ def parameters_of(machine: Machine, placement: Placement, regions: Sequence[str]
         *(each for name, of_name in links.items() for each in _of_link(name, of_name)),
         *_of_contention(machine, {name: each for name, each in links.items() if not name.startswith("within")}),
     ]
-
-
-def computing_regions(program: Program) -> list[str]:
-    """Return the regions in which a program computes."""
-    cpu = program.cpu_by_region
-    return [region for i, region in enumerate(program.regions) if any(of_rank[i] for of_rank in cpu)]
 
 
 # --- node types ------------------------------------------------------------------------------------------------------
@@ -176,7 +167,7 @@ def _of_link(name: str, links: list[Link]) -> Iterator[Parameter]:
     if any(link.receive_delay for link in links):
         yield parameter("receive_delay", _longer_receive)
     if any(link.eager_limit for link in links):
-        yield parameter(EAGER_LIMIT, _higher_limit)
+        yield parameter("eager_limit", _higher_limit)
 
 
 def _change_links(links: Sequence[Link], change: _OfLink, machine: Machine, factor: float) -> Machine:

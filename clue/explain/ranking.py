@@ -10,30 +10,23 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
 
-from clue.errors import DeadlockError
-from clue.explain.parameters import EAGER_LIMIT, computing_regions, parameters_of
+from clue.explain.parameters import parameters_of
 from clue.explain.sensitivity import CHANGE
-from clue.kernel import contention_free, engine_for
 from clue.machine import Machine, Parameter, Placement
+from clue.predict.predictor import Predictor
 from clue.progress import Progress, silent
-from clue.purchase import Entry, Option, Ranking, Scenario, TraceSource
-from clue.purchase.executors import PROCESSES, Crew
-from clue.purchase.library import Library, Recorder, as_named, record_all
-from clue.purchase.points import FULL_POINTS
-from clue.purchase.runs import Attempt, attempts_on, bound, work_of
-from clue.purchase.scores import Scores
+from clue.purchase import Option, Ranking, Scenario
+from clue.purchase.attempts import wanted_on
+from clue.purchase.whatif import Order, what_if
 
 #: So many of the first options are tried.
 FIRST = 4
-#: Rates that differ by less, relative to the larger, are one rate.
-_ROUNDING = 1e-9
 
 
 @dataclass(frozen=True, slots=True)
-class Outcome:
-    """What comes out of a comparison of the first options.
+class FirstPlace:
+    """Who has the first place among the first options.
 
     Attributes:
         winner: The first option.
@@ -52,14 +45,14 @@ class RankingSensitivity:
     Attributes:
         parameter: Its name (:mod:`clue.explain.parameters`).
         options: The options that have it.
-        lower: The outcome with the parameter at 0.9 times its value.
+        lower: The first place with the parameter at 0.9 times its value.
         higher: The same at 1.1 times its value.
     """
 
     parameter: str
     options: tuple[str, ...]
-    lower: Outcome
-    higher: Outcome
+    lower: FirstPlace
+    higher: FirstPlace
 
     @property
     def least_lead(self) -> float:
@@ -73,13 +66,13 @@ class RankingExplanation:
 
     Attributes:
         options: The options that were tried, by position.
-        base: The outcome as things are.
+        base: The first place as things are.
         sensitivities: What each parameter does, the most dangerous for the first place first.
         change: By how much parameters were changed, relative to their values.
     """
 
     options: tuple[str, ...]
-    base: Outcome
+    base: FirstPlace
     sensitivities: tuple[RankingSensitivity, ...]
     change: float = CHANGE
 
@@ -91,29 +84,16 @@ class RankingExplanation:
 
 
 def explain_ranking(
-    scenario: Scenario,
-    ranking: Ranking,
-    traces: TraceSource,
-    progress: Progress = silent,
-    *,
-    first: int = FIRST,
-    engine: str = "auto",
-    executor: str = PROCESSES,
-    workers: int = 1,
-    recorder: Recorder = as_named,
+    scenario: Scenario, ranking: Ranking, predictor: Predictor, progress: Progress = silent, *, first: int = FIRST
 ) -> RankingExplanation | None:
     """Find out which parameters of the first options would give the first place to another one.
 
     Args:
         scenario: What was compared.
         ranking: What came out.
-        traces: Where traces come from.
+        predictor: Tells what applications take.
         progress: Told about what is done.
         first: How many of the first options to try.
-        engine: Which engine of the kernel simulates.
-        executor: Who simulates.
-        workers: Number of processes.
-        recorder: Records programs that have no traces.
 
     Returns:
         ``None`` if fewer than two options have a position.
@@ -123,24 +103,28 @@ def explain_ranking(
     options = [option for name in names for option in scenario.options if option.name == name]
     if len(options) < 2:
         return None
-    library = record_all(scenario, options, traces, progress, recorder)
-    shared = shared_parameters(options, library)
-    variants = [variant for each in shared for variant in each.variants]
-    attempts = attempts_on([*options, *variants], scenario, library, progress)
-    engine = engine_for(work_of(attempts, library), engine)
-    bound(attempts, library, partial(contention_free, engine=engine, workers=workers), progress)
-    for attempt in attempts:
-        attempt.order = names.index(attempt.option.name)
-    base, changed = attempts[: len(options)], iter(attempts[len(options) :])
-    trials = [_Trial(each, *([next(changed) for _ in each.options] for _ in range(2))) for each in shared]
-    with Crew(library, engine, executor, workers) as crew:
-        _settle(
-            [*base, *(each for trial in trials if not trial.may_deadlock for each in trial.attempts)], crew, progress
-        )
-        _settle_alone([each for trial in trials if trial.may_deadlock for each in trial.attempts], library, engine)
-    judge = _Judge(scenario, ranking, base)
-    found = sorted((judge.sensitivity(trial) for trial in trials), key=lambda each: each.least_lead)
-    return RankingExplanation(tuple(names), judge.outcome([]), tuple(found))
+    wanted = wanted_on(options, scenario)
+    predictor.prepare(wanted, progress)
+    shared = shared_parameters(options, [predictor.regions(key) for key in wanted])
+    variants = [each.changed(factor) for each in shared for factor in (1 - CHANGE, 1 + CHANGE)]
+    orders = what_if(scenario, ranking, options, [(), *variants], predictor, progress)
+    base, *places = (_first_place(order, names[0], ranking.higher_is_better) for order in orders)
+    found = [
+        RankingSensitivity(each.name, tuple(option.name for option, _ in each.options), lower, higher)
+        for each, lower, higher in zip(shared, places[::2], places[1::2], strict=True)
+    ]
+    return RankingExplanation(tuple(names), base, tuple(sorted(found, key=lambda each: each.least_lead)))
+
+
+def _first_place(order: Order, winner: str, higher_is_better: bool) -> FirstPlace:
+    """Return who is first, and the lead of who is so as things are."""
+    scores = dict(order)
+    rival = next((score for name, score in order if name != winner), None)
+    first = next(iter(scores), "")
+    if winner not in scores or rival is None:
+        return FirstPlace(first, math.inf if winner in scores else -math.inf)
+    one, other = (scores[winner], rival) if higher_is_better else (rival, scores[winner])
+    return FirstPlace(first, (one - other) / min(one, other))
 
 
 # --- parameters that options have in common --------------------------------------------------------------------------
@@ -158,21 +142,20 @@ class SharedParameter:
     name: str
     options: tuple[tuple[Option, Parameter], ...]
 
-    @property
-    def variants(self) -> list[Option]:
-        """The options with the parameter lower, then with it higher."""
-        return [
-            replace(option, machine=parameter.change(option.machine, factor))
-            for factor in (1 - CHANGE, 1 + CHANGE)
-            for option, parameter in self.options
-        ]
+    def changed(self, factor: float) -> list[Option]:
+        """Return the options with the parameter times a factor."""
+        return [replace(option, machine=parameter.change(option.machine, factor)) for option, parameter in self.options]
 
 
-def shared_parameters(options: Sequence[Option], library: Library) -> list[SharedParameter]:
-    """Return the parameters of options, each once."""
-    programs = [each.program for each in library.values()]
-    regions = list(dict.fromkeys(region for each in programs for region in computing_regions(each)))
-    timed = {region for each in programs for region in each.host_speeds}
+def shared_parameters(options: Sequence[Option], computing: Sequence[Mapping[str, bool]]) -> list[SharedParameter]:
+    """Return the parameters of options, each once.
+
+    Args:
+        options: The options.
+        computing: Of each application the regions in which it computes, and whether their operations are declared.
+    """
+    regions = list(dict.fromkeys(region for each in computing for region in each))
+    timed = {region for each in computing for region, declared in each.items() if declared}
     found: list[tuple[Parameter, list[tuple[Option, Parameter]]]] = []
     for option in options:
         for parameter in parameters_of(option.machine, _everywhere(option.machine), regions, timed):
@@ -187,117 +170,3 @@ def shared_parameters(options: Sequence[Option], library: Library) -> list[Share
 def _everywhere(machine: Machine) -> Placement:
     """Return a placement that uses all links: two ranks on each node."""
     return Placement(tuple(node for node in range(len(machine.nodes)) for _ in range(2)))
-
-
-# --- simulations -----------------------------------------------------------------------------------------------------
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class _Trial:
-    """The options that have a parameter, with it lower and with it higher."""
-
-    parameter: SharedParameter
-    lower: list[Attempt]
-    higher: list[Attempt]
-
-    @property
-    def attempts(self) -> list[Attempt]:
-        return [*self.lower, *self.higher]
-
-    @property
-    def may_deadlock(self) -> bool:
-        return self.parameter.name.endswith(EAGER_LIMIT)
-
-
-def _settle(attempts: Sequence[Attempt], crew: Crew, progress: Progress) -> None:
-    """Simulate options until it is known which of their splits count."""
-    while left := [each for each in attempts if not each.settled]:
-        runs = list(dict.fromkeys(cell.next_run() for each in left for cell in each.cells if not cell.settled))
-        progress("changing parameters", 0, len(runs))
-        for done, (i, summaries) in enumerate(crew.perform([run.job for run in runs]), start=1):
-            runs[i].take(summaries)
-            progress("changing parameters", done, len(runs))
-
-
-def _settle_alone(attempts: Sequence[Attempt], library: Library, engine: str) -> None:
-    """Simulate options one by one; what deadlocks, which another eager limit can bring about, loses its cells."""
-    for attempt in attempts:
-        try:
-            _settle([attempt], Crew(library, engine), silent)
-        except DeadlockError:
-            attempt.cells = ()
-
-
-# --- the outcome -----------------------------------------------------------------------------------------------------
-
-
-class _Judge:
-    """Puts the first options in order, with some of them changed.
-
-    Args:
-        scenario: What was compared.
-        ranking: What came out.
-        base: The first options as they are.
-    """
-
-    def __init__(self, scenario: Scenario, ranking: Ranking, base: Sequence[Attempt]) -> None:
-        self._base = {attempt.option.name: attempt for attempt in base}
-        self._scores = Scores(scenario, [attempt.option for attempt in base])
-        self._winner = next(iter(self._base))
-        self._best_of_others = _best_of_others(scenario, ranking, self._base)
-
-    def sensitivity(self, trial: _Trial) -> RankingSensitivity:
-        """Return what a parameter does."""
-        names = tuple(option.name for option, _ in trial.parameter.options)
-        return RankingSensitivity(trial.parameter.name, names, self.outcome(trial.lower), self.outcome(trial.higher))
-
-    def outcome(self, changed: Sequence[Attempt]) -> Outcome:
-        """Return the outcome with some options changed; one without cells deadlocks, and drops out."""
-        now = {**self._base, **{attempt.option.name: attempt for attempt in changed}}
-        able = [attempt for attempt in now.values() if attempt.cells]
-        self._find_best_rates(able)
-        order = sorted(able, key=self._scores.key)
-        rival = next((each for each in order if each.option.name != self._winner), None)
-        winner = next((each.option.name for each in order), "")
-        return Outcome(winner, self._lead(now[self._winner], rival))
-
-    def _lead(self, first: Attempt, second: Attempt | None) -> float:
-        if not first.cells or second is None:
-            return math.inf if first.cells else -math.inf
-        one, other = self._scores.score(first), self._scores.score(second)
-        if not self._scores.higher_is_better:
-            one, other = other, one
-        return (one - other) / min(one, other)
-
-    # --- the best rates, which points are relative to ---
-
-    def _find_best_rates(self, attempts: Sequence[Attempt]) -> None:
-        for w, best in enumerate(self._best_of_others):
-            self._scores.best[w] = [
-                max([known, *(attempt.cells[w].rates[k] for attempt in attempts)]) for k, known in enumerate(best)
-            ]
-
-
-def _best_of_others(scenario: Scenario, ranking: Ranking, base: Mapping[str, Attempt]) -> list[list[float]]:
-    """Return the best rate of each kernel on the options that are not tried, as far as it is known."""
-    entries = [each for each in ranking.entries if each.workloads]
-    others = [each for each in entries if each.option not in base]
-    total = sum(workload.weight for workload in scenario.workloads)
-    best = []
-    for w, workload in enumerate(scenario.workloads):
-        full = FULL_POINTS * workload.weight * len(scenario.workloads) / total
-        known = [max((_rate(each, w, k) for each in others), default=0.0) for k in range(len(workload.kernels))]
-        for k, kernel in enumerate(workload.kernels):
-            points = entries[0].workloads[w].kernels[k].points
-            # Points are relative to the best rate of all: where none of those listed has it, another option does.
-            of_all = _rate(entries[0], w, k) * full * kernel.share / points if points else 0.0
-            listed = max(_rate(each, w, k) for each in entries)
-            known[k] = of_all if of_all > listed * (1 + _ROUNDING) else known[k]
-        best.append(known)
-    return best
-
-
-def _rate(entry: Entry, w: int, k: int) -> float:
-    """Return how many instances of a kernel an option finishes per second."""
-    outcome = entry.workloads[w]
-    return outcome.throughput * outcome.makespan / outcome.kernels[k].makespan

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-import numpy as np
-
-from clue.errors import DeadlockError
-from clue.kernel import Candidate, Program, contention_free, engine_for, simulate
+from clue.kernel import Candidate, Program, makespans
 from clue.machine import Machine, Parameter, Placement
 from clue.progress import Progress
 
@@ -95,33 +93,13 @@ def sensitivities(  # noqa: PLR0917 - what a simulation needs, and what it gave
         progress: Told about what is done.
     """
     factors = (1 - CHANGE, 1 + CHANGE)
-    engine = engine_for(program.ops * instances * len(parameters) * len(factors), engine)
     machines = [parameter.change(machine, factor) for parameter in parameters for factor in factors]
-    found = iter(_makespans(program, [Candidate(each, placement, instances) for each in machines], engine, progress))
-    changed = [Sensitivity(each.name, next(found), next(found), makespan) for each in parameters]
-    return tuple(sorted(changed, key=lambda each: -each.size))
-
-
-def _makespans(
-    program: Program, candidates: Sequence[Candidate], engine: str, progress: Progress
-) -> list[float | None]:
-    """Return the makespan on each candidate; ``None`` where the program deadlocks."""
+    candidates = [Candidate(each, placement, instances) for each in machines]
     what, total = "changing parameters", len(candidates)
     progress(what, 0, total)
-    # Where messages alone couple the ranks one replay serves for all candidates, which are alike in that.
-    exact = bool(candidates) and contention_free(program, candidates[:1], engine=engine)[1].all()
-    seconds, known = np.full(total, np.nan), np.zeros(total, bool)
-    if exact:
-        seconds, known = contention_free(program, candidates, lambda done: progress(what, done, total), engine=engine)
-    found: list[float | None] = []
-    for i, each in enumerate(candidates):
-        found.append(float(seconds[i]) if known[i] else _makespan(program, each, engine))
-        progress(what, i + 1, total)
-    return found
-
-
-def _makespan(program: Program, on: Candidate, engine: str) -> float | None:
-    try:
-        return simulate(program, on.machine, on.placement, engine, instances=on.instances).makespan
-    except DeadlockError:
-        return None
+    seconds = makespans(
+        program, candidates, lambda done: progress(what, done, total), engine=engine, deadlock=math.nan
+    ).tolist()
+    found = (None if math.isnan(each) else each for each in seconds)
+    changed = [Sensitivity(each.name, next(found), next(found), makespan) for each in parameters]
+    return tuple(sorted(changed, key=lambda each: -each.size))

@@ -1,7 +1,7 @@
 """The simulation: a trace, a machine and a placement go in, a result comes out."""
 
 from clue.kernel.engines import ENGINES, engine_for, is_awaited, reason_for
-from clue.kernel.makespans import contention_free
+from clue.kernel.makespans import contention_free, makespans
 from clue.kernel.model.bounds import computation_bound
 from clue.kernel.model.bursts import with_bursts
 from clue.kernel.model.candidate import Candidate
@@ -17,6 +17,7 @@ __all__ = [
     "contention_free",
     "engine_for",
     "is_awaited",
+    "makespans",
     "reason_for",
     "simulate",
     "with_bursts",

@@ -1,36 +1,94 @@
-"""Many machines at once: what a program takes on each of them if messages alone couple its ranks."""
+"""What a program takes on each of many machines: all at once where messages alone couple its ranks, else one by one."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import numpy.typing as npt
 
+from clue.errors import DeadlockError
 from clue.kernel.engines import engine_for, is_fast
 from clue.kernel.model.bounds import computation_bound
 from clue.kernel.model.bursts import with_bursts
 from clue.kernel.model.candidate import Candidate
 from clue.kernel.model.program import Program
+from clue.kernel.simulate import simulate
 from clue.machine import Machine
+
+Doubles = npt.NDArray[np.float64]
 
 #: Contention and shared processors add to times in another order than a sweep does; a bound stays below by more than
 #: rounding can do.
 _ROUNDING = 1e-9
 
 
-def _tell_nobody(done: int) -> None:
-    pass
+def makespans(
+    program: Program,
+    candidates: Sequence[Candidate],
+    tell: Callable[[int], None] = lambda _done: None,
+    *,
+    engine: str = "auto",
+    workers: int = 1,
+    deadlock: float | None = None,
+) -> Doubles:
+    """Return the makespan on each candidate, seconds, shape (candidates,): that of a replay, to the last bit.
+
+    Args:
+        program: What runs.
+        candidates: Where.
+        tell: Is told how many are done.
+        engine: As for :func:`clue.kernel.simulate`.
+        workers: Number of threads.
+        deadlock: What stands for the makespan where the program deadlocks; left out: that is an error.
+
+    Raises:
+        DeadlockError: If the program deadlocks in virtual time.
+        ReplayError: If the trace contradicts itself.
+    """
+    engine = engine_for(program.ops * sum(each.instances for each in candidates), engine)
+    seconds = np.full(len(candidates), np.nan)
+    alone = [i for i, each in enumerate(candidates) if each.coupled_by_messages_alone]
+    bounds, exact = contention_free(program, [candidates[i] for i in alone], tell, engine=engine, workers=workers)
+    seconds[alone] = np.where(exact, bounds, np.nan)
+    left = np.flatnonzero(np.isnan(seconds)).tolist()
+
+    def replayed(i: int) -> float:
+        each = candidates[i]
+        try:
+            does, place = _computing(program, each), each.placement
+            return simulate(does, each.machine, place, engine, instances=each.instances).makespan
+        except DeadlockError:
+            if deadlock is None:
+                raise
+            return deadlock
+
+    done = len(candidates) - len(left)
+    for n, (i, makespan) in enumerate(zip(left, _in_threads(replayed, left, workers), strict=True), start=1):
+        seconds[i] = makespan
+        tell(done + n)
+    return seconds
+
+
+def _in_threads(do: Callable[[int], float], items: Sequence[int], workers: int) -> Iterator[float]:
+    # The first alone prepares what all others share.
+    yield from map(do, items[:1])
+    if workers == 1:
+        yield from map(do, items[1:])
+        return
+    with ThreadPoolExecutor(workers) as pool:
+        yield from pool.map(do, items[1:])
 
 
 def contention_free(
     program: Program,
     candidates: Sequence[Candidate],
-    tell: Callable[[int], None] = _tell_nobody,
+    tell: Callable[[int], None] = lambda _done: None,
     *,
     engine: str = "auto",
     workers: int = 1,
-) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.bool_]]:
+) -> tuple[Doubles, npt.NDArray[np.bool_]]:
     """Return a lower bound of the makespan on each candidate, and whether it is the makespan itself.
 
     The bound is the makespan without contention and with a processor for every rank, which contention, sharing and
@@ -57,14 +115,15 @@ def contention_free(
     seconds[~exact] *= 1 - _ROUNDING
     for i in np.flatnonzero(np.isnan(seconds)).tolist():
         each = candidates[i]
-        computing = program if each.bursts is None else with_bursts(program, each.bursts)
-        seconds[i] = computation_bound(computing, each.machine, each.placement)
+        seconds[i] = computation_bound(_computing(program, each), each.machine, each.placement)
     return seconds, exact
 
 
-def _sweep(
-    program: Program, candidates: Sequence[Candidate], tell: Callable[[int], None], workers: int
-) -> npt.NDArray[np.float64]:
+def _computing(program: Program, on: Candidate) -> Program:
+    return program if on.bursts is None else with_bursts(program, on.bursts)
+
+
+def _sweep(program: Program, candidates: Sequence[Candidate], tell: Callable[[int], None], workers: int) -> Doubles:
     from clue.kernel import fast  # noqa: PLC0415 - small work does without it
 
     try:

@@ -5,44 +5,35 @@ from __future__ import annotations
 import importlib
 from typing import TYPE_CHECKING
 
-from clue.purchase.scenario import Criterion, Kernel, Option, Program, Scenario, Workload
+from clue.purchase.scenario import Component, Criterion, Option, Scenario, Workload
 
 if TYPE_CHECKING:
-    from clue.progress import Progress
-    from clue.purchase.library import TraceSource
-    from clue.purchase.outcome import Entry, KernelOutcome, Ranking, Summary, WorkloadOutcome
-    from clue.purchase.points import award_points
+    from clue.purchase.outcome import ComponentOutcome, Entry, Ranking, WorkloadOutcome
     from clue.purchase.ranking import rank_options
+    from clue.purchase.whatif import what_if
 
 __all__ = [
+    "Component",
+    "ComponentOutcome",
     "Criterion",
     "Entry",
-    "Kernel",
-    "KernelOutcome",
     "Option",
-    "Program",
-    "Progress",
     "Ranking",
     "Scenario",
-    "Summary",
-    "TraceSource",
     "Workload",
     "WorkloadOutcome",
-    "award_points",
     "rank_options",
+    "what_if",
 ]
 
 # Reading a scenario needs its values only; the ranking brings the kernel along, and with it simpy and numpy.
 _HOME = {
+    "ComponentOutcome": "outcome",
     "Entry": "outcome",
-    "KernelOutcome": "outcome",
     "Ranking": "outcome",
     "WorkloadOutcome": "outcome",
-    "Summary": "outcome",
-    "award_points": "points",
-    "Progress": "library",
-    "TraceSource": "library",
     "rank_options": "ranking",
+    "what_if": "whatif",
 }
 
 

@@ -9,8 +9,7 @@ from collections.abc import Iterator, Sequence
 
 from clue.caveats import About, Caveat, Said, gathered
 from clue.machine import Machine
-from clue.purchase.library import kernel_name
-from clue.purchase.runs import Attempt, Cell
+from clue.purchase.attempts import Attempt, Cell
 from clue.purchase.scenario import Scenario, Workload
 from clue.units import count_of, format_number
 
@@ -28,9 +27,9 @@ def caveats_of(scenario: Scenario, listed: Sequence[Attempt]) -> Iterator[str]:
 def _said(scenario: Scenario, listed: Sequence[Attempt]) -> Iterator[Said]:
     for attempt in listed:
         for workload, cell in zip(scenario.workloads, attempt.cells, strict=True):
-            for kernel, summary in zip(workload.kernels, cell.possible[0].run.summaries or (), strict=False):
-                name = kernel_name(workload, kernel)
-                yield from (Said(caveat, attempt.option.name, name) for caveat in summary.warnings)
+            for component, prediction in zip(workload.components, cell.possible[0].run.predictions, strict=False):
+                name = workload.title(component)
+                yield from (Said(caveat, attempt.option.name, name) for caveat in prediction.warnings)
             idle = _idle(workload, attempt.option.machine, cell)
             yield from (Said(caveat, attempt.option.name, workload.name) for caveat in idle)
 

@@ -2,67 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 
+from clue.predict.prediction import Prediction
 from clue.purchase.scenario import Criterion
-from clue.result import Result
 from clue.uncertainty import Sampling, Spread
 from clue.units import Money
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Summary:
-    """What a ranking keeps of a simulation: thousands of them must fit in memory, and travel between processes.
+class ComponentOutcome:
+    """How one component of a workload ran on an option.
 
     Attributes:
-        makespan: Virtual time from 0 to the last finish, seconds.
-        engine: Which engine computed it.
-        ops: How many ops were replayed.
-        compute: Mean over ranks of the time spent computing, seconds.
-        communicate: Mean over ranks of the time spent on messages, seconds.
-        compute_by_region: Seconds of computation, summed over ranks, by region name.
-        warnings: What a reader must know beside the figures.
-    """
-
-    makespan: float
-    engine: str
-    ops: int
-    compute: float
-    communicate: float
-    compute_by_region: Mapping[str, float]
-    warnings: tuple[str, ...] = ()
-
-    @classmethod
-    def of(cls, result: Result) -> Summary:
-        """Return what is kept of a result."""
-        ranks = max(len(result.ranks), 1)
-        return cls(
-            makespan=result.makespan,
-            engine=result.engine,
-            ops=result.ops,
-            compute=sum(rank.compute for rank in result.ranks) / ranks,
-            communicate=sum(rank.communicate for rank in result.ranks) / ranks,
-            compute_by_region=dict(result.compute_by_region),
-            warnings=result.warnings,
-        )
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class KernelOutcome:
-    """How one kernel of a workload ran on an option.
-
-    Attributes:
-        name: The kernel.
+        name: The component.
         makespan: Seconds until all instances are done, turn after turn.
         points: Points it earned, if the criterion counts points.
-        summary: The simulation of one turn; ``None`` in an interrupted ranking where a bound gave the makespan.
+        prediction: Of one turn; ``None`` in an interrupted ranking where a bound gave the makespan.
     """
 
     name: str
     makespan: float
     points: float | None
-    summary: Summary | None
+    prediction: Prediction | None
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -71,14 +33,14 @@ class WorkloadOutcome:
 
     Attributes:
         workload: Its name.
-        makespan: Seconds until all instances of all kernels are done.
+        makespan: Seconds until all instances of all components are done.
         throughput: Instances finished per second.
         side_by_side: Instances that run at a time (high-level parallelism).
         ranks: Ranks per instance (low-level parallelism).
         turns: How many times in turn instances have to be started.
         idle: Processors left idle.
         points: Points it earned, if the criterion counts points.
-        kernels: By kernel.
+        components: By component.
         spread: How the makespan is spread over samples, if there are any.
     """
 
@@ -90,7 +52,7 @@ class WorkloadOutcome:
     turns: int
     idle: int
     points: float | None
-    kernels: tuple[KernelOutcome, ...]
+    components: tuple[ComponentOutcome, ...]
     spread: Spread | None = None
 
 

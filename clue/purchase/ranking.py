@@ -7,18 +7,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
 
 from clue.caveats import named
 from clue.errors import UsageError
-from clue.kernel import contention_free, engine_for, reason_for
+from clue.predict.prediction import Prediction
+from clue.predict.predictor import Predictor
 from clue.progress import Progress, silent
+from clue.purchase.attempts import Attempt, Choice, attempts_on
 from clue.purchase.caveats import caveats_of
-from clue.purchase.executors import PROCESSES, Crew, check_executor
-from clue.purchase.library import Recorder, TraceSource, as_named, record_all
-from clue.purchase.live import LiveCrew, LiveRunner, check_live, no_bounds, unrecorded
-from clue.purchase.outcome import Entry, KernelOutcome, Ranking, Summary, WorkloadOutcome
-from clue.purchase.runs import Attempt, Choice, attempts_on, bound, work_of
+from clue.purchase.outcome import ComponentOutcome, Entry, Ranking, WorkloadOutcome
 from clue.purchase.sampling import RankingSampler, SampledOption
 from clue.purchase.scenario import Criterion, Option, Scenario
 from clue.purchase.scores import Scores
@@ -34,76 +31,61 @@ _NO_PRICE = (
 
 def rank_options(
     scenario: Scenario,
-    traces: TraceSource,
+    predictor: Predictor,
     progress: Progress = silent,
     *,
-    engine: str = "auto",
     top: int | None = None,
-    executor: str = PROCESSES,
-    workers: int = 1,
     thorough: bool = False,
     sampling: Sampling | None = None,
-    live: LiveRunner | None = None,
-    recorder: Recorder = as_named,
 ) -> Ranking:
-    """Simulate workloads on the affordable options as far as their order needs it, and put these in order.
+    """Predict workloads on the affordable options as far as their order needs it, and put these in order.
 
-    Ctrl-C while it simulates ends it with what is known by then (``Ranking.interrupted``).
+    Ctrl-C while it predicts ends it with what is known by then (``Ranking.interrupted``).
 
     Args:
         scenario: What is compared.
-        traces: Where traces come from.
+        predictor: Tells what applications take.
         progress: Told about what is done.
-        engine: Which engine of the kernel simulates.
-        top: How many positions are wanted; ``None``: all of up to 100 options, else 20. The others are not simulated
+        top: How many positions are wanted; ``None``: all of up to 100 options, else 20. The others are not predicted
             further than it takes to prove that they are not among the first.
-        executor: Who simulates: ``"processes"``, ``"mpi"`` or ``"dask://HOST:PORT"``; the figures do not depend on it.
-        workers: Number of processes, which are started where there is enough to do.
-        thorough: Whether to simulate the splits, too, that cannot be the best; they show how a program scales.
-        sampling: Which samples of the stated noise to draw: they give intervals, to each option its probability of
+        thorough: Whether to predict the splits, too, that cannot be the best; they show how a program scales.
+        sampling: Which samples of what is uncertain to draw: they give intervals, to each option its probability of
             being the best, and one position to options that cannot be told apart.
-        live: Runs the programs themselves; traces, engine, executor, workers and sampling then play no part.
-        recorder: Told of all traces that are wanted before any is asked for: records programs that have none.
 
     Raises:
-        UsageError: If every option costs more than the budget, prices and budget are in different currencies, or the
-            executor cannot be used.
-        TraceError: If a trace is unusable.
-        ReplayError: If a simulation cannot go on.
+        UsageError: If every option costs more than the budget, prices and budget are in different currencies, or an
+            application cannot be predicted.
+        ClueError: If a prediction cannot be made.
     """
-    check_executor(executor)
     candidates = _candidates(scenario)
     scores = Scores(scenario, [option for option in scenario.options if _is_affordable(option, scenario) is not False])
-    if live is None:
-        library = record_all(scenario, candidates, traces, progress, recorder)
-    else:
-        check_live(scenario)
-        library = unrecorded(scenario)
-    attempts = attempts_on(candidates, scenario, library, progress)
-    work = work_of(attempts, library) * (1 if sampling is None else 1 + sampling.samples)
-    asked, engine = engine, engine_for(work, engine)
-    sweep = partial(contention_free, engine=engine, workers=workers) if live is None else no_bounds
-    bound(attempts, library, sweep, progress)
+    _check(scenario, predictor)
+    attempts = attempts_on(candidates, scenario, predictor, progress, 0 if sampling is None else sampling.samples)
     able = [attempt for attempt in attempts if attempt.cells]
     if top is None:
         top = len(able) if len(candidates) <= ALL_UP_TO else FIRST_OF_MANY
     sampled: list[SampledOption] = []
     notes: list[str] = []
-    with Crew(library, engine, executor, workers) if live is None else LiveCrew(live) as crew:
-        search = Search(able, scores, top, crew, progress)
+    with predictor.at_work():
+        search = Search(able, scores, top, predictor, progress)
         try:
             search.run(thorough=thorough)
             if sampling is not None:
-                sampler = RankingSampler(
-                    search, scores, library, sampling, crew=crew, progress=progress, engine=engine, workers=workers
-                )
+                sampler = RankingSampler(search, scores, predictor, sampling, progress)
                 sampled = sampler.sample() if sampler.is_worth_it else []
                 notes += _about_noise(sampler)
         except KeyboardInterrupt:
             search.interrupt()
-    why = reason_for(asked, engine, work) if live is None else "the programs ran live"
+    why = predictor.why
     report = _Report(scenario, scores, search, attempts, why, sampled, sampling if sampled else None, notes)
     return report.ranking()
+
+
+def _check(scenario: Scenario, predictor: Predictor) -> None:
+    for workload in scenario.workloads:
+        for component in workload.components:
+            if fault := predictor.check(component.application, component.name, workload.instances):
+                raise UsageError(f"{workload.name}: {fault}")
 
 
 def _about_noise(sampler: RankingSampler) -> Iterator[str]:
@@ -175,15 +157,15 @@ class _Report:
             interrupted=self.search.interrupted,
             certain=self.search.certain(),
             sampling=self.sampling,
-            engine=" and ".join(sorted({summary.engine for summary in self._simulated()})),
+            engine=" and ".join(sorted({each.engine for each in self._predictions()})),
             engine_reason=self.engine_reason,
         )
 
-    def _simulated(self) -> Iterator[Summary]:
+    def _predictions(self) -> Iterator[Prediction]:
         for attempt in self.attempts:
             for cell in attempt.cells:
                 for choice in cell.choices:
-                    yield from choice.run.summaries or ()
+                    yield from choice.run.predictions
 
     def _placed(self, listed: Sequence[Attempt]) -> Iterator[Entry]:
         position, before = 0, None
@@ -238,13 +220,12 @@ class _Report:
     def _tried(self, attempt: Attempt) -> Iterator[WorkloadOutcome]:
         for w, cell in enumerate(attempt.cells):
             for choice in sorted(cell.choices, key=lambda choice: choice.split.ranks):
-                if choice.run.summaries is not None:
+                if choice.run.predictions:
                     yield self._outcome(w, choice, None)
 
     def _outcome(self, w: int, choice: Choice, points: Sequence[float] | None) -> WorkloadOutcome:
         workload, split = self.scenario.workloads[w], choice.split
-        summaries = choice.run.summaries or (None,) * len(workload.kernels)
-        of_kernels = points or (None,) * len(workload.kernels)
+        nothing = (None,) * len(workload.components)
         return WorkloadOutcome(
             workload=workload.name,
             makespan=choice.makespan,
@@ -254,10 +235,14 @@ class _Report:
             turns=split.turns,
             idle=split.idle,
             points=None if points is None else sum(points),
-            kernels=tuple(
-                KernelOutcome(kernel.name, seconds * split.turns, of_kernel, summary)
-                for kernel, seconds, of_kernel, summary in zip(
-                    workload.kernels, choice.run.seconds, of_kernels, summaries, strict=True
+            components=tuple(
+                ComponentOutcome(component.name, seconds * split.turns, earned, prediction)
+                for component, seconds, earned, prediction in zip(
+                    workload.components,
+                    choice.run.seconds,
+                    points or nothing,
+                    choice.run.predictions or nothing,
+                    strict=True,
                 )
             ),
         )

@@ -10,25 +10,20 @@ may be hundreds: as many more as there are first options are sampled, the rest i
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from statistics import NormalDist
 
 import numpy as np
-import numpy.typing as npt
 
-from clue.kernel import Candidate, contention_free
+from clue.predict.predictor import Doubles, Predictor
 from clue.progress import Progress
-from clue.purchase.executors import Crew
-from clue.purchase.library import Key, Library
-from clue.purchase.runs import Attempt, Cell, Choice, Run
+from clue.purchase.attempts import Attempt, Cell, Choice, Run
 from clue.purchase.scores import Scores
 from clue.purchase.search import Search
-from clue.uncertainty import LEVEL, Sample, Sampling, Spread, is_uncertain
-from clue.uncertainty.makespans import Known, deviation_bound, draw_candidate, parts
+from clue.uncertainty import LEVEL, Sample, Sampling, Spread
 from clue.uncertainty.order import probability_of_best, shared_positions
 
-Doubles = npt.NDArray[np.float64]
 #: So far below its median a log-normal variable is at the lower end of an interval, in deviations of its logarithm.
 _TAIL = NormalDist().inv_cdf((1 + LEVEL) / 2)
 
@@ -58,35 +53,20 @@ class RankingSampler:
     Args:
         search: What was found without noise.
         scores: How options are scored.
-        library: The programs.
+        predictor: Tells what applications take in samples.
         sampling: Which samples.
-        crew: Who simulates what has to be simulated one by one.
         progress: Is told about samples.
-        engine: Which engine simulates.
-        workers: Number of threads for many machines at once.
     """
 
     def __init__(
-        self,
-        search: Search,
-        scores: Scores,
-        library: Library,
-        sampling: Sampling,
-        *,
-        crew: Crew,
-        progress: Progress,
-        engine: str,
-        workers: int,
+        self, search: Search, scores: Scores, predictor: Predictor, sampling: Sampling, progress: Progress
     ) -> None:
         self._search = search
         self._scores = scores
-        self._library = library
-        self._samples = sampling.each()
-        self._crew = crew
+        self._predictor = predictor
+        self._sampling = sampling
         self._progress = progress
-        self._engine = engine
-        self._workers = workers
-        self._seconds: dict[Run, Doubles] = {}  # of each kernel in each sample
+        self._seconds: dict[Run, Doubles] = {}  # of each component in each sample
         self._deviations: dict[Run, float] = {}
         #: Options that may come among the first, too, but are not sampled.
         self.passed_over = 0
@@ -94,15 +74,11 @@ class RankingSampler:
     @property
     def is_worth_it(self) -> bool:
         """Whether any of the first options has noise."""
-        return any(self._has_noise(_run(cell)) for attempt in self._search.listed() for cell in attempt.cells)
+        return any(map(self._has_noise, self._search.listed()))
 
     def without_noise(self) -> list[str]:
         """Return the names of the first options of which nothing has noise."""
-        return [
-            attempt.option.name
-            for attempt in self._search.listed()
-            if not any(self._has_noise(_run(cell)) for cell in attempt.cells)
-        ]
+        return [attempt.option.name for attempt in self._search.listed() if not self._has_noise(attempt)]
 
     def sample(self) -> list[SampledOption]:
         """Return the first options in the order without noise, and those that share the position of the last."""
@@ -150,19 +126,19 @@ class RankingSampler:
 
     def _deviation(self, run: Run) -> float:
         if run not in self._deviations:
-            noises = [self._library[key].noise for key in run.job.kernels]
-            self._deviations[run] = max(deviation_bound(run.job.machine, noise) for noise in noises)
+            self._deviations[run] = max(self._predictor.deviation(task) or 0.0 for task in run.tasks)
         return self._deviations[run]
 
-    def _has_noise(self, run: Run) -> bool:
-        return any(is_uncertain(run.job.machine, self._library[key].noise) for key in run.job.kernels)
+    def _has_noise(self, attempt: Attempt) -> bool:
+        tasks = (task for cell in attempt.cells for task in _run(cell).tasks)
+        return any(self._predictor.deviation(task) is not None for task in tasks)
 
     # --- samples ---
 
     def _scores_of(self, attempts: Sequence[Attempt]) -> Doubles:
         """Return scores, shape (attempts, samples)."""
-        found: Doubles = np.empty((len(attempts), len(self._samples)))
-        for sample in self._samples:
+        found: Doubles = np.empty((len(attempts), self._sampling.samples))
+        for sample in self._sampling.each():
             drawn = [replace(a, cells=tuple(self._in(cell, sample) for cell in a.cells)) for a in attempts]
             scores = self._scores.relative_to(drawn)
             found[:, sample.number] = [scores.score(each) for each in drawn]
@@ -177,74 +153,17 @@ class RankingSampler:
         return tuple(_spread(n * seconds.sum(axis=0)) for n, seconds in turns)
 
     def _simulate(self, attempts: Iterable[Attempt]) -> None:
-        """Simulate samples of all that counts in options, each run once."""
-        runs = list(dict.fromkeys(_run(cell) for attempt in attempts for cell in attempt.cells))
+        """Predict samples of all that counts in options, each run once."""
+        runs = {_run(cell): None for attempt in attempts for cell in attempt.cells}
         new = [run for run in runs if run not in self._seconds]
         for run in new:
-            self._seconds[run] = np.full((len(run.job.kernels), len(self._samples)), np.nan)
-            if not self._has_noise(run):
-                self._seconds[run][:] = np.array(run.seconds)[:, None]
-        total = sum(int(np.isnan(self._seconds[run]).sum()) for run in new)
-        told = _Told(self._progress, total)
-        self._sweep(new, told)
-        self._replay(new, told)
-
-    def _sweep(self, runs: Sequence[Run], told: _Told) -> None:
-        """Simulate many samples at once, where messages alone couple the ranks."""
-        for key, places in self._sweepable(runs).items():
-            program, noise = self._library[key].program, self._library[key].noise
-            for part in parts(self._samples, program.ops * len(places)):
-                known: Known = {}
-                candidates = [
-                    draw_candidate(program, where, sample, noise, known) for where, _, _ in places for sample in part
-                ]
-                tell = told.further(len(candidates))
-                seconds, exact = contention_free(program, candidates, tell, engine=self._engine, workers=self._workers)
-                table = np.where(exact, seconds, np.nan).reshape(len(places), len(part))
-                for (_, run, k), row in zip(places, table, strict=True):
-                    self._seconds[run][k, part[0].number : part[-1].number + 1] = row
-
-    def _sweepable(self, runs: Sequence[Run]) -> Mapping[Key, list[tuple[Candidate, Run, int]]]:
-        """Return by program where it runs with nothing but messages coupling its ranks: of which run, which kernel."""
-        found: dict[Key, list[tuple[Candidate, Run, int]]] = {}
-        for run in runs:
-            where = Candidate(run.job.machine, run.job.placement, run.job.instances)
-            if np.isnan(self._seconds[run]).any() and where.coupled_by_messages_alone:
-                for k, key in enumerate(run.job.kernels):
-                    found.setdefault(key, []).append((where, run, k))
-        return found
-
-    def _replay(self, runs: Sequence[Run], told: _Told) -> None:
-        """Simulate the samples that are left, one by one."""
-        left = [
-            (run, sample)
-            for run in runs
-            for sample in self._samples
-            if np.isnan(self._seconds[run][:, sample.number]).any()
+            self._seconds[run] = np.tile(np.array(run.seconds)[:, None], self._sampling.samples)
+        places = [
+            (run, k) for run in new for k, task in enumerate(run.tasks) if self._predictor.deviation(task) is not None
         ]
-        for i, summaries in self._crew.perform([replace(run.job, sample=sample) for run, sample in left]):
-            run, sample = left[i]
-            self._seconds[run][:, sample.number] = [summary.makespan for summary in summaries]
-            told.add(len(summaries))
-
-
-class _Told:
-    """Counts samples that are simulated, and tells of them."""
-
-    def __init__(self, progress: Progress, total: int) -> None:
-        self._progress = progress
-        self._total = total
-        self._done = 0
-
-    def add(self, done: int) -> None:
-        """Tell that so many more are done."""
-        self._done += done
-        self._progress("samples of the noise", self._done, self._total)
-
-    def further(self, more: int) -> Callable[[int], None]:
-        """Return what is told how many of so many more are done."""
-        before, self._done = self._done, self._done + more
-        return lambda done: self._progress("samples of the noise", before + done, self._total)
+        drawn = self._predictor.samples([run.tasks[k] for run, k in places], self._sampling, self._progress)
+        for (run, k), seconds in zip(places, drawn, strict=True):
+            self._seconds[run][k] = seconds
 
 
 def _spread(figures: Doubles) -> Spread | None:
@@ -257,7 +176,7 @@ def _run(cell: Cell) -> Run:
 
 
 def _with_seconds(choice: Choice, seconds: Sequence[float]) -> Choice:
-    run = Run(choice.run.job, choice.run.workload, tuple(seconds), known=True)
+    run = Run(choice.run.tasks, choice.run.workload, tuple(seconds), known=True)
     return Choice(choice.split, run, choice.instances)
 
 

@@ -1,19 +1,17 @@
-"""What is compared: programs, workloads, options to buy, and what counts. Values only."""
+"""What is compared: workloads, options to buy, and what counts. Values only."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import Enum
-from pathlib import Path
 
 from clue.machine import Machine
+from clue.predict.application import Application
 from clue.units import Money
 
 #: Three years of use, all day: what the cost of a run is reckoned by where a scenario says nothing else.
 SERVICE_LIFE = 3 * 365 * 86400.0
-#: Stands for the number of ranks in the names of traces and inputs, and in arguments.
-PLACEHOLDER = "{ranks}"
 
 
 class Criterion(Enum):
@@ -26,38 +24,17 @@ class Criterion(Enum):
 
 
 @dataclass(frozen=True, slots=True)
-class Program:
-    """A program that can be had as a trace at a number of ranks.
-
-    Attributes:
-        script: Python program to record, or ``None`` if only traces are given.
-        arguments: Its arguments; ``{ranks}`` stands for the number of ranks.
-        trace: Path of a recorded trace; ``{ranks}`` in it stands for the number of ranks. Preferred to recording.
-        repeats: Paths of further recordings of the same, which tell how much its bursts differ.
-        inputs: Files that the script reads: when one changes, it is recorded again.
-        environment: Names of environment variables that the script reads: the same.
-    """
-
-    script: Path | None = None
-    arguments: tuple[str, ...] = ()
-    trace: str | None = None
-    repeats: tuple[str, ...] = ()
-    inputs: tuple[Path, ...] = ()
-    environment: tuple[str, ...] = ()
-
-
-@dataclass(frozen=True, slots=True)
-class Kernel:
-    """One program of a workload.
+class Component:
+    """One application of a workload; scenarios call it a kernel.
 
     Attributes:
         name: Its name in tables.
-        program: What runs.
+        application: What runs.
         share: Its share of the workload's points; the shares of a workload add up to 1.
     """
 
     name: str
-    program: Program
+    application: Application
     share: float = 1.0
 
 
@@ -67,7 +44,7 @@ class Workload:
 
     Attributes:
         name: Its name.
-        kernels: Programs that run one after the other; most workloads have one.
+        components: What runs one after the other; most workloads have one.
         instances: Independent copies to run (the paper's high-level parallelism); ``None``: as many as fill
             the machine.
         ranks: Allowed ranks per instance (low-level parallelism).
@@ -78,13 +55,17 @@ class Workload:
     """
 
     name: str
-    kernels: tuple[Kernel, ...]
+    components: tuple[Component, ...]
     instances: int | None = 1
     ranks: tuple[int, ...] = (1,)
     weight: float = 1.0
     memory: Mapping[int, float] = field(default_factory=dict)
     order: str = "block"
     ranks_per_processor: int = 1
+
+    def title(self, component: Component) -> str:
+        """Return what a reader calls a component: its workload, and its own name where there are several."""
+        return self.name if len(self.components) == 1 else f"{self.name}, {component.name}"
 
 
 @dataclass(frozen=True, slots=True)

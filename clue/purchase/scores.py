@@ -11,7 +11,7 @@ throughput       weighted mean over workloads of instances finished per hour    
 cost_per_run     weighted mean over workloads of price · time per instance / service life          lower
 ===============  ================================================================================  ===========
 
-Performance is instances finished per second; a workload's points are shared out to its kernels. Weights are
+Performance is instances finished per second; a workload's points are shared out to its components. Weights are
 normalised to a mean of 1, so that two equally weighted workloads give at most 100 points each, as in the paper.
 
 Every score gets better, or stays, where a makespan gets shorter, to the last bit: so bounds on makespans give bounds
@@ -25,8 +25,8 @@ from collections.abc import Sequence
 from copy import copy
 
 from clue.errors import UsageError
+from clue.purchase.attempts import Attempt
 from clue.purchase.points import FULL_POINTS, points_for
-from clue.purchase.runs import Attempt
 from clue.purchase.scenario import Criterion, Option, Scenario
 
 _SECONDS_PER_HOUR = 3600.0
@@ -44,7 +44,7 @@ class Scores:
 
     Attributes:
         higher_is_better: How scores are read.
-        best: By workload and kernel the highest rate of all options; points are relative to it.
+        best: By workload and component the highest rate of all options; points are relative to it.
     """
 
     def __init__(self, scenario: Scenario, options: Sequence[Option]) -> None:
@@ -52,7 +52,7 @@ class Scores:
         self.higher_is_better = scenario.criterion in _HIGHER_IS_BETTER
         total = sum(workload.weight for workload in scenario.workloads)
         self._weights = [w.weight * len(scenario.workloads) / total for w in scenario.workloads]
-        self.best = [[0.0] * len(workload.kernels) for workload in scenario.workloads]
+        self.best = [[0.0] * len(workload.components) for workload in scenario.workloads]
         if scenario.criterion is Criterion.COST_PER_RUN:
             _check_prices(scenario, options)
 
@@ -70,13 +70,11 @@ class Scores:
         """Whether scores are relative to the best rates."""
         return self._scenario.criterion is Criterion.POINTS
 
-    def relative_to(self, attempts: Sequence[Attempt]) -> Scores:
-        """Return these scores with the best rates of some options that are settled."""
+    def relative_to(self, attempts: Sequence[Attempt], others: Sequence[Sequence[Sequence[float]]] = ()) -> Scores:
+        """Return these scores with the best rates of some options that are settled, and of others that have these."""
+        rates = [*([cell.rates for cell in attempt.cells] for attempt in attempts), *others]
         scores = copy(self)
-        scores.best = [
-            [max(rates) for rates in zip(*(attempt.cells[w].rates for attempt in attempts), strict=True)]
-            for w in range(len(self.best))
-        ]
+        scores.best = [[max(each) for each in zip(*of, strict=True)] for of in zip(*rates, strict=True)]
         return scores
 
     def score(self, attempt: Attempt) -> float:
@@ -87,12 +85,12 @@ class Scores:
         return sum(figures) / len(figures)
 
     def points(self, attempt: Attempt, w: int) -> list[float]:
-        """Return the points of the kernels of a workload, which together get at most 100 of average weight."""
-        kernels = self._scenario.workloads[w].kernels
+        """Return the points of the components of a workload, which together get at most 100 of average weight."""
+        components = self._scenario.workloads[w].components
         full = FULL_POINTS * self._weights[w]
         return [
-            points_for(min(rate, best), best, full * kernel.share)
-            for kernel, rate, best in zip(kernels, attempt.cells[w].rates, self.best[w], strict=True)
+            points_for(min(rate, best), best, full * component.share)
+            for component, rate, best in zip(components, attempt.cells[w].rates, self.best[w], strict=True)
         ]
 
     def _figure(self, attempt: Attempt, w: int) -> float:

@@ -2,7 +2,7 @@
 
 Every option has a bound that its score cannot beat (:mod:`clue.purchase.scores`). Options are simulated in the order of
 their bounds until the bound of every other one is worse than the last score that is wanted: the first positions are
-then those of the whole ranking, exactly. Points need the best rate of each kernel first, found in the same way.
+then those of the whole ranking, exactly. Points need the best rate of each component first, found in the same way.
 
 Simulations are made in rounds. What a round holds depends only on what earlier rounds gave, never on how many processes
 there are or which is done first: so the ranking does not depend on them either.
@@ -13,9 +13,9 @@ from __future__ import annotations
 import heapq
 from collections.abc import Iterable, Iterator, Sequence
 
+from clue.predict.predictor import Predictor
 from clue.progress import Progress
-from clue.purchase.executors import Crew
-from clue.purchase.runs import Attempt, Cell, Run
+from clue.purchase.attempts import Attempt, Cell, Run, predicted
 from clue.purchase.scores import Scores
 
 #: A round takes so many options at first, later more: few are simulated in vain, and many processes have enough to do.
@@ -32,13 +32,15 @@ class Search:
         interrupted: Whether it was ended before the first positions were certain.
     """
 
-    def __init__(self, attempts: Sequence[Attempt], scores: Scores, first: int, crew: Crew, progress: Progress) -> None:
+    def __init__(
+        self, attempts: Sequence[Attempt], scores: Scores, first: int, predictor: Predictor, progress: Progress
+    ) -> None:
         self.attempts = attempts
         self.first = min(first, len(attempts))
         self.simulations = 0
         self.interrupted = False
         self._scores = scores
-        self._crew = crew
+        self._predictor = predictor
         self._progress = progress
         self._compared = self._told = 0
 
@@ -57,19 +59,19 @@ class Search:
         first = [cell for attempt in self.listed() for cell in attempt.cells]
         # A bound that is the makespan itself has no simulation behind it, which tells more.
         counting = (choice.run for cell in first for choice in (cell.choices if thorough else cell.possible))
-        self._simulate(run for run in counting if run.summaries is None)
+        self._simulate(run for run in counting if not run.predictions)
 
     def settle(self, attempts: Sequence[Attempt]) -> None:
         """Simulate options that are not among the first until it is known which of their splits count."""
         cells = [cell for attempt in attempts for cell in attempt.cells]
         while left := [cell for cell in cells if not cell.settled]:
             self._simulate(cell.next_run() for cell in left)
-        self._simulate(run for cell in cells if (run := cell.possible[0].run).summaries is None)
+        self._simulate(run for cell in cells if not (run := cell.possible[0].run).predictions)
 
     def interrupt(self) -> None:
         """Take what is known for all there is."""
         self.interrupted = True
-        for w, k in self._kernels():
+        for w, k in self._components():
             self._rate_rivals(w, k)
 
     @property
@@ -89,9 +91,8 @@ class Search:
     def _simulate(self, runs: Iterable[Run], options: int = 0) -> None:
         """Simulate runs, each once, which is about all that so many options need."""
         each = list(dict.fromkeys(runs))
-        for done, (i, summaries) in enumerate(self._crew.perform([run.job for run in each]), start=1):
-            each[i].take(summaries)
-            self.simulations += len(summaries)
+        for done, run in enumerate(predicted(each, self._predictor), start=1):
+            self.simulations += len(run.tasks)
             # A round may rule out fewer than it looked at; what has been told is not taken back.
             compared = min(self._compared + options * done // len(each), len(self.attempts))
             self._told = max(self._told, compared)
@@ -106,7 +107,7 @@ class Search:
 
     def certain(self) -> int:
         """Return how many of the listed options are certain to be where they are."""
-        if not all(self._best_is_known(w, k) for w, k in self._kernels()):
+        if not all(self._best_is_known(w, k) for w, k in self._components()):
             return 0
         rivals = min((self._scores.key(attempt) for attempt in self.attempts if not attempt.settled), default=None)
         return sum(rivals is None or self._scores.key(attempt) < rivals for attempt in self.listed())
@@ -124,12 +125,12 @@ class Search:
 
     def _find_best_rates(self) -> None:
         size = _FIRST_ROUND
-        while rivals := [cell for w, k in self._kernels() for cell in self._rate_rivals(w, k)[:size]]:
+        while rivals := [cell for w, k in self._components() for cell in self._rate_rivals(w, k)[:size]]:
             self._simulate(cell.next_run() for cell in rivals)
             size = min(2 * size, _LARGEST_ROUND)
 
-    def _kernels(self) -> Iterator[tuple[int, int]]:
-        """Yield workload and kernel of the best rates that are needed."""
+    def _components(self) -> Iterator[tuple[int, int]]:
+        """Yield workload and component of the best rates that are needed."""
         if self._scores.need_best_rates:
             yield from ((w, k) for w, rates in enumerate(self._scores.best) for k in range(len(rates)))
 

@@ -238,8 +238,13 @@ def _shown(value: str | None) -> str:
 def _recorder() -> str:
     """Return what tells this recorder from others: its code, and the form of its traces."""
     digest = hashlib.sha256(str(TRACE_VERSION).encode())
-    layer = (_ROOT / "virtual_layer").rglob("*.py")
-    for source in (*sorted(layer), _ROOT / "clue" / "trace" / "pack.py"):
-        if source.parent.name != "live":
-            digest.update(source.read_bytes())
+    for source in recorder_sources():
+        digest.update(source.read_bytes())
     return digest.hexdigest()[:16]
+
+
+def recorder_sources() -> list[Path]:
+    """Return the files of the virtual layer that record, and those that put together what they leave."""
+    layer, trace = _ROOT / "virtual_layer", _ROOT / "clue" / "trace"
+    live = set((layer / "substitutes").rglob("*.py"))
+    return sorted({*layer.rglob("*.py")} - live) + sorted((trace / "parts").glob("*.py")) + [trace / "pack.py"]

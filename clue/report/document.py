@@ -16,7 +16,7 @@ from clue.machine import Curve
 
 if TYPE_CHECKING:
     from clue.machine import Link, Machine, NodeType
-    from clue.purchase import Entry, Kernel, KernelOutcome, Ranking, Scenario, WorkloadOutcome
+    from clue.purchase import Component, ComponentOutcome, Entry, Ranking, Scenario, WorkloadOutcome
     from clue.recording import Repeated
     from clue.result import Result
     from clue.trace import Trace
@@ -133,19 +133,19 @@ def _workload(outcome: WorkloadOutcome) -> Document:
         "turns": outcome.turns,
         "idle": outcome.idle,
         "throughput": outcome.throughput,
-        "kernels": {each.name: _kernel(each) for each in outcome.kernels},
+        "kernels": {each.name: _component(each) for each in outcome.components},
         **({} if outcome.spread is None else {"uncertainty": {"makespan": _spread(outcome.spread)}}),
     }
 
 
-def _kernel(outcome: KernelOutcome) -> Document:
-    summary = outcome.summary
+def _component(outcome: ComponentOutcome) -> Document:
+    prediction = outcome.prediction
     return {
         "makespan": outcome.makespan,
         "points": outcome.points,
-        "turn": None if summary is None else summary.makespan,
-        "ops": None if summary is None else summary.ops,
-        "compute_by_region": {} if summary is None else dict(summary.compute_by_region),
+        "turn": None if prediction is None else prediction.makespan,
+        "ops": None if prediction is None else prediction.ops,
+        "compute_by_region": {} if prediction is None else dict(prediction.compute_by_region),
     }
 
 
@@ -158,7 +158,7 @@ def scenario_document(scenario: Scenario) -> Document:
             "budget": _money(scenario.budget),
             "workloads": {
                 each.name: {
-                    "kernels": {kernel.name: _program(kernel) for kernel in each.kernels},
+                    "kernels": {component.name: _application(component) for component in each.components},
                     "instances": each.instances,
                     "ranks": list(each.ranks),
                     "weight": each.weight,
@@ -183,15 +183,15 @@ def scenario_document(scenario: Scenario) -> Document:
     )
 
 
-def _program(kernel: Kernel) -> Document:
-    program = kernel.program
+def _application(component: Component) -> Document:
+    application = component.application
     return {
-        "script": None if program.script is None else str(program.script),
-        "args": list(program.arguments),
-        "inputs": [str(file) for file in program.inputs],
-        "environment": list(program.environment),
-        "trace": program.trace,
-        "share": kernel.share,
+        "script": None if application.script is None else str(application.script),
+        "args": list(application.arguments),
+        "inputs": [str(file) for file in application.inputs],
+        "environment": list(application.environment),
+        "trace": application.trace,
+        "share": component.share,
     }
 
 

@@ -41,7 +41,7 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from clue.explain import Efficiencies, Explanation, RankingExplanation, Sensitivity
-    from clue.explain.ranking import Outcome
+    from clue.explain.ranking import FirstPlace
     from clue.report.document import Document
 
 
@@ -101,7 +101,7 @@ def ranking_explanation_document(explanation: RankingExplanation) -> Document:
     }
 
 
-def _outcome(outcome: Outcome) -> Document:
+def _outcome(outcome: FirstPlace) -> Document:
     return {"winner": outcome.winner, "lead": _finite(outcome.lead)}
 
 

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
-from itertools import chain
 
 import numpy as np
 import numpy.typing as npt
 
-from clue.kernel import Candidate, Program, contention_free, engine_for, simulate, with_bursts
+from clue.kernel import Candidate, Program, engine_for, makespans, with_bursts
 from clue.machine import Machine, Placement
 from clue.uncertainty.bursts import BurstNoise, draw_bursts, stated_deviations
 from clue.uncertainty.machines import draw_machine, largest_deviation, states_noise
@@ -25,12 +23,6 @@ NO_NOISE = (
 _DRAWN_AT_ONCE = 1 << 24
 #: And so many samples: after each such part progress is told.
 _SAMPLES_AT_ONCE = 256
-
-
-def _tell_nobody(done: int) -> None:
-    pass
-
-
 #: Bursts of a program by sample and by the deviations they were drawn with.
 Known = dict[tuple[Sample, bytes], npt.NDArray[np.int64]]
 
@@ -72,7 +64,7 @@ def sample_makespans(
     instances: int = 1,
     engine: str = "auto",
     workers: int = 1,
-    tell: Callable[[int], None] = _tell_nobody,
+    tell: Callable[[int], None] = lambda _done: None,
 ) -> npt.NDArray[np.float64]:
     """Return the makespan of each sample, seconds, shape (samples,): those of simulations of what :func:`draw` gives.
 
@@ -94,30 +86,17 @@ def sample_makespans(
         ReplayError: If the trace contradicts itself.
     """
     engine = engine_for(program.ops * instances * sampling.samples, engine)
-    found = np.full(sampling.samples, np.nan)
-    samples = sampling.each()
-    where = Candidate(machine, placement, instances)
-    if where.coupled_by_messages_alone:
-        for part in parts(samples, program.ops):
-            candidates = [draw_candidate(program, where, each, noise) for each in part]
-            seconds, exact = contention_free(program, candidates, engine=engine, workers=workers)
-            if not exact.all():
-                break
-            found[part[0].number : part[-1].number + 1] = seconds
-            tell(part[-1].number + 1)
-    left = [each for each in samples if np.isnan(found[each.number])]
+    where, done = Candidate(machine, placement, instances), 0
+    found: list[npt.NDArray[np.float64]] = []
+    for part in parts(sampling.each(), program.ops):
 
-    def one(sample: Sample) -> float:
-        drawn, on = draw(program, machine, placement, sample, noise)
-        return simulate(drawn, on, placement, engine, instances=instances).makespan
+        def further(more: int, done: int = done) -> None:
+            tell(done + more)
 
-    # The first alone prepares what all others share.
-    first = [one(sample) for sample in left[:1]]
-    with ThreadPoolExecutor(workers) as pool:
-        for sample, makespan in zip(left, chain(first, pool.map(one, left[1:])), strict=True):
-            found[sample.number] = makespan
-            tell(sample.number + 1)
-    return found
+        drawn = [draw_candidate(program, where, each, noise) for each in part]
+        found.append(makespans(program, drawn, further, engine=engine, workers=workers))
+        done += len(part)
+    return np.concatenate(found)
 
 
 def draw_candidate(

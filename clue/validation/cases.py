@@ -7,10 +7,9 @@ from __future__ import annotations
 
 import statistics
 from collections.abc import Sequence
-from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
-from clue.kernel import Candidate, Program, contention_free, simulate
+from clue.kernel import Candidate, Program, makespans, simulate
 from clue.machine import Machine
 from clue.progress import Progress, silent
 from clue.uncertainty import BurstNoise, Sampling, Spread, is_uncertain, sample_makespans
@@ -133,61 +132,35 @@ def compare(
     return Compared(case, result.makespan, interval, result.warnings)
 
 
-@dataclass(frozen=True, slots=True)
-class Predictor:
-    """Simulates cases on machines other than their own.
+def changed_makespans(
+    cases: Sequence[Case],
+    predicted: Sequence[float],
+    wanted: Sequence[tuple[int, Machine]],
+    *,
+    engine: str,
+    workers: int,
+    progress: Progress,
+) -> list[float]:
+    """Return the makespans of cases on machines other than their own, those of one program simulated at once.
 
-    Attributes:
+    Args:
         cases: All cases.
         predicted: Their makespans as things are, seconds.
+        wanted: Which cases, by index, and each one's machine.
         engine: As for :func:`clue.kernel.simulate`.
         workers: Number of threads.
         progress: Told about what is done.
     """
-
-    cases: Sequence[Case]
-    predicted: Sequence[float]
-    engine: str
-    workers: int
-    progress: Progress
-
-    def makespans(self, wanted: Sequence[tuple[int, Machine]]) -> list[float]:
-        """Return the makespan of each case, named by its index, on a machine.
-
-        Machines of one program where nothing but messages couples the ranks are simulated at once.
-        """
-        found: dict[int, float] = {}
-        by_program: dict[int, list[int]] = {}
-        for i, (case, machine) in enumerate(wanted):
-            if machine == self.cases[case].where.machine:
-                found[i] = self.predicted[case]
-                continue
-            by_program.setdefault(id(self.cases[case].compiled), []).append(i)
-        for group in by_program.values():
-            candidates = [self._candidate(*wanted[i]) for i in group]
-            program = self.cases[wanted[group[0]][0]].compiled
-            found.update(zip(group, self._of_program(program, candidates), strict=True))
-            self.progress("simulating with one parameter changed", len(found), len(wanted))
-        return [found[i] for i in range(len(wanted))]
-
-    def _candidate(self, case: int, machine: Machine) -> Candidate:
-        where = self.cases[case].where
-        return Candidate(machine, where.placement, where.instances)
-
-    def _of_program(self, program: Program, candidates: Sequence[Candidate]) -> list[float]:
-        alone = [i for i, each in enumerate(candidates) if each.coupled_by_messages_alone]
-        found: dict[int, float] = {}
-        if alone:
-            seconds, exact = contention_free(
-                program, [candidates[i] for i in alone], engine=self.engine, workers=self.workers
-            )
-            found = {i: float(seconds[k]) for k, i in enumerate(alone) if exact[k]}
-        left = [i for i in range(len(candidates)) if i not in found]
-
-        def one(i: int) -> float:
-            each = candidates[i]
-            return simulate(program, each.machine, each.placement, self.engine, instances=each.instances).makespan
-
-        with ThreadPoolExecutor(self.workers) as pool:
-            found.update(zip(left, pool.map(one, left), strict=True))
-        return [found[i] for i in range(len(candidates))]
+    found: dict[int, float] = {}
+    by_program: dict[Program, list[int]] = {}
+    for i, (case, machine) in enumerate(wanted):
+        if machine == cases[case].where.machine:
+            found[i] = predicted[case]
+        else:
+            by_program.setdefault(cases[case].compiled, []).append(i)
+    for program, group in by_program.items():
+        candidates = [replace(cases[case].where, machine=machine) for case, machine in (wanted[i] for i in group)]
+        seconds = makespans(program, candidates, engine=engine, workers=workers)
+        found.update(zip(group, seconds.tolist(), strict=True))
+        progress("simulating with one parameter changed", len(found), len(wanted))
+    return [found[i] for i in range(len(wanted))]

@@ -10,6 +10,7 @@ import math
 import statistics
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 from itertools import combinations
 
 import numpy as np
@@ -19,7 +20,7 @@ from clue.kernel import engine_for
 from clue.machine import Parameter
 from clue.progress import Progress, silent
 from clue.uncertainty import Sampling
-from clue.validation.cases import Case, Compared, Predictor, compare
+from clue.validation.cases import Case, Compared, changed_makespans, compare
 from clue.validation.figures import Order, mean_absolute_error, orders, percentile
 from clue.validation.parameters import Unchangeable, multiplier, parameters_of
 from clue.validation.search import LEAST, MOST, Doubles, Response, respond
@@ -148,7 +149,8 @@ def validate(
     noise = _noise(cases)
     error = mean_absolute_error(compared)
     predicted = [each.predicted for each in compared]
-    responses = respond(cases, predicted, parameters, Predictor(cases, predicted, engine, workers, progress))
+    simulated = partial(changed_makespans, cases, predicted, engine=engine, workers=workers, progress=progress)
+    responses = respond(cases, predicted, parameters, simulated)
     return Validation(
         compared=tuple(compared),
         error=error,

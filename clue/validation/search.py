@@ -10,16 +10,18 @@ they hold. All parameters are searched in step, so that their simulations can be
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
 
-from clue.machine import Parameter
-from clue.validation.cases import Case, Predictor
+from clue.machine import Machine, Parameter
+from clue.validation.cases import Case
 
 Doubles = npt.NDArray[np.float64]
+#: Gives the makespans of cases, named by their indices, each on a machine.
+Makespans = Callable[[Sequence[tuple[int, Machine]]], Sequence[float]]
 
 #: Costs are searched from a sixteenth to sixteen times what is stated.
 LEAST, MOST = 1 / 16, 16.0
@@ -105,7 +107,7 @@ def losses(makespans: Doubles, measured: Doubles) -> Doubles:
 
 
 def respond(
-    cases: Sequence[Case], predicted: Sequence[float], parameters: Sequence[Parameter], predictor: Predictor
+    cases: Sequence[Case], predicted: Sequence[float], parameters: Sequence[Parameter], makespans: Makespans
 ) -> list[Response]:
     """Find the best cost of each parameter; its neighbourhood is simulated, so that the responses hold there.
 
@@ -113,20 +115,20 @@ def respond(
         cases: All cases.
         predicted: Makespans as things are.
         parameters: What may cost more or less.
-        predictor: Simulates.
+        makespans: Simulates.
     """
     measured = np.array([case.measured for case in cases])
     costs = [list(_FIRST)] * len(parameters)
     first = np.array(sorted([*_FIRST, 1.0]))
     found = [
         Response(each, first, _rows(rows, predicted), np.zeros(len(first) - 1, bool))
-        for each, rows in zip(parameters, _simulated(cases, parameters, costs, predictor), strict=True)
+        for each, rows in zip(parameters, _simulated(cases, parameters, costs, makespans), strict=True)
     ]
     for _ in range(_STEPS):
         following = {i: cost for i, each in enumerate(found) if (cost := each.next_cost(measured)) is not None}
         if not following:
             break
-        rows = _simulated(cases, [parameters[i] for i in following], [[cost] for cost in following.values()], predictor)
+        rows = _simulated(cases, [parameters[i] for i in following], [[cost] for cost in following.values()], makespans)
         for (i, cost), (row,) in zip(following.items(), rows, strict=True):
             found[i] = found[i].with_simulated(cost, row)
     return found
@@ -139,7 +141,7 @@ def _rows(rows: Sequence[Sequence[float]], predicted: Sequence[float]) -> Double
 
 
 def _simulated(
-    cases: Sequence[Case], parameters: Sequence[Parameter], costs: Sequence[Sequence[float]], predictor: Predictor
+    cases: Sequence[Case], parameters: Sequence[Parameter], costs: Sequence[Sequence[float]], makespans: Makespans
 ) -> list[list[list[float]]]:
     """Return the makespan of each case at some costs of each parameter."""
     wanted = [
@@ -148,5 +150,5 @@ def _simulated(
         for cost in some
         for k, case in enumerate(cases)
     ]
-    makespans = iter(predictor.makespans(wanted))
-    return [[[next(makespans) for _ in cases] for _ in some] for some in costs]
+    found = iter(makespans(wanted))
+    return [[[next(found) for _ in cases] for _ in some] for some in costs]

@@ -57,7 +57,7 @@ def test_no_files_import_each_other_in_a_circle() -> None:
         for name, path in files.items()
     }
     assert circle(graph) == []
-    assert set(circle(graph | {"clue.errors": {"clue.cli.main"}})) >= {"clue.errors", "clue.cli.main"}
+    assert "clue.errors" in circle(graph | {"clue.errors": {"clue.cli.simulate"}})
 
 
 def test_the_virtual_layer_imports_of_other_packages_mpi4py_alone() -> None:

@@ -21,7 +21,10 @@ def test_a_link_is_measured_here() -> None:
     told: list[str] = []
     sizes = (0, 8, 1024, 65536, 1 << 20)
     found = measure_link([find_mpiexec()], sizes=sizes, seconds=3.0, report=lambda what, *_, **__: told.append(what))
-    assert {row.size for row in found.rows} >= set(sizes)
+    # A busy computer may not get to the largest; it says which it left out.
+    measured = {row.size for row in found.rows}
+    assert measured >= set(sizes[:3])
+    assert measured >= set(sizes) or "were left out" in "\n".join(found.notes)
     for row in found.rows:
         assert row.one_way is not None and row.blocked is not None
         for estimate in (row.one_way, row.blocked):

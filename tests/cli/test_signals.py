@@ -42,15 +42,15 @@ if __name__ == "__main__":
 #: Simulates for ever, in processes of its own from the beginning.
 WORKERS = """\
 import time
-from clue.purchase import executors
+from clue.predict import executors
 
-def perform(job, library, engine):
+def work(tasks):
     while True:
         time.sleep(1.0)
 
 executors._ALONE = executors._WORTH_PROCESSES = -1.0
-executors.perform = perform
-executors.Crew._perform_alone = lambda self, jobs: iter(())
+executors._do_chunk = work
+executors.Pool._perform_alone = lambda self, tasks: iter(())
 """
 
 

@@ -30,8 +30,8 @@ def test_a_comparison_becomes_its_values(tmp_path: Path) -> None:
     loaded = scenario(tmp_path)
     (workload,), (option,) = loaded.workloads, loaded.options
     assert (loaded.name, loaded.budget, loaded.criterion) == ("s", Money(1000, "EUR"), Criterion.POINTS)
-    assert workload.kernels[0].program.script == tmp_path / "prog.py"
-    assert (workload.kernels[0].name, workload.kernels[0].share) == ("large", 1.0)
+    assert workload.components[0].application.script == tmp_path / "prog.py"
+    assert (workload.components[0].name, workload.components[0].share) == ("large", 1.0)
     assert (workload.instances, workload.ranks, workload.weight) == (1, (2,), 1.0)
     assert (option.name, option.machine.name, option.price) == ("A", "pair", Money(900, "EUR"))
 
@@ -80,15 +80,15 @@ def test_shares_of_kernels_are_made_to_add_up_to_one(tmp_path: Path) -> None:
     """3 and 1 are three quarters and one; a share left out counts 1."""
     kernels = "kernels: {a: {program: {script: prog.py}, share: 3}, b: {program: {trace: 'b-{ranks}.clue'}}}"
     (workload,) = scenario(tmp_path, changed(SCENARIO, "program: {script: prog.py}", kernels)).workloads
-    assert [(k.name, k.share) for k in workload.kernels] == [("a", 0.75), ("b", 0.25)]
-    assert workload.kernels[1].program.trace == f"{tmp_path}/b-{{ranks}}.clue"
+    assert [(k.name, k.share) for k in workload.components] == [("a", 0.75), ("b", 0.25)]
+    assert workload.components[1].application.trace == f"{tmp_path}/b-{{ranks}}.clue"
 
 
 def test_arguments_may_be_whole_numbers(tmp_path: Path) -> None:
     """Numbers that come out as they were meant need no quotes."""
     text = changed(SCENARIO, "{script: prog.py}", '{script: prog.py, args: [--n, 6000, "1e9"]}')
     (workload,) = scenario(tmp_path, text).workloads
-    assert workload.kernels[0].program.arguments == ("--n", "6000", "1e9")
+    assert workload.components[0].application.arguments == ("--n", "6000", "1e9")
 
 
 def test_an_option_may_change_its_machine(tmp_path: Path) -> None:
@@ -130,8 +130,8 @@ def test_the_full_size_is_laid_over_the_comparison(tmp_path: Path) -> None:
     text = SCENARIO + "full:\n  workloads:\n    large: {ranks: [8, 9], program: {args: ['7']}}\n"
     assert scenario(tmp_path, text).workloads[0].ranks == (2,)
     (full,) = scenario(tmp_path, text, full=True).workloads
-    assert (full.ranks, full.kernels[0].program.arguments) == ((8, 9), ("7",))
-    assert full.kernels[0].program.script == tmp_path / "prog.py"
+    assert (full.ranks, full.components[0].application.arguments) == ((8, 9), ("7",))
+    assert full.components[0].application.script == tmp_path / "prog.py"
 
 
 def test_a_full_size_that_is_not_there_is_a_wrong_usage(tmp_path: Path) -> None:
@@ -253,4 +253,4 @@ def test_a_comparison_may_be_given_as_a_mapping(tmp_path: Path) -> None:
         relative_to=tmp_path,
     )
     assert not isinstance(loaded, SimulationConfig)
-    assert loaded.workloads[0].kernels[0].program.script == tmp_path / "prog.py"
+    assert loaded.workloads[0].components[0].application.script == tmp_path / "prog.py"

@@ -14,8 +14,11 @@ from clue.explain import RankingExplanation, RankingSensitivity, explain_ranking
 from clue.explain.ranking import FIRST, shared_parameters
 from clue.explain.sensitivity import CHANGE
 from clue.machine import Machine
-from clue.purchase import Criterion, Kernel, Option, Program, Scenario, TraceSource, Workload, rank_options
-from clue.purchase.library import record_all
+from clue.predict.application import Application
+from clue.predict.replaying import ReplayPredictor, TraceSource
+from clue.progress import silent
+from clue.purchase import Component, Criterion, Option, Scenario, Workload, rank_options
+from clue.purchase.attempts import wanted_on
 from clue.report.explanation import ranking_explanation_document
 from clue.report.text.ranking_explanation import ranking_explanation_text
 from clue.trace import Op, Trace, TraceBuilder
@@ -26,7 +29,7 @@ FACTOR = "node_types.host.performance_factor"
 LIMIT = "network.between_nodes.eager_limit"
 
 
-def computing(_: Program, ranks: int) -> Trace:
+def computing(_: Application, ranks: int) -> Trace:
     """Return 12 s divided evenly over ranks."""
     trace = TraceBuilder(ranks)
     for rank in range(ranks):
@@ -34,18 +37,18 @@ def computing(_: Program, ranks: int) -> Trace:
     return trace.build()
 
 
-def exchanging(program: Program, ranks: int) -> Trace:
+def exchanging(application: Application, ranks: int) -> Trace:
     """Return a program that computes, passes on and reduces; its argument is the size of messages."""
     trace = TraceBuilder(ranks)
     for rank in range(ranks):
         trace[rank].compute(2.0 / ranks, "solve")
-        trace[rank].sendrecv((rank + 1) % ranks, int(program.arguments[0]), (rank - 1) % ranks)
+        trace[rank].sendrecv((rank + 1) % ranks, int(application.arguments[0]), (rank - 1) % ranks)
         trace[rank].compute(1.0, "setup")
         trace[rank].collective(Op.ALLREDUCE, 8)
     return trace.build()
 
 
-def face_to_face(_: Program, ranks: int) -> Trace:
+def face_to_face(_: Application, ranks: int) -> Trace:
     """Return two ranks that both send 9.5 KB before they receive."""
     trace = TraceBuilder(ranks)
     for rank in range(2):
@@ -57,7 +60,9 @@ def face_to_face(_: Program, ranks: int) -> Trace:
 
 def workload(name: str, argument: str, ranks: tuple[int, ...], weight: float = 1.0) -> Workload:
     """Return a workload of one kernel and one instance."""
-    return Workload(name, (Kernel(name, Program(arguments=(argument,), trace="built")),), ranks=ranks, weight=weight)
+    return Workload(
+        name, (Component(name, Application(arguments=(argument,), trace="built")),), ranks=ranks, weight=weight
+    )
 
 
 def scenario(machines: dict[str, Machine], criterion: Criterion, *workloads: Workload) -> Scenario:
@@ -68,7 +73,8 @@ def scenario(machines: dict[str, Machine], criterion: Criterion, *workloads: Wor
 
 def explained(compared: Scenario, traces: TraceSource, first: int = FIRST) -> RankingExplanation:
     """Explain a ranking."""
-    found = explain_ranking(compared, rank_options(compared, traces), traces, first=first)
+    predictor = ReplayPredictor(traces)
+    found = explain_ranking(compared, rank_options(compared, predictor), predictor, first=first)
     assert found is not None
     return found
 
@@ -128,7 +134,8 @@ def test_all_options_that_deadlock() -> None:
 def test_one_option_has_nothing_to_lose_to() -> None:
     """A single option is not explained."""
     compared = scenario({"one": machine(4)}, Criterion.MAKESPAN)
-    assert explain_ranking(compared, rank_options(compared, computing), computing) is None
+    predictor = ReplayPredictor(computing)
+    assert explain_ranking(compared, rank_options(compared, predictor), predictor) is None
 
 
 SEVERAL = {
@@ -147,15 +154,17 @@ def test_each_change_gives_what_a_whole_ranking_gives(criterion: Criterion) -> N
     explanation = explained(compared, exchanging)
     by_name = {option.name: option for option in compared.options}
     placed = [by_name[name] for name in explanation.options]
-    library = record_all(compared, placed, exchanging, lambda *_: None)
-    shared = shared_parameters(placed, library)
+    predictor = ReplayPredictor(exchanging)
+    wanted = wanted_on(placed, compared)
+    predictor.prepare(wanted, silent)
+    shared = shared_parameters(placed, [predictor.regions(key) for key in wanted])
     assert len(shared) == len(explanation.sensitivities)
     for each in shared[::3]:
         names = tuple(option.name for option, _ in each.options)
         found = of(explanation, each.name, *names)
         for factor, outcome in ((1 - CHANGE, found.lower), (1 + CHANGE, found.higher)):
             changed = {o.name: replace(o, machine=p.change(o.machine, factor)) for o, p in each.options}
-            ranking = rank_options(replace(compared, options=tuple({**by_name, **changed}.values())), exchanging)
+            ranking = rank_options(replace(compared, options=tuple({**by_name, **changed}.values())), predictor)
             assert outcome.winner == next(entry.option for entry in ranking.entries if entry.position == 1)
             scores = {entry.option: entry.score or 0.0 for entry in ranking.entries}
             assert outcome.lead == pytest.approx(_lead(scores, explanation.base.winner, ranking.higher_is_better))
@@ -171,7 +180,7 @@ def _lead(scores: dict[str, float], winner: str, higher_is_better: bool) -> floa
 def test_points_stay_relative_to_options_that_are_not_tried() -> None:
     """With two of four options tried the lead is still that of the whole ranking."""
     compared = scenario(SEVERAL, Criterion.POINTS, *JOBS)
-    ranking = rank_options(compared, exchanging)
+    ranking = rank_options(compared, ReplayPredictor(exchanging))
     explanation = explained(compared, exchanging, first=2)
     scores = {entry.option: entry.score or 0.0 for entry in ranking.entries}
     assert explanation.options == tuple(entry.option for entry in ranking.entries[:2])
@@ -181,8 +190,9 @@ def test_points_stay_relative_to_options_that_are_not_tried() -> None:
 def test_points_stay_relative_to_options_that_are_not_listed() -> None:
     """That holds, too, where only the first two are ranked at all."""
     compared = scenario(SEVERAL, Criterion.POINTS, *JOBS)
-    whole, first = rank_options(compared, exchanging), rank_options(compared, exchanging, top=2)
-    explanations = [explain_ranking(compared, each, exchanging, first=2) for each in (whole, first)]
+    predictor = ReplayPredictor(exchanging)
+    whole, first = rank_options(compared, predictor), rank_options(compared, predictor, top=2)
+    explanations = [explain_ranking(compared, each, predictor, first=2) for each in (whole, first)]
     assert all(explanations)
     assert explanations[0] == explanations[1]
 

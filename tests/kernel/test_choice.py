@@ -23,8 +23,10 @@ from clue.kernel.fast.library import load
 from clue.kernel.model.candidate import Candidate
 from clue.kernel.model.program import compile_program
 from clue.machine import Placement
-from clue.purchase import Criterion, executors, rank_options
-from clue.purchase.executors import Crew
+from clue.predict import executors
+from clue.predict.executors import Pool
+from clue.predict.replaying import ReplayPredictor
+from clue.purchase import Criterion, rank_options
 from clue.trace import TraceBuilder
 from tests.kernel.cases import machine
 from tests.kernel.compiled import forget
@@ -114,8 +116,8 @@ def test_no_processes_are_started_while_the_engine_is_compiled(
     """They would take turns with the compiler, for what is soon done in a fraction of the time."""
     monkeypatch.setattr(executors, "_ALONE", -1.0)
     monkeypatch.setattr(executors, "_WORTH_PROCESSES", -1.0)
-    monkeypatch.setattr(Crew, "_open", None)
-    ranking = rank_options(many(Criterion.POINTS), trace, engine=WHEN_COMPILED, workers=2, top=3)
+    monkeypatch.setattr(Pool, "_open", None)
+    ranking = rank_options(many(Criterion.POINTS), ReplayPredictor(trace, engine=WHEN_COMPILED, workers=2), top=3)
     assert ranking.engine == "reference"
     assert not compiler.is_set()
 
@@ -130,7 +132,7 @@ def test_a_compiler_that_fails_beside_the_work_is_told_of_once(monkeypatch: pyte
     monkeypatch.setattr(library, "compile_engine", fail)
     engine = engine_for(MUCH)
     library._background().wait()
-    ranking = rank_options(many(Criterion.POINTS), trace, engine=engine, top=3)
+    ranking = rank_options(many(Criterion.POINTS), ReplayPredictor(trace, engine=engine), top=3)
     told = [warning for warning in ranking.warnings if "fast engine" in warning]
     assert told == ["engine: the fast engine is not used: no such luck; the reference engine computed this"]
     assert ranking.engine == "reference"

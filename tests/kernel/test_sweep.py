@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from random import Random
 
 import numpy as np
@@ -17,6 +18,7 @@ from clue.kernel import (
     compile_program,
     computation_bound,
     contention_free,
+    makespans,
     simulate,
     with_bursts,
 )
@@ -62,7 +64,10 @@ def with_eager_limit(limit: float) -> Machine:
 @settings(max_examples=CASES, deadline=None, suppress_health_check=list(HealthCheck))
 @given(seed=st.integers(0, 2**48), ties=st.booleans(), spoilt=st.integers(0, 9), many=st.sampled_from((1, 3, 40)))
 def test_a_sweep_says_what_replays_say(seed: int, ties: bool, spoilt: int, many: int) -> None:
-    """Any program on any machines at once: the makespan to the last bit, or a bound that is not above it."""
+    """Any program on any machines at once: the makespan to the last bit, or a bound that is not above it.
+
+    What a sweep does not give exactly replays do.
+    """
     random = Random(seed)
     program = compile_program(random_trace(random, ties=ties, spoilt=spoilt == 0))
     candidates = []
@@ -72,15 +77,19 @@ def test_a_sweep_says_what_replays_say(seed: int, ties: bool, spoilt: int, many:
         instances = random.choice((1, 1, 2))
         nodes = random_placement(random, on, program.ranks * instances)
         candidates.append(Candidate(on, Placement(tuple(nodes)), instances, other_bursts(random, program)))
-    seconds, exact = contention_free(program, candidates, engine="fast", workers=random.choice((1, 2)))
+    workers = random.choice((1, 2))
+    seconds, exact = contention_free(program, candidates, engine="fast", workers=workers)
+    found = []
     for each, bound, is_exact in zip(candidates, seconds.tolist(), exact.tolist(), strict=True):
         does = program if each.bursts is None else with_bursts(program, each.bursts)
         try:
             makespan = simulate(does, each.machine, each.placement, "fast", instances=each.instances).makespan
         except DeadlockError:
             assert not is_exact
-            continue
+            makespan = math.inf
         assert bound == makespan if is_exact else bound <= makespan
+        found.append(makespan)
+    assert makespans(program, candidates, engine="fast", workers=workers, deadlock=math.inf).tolist() == found
 
 
 def test_by_hand() -> None:
@@ -146,6 +155,23 @@ def test_the_reference_bounds_by_computation() -> None:
     seconds, exact = contention_free(program, [Candidate(machine(), Placement((0, 1)))], engine="reference")
     assert seconds.tolist() == [computation_bound(program, machine(), Placement((0, 1)))]
     assert not exact.any()
+
+
+def test_a_deadlock_is_an_error_unless_something_stands_for_it() -> None:
+    """The first machine takes the message at once, on the second the sender waits for a receive that comes later."""
+    trace = TraceBuilder(2)
+    for rank in (0, 1):
+        trace[rank].send(1 - rank, 2000)
+        trace[rank].recv(1 - rank)
+    program = compile_program(trace.build())
+    candidates = [Candidate(with_eager_limit(limit), Placement((0, 1))) for limit in (2000, 1999)]
+    told: list[int] = []
+    first, second = makespans(program, candidates, told.append, deadlock=math.inf)
+    # Both send (10 ms + 1 ms/KB), then both receive what came meanwhile.
+    assert (first, second) == (pytest.approx(0.117), math.inf)
+    assert told == [1, 2]
+    with pytest.raises(DeadlockError):
+        makespans(program, candidates)
 
 
 def test_nothing_to_sweep_over() -> None:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections import deque
 from typing import Any
 
-from clue.live.processes import Processes, World, one_core
-from clue.live.source import ProcessSource
+from clue.execution.processes import Processes, World, one_core
+from clue.execution.source import ProcessSource
 from clue.trace import ANY, Flag, Op
 from clue.trace.calls import BLOCKING, Call, LiveOp, Mode
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from clue.errors import LiveError
-from clue.live.bursts import MEASURED, Declared, Replayed, Synthetic
+from clue.execution.bursts import MEASURED, Declared, Replayed, Synthetic
 from clue.trace import Op, TraceBuilder
 from clue.trace.calls import Call
 

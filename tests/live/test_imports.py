@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from clue.live.imports import shared_imports
+from clue.execution.imports import shared_imports
 
 
 @pytest.mark.parametrize(

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from clue.live.processes import Processes, World, one_core
-from clue.live.source import ProcessSource
+from clue.execution.processes import Processes, World, one_core
+from clue.execution.source import ProcessSource
 from clue.trace.calls import Call, LiveOp
 
 pytest.importorskip("mpi4py.MPI", reason="mpi4py and an MPI library must be there", exc_type=ImportError)

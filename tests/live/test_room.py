@@ -13,7 +13,7 @@ import pytest
 
 from clue.children import limits_hint
 from clue.errors import LiveError
-from clue.live.room import check_room, free_memory, private_memory
+from clue.execution.room import check_room, free_memory, private_memory
 from tests.live.programs import MACHINE
 
 MEMINFO = "MemTotal:       2000 kB\nMemFree:         500 kB\nMemAvailable:   1000 kB\n"

@@ -15,9 +15,9 @@ import numpy as np
 import pytest
 
 from clue.config import load_machine
+from clue.execution import LiveRun, run
+from clue.execution.bursts import Declared
 from clue.kernel import simulate
-from clue.live import LiveOutcome, run
-from clue.live.bursts import Declared
 from clue.machine import Machine, Placement
 from clue.recording import record
 from clue.result import Result
@@ -70,7 +70,7 @@ class Every:
         trace = record(self.program, cases, self.ranks, folder / "every.clue", timeout=100)
         return Trace(trace.head, replace(trace.ops, cpu=np.zeros_like(trace.ops.cpu)))
 
-    def lived(self, machine: Machine, *cases: str) -> LiveOutcome:
+    def lived(self, machine: Machine, *cases: str) -> LiveRun:
         """Run cases live."""
         command, placement = (str(self.program), *cases), Placement(tuple(range(self.ranks)))
         return run(command, self.ranks, machine, placement, bursts=Declared(1e9), limit=60, record=True)

@@ -14,8 +14,8 @@ from pathlib import Path
 import pytest
 
 from clue.errors import LiveError
-from clue.live import watchdog
-from clue.live.watchdog import Watchdog, cpu_time, place_of, wait_of
+from clue.execution import watchdog
+from clue.execution.watchdog import Watchdog, cpu_time, place_of, wait_of
 from tests.live.programs import Live
 
 Start = Callable[..., int]

@@ -6,7 +6,8 @@ from dataclasses import dataclass
 
 from clue.kernel import simulate
 from clue.machine import Machine
-from clue.purchase import Criterion, Option, Scenario, TraceSource, Workload
+from clue.predict.replaying import TraceSource
+from clue.purchase import Criterion, Option, Scenario, Workload
 from clue.purchase.splits import Split, allowed_splits
 
 
@@ -54,8 +55,10 @@ def _best_outcome(workload: Workload, machine: Machine, traces: TraceSource) -> 
 def _outcome(workload: Workload, machine: Machine, split: Split, traces: TraceSource) -> Outcome:
     times = [
         split.turns
-        * simulate(traces(kernel.program, split.ranks), machine, split.placement, instances=split.side_by_side).makespan
-        for kernel in workload.kernels
+        * simulate(
+            traces(each.application, split.ranks), machine, split.placement, instances=split.side_by_side
+        ).makespan
+        for each in workload.components
     ]
     instances = workload.instances or split.side_by_side
     return Outcome(instances / sum(times), sum(times), tuple(instances / time for time in times))
@@ -73,8 +76,8 @@ def _score(scenario: Scenario, option: Option, found: dict[str, list[Outcome]]) 
     for w, workload in enumerate(scenario.workloads):
         outcome = found[option.name][w]
         points = sum(
-            100 * kernel.share * outcome.rates[k] / max(outcomes[w].rates[k] for outcomes in found.values())
-            for k, kernel in enumerate(workload.kernels)
+            100 * component.share * outcome.rates[k] / max(outcomes[w].rates[k] for outcomes in found.values())
+            for k, component in enumerate(workload.components)
         )
         figure = {
             Criterion.POINTS: points * len(scenario.workloads),

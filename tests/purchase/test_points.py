@@ -8,11 +8,17 @@ from typing import Any
 import pytest
 import yaml
 
-from clue.purchase import award_points
+from clue.purchase.points import FULL_POINTS, points_for
 
 PAPER = Path(__file__).parents[2] / "scenarios" / "reference" / "wien97-paper.yaml"
 TABLES: dict[str, Any] = yaml.safe_load(PAPER.read_text())
 PRINTED = {row["name"]: row for row in TABLES["points"]}
+
+
+def awarded(performance: dict[str, float], most: float = FULL_POINTS) -> dict[str, float]:
+    """Return the points of performances, by option."""
+    best = max(performance.values())
+    return {option: points_for(rate, best, most) for option, rate in performance.items()}
 
 
 def best_rows(kernel: str) -> dict[str, float]:
@@ -36,14 +42,14 @@ def small_case() -> dict[str, float]:
 
 def test_small_case_earns_the_points_of_table_3() -> None:
     """100, 85, 60, 60, 40, 40."""
-    points = award_points(small_case(), 100)
+    points = awarded(small_case(), 100)
     assert {name: round(value) for name, value in points.items()} == {n: row["small"] for n, row in PRINTED.items()}
 
 
 @pytest.mark.parametrize("kernel", ["kernel_1", "kernel_2"])
 def test_large_case_earns_the_points_of_table_3_but_for_its_misprint(kernel: str) -> None:
     """Each kernel gives at most 50; the paper prints 22 for Fine's kernel 1 where 50 · 2225 / 5194 is 21.4."""
-    points = {name: round(value) for name, value in award_points(best_rows(kernel), 50).items()}
+    points = {name: round(value) for name, value in awarded(best_rows(kernel), 50).items()}
     printed = {name: row[kernel] for name, row in PRINTED.items()}
     if kernel == "kernel_1":
         assert (points.pop("Fine"), printed.pop("Fine")) == (21, 22)
@@ -52,11 +58,11 @@ def test_large_case_earns_the_points_of_table_3_but_for_its_misprint(kernel: str
 
 def test_order_of_table_3() -> None:
     """Cheap, Cheapest, Network, Memory, Coarse, Fine."""
-    cases = [award_points(small_case()), *(award_points(best_rows(k), 50) for k in ("kernel_1", "kernel_2"))]
+    cases = [awarded(small_case()), *(awarded(best_rows(k), 50) for k in ("kernel_1", "kernel_2"))]
     sums = {name: sum(case[name] for case in cases) for name in PRINTED}
     assert sorted(sums, key=sums.__getitem__, reverse=True) == list(PRINTED)
 
 
 def test_nobody_who_does_nothing_earns_points() -> None:
     """Performances of zero earn zero, without a division by it."""
-    assert award_points({"a": 0.0}) == {"a": 0.0}
+    assert awarded({"a": 0.0}) == {"a": 0.0}

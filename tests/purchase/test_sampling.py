@@ -9,7 +9,9 @@ import pytest
 
 from clue.kernel import compile_program
 from clue.machine import LinkNoise, Machine, Network, NoContention, NodeNoise, Placement, Ports
-from clue.purchase import Criterion, Kernel, Option, Program, Ranking, Scenario, Workload, rank_options
+from clue.predict.application import Application
+from clue.predict.replaying import ReplayPredictor
+from clue.purchase import Component, Criterion, Option, Ranking, Scenario, Workload, rank_options
 from clue.trace import Trace, TraceBuilder
 from clue.uncertainty import Sampling, Spread, draw, draw_machine, sample_makespans
 from clue.units import Money
@@ -30,7 +32,7 @@ def option(
 def ranked(*options: Option, criterion: Criterion = Criterion.MAKESPAN, **arguments: object) -> Ranking:
     """Rank options on a job of 12 s on one rank."""
     scenario = Scenario("by hand", (workload(ranks=(1,)),), options, criterion=criterion)
-    return rank_options(scenario, traces, sampling=SAMPLING, **arguments)  # type: ignore[arg-type]
+    return rank_options(scenario, ReplayPredictor(traces), sampling=SAMPLING, **arguments)  # type: ignore[arg-type]
 
 
 def positions(ranking: Ranking) -> list[tuple[str, int | None]]:
@@ -109,19 +111,19 @@ def test_the_spread_of_a_makespan_is_that_of_its_samples() -> None:
     """Two instances in turn on one processor: twice what one takes."""
     single = option("one", nodes=1, computation=0.1, factor=0.1)
     scenario = Scenario("turns", (workload(ranks=(1,), instances=2),), (single,), criterion=Criterion.MAKESPAN)
-    (entry,) = rank_options(scenario, traces, sampling=SAMPLING).entries
-    program = compile_program(traces(Program(arguments=("1",)), 1))
+    (entry,) = rank_options(scenario, ReplayPredictor(traces), sampling=SAMPLING).entries
+    program = compile_program(traces(Application(arguments=("1",)), 1))
     found = sample_makespans(program, single.machine, Placement((0,)), SAMPLING)
     assert entry.workloads[0].spread == Spread.of(2 * found)
 
 
-def exchange(program: Program, ranks: int) -> Trace:
+def exchange(application: Application, ranks: int) -> Trace:
     """Return a program whose ranks compute and send one another ``{arguments[0]}`` KB, five times."""
     trace = TraceBuilder(ranks, "exchange.py")
     for rank in range(ranks):
         for _ in range(5):
             trace[rank].compute(0.2 + 0.01 * rank)
-            trace[rank].sendrecv((rank + 1) % ranks, int(program.arguments[0]) * 1000, (rank - 1) % ranks)
+            trace[rank].sendrecv((rank + 1) % ranks, int(application.arguments[0]) * 1000, (rank - 1) % ranks)
     return trace.build()
 
 
@@ -135,7 +137,7 @@ def networked(name: str, contention: bool, delay: float) -> Option:
 
 def exchanges(*options: Option) -> Scenario:
     """Return a comparison by points on two workloads of two and four ranks, one of them of two kernels."""
-    kernels = [Kernel(f"{kb} KB", Program(arguments=(kb,), trace="built"), 0.5) for kb in ("1", "20")]
+    kernels = [Component(f"{kb} KB", Application(arguments=(kb,), trace="built"), 0.5) for kb in ("1", "20")]
     workloads = Workload("small", (kernels[0],), ranks=(2,)), Workload("large", tuple(kernels), ranks=(4,), weight=3.0)
     return Scenario("exchanges", workloads, options)
 
@@ -144,18 +146,18 @@ def test_every_sample_is_a_ranking_of_what_was_drawn() -> None:
     """Ranked once more for each sample, with its machines and bursts: the same scores, and the same share of firsts."""
     options = [networked("a", False, 0.001), networked("b", True, 0.001), networked("c", False, 0.02)]
     sampling = Sampling(12, 3)
-    ranking = rank_options(exchanges(*options), exchange, sampling=sampling)
+    ranking = rank_options(exchanges(*options), ReplayPredictor(exchange), sampling=sampling)
     scores: dict[str, list[float]] = {option.name: [] for option in options}
     for sample in sampling.each():
 
-        def drawn(program: Program, ranks: int, sample=sample) -> Trace:  # type: ignore[no-untyped-def]
-            trace = exchange(program, ranks)
+        def drawn(application: Application, ranks: int, sample=sample) -> Trace:  # type: ignore[no-untyped-def]
+            trace = exchange(application, ranks)
             on, placement = options[0].machine, Placement(tuple(range(ranks)))
             bursts = draw(compile_program(trace), on, placement, sample)[0].columns.cpu
             return replace(trace, ops=replace(trace.ops, cpu=bursts))
 
         machines = [replace(option, machine=draw_machine(option.machine, sample)) for option in options]
-        for entry in rank_options(exchanges(*machines), drawn).entries:
+        for entry in rank_options(exchanges(*machines), ReplayPredictor(drawn)).entries:
             assert entry.score is not None
             scores[entry.option].append(entry.score)
     for entry in ranking.entries:
@@ -172,12 +174,14 @@ def test_figures_do_not_depend_on_who_simulates(monkeypatch: pytest.MonkeyPatch)
     """One process or two, one engine or the other."""
     options = [networked("a", False, 0.001), networked("b", True, 0.001)]
     sampling = Sampling(6, 3)
-    alone = rank_options(exchanges(*options), exchange, sampling=sampling, engine="reference")
+    told: list[list[tuple[str, int, int]]] = [[], []]
+
+    def sampled(predictor: ReplayPredictor, told: list[tuple[str, int, int]]) -> Ranking:
+        return rank_options(exchanges(*options), predictor, lambda *what: told.append(what), sampling=sampling)
+
+    alone = sampled(ReplayPredictor(exchange, engine="reference"), told[0])
     at_once(monkeypatch)
-    told: list[tuple[str, int, int]] = []
-    two = rank_options(
-        exchanges(*options), exchange, lambda *what: told.append(what), sampling=sampling, engine="fast", workers=2
-    )
+    two = sampled(ReplayPredictor(exchange, engine="fast", workers=2), told[1])
     for one, other in zip(alone.entries, two.entries, strict=True):
         assert (one.option, one.position, one.spread, one.best) == (
             other.option,
@@ -186,9 +190,11 @@ def test_figures_do_not_depend_on_who_simulates(monkeypatch: pytest.MonkeyPatch)
             other.best,
         )
         assert [each.spread for each in one.workloads] == [each.spread for each in other.workloads]
-    of_samples = [(done, total) for what, done, total in told if what.startswith("samples")]
-    # Two workloads, three kernels, two options, six samples.
-    assert of_samples[-1] == (36, 36)
+    for each in told:
+        of_samples = [(done, total) for what, done, total in each if what.startswith("samples")]
+        # Two workloads, three components, two options, six samples.
+        assert of_samples == sorted(of_samples)
+        assert of_samples[-1] == (36, 36)
 
 
 def test_interrupted_samples_leave_the_ranking() -> None:

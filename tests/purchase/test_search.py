@@ -15,7 +15,9 @@ from hypothesis import strategies as st
 from clue.kernel import Candidate, simulate
 from clue.kernel import Program as Compiled
 from clue.machine import Curve, Link, Machine, Network, NodeType
-from clue.purchase import Criterion, Kernel, Option, Program, Scenario, Workload, rank_options
+from clue.predict.application import Application
+from clue.predict.replaying import ReplayPredictor
+from clue.purchase import Component, Criterion, Option, Scenario, Workload, rank_options
 from clue.trace import Trace, TraceBuilder
 from clue.units import Money
 from tests.kernel.cases import LINK, LOCAL_LINK
@@ -27,9 +29,9 @@ TYPES = (NodeType("one"), NodeType("dual", processors=2, performance_factor=0.7)
 
 
 @cache
-def trace(program: Program, ranks: int) -> Trace:
+def trace(application: Application, ranks: int) -> Trace:
     """Return a program that divides its seconds over its ranks, which tell the first one so many kilobytes."""
-    seconds, kilobytes = map(int, program.arguments)
+    seconds, kilobytes = map(int, application.arguments)
     built = TraceBuilder(ranks)
     for rank in range(ranks):
         built[rank].compute(seconds / ranks)
@@ -49,7 +51,7 @@ def scenarios(draw: st.DrawFn) -> Scenario:
         return Workload(
             name,
             tuple(
-                Kernel(f"k{i}", Program(arguments=tuple(map(str, of))), 1 / len(kernels))
+                Component(f"k{i}", Application(arguments=tuple(map(str, of))), 1 / len(kernels))
                 for i, of in enumerate(kernels)
             ),
             instances=draw(st.sampled_from((1, 2, 3, None))),
@@ -94,7 +96,7 @@ def bounds_of_quality(qualities: Sequence[float]) -> object:
 def compare(scenario: Scenario, top: int) -> int:
     """Hold the first options to the whole ranking; returns the number of simulations."""
     whole = whole_ranking(scenario, trace)
-    ranking = rank_options(scenario, trace, top=top)
+    ranking = rank_options(scenario, ReplayPredictor(trace), top=top)
     listed = [entry for entry in ranking.entries if entry.position is not None]
     assert [(entry.option, pytest.approx(entry.score, rel=1e-12)) for entry in listed] == whole[:top]
     higher = 1 if ranking.higher_is_better else -1
@@ -103,7 +105,7 @@ def compare(scenario: Scenario, top: int) -> int:
     for name, true in whole[top:]:
         assert higher * true <= higher * later[name] + 1e-9 * abs(true)
     assert ranking.certain == len(listed)
-    assert all(kernel.summary is not None for entry in listed for w in entry.workloads for kernel in w.kernels)
+    assert all(each.prediction is not None for entry in listed for w in entry.workloads for each in w.components)
     return ranking.simulations
 
 
@@ -115,7 +117,7 @@ def test_the_first_are_those_of_the_whole_ranking_whatever_the_bounds(
     scenario: Scenario, top: int, qualities: list[float], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Names, order and scores, ties included; no later option is better than its bound says."""
-    monkeypatch.setattr("clue.purchase.ranking.contention_free", bounds_of_quality(qualities))
+    monkeypatch.setattr("clue.predict.replaying.contention_free", bounds_of_quality(qualities))
     compare(scenario, top)
 
 
@@ -136,7 +138,7 @@ def many(criterion: Criterion) -> Scenario:
         )
         for i in range(300)
     )
-    workloads = tuple(Workload(n, (Kernel(n, Program(arguments=("8", n))),), ranks=(1, 2, 4)) for n in "13")
+    workloads = tuple(Workload(n, (Component(n, Application(arguments=("8", n))),), ranks=(1, 2, 4)) for n in "13")
     return Scenario("many", workloads, options, criterion=criterion)
 
 
@@ -146,17 +148,17 @@ def test_few_of_many_options_are_simulated(
     criterion: Criterion, quality: float, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Bounds within 10 % rule out most of 300 options, whose times differ by up to 4; exact ones all but the first."""
-    monkeypatch.setattr("clue.purchase.ranking.contention_free", bounds_of_quality([quality]))
+    monkeypatch.setattr("clue.predict.replaying.contention_free", bounds_of_quality([quality]))
     simulations = compare(many(criterion), 5)
     assert simulations == 2 * 5 if quality == 1 else simulations < 300
 
 
 def test_many_options_are_ranked_as_far_as_asked_for() -> None:
     """Of more than a hundred the first twenty, where nothing else is asked for; all of them if so."""
-    ranking = rank_options(many(Criterion.POINTS), trace)
+    ranking = rank_options(many(Criterion.POINTS), ReplayPredictor(trace))
     assert (ranking.first, sum(e.position is not None for e in ranking.entries)) == (20, 20)
     assert "not among the first 20" in ranking.entries[-1].reason
-    ranking = rank_options(many(Criterion.MAKESPAN), trace, top=300)
+    ranking = rank_options(many(Criterion.MAKESPAN), ReplayPredictor(trace), top=300)
     assert ranking.first is None
     assert all(entry.position is not None for entry in ranking.entries)
 
@@ -165,8 +167,8 @@ def test_options_that_use_the_same_nodes_share_a_simulation() -> None:
     """A job of two ranks runs alike on clusters of 2 to 9 nodes: one simulation, eight first positions."""
     node = NodeType("host")
     options = tuple(Option(f"{n}", Machine(f"{n}", (node,) * n, NETWORKS[0])) for n in range(2, 10))
-    job = Workload("job", (Kernel("job", Program(arguments=("8", "1"))),), ranks=(2,))
-    ranking = rank_options(Scenario("alike", (job,), options), trace)
+    job = Workload("job", (Component("job", Application(arguments=("8", "1"))),), ranks=(2,))
+    ranking = rank_options(Scenario("alike", (job,), options), ReplayPredictor(trace))
     assert ranking.simulations == 1
     assert [entry.position for entry in ranking.entries] == [1] * 8
     assert [entry.workloads[0].idle for entry in ranking.entries] == list(range(8))
@@ -177,8 +179,8 @@ def test_of_options_with_one_score_the_cheaper_comes_first() -> None:
     node = NodeType("host")
     prices = {"dear": 3, "cheap": 1, "fair": 2}
     options = tuple(Option(n, Machine(n, (node,), NETWORKS[0]), Money(p, "EUR")) for n, p in prices.items())
-    job = Workload("job", (Kernel("job", Program(arguments=("8", "1"))),))
-    ranking = rank_options(Scenario("alike", (job,), options), trace)
+    job = Workload("job", (Component("job", Application(arguments=("8", "1"))),))
+    ranking = rank_options(Scenario("alike", (job,), options), ReplayPredictor(trace))
     assert [(entry.option, entry.position) for entry in ranking.entries] == [("cheap", 1), ("fair", 1), ("dear", 1)]
 
 
@@ -190,8 +192,10 @@ def test_a_bound_of_nothing_rules_nothing_out() -> None:
         Option("steady", Machine("steady", (node,), NETWORKS[0])),
         Option("changing", Machine("changing", (node,), NETWORKS[0], changes=((1.0, faster),))),
     )
-    job = Workload("job", (Kernel("job", Program(arguments=("9", "0"))),))
-    ranking = rank_options(Scenario("two", (job,), options, criterion=Criterion.MAKESPAN), trace, top=1)
+    job = Workload("job", (Component("job", Application(arguments=("9", "0"))),))
+    ranking = rank_options(
+        Scenario("two", (job,), options, criterion=Criterion.MAKESPAN), ReplayPredictor(trace), top=1
+    )
     assert [(entry.option, entry.score) for entry in ranking.entries[:1]] == [("changing", pytest.approx(1.8))]
     assert ranking.entries[1].bound is not None and math.isfinite(ranking.entries[1].bound)
 
@@ -203,7 +207,7 @@ def test_placement_decides_what_is_shared() -> None:
         Option("one first", Machine("a", (one, dual), NETWORKS[0])),
         Option("dual first", Machine("b", (dual, one), NETWORKS[0])),
     )
-    job = Workload("job", (Kernel("job", Program(arguments=("8", "1"))),), ranks=(2,))
-    first, second = rank_options(Scenario("two", (job,), options), trace).entries
+    job = Workload("job", (Component("job", Application(arguments=("8", "1"))),), ranks=(2,))
+    first, second = rank_options(Scenario("two", (job,), options), ReplayPredictor(trace)).entries
     assert (first.option, second.option) == ("dual first", "one first")
     assert first.score == 100.0 > (second.score or 0.0)

@@ -474,3 +474,11 @@ def test_who_waits_is_told_for_whom(recorder: Recorder, heat: Path) -> None:
         "recording heat.py on 1 rank",
     ]
     assert len(list((home() / FOLDER).iterdir())) == 1
+
+
+def test_the_recorder_is_what_records_and_no_more() -> None:
+    """What live runs alone use is no reason to record again; the form of what ranks leave is."""
+    sources = [path.as_posix() for path in facts.recorder_sources()]
+    assert any(each.endswith("virtual_layer/recorder.py") for each in sources)
+    assert any(each.endswith("clue/trace/parts/__init__.py") for each in sources)
+    assert not any("/virtual_layer/substitutes/" in each for each in sources)

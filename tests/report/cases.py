@@ -7,7 +7,8 @@ from dataclasses import replace
 import numpy as np
 
 from clue.machine import Curve, FactorTable, Link, Machine, Network, NodeType
-from clue.purchase import Criterion, Entry, KernelOutcome, Ranking, Summary, WorkloadOutcome
+from clue.predict.prediction import Prediction
+from clue.purchase import ComponentOutcome, Criterion, Entry, Ranking, WorkloadOutcome
 from clue.result import SEGMENT, Activity, RankResult, Result, Timeline, Traffic, Unmodelled
 from clue.trace import Op, Trace, TraceBuilder
 from clue.units import Money
@@ -68,7 +69,7 @@ def workload(name: str, points: float | None = 50.0, kernels: tuple[str, ...] = 
         turns=2,
         idle=2,
         points=points,
-        kernels=tuple(KernelOutcome(kernel, 8.0, each, Summary.of(result())) for kernel in kernels),
+        components=tuple(ComponentOutcome(kernel, 8.0, each, Prediction.of(result())) for kernel in kernels),
     )
 
 

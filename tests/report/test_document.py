@@ -9,7 +9,8 @@ import pytest
 
 from clue.machine import AlgorithmChoice, Contention, Curve, Flows, NoContention, Ports
 from clue.machine.contention.topology import Torus
-from clue.purchase import Entry, Kernel, Option, Program, Scenario, Workload
+from clue.predict.application import Application
+from clue.purchase import Component, Entry, Option, Scenario, Workload
 from clue.report.document import (
     machine_document,
     ranking_document,
@@ -166,7 +167,7 @@ def test_machine_document_holds_every_model_of_contention() -> None:
 
 def test_scenario_document_tells_what_would_be_compared() -> None:
     """Workloads and options are there by name, with programs, splits and prices."""
-    work = Workload("large", (Kernel("all", Program(trace="large-{ranks}.clue")),), instances=None, ranks=(4, 6))
+    work = Workload("large", (Component("all", Application(trace="large-{ranks}.clue")),), instances=None, ranks=(4, 6))
     scenario = Scenario("which", (work,), (Option("Mixed", machine(), BUDGET),), budget=BUDGET)
     document = json.loads(json.dumps(scenario_document(scenario), allow_nan=False))
     assert document["budget"] == {"amount": 300000, "currency": "ATS"}

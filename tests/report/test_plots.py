@@ -151,7 +151,7 @@ def test_pooling_keeps_all_bytes() -> None:
 
 def test_parts_of_a_makespan_add_up() -> None:
     """Two turns of 4 s: the mean rank computes 1.5 s and communicates 0.5 s a turn, and waits for the rest."""
-    assert mean_parts(workload("large").kernels[0]) == (3.0, 1.0, 4.0)
+    assert mean_parts(workload("large").components[0]) == (3.0, 1.0, 4.0)
 
 
 def test_stacked_bars_add_up_to_the_makespan() -> None:

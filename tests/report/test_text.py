@@ -13,7 +13,8 @@ from rich.console import Console, RenderableType
 
 from clue.machine import Contention, Curve, Flows, LinkNoise, Machine, NoContention, NodeNoise, Ports
 from clue.machine.contention.topology import Dragonfly, FatTree, Switch, Switches, Torus
-from clue.purchase import Kernel, Option, Program, Scenario, Workload
+from clue.predict.application import Application
+from clue.purchase import Component, Option, Scenario, Workload
 from clue.report.text import machine_text, ranking_text, result_text, scenario_text, trace_text, warnings_text
 from clue.result import Result
 from clue.trace import Flag, Op, TraceBuilder
@@ -208,7 +209,7 @@ def test_a_machine_of_one_node_says_nothing_of_contention() -> None:
 
 def test_scenario_shows_workloads_and_options() -> None:
     """A comparison that was not simulated shows what has to run and what could be bought."""
-    work = Workload("large", (Kernel("all", Program(trace="t")),), instances=None, ranks=(4, 6))
+    work = Workload("large", (Component("all", Application(trace="t")),), instances=None, ranks=(4, 6))
     scenario = Scenario("which", (work,), (Option("Mixed", machine(), BUDGET),), budget=BUDGET)
     text = rendered(scenario_text(scenario))
     assert row(text, "large") == "large all as many as fit 4, 6 1"

@@ -6,7 +6,8 @@ from functools import cache
 from pathlib import Path
 
 from clue.config import load_config
-from clue.purchase import Program, Scenario
+from clue.predict.application import Application
+from clue.purchase import Scenario
 from clue.trace import Op, Trace, TraceBuilder
 
 SCENARIO = """\
@@ -61,9 +62,9 @@ def trace(name: str, ranks: int) -> Trace:
     return built.build()
 
 
-def source(program: Program, ranks: int) -> Trace:
+def source(application: Application, ranks: int) -> Trace:
     """Return what the scenario's files hold."""
-    return trace(Path(program.trace or "").name.split("-")[0], ranks)
+    return trace(Path(application.trace or "").name.split("-")[0], ranks)
 
 
 def write(folder: Path, criterion: str = "points") -> Scenario:

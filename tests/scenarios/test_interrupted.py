@@ -18,7 +18,7 @@ from tests.scenarios.generated import source, write
 DRIVER = """\
 import os, signal, sys
 from clue.cli import main, terminal
-from clue.purchase import executors
+from clue.predict import executors
 
 def tell(step, what):
     if sys.argv[1] in what:

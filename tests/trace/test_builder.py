@@ -51,14 +51,9 @@ def test_columns_and_single_ops_build_the_same_trace() -> None:
     builder[0].compute(1e-3)
     builder[0].send(1, nbytes=64)
     builder[1].recv(0)
-    ranks = [
-        RankColumns({name: np.array(column, np.int64) for name, column in columns.items()}, np.zeros(0, np.int64))
-        for columns in (
-            {"op": [Op.SEND], "cpu": [10**6], "peer": [1], "nbytes": [64]},
-            {"op": [Op.RECV], "cpu": [0], "peer": [0], "nbytes": [0]},
-            {"op": [], "cpu": [], "peer": [], "nbytes": []},
-        )
-    ]
+    names, nothing = ("op", "cpu", "peer", "nbytes"), np.zeros(0, np.int64)
+    tables = ([[Op.SEND, 10**6, 1, 64]], [[Op.RECV, 0, 0, 0]], np.zeros((0, 4)))
+    ranks = [RankColumns(dict(zip(names, np.array(table, np.int64).T, strict=True)), nothing) for table in tables]
     one, other = builder.build(), trace_of(ranks, "built")
     assert one.head.offsets == other.head.offsets == (0, 1, 2, 2)
     for name in ("op", "cpu", "peer", "tag", "nbytes", "comm", "request", "count", "flags", "region"):

@@ -129,7 +129,7 @@ def test_repeats_need_a_trace_and_have_to_be_there() -> None:
     Path("which.yaml").write_text(Path("which.yaml").read_text().replace("trace: x", "trace: pingpong.clue"))
     scenario = load_config("which.yaml")
     assert isinstance(scenario, Scenario)
-    assert [Path(each).name for each in scenario.workloads[0].kernels[0].program.repeats] == ["r-{ranks}.clue"]
+    assert [Path(each).name for each in scenario.workloads[0].components[0].application.repeats] == ["r-{ranks}.clue"]
 
 
 @pytest.mark.parametrize("arguments", [("--samples", "0"), ("--samples", "x"), ("--seed", "-1")])

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 from random import Random
 
 import numpy as np
@@ -28,10 +29,11 @@ from clue.machine import (
 )
 from clue.machine.contention import NUMBERS
 from clue.machine.contention.topology import Switch
+from clue.progress import silent
 from clue.report.validation import caveats_of, validation_document
 from clue.trace import Op, TraceBuilder
 from clue.validation import Case, Refit, Validation, validate
-from clue.validation.cases import Predictor
+from clue.validation.cases import changed_makespans
 from clue.validation.parameters import parameters_of
 from clue.validation.search import respond
 from tests.kernel.random_cases import random_machine, random_placement, random_trace
@@ -417,6 +419,7 @@ def test_any_cost_of_any_parameter_is_found_again(random: Random, cost: float) -
     parameter = random.choice(parameters_of(cases)[0])
     runs = makespans(lambda case: parameter.change(case.where.machine, cost))
     measured = [replace(each, runs=(run,)) for each, run in zip(cases, runs, strict=True)]
-    (found,) = respond(measured, predicted, [parameter], Predictor(measured, predicted, "auto", 1, lambda *_: None))
+    simulated = partial(changed_makespans, measured, predicted, engine="auto", workers=1, progress=silent)
+    (found,) = respond(measured, predicted, [parameter], simulated)
     again = found.at(np.array([found.best(np.array(runs))]))[0]
     assert again == pytest.approx(runs, rel=1e-3)

@@ -1,4 +1,4 @@
-"""What makespans are made of: per option and kernel, the mean rank's computing, communicating and waiting."""
+"""What makespans are made of: per option and component, the mean rank's computing, communicating and waiting."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.patches import Patch
 
-from clue.purchase import KernelOutcome, Ranking
+from clue.purchase import ComponentOutcome, Ranking
 from clue.report.plots import style
 from clue.report.plots.lettering import fit
 from clue.report.plots.ranking import ordered
@@ -41,7 +41,7 @@ class Bar:
 
 
 def draw_breakdown(ranking: Ranking) -> Figure:
-    """Draw one panel per workload, or per kernel where a workload has several, with a bar per option.
+    """Draw one panel per workload, or per component where a workload has several, with a bar per option.
 
     Of very many the panels with the longest makespans and the first options are drawn, and the picture says so.
     """
@@ -79,38 +79,38 @@ def drawn_panels(ranking: Ranking) -> tuple[list[tuple[str, list[Bar]]], str]:
 
 
 def split_panels(ranking: Ranking) -> Iterator[tuple[str, list[Bar]]]:
-    """Yield a title and the bars, in the order of the ranking, for every workload and kernel."""
+    """Yield a title and the bars, in the order of the ranking, for every workload and component."""
     entries = ordered(ranking)
     titles = dict.fromkeys(
-        (outcome.workload, kernel.name if len(outcome.kernels) > 1 else "")
+        (outcome.workload, component.name if len(outcome.components) > 1 else "")
         for entry in entries
         for outcome in entry.workloads
-        for kernel in outcome.kernels
+        for component in outcome.components
     )
     for workload, name in titles:
         yield (
             f"{workload}: {name}" if name else workload,
             [
-                Bar(entry.option, format_split(outcome), mean_parts(kernel))
+                Bar(entry.option, format_split(outcome), mean_parts(component))
                 for entry in entries
                 for outcome in entry.workloads
-                for kernel in outcome.kernels
-                if outcome.workload == workload and name in ("", kernel.name)
+                for component in outcome.components
+                if outcome.workload == workload and name in ("", component.name)
             ],
         )
 
 
-def mean_parts(outcome: KernelOutcome) -> tuple[float, float, float]:
+def mean_parts(outcome: ComponentOutcome) -> tuple[float, float, float]:
     """Return the mean rank's compute, communicate and wait, seconds that add up to the makespan.
 
     The time that a rank has finished before the last one counts as waiting. Turns are alike, so each part grows
-    with the kernel's makespan.
+    with the component's makespan.
     """
-    summary = outcome.summary
-    if summary is None or summary.makespan <= 0:
+    prediction = outcome.prediction
+    if prediction is None or prediction.makespan <= 0:
         return 0.0, 0.0, outcome.makespan
-    scale = outcome.makespan / summary.makespan
-    compute, communicate = summary.compute * scale, summary.communicate * scale
+    scale = outcome.makespan / prediction.makespan
+    compute, communicate = prediction.compute * scale, prediction.communicate * scale
     return compute, communicate, max(0.0, outcome.makespan - compute - communicate)
 
 

@@ -74,11 +74,11 @@ def scaling_of(ranking: Ranking) -> dict[str, list[Series]]:
 
 
 def _cost(outcome: WorkloadOutcome) -> Cost | None:
-    summaries = [kernel.summary for kernel in outcome.kernels if kernel.summary is not None]
-    if len(summaries) < len(outcome.kernels):
+    predictions = [each.prediction for each in outcome.components if each.prediction is not None]
+    if len(predictions) < len(outcome.components):
         return None
     whole, compute, communicate = (
-        outcome.ranks * sum(getattr(each, part) for each in summaries)
+        outcome.ranks * sum(getattr(each, part) for each in predictions)
         for part in ("makespan", "compute", "communicate")
     )
     return Cost((compute, communicate, max(whole - compute - communicate, 0.0)), outcome.side_by_side)

@@ -130,9 +130,9 @@ def _workload_lines(entry: Entry) -> Iterator[tuple[str, str, str, str]]:
         yield outcome.workload, format_split(outcome), format_time(outcome.makespan), _points(outcome.points)
         if outcome.spread is not None:
             yield "", "", f"{format_time(outcome.spread.low)} to {format_time(outcome.spread.high)}", ""
-        if len(outcome.kernels) > 1:
-            for kernel in outcome.kernels:
-                yield f"  {kernel.name}", "", format_time(kernel.makespan), _points(kernel.points)
+        if len(outcome.components) > 1:
+            for component in outcome.components:
+                yield f"  {component.name}", "", format_time(component.makespan), _points(component.points)
 
 
 def _points(points: float | None) -> str:

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from rich.console import RenderableType
 
     from clue.explain import RankingExplanation, RankingSensitivity
-    from clue.explain.ranking import Outcome
+    from clue.explain.ranking import FirstPlace
 
 #: So many parameters are shown at least, those that come closest to giving the first place away.
 LEAST_ROWS = 5
@@ -51,7 +51,7 @@ def _options(explanation: RankingExplanation, each: RankingSensitivity) -> str:
     return "all" if len(each.options) == len(explanation.options) else ", ".join(each.options)
 
 
-def _outcome(explanation: RankingExplanation, outcome: Outcome) -> str:
+def _outcome(explanation: RankingExplanation, outcome: FirstPlace) -> str:
     if outcome.lead == 0:
         # The price decides, or the order of the options.
         return "tie"

@@ -33,7 +33,7 @@ def scenario_text(scenario: Scenario) -> RenderableType:
 def _workloads(scenario: Scenario) -> Table:
     shown = table("workload", "kernels", "instances", "ranks each", "weight", numbers=("weight",), title="Workloads")
     for workload in scenario.workloads:
-        kernels = ", ".join(kernel.name for kernel in workload.kernels)
+        kernels = ", ".join(component.name for component in workload.components)
         ranks = ", ".join(map(format_number, workload.ranks))
         add_row(shown, workload.name, kernels, _instances(workload), ranks, f"{workload.weight:g}")
     return shown

@@ -1,66 +1,25 @@
-"""What there is to simulate: every allowed split of every workload on every option, each different one once.
+"""What there is to predict: every allowed split of every workload on every option, each different one once.
 
-Options that differ only in what a split does not use (further nodes) give the same simulation, so thousands of options
-share far fewer runs. Which of them have to be simulated, :mod:`clue.purchase.search` decides.
+Options that differ only in what a split does not use (further nodes) give the same prediction, so thousands of options
+share far fewer runs. Which of them have to be predicted, :mod:`clue.purchase.search` decides.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, field
-
-import numpy as np
-import numpy.typing as npt
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 
 from clue.errors import UsageError
-from clue.kernel import Candidate, Program, simulate
+from clue.kernel import Candidate
 from clue.machine import Machine, Placement
+from clue.predict.application import Key
+from clue.predict.prediction import Prediction, Task
+from clue.predict.predictor import Predictor
 from clue.progress import Progress
-from clue.purchase.library import Key, Library, Recorded, memory_needed
-from clue.purchase.outcome import Summary
 from clue.purchase.scenario import Option, Scenario, Workload
 from clue.purchase.splits import Misfit, Split, allowed_splits
-from clue.uncertainty import Sample, draw
-
-#: To describe a machine to the engine takes as long as it takes to replay so many ops there among others.
-_OPS_FOR_A_MACHINE = 200_000
-#: Bounds the makespans of a program on many machines (:func:`clue.kernel.contention_free`).
-Sweep = Callable[
-    [Program, Sequence[Candidate], Callable[[int], None]], tuple[npt.NDArray[np.float64], npt.NDArray[np.bool_]]
-]
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Job:
-    """A simulation to be made, by whichever process.
-
-    Attributes:
-        machine: Where.
-        placement: Node of each rank of all instances, instance by instance.
-        instances: How many run side by side.
-        kernels: What runs, one after the other.
-        sample: Which sample of the stated noise; ``None``: none of it.
-    """
-
-    machine: Machine
-    placement: Placement
-    instances: int
-    kernels: tuple[Key, ...]
-    sample: Sample | None = None
-
-
-def perform(job: Job, library: Library, engine: str) -> tuple[Summary, ...]:
-    """Simulate the kernels of a job."""
-    return tuple(_performed(job, library[key], engine) for key in job.kernels)
-
-
-def _performed(job: Job, what: Recorded, engine: str) -> Summary:
-    program, machine = what.program, job.machine
-    if job.sample is not None:
-        # Drawn here rather than sent here: a sample is the same whoever draws it.
-        program, machine = draw(program, machine, job.placement, job.sample, what.noise)
-    return Summary.of(simulate(program, machine, job.placement, engine, instances=job.instances))
+from clue.units import count_of
 
 
 @dataclass(slots=True, eq=False)
@@ -68,41 +27,41 @@ class Run:
     """One turn of a split: what is known of its time, first from below, then exactly.
 
     Attributes:
-        job: What it takes to know it exactly.
+        tasks: What it takes to know it exactly: of each component.
         workload: For messages.
-        seconds: Of each kernel: a lower bound of the makespan, or the makespan.
+        seconds: Of each component: a lower bound of the makespan, or the makespan.
         known: Whether these are the makespans.
-        summaries: The simulations, once made.
+        predictions: Of each component, once made.
         cells: Where it may be chosen.
     """
 
-    job: Job
+    tasks: tuple[Task, ...]
     workload: Workload
     seconds: tuple[float, ...] = ()
     known: bool = False
-    summaries: tuple[Summary, ...] | None = None
+    predictions: tuple[Prediction, ...] = ()
     cells: list[Cell] = field(default_factory=list)
 
     def bound(self, seconds: Sequence[float], exact: Sequence[bool]) -> None:
-        """Take bounds of each kernel's makespan, and whether they are the makespans themselves."""
+        """Take bounds of each component's makespan, and whether they are the makespans themselves."""
         self.seconds = tuple(seconds)
         self.known = all(exact)
         self._check()
 
-    def take(self, summaries: tuple[Summary, ...]) -> None:
-        """Take the simulations."""
-        self.summaries = summaries
-        self.seconds = tuple(summary.makespan for summary in summaries)
+    def take(self, predictions: Sequence[Prediction]) -> None:
+        """Take the predictions."""
+        self.predictions = tuple(predictions)
+        self.seconds = tuple(prediction.makespan for prediction in predictions)
         self.known = True
         self._check()
         for cell in self.cells:
             cell.narrow()
 
     def _check(self) -> None:
-        for kernel, seconds in zip(self.workload.kernels, self.seconds, strict=True):
+        for component, task, seconds in zip(self.workload.components, self.tasks, self.seconds, strict=True):
             if self.known and seconds == 0:
-                name = self.job.machine.name
-                raise UsageError(f"{self.workload.name}: {kernel.name} must take time on {name}, its makespan is 0")
+                where = task.where.machine.name
+                raise UsageError(f"{self.workload.name}: {component.name} must take time on {where}, its makespan is 0")
 
 
 @dataclass(slots=True, eq=False)
@@ -115,7 +74,7 @@ class Choice:
 
     @property
     def makespan(self) -> float:
-        """Seconds until all instances of all kernels are done, or a lower bound."""
+        """Seconds until all instances of all components are done, or a lower bound."""
         return sum(seconds * self.split.turns for seconds in self.run.seconds)
 
     @property
@@ -126,7 +85,7 @@ class Choice:
 
     @property
     def rates(self) -> tuple[float, ...]:
-        """Instances of each kernel finished per second, or upper bounds."""
+        """Instances of each component finished per second, or upper bounds."""
         return tuple(
             self.instances / (seconds * self.split.turns) if seconds > 0 else math.inf for seconds in self.run.seconds
         )
@@ -144,7 +103,7 @@ class Cell:
         settled: Whether it is known which split counts, and what it gives.
         makespan: Of the split that counts; a lower bound until settled.
         throughput: Of the split that counts; an upper bound until settled.
-        rates: Instances of each kernel finished per second in it; upper bounds until settled.
+        rates: Instances of each component finished per second in it; upper bounds until settled.
     """
 
     choices: tuple[Choice, ...]
@@ -179,7 +138,7 @@ class Cell:
         return max((c for c in self.possible if not c.run.known), key=lambda choice: choice.throughput).run
 
 
-@dataclass(slots=True, eq=False)
+@dataclass(frozen=True, slots=True, eq=False)
 class Attempt:
     """An option and its workloads.
 
@@ -201,72 +160,71 @@ class Attempt:
         return all(cell.settled for cell in self.cells)
 
 
-def attempts_on(options: Sequence[Option], scenario: Scenario, library: Library, progress: Progress) -> list[Attempt]:
-    """Find what there is to run on options."""
-    plan = _Plan(scenario, library)
+def predicted(runs: Sequence[Run], predictor: Predictor, *, may_deadlock: bool = False) -> Iterator[Run]:
+    """Have runs predicted; yields each when it is known."""
+    places = [(run, k) for run in runs for k in range(len(run.tasks))]
+    tasks = [replace(run.tasks[k], may_deadlock=may_deadlock) for run, k in places]
+    found: dict[Run, dict[int, Prediction]] = {run: {} for run in runs}
+    for i, prediction in predictor.predict(tasks):
+        run, k = places[i]
+        found[run][k] = prediction
+        if len(found[run]) == len(run.tasks):
+            run.take([found[run][k] for k in range(len(run.tasks))])
+            yield run
+
+
+def wanted_on(options: Sequence[Option], scenario: Scenario) -> Mapping[Key, str]:
+    """Return the applications, each at a number of ranks, that any option has processors for, and their names."""
+    processors = max((option.machine.processors for option in options), default=0)
+    return {
+        (component.application, ranks): f"{workload.title(component)} on {count_of(ranks)}"
+        for workload in scenario.workloads
+        for component in workload.components
+        for ranks in workload.ranks
+        if ranks <= processors * workload.ranks_per_processor
+    }
+
+
+def attempts_on(
+    options: Sequence[Option], scenario: Scenario, predictor: Predictor, progress: Progress, samples: int = 0
+) -> list[Attempt]:
+    """Find what there is to run on options, and bound it from below; each in so many samples may be wanted, too.
+
+    Raises:
+        UsageError: If an application cannot be predicted.
+        TraceError: If a trace is unusable.
+    """
+    wanted = wanted_on(options, scenario)
+    predictor.prepare(wanted, progress)
+    plan = _Plan(scenario, wanted, predictor)
     attempts = []
     for i, option in enumerate(options):
         if i % 100 == 0:
             progress("placing the workloads", i, len(options))
         attempts.append(plan.attempt(option, i))
-    return attempts
-
-
-def work_of(attempts: Iterable[Attempt], library: Library) -> int:
-    """Return how many ops it takes to simulate all that options might run."""
-    return sum(run.job.instances * library[key].program.ops for run in _runs(attempts) for key in run.job.kernels)
-
-
-def _runs(attempts: Iterable[Attempt]) -> list[Run]:
-    cells = (cell for attempt in attempts for cell in attempt.cells)
-    return list(dict.fromkeys(choice.run for cell in cells for choice in cell.choices))
-
-
-def bound(attempts: Sequence[Attempt], library: Library, sweep: Sweep, progress: Progress) -> None:
-    """Bound what options might run from below."""
-    _bound(_runs(attempts), library, sweep, progress)
+    _bound(list(plan.runs.values()), predictor, progress, samples)
     for attempt in attempts:
         for cell in attempt.cells:
             cell.narrow()
+    return attempts
 
 
-def _bound(runs: Sequence[Run], library: Library, sweep: Sweep, progress: Progress) -> None:
-    wanted: dict[Key, list[Run]] = {}
+def _bound(runs: Sequence[Run], predictor: Predictor, progress: Progress, samples: int) -> None:
+    seconds, exact = predictor.bounds([task for run in runs for task in run.tasks], progress, samples)
+    bounds = zip(seconds.tolist(), exact.tolist(), strict=True)
     for run in runs:
-        for key in dict.fromkeys(run.job.kernels):
-            wanted.setdefault(key, []).append(run)
-    bounds: dict[Run, dict[Key, tuple[float, bool]]] = {run: {} for run in runs}
-    work = {key: library[key].program.ops + _OPS_FOR_A_MACHINE for key in wanted}
-    machines, total = sum(map(len, wanted.values())), sum(work[key] * len(each) for key, each in wanted.items())
-    before = 0
-    for key, each in wanted.items():
-        candidates = [Candidate(run.job.machine, run.job.placement, run.job.instances) for run in each]
-
-        def tell(done: int, before: int = before, work: int = work[key]) -> None:
-            progress("bounding", (before + done * work) * machines // total, machines)
-
-        if not before:
-            progress("bounding", 0, machines)
-        seconds, exact = sweep(library[key].program, candidates, tell)
-        before += work[key] * len(each)
-        for run, bound in zip(each, zip(seconds.tolist(), exact.tolist(), strict=True), strict=True):
-            bounds[run][key] = bound
-    for run in runs:
-        run.bound(*zip(*(bounds[run][key] for key in run.job.kernels), strict=True))
+        run.bound(*zip(*(next(bounds) for _ in run.tasks), strict=True))
 
 
 class _Plan:
     """Finds the splits of options and the runs they share."""
 
-    def __init__(self, scenario: Scenario, library: Library) -> None:
+    def __init__(self, scenario: Scenario, wanted: Mapping[Key, str], predictor: Predictor) -> None:
         self._workloads = scenario.workloads
-        self._library = library
-        self._needs = [self._needed(workload) for workload in scenario.workloads]
+        memory = {key: predictor.memory(key) for key in wanted}
+        self._needs = [[_needed(each, ranks, memory) for ranks in each.ranks] for each in scenario.workloads]
         self._splits: dict[object, list[Split | Misfit]] = {}
         self.runs: dict[object, Run] = {}
-
-    def _needed(self, workload: Workload) -> list[list[float]]:
-        return [memory_needed(workload, ranks, self._library) for ranks in workload.ranks]
 
     def attempt(self, option: Option, order: int) -> Attempt:
         """Find what to run on an option, or why it cannot run the workloads."""
@@ -299,13 +257,22 @@ class _Plan:
         key = (w, split.ranks, split.side_by_side, *_signature(machine, split.placement))
         if key not in self.runs:
             workload = self._workloads[w]
-            kernels = tuple((kernel.program, split.ranks) for kernel in workload.kernels)
-            self.runs[key] = Run(Job(machine, split.placement, split.side_by_side, kernels), workload)
+            where = Candidate(machine, split.placement, split.side_by_side)
+            tasks = (Task((component.application, split.ranks), where) for component in workload.components)
+            self.runs[key] = Run(tuple(tasks), workload)
         return self.runs[key]
 
 
+def _needed(workload: Workload, ranks: int, memory: Mapping[Key, Sequence[float]]) -> list[float]:
+    """Return bytes needed by each rank: as stated, or the largest need known of the components, or nothing."""
+    if ranks in workload.memory:
+        return [workload.memory[ranks]] * ranks
+    known = [memory.get((component.application, ranks), ()) for component in workload.components]
+    return [max(of_rank) for of_rank in zip(*filter(None, known), strict=True)] or [0.0] * ranks
+
+
 def _signature(machine: Machine, placement: Placement) -> tuple[object, ...]:
-    """Return what decides a simulation: network, used nodes and who runs where, by identity of the parts."""
+    """Return what decides a prediction: network, used nodes and who runs where, by identity of the parts."""
     if machine.changes:
         return (id(machine), placement.nodes)
     used = tuple((node, id(machine.nodes[node])) for node in dict.fromkeys(placement.nodes))

@@ -19,7 +19,7 @@ from typing import Any
 
 from clue.children import finding_clue, limits_hint, standard_input
 from clue.errors import LiveError
-from clue.live.imports import shared_imports
+from clue.execution.imports import shared_imports
 from clue.trace.wire import Channel
 
 _LONGEST = 1 << 20

@@ -6,14 +6,14 @@ import importlib
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from clue.live.running import LiveOutcome, run
+    from clue.execution.running import LiveRun, run
 
-__all__ = ["LiveOutcome", "run"]
+__all__ = ["LiveRun", "run"]
 
-_HOME = {"LiveOutcome": "running", "run": "running"}
+_HOME = {"LiveRun": "running", "run": "running"}
 
 
 def __getattr__(name: str) -> object:
     if name not in _HOME:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return getattr(importlib.import_module(f"clue.live.{_HOME[name]}"), name)
+    return getattr(importlib.import_module(f"clue.execution.{_HOME[name]}"), name)

@@ -7,13 +7,14 @@ import sys
 from collections.abc import Iterator, Sequence
 from importlib.util import find_spec
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from clue.errors import UsageError
-from clue.purchase import Criterion, Summary, rank_options
-from clue.purchase.executors import Crew
-from clue.purchase.runs import Job
+from clue.predict.executors import Pool
+from clue.predict.replaying import ReplayPredictor
+from clue.purchase import Criterion, rank_options
 from tests.purchase.test_search import bounds_of_quality, many, trace
 
 SCENARIO = """\
@@ -37,7 +38,7 @@ if __name__ == "__main__":
 def alone(tmp_path: Path) -> str:
     """Write a comparison and its traces; returns the document that one process prints of it."""
     for ranks in (1, 2):
-        trace(many(Criterion.POINTS).workloads[0].kernels[0].program, ranks).save(tmp_path / f"job-{ranks}.clue")
+        trace(many(Criterion.POINTS).workloads[0].components[0].application, ranks).save(tmp_path / f"job-{ranks}.clue")
     (tmp_path / "s.yaml").write_text(SCENARIO)
     return simulated(tmp_path)
 
@@ -79,37 +80,37 @@ def test_a_dask_cluster_gives_the_same_document(tmp_path: Path, alone: str, clus
 def test_mpi_says_how_to_start_it() -> None:
     """A program that was started alone has no processes to ask."""
     with pytest.raises(UsageError, match=r"mpiexec -n 4 python -m mpi4py.futures -m clue simulate"):
-        rank_options(many(Criterion.POINTS), trace, executor="mpi")
+        ReplayPredictor(trace, executor="mpi")
 
 
 @pytest.mark.parametrize("executor", ["threads", "dask://"])
 def test_an_executor_must_be_known_and_named_in_full(executor: str) -> None:
     """Before any time is spent; without Dask installed its name is told instead."""
     with pytest.raises(UsageError, match=r"^executor "):
-        rank_options(many(Criterion.POINTS), trace, executor=executor)
+        ReplayPredictor(trace, executor=executor)
 
 
 def interrupt_after(count: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """Let Ctrl-C come after so many simulations."""
-    perform = Crew.perform
+    perform = Pool.perform
     done = 0
 
-    def interrupted(self: Crew, jobs: Sequence[Job]) -> Iterator[tuple[int, tuple[Summary, ...]]]:
+    def interrupted(self: Pool[Any, Any], tasks: Sequence[Any]) -> Iterator[tuple[int, Any]]:
         nonlocal done
-        for each in perform(self, jobs):
+        for each in perform(self, tasks):
             yield each
             done += 1
             if done == count:
                 raise KeyboardInterrupt
 
-    monkeypatch.setattr(Crew, "perform", interrupted)
+    monkeypatch.setattr(Pool, "perform", interrupted)
 
 
 def test_an_interrupted_ranking_keeps_what_is_certain(monkeypatch: pytest.MonkeyPatch) -> None:
     """Of 300 options, 6 simulations settle the first 3: they cannot be overtaken."""
-    monkeypatch.setattr("clue.purchase.ranking.contention_free", bounds_of_quality([0.999]))
+    monkeypatch.setattr("clue.predict.replaying.contention_free", bounds_of_quality([0.999]))
     interrupt_after(6, monkeypatch)
-    ranking = rank_options(many(Criterion.MAKESPAN), trace, top=20)
+    ranking = rank_options(many(Criterion.MAKESPAN), ReplayPredictor(trace), top=20)
     listed = [entry.option for entry in ranking.entries if entry.position is not None]
     assert ranking.interrupted
     assert (listed, ranking.certain) == (["0", "1", "2"], 3)
@@ -118,8 +119,8 @@ def test_an_interrupted_ranking_keeps_what_is_certain(monkeypatch: pytest.Monkey
 
 def test_points_are_not_certain_before_the_best_are_known(monkeypatch: pytest.MonkeyPatch) -> None:
     """With bounds that say nothing, one simulation settles nothing."""
-    monkeypatch.setattr("clue.purchase.ranking.contention_free", bounds_of_quality([0.0]))
+    monkeypatch.setattr("clue.predict.replaying.contention_free", bounds_of_quality([0.0]))
     interrupt_after(1, monkeypatch)
-    ranking = rank_options(many(Criterion.POINTS), trace, top=20)
+    ranking = rank_options(many(Criterion.POINTS), ReplayPredictor(trace), top=20)
     assert ranking.interrupted
     assert ranking.certain == 0

@@ -9,23 +9,19 @@ import pytest
 
 from clue.errors import UsageError
 from clue.machine import Machine
-from clue.purchase import Kernel, Option, Program, Scenario, Workload, rank_options
-from clue.purchase.runs import Job
+from clue.predict.application import Application
+from clue.predict.executing import LivePredictor
+from clue.predict.prediction import Task
+from clue.purchase import Component, Option, Scenario, Workload, rank_options
 from clue.result import RankResult, Result
-from clue.trace import Trace
 from tests.kernel.cases import machine
 
-SCRIPT = Program(script=Path("self_scheduling.py"))
+SCRIPT = Application(script=Path("self_scheduling.py"))
 
 
-def no_traces(program: Program, ranks: int) -> Trace:
-    """Refuse to give a trace."""
-    raise AssertionError((program, ranks))
-
-
-def scenario(program: Program = SCRIPT, **fields: object) -> Scenario:
+def scenario(application: Application = SCRIPT, **fields: object) -> Scenario:
     """Return a comparison of two and four nodes for a program on 2 or 4 ranks."""
-    job = Workload("job", (Kernel("job", program),), **({"ranks": (2, 4)} | fields))  # type: ignore[arg-type]
+    job = Workload("job", (Component("job", application),), **({"ranks": (2, 4)} | fields))  # type: ignore[arg-type]
     two, four = (Option(name, replace(machine(nodes), name=name)) for name, nodes in (("two", 2), ("four", 4)))
     return Scenario("by hand", (job,), (two, four))
 
@@ -34,13 +30,14 @@ def test_every_split_of_every_option_runs() -> None:
     """A run takes 12 s over its ranks: two nodes take 2 ranks, four both, and the four of four nodes win."""
     made: list[tuple[str, int]] = []
 
-    def live(program: Program, ranks: int, job: Job) -> Result:
-        assert program is SCRIPT
-        assert len(job.placement.nodes) == ranks
-        made.append((job.machine.name, ranks))
-        return result(job.machine, ranks)
+    def live(task: Task) -> Result:
+        application, ranks = task.key
+        assert application is SCRIPT
+        assert len(task.where.placement.nodes) == ranks
+        made.append((task.where.machine.name, ranks))
+        return result(task.where.machine, ranks)
 
-    ranking = rank_options(scenario(), no_traces, live=live)
+    ranking = rank_options(scenario(), LivePredictor(live))
     assert sorted(made) == [("four", 2), ("four", 4), ("two", 2)]
     first, second = ranking.entries
     assert (first.option, first.workloads[0].ranks, first.workloads[0].makespan) == ("four", 4, 3.0)
@@ -58,10 +55,10 @@ def result(machine_: Machine, ranks: int) -> Result:
     [
         (scenario(instances=3), "job: instances must be 1 in a live run, got 3"),
         (scenario(instances=None), "job: instances must be 1 in a live run, got fill"),
-        (scenario(Program(trace="t.clue")), "job: job must have a script to run live, got a trace only"),
+        (scenario(Application(trace="t.clue")), "job: job must have a script to run live, got a trace only"),
     ],
 )
 def test_what_cannot_run_live_is_refused(case: Scenario, fault: str) -> None:
     """Before anything runs."""
     with pytest.raises(UsageError, match=fault):
-        rank_options(case, no_traces, live=lambda *_: result(machine(2), 2))
+        rank_options(case, LivePredictor(lambda _: result(machine(2), 2)))

@@ -14,10 +14,10 @@ from pathlib import Path
 from typing import Any
 
 from clue.errors import LiveError
-from clue.live.processes import Processes, World
-from clue.live.room import check_room, private_memory
-from clue.live.source import ProcessSource
-from clue.live.watchdog import Tell, Watchdog
+from clue.execution.processes import Processes, World
+from clue.execution.room import check_room, private_memory
+from clue.execution.source import ProcessSource
+from clue.execution.watchdog import Tell, Watchdog
 from clue.trace.calls import Call, LiveOp
 from clue.trace.notes import socket_notes
 

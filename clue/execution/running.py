@@ -6,19 +6,19 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from clue.caveats import note_of_recording
+from clue.execution.bursts import MEASURED, Bursts
+from clue.execution.processes import Processes, one_core
+from clue.execution.ranks import Ranks, program_name
+from clue.execution.room import available_memory
+from clue.execution.watchdog import Tell
 from clue.kernel.live import execute
-from clue.live.bursts import MEASURED, Bursts
-from clue.live.processes import Processes, one_core
-from clue.live.ranks import Ranks, program_name
-from clue.live.room import available_memory
-from clue.live.watchdog import Tell
 from clue.machine import Machine, Placement
 from clue.result import Result
 from clue.trace import Trace
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class LiveOutcome:
+class LiveRun:
     """What a live run yields.
 
     Attributes:
@@ -44,7 +44,7 @@ def run(
     limit: float | None = None,
     tell: Tell = lambda _line: None,
     stdout: int | None = None,
-) -> LiveOutcome:
+) -> LiveRun:
     """Run a program in virtual time.
 
     Args:
@@ -86,13 +86,13 @@ def run(
         finally:
             # However it ended, and even if that was Ctrl-C.
             processes.close()
-    return _with_notes(LiveOutcome(result, trace), program_name(command), begun.notes())
+    return _with_notes(LiveRun(result, trace), program_name(command), begun.notes())
 
 
-def _with_notes(outcome: LiveOutcome, program: str, notes: Sequence[str]) -> LiveOutcome:
+def _with_notes(done: LiveRun, program: str, notes: Sequence[str]) -> LiveRun:
     """Say it beside the result, and in the trace."""
-    warnings = (*outcome.result.warnings, *(note_of_recording(program, note) for note in notes))
-    trace = outcome.trace
+    warnings = (*done.result.warnings, *(note_of_recording(program, note) for note in notes))
+    trace = done.trace
     if trace is not None:
         trace = replace(trace, head=replace(trace.head, notes=(*trace.head.notes, *notes)))
-    return LiveOutcome(replace(outcome.result, warnings=warnings), trace)
+    return LiveRun(replace(done.result, warnings=warnings), trace)

@@ -1,7 +1,7 @@
-"""Who simulates: this process, other processes here, MPI processes, or a Dask cluster; the figures are the same.
+"""Who does tasks: this process, other processes here, MPI processes, or a Dask cluster; what comes of them is the same.
 
-All are reached through :class:`concurrent.futures.Executor`. Programs travel once to each worker, jobs in chunks. What
-is to be simulated, and in which order, is not decided here.
+All are reached through :class:`concurrent.futures.Executor`. The function that does them travels once to each worker,
+with all that it needs; tasks travel in chunks. What they are, and in which order they come, is not decided here.
 """
 
 from __future__ import annotations
@@ -13,31 +13,30 @@ import signal
 import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import Executor, Future, ProcessPoolExecutor, as_completed
+from concurrent.futures import Future, ProcessPoolExecutor, as_completed
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import ExitStack, suppress
 from multiprocessing import get_context, resource_tracker
 from multiprocessing.connection import Connection
 from types import TracebackType
-from typing import Any
+from typing import Any, Generic, TypeVar
 
 from clue.errors import ReplayError, UsageError
-from clue.kernel import is_awaited
-from clue.purchase.library import Library
-from clue.purchase.outcome import Summary
-from clue.purchase.runs import Job, perform
+
+_Task = TypeVar("_Task")
+_Done = TypeVar("_Done")
 
 PROCESSES, MPI, DASK = "processes", "mpi", "dask://"
 
-#: So long this process simulates alone; if the rest would take longer than the second figure, it starts others.
+#: So long this process works alone; if the rest would take longer than the second figure, it starts others.
 _ALONE, _WORTH_PROCESSES = 0.5, 2.0
 #: A worker gets its share of a round in at least so many chunks, so that none waits long for another; at most so many
-#: jobs each, so that progress is seen.
+#: tasks each, so that progress is seen.
 _CHUNKS_PER_WORKER, _LARGEST_CHUNK = 4, 32
 
 _START_MPI = "mpiexec -n 4 python -m mpi4py.futures -m clue simulate …"
-Performed = Iterator[tuple[int, tuple[Summary, ...]]]
-_Submit = Callable[[list[Job]], "Future[list[tuple[Summary, ...]]]"]
+#: Has tasks done elsewhere, one after the other.
+_Submit = Callable[[list[Any]], "Future[list[Any]]"]
 
 
 def check_executor(executor: str) -> None:
@@ -56,26 +55,36 @@ def check_executor(executor: str) -> None:
         raise UsageError(f"executor must be {PROCESSES}, {MPI} or {DASK}HOST:PORT, got {executor}")
 
 
-class Crew:
-    """The workers of a comparison; to be used in a ``with`` block.
+class Pool(Generic[_Task, _Done]):
+    """Workers that do tasks; to be used in a ``with`` block, as often as need be.
 
     Args:
-        library: The programs.
-        engine: Which engine replays them.
+        do: Does a task. It can be pickled, and so can tasks and what comes of them.
         executor: ``"processes"``, ``"mpi"`` or ``"dask://HOST:PORT"``.
         workers: Number of processes, for ``"processes"``; they are started where there is enough to do.
+        is_slow: Tells whether tasks take longer for the time being than they will.
+
+    Raises:
+        UsageError: If the executor cannot be used.
     """
 
-    def __init__(self, library: Library, engine: str, executor: str = PROCESSES, workers: int = 1) -> None:
-        self._library = library
-        self._engine = engine
+    def __init__(
+        self,
+        do: Callable[[_Task], _Done],
+        executor: str = PROCESSES,
+        workers: int = 1,
+        is_slow: Callable[[], bool] = lambda: False,
+    ) -> None:
+        check_executor(executor)
+        self._do = do
         self._executor = executor
         self._workers = workers
+        self._is_slow = is_slow
         self._opened = ExitStack()
         self._submit: _Submit | None = None
         self._alone = 0.0
 
-    def __enter__(self) -> Crew:
+    def __enter__(self) -> Pool[_Task, _Done]:
         if self._executor != PROCESSES:
             self._open()
         return self
@@ -83,43 +92,45 @@ class Crew:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
+        self._submit, self._alone = None, 0.0
         self._opened.__exit__(kind, error, trace)
 
-    def perform(self, jobs: Sequence[Job]) -> Performed:
-        """Simulate jobs; yields the place of each and its simulations, as they are done.
+    def perform(self, tasks: Sequence[_Task]) -> Iterator[tuple[int, _Done]]:
+        """Do tasks; yields the place of each and what comes of it, as they are done.
 
         Raises:
-            ReplayError: If a simulation cannot go on, or a worker is lost.
+            ReplayError: If a worker is lost.
+            Exception: Whatever doing one raises.
         """
         start = 0
         if self._submit is None:
-            for start, summaries in self._perform_alone(jobs):
-                yield start, summaries
-            start += bool(jobs)
-        if start < len(jobs):
-            yield from self._perform_elsewhere(jobs, start)
+            for start, done in self._perform_alone(tasks):
+                yield start, done
+            start += bool(tasks)
+        if start < len(tasks):
+            yield from self._perform_elsewhere(tasks, start)
 
-    def _perform_alone(self, jobs: Sequence[Job]) -> Performed:
-        """Simulate in this process, until it is worth while to start others."""
-        taken, done = 0.0, 0
-        for i, job in enumerate(jobs):
-            # What is left will take a fraction of this time; the processors have a compiler to run meanwhile.
-            awaited = is_awaited(self._engine)
+    def _perform_alone(self, tasks: Sequence[_Task]) -> Iterator[tuple[int, _Done]]:
+        """Do tasks in this process, until it is worth while to start others."""
+        taken, counted = 0.0, 0
+        for i, task in enumerate(tasks):
+            # What is left then takes a fraction of this time, and the processors have other work meanwhile.
+            slow = self._is_slow()
             begin = time.perf_counter()
-            summaries = perform(job, self._library, self._engine)
+            done = self._do(task)
             took = time.perf_counter() - begin
-            yield i, summaries
-            if awaited:
+            yield i, done
+            if slow:
                 continue
-            taken, done, self._alone, left = taken + took, done + 1, self._alone + took, len(jobs) - i - 1
-            worth = left > 1 and taken / done * left > _WORTH_PROCESSES
+            taken, counted, self._alone, left = taken + took, counted + 1, self._alone + took, len(tasks) - i - 1
+            worth = left > 1 and taken / counted * left > _WORTH_PROCESSES
             if self._workers > 1 and self._alone > _ALONE and worth:
                 return
 
-    def _perform_elsewhere(self, jobs: Sequence[Job], start: int) -> Performed:
+    def _perform_elsewhere(self, tasks: Sequence[_Task], start: int) -> Iterator[tuple[int, _Done]]:
         submit = self._submit or self._open()
-        size = min(-(-(len(jobs) - start) // (_CHUNKS_PER_WORKER * self._workers)), _LARGEST_CHUNK)
-        pending = {submit(list(jobs[at : at + size])): at for at in range(start, len(jobs), size)}
+        size = min(-(-(len(tasks) - start) // (_CHUNKS_PER_WORKER * self._workers)), _LARGEST_CHUNK)
+        pending = {submit(list(tasks[at : at + size])): at for at in range(start, len(tasks), size)}
         try:
             for future in as_completed(pending):
                 yield from enumerate(future.result(), pending[future])
@@ -145,19 +156,19 @@ class Crew:
         # Fresh processes, not forked ones: whoever calls may have threads (a progress display has).
         context = get_context("spawn")
         theirs, lifeline = context.Pipe(duplex=False)
-        executor = ProcessPoolExecutor(self._workers, context, _begin_process, (*self._initial(), theirs))
+        executor = ProcessPoolExecutor(self._workers, context, _begin_process, (self._packed(), theirs))
 
-        # Whatever is still being simulated then, nobody waits for it.
+        # Whatever is still being done then, nobody waits for it.
         self._opened.callback(executor.shutdown)
         self._opened.callback(lifeline.close)
         # This starts a process of its own, which lets go of what is held back below.
         resource_tracker.ensure_running()
 
-        def submit(jobs: list[Job]) -> Future[list[tuple[Summary, ...]]]:
+        def submit(tasks: list[Any]) -> Future[list[Any]]:
             # Submitting starts processes, which cannot yet do as Ctrl-C bids: they inherit that it is held back.
             before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
             try:
-                return executor.submit(_perform_chunk, jobs)
+                return executor.submit(_do_chunk, tasks)
             finally:
                 signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
@@ -165,9 +176,9 @@ class Crew:
 
     def _in_mpi(self) -> _Submit:
         futures = _check_mpi()
-        executor = self._opened.enter_context(futures.MPIPoolExecutor(initializer=_begin, initargs=self._initial()))
+        executor = self._opened.enter_context(futures.MPIPoolExecutor(initializer=_begin, initargs=(self._packed(),)))
         self._workers = executor.num_workers
-        return _submitting(executor)
+        return lambda tasks: executor.submit(_do_chunk, tasks)
 
     def _in_dask(self) -> _Submit:
         address = "tcp://" + self._executor.removeprefix(DASK)
@@ -178,65 +189,42 @@ class Crew:
         executor = client.get_executor(pure=False)
         self._workers = max(sum(client.nthreads().values()), 1)
         # Scattered data reach every worker once, and later ones on demand.
-        initial = client.scatter(_Initial(*self._initial()), broadcast=True, hash=False)
-        return lambda jobs: executor.submit(_perform_with, jobs, initial)
+        do = client.scatter(self._do, broadcast=True, hash=False)
+        return lambda tasks: executor.submit(_do_chunk, tasks, do)
 
-    def _initial(self) -> tuple[bytes, str]:
+    def _packed(self) -> bytes:
         # Packed once here rather than once for each worker.
-        return pickle.dumps(self._library, pickle.HIGHEST_PROTOCOL), self._engine
-
-
-def _submitting(executor: Executor) -> _Submit:
-    return lambda jobs: executor.submit(_perform_chunk, jobs)
+        return pickle.dumps(self._do, pickle.HIGHEST_PROTOCOL)
 
 
 # --- what runs in workers ---
 
 
-class _Initial:
-    """What a worker needs once: the programs and the engine."""
-
-    def __init__(self, library: bytes, engine: str) -> None:
-        self.packed = library
-        self.engine = engine
-        self._library: Library | None = None
-
-    def perform(self, jobs: Sequence[Job]) -> list[tuple[Summary, ...]]:
-        """Simulate jobs one after the other."""
-        if self._library is None:
-            self._library = pickle.loads(self.packed)
-        assert self._library is not None
-        return [perform(job, self._library, self.engine) for job in jobs]
+#: How this process does tasks, if it is a worker.
+_how: list[Callable[[Any], Any]] = []
 
 
-_initial: list[_Initial] = []
+def _begin(packed: bytes) -> None:
+    _how[:] = [pickle.loads(packed)]
 
 
-def _begin(library: bytes, engine: str) -> None:
-    _initial[:] = [_Initial(library, engine)]
-
-
-def _begin_process(library: bytes, engine: str, lifeline: Connection) -> None:
+def _begin_process(packed: bytes, lifeline: Connection) -> None:
     # Ctrl-C ends it at once and without a word; what there is to say is said by the process that waits.
     signal.signal(signal.SIGINT, signal.SIG_DFL)
     signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})
     threading.Thread(target=_end_with, args=(lifeline,), daemon=True).start()
-    _begin(library, engine)
+    _begin(packed)
 
 
 def _end_with(lifeline: Connection) -> None:
-    """End this process when whoever started it closes its end of a pipe, or dies, whatever is being simulated."""
+    """End this process when whoever started it closes its end of a pipe, or dies, whatever is being done."""
     with suppress(EOFError, OSError):
         lifeline.recv_bytes()
     os._exit(1)
 
 
-def _perform_chunk(jobs: Sequence[Job]) -> list[tuple[Summary, ...]]:
-    return _initial[0].perform(jobs)
-
-
-def _perform_with(jobs: Sequence[Job], initial: _Initial) -> list[tuple[Summary, ...]]:
-    return initial.perform(jobs)
+def _do_chunk(tasks: Sequence[Any], do: Callable[[Any], Any] | None = None) -> list[Any]:
+    return [(do or _how[0])(task) for task in tasks]
 
 
 # --- what has to be there ---

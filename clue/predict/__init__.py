@@ -1,0 +1,1 @@
+"""What applications take on machines: by replays of recordings, by live runs, by any other ``Predictor``."""

@@ -1,0 +1,38 @@
+"""Predictions by live runs: each task runs its program itself, as processes of its own, one after the other."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
+
+from clue.predict.application import Application
+from clue.predict.prediction import Prediction, Task, prediction_of
+from clue.predict.predictor import Predictor
+from clue.result import Result
+
+
+class LivePredictor(Predictor):
+    """Predicts what programs take by running them in virtual time. Nothing is known of one before it has run.
+
+    Args:
+        run: Runs the program of a task; how, is the caller's business.
+    """
+
+    def __init__(self, run: Callable[[Task], Result]) -> None:
+        self._run = run
+
+    @property
+    def why(self) -> str:
+        """There is no other way."""
+        return "the programs ran live"
+
+    def check(self, application: Application, name: str, instances: int | None) -> str:
+        """Refuse several instances, and what is there as a trace only."""
+        if instances != 1:
+            return f"instances must be 1 in a live run, got {'fill' if instances is None else instances}"
+        return "" if application.script else f"{name} must have a script to run live, got a trace only"
+
+    def predict(self, tasks: Sequence[Task]) -> Iterator[tuple[int, Prediction]]:
+        """Run each task's program."""
+        for i, task in enumerate(tasks):
+            yield i, prediction_of(task, partial(self._run, task))

@@ -1,0 +1,240 @@
+"""Predictions by replays of recordings: the trace of each application, on whatever machine it is asked for."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager
+from dataclasses import dataclass, replace
+from functools import partial
+
+import numpy as np
+import numpy.typing as npt
+
+from clue.errors import UsageError
+from clue.kernel import Program, compile_program, contention_free, engine_for, is_awaited, reason_for, simulate
+from clue.predict.application import PLACEHOLDER, Application, Key
+from clue.predict.executors import PROCESSES, Pool
+from clue.predict.prediction import Prediction, Task, prediction_of
+from clue.predict.predictor import Doubles, Predictor
+from clue.progress import Progress
+from clue.trace import Trace
+from clue.uncertainty import BurstNoise, Sampling, draw, is_uncertain, noise_of_recordings, typical_recording
+from clue.uncertainty.makespans import Known, deviation_bound, draw_candidate, parts
+from clue.units import count_of
+
+#: Gives the trace of an application at a number of ranks; recording it, if need be, is the caller's business.
+TraceSource = Callable[[Application, int], Trace]
+#: Names the traces of applications, each at a number of ranks; it may know all of them before it makes those missing.
+Recorder = Callable[[Sequence[Key]], Sequence[Application]]
+#: To describe a machine to the engine takes as long as it takes to replay so many ops there among others.
+_OPS_FOR_A_MACHINE = 200_000
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Recorded:
+    """An application ready to replay at one number of ranks.
+
+    Attributes:
+        program: What to replay.
+        memory: Peak memory of each rank when recorded, bytes.
+        noise: How much its recordings differ, if there are several.
+    """
+
+    program: Program
+    memory: tuple[float, ...]
+    noise: BurstNoise | None = None
+
+
+def as_named(wanted: Sequence[Key]) -> Sequence[Application]:
+    """Take the traces that applications name themselves."""
+    return [application for application, _ in wanted]
+
+
+def recording(application: Application, ranks: int, traces: TraceSource) -> tuple[Trace, BurstNoise | None]:
+    """Get the typical recording of an application, and how much its recordings differ if there are several.
+
+    Raises:
+        UsageError: If recordings are not for this number of ranks.
+        TraceError: If one is unusable.
+    """
+    paths = [application.trace, *application.repeats]
+    found = [traces(replace(application, trace=path, repeats=()), ranks) for path in paths]
+    for trace in found:
+        if trace.ranks != ranks:
+            raise UsageError(
+                f"{trace.name}: trace must have {count_of(ranks)}, got {trace.ranks}. Ask for ranks: {trace.ranks}, as "
+                f"a recording serves one number of ranks; or name traces with {PLACEHOLDER} and {record_on(ranks)}"
+            )
+    return typical_recording(found), noise_of_recordings(found)
+
+
+def record_on(ranks: int, trace: str = "") -> str:
+    """Return the advice to record a program on so many ranks."""
+    output = f" -o {trace}" if trace else ""
+    return (
+        f"record the program on {count_of(ranks)} (clue record -n {ranks}{output}): this computer will do, more ranks "
+        "than cores are fine as long as memory lasts"
+    )
+
+
+def computing_regions(program: Program) -> list[str]:
+    """Return the regions in which a program computes."""
+    cpu = program.cpu_by_region
+    return [region for i, region in enumerate(program.regions) if any(of_rank[i] for of_rank in cpu)]
+
+
+class ReplayPredictor(Predictor):
+    """Predicts what applications take by replaying their recordings.
+
+    Args:
+        traces: Where traces come from.
+        recorder: Told of all traces that are wanted before any is asked for: records programs that have none.
+        engine: Which engine of the kernel replays.
+        executor: Who replays: ``"processes"``, ``"mpi"`` or ``"dask://HOST:PORT"``; the figures do not depend on it.
+        workers: Number of processes, which are started where there is enough to do.
+
+    Raises:
+        UsageError: If the executor cannot be used.
+    """
+
+    def __init__(
+        self,
+        traces: TraceSource,
+        recorder: Recorder = as_named,
+        *,
+        engine: str = "auto",
+        executor: str = PROCESSES,
+        workers: int = 1,
+    ) -> None:
+        self._traces = traces
+        self._recorder = recorder
+        self._asked = self._engine = engine
+        self._work = 0
+        self._workers = workers
+        self._recorded: dict[Key, Recorded] = {}
+        self._pool = Pool(partial(_replayed, self._recorded), executor, workers, lambda: is_awaited(self._engine))
+
+    @property
+    def why(self) -> str:
+        """Why that engine replays."""
+        return reason_for(self._asked, self._engine, self._work)
+
+    def prepare(self, wanted: Mapping[Key, str], progress: Progress) -> None:
+        """Record or read the traces that are not there yet.
+
+        Raises:
+            UsageError: If a trace is for another number of ranks.
+            TraceError: If a trace is unusable.
+        """
+        new = [key for key in wanted if key not in self._recorded]
+        for i, (key, application) in enumerate(zip(new, self._recorder(new), strict=True)):
+            progress(f"reading {wanted[key]}", i, len(new))
+            trace, noise = recording(application, key[1], self._traces)
+            program = compile_program(trace)
+            # A split is tried only where the memory suffices, so that its replay need not ask.
+            self._recorded[key] = Recorded(replace(program, memory=()), program.memory, noise)
+
+    def memory(self, key: Key) -> Sequence[float]:
+        """Return the peaks when recorded."""
+        return self._recorded[key].memory
+
+    def regions(self, key: Key) -> Mapping[str, bool]:
+        """Return the regions that have bursts, and whether their operations were declared."""
+        program = self._recorded[key].program
+        return {region: region in program.host_speeds for region in computing_regions(program)}
+
+    def bounds(
+        self, tasks: Sequence[Task], progress: Progress, samples: int = 0
+    ) -> tuple[Doubles, npt.NDArray[np.bool_]]:
+        """Bound makespans by what messages without contention allow (:func:`clue.kernel.contention_free`).
+
+        Which engine replays is decided by the work that all these tasks are.
+        """
+        ops = sum(self._recorded[task.key].program.ops * task.where.instances for task in tasks)
+        self._work = ops * (1 + samples)
+        self._engine = engine_for(self._work, self._asked)
+        seconds, exact = np.empty(len(tasks)), np.empty(len(tasks), np.bool_)
+        by_key = _by_key(tasks, range(len(tasks)))
+        work = {key: self._recorded[key].program.ops + _OPS_FOR_A_MACHINE for key in by_key}
+        total, before = sum(work[key] * len(places) for key, places in by_key.items()), 0
+        for key, places in by_key.items():
+
+            def tell(done: int, before: int = before, work: int = work[key]) -> None:
+                progress("bounding", (before + done * work) * len(tasks) // total, len(tasks))
+
+            if not before:
+                progress("bounding", 0, len(tasks))
+            seconds[places], exact[places] = contention_free(
+                self._recorded[key].program,
+                [tasks[i].where for i in places],
+                tell,
+                engine=self._engine,
+                workers=self._workers,
+            )
+            before += work[key] * len(places)
+        return seconds, exact
+
+    def at_work(self) -> AbstractContextManager[object]:
+        """Return the processes that replay."""
+        return self._pool
+
+    def predict(self, tasks: Sequence[Task]) -> Iterator[tuple[int, Prediction]]:
+        """Replay each task."""
+        return self._pool.perform([(task, self._engine) for task in tasks])
+
+    def deviation(self, task: Task) -> float | None:
+        """Return what the machine and repeated recordings state of noise."""
+        machine, noise = task.where.machine, self._recorded[task.key].noise
+        return deviation_bound(machine, noise) if is_uncertain(machine, noise) else None
+
+    def samples(self, tasks: Sequence[Task], sampling: Sampling, progress: Progress) -> Doubles:
+        """Replay many samples at once where messages alone couple the ranks, the others one by one."""
+        found = np.full((len(tasks), sampling.samples), np.nan)
+        told = partial(progress, "samples of the noise")
+        self._sweep(tasks, sampling, found, told)
+        samples, left = sampling.each(), np.argwhere(np.isnan(found)).tolist()
+        one_by_one = self.predict([replace(tasks[i], sample=samples[k]) for i, k in left])
+        for done, (place, prediction) in enumerate(one_by_one, start=1 + found.size - len(left)):
+            found[tuple(left[place])] = prediction.makespan
+            told(done, found.size)
+        return found
+
+    def _sweep(
+        self, tasks: Sequence[Task], sampling: Sampling, found: Doubles, told: Callable[[int, int], None]
+    ) -> None:
+        """Fill in what sweeps over many samples give."""
+        before = 0
+        alone = [i for i, task in enumerate(tasks) if task.where.coupled_by_messages_alone]
+        for key, places in _by_key(tasks, alone).items():
+            program, noise = self._recorded[key].program, self._recorded[key].noise
+            for part in parts(sampling.each(), program.ops * len(places)):
+                known: Known = {}
+                drawn = [
+                    draw_candidate(program, tasks[i].where, sample, noise, known) for i in places for sample in part
+                ]
+
+                def tell(done: int, before: int = before) -> None:
+                    told(before + done, found.size)
+
+                seconds, exact = contention_free(program, drawn, tell, engine=self._engine, workers=self._workers)
+                table = np.where(exact, seconds, np.nan).reshape(len(places), len(part))
+                found[places, part[0].number : part[-1].number + 1] = table
+                before += len(drawn)
+
+
+def _by_key(tasks: Sequence[Task], places: Iterable[int]) -> Mapping[Key, list[int]]:
+    """Return places of tasks by what they run."""
+    found: dict[Key, list[int]] = {}
+    for i in places:
+        found.setdefault(tasks[i].key, []).append(i)
+    return found
+
+
+def _replayed(library: Mapping[Key, Recorded], given: tuple[Task, str]) -> Prediction:
+    task, engine = given
+    program, noise, where = library[task.key].program, library[task.key].noise, task.where
+    machine = where.machine
+    if task.sample is not None:
+        # Drawn here rather than sent here: a sample is the same whoever draws it.
+        program, machine = draw(program, machine, where.placement, task.sample, noise)
+    return prediction_of(task, partial(simulate, program, machine, where.placement, engine, instances=where.instances))

@@ -1,0 +1,109 @@
+"""What a ranking would be if some of its options were others: their machines a little different, for example.
+
+A few options are put in order anew, each workload in the split that is then the best. All other options stay as they
+are: of them only the best rates matter, which points are relative to.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+
+from clue.predict.predictor import Predictor
+from clue.progress import Progress
+from clue.purchase.attempts import Attempt, attempts_on, predicted
+from clue.purchase.outcome import Entry, Ranking
+from clue.purchase.points import FULL_POINTS
+from clue.purchase.scenario import Option, Scenario
+from clue.purchase.scores import Scores
+
+#: Options with their scores, the best first; one that deadlocks is not among them.
+Order = Sequence[tuple[str, float]]
+#: Rates that differ by less, relative to the larger, are one rate.
+_ROUNDING = 1e-9
+
+
+def what_if(  # noqa: PLR0917 - what came out, and what would have
+    scenario: Scenario,
+    ranking: Ranking,
+    tried: Sequence[Option],
+    variants: Sequence[Sequence[Option]],
+    predictor: Predictor,
+    progress: Progress,
+) -> list[Order]:
+    """Put options in order with some of them replaced.
+
+    Args:
+        scenario: What was compared.
+        ranking: What came out.
+        tried: The options that are put in order.
+        variants: For each order what takes the place of the options of the same names.
+        predictor: Tells what applications take.
+        progress: Told about what is done.
+
+    Returns:
+        The order of each variant.
+    """
+    places = {option.name: i for i, option in enumerate(tried)}
+    every = [*tried, *(option for variant in variants for option in variant)]
+    attempts = [
+        replace(attempt, order=places[attempt.option.name])
+        for attempt in attempts_on(every, scenario, predictor, progress)
+    ]
+    with predictor.at_work():
+        _settle(attempts, predictor, progress)
+    base, changed = attempts[: len(tried)], iter(attempts[len(tried) :])
+    scores = Scores(scenario, tried)
+    others = _best_of_others(scenario, ranking, places)
+    return [_order([*base, *(next(changed) for _ in variant)], scores, others) for variant in variants]
+
+
+def _order(attempts: Sequence[Attempt], scores: Scores, others: Sequence[Sequence[float]]) -> Order:
+    """Put options in order; of those of one name the last counts."""
+    now = {attempt.option.name: attempt for attempt in attempts}
+    able = [attempt for attempt in now.values() if attempt.cells and not _deadlocks(attempt)]
+    relative = scores.relative_to(able, [others])
+    return [(attempt.option.name, relative.score(attempt)) for attempt in sorted(able, key=relative.key)]
+
+
+def _settle(attempts: Sequence[Attempt], predictor: Predictor, progress: Progress) -> None:
+    """Predict options until it is known which of their splits count, or that one of these deadlocks."""
+    while left := [each for each in attempts if not each.settled and not _deadlocks(each)]:
+        runs = list(dict.fromkeys(cell.next_run() for each in left for cell in each.cells if not cell.settled))
+        progress("changing parameters", 0, len(runs))
+        for done, _ in enumerate(predicted(runs, predictor, may_deadlock=True), start=1):
+            progress("changing parameters", done, len(runs))
+
+
+def _deadlocks(attempt: Attempt) -> bool:
+    runs = (choice.run for cell in attempt.cells for choice in cell.choices)
+    return any(run.known and math.inf in run.seconds for run in runs)
+
+
+# --- the best rates, which points are relative to ---
+
+
+def _best_of_others(scenario: Scenario, ranking: Ranking, tried: Mapping[str, int]) -> list[list[float]]:
+    """Return the best rate of each component on the options that are not tried, as far as it is known."""
+    entries = [each for each in ranking.entries if each.workloads]
+    others = [each for each in entries if each.option not in tried]
+    total = sum(workload.weight for workload in scenario.workloads)
+    best = []
+    for w, workload in enumerate(scenario.workloads):
+        full = FULL_POINTS * workload.weight * len(scenario.workloads) / total
+        known = [max((_rate(each, w, k) for each in others), default=0.0) for k in range(len(workload.components))]
+        for k, component in enumerate(workload.components):
+            points = entries[0].workloads[w].components[k].points
+            # Points are relative to the best rate of all: where none of those listed has it, another option does.
+            of_all = _rate(entries[0], w, k) * full * component.share / points if points else 0.0
+            listed = max(_rate(each, w, k) for each in entries)
+            known[k] = of_all if of_all > listed * (1 + _ROUNDING) else known[k]
+        best.append(known)
+    return best
+
+
+def _rate(entry: Entry, w: int, k: int) -> float:
+    """Return how many instances of a component an option finishes per second."""
+    outcome = entry.workloads[w]
+    return outcome.throughput * outcome.makespan / outcome.components[k].makespan

@@ -1,0 +1,120 @@
+"""A comparison takes any predictor: what it cannot say is not needed, and what it says is used."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+
+import pytest
+
+from clue.machine import NodeNoise
+from clue.predict.application import Application, Key
+from clue.predict.executors import Pool
+from clue.predict.prediction import Prediction, Task
+from clue.predict.predictor import Predictor
+from clue.predict.replaying import ReplayPredictor
+from clue.progress import Progress, silent
+from clue.purchase import Component, Criterion, Option, Scenario, Workload, rank_options, what_if
+from clue.uncertainty import Sampling
+from tests.kernel.cases import machine
+from tests.purchase.test_ranking import traces
+
+
+class Formula(Predictor):
+    """12 s divided over the ranks, times the factor of the first node."""
+
+    def __init__(self) -> None:
+        self.wanted: list[str] = []
+        self.asked: list[int] = []
+
+    def prepare(self, wanted: Mapping[Key, str], progress: Progress) -> None:
+        """Keep the names."""
+        progress("finding coefficients", 0, len(wanted))
+        self.wanted += wanted.values()
+
+    def predict(self, tasks: Sequence[Task]) -> Iterator[tuple[int, Prediction]]:
+        """Yield the last task first, as pools may."""
+        for i in reversed(range(len(tasks))):
+            ranks = tasks[i].key[1]
+            self.asked.append(ranks)
+            yield i, Prediction(12 / ranks * tasks[i].where.machine.nodes[0].performance_factor, "formula")
+
+
+def scenario() -> Scenario:
+    """Return a comparison of two nodes with four slower ones, for two components on 2 or 4 ranks."""
+    components = tuple(Component(name, Application(arguments=("1",), trace=name), 0.5) for name in "xy")
+    options = (
+        Option("two", replace(machine(2), name="two")),
+        Option("four", replace(machine(4, performance_factor=1.5), name="four")),
+    )
+    return Scenario("by hand", (Workload("w", components, ranks=(2, 4)),), options, criterion=Criterion.MAKESPAN)
+
+
+def test_one_method_is_enough_for_a_ranking() -> None:
+    """Two components of 6 s beside two of 4.5 s; without bounds every split of every option is predicted."""
+    formula = Formula()
+    ranking = rank_options(scenario(), formula)
+    assert [(entry.option, entry.score) for entry in ranking.entries] == [("four", 9.0), ("two", 12.0)]
+    assert formula.wanted == [f"w, {name} on {ranks} ranks" for name in "xy" for ranks in (2, 4)]
+    assert sorted(formula.asked) == [2, 2, 2, 2, 4, 4]
+
+
+def test_a_formula_and_replays_of_what_it_describes_give_one_ranking() -> None:
+    """Positions, scores and times; replays bound splits, so fewer are made."""
+    formula, replayed = (rank_options(scenario(), each) for each in (Formula(), ReplayPredictor(traces)))
+    of = [[(e.option, e.position, e.score, e.workloads[0].ranks) for e in r.entries] for r in (formula, replayed)]
+    assert of[0] == of[1]
+    assert replayed.simulations < formula.simulations
+
+
+def test_what_if_an_option_were_another() -> None:
+    """With the factor of four nodes at 2.5 they take 15 s and are second; a changed ranking says the same."""
+    compared = scenario()
+    formula = Formula()
+    ranking = rank_options(compared, formula)
+    slower = replace(compared.options[1], machine=machine(4, performance_factor=2.5))
+    orders = what_if(compared, ranking, compared.options, [(), (slower,)], formula, silent)
+    assert orders == [[("four", 9.0), ("two", 12.0)], [("two", 12.0), ("four", 15.0)]]
+    changed = rank_options(replace(compared, options=(compared.options[0], slower)), formula)
+    assert orders[1] == [(entry.option, entry.score) for entry in changed.entries]
+
+
+def test_who_states_no_deviation_has_no_intervals() -> None:
+    """Though the machine has noise: the formula says nothing of it."""
+    noisy = Option("noisy", machine(2, noise=NodeNoise(0.1, 0.1)))
+    ranking = rank_options(replace(scenario(), options=(noisy,)), Formula(), sampling=Sampling(10))
+    assert ranking.sampling is None
+    assert any("no noise is stated" in warning for warning in ranking.warnings)
+
+
+def test_a_predictor_learns_nothing_twice() -> None:
+    """Traces that were read for a ranking serve what comes after it."""
+    asked: list[int] = []
+
+    def asking(application: Application, ranks: int) -> object:
+        asked.append(ranks)
+        return traces(application, ranks)
+
+    predictor = ReplayPredictor(asking)  # type: ignore[arg-type]
+    for _ in range(2):
+        rank_options(scenario(), predictor)
+    assert asked == [2, 4, 2, 4]
+
+
+def twice(number: int) -> int:
+    """Return what a worker makes of a task."""
+    if number < 0:
+        raise ArithmeticError(number)
+    return 2 * number
+
+
+def test_a_pool_does_whatever_can_be_pickled(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Numbers, in this process and in two others, one block after the other; errors come back as they are."""
+    tasks = list(range(9))
+    for times in (1.0, -1.0, -1.0):
+        monkeypatch.setattr("clue.predict.executors._ALONE", times)
+        monkeypatch.setattr("clue.predict.executors._WORTH_PROCESSES", times)
+        with Pool(twice, workers=2) as pool:
+            assert sorted(pool.perform(tasks)) == [(i, 2 * i) for i in tasks]
+            with pytest.raises(ArithmeticError, match="-1"):
+                list(pool.perform([1, 2, -1]))
