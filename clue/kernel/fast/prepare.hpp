@@ -6,7 +6,6 @@
 #pragma once
 
 #include <algorithm>
-#include <cstring>
 #include <unordered_map>
 #include <utility>
 #include <vector>
@@ -128,19 +127,25 @@ private:
 
     // Ops that are equal but for their times, requests and places have one shape and one channel: those of a rank are remembered.
     struct Key {
-        int64_t nbytes;
-        int32_t peer, tag, comm;
-        uint16_t region, flags;
-        int32_t op, requested;
+        uint64_t nbytes, partner, where, what;
 
-        bool operator==(const Key& o) const { return std::memcmp(this, &o, sizeof(Key)) == 0; }
+        bool operator==(const Key& o) const {
+            return ((nbytes ^ o.nbytes) | (partner ^ o.partner) | (where ^ o.where) | (what ^ o.what)) == 0;
+        }
+        size_t hash() const { return ((partner ^ what << 32) * 0x9E3779B97F4A7C15u ^ nbytes * 0xC2B2AE3D27D4EB4Fu) >> 56; }
     };
-    static_assert(sizeof(Key) == 32);  // no gaps
 
     struct Call {
-        Key key;
+        Key key{};
         int32_t shape = -1, channel = -1;
     };
+
+    static uint64_t both(int32_t a, uint32_t b) { return static_cast<uint64_t>(static_cast<uint32_t>(a)) << 32 | b; }
+
+    static Key key_of(const Program& p, int64_t i) {
+        return {static_cast<uint64_t>(sends(p, i) ? p.nbytes[i] : 0), both(p.peer[i], static_cast<uint32_t>(p.tag[i])),
+                both(p.comm[i], static_cast<uint32_t>(p.region[i]) << 16 | p.flags[i]), both(p.request[i] != NO_REQUEST, p.op[i])};
+    }
 
     void read(const Program& p, int32_t me, int64_t i) {
         Row& row = rows_[i];
@@ -185,10 +190,8 @@ private:
     }
 
     const Call& remembered(const Program& p, int32_t me, int64_t i) {
-        const Key key{sends(p, i) ? p.nbytes[i] : 0, p.peer[i], p.tag[i], p.comm[i], p.region[i], p.flags[i], p.op[i], p.request[i] != NO_REQUEST};
-        const uint64_t mixed = (static_cast<uint64_t>(static_cast<uint32_t>(key.peer)) << 32 | static_cast<uint32_t>(key.tag) << 8 | key.op) *
-                               0x9E3779B97F4A7C15u ^ static_cast<uint64_t>(key.nbytes) * 0xC2B2AE3D27D4EB4Fu;
-        Call& known = calls_[mixed >> 56];
+        const Key key = key_of(p, i);
+        Call& known = calls_[key.hash()];
         if (!(known.key == key) || known.shape < 0) known = describe(p, me, i, key);
         return known;
     }
@@ -196,17 +199,18 @@ private:
     // Find shape and channel of an op that is not remembered.
     Call describe(const Program& p, int32_t me, int64_t i, const Key& key) {
         Call call{key};
+        const int32_t peer = p.peer[i], comm = p.comm[i];
         int32_t size = -1;
         if (sends(p, i)) {
-            call.channel = channel({p.context[key.comm], me, key.peer, key.tag});
-            size = sizes_.of({static_cast<int32_t>(key.nbytes >> 32), static_cast<int32_t>(key.nbytes & 0xffffffff), 0, 0});
-            if (size == static_cast<int32_t>(bytes_.size())) bytes_.push_back(key.nbytes);
+            call.channel = channel({p.context[comm], me, peer, p.tag[i]});
+            size = sizes_.of({static_cast<int32_t>(p.nbytes[i] >> 32), static_cast<int32_t>(p.nbytes[i] & 0xffffffff), 0, 0});
+            if (size == static_cast<int32_t>(bytes_.size())) bytes_.push_back(p.nbytes[i]);
         } else if (takes(p, i) || looks(p, i)) {
-            call.channel = channel({p.context[key.comm], key.peer, me, key.tag});
+            call.channel = channel({p.context[comm], peer, me, p.tag[i]});
         } else if (is_collective(p.op[i])) {
-            size = key.comm;
+            size = comm;
         }
-        call.shape = shape({size, key.peer, key.region, key.flags, p.op[i], static_cast<uint8_t>(key.requested)});
+        call.shape = shape({size, peer, p.region[i], p.flags[i], p.op[i], p.request[i] != NO_REQUEST});
         return call;
     }
 
