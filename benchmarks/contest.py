@@ -69,6 +69,11 @@ class Timing:
         return self.messages / self.seconds
 
     @property
+    def end_to_end(self) -> float:
+        """Messages a second from opening what is read to the result."""
+        return self.messages / median(each.preparation + each.seconds for each in self.replays)
+
+    @property
     def again(self) -> float:
         """Messages a second of a second replay of the same compiled program; 0 where it is not known."""
         seconds = median(each.again for each in self.replays)

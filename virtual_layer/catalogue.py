@@ -42,17 +42,21 @@ class MpiCall:
     prepare: Any = None
 
 
-def _calls(of: str, table: dict[str, Any]) -> tuple[MpiCall, ...]:
+#: By type: names of calls and what they mean, which is what describes them, or a pair of what prepares and describes.
+Tables = dict[str, dict[str, Any]]
+
+
+def _calls(tables: Tables) -> tuple[MpiCall, ...]:
     return tuple(
         MpiCall(of, name, meaning[1], meaning[0]) if isinstance(meaning, tuple) else MpiCall(of, name, meaning)
+        for of, table in tables.items()
         for names, meaning in table.items()
         for name in names.split()
     )
 
 
-MESSAGES = _calls(
-    "Comm",
-    {
+_MESSAGES: Tables = {
+    "Comm": {
         "Send": m.send(),
         "Bsend": m.send(_BUFFERED),
         "Ssend": m.send(_SYNC),
@@ -88,57 +92,49 @@ MESSAGES = _calls(
         "Attach_buffer Detach_buffer Flush_buffer": k.local,
         "Iflush_buffer": k.local_request,
     },
-) + _calls(
-    "Message",
-    {
+    "Message": {
         "Probe probe Iprobe iprobe": (m.CLASS_PROBE.ask, m.probe(takes=True, of_class=True)),
         "Recv": m.mrecv(),
         "recv": (o.watch, o.mrecv),
         "Irecv": m.imrecv(),
         "irecv": m.imrecv(_PICKLED),
     },
-)
+}
 
-REQUESTS = (
-    _calls(
-        "Request",
-        {
-            "Wait Test": (w.ask_one, w.wait),
-            "wait": w.unpickling(w.ask_one, w.wait_object),
-            "test": w.unpickling(w.ask_one, w.test_object),
-            "Waitany": (w.ask_any, w.wait_any()),
-            "waitany": w.unpickling(w.ask_any, w.wait_any(index=0)),
-            "Testany": (w.ask_any, w.wait_any(index=0, flag=1)),
-            "testany": w.unpickling(w.ask_any, w.wait_any(index=0, flag=1)),
-            "Waitall": (w.ask_all, w.wait_all()),
-            "waitall": w.unpickling(w.ask_all, w.wait_all()),
-            "Testall": (w.ask_all, w.wait_all(found=bool)),
-            "testall": w.unpickling(w.ask_all, w.wait_all(found=lambda result: result[0])),
-            "Waitsome": (w.ask_all, w.wait_some(tuple_result=False, test=False)),
-            "waitsome": w.unpickling(w.ask_all, w.wait_some(tuple_result=True, test=False)),
-            "Testsome": (w.ask_all, w.wait_some(tuple_result=False, test=True)),
-            "testsome": w.unpickling(w.ask_all, w.wait_some(tuple_result=True, test=True)),
-            "Get_status get_status": (w.ask_one, w.look),
-            "Get_status_any get_status_any": (w.ask_any, w.wait_any(index=0, flag=1, kept=True)),
-            "Get_status_all get_status_all": (w.ask_all, w.wait_all(found=bool, kept=True)),
-            "Get_status_some get_status_some": (w.ask_all, w.wait_some(tuple_result=False, test=True, kept=True)),
-            "Cancel cancel": (w.find, w.cancel),
-            "Free free": (w.find, w.free_request),
-        },
-    )
-    + _calls(
-        "Prequest",
-        {
-            "Start": w.start,
-            "Startall": w.start_all,
-            "Pready": p.ready(p.one),
-            "Pready_range": p.ready(p.range_of),
-            "Pready_list": p.ready(p.list_of),
-            "Parrived": (w.find, p.arrived),
-        },
-    )
-    + _calls("Grequest", {"Start Complete complete": k.other})
-)
+_REQUESTS: Tables = {
+    "Request": {
+        "Wait Test": (w.ask_one, w.wait_one(bool)),
+        "wait": w.unpickling(w.ask_one, w.wait_one()),
+        "test": w.unpickling(w.ask_one, w.wait_one(lambda result: result[0])),
+        "Waitany": (w.ask_any, w.wait_any()),
+        "waitany": w.unpickling(w.ask_any, w.wait_any(index=0)),
+        "Testany": (w.ask_any, w.wait_any(index=0, flag=1)),
+        "testany": w.unpickling(w.ask_any, w.wait_any(index=0, flag=1)),
+        "Waitall": (w.ask_all, w.wait_all()),
+        "waitall": w.unpickling(w.ask_all, w.wait_all()),
+        "Testall": (w.ask_all, w.wait_all(found=bool)),
+        "testall": w.unpickling(w.ask_all, w.wait_all(found=lambda result: result[0])),
+        "Waitsome": (w.ask_all, w.wait_some(tuple_result=False, test=False)),
+        "waitsome": w.unpickling(w.ask_all, w.wait_some(tuple_result=True, test=False)),
+        "Testsome": (w.ask_all, w.wait_some(tuple_result=False, test=True)),
+        "testsome": w.unpickling(w.ask_all, w.wait_some(tuple_result=True, test=True)),
+        "Get_status get_status": (w.ask_one, w.wait_one(bool, kept=True)),
+        "Get_status_any get_status_any": (w.ask_any, w.wait_any(index=0, flag=1, kept=True)),
+        "Get_status_all get_status_all": (w.ask_all, w.wait_all(found=bool, kept=True)),
+        "Get_status_some get_status_some": (w.ask_all, w.wait_some(tuple_result=False, test=True, kept=True)),
+        "Cancel cancel": (w.find, w.cancel),
+        "Free free": (w.find, w.free_request),
+    },
+    "Prequest": {
+        "Start": w.start,
+        "Startall": w.start_all,
+        "Pready": p.ready(p.one),
+        "Pready_range": p.ready(p.range_of),
+        "Pready_list": p.ready(p.list_of),
+        "Parrived": (w.find, p.arrived),
+    },
+    "Grequest": {"Start Complete complete": k.other},
+}
 
 #: Collectives on buffers: each exists blocking, nonblocking (I…) and persistent (…_init).
 _ON_BUFFERS = {
@@ -180,136 +176,105 @@ def _collectives(of: str, readers: Mapping[str, c.Reader]) -> tuple[MpiCall, ...
     )
 
 
-_ON_OBJECTS = (
-    _calls(
-        "Comm",
-        {
-            "barrier": c.blocking(c.barrier),
-            "bcast": (o.watch, o.collective(o.bcast, 2)),
-            "gather": (o.watch, o.collective(o.gather, 2)),
-            "scatter": (o.watch, o.collective(o.scatter, 2)),
-            "allgather": (o.watch, o.collective(o.allgather)),
-            "alltoall": (o.watch, o.collective(o.alltoall)),
-            "reduce": (o.watch_reduction(2), o.reduction("reduce", 3)),
-            "allreduce": (o.watch_reduction(2), o.reduction("allreduce")),
-        },
-    )
-    + _calls(
-        "Intracomm",
-        {
-            "scan": (o.watch_reduction(2), o.reduction("scan")),
-            "exscan": (o.watch_reduction(2), o.reduction("exscan")),
-        },
-    )
-    + _calls(
-        "Topocomm",
-        {
-            "neighbor_allgather": (o.watch, o.neighbor(alltoall=False)),
-            "neighbor_alltoall": (o.watch, o.neighbor(alltoall=True)),
-        },
-    )
-)
+_ON_OBJECTS: Tables = {
+    "Comm": {
+        "barrier": c.blocking(c.barrier),
+        "bcast": (o.watch, o.collective(o.bcast, 2)),
+        "gather": (o.watch, o.collective(o.gather, 2)),
+        "scatter": (o.watch, o.collective(o.scatter, 2)),
+        "allgather": (o.watch, o.collective(o.allgather)),
+        "alltoall": (o.watch, o.collective(o.alltoall)),
+        "reduce": (o.watch_reduction(2), o.reduction("reduce", 3)),
+        "allreduce": (o.watch_reduction(2), o.reduction("allreduce")),
+    },
+    "Intracomm": {
+        "scan": (o.watch_reduction(2), o.reduction("scan")),
+        "exscan": (o.watch_reduction(2), o.reduction("exscan")),
+    },
+    "Topocomm": {
+        "neighbor_allgather": (o.watch, o.neighbor(alltoall=False)),
+        "neighbor_alltoall": (o.watch, o.neighbor(alltoall=True)),
+    },
+}
 
+_CONSTRUCTORS: Tables = {
+    "Comm": {
+        **{name: k.constructor(name, same=True) for name in ("Clone", "Dup", "Dup_with_info")},
+        **{name: k.constructor(name) for name in ("Create", "Split", "Split_type")},
+        **{name: k.nonblocking_constructor(name) for name in ("Idup", "Idup_with_info")},
+        "Free free Disconnect": (k.forget, k.free),
+        "Abort": (k.abort, k.local),
+        "Join Revoke Get_failed Ack_failed Agree Iagree Shrink Ishrink": k.other,
+    },
+    "Intracomm": {
+        **{
+            name: k.constructor(name)
+            for name in ("Create_cart", "Create_graph", "Create_dist_graph", "Create_dist_graph_adjacent")
+        },
+        "Create_group": k.group_constructor("Create_group"),
+        "Create_from_group": k.other,
+        "Create_intercomm": k.bridge,
+        "Spawn": (k.prepare_spawn(multiple=False), k.spawn(5)),
+        "Spawn_multiple": (k.prepare_spawn(multiple=True), k.spawn(5)),
+        "Accept Connect": k.other,
+    },
+    "Cartcomm": {"Sub": k.constructor("Sub")},
+    "Intercomm": {"Create_from_groups": k.other, "Merge": k.merge},
+}
+
+_PACKING: Tables = {
+    "Datatype": {
+        "Pack": k.packing(3),
+        "Unpack": k.packing(2),
+        "Pack_external": k.packing(4),
+        "Unpack_external": k.packing(3),
+    },
+}
+
+_NAMED_ONLY: Tables = {
+    "Win": {
+        "Create Allocate Allocate_shared Create_dynamic Attach Detach Free free Put Get Accumulate "
+        "Get_accumulate Fetch_and_op Compare_and_swap Rput Rget Raccumulate Rget_accumulate Fence Start "
+        "Complete Post Wait Test Lock Unlock Lock_all Unlock_all Flush Flush_all Flush_local "
+        "Flush_local_all Sync": k.other,
+    },
+    "File": {
+        "Open Close Delete Set_size Preallocate Get_size Set_view Read_at Read_at_all Write_at Write_at_all "
+        "Iread_at Iread_at_all Iwrite_at Iwrite_at_all Read Read_all Write Write_all Iread Iread_all Iwrite "
+        "Iwrite_all Seek Read_shared Write_shared Iread_shared Iwrite_shared Read_ordered Write_ordered "
+        "Seek_shared Get_position_shared Read_at_all_begin Read_at_all_end Write_at_all_begin "
+        "Write_at_all_end Read_all_begin Read_all_end Write_all_begin Write_all_end Read_ordered_begin "
+        "Read_ordered_end Write_ordered_begin Write_ordered_end Set_atomicity Sync": k.other,
+    },
+    "Session": {
+        "Init Finalize": k.other,
+        "Attach_buffer Detach_buffer Flush_buffer": k.local,
+        "Iflush_buffer": k.local_request,
+    },
+    "": {
+        "Attach_buffer Detach_buffer Flush_buffer": k.local,
+        "Iflush_buffer": k.local_request,
+        "Finalize": w.finalize,
+        "Open_port Close_port Publish_name Unpublish_name Lookup_name": k.other,
+    },
+}
+
+MESSAGES, REQUESTS = _calls(_MESSAGES), _calls(_REQUESTS)
 COLLECTIVE_CALLS = (
     *_collectives("Comm", _ON_BUFFERS),
     *_collectives("Intracomm", _ON_INTRACOMM),
     *_collectives("Topocomm", _ON_TOPOLOGY),
-    *_ON_OBJECTS,
+    *_calls(_ON_OBJECTS),
 )
-
-_CONSTRUCTORS = (
-    _calls("Comm", {name: k.constructor(name, same=True) for name in ("Clone", "Dup", "Dup_with_info")})
-    + _calls("Comm", {name: k.constructor(name) for name in ("Create", "Split", "Split_type")})
-    + _calls("Comm", {name: k.nonblocking_constructor(name) for name in ("Idup", "Idup_with_info")})
-    + _calls(
-        "Comm",
-        {
-            "Free free Disconnect": (k.forget, k.free),
-            "Abort": (k.abort, k.local),
-            "Join Revoke Get_failed Ack_failed Agree Iagree Shrink Ishrink": k.other,
-        },
-    )
-    + _calls(
-        "Intracomm",
-        {
-            name: k.constructor(name)
-            for name in ("Create_cart", "Create_graph", "Create_dist_graph", "Create_dist_graph_adjacent")
-        },
-    )
-    + _calls("Cartcomm", {"Sub": k.constructor("Sub")})
-    + _calls(
-        "Intracomm",
-        {
-            "Create_group": k.group_constructor("Create_group"),
-            "Create_from_group": k.other,
-            "Create_intercomm": k.bridge,
-            "Spawn": (k.prepare_spawn(multiple=False), k.spawn(5)),
-            "Spawn_multiple": (k.prepare_spawn(multiple=True), k.spawn(5)),
-            "Accept Connect": k.other,
-        },
-    )
-    + _calls("Intercomm", {"Create_from_groups": k.other, "Merge": k.merge})
-)
-
-_PACKING = _calls(
-    "Datatype",
-    {
-        "Pack": k.pack,
-        "Unpack": k.unpack,
-        "Pack_external": k.pack_external,
-        "Unpack_external": k.unpack_external,
-    },
-)
-
-_NAMED_ONLY = (
-    _calls(
-        "Win",
-        {
-            "Create Allocate Allocate_shared Create_dynamic Attach Detach Free free Put Get Accumulate "
-            "Get_accumulate Fetch_and_op Compare_and_swap Rput Rget Raccumulate Rget_accumulate Fence Start "
-            "Complete Post Wait Test Lock Unlock Lock_all Unlock_all Flush Flush_all Flush_local "
-            "Flush_local_all Sync": k.other,
-        },
-    )
-    + _calls(
-        "File",
-        {
-            "Open Close Delete Set_size Preallocate Get_size Set_view Read_at Read_at_all Write_at Write_at_all "
-            "Iread_at Iread_at_all Iwrite_at Iwrite_at_all Read Read_all Write Write_all Iread Iread_all Iwrite "
-            "Iwrite_all Seek Read_shared Write_shared Iread_shared Iwrite_shared Read_ordered Write_ordered "
-            "Seek_shared Get_position_shared Read_at_all_begin Read_at_all_end Write_at_all_begin "
-            "Write_at_all_end Read_all_begin Read_all_end Write_all_begin Write_all_end Read_ordered_begin "
-            "Read_ordered_end Write_ordered_begin Write_ordered_end Set_atomicity Sync": k.other,
-        },
-    )
-    + _calls(
-        "Session",
-        {
-            "Init Finalize": k.other,
-            "Attach_buffer Detach_buffer Flush_buffer": k.local,
-            "Iflush_buffer": k.local_request,
-        },
-    )
-    + _calls(
-        "",
-        {
-            "Attach_buffer Detach_buffer Flush_buffer": k.local,
-            "Iflush_buffer": k.local_request,
-            "Finalize": w.finalize,
-            "Open_port Close_port Publish_name Unpublish_name Lookup_name": k.other,
-        },
-    )
-)
-
 CALLS: tuple[MpiCall, ...] = (
     # Entry 0 stands for no call: the burst at the end of a program or of a region.
     MpiCall("", "", None),
     *MESSAGES,
     *REQUESTS,
     *COLLECTIVE_CALLS,
-    *_CONSTRUCTORS,
-    *_PACKING,
-    *_NAMED_ONLY,
+    *_calls(_CONSTRUCTORS),
+    *_calls(_PACKING),
+    *_calls(_NAMED_ONLY),
 )
 
 

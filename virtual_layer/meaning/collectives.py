@@ -50,6 +50,8 @@ class Share(NamedTuple):
 _COUNT_BYTES = 8
 #: Reads a call: from (MPI, communicator, arguments) to this rank's share.
 Reader = Callable[[Any, RecordedComm, Arguments, Keywords], Share]
+#: Returns, from (MPI, message, communicator), the bytes of this rank's own block of a message with one for each rank.
+Own = Callable[[Any, Any, RecordedComm], int]
 
 _NONBLOCKING, _STARTED = int(Flag.NONBLOCKING), int(Flag.NONBLOCKING | Flag.PERSISTENT)
 _IN_PLACE, _BLOCK = int(Flag.IN_PLACE), int(Flag.BLOCK)
@@ -68,44 +70,46 @@ def bcast(mpi: Any, _comm: RecordedComm, args: Arguments, kwargs: Keywords) -> S
     return Share(Op.BCAST, root, size, element=element_size(mpi, message))
 
 
-def gather(mpi: Any, comm: RecordedComm, args: Arguments, kwargs: Keywords) -> Share:
-    """Read a gather: this rank's contribution."""
-    return Share(Op.GATHER, argument(3, "root", 0)(args, kwargs), _contribution(mpi, comm, args, kwargs))
+def _gathering(op: Op, own: Own) -> Reader:
+    """Read a gather to a root: this rank's contribution."""
+
+    def read(mpi: Any, comm: RecordedComm, args: Arguments, kwargs: Keywords) -> Share:
+        return Share(op, argument(3, "root", 0)(args, kwargs), _contribution(mpi, comm, args, kwargs, own))
+
+    return read
 
 
-def gatherv(mpi: Any, comm: RecordedComm, args: Arguments, kwargs: Keywords) -> Share:
-    """Read a gather of different sizes: this rank's contribution."""
-    return Share(Op.GATHERV, argument(3, "root", 0)(args, kwargs), _contribution_v(mpi, comm, args, kwargs))
-
-
-def scatter(mpi: Any, comm: RecordedComm, args: Arguments, kwargs: Keywords) -> Share:
+def _scattering(op: Op, own: Own) -> Reader:
     """Read a scatter: the block this rank receives."""
-    received = _RECEIVE(args, kwargs)
-    if in_place(mpi, received):
-        size = block_size(mpi, _SEND(args, kwargs), len(comm.group))
-    else:
-        size = block_size(mpi, received)
-    return Share(Op.SCATTER, argument(3, "root", 0)(args, kwargs), size)
+
+    def read(mpi: Any, comm: RecordedComm, args: Arguments, kwargs: Keywords) -> Share:
+        received = _RECEIVE(args, kwargs)
+        size = own(mpi, _SEND(args, kwargs), comm) if in_place(mpi, received) else block_size(mpi, received)
+        return Share(op, argument(3, "root", 0)(args, kwargs), size)
+
+    return read
 
 
-def scatterv(mpi: Any, comm: RecordedComm, args: Arguments, kwargs: Keywords) -> Share:
-    """Read a scatter of different sizes: the block this rank receives."""
-    received = _RECEIVE(args, kwargs)
-    if in_place(mpi, received):
-        size = block_sizes(mpi, _SEND(args, kwargs), len(comm.group))[comm.rank]
-    else:
-        size = block_size(mpi, received)
-    return Share(Op.SCATTERV, argument(3, "root", 0)(args, kwargs), size)
-
-
-def allgather(mpi: Any, comm: RecordedComm, args: Arguments, kwargs: Keywords) -> Share:
+def _allgathering(op: Op, own: Own) -> Reader:
     """Read an allgather: this rank's contribution."""
-    return Share(Op.ALLGATHER, 0, _contribution(mpi, comm, args, kwargs), flags=_placed(mpi, args, kwargs))
+
+    def read(mpi: Any, comm: RecordedComm, args: Arguments, kwargs: Keywords) -> Share:
+        return Share(op, 0, _contribution(mpi, comm, args, kwargs, own), flags=_placed(mpi, args, kwargs))
+
+    return read
 
 
-def allgatherv(mpi: Any, comm: RecordedComm, args: Arguments, kwargs: Keywords) -> Share:
-    """Read an allgather of different sizes: this rank's contribution."""
-    return Share(Op.ALLGATHERV, 0, _contribution_v(mpi, comm, args, kwargs), flags=_placed(mpi, args, kwargs))
+def _equal(mpi: Any, message: Any, comm: RecordedComm) -> int:
+    return block_size(mpi, message, len(comm.group))
+
+
+def _different(mpi: Any, message: Any, comm: RecordedComm) -> int:
+    return block_sizes(mpi, message, len(comm.group))[comm.rank]
+
+
+gather, gatherv = _gathering(Op.GATHER, _equal), _gathering(Op.GATHERV, _different)
+scatter, scatterv = _scattering(Op.SCATTER, _equal), _scattering(Op.SCATTERV, _different)
+allgather, allgatherv = _allgathering(Op.ALLGATHER, _equal), _allgathering(Op.ALLGATHERV, _different)
 
 
 def alltoall(mpi: Any, comm: RecordedComm, args: Arguments, kwargs: Keywords) -> Share:
@@ -282,15 +286,6 @@ def _whichever(mpi: Any, args: Arguments, kwargs: Keywords) -> Any:
     return _RECEIVE(args, kwargs) if in_place(mpi, sent) else sent
 
 
-def _contribution(mpi: Any, comm: RecordedComm, args: Arguments, kwargs: Keywords) -> int:
+def _contribution(mpi: Any, comm: RecordedComm, args: Arguments, kwargs: Keywords, own: Own) -> int:
     sent = _SEND(args, kwargs)
-    if in_place(mpi, sent):
-        return block_size(mpi, _RECEIVE(args, kwargs), len(comm.group))
-    return block_size(mpi, sent)
-
-
-def _contribution_v(mpi: Any, comm: RecordedComm, args: Arguments, kwargs: Keywords) -> int:
-    sent = _SEND(args, kwargs)
-    if in_place(mpi, sent):
-        return block_sizes(mpi, _RECEIVE(args, kwargs), len(comm.group))[comm.rank]
-    return block_size(mpi, sent)
+    return own(mpi, _RECEIVE(args, kwargs), comm) if in_place(mpi, sent) else block_size(mpi, sent)

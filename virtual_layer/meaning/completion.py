@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from clue.trace.ops import ANY, Op
@@ -74,24 +74,13 @@ def _look_up(recorder: Recorder, args: Arguments, kwargs: Keywords) -> tuple[Ask
     return asked, curious
 
 
-def wait(recorder: Recorder, result: Any, args: Arguments, _kwargs: Keywords, memo: Any) -> None:
-    """Describe Wait and Test of one request."""
-    complete(recorder, [(args[0], *memo)] if result is not False else None)
+def wait_one(found: Callable[[Any], object] | None = None, *, kept: bool = False) -> Describe:
+    """Describe Wait, Test and Get_status of one request; ``found`` reads from the result whether it is complete."""
 
+    def describe(recorder: Recorder, result: Any, args: Arguments, _kwargs: Keywords, memo: Any) -> None:
+        complete(recorder, [(args[0], *memo)] if found is None or found(result) else None, kept=kept)
 
-def look(recorder: Recorder, result: Any, args: Arguments, _kwargs: Keywords, memo: Any) -> None:
-    """Describe Get_status: a test that lets the program keep the request."""
-    complete(recorder, [(args[0], *memo)] if result else None, kept=True)
-
-
-def test_object(recorder: Recorder, result: Any, args: Arguments, _kwargs: Keywords, memo: Any) -> None:
-    """Describe the lower-case test of one request, whose result is a flag and an object."""
-    complete(recorder, [(args[0], *memo)] if result[0] else None)
-
-
-def wait_object(recorder: Recorder, _result: Any, args: Arguments, _kwargs: Keywords, memo: Any) -> None:
-    """Describe the lower-case wait for one request, whose result is any object."""
-    complete(recorder, [(args[0], *memo)])
+    return describe
 
 
 def wait_any(index: int = -1, flag: int = -1, *, kept: bool = False) -> Describe:

@@ -78,24 +78,14 @@ def free(recorder: Recorder, _result: Any, args: Arguments, _kwargs: Keywords, h
         recorder.comms.forget(handle)
 
 
-def pack(recorder: Recorder, result: Any, args: Arguments, kwargs: Keywords, _memo: Any) -> None:
-    """Describe Pack: the bytes by which the position moved."""
-    recorder.emit(Op.PACK, nbytes=max(int(result) - int(argument(3, "position", 0)(args, kwargs)), 0))
+def packing(place: int) -> Describe:
+    """Describe a call whose argument at this place is the position before it, and which returns that after it."""
+    before = argument(place, "position", 0)
 
+    def describe(recorder: Recorder, result: Any, args: Arguments, kwargs: Keywords, _memo: Any) -> None:
+        recorder.emit(Op.PACK, nbytes=max(int(result) - int(before(args, kwargs)), 0))
 
-def unpack(recorder: Recorder, result: Any, args: Arguments, kwargs: Keywords, _memo: Any) -> None:
-    """Describe Unpack."""
-    recorder.emit(Op.PACK, nbytes=max(int(result) - int(argument(2, "position", 0)(args, kwargs)), 0))
-
-
-def pack_external(recorder: Recorder, result: Any, args: Arguments, kwargs: Keywords, _memo: Any) -> None:
-    """Describe Pack_external."""
-    recorder.emit(Op.PACK, nbytes=max(int(result) - int(argument(4, "position", 0)(args, kwargs)), 0))
-
-
-def unpack_external(recorder: Recorder, result: Any, args: Arguments, kwargs: Keywords, _memo: Any) -> None:
-    """Describe Unpack_external."""
-    recorder.emit(Op.PACK, nbytes=max(int(result) - int(argument(3, "position", 0)(args, kwargs)), 0))
+    return describe
 
 
 def local(recorder: Recorder, _result: Any, _args: Arguments, _kwargs: Keywords, _memo: Any) -> None:

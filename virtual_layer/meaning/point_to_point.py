@@ -14,12 +14,24 @@ from virtual_layer.requests import RecordedRequest
 Describe = Callable[[Recorder, Any, Arguments, Keywords, Any], None]
 Prepare = Callable[[Recorder, Arguments, Keywords], tuple[Arguments, Keywords, Any]]
 
-_DEST = argument(2, "dest")
-_TAG = argument(3, "tag", 0)
 # Plain integers: arithmetic with flags as an enum would cost as much as all the rest of a call.
 _ANY_SOURCE, _ANY_TAG, _PERSISTENT = int(Flag.ANY_SOURCE), int(Flag.ANY_TAG), int(Flag.PERSISTENT)
 _WILD, _NONBLOCKING = _ANY_SOURCE | _ANY_TAG, int(Flag.NONBLOCKING)
-_BUFFER = argument(1, "buf")
+
+
+def _outgoing(buffer: str, tag: str) -> Callable[[Recorder, Arguments, Keywords], tuple[int, int, int]]:
+    """Return what reads partner, tag and bytes of a message that a call sends."""
+    message_of, dest_of, tag_of = argument(1, buffer), argument(2, "dest"), argument(3, tag, 0)
+
+    def read(recorder: Recorder, args: Arguments, kwargs: Keywords) -> tuple[int, int, int]:
+        peer = recorder.peer(dest_of(args, kwargs))
+        nbytes = block_size(recorder.mpi, message_of(args, kwargs)) if peer >= 0 else 0
+        return peer, tag_of(args, kwargs), nbytes
+
+    return read
+
+
+_SENT = _outgoing("buf", "tag")
 
 
 def send(flags: int = 0) -> Describe:
@@ -28,9 +40,7 @@ def send(flags: int = 0) -> Describe:
     def describe(recorder: Recorder, _result: Any, args: Arguments, kwargs: Keywords, _memo: Any) -> None:
         comm = recorder.comms[args[0].handle]
         if comm.known:
-            peer = recorder.peer(_DEST(args, kwargs))
-            nbytes = block_size(recorder.mpi, _BUFFER(args, kwargs)) if peer >= 0 else 0
-            recorder.emit(Op.SEND, comm.index, peer, _TAG(args, kwargs), nbytes, flags | comm.flags)
+            recorder.emit(Op.SEND, comm.index, *_SENT(recorder, args, kwargs), flags | comm.flags)
         else:
             recorder.other()
 
@@ -41,10 +51,7 @@ def isend(flags: int = 0) -> Describe:
     """Describe a nonblocking send of a buffer."""
 
     def describe(recorder: Recorder, result: Any, args: Arguments, kwargs: Keywords, _memo: Any) -> None:
-        comm = recorder.comms[args[0].handle]
-        peer = recorder.peer(_DEST(args, kwargs))
-        nbytes = block_size(recorder.mpi, _BUFFER(args, kwargs)) if peer >= 0 else 0
-        start_send(recorder, result, comm, peer, _TAG(args, kwargs), nbytes, flags)
+        start_send(recorder, result, recorder.comms[args[0].handle], *_SENT(recorder, args, kwargs), flags)
 
     return describe
 
@@ -162,17 +169,13 @@ def start_recv(  # noqa: PLR0917 - the fields of a row
 
 def sendrecv(select: Selection) -> Describe:
     """Describe a Sendrecv: a receive posted, a send started, and the wait for both."""
-    dest, sendtag, buffer = argument(2, "dest"), argument(3, "sendtag", 0), argument(1, "sendbuf")
-    replaced = argument(1, "buf")
+    sent = _outgoing("buf" if select is REPLACE else "sendbuf", "sendtag")
 
     def describe(recorder: Recorder, _result: Any, args: Arguments, kwargs: Keywords, wanted: Wanted) -> None:
         comm = recorder.comms[args[0].handle]
         if not comm.known:
             return recorder.other()
-        peer = recorder.peer(dest(args, kwargs))
-        message = (replaced if select is REPLACE else buffer)(args, kwargs)
-        nbytes = block_size(recorder.mpi, message) if peer >= 0 else 0
-        exchange(recorder, comm, peer, sendtag(args, kwargs), nbytes, *matched(recorder, wanted))
+        exchange(recorder, comm, *sent(recorder, args, kwargs), *matched(recorder, wanted))
         return None
 
     return describe
@@ -192,19 +195,15 @@ def exchange(  # noqa: PLR0917 - the fields of a row
 
 def isendrecv(select: Selection) -> Describe:
     """Describe an Isendrecv: two ops behind one request."""
-    dest, sendtag = argument(2, "dest"), argument(3, "sendtag", 0)
-    buffer, replaced = argument(1, "sendbuf"), argument(1, "buf")
+    sent = _outgoing("buf" if select is REPLACE else "sendbuf", "sendtag")
 
     def describe(recorder: Recorder, result: Any, args: Arguments, kwargs: Keywords, _memo: Any) -> None:
         comm = recorder.comms[args[0].handle]
         if not comm.known:
             return unmodelled(recorder, result)
-        peer = recorder.peer(dest(args, kwargs))
-        message = (replaced if select is REPLACE else buffer)(args, kwargs)
-        nbytes = block_size(recorder.mpi, message) if peer >= 0 else 0
-        serial = recorder.requests.serial()
+        outgoing, serial = sent(recorder, args, kwargs), recorder.requests.serial()
         start_recv(recorder, result, comm, *select.wanted(recorder, args, kwargs), sent=(serial,))
-        recorder.emit(Op.ISEND, comm.index, peer, sendtag(args, kwargs), nbytes, comm.flags, serial)
+        recorder.emit(Op.ISEND, comm.index, *outgoing, comm.flags, serial)
         return None
 
     return describe
@@ -269,8 +268,7 @@ def send_init(flags: int = 0) -> Describe:
 
     def describe(recorder: Recorder, result: Any, args: Arguments, kwargs: Keywords, _memo: Any) -> None:
         comm = recorder.comms[args[0].handle]
-        peer, tag = recorder.peer(_DEST(args, kwargs)), _TAG(args, kwargs)
-        nbytes = block_size(recorder.mpi, _BUFFER(args, kwargs)) if peer >= 0 else 0
+        peer, tag, nbytes = _SENT(recorder, args, kwargs)
 
         def start(pending: RecordedRequest) -> None:
             serial = recorder.requests.serial()

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
+from virtual_layer.substitutes.factories import Factory
 from virtual_layer.substitutes.windows import (
     ACCUMULATE,
     GET,
     PUT,
     SWAP,
     Region,
+    RemoteAccess,
     RemotePlace,
     Window,
     Windows,
@@ -20,8 +22,6 @@ from virtual_layer.substitutes.windows import (
 if TYPE_CHECKING:
     from virtual_layer.substitutes.layer import Layer
 
-Factory = Callable[["Layer", Any], Any]
-Deliver = Callable[[Any], None]
 
 # -- arguments --------------------------------------------------------------------------------------------------
 
@@ -75,18 +75,6 @@ def _check_single(layer: Layer, **buffers: Any) -> None:
 
 
 # -- operations: each returns what to send, or None if there is no target ------------------------------------------
-
-
-class RemoteAccess(NamedTuple):
-    """An operation on its way."""
-
-    target: int
-    what: int
-    where: RemotePlace
-    data: Any = None
-    back: int = 0
-    deliver: Deliver | None = None
-    extra: Any = None
 
 
 def _put(layer: Layer, window: Window, origin: Any, target_rank: int, target: Any = None) -> RemoteAccess | None:
@@ -153,7 +141,7 @@ def _operates(read: Callable[..., RemoteAccess | None]) -> Factory:
     def act(layer: Layer, window: Window, *args: Any, **kwargs: Any) -> None:
         order = read(layer, window, *args, **kwargs)
         if order is not None:
-            layer.only(Windows).act(window, *order)
+            layer.only(Windows).act(window, order)
 
     return of_window(act)
 
@@ -165,12 +153,11 @@ def _requests(read: Callable[..., RemoteAccess | None]) -> Factory:
         order = read(layer, window, *args, **kwargs)
         if order is None:
             return layer.requests.begin(None)[0]
-        return layer.only(Windows).act_with_request(window, *order)
+        return layer.only(Windows).act_with_request(window, order)
 
     return of_window(act)
 
 
-#: What stands in the place of operations on windows.
 CALLS: dict[tuple[str, str], Factory] = {
     ("Win", "Put"): _operates(_put),
     ("Win", "Get"): _operates(_get),

@@ -10,7 +10,6 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Callable
-from functools import wraps
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
 
@@ -71,7 +70,6 @@ def _place() -> str:
 
 def _refuse_handles(name: str) -> Callable[[Layer, Any], Any]:
     def make(layer: Layer, original: Any) -> Any:
-        @wraps(original)
         def give(handle: Any) -> Any:
             known = layer.comms.get(handle.handle) if isinstance(handle, layer.mpi.Comm) else None
             if known is not None and (len(known.group) > 1 or known.remote is not None):

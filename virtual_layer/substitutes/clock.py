@@ -12,24 +12,14 @@ from functools import wraps
 from typing import TYPE_CHECKING, Any
 
 from clue.trace.calls import LiveOp
+from virtual_layer.substitutes.factories import of_layer
 
 if TYPE_CHECKING:
-    from virtual_layer.substitutes.layer import Layer
     from virtual_layer.substitutes.port import Port
 
 _WTIME, _SLEEP = int(LiveOp.WTIME), int(LiveOp.SLEEP)
 #: What ``time.time`` says at virtual time 0: when the process began that ranks are forked from, alike for all.
 _BEGAN = time.time()
-
-
-def wtime(layer: Layer, _original: Callable[..., Any]) -> Callable[..., Any]:
-    """Make ``Wtime`` return virtual time."""
-    port = layer.port
-
-    def substitute() -> float:
-        return port.ask(_WTIME)  # type: ignore[no-any-return]
-
-    return substitute
 
 
 def take_over(port: Port) -> None:
@@ -56,4 +46,4 @@ def _replace(port: Port, name: str, function: Callable[..., Any]) -> None:
     setattr(time, name, called)
 
 
-CALLS = {("", "Wtime"): wtime}
+CALLS = {("", "Wtime"): of_layer(lambda layer: layer.port.ask(_WTIME))}

@@ -14,13 +14,13 @@ from virtual_layer.substitutes.blocks import BlockForm
 from virtual_layer.substitutes.contributions import (
     Contribution,
     Deliver,
-    Factory,
     Reader,
     place_of,
     placed,
     take_nothing,
     ways,
 )
+from virtual_layer.substitutes.factories import Factory
 from virtual_layer.substitutes.meeting import meeting
 
 if TYPE_CHECKING:
@@ -187,5 +187,4 @@ _READERS: dict[str, Reader] = {
     "Alltoallv": _total_exchange(_VECTOR),
     "Alltoallw": _total_exchange(_TYPED),
 }
-#: What stands in the place of these collectives.
 CALLS: dict[tuple[str, str], Factory] = ways("Comm", _READERS)

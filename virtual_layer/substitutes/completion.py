@@ -6,13 +6,12 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from clue.trace.calls import LiveOp, Mode
+from virtual_layer.substitutes.factories import Factory, Function
 
 if TYPE_CHECKING:
     from virtual_layer.substitutes.layer import Layer
     from virtual_layer.substitutes.requests import LiveRequest
 
-Function = Callable[..., Any]
-Make = Callable[["Layer", Function], Function]
 
 _CANCEL = int(LiveOp.CANCEL)
 _ALL, _ANY, _SOME = int(Mode.ALL), int(Mode.ANY), int(Mode.SOME)
@@ -20,7 +19,7 @@ _ALL, _ANY, _SOME = int(Mode.ALL), int(Mode.ANY), int(Mode.SOME)
 Completed = Callable[[Any, int], Iterable[int]]
 
 
-def one(*, blocking: bool, peeks: bool = False, unpickles: bool = False) -> Make:
+def one(*, blocking: bool, peeks: bool = False, unpickles: bool = False) -> Factory:
     """Make a call that waits for one request, or tests it."""
 
     def make(layer: Layer, original: Function) -> Function:
@@ -46,7 +45,7 @@ def one(*, blocking: bool, peeks: bool = False, unpickles: bool = False) -> Make
     return make
 
 
-def many(mode: int, completed: Completed, *, blocking: bool, peeks: bool = False, unpickles: bool = False) -> Make:
+def many(mode: int, completed: Completed, *, blocking: bool, peeks: bool = False, unpickles: bool = False) -> Factory:
     """Make a call of the class that is about several requests."""
 
     def make(layer: Layer, original: Function) -> Function:
@@ -77,7 +76,7 @@ def many(mode: int, completed: Completed, *, blocking: bool, peeks: bool = False
     return make
 
 
-def alias(name: str, make: Make) -> Make:
+def alias(name: str, make: Factory) -> Factory:
     """Make a call that mpi4py makes of another one: that would ask the kernel twice."""
     return lambda layer, _original: make(layer, layer.original("Request", name))
 
@@ -180,7 +179,7 @@ def free(layer: Layer, original: Function) -> Function:
     return substitute
 
 
-CALLS: dict[tuple[str, str], Make] = {
+CALLS: dict[tuple[str, str], Factory] = {
     ("Request", "Wait"): one(blocking=True),
     ("Request", "wait"): one(blocking=True, unpickles=True),
     ("Request", "Test"): one(blocking=False),

@@ -7,18 +7,18 @@ same :class:`Contribution`.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from functools import partial, wraps
+from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from clue.trace.ops import NO_REQUEST, PROC_NULL, Flag
 from virtual_layer.meaning.arguments import in_place
-from virtual_layer.substitutes.meeting import alone, rooted
+from virtual_layer.substitutes.factories import Factory, of_several
+from virtual_layer.substitutes.meeting import rooted
 
 if TYPE_CHECKING:
     from virtual_layer.substitutes.comms import LiveComm
     from virtual_layer.substitutes.layer import Layer
 
-Factory = Callable[["Layer", Any], Any]
 Deliver = Callable[[Any], None]
 
 _NONBLOCKING, _STARTED = int(Flag.NONBLOCKING), int(Flag.NONBLOCKING | Flag.PERSISTENT)
@@ -100,70 +100,49 @@ def place_of(layer: Layer, comm: LiveComm, root: int) -> tuple[LiveComm, int] | 
 def blocking(read: Reader) -> Factory:
     """Make the factory of a blocking collective."""
 
-    def make(layer: Layer, original: Any) -> Any:
-        @wraps(original)
-        def call(self: Any, *args: Any, **kwargs: Any) -> None:
-            comm = layer.comms.get(self.handle)
-            if comm is None or alone(comm):
-                original(self, *args, **kwargs)
-                return
-            part = read(layer, comm, *args, **kwargs)
-            if part is None:
-                return
-            if part.deliver is None:
-                say(layer, part)
-            else:
-                _take(part.deliver, ask(layer, part))
+    def call(layer: Layer, comm: LiveComm, *args: Any, **kwargs: Any) -> None:
+        part = read(layer, comm, *args, **kwargs)
+        if part is None:
+            return
+        if part.deliver is None:
+            say(layer, part)
+        else:
+            _take(part.deliver, ask(layer, part))
 
-        return call
-
-    return make
+    return of_several(call)
 
 
 def nonblocking(read: Reader) -> Factory:
     """Make the factory of a nonblocking collective."""
 
-    def make(layer: Layer, original: Any) -> Any:
-        @wraps(original)
-        def call(self: Any, *args: Any, **kwargs: Any) -> Any:
-            comm = layer.comms.get(self.handle)
-            if comm is None or alone(comm):
-                return original(self, *args, **kwargs)
-            part = read(layer, comm, *args, **kwargs)
-            request, serial = layer.requests.begin(None if part is None else partial(_take, part.deliver))
-            if part is not None:
-                say(layer, part, _NONBLOCKING, serial)
-            return request
+    def call(layer: Layer, comm: LiveComm, *args: Any, **kwargs: Any) -> Any:
+        part = read(layer, comm, *args, **kwargs)
+        request, serial = layer.requests.begin(None if part is None else partial(_take, part.deliver))
+        if part is not None:
+            say(layer, part, _NONBLOCKING, serial)
+        return request
 
-        return call
-
-    return make
+    return of_several(call)
 
 
 def persistent(read: Reader) -> Factory:
     """Make the factory of the set-up of a persistent collective."""
 
-    def make(layer: Layer, original: Any) -> Any:
-        @wraps(original)
-        def call(self: Any, *args: Any, info: Any = None, **kwargs: Any) -> Any:
-            comm = layer.comms.get(self.handle)
-            if comm is None or alone(comm):
-                return original(self, *args, **kwargs)
-            if args and isinstance(args[-1], layer.mpi.Info):
-                args = args[:-1]
+    def call(layer: Layer, comm: LiveComm, *args: Any, info: Any = None, **kwargs: Any) -> Any:
+        del info
+        if args and isinstance(args[-1], layer.mpi.Info):
+            args = args[:-1]
 
-            def start(serial: int) -> Deliver | None:
-                part = read(layer, comm, *args, **kwargs)
-                if part is None:
-                    return None
-                say(layer, part, _STARTED, serial)
-                return partial(_take, part.deliver)
+        def start(serial: int) -> Deliver | None:
+            part = read(layer, comm, *args, **kwargs)
+            if part is None:
+                return None
+            say(layer, part, _STARTED, serial)
+            return partial(_take, part.deliver)
 
-            return layer.requests.prepare(start)
+        return layer.requests.prepare(start)
 
-        return call
-
-    return make
+    return of_several(call)
 
 
 def ways(of: str, readers: dict[str, Reader]) -> dict[tuple[str, str], Factory]:

@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from clue.trace.calls import LiveOp
 from clue.trace.ops import ANY, Op
 from virtual_layer.substitutes.contributions import Contribution, ask
+from virtual_layer.substitutes.factories import Factory
 from virtual_layer.substitutes.windows import Window, Windows, of_window
 
 if TYPE_CHECKING:
     from virtual_layer.substitutes.layer import Layer
 
-Factory = Callable[["Layer", Any], Any]
 
 _SEND, _RECV, _POLL, _IPROBE = int(Op.SEND), int(Op.RECV), int(Op.POLL), int(LiveOp.IPROBE)
 #: Tags of the messages by which exposure epochs begin and end.
@@ -101,7 +101,6 @@ def _sync(layer: Layer, _window: Window) -> None:
     layer.port.ask(_POLL, peer=ANY)
 
 
-#: What stands in the place of calls that begin and end epochs.
 CALLS: dict[tuple[str, str], Factory] = {
     ("Win", "Fence"): of_window(_fence),
     ("Win", "Post"): of_window(_post),

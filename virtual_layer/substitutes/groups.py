@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
+from virtual_layer.substitutes.factories import Factory, Function, of_layer
+
 if TYPE_CHECKING:
     from virtual_layer.substitutes.group_handles import Groups, Members
     from virtual_layer.substitutes.layer import Layer
@@ -20,32 +22,18 @@ def spread(mpi: Any, ranges: Sequence[Sequence[int]]) -> list[int]:
     return ranks
 
 
-def _method(function: Callable[..., Any]) -> Callable[..., Any]:
+def _method(function: Function) -> Factory:
     """Make a call's factory of a function of (groups, group, its arguments)."""
-
-    def make(layer: Layer, _original: Any) -> Any:
-        groups = layer.groups
-
-        def call(self: Any, *args: Any, **kwargs: Any) -> Any:
-            return function(groups, self, *args, **kwargs)
-
-        return call
-
-    return make
+    return of_layer(lambda layer, *args, **kwargs: function(layer.groups, *args, **kwargs))
 
 
-def _class_method(combine: Callable[[Members, Members], Iterable[int]]) -> Callable[..., Any]:
+def _class_method(combine: Callable[[Members, Members], Iterable[int]]) -> Factory:
     """Make the factory of a call that combines two groups."""
 
-    def make(layer: Layer, _original: Any) -> Any:
-        groups = layer.groups
+    def call(groups: Groups, cls: type, group1: Any, group2: Any) -> Any:
+        return groups.make(combine(groups.members(group1), groups.members(group2)), cls)
 
-        def call(cls: type, group1: Any, group2: Any) -> Any:
-            return groups.make(combine(groups.members(group1), groups.members(group2)), cls)
-
-        return call
-
-    return make
+    return _method(call)
 
 
 def _size(groups: Groups, group: Any) -> int:
@@ -105,8 +93,7 @@ _union = _class_method(lambda one, other: (*one, *(member for member in other if
 _intersection = _class_method(lambda one, other: [member for member in one if member in other])
 _difference = _class_method(lambda one, other: [member for member in one if member not in other])
 
-#: What stands in the place of the calls of ``MPI.Group``.
-QUERIES: dict[tuple[str, str], Callable[[Any, Any], Any]] = {
+QUERIES: dict[tuple[str, str], Factory] = {
     ("Group", "Get_size"): _method(_size),
     ("Group", "Get_rank"): _method(_rank),
     ("Group", "Translate_ranks"): _method(_translate_ranks),

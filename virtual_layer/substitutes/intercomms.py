@@ -5,19 +5,19 @@ One process alone cannot make a real intercommunicator: ours have the handle of 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from clue.trace.ops import Op
 from virtual_layer.communicators import derive_key
-from virtual_layer.substitutes.making import agree, handle_errors, register, shared_key
+from virtual_layer.substitutes.factories import Factory, of_comm, of_layer
+from virtual_layer.substitutes.making import agree, register, shared_key
 from virtual_layer.substitutes.meeting import private
 
 if TYPE_CHECKING:
     from virtual_layer.substitutes.comms import LiveComm
     from virtual_layer.substitutes.layer import Layer
 
-Factory = Callable[["Layer", Any], Any]
 Members = Sequence[int]
 
 _ISEND, _RECV, _WAIT = int(Op.ISEND), int(Op.RECV), int(Op.WAIT)
@@ -30,24 +30,20 @@ _TAGS = 32768
 def intercomm(layer: Layer, of: type | None = None) -> Any:
     """Return an ``Intercomm`` whose handle is that of a real communicator of one process."""
     made = (of or layer.mpi.Intercomm)()
-    layer.set_handle(made, layer.original("Comm", "Dup")(layer.mpi.COMM_SELF))
+    layer.set_handle(made, layer.real_comm())
     return made
 
 
-def _create_intercomm(layer: Layer, original: Any) -> Any:
-    def call(self: Any, local_leader: int, peer_comm: Any, remote_leader: int, tag: int = 0) -> Any:
-        local = layer.comms.get(self.handle)
-        if local is None:
-            return original(self, local_leader, peer_comm, remote_leader, tag)
-        if not 0 <= local_leader < len(local.group):
-            raise layer.mpi.Exception(layer.mpi.ERR_RANK)
-        remote = None
-        if local.rank == local_leader:
-            remote = _introduce(layer, layer.comm_of(peer_comm), local.group, remote_leader, tag)
-        remote = agree(layer, local, remote)[0][local_leader]
-        return bridged(layer, "Create_intercomm", tag, local.group, remote)
-
-    return call
+def _create_intercomm(
+    layer: Layer, local: LiveComm, local_leader: int, peer_comm: Any, remote_leader: int, tag: int = 0
+) -> Any:
+    if not 0 <= local_leader < len(local.group):
+        raise layer.mpi.Exception(layer.mpi.ERR_RANK)
+    remote = None
+    if local.rank == local_leader:
+        remote = _introduce(layer, layer.comm_of(peer_comm), local.group, remote_leader, tag)
+    remote = agree(layer, local, remote)[0][local_leader]
+    return bridged(layer, "Create_intercomm", tag, local.group, remote)
 
 
 def bridged(layer: Layer, name: str, tag: object, group: Members, remote: Members) -> Any:
@@ -58,20 +54,18 @@ def bridged(layer: Layer, name: str, tag: object, group: Members, remote: Member
     return made
 
 
-def _create_from_groups(layer: Layer, _original: Any) -> Any:
-    def call(
-        cls: type, local_group: Any, local_leader: int, remote_group: Any, remote_leader: int,
-        stringtag: str = "org.mpi4py", info: Any = None, errhandler: Any = None,
-    ) -> Any:  # fmt: skip
-        groups = [layer.groups.members(local_group), layer.groups.members(remote_group)]
-        if layer.port.rank not in groups[0] or not groups[1]:
-            raise layer.mpi.Exception(layer.mpi.ERR_GROUP)
-        made = bridged(layer, "Create_from_groups", stringtag, *groups)
-        handle_errors(layer, made, errhandler)
-        agree(layer, layer.comm_of(made))
-        return made
-
-    return call
+def _create_from_groups(
+    layer: Layer, cls: type, local_group: Any, local_leader: int, remote_group: Any, remote_leader: int,
+    stringtag: str = "org.mpi4py", info: Any = None, errhandler: Any = None,
+) -> Any:  # fmt: skip
+    groups = [layer.groups.members(local_group), layer.groups.members(remote_group)]
+    if layer.port.rank not in groups[0] or not groups[1]:
+        raise layer.mpi.Exception(layer.mpi.ERR_GROUP)
+    made = bridged(layer, "Create_from_groups", stringtag, *groups)
+    if errhandler is not None:
+        made.Set_errhandler(errhandler)
+    agree(layer, layer.comm_of(made))
+    return made
 
 
 def _introduce(layer: Layer, peer: LiveComm, group: Members, leader: int, tag: int) -> list[int]:
@@ -93,40 +87,28 @@ def exchange_groups(layer: Layer, channel: LiveComm, group: Members, other: int,
     return list(remote)
 
 
-def _merge(layer: Layer, original: Any) -> Any:
-    def call(self: Any, high: bool = False) -> Any:
-        parent = layer.comms.get(self.handle)
-        if parent is None or parent.remote is None:
-            return original(self, high)
-        _, remote = agree(layer, parent, bool(high))
-        first = parent.group[0] < parent.remote[0] if bool(high) == remote[0] else not high
-        group = (*parent.group, *parent.remote) if first else (*parent.remote, *parent.group)
-        real = layer.original("Comm", "Dup")(layer.mpi.COMM_SELF)
-        return register(layer, parent, real, group)
-
-    return call
+def _merge(layer: Layer, parent: LiveComm, high: bool = False) -> Any:
+    assert parent.remote is not None
+    _, remote = agree(layer, parent, bool(high))
+    first = parent.group[0] < parent.remote[0] if bool(high) == remote[0] else not high
+    group = (*parent.group, *parent.remote) if first else (*parent.remote, *parent.group)
+    return register(layer, parent, layer.real_comm(), group)
 
 
 # -- mpi4py's own duplicates, over which its Python parts send ---------------------------------------------------
 
 
-def _inner_intracomm(layer: Layer, _original: Any) -> Any:
-    def call(comm: Any) -> tuple[Any, int]:
-        known = layer.comm_of(comm)
-        return _inner(layer, known, "inner", known.group), _inner_tag(layer, known)
-
-    return call
+def _inner_intracomm(layer: Layer, comm: Any) -> tuple[Any, int]:
+    known = layer.comm_of(comm)
+    return _inner(layer, known, "inner", known.group), _inner_tag(layer, known)
 
 
-def _inner_intercomm(layer: Layer, _original: Any) -> Any:
-    def call(comm: Any) -> tuple[Any, int, Any, bool]:
-        known = layer.comm_of(comm)
-        assert known.remote is not None
-        local = _inner(layer, known, f"inner {known.group[0]}", known.group)
-        low = known.group[0] < known.remote[0]
-        return _inner(layer, known, "inner", known.group, known.remote), _inner_tag(layer, known), local, low
-
-    return call
+def _inner_intercomm(layer: Layer, comm: Any) -> tuple[Any, int, Any, bool]:
+    known = layer.comm_of(comm)
+    assert known.remote is not None
+    local = _inner(layer, known, f"inner {known.group[0]}", known.group)
+    low = known.group[0] < known.remote[0]
+    return _inner(layer, known, "inner", known.group, known.remote), _inner_tag(layer, known), local, low
 
 
 def _inner(layer: Layer, owner: LiveComm, purpose: str, group: Members, remote: Members | None = None) -> Any:
@@ -134,7 +116,7 @@ def _inner(layer: Layer, owner: LiveComm, purpose: str, group: Members, remote: 
     key = derive_key(owner.key, purpose)
     known = layer.privates.get(key)
     if known is None:
-        real = layer.original("Comm", "Dup")(layer.mpi.COMM_SELF) if remote is None else intercomm(layer)
+        real = layer.real_comm() if remote is None else intercomm(layer)
         known = layer.privates[key] = layer.add(real, key, group, remote)
         agree(layer, known)
     return known.real
@@ -142,20 +124,14 @@ def _inner(layer: Layer, owner: LiveComm, purpose: str, group: Members, remote: 
 
 def _inner_tag(layer: Layer, owner: LiveComm) -> int:
     """Return the next tag there, the same on all members."""
-    tag = layer.serials.get(("inner", owner.key), 0)
-    layer.serials["inner", owner.key] = tag + 1
-    return int(tag % _TAGS)
+    return layer.next_serial("inner", owner.key) % _TAGS
 
 
 # -- queries --------------------------------------------------------------------------------------------------
 
 
-def _remote_group(layer: Layer, original: Any) -> Any:
-    def call(self: Any) -> Any:
-        comm = layer.comms.get(self.handle)
-        return original(self) if comm is None or comm.remote is None else layer.groups.make(comm.remote)
-
-    return call
+def _is_bridge(comm: LiveComm) -> bool:
+    return comm.remote is not None
 
 
 def _from_handle(layer: Layer, original: Any) -> Any:
@@ -173,18 +149,16 @@ def _from_handle(layer: Layer, original: Any) -> Any:
     return call
 
 
-#: What stands in the place of calls that make intercommunicators.
 CALLS: dict[tuple[str, str], Factory] = {
-    ("Intracomm", "Create_intercomm"): _create_intercomm,
-    ("Intercomm", "Merge"): _merge,
-    ("", "_commctx_intra"): _inner_intracomm,
-    ("", "_commctx_inter"): _inner_intercomm,
-    ("Intercomm", "Create_from_groups"): _create_from_groups,
+    ("Intracomm", "Create_intercomm"): of_comm(_create_intercomm),
+    ("Intercomm", "Merge"): of_comm(_merge, _is_bridge),
+    ("", "_commctx_intra"): of_layer(_inner_intracomm),
+    ("", "_commctx_inter"): of_layer(_inner_intercomm),
+    ("Intercomm", "Create_from_groups"): of_layer(_create_from_groups),
 }
 
-#: What stands in the place of local queries of them.
 QUERIES: dict[tuple[str, str], Factory] = {
-    ("Intercomm", "Get_remote_group"): _remote_group,
+    ("Intercomm", "Get_remote_group"): of_comm(lambda layer, comm: layer.groups.make(comm.remote), _is_bridge),
     ("Comm", "fromhandle"): _from_handle,
     ("Comm", "fromint"): _from_handle,
     ("Comm", "f2py"): _from_handle,

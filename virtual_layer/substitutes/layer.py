@@ -35,7 +35,6 @@ class Layer(RealMPI):
         groups: Groups of virtual processes.
         blocks: Buffers of collectives.
         privates: Communicators that the program does not see, by key.
-        serials: How often the members of a group have made a communicator in a way that only they know of.
         duties: What this rank still does for others before it leaves.
         objects: What is mapped into this process and can call MPI past mpi4py.
         sockets: Where this rank's own sockets can be reached, and what they reach.
@@ -52,7 +51,7 @@ class Layer(RealMPI):
         self.groups = Groups(mpi)
         self.blocks = Blocks(self)
         self.privates: dict[str, LiveComm] = {}
-        self.serials: dict[tuple[object, ...], int] = {}
+        self._serials: dict[tuple[object, ...], int] = {}
         self.duties: list[Callable[[], None]] = []
         self._made: dict[Callable[[Layer], Any], Any] = {}
         self._node = -1
@@ -80,7 +79,16 @@ class Layer(RealMPI):
             made = self._made[make] = make(self)
         return cast(Thing, made)
 
+    def next_serial(self, *shared: object) -> int:
+        """Count, from 0, what ranks do that have this in common: all of them get the same number."""
+        serial = self._serials[shared] = self._serials.get(shared, -1) + 1
+        return serial
+
     # -- communicators ------------------------------------------------------------------------------------
+
+    def real_comm(self) -> Any:
+        """Return a new real communicator of this process alone."""
+        return self.original("Comm", "Dup")(self.mpi.COMM_SELF)
 
     def add(
         self, real: Any, key: str, group: Sequence[int], remote: Sequence[int] | None = None, rank: int | None = None
@@ -104,16 +112,6 @@ class Layer(RealMPI):
     def forget(self, handle: int) -> None:
         """Forget a communicator that is freed."""
         self.comms.pop(handle, None)
-
-    # -- objects ------------------------------------------------------------------------------------------
-
-    def dump(self, value: Any) -> bytes:
-        """Pickle as mpi4py does; the program's own work."""
-        return self.port.work(self.mpi.pickle.dumps, value)  # type: ignore[no-any-return]
-
-    def load(self, data: Any) -> Any:
-        """Make an object of its pickle as mpi4py does; the program's own work."""
-        return self.port.work(self.mpi.pickle.loads, data)
 
     def leave(self) -> None:
         """Stay until the other ranks need nothing of this one any more."""

@@ -8,11 +8,11 @@ intercommunicator has the handle of a real intracommunicator, because one proces
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from functools import wraps
 from typing import TYPE_CHECKING, Any
 
 from clue.trace.ops import Flag, Op
 from virtual_layer.communicators import derive_key
+from virtual_layer.substitutes.factories import Factory, of_comm, of_layer
 from virtual_layer.substitutes.meeting import alone, meeting
 from virtual_layer.substitutes.shapes import Adjacency, Grid, Shape, adjacency, edges_of
 from virtual_layer.substitutes.topologies import as_graph, as_grid
@@ -21,7 +21,6 @@ if TYPE_CHECKING:
     from virtual_layer.substitutes.comms import LiveComm
     from virtual_layer.substitutes.layer import Layer
 
-Factory = Callable[["Layer", Any], Any]
 Members = Sequence[int]
 
 _NONBLOCKING = int(Flag.NONBLOCKING)
@@ -60,7 +59,6 @@ def _constructor(build: Callable[..., Any], *, real_alone: bool = True) -> Facto
     """
 
     def make(layer: Layer, original: Any) -> Any:
-        @wraps(original)
         def call(self: Any, *args: Any, **kwargs: Any) -> Any:
             parent = layer.comms.get(self.handle)
             if parent is None:
@@ -98,7 +96,6 @@ def _idup(layer: Layer, original: Any, self: Any, parent: LiveComm, *args: Any, 
 def _idup_alone(layer: Layer, original: Any) -> Any:
     several = _constructor(_idup)(layer, original)
 
-    @wraps(original)
     def call(self: Any, *args: Any, **kwargs: Any) -> Any:
         parent = layer.comms.get(self.handle)
         if parent is None or not alone(parent):
@@ -164,31 +161,23 @@ def _create_group(layer: Layer, original: Any, self: Any, parent: LiveComm, grou
     return real
 
 
-def _create_from_group(layer: Layer, _original: Any) -> Any:
-    def call(cls: type, group: Any, stringtag: str = "org.mpi4py", info: Any = None, errhandler: Any = None) -> Any:
-        members = layer.groups.members(group)
-        if layer.port.rank not in members:
-            raise layer.mpi.Exception(layer.mpi.ERR_GROUP)
-        real = layer.original("Comm", "Dup")(layer.mpi.COMM_SELF)
-        comm = layer.add(real, shared_key(layer, "Create_from_group", stringtag, members), members)
-        handle_errors(layer, real, errhandler)
-        agree(layer, comm)
-        return real
-
-    return call
-
-
-def handle_errors(layer: Layer, real: Any, errhandler: Any) -> None:
-    """Give a communicator the error handler that its maker names."""
+def _create_from_group(
+    layer: Layer, cls: type, group: Any, stringtag: str = "org.mpi4py", info: Any = None, errhandler: Any = None
+) -> Any:
+    members = layer.groups.members(group)
+    if layer.port.rank not in members:
+        raise layer.mpi.Exception(layer.mpi.ERR_GROUP)
+    real = layer.real_comm()
+    comm = layer.add(real, shared_key(layer, "Create_from_group", stringtag, members), members)
     if errhandler is not None:
         real.Set_errhandler(errhandler)
+    agree(layer, comm)
+    return real
 
 
 def shared_key(layer: Layer, *shared: object) -> str:
     """Derive a key of what the makers of a communicator have in common, and of how often they had it before."""
-    serial = layer.serials.get(shared, 0)
-    layer.serials[shared] = serial + 1
-    return derive_key(shared, serial)
+    return derive_key(shared, layer.next_serial(*shared))
 
 
 def _create_cart(
@@ -281,7 +270,6 @@ def _sub(layer: Layer, original: Any, self: Any, parent: LiveComm, remain_dims: 
 
 
 def _free(layer: Layer, original: Any) -> Any:
-    @wraps(original)
     def call(self: Any) -> None:
         handle = self.handle
         if handle in layer.comms and layer.requests.hold(self):
@@ -295,22 +283,6 @@ def _free(layer: Layer, original: Any) -> Any:
 
 
 # -- queries -------------------------------------------------------------------------------------------------
-
-
-def _group(layer: Layer, original: Any) -> Any:
-    def call(self: Any) -> Any:
-        comm = layer.comms.get(self.handle)
-        return original(self) if comm is None else layer.groups.make(comm.group)
-
-    return call
-
-
-def _is_inter(layer: Layer, original: Any) -> Any:
-    def call(self: Any) -> bool:
-        comm = layer.comms.get(self.handle)
-        return bool(original(self)) if comm is None else comm.remote is not None
-
-    return call
 
 
 def _compare(layer: Layer, original: Any) -> Any:
@@ -334,7 +306,6 @@ def _compare(layer: Layer, original: Any) -> Any:
 
 _DUP, _IDUP = _constructor(_dup), _idup_alone
 
-#: What stands in the place of constructors and destructors.
 CALLS: dict[tuple[str, str], Factory] = {
     ("Comm", "Clone"): _DUP,
     ("Comm", "Dup"): _DUP,
@@ -352,12 +323,11 @@ CALLS: dict[tuple[str, str], Factory] = {
     ("Cartcomm", "Sub"): _constructor(_sub),
     ("Comm", "Free"): _free,
     ("Comm", "Disconnect"): _free,
-    ("Intracomm", "Create_from_group"): _create_from_group,
+    ("Intracomm", "Create_from_group"): of_layer(_create_from_group),
 }
 
-#: What stands in the place of local queries.
 QUERIES: dict[tuple[str, str], Factory] = {
-    ("Comm", "Get_group"): _group,
+    ("Comm", "Get_group"): of_comm(lambda layer, comm: layer.groups.make(comm.group)),
     ("Comm", "Compare"): _compare,
-    ("Comm", "Is_inter"): _is_inter,
+    ("Comm", "Is_inter"): of_comm(lambda _layer, comm: comm.remote is not None),
 }

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 from clue.trace.ops import PROC_NULL, Op
 from virtual_layer.substitutes.blocks import BlockForm
-from virtual_layer.substitutes.contributions import Contribution, Factory, Reader, ways
+from virtual_layer.substitutes.contributions import Contribution, Reader, ways
+from virtual_layer.substitutes.factories import Factory
 
 if TYPE_CHECKING:
     from virtual_layer.substitutes.comms import LiveComm
@@ -67,5 +68,4 @@ _READERS: dict[str, Reader] = {
 }
 
 
-#: What stands in the place of these collectives.
 CALLS: dict[tuple[str, str], Factory] = ways("Topocomm", _READERS)

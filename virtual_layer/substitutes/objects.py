@@ -7,14 +7,13 @@ the order of ranks; with ``mpi4py.rc.fast_reduce`` off it is a gather, and a sca
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from functools import wraps
-from time import thread_time_ns
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from clue.trace.ops import PROC_NULL, Flag, Op
 from virtual_layer.meaning.objects import SIZE
 from virtual_layer.substitutes.contributions import Contribution, ask, place_of, say
+from virtual_layer.substitutes.factories import Factory, of_several
 from virtual_layer.substitutes.meeting import alone, meeting, private
 from virtual_layer.substitutes.neighborhoods import edges, neighborhood
 
@@ -22,7 +21,6 @@ if TYPE_CHECKING:
     from virtual_layer.substitutes.comms import LiveComm
     from virtual_layer.substitutes.layer import Layer
 
-Factory = Callable[["Layer", Any], Any]
 Operation = Callable[[Any, Any], Any]
 
 _PICKLED = int(Flag.PICKLED)
@@ -38,7 +36,7 @@ class Parcel:
 
     def pack(self, thing: Any, readers: int = 1) -> tuple[Any, int]:
         """Return the pickle of an object as a payload, and its size."""
-        data = self._timed(self._pickle.dumps, thing)
+        data = self._port.work(self._pickle.dumps, thing)
         payload, memory = self._port.room(len(data), readers)
         memory[:] = data
         return payload, len(data)
@@ -46,25 +44,14 @@ class Parcel:
     def unpack(self, payload: Any) -> Any:
         """Return the object in a payload, and let that go; ``None`` of an empty one."""
         view = self._port.view(payload)
-        thing = self._timed(self._pickle.loads, view) if len(view) else None
+        thing = self._port.work(self._pickle.loads, view) if len(view) else None
         del view
         self._port.release(payload)
         return thing
 
     def copy(self, thing: Any) -> Any:
         """Return a copy of an object, made by pickling."""
-        return self._timed(lambda: self._pickle.loads(self._pickle.dumps(thing)))
-
-    def apply(self, operation: Operation, left: Any, right: Any) -> Any:
-        """Combine two objects by the program's operation."""
-        return self._timed(operation, left, right)
-
-    def _timed(self, work: Callable[..., Any], *args: Any) -> Any:
-        begin = thread_time_ns()
-        try:
-            return work(*args)
-        finally:
-            self._port.charge(thread_time_ns() - begin)
+        return self._port.work(lambda: self._pickle.loads(self._pickle.dumps(thing)))
 
 
 # -- data --------------------------------------------------------------------------------------------------------
@@ -166,21 +153,13 @@ def _across(layer: Layer, comm: LiveComm, payloads: list[Any], sizes: list[int],
 
 
 def _neighbor_allgather(layer: Layer, comm: LiveComm, sendobj: Any) -> list[Any]:
-    return _neighborly(layer, comm, [sendobj] * len(edges(comm)[1]))
+    return _neighbor_alltoall(layer, comm, [sendobj] * len(edges(comm)[1]))
 
 
 def _neighbor_alltoall(layer: Layer, comm: LiveComm, sendobj: Any) -> list[Any]:
-    count = len(edges(comm)[1])
-    items = [None] * count if sendobj is None else list(sendobj)
-    if len(items) != count:
-        raise ValueError(f"expecting {count} items, got {len(items)}")
-    return _neighborly(layer, comm, items)
-
-
-def _neighborly(layer: Layer, comm: LiveComm, things: Sequence[Any]) -> list[Any]:
     """Send an object to each destination of a topology: sizes first, then pickles."""
     parcel = Parcel(layer)
-    payloads, sizes = _pack_each(parcel, things, len(things))
+    payloads, sizes = _pack_each(parcel, sendobj, len(edges(comm)[1]))
     came: list[Any] = []
     for load, each in ((sizes, [SIZE] * len(sizes)), (payloads, sizes)):
         part = neighborhood(comm, load, each, came.append)
@@ -247,7 +226,7 @@ class Tree:
         return [(other < rank, self._comm.group[other]) for other in others if other < size]
 
     def _combine(self, left: Any, right: Any) -> Any:
-        return self._parcel.apply(self._operation, left, right)
+        return self._layer.port.work(self._operation, left, right)
 
     def send(self, thing: Any, peer: int) -> None:
         """Send an object: its size, then its pickle."""
@@ -365,22 +344,19 @@ def _in_order(things: list[Any] | None, operation: Operation) -> Any:
     return prefixes[-1] if prefixes else None
 
 
-def _collective(function: Callable[..., Any], lock: str = "") -> Factory:
+def _locked(function: Callable[..., Any], lock: str) -> Factory:
     """Make a call's factory of a function of (layer, communicator, its arguments).
 
-    Threads of one rank take turns by mpi4py's own lock of a name, if it has one for the call.
+    Threads of one rank take turns by mpi4py's own lock of a name.
     """
 
     def make(layer: Layer, original: Any) -> Any:
         lock_of = layer.original("", "_comm_lock")
 
-        @wraps(original)
         def call(self: Any, *args: Any, **kwargs: Any) -> Any:
             comm = layer.comms.get(self.handle)
             if comm is None or alone(comm):
                 return original(self, *args, **kwargs)
-            if not lock:
-                return function(layer, comm, *args, **kwargs)
             with lock_of(self, lock):
                 return function(layer, comm, *args, **kwargs)
 
@@ -393,18 +369,17 @@ def _barrier(layer: Layer, comm: LiveComm) -> None:
     ask(layer, Contribution(meeting(layer, comm).comm, Op.BARRIER))
 
 
-#: What stands in the place of the collectives on objects.
 CALLS: dict[tuple[str, str], Factory] = {
-    ("Comm", "barrier"): _collective(_barrier),
-    ("Comm", "bcast"): _collective(_bcast, "bcast"),
-    ("Comm", "gather"): _collective(_gather, "gather"),
-    ("Comm", "scatter"): _collective(_scatter, "scatter"),
-    ("Comm", "allgather"): _collective(_allgather, "allgather"),
-    ("Comm", "alltoall"): _collective(_alltoall, "alltoall"),
-    ("Comm", "reduce"): _collective(_reduce),
-    ("Comm", "allreduce"): _collective(_allreduce),
-    ("Intracomm", "scan"): _collective(_scan),
-    ("Intracomm", "exscan"): _collective(_exscan),
-    ("Topocomm", "neighbor_allgather"): _collective(_neighbor_allgather, "neighbor_allgather"),
-    ("Topocomm", "neighbor_alltoall"): _collective(_neighbor_alltoall, "neighbor_alltoall"),
+    ("Comm", "barrier"): of_several(_barrier),
+    ("Comm", "bcast"): _locked(_bcast, "bcast"),
+    ("Comm", "gather"): _locked(_gather, "gather"),
+    ("Comm", "scatter"): _locked(_scatter, "scatter"),
+    ("Comm", "allgather"): _locked(_allgather, "allgather"),
+    ("Comm", "alltoall"): _locked(_alltoall, "alltoall"),
+    ("Comm", "reduce"): of_several(_reduce),
+    ("Comm", "allreduce"): of_several(_allreduce),
+    ("Intracomm", "scan"): of_several(_scan),
+    ("Intracomm", "exscan"): of_several(_exscan),
+    ("Topocomm", "neighbor_allgather"): _locked(_neighbor_allgather, "neighbor_allgather"),
+    ("Topocomm", "neighbor_alltoall"): _locked(_neighbor_alltoall, "neighbor_alltoall"),
 }

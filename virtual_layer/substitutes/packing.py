@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING, Any
 
 from clue.trace.ops import Op
 from virtual_layer.meaning.arguments import argument
+from virtual_layer.substitutes.factories import Function
 
 if TYPE_CHECKING:
     from virtual_layer.substitutes.layer import Layer
 
-Function = Callable[..., Any]
 _PACK = int(Op.PACK)
 
 

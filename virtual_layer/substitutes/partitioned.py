@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from clue.trace.calls import Mode
 from clue.trace.ops import Flag, Op
 from virtual_layer.meaning.arguments import split_message
+from virtual_layer.substitutes.factories import Function
 from virtual_layer.substitutes.meeting import private
 from virtual_layer.substitutes.point_to_point import Ends
 from virtual_layer.substitutes.requests import LiveRequest
@@ -19,7 +20,6 @@ if TYPE_CHECKING:
     from virtual_layer.substitutes.comms import LiveComm
     from virtual_layer.substitutes.layer import Layer
 
-Function = Callable[..., Any]
 _ISEND, _IRECV, _PERSISTENT, _ANY = int(Op.ISEND), int(Op.IRECV), int(Flag.PERSISTENT), int(Mode.ANY)
 
 

@@ -7,10 +7,10 @@ truncation and errors are the library's. Ranks and tags that it must refuse, and
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from clue.trace.ops import ANY, Flag, Op
+from virtual_layer.substitutes.factories import Factory, Function
 from virtual_layer.substitutes.requests import LiveRequest
 
 if TYPE_CHECKING:
@@ -18,8 +18,6 @@ if TYPE_CHECKING:
     from virtual_layer.substitutes.layer import Layer
     from virtual_layer.substitutes.port import Payload
 
-Function = Callable[..., Any]
-Make = Callable[["Layer", Function], Function]
 _SEND, _ISEND, _RECV, _IRECV, _WAIT = int(Op.SEND), int(Op.ISEND), int(Op.RECV), int(Op.IRECV), int(Op.WAIT)
 _BUFFERED, _SYNCHRONOUS, _READY = int(Flag.BUFFERED), int(Flag.SYNCHRONOUS), int(Flag.READY)
 _PICKLED, _PERSISTENT = int(Flag.PICKLED), int(Flag.PERSISTENT)
@@ -181,7 +179,7 @@ class Unpickler:
                 status.Set_tag(tag)
 
 
-def send(flags: int = 0) -> Make:
+def send(flags: int = 0) -> Factory:
     """Make a blocking send."""
 
     def make(layer: Layer, original: Function) -> Function:
@@ -201,7 +199,7 @@ def send(flags: int = 0) -> Make:
     return make
 
 
-def isend(flags: int = 0) -> Make:
+def isend(flags: int = 0) -> Factory:
     """Make a nonblocking send."""
 
     def make(layer: Layer, original: Function) -> Function:
@@ -231,7 +229,7 @@ def _tell_isend(  # noqa: PLR0917 - fields of one op
     )  # fmt: skip
 
 
-def recv(flags: int = 0) -> Make:
+def recv(flags: int = 0) -> Factory:
     """Make a blocking receive."""
 
     def make(layer: Layer, original: Function) -> Function:
@@ -254,7 +252,7 @@ def recv(flags: int = 0) -> Make:
     return make
 
 
-def irecv(flags: int = 0) -> Make:
+def irecv(flags: int = 0) -> Factory:
     """Make a nonblocking receive."""
 
     def make(layer: Layer, original: Function) -> Function:
@@ -348,7 +346,7 @@ class Exchange:
         return request
 
 
-def sendrecv(flags: int = 0) -> Make:
+def sendrecv(flags: int = 0) -> Factory:
     """Make ``Sendrecv`` or ``sendrecv``."""
 
     def make(layer: Layer, _original: Function) -> Function:
@@ -360,11 +358,8 @@ def sendrecv(flags: int = 0) -> Make:
         ) -> Any:  # fmt: skip
             return exchange.run(self, sendbuf, (dest, sendtag), recvbuf, (source, recvtag), status)
 
-        def of_objects(  # noqa: PLR0917
-            self: Any, sendobj: Any, dest: int, sendtag: int = 0, recvbuf: Any = None, source: int = any_source,
-            recvtag: int = any_tag, status: Any = None,
-        ) -> Any:  # fmt: skip
-            return exchange.run(self, sendobj, (dest, sendtag), recvbuf, (source, recvtag), status)
+        def of_objects(self: Any, sendobj: Any, *args: Any, **kwargs: Any) -> Any:
+            return substitute(self, sendobj, *args, **kwargs)
 
         return of_objects if flags & _PICKLED else substitute
 
@@ -409,7 +404,7 @@ def isendrecv_replace(layer: Layer, _original: Function) -> Function:
     return substitute
 
 
-def send_init(flags: int = 0) -> Make:
+def send_init(flags: int = 0) -> Factory:
     """Make a persistent send; each start packs anew, by a real persistent send to this process itself."""
 
     def make(layer: Layer, original: Function) -> Function:
@@ -458,7 +453,7 @@ def recv_init(layer: Layer, original: Function) -> Function:
     return substitute
 
 
-CALLS: dict[tuple[str, str], Make] = {
+CALLS: dict[tuple[str, str], Factory] = {
     ("Comm", "Recv"): recv(),
     ("Comm", "recv"): recv(_PICKLED),
     ("Comm", "Irecv"): irecv(),

@@ -6,10 +6,10 @@ and which tag it has. Names are not published: who is to connect must be told.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from clue.trace.ops import ANY, Op
+from virtual_layer.substitutes.factories import Factory, of_layer
 from virtual_layer.substitutes.intercomms import bridged, exchange_groups
 from virtual_layer.substitutes.making import agree
 from virtual_layer.substitutes.meeting import private
@@ -18,26 +18,17 @@ if TYPE_CHECKING:
     from virtual_layer.substitutes.comms import LiveComm
     from virtual_layer.substitutes.layer import Layer
 
-Factory = Callable[["Layer", Any], Any]
 
 _RECV = int(Op.RECV)
 _PREFIX = "clue"
 
 
-def _open(layer: Layer, _original: Any) -> Any:
-    def call(info: Any = None) -> str:
-        serial = layer.serials.get(("port",), 0)
-        layer.serials["port",] = serial + 1
-        return f"{_PREFIX}:{layer.port.rank}:{serial}"
-
-    return call
+def _open(layer: Layer, info: Any = None) -> str:
+    return f"{_PREFIX}:{layer.port.rank}:{layer.next_serial('port')}"
 
 
-def _close(layer: Layer, _original: Any) -> Any:
-    def call(port_name: str) -> None:
-        _parse(layer, port_name)
-
-    return call
+def _close(layer: Layer, port_name: str) -> None:
+    _parse(layer, port_name)
 
 
 def _parse(layer: Layer, name: str) -> tuple[int, int]:
@@ -52,18 +43,12 @@ def _parse(layer: Layer, name: str) -> tuple[int, int]:
     raise layer.mpi.Exception(layer.mpi.ERR_PORT)
 
 
-def _accept(layer: Layer, _original: Any) -> Any:
-    def call(self: Any, port_name: str, info: Any = None, root: int = 0) -> Any:
-        return _meet(layer, layer.comm_of(self), port_name, root, accepts=True)
-
-    return call
+def _accept(layer: Layer, self: Any, port_name: str, info: Any = None, root: int = 0) -> Any:
+    return _meet(layer, layer.comm_of(self), port_name, root, accepts=True)
 
 
-def _connect(layer: Layer, _original: Any) -> Any:
-    def call(self: Any, port_name: str, info: Any = None, root: int = 0) -> Any:
-        return _meet(layer, layer.comm_of(self), port_name, root, accepts=False)
-
-    return call
+def _connect(layer: Layer, self: Any, port_name: str, info: Any = None, root: int = 0) -> Any:
+    return _meet(layer, layer.comm_of(self), port_name, root, accepts=False)
 
 
 def _meet(layer: Layer, comm: LiveComm, name: str, root: int, *, accepts: bool) -> Any:
@@ -84,10 +69,9 @@ def _meet(layer: Layer, comm: LiveComm, name: str, root: int, *, accepts: bool) 
     return bridged(layer, "Accept", name, comm.group, remote)
 
 
-#: What stands in the place of calls about ports.
 CALLS: dict[tuple[str, str], Factory] = {
-    ("", "Open_port"): _open,
-    ("", "Close_port"): _close,
-    ("Intracomm", "Accept"): _accept,
-    ("Intracomm", "Connect"): _connect,
+    ("", "Open_port"): of_layer(_open),
+    ("", "Close_port"): of_layer(_close),
+    ("Intracomm", "Accept"): of_layer(_accept),
+    ("Intracomm", "Connect"): of_layer(_connect),
 }

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from clue.trace.calls import LiveOp
 from clue.trace.ops import Flag, Op
+from virtual_layer.substitutes.factories import Factory, Function
 from virtual_layer.substitutes.point_to_point import Ends
 from virtual_layer.substitutes.requests import LiveRequest
 
@@ -14,14 +15,12 @@ if TYPE_CHECKING:
     from virtual_layer.substitutes.comms import LiveComm
     from virtual_layer.substitutes.layer import Layer
 
-Function = Callable[..., Any]
-Make = Callable[["Layer", Function], Function]
 _PROBE, _IPROBE, _MRECV = int(Op.PROBE), int(LiveOp.IPROBE), int(Op.MRECV)
 _MPROBE, _IMPROBE = int(Op.MPROBE), int(LiveOp.IMPROBE)
 _NONBLOCKING = int(Flag.NONBLOCKING)
 
 
-def probe(*, blocking: bool) -> Make:
+def probe(*, blocking: bool) -> Factory:
     """Make ``Probe`` or ``Iprobe``."""
 
     def make(layer: Layer, original: Function) -> Function:
@@ -54,7 +53,7 @@ def _describe(layer: Layer, known: LiveComm, found: tuple[int, int, int], status
     status.Set_error(layer.mpi.SUCCESS)
 
 
-def matched_probe(*, blocking: bool, of_class: bool = False) -> Make:
+def matched_probe(*, blocking: bool, of_class: bool = False) -> Factory:
     """Make ``Mprobe``, ``Improbe``, or ``Message.Probe`` and its like, which get a communicator as an argument."""
 
     def make(layer: Layer, original: Function) -> Function:
@@ -192,7 +191,7 @@ def begin_receive_object(layer: Layer, original: Function) -> Function:
     return substitute
 
 
-CALLS: dict[tuple[str, str], Make] = {
+CALLS: dict[tuple[str, str], Factory] = {
     ("Message", "Recv"): receive,
     ("Message", "recv"): receive_object,
     ("Message", "Irecv"): begin_receive,

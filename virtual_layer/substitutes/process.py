@@ -8,45 +8,33 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from clue.trace.calls import LiveOp
+from virtual_layer.substitutes.factories import Factory, Function
 
 if TYPE_CHECKING:
+    from virtual_layer.substitutes.comms import LiveComm
     from virtual_layer.substitutes.layer import Layer
 
-Function = Callable[..., Any]
 _ABORT = int(LiveOp.ABORT)
 
 
-def rank_of(layer: Layer, original: Function) -> Function:
-    """Make ``Get_rank`` and ``rank`` return the virtual rank."""
-    comms = layer.comms
+def _of_comm(read: Callable[[LiveComm], int | None]) -> Factory:
+    """Make a method or property that reads a number from what is known of a communicator, if that has one."""
 
-    def substitute(self: Any, *_: Any) -> Any:
-        known = comms.get(self.handle)
-        return original(self) if known is None else known.rank
+    def make(layer: Layer, original: Function) -> Function:
+        comms = layer.comms
 
-    return substitute
+        def substitute(self: Any, *_: Any) -> Any:
+            known = comms.get(self.handle)
+            number = None if known is None else read(known)
+            return original(self) if number is None else number
 
+        return substitute
 
-def size_of(layer: Layer, original: Function) -> Function:
-    """Make ``Get_size`` and ``size`` return the virtual size."""
-    comms = layer.comms
-
-    def substitute(self: Any, *_: Any) -> Any:
-        known = comms.get(self.handle)
-        return original(self) if known is None else len(known.group)
-
-    return substitute
+    return make
 
 
-def remote_size_of(layer: Layer, original: Function) -> Function:
-    """Make ``Get_remote_size`` and ``remote_size`` return the virtual size of the remote group."""
-    comms = layer.comms
-
-    def substitute(self: Any, *_: Any) -> Any:
-        known = comms.get(self.handle)
-        return original(self) if known is None or known.remote is None else len(known.remote)
-
-    return substitute
+_RANK, _SIZE = _of_comm(lambda comm: comm.rank), _of_comm(lambda comm: len(comm.group))
+_REMOTE_SIZE = _of_comm(lambda comm: None if comm.remote is None else len(comm.remote))
 
 
 def abort(layer: Layer, _original: Function) -> Function:
@@ -130,12 +118,12 @@ def attribute_of(layer: Layer, original: Function) -> Function:
 
 QUERIES = {
     ("Comm", "Get_attr"): attribute_of,
-    ("Comm", "Get_rank"): rank_of,
-    ("Comm", "rank"): rank_of,
-    ("Comm", "Get_size"): size_of,
-    ("Comm", "size"): size_of,
-    ("Intercomm", "Get_remote_size"): remote_size_of,
-    ("Intercomm", "remote_size"): remote_size_of,
+    ("Comm", "Get_rank"): _RANK,
+    ("Comm", "rank"): _RANK,
+    ("Comm", "Get_size"): _SIZE,
+    ("Comm", "size"): _SIZE,
+    ("Intercomm", "Get_remote_size"): _REMOTE_SIZE,
+    ("Intercomm", "remote_size"): _REMOTE_SIZE,
     ("", "Query_thread"): query_thread,
     ("", "Is_initialized"): is_initialized,
     ("", "Is_finalized"): is_finalized,

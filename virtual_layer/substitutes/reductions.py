@@ -12,7 +12,8 @@ from clue.trace.calls import LiveOp
 from clue.trace.ops import PROC_NULL, Flag, Op
 from virtual_layer.meaning.arguments import element_size, in_place, operation_flags
 from virtual_layer.substitutes.collectives import across
-from virtual_layer.substitutes.contributions import Contribution, Factory, Reader, ask, place_of, placed, ways
+from virtual_layer.substitutes.contributions import Contribution, Reader, ask, place_of, placed, ways
+from virtual_layer.substitutes.factories import Factory
 from virtual_layer.substitutes.meeting import meeting
 
 if TYPE_CHECKING:
@@ -205,5 +206,4 @@ _ON_COMM: dict[str, Reader] = {
 }
 _ON_INTRACOMM: dict[str, Reader] = {"Scan": _scanning("Scan", Op.SCAN), "Exscan": _scanning("Exscan", Op.EXSCAN)}
 
-#: What stands in the place of these collectives.
 CALLS: dict[tuple[str, str], Factory] = {**ways("Comm", _ON_COMM), **ways("Intracomm", _ON_INTRACOMM)}

@@ -6,14 +6,14 @@ serves even these, because nothing crosses ranks.
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from functools import wraps
 from typing import TYPE_CHECKING, Any
+
+from virtual_layer.substitutes.factories import Factory, of_layer
+from virtual_layer.substitutes.meeting import alone
 
 if TYPE_CHECKING:
     from virtual_layer.substitutes.layer import Layer
 
-Factory = Callable[["Layer", Any], Any]
 
 _CONNECTING = "connecting to other programs"
 _FAULTS = "tolerance of failed processes"
@@ -21,14 +21,10 @@ _FILES = "files opened by several ranks"
 
 
 def _refuse(name: str, what: str) -> Factory:
-    def make(_layer: Layer, original: Any) -> Any:
-        @wraps(original)
-        def call(*_args: Any, **_kwargs: Any) -> Any:
-            raise NotImplementedError(f"{name}: {what} must not occur in a live run, which does not cover it")
+    def call(*_args: Any, **_kwargs: Any) -> Any:
+        raise NotImplementedError(f"{name}: {what} must not occur in a live run, which does not cover it")
 
-        return call
-
-    return make
+    return of_layer(call)
 
 
 def _refuse_to_several(name: str, what: str, place: int = 0) -> Factory:
@@ -38,12 +34,10 @@ def _refuse_to_several(name: str, what: str, place: int = 0) -> Factory:
     def make(layer: Layer, original: Any) -> Any:
         refused = refuse(layer, original)
 
-        @wraps(original)
         def call(*args: Any, **kwargs: Any) -> Any:
             comm = args[place] if len(args) > place else kwargs["comm"]
             known = layer.comms.get(comm.handle)
-            several = known is not None and (len(known.group) > 1 or known.remote is not None)
-            return (refused if several else original)(*args, **kwargs)
+            return (original if known is None or alone(known) else refused)(*args, **kwargs)
 
         return call
 
@@ -53,7 +47,6 @@ def _refuse_to_several(name: str, what: str, place: int = 0) -> Factory:
 _FAULT_CALLS = "Revoke Get_failed Ack_failed Agree Iagree Shrink Ishrink"
 _NAMES = "Publish_name Unpublish_name Lookup_name"
 
-#: What stands in the place of calls that are not covered.
 CALLS: dict[tuple[str, str], Factory] = {
     ("Comm", "Join"): _refuse("Join", _CONNECTING),
     **{("", name): _refuse(name, _CONNECTING) for name in _NAMES.split()},

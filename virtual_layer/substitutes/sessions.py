@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import wraps
 from typing import TYPE_CHECKING, Any
+
+from virtual_layer.substitutes.factories import Factory
 
 if TYPE_CHECKING:
     from virtual_layer.substitutes.layer import Layer
 
-Factory = Callable[["Layer", Callable[..., Any]], Callable[..., Any]]
 
 _WORLD, _SELF = "mpi://WORLD", "mpi://SELF"
 
@@ -20,7 +20,6 @@ def _members(layer: Layer, name: str) -> tuple[int, ...] | None:
 
 
 def _group_of_set(layer: Layer, original: Callable[..., Any]) -> Callable[..., Any]:
-    @wraps(original)
     def call(cls: type, session: Any, pset_name: str) -> Any:
         members = _members(layer, pset_name)
         if members is None or not session:
@@ -31,7 +30,6 @@ def _group_of_set(layer: Layer, original: Callable[..., Any]) -> Callable[..., A
 
 
 def _create_group(layer: Layer, original: Callable[..., Any]) -> Callable[..., Any]:
-    @wraps(original)
     def call(self: Any, pset_name: str) -> Any:
         members = _members(layer, pset_name)
         return original(self, pset_name) if members is None or not self else layer.groups.make(members)
@@ -40,7 +38,6 @@ def _create_group(layer: Layer, original: Callable[..., Any]) -> Callable[..., A
 
 
 def _set_info(layer: Layer, original: Callable[..., Any]) -> Callable[..., Any]:
-    @wraps(original)
     def call(self: Any, pset_name: str) -> Any:
         info, members = original(self, pset_name), _members(layer, pset_name)
         if members is not None:
@@ -50,7 +47,6 @@ def _set_info(layer: Layer, original: Callable[..., Any]) -> Callable[..., Any]:
     return call
 
 
-#: What stands in the place of calls about process sets.
 QUERIES: dict[tuple[str, str], Factory] = {
     ("Group", "Create_from_session_pset"): _group_of_set,
     ("Session", "Create_group"): _create_group,

@@ -70,10 +70,6 @@ class Grid:
         beside = [each for direction in range(len(self.dims)) for each in self.shift(rank, direction, 1)]
         return beside, beside
 
-    def degrees(self, _rank: int) -> tuple[int, int]:
-        """Return the numbers of sources and destinations."""
-        return 2 * len(self.dims), 2 * len(self.dims)
-
     def sub(self, kept: Sequence[bool]) -> Grid:
         """Return the grid of some of the dimensions."""
         axes = [axis for axis, keep in enumerate(kept) if keep]
@@ -112,10 +108,6 @@ class Graph:
         """Return the neighbours of a rank, twice."""
         return self.beside(rank), self.beside(rank)
 
-    def degrees(self, rank: int) -> tuple[int, int]:
-        """Return the numbers of sources and destinations."""
-        return len(self.beside(rank)), len(self.beside(rank))
-
 
 @dataclass(frozen=True, slots=True)
 class Adjacency:
@@ -128,10 +120,6 @@ class Adjacency:
     def neighbors(self, _rank: int) -> Neighbors:
         """Return sources and destinations."""
         return list(self.sources), list(self.destinations)
-
-    def degrees(self, _rank: int) -> tuple[int, int]:
-        """Return the numbers of sources and destinations."""
-        return len(self.sources), len(self.destinations)
 
 
 Shape = Grid | Graph | Adjacency

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import ctypes
-from collections.abc import Callable
-from functools import wraps
 from itertools import accumulate
 from typing import TYPE_CHECKING, Any
 
+from virtual_layer.substitutes.factories import Factory
 from virtual_layer.substitutes.making import agree
 from virtual_layer.substitutes.meeting import alone
 from virtual_layer.substitutes.windows import Region, Window, Windows, of_window
@@ -15,7 +14,6 @@ from virtual_layer.substitutes.windows import Region, Window, Windows, of_window
 if TYPE_CHECKING:
     from virtual_layer.substitutes.layer import Layer
 
-Factory = Callable[["Layer", Any], Any]
 
 #: So that a window without any memory has a block, too.
 _LEAST = 1
@@ -68,20 +66,9 @@ def _query(layer: Layer, window: Window, rank: int) -> tuple[Any, int]:
     return mpi.memory.fromaddress(0, 0), region.unit
 
 
-def _flavor(layer: Layer, original: Any) -> Any:
-    windows = layer.only(Windows)
-
-    def call(self: Any, *args: Any) -> Any:
-        window = windows.by_handle.get(self.handle)
-        return original(self, *args) if window is None else window.flavor
-
-    return call
-
-
 def _attribute(layer: Layer, original: Any) -> Any:
     windows = layer.only(Windows)
 
-    @wraps(original)
     def call(self: Any, keyval: int) -> Any:
         window = windows.by_handle.get(self.handle)
         if window is not None and keyval == layer.mpi.WIN_CREATE_FLAVOR:
@@ -91,12 +78,10 @@ def _attribute(layer: Layer, original: Any) -> Any:
     return call
 
 
-#: What stands in the place of calls about shared windows.
 CALLS: dict[tuple[str, str], Factory] = {("Win", "Allocate_shared"): _allocate_shared}
 
-#: What stands in the place of local queries of windows.
 QUERIES: dict[tuple[str, str], Factory] = {
     ("Win", "Shared_query"): of_window(_query),
-    ("Win", "flavor"): _flavor,
+    ("Win", "flavor"): of_window(lambda _layer, window: window.flavor),
     ("Win", "Get_attr"): _attribute,
 }

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
 from functools import wraps
 from types import GetSetDescriptorType
 from typing import TYPE_CHECKING, Any
@@ -35,42 +34,19 @@ from virtual_layer.substitutes import (
     worlds,
 )
 from virtual_layer.substitutes.copies import let_copy
+from virtual_layer.substitutes.factories import Factory, Function
 
 if TYPE_CHECKING:
     from virtual_layer.substitutes.layer import Layer
     from virtual_layer.substitutes.port import Port
 
-Function = Callable[..., Any]
-#: Type and name in ``mpi4py.MPI`` (type ``""``: a function of the module) → what makes the substitute of the original.
-Table = Mapping[tuple[str, str], Callable[["Layer", Function], Function]]
-
-#: Modules with a ``CALLS`` table (their time is no burst) or a ``QUERIES`` table (local, part of the burst).
+#: Modules with a ``CALLS`` table (their time is no burst) or a ``QUERIES`` table (local, part of the burst): factories
+#: of substitutes by type and name in ``mpi4py.MPI`` (type ``""``: a function of the module).
 MODULES: tuple[Any, ...] = (
-    process,
-    point_to_point,
-    probes,
-    completion,
-    packing,
-    partitioned,
-    clock,
-    groups,
-    topologies,
-    making,
-    intercomms,
-    collectives,
-    reductions,
-    neighborhoods,
-    objects,
-    windows,
-    access,
-    epochs,
-    shared,
-    sessions,
-    worlds,
-    ports,
-    refused,
+    process, point_to_point, probes, completion, packing, partitioned, clock, groups, topologies, making, intercomms,
+    collectives, reductions, neighborhoods, objects, windows, access, epochs, shared, sessions, worlds, ports, refused,
     below,
-)
+)  # fmt: skip
 
 
 def substitute(layer: Layer) -> None:
@@ -83,7 +59,7 @@ def substitute(layer: Layer) -> None:
             _put(layer, name, make, outside=False)
 
 
-def _put(layer: Layer, call: tuple[str, str], make: Callable[[Layer, Function], Function], *, outside: bool) -> None:
+def _put(layer: Layer, call: tuple[str, str], make: Factory, *, outside: bool) -> None:
     of, name = call
     if of == "":
         original = getattr(layer.mpi, name, None)
@@ -108,6 +84,4 @@ def _put(layer: Layer, call: tuple[str, str], make: Callable[[Layer, Function], 
 
 def _outside(port: Port, function: Function, original: Function, outside: bool) -> Function:
     """Keep the time in a call out of the bursts around it."""
-    if not outside:
-        return wraps(original)(function)
-    return wraps(original)(port.outside(function))
+    return wraps(original)(port.outside(function) if outside else function)

@@ -11,12 +11,13 @@ from __future__ import annotations
 import pickle
 from collections import deque
 from collections.abc import Callable, Sequence
-from functools import wraps
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from clue.trace.calls import LiveOp
 from clue.trace.ops import Op
+from virtual_layer.meaning.arguments import argument, put
 from virtual_layer.substitutes.contributions import Contribution, ask
+from virtual_layer.substitutes.factories import Factory
 from virtual_layer.substitutes.making import agree
 from virtual_layer.substitutes.meeting import alone, private
 
@@ -24,7 +25,6 @@ if TYPE_CHECKING:
     from virtual_layer.substitutes.comms import LiveComm
     from virtual_layer.substitutes.layer import Layer
 
-Factory = Callable[["Layer", Any], Any]
 Deliver = Callable[[Any], None]
 
 _WAIT, _SERVE = int(Op.WAIT), int(LiveOp.SERVE)
@@ -55,6 +55,18 @@ class RemotePlace(NamedTuple):
     def nbytes(self) -> int:
         """Bytes of data."""
         return int(self.elements * self.kind.Get_size())
+
+
+class RemoteAccess(NamedTuple):
+    """What an origin asks of a target: an operation on its memory, with its data and who takes the reply."""
+
+    target: int
+    what: int
+    where: RemotePlace | None = None
+    data: Any = None
+    back: int = 0
+    deliver: Deliver | None = None
+    extra: Any = None
 
 
 class Locks:
@@ -132,9 +144,7 @@ class Windows:
         """
         if alone(comm):
             return
-        serial = self._layer.serials.get(("window", comm.key), 0)
-        self._layer.serials["window", comm.key] = serial + 1
-        place = private(self._layer, comm, f"window {serial}")
+        place = private(self._layer, comm, f"window {self._layer.next_serial('window', comm.key)}")
         said, _ = agree(self._layer, comm, tuple(region))
         window = Window(place, [Region(*each) for each in said], flavor)
         self.by_handle[real.handle] = self._by_key[place.key] = window
@@ -152,36 +162,21 @@ class Windows:
 
     # -- at the origin ------------------------------------------------------------------------------------
 
-    def act(
-        self, window: Window, target: int, what: int, where: RemotePlace | None, data: Any = None, back: int = 0,
-        deliver: Deliver | None = None, extra: Any = None,
-    ) -> None:  # fmt: skip
+    def act(self, window: Window, access: RemoteAccess) -> None:
         """Send an operation on its way; the epoch's end waits for it."""
         serial = self._layer.requests.serial()
-        self._send(window, target, serial, what, where, data, back, extra)
-        window.under_way.setdefault(target, []).append((serial, deliver))
+        self._send(window, serial, access)
+        window.under_way.setdefault(access.target, []).append((serial, access.deliver))
 
-    def act_with_request(
-        self, window: Window, target: int, what: int, where: RemotePlace, data: Any = None, back: int = 0,
-        deliver: Deliver | None = None, extra: Any = None,
-    ) -> Any:  # fmt: skip
+    def act_with_request(self, window: Window, access: RemoteAccess) -> Any:
         """Send an operation on its way; return a request that the program waits for."""
-        request, serial = self._layer.requests.begin(lambda reply: self._take(reply, deliver))
-        self._send(window, target, serial, what, where, data, back, extra)
-        window.loose.add(target)
+        request, serial = self._layer.requests.begin(lambda reply: self._take(reply, access.deliver))
+        self._send(window, serial, access)
+        window.loose.add(access.target)
         return request
 
-    def _send(
-        self,
-        window: Window,
-        target: int,
-        serial: int,
-        what: int,
-        where: RemotePlace | None,
-        data: Any,
-        back: int,
-        extra: Any,
-    ) -> None:
+    def _send(self, window: Window, serial: int, access: RemoteAccess) -> None:
+        target, what, where, data, back, _, extra = access
         place = None if where is None else (where.address, where.elements, self._tell_kind(where.kind))
         self._port.tell(
             _SERVE, peer=window.comm.group[target], context=window.comm.context, request=serial, entries=(back,),
@@ -194,7 +189,7 @@ class Windows:
         for target in targets:
             if target in window.loose:
                 window.loose.discard(target)
-                self.act(window, target, _PING, None)
+                self.act(window, RemoteAccess(target, _PING))
         ended = [each for target in targets for each in window.under_way.pop(target, ())]
         if ended:
             replies = self._port.ask(_WAIT, entries=[serial for serial, _ in ended])
@@ -215,13 +210,13 @@ class Windows:
     def lock(self, window: Window, targets: Sequence[int], exclusive: bool) -> None:
         """Wait until locks are granted."""
         for target in targets:
-            self.act(window, target, _LOCK, None, extra=exclusive)
+            self.act(window, RemoteAccess(target, _LOCK, extra=exclusive))
         self.finish(window, targets)
 
     def unlock(self, window: Window, targets: Sequence[int]) -> None:
         """Give locks back once all operations are done."""
         for target in targets:
-            self.act(window, target, _UNLOCK, None)
+            self.act(window, RemoteAccess(target, _UNLOCK))
         self.finish(window, targets)
 
     # -- at the target ------------------------------------------------------------------------------------
@@ -300,7 +295,6 @@ def of_window(function: Callable[..., Any]) -> Factory:
     def make(layer: Layer, original: Any) -> Any:
         windows = layer.only(Windows)
 
-        @wraps(original)
         def call(self: Any, *args: Any, **kwargs: Any) -> Any:
             window = windows.by_handle.get(self.handle)
             if window is None:
@@ -315,60 +309,33 @@ def of_window(function: Callable[..., Any]) -> Factory:
 # -- making windows -------------------------------------------------------------------------------------------------
 
 
-def _maker(make_real: Callable[..., tuple[Any, tuple[int, int, int]]], flavor: str) -> Factory:
-    """Make the factory of a constructor from what makes the real window and tells of its memory."""
+def _maker(flavor: str, place: int) -> Factory:
+    """Make the factory of a constructor, whose arguments from this place on are info and communicator."""
+    info_of, comm_of = argument(place, "info"), argument(place + 1, "comm")
 
     def make(layer: Layer, original: Any) -> Any:
-        windows = layer.only(Windows)
+        windows, mpi = layer.only(Windows), layer.mpi
+        code = getattr(mpi, flavor)
 
-        @wraps(original)
-        def call(cls: type, *args: Any, **kwargs: Any) -> Any:
-            return make_real(layer, windows, original, cls, getattr(layer.mpi, flavor), *args, **kwargs)
+        def call(*args: Any, **kwargs: Any) -> Any:
+            comm = comm_of(args, kwargs)
+            members = layer.comm_of(mpi.COMM_SELF if comm is None else comm)
+            if info_of(args, kwargs) is None:
+                args, kwargs = put(args, kwargs, place, "info", mpi.INFO_NULL)
+            args, kwargs = put(args, kwargs, place + 1, "comm", mpi.COMM_SELF)
+            real = original(*args, **kwargs)
+            region = Region(0, 1 << 63, 1) if code == mpi.WIN_FLAVOR_DYNAMIC else Region(*real.attrs)
+            windows.open(members, real, region, code)
+            return real
 
         return call
 
     return make
 
 
-def _create(
-    layer: Layer, windows: Windows, original: Any, cls: type, flavor: int, memory: Any, disp_unit: int = 1,
-    info: Any = None, comm: Any = None,
-) -> Any:  # fmt: skip
-    real = original(cls, memory, disp_unit, _info(layer, info), layer.mpi.COMM_SELF)
-    windows.open(_members(layer, comm), real, Region(*real.attrs), flavor)
-    return real
-
-
-def _allocate(
-    layer: Layer, windows: Windows, original: Any, cls: type, flavor: int, size: int, disp_unit: int = 1,
-    info: Any = None, comm: Any = None,
-) -> Any:  # fmt: skip
-    real = original(cls, size, disp_unit, _info(layer, info), layer.mpi.COMM_SELF)
-    windows.open(_members(layer, comm), real, Region(*real.attrs), flavor)
-    return real
-
-
-def _create_dynamic(
-    layer: Layer, windows: Windows, original: Any, cls: type, flavor: int, info: Any = None, comm: Any = None
-) -> Any:
-    real = original(cls, _info(layer, info), layer.mpi.COMM_SELF)
-    windows.open(_members(layer, comm), real, Region(0, 1 << 63, 1), flavor)
-    return real
-
-
-def _info(layer: Layer, info: Any) -> Any:
-    return layer.mpi.INFO_NULL if info is None else info
-
-
-def _members(layer: Layer, comm: Any) -> LiveComm:
-    found: LiveComm = layer.comm_of(layer.mpi.COMM_SELF if comm is None else comm)
-    return found
-
-
 def _free(layer: Layer, original: Any) -> Any:
     windows = layer.only(Windows)
 
-    @wraps(original)
     def call(self: Any) -> None:
         window = windows.by_handle.get(self.handle)
         if window is not None:
@@ -385,29 +352,15 @@ def _free(layer: Layer, original: Any) -> Any:
 # -- queries --------------------------------------------------------------------------------------------------------
 
 
-def _group(layer: Layer, window: Window) -> Any:
-    return layer.groups.make(window.comm.group)
-
-
-def _group_size(_layer: Layer, window: Window) -> int:
-    return len(window.comm.group)
-
-
-def _group_rank(_layer: Layer, window: Window) -> int:
-    return window.comm.rank
-
-
-#: What stands in the place of making and freeing windows.
 CALLS: dict[tuple[str, str], Factory] = {
-    ("Win", "Create"): _maker(_create, "WIN_FLAVOR_CREATE"),
-    ("Win", "Allocate"): _maker(_allocate, "WIN_FLAVOR_ALLOCATE"),
-    ("Win", "Create_dynamic"): _maker(_create_dynamic, "WIN_FLAVOR_DYNAMIC"),
+    ("Win", "Create"): _maker("WIN_FLAVOR_CREATE", 3),
+    ("Win", "Allocate"): _maker("WIN_FLAVOR_ALLOCATE", 3),
+    ("Win", "Create_dynamic"): _maker("WIN_FLAVOR_DYNAMIC", 1),
     ("Win", "Free"): _free,
 }
 
-#: What stands in the place of local queries of windows.
 QUERIES: dict[tuple[str, str], Factory] = {
-    ("Win", "Get_group"): of_window(_group),
-    ("Win", "group_size"): of_window(_group_size),
-    ("Win", "group_rank"): of_window(_group_rank),
+    ("Win", "Get_group"): of_window(lambda layer, window: layer.groups.make(window.comm.group)),
+    ("Win", "group_size"): of_window(lambda _layer, window: len(window.comm.group)),
+    ("Win", "group_rank"): of_window(lambda _layer, window: window.comm.rank),
 }

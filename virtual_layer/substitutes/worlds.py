@@ -8,21 +8,20 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Callable, Sequence
-from functools import wraps
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from clue.trace.ops import Op
 from virtual_layer.communicators import derive_key
 from virtual_layer.spawning import python_program
+from virtual_layer.substitutes.factories import Factory, of_layer
 from virtual_layer.substitutes.intercomms import intercomm
 
 if TYPE_CHECKING:
     from virtual_layer.substitutes.comms import LiveComm
     from virtual_layer.substitutes.layer import Layer
 
-Factory = Callable[["Layer", Any], Any]
 
 _SPAWN = int(Op.SPAWN)
 _SHEBANG = re.compile(rb"#!.*\bpython[\d.]*\b")
@@ -40,19 +39,16 @@ def program_of(command: Any, arguments: Any) -> list[str] | None:
     return None
 
 
-def _spawn(layer: Layer, _original: Any) -> Any:
-    def call(
-        self: Any, command: Any, args: Any = None, maxprocs: int = 1, info: Any = None, root: int = 0,
-        errcodes: list[int] | None = None,
-    ) -> Any:  # fmt: skip
-        parent = layer.comm_of(self)
-        commands = [_program(command, args)] * maxprocs if parent.rank == root else None
-        made, children = _begin(layer, parent, root, commands)
-        if errcodes is not None:
-            errcodes[:] = [layer.mpi.SUCCESS] * children
-        return made
-
-    return call
+def _spawn(
+    layer: Layer, self: Any, command: Any, args: Any = None, maxprocs: int = 1, info: Any = None, root: int = 0,
+    errcodes: list[int] | None = None,
+) -> Any:  # fmt: skip
+    parent = layer.comm_of(self)
+    commands = [_program(command, args)] * maxprocs if parent.rank == root else None
+    made, children = _begin(layer, parent, root, commands)
+    if errcodes is not None:
+        errcodes[:] = [layer.mpi.SUCCESS] * children
+    return made
 
 
 def _program(command: Any, args: Any) -> list[str]:
@@ -77,24 +73,21 @@ def _begin(layer: Layer, parent: LiveComm, root: int, commands: list[list[str]] 
     return made, len(children)
 
 
-def _spawn_multiple(layer: Layer, _original: Any) -> Any:
-    def call(
-        self: Any, command: Any, args: Any = None, maxprocs: Any = None, info: Any = None, root: int = 0,
-        errcodes: list[list[int]] | None = None,
-    ) -> Any:  # fmt: skip
-        parent = layer.comm_of(self)
-        commands = None
-        counts = _counts(maxprocs, command) if parent.rank == root or errcodes is not None else []
-        if parent.rank == root:
-            _check_infos(layer, info, len(counts))
-            pairs = zip(command, _arguments(args, len(counts)), counts, strict=True)
-            commands = [_program(each, words) for each, words, count in pairs for _ in range(count)]
-        made, _ = _begin(layer, parent, root, commands)
-        if errcodes is not None:
-            errcodes[:] = [[layer.mpi.SUCCESS] * count for count in counts]
-        return made
-
-    return call
+def _spawn_multiple(
+    layer: Layer, self: Any, command: Any, args: Any = None, maxprocs: Any = None, info: Any = None, root: int = 0,
+    errcodes: list[list[int]] | None = None,
+) -> Any:  # fmt: skip
+    parent = layer.comm_of(self)
+    commands = None
+    counts = _counts(maxprocs, command) if parent.rank == root or errcodes is not None else []
+    if parent.rank == root:
+        _check_infos(layer, info, len(counts))
+        pairs = zip(command, _arguments(args, len(counts)), counts, strict=True)
+        commands = [_program(each, words) for each, words, count in pairs for _ in range(count)]
+    made, _ = _begin(layer, parent, root, commands)
+    if errcodes is not None:
+        errcodes[:] = [[layer.mpi.SUCCESS] * count for count in counts]
+    return made
 
 
 def _counts(maxprocs: Any, command: Any) -> list[int]:
@@ -126,7 +119,6 @@ def _check_infos(layer: Layer, info: Any, count: int) -> None:
 def _get_parent(layer: Layer, original: Any) -> Any:
     known: list[Any] = []
 
-    @wraps(original)
     def call(cls: type) -> Any:
         if not known:
             known.append(original(cls))
@@ -140,14 +132,13 @@ def _get_parent(layer: Layer, original: Any) -> Any:
 def _meet(layer: Layer, parent: Any) -> None:
     """Make mpi4py's own object the intercommunicator to the parents."""
     key, group = layer.parent
-    layer.set_handle(parent, layer.original("Comm", "Dup")(layer.mpi.COMM_SELF))
+    layer.set_handle(parent, layer.real_comm())
     parent.Set_name("MPI_COMM_PARENT")
     layer.add(parent, key, layer.world, tuple(group))
 
 
-#: What stands in the place of calls about spawned worlds.
 CALLS: dict[tuple[str, str], Factory] = {
-    ("Intracomm", "Spawn"): _spawn,
-    ("Intracomm", "Spawn_multiple"): _spawn_multiple,
+    ("Intracomm", "Spawn"): of_layer(_spawn),
+    ("Intracomm", "Spawn_multiple"): of_layer(_spawn_multiple),
     ("Comm", "Get_parent"): _get_parent,
 }

@@ -28,7 +28,6 @@ _Longs = npt.NDArray[np.int64]
 _Call = Collective | tuple[tuple[int, ...], ...]
 
 
-_RECEIVING = [Op.RECV, Op.IRECV, Op.PROBE, Op.MPROBE]
 _CANCELLED = int(Flag.CANCELLED)
 #: What of a trace the engine reads as it is.
 _COLUMNS = ("op", "cpu", "region", "nbytes", "tag", "comm", "request", "extra", "count", "flags", "extras")
@@ -200,7 +199,7 @@ class Plan:
     def _channels(self) -> _Longs:
         """Sender · ranks + receiver of the program's own messages."""
         program = self.program
-        rows = np.flatnonzero(np.isin(program.columns.op, [Op.SEND, Op.ISEND]) & (program.peers >= 0))
+        rows = np.flatnonzero(program.columns.are(Op.SEND, Op.ISEND) & (program.peers >= 0))
         senders = np.searchsorted(program.offsets, rows, side="right") - 1
         return np.unique(senders * program.ranks + program.peers[rows])
 
@@ -209,13 +208,12 @@ class Plan:
         """The ranks with wildcard receives, and the rows of all receives and probes of those ranks."""
         program, ops = self.program, self.program.columns
         wild = ranks_with_wildcards(program)
-        found = [np.zeros(0, np.int64)]
-        for rank in wild:
-            rows = np.arange(program.offsets[rank], program.offsets[rank + 1])
-            takes = np.isin(ops.op[rows], _RECEIVING) & (program.peers[rows] >= 0)
-            skipped = np.isin(ops.op[rows], [Op.RECV, Op.IRECV]) & (ops.flags[rows] & _CANCELLED != 0)
-            found.append(rows[takes & ~skipped])
-        return wild, np.concatenate(found)
+        if not wild:
+            return wild, np.zeros(0, np.int64)
+        skipped = ops.are(Op.RECV, Op.IRECV) & (ops.flags & _CANCELLED != 0)
+        takes = ops.are(Op.RECV, Op.IRECV, Op.PROBE, Op.MPROBE) & (program.peers >= 0) & ~skipped
+        rows = np.flatnonzero(takes)
+        return wild, rows[np.isin(np.searchsorted(program.offsets, rows, side="right") - 1, wild)]
 
     # -- instances ----------------------------------------------------------------------------------------
 
@@ -295,7 +293,7 @@ class Plan:
             worlds=max(program.worlds, default=0) + 1,
             contexts=len(self._contexts),
             instances=int(self._instance_offsets[-1]),
-            probes=int(bool(ranks_with_wildcards(program)) or bool(np.isin(columns.op, [Op.PROBE, Op.MPROBE]).any())),
+            probes=int(bool(self.received[0]) or bool(columns.are(Op.PROBE, Op.MPROBE).any())),
             offsets=np.array(program.offsets, np.int64),
             extra_offsets=np.array(program.extra_offsets, np.int64),
             peer=np.ascontiguousarray(program.peers),

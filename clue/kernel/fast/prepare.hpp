@@ -126,17 +126,26 @@ private:
     static constexpr size_t CALLS = 256;
 
     // Ops that are equal but for their times, requests and places have one shape and one channel: those of a rank are remembered.
-    struct Call {
-        int64_t nbytes = 0;
-        int32_t peer = 0, tag = 0, comm = -1, shape = -1, channel = -1;
-        uint16_t region = 0, flags = 0;
-        uint8_t op = 0, requested = 0;
+    struct Key {
+        uint64_t nbytes, partner, where, what;
 
-        bool like(const Call& o) const {
-            return nbytes == o.nbytes && peer == o.peer && tag == o.tag && comm == o.comm && region == o.region && flags == o.flags &&
-                   op == o.op && requested == o.requested;
+        bool operator==(const Key& o) const {
+            return ((nbytes ^ o.nbytes) | (partner ^ o.partner) | (where ^ o.where) | (what ^ o.what)) == 0;
         }
+        size_t hash() const { return ((partner ^ what << 32) * 0x9E3779B97F4A7C15u ^ nbytes * 0xC2B2AE3D27D4EB4Fu) >> 56; }
     };
+
+    struct Call {
+        Key key{};
+        int32_t shape = -1, channel = -1;
+    };
+
+    static uint64_t both(int32_t a, uint32_t b) { return static_cast<uint64_t>(static_cast<uint32_t>(a)) << 32 | b; }
+
+    static Key key_of(const Program& p, int64_t i) {
+        return {static_cast<uint64_t>(sends(p, i) ? p.nbytes[i] : 0), both(p.peer[i], static_cast<uint32_t>(p.tag[i])),
+                both(p.comm[i], static_cast<uint32_t>(p.region[i]) << 16 | p.flags[i]), both(p.request[i] != NO_REQUEST, p.op[i])};
+    }
 
     void read(const Program& p, int32_t me, int64_t i) {
         Row& row = rows_[i];
@@ -181,38 +190,28 @@ private:
     }
 
     const Call& remembered(const Program& p, int32_t me, int64_t i) {
-        Call call;
-        call.op = p.op[i];
-        call.flags = p.flags[i];
-        call.region = p.region[i];
-        call.peer = p.peer[i];
-        call.comm = p.comm[i];
-        call.tag = p.tag[i];
-        call.nbytes = sends(p, i) ? p.nbytes[i] : 0;
-        call.requested = p.request[i] != NO_REQUEST;
-        const uint64_t mixed = (static_cast<uint64_t>(static_cast<uint32_t>(call.peer)) << 32 | static_cast<uint32_t>(call.tag) << 8 | call.op) *
-                               0x9E3779B97F4A7C15u ^ static_cast<uint64_t>(call.nbytes) * 0xC2B2AE3D27D4EB4Fu;
-        Call& known = calls_[mixed >> 56];
-        if (!known.like(call) || known.shape < 0) {
-            describe(p, me, i, call);
-            known = call;
-        }
+        const Key key = key_of(p, i);
+        Call& known = calls_[key.hash()];
+        if (!(known.key == key) || known.shape < 0) known = describe(p, me, i, key);
         return known;
     }
 
     // Find shape and channel of an op that is not remembered.
-    void describe(const Program& p, int32_t me, int64_t i, Call& call) {
+    Call describe(const Program& p, int32_t me, int64_t i, const Key& key) {
+        Call call{key};
+        const int32_t peer = p.peer[i], comm = p.comm[i];
         int32_t size = -1;
         if (sends(p, i)) {
-            call.channel = channel({p.context[call.comm], me, call.peer, call.tag});
-            size = sizes_.of({static_cast<int32_t>(call.nbytes >> 32), static_cast<int32_t>(call.nbytes & 0xffffffff), 0, 0});
-            if (size == static_cast<int32_t>(bytes_.size())) bytes_.push_back(call.nbytes);
+            call.channel = channel({p.context[comm], me, peer, p.tag[i]});
+            size = sizes_.of({static_cast<int32_t>(p.nbytes[i] >> 32), static_cast<int32_t>(p.nbytes[i] & 0xffffffff), 0, 0});
+            if (size == static_cast<int32_t>(bytes_.size())) bytes_.push_back(p.nbytes[i]);
         } else if (takes(p, i) || looks(p, i)) {
-            call.channel = channel({p.context[call.comm], call.peer, me, call.tag});
-        } else if (is_collective(call.op)) {
-            size = call.comm;
+            call.channel = channel({p.context[comm], peer, me, p.tag[i]});
+        } else if (is_collective(p.op[i])) {
+            size = comm;
         }
-        call.shape = shape({size, call.peer, call.region, call.flags, call.op, call.requested});
+        call.shape = shape({size, peer, p.region[i], p.flags[i], p.op[i], p.request[i] != NO_REQUEST});
+        return call;
     }
 
     int32_t channel(const Numbering::Key& key) {
