@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import os
 import shutil
+import subprocess
+import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -131,3 +134,23 @@ def test_structures_that_are_not_those_of_python_do_not_compile(
     monkeypatch.setattr(compiler, "SOURCES", tmp_path / "fast")
     with pytest.raises(NoLibraryError, match=r"engine must compile, got .*Machine, (answer|envelope)"):
         compiler.compile_engine(tmp_path / "engine.so")
+
+
+def test_a_field_that_python_does_not_see_does_not_compile(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A last one that is not written as the others are moves none of them, but makes the structure larger."""
+    if compiler.find_compiler() is None:
+        pytest.skip("no C++ compiler")
+    shutil.copytree(compiler.SOURCES, tmp_path / "fast", ignore=shutil.ignore_patterns("*.py", "*.so", "__pycache__"))
+    header = tmp_path / "fast" / "layout.hpp"
+    text = header.read_text("utf-8")
+    header.write_text(text.replace("int64_t most_simultaneous;", "int64_t most_simultaneous, further;"), "utf-8")
+    assert header.read_text("utf-8") != text
+    monkeypatch.setattr(compiler, "SOURCES", tmp_path / "fast")
+    with pytest.raises(NoLibraryError, match=r"engine must compile, got .*sizeof\(Outcome"):
+        compiler.compile_engine(tmp_path / "engine.so")
+
+
+def test_structures_are_read_in_any_locale() -> None:
+    """The header has letters that ASCII has not."""
+    surroundings = {**os.environ, "LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"}
+    subprocess.run([sys.executable, "-c", "import clue.kernel.fast.layout"], env=surroundings, check=True, timeout=60)

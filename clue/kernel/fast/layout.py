@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-_HEADER = Path(__file__).with_name("layout.hpp").read_text()
+_HEADER = Path(__file__).with_name("layout.hpp").read_text("utf-8")
 _STRUCTURE = re.compile(r"^struct (\w+) \{\n(.*?)^\};", re.MULTILINE | re.DOTALL)
 _FIELD = re.compile(r"^    (?:const )?(\w+)(\*?) (\w+);", re.MULTILINE)
 #: Type, ``"*"`` of an array, and name of each field, by structure.
@@ -91,10 +91,10 @@ class OutcomeLayout(Handed):
 
 
 def assertions() -> str:
-    """Return what the compiler is to hold, as C++: every field lies where it lies here."""
-    places = {
-        f"{layout.__name__.removesuffix('Layout')}, {name}": getattr(layout, name).offset
-        for layout in (ProgramLayout, CollectivesLayout, MachineLayout, OutcomeLayout)
-        for name, _ in layout._fields_
-    }
-    return " ".join(f'static_assert(offsetof({at}) == {offset}, "{at}");' for at, offset in places.items())
+    """Return what the compiler is to hold, as C++: every field lies where it lies here, and none is further."""
+    facts: dict[str, int] = {}
+    for layout in (ProgramLayout, CollectivesLayout, MachineLayout, OutcomeLayout):
+        structure = layout.__name__.removesuffix("Layout")
+        facts |= {f"offsetof({structure}, {name})": getattr(layout, name).offset for name, _ in layout._fields_}
+        facts[f"sizeof({structure})"] = ctypes.sizeof(layout)
+    return " ".join(f'static_assert({what} == {number}, "{what}");' for what, number in facts.items())
