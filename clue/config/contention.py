@@ -10,7 +10,7 @@ from clue.config.curves import CurveForm, build_curve
 from clue.config.document import Document, Path
 from clue.config.faults import Faults
 from clue.config.forms import Form, shape
-from clue.config.quantities import EagerLimit, Number, PositiveInt, Time, TimePerByte, says_none
+from clue.config.quantities import EagerLimit, Number, Time, TimePerByte, says_none
 from clue.config.topologies import FlowsForm, TopologyForm, build_topology, check_topology
 from clue.machine import Contention, Curve, FactorTable, Flows, Link, NoContention, Ports
 
@@ -26,7 +26,10 @@ def _from_one(table: dict[int, float]) -> dict[int, float]:
     return dict(sorted(table.items()))
 
 
-FactorForm = Annotated[dict[PositiveInt, Annotated[Number, Field(ge=1)]], AfterValidator(_from_one)]
+#: Engines are handed the factor for every number up to the largest of a table; no network was measured with more.
+_MOST_SIMULTANEOUS = 10**6
+Simultaneous = Annotated[int, Field(ge=1, le=_MOST_SIMULTANEOUS)]
+FactorForm = Annotated[dict[Simultaneous, Annotated[Number, Field(ge=1)]], AfterValidator(_from_one)]
 
 
 class PortsForm(Form):

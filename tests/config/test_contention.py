@@ -155,6 +155,7 @@ FLOWS = "network.contention.flows"
             "10:15: network.contention must have one of factor, ports, flows, got factor and",
         ),
         ("{factor: {2: 1.5}}", "10:24: network.contention.factor must have an entry for 1 communication"),
+        ("{1: 1, 1000001: 2}", "10:22: network.contention[1000001] must be at most 1e+06, got 1000001"),
         (
             "{ports: {busy: 5}}",
             '10:30: network.contention.ports.busy must be a time with a unit, got 5: did you mean "5',
