@@ -81,5 +81,6 @@ def _write(subject: object, target: Path, form: Format, options: dict[str, objec
     say(written.remarks, prefix="note: ")
     say(written.hints, prefix="note: ")
     write_texts({target.parent / name: text for name, text in written.files.items()})
-    beside = len(written.files) - 1
-    say([f"wrote {target}" + (f" and {count_of(beside, 'file')} beside it" if beside else "")])
+    beside = [name for name in written.files if name != target.name]
+    named = beside[0] if len(beside) == 1 else f"{count_of(len(beside), 'file')} beside it"
+    say([f"wrote {target}" + (f" and {named}" if beside else "")])

@@ -60,7 +60,7 @@ def reason_for(asked: str, decided: str, work: int) -> str:
     if decided == "reference":
         return f"below {_OPS_WORTH_COMPILING:,} ops it does not pay to compile the fast engine"
     if decided == WHEN_COMPILED:
-        return f"from {_OPS_WORTH_COMPILING:,} ops on it pays to compile the fast engine, while the reference begins"
+        return f"from {_OPS_WORTH_COMPILING:,} ops on it pays to compile the fast engine; the reference begins"
     return f"from {_OPS_WORTH_LOADING:,} ops on the fast engine saves time, where it covers the case"
 
 

@@ -8,9 +8,13 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from zlib_ng.zlib_ng import crc32
 
 from clue.trace.ops import COLUMNS, Op
+
+try:
+    from zlib_ng.zlib_ng import crc32  # five times as fast
+except ImportError:  # it is not built for all processors
+    from zlib import crc32
 
 #: Most bytes of the columns of a trace in an archive, which is read into memory.
 LARGEST_ARCHIVE = 2 * 10**9
