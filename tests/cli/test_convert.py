@@ -198,11 +198,11 @@ def test_too_little_memory_is_a_short_message(
     )
 
 
-def test_one_file_beside_a_list_is_one_file(capsys: pytest.CaptureFixture[str]) -> None:
+def test_one_file_beside_a_list_is_named(capsys: pytest.CaptureFixture[str]) -> None:
     """A trace of one rank has one list of actions."""
     TraceBuilder(1).build().save("alone.clue")
     _, _, told = run(capsys, "alone.clue", "alone.ti")
-    assert told.splitlines()[-1] == "wrote alone.ti and 1 file beside it"
+    assert told.splitlines()[-1] == "wrote alone.ti and alone.ti.0"
 
 
 @pytest.mark.parametrize("form", FORMS)
