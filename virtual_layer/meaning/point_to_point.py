@@ -236,15 +236,21 @@ def probe(*, takes: bool = False, of_class: bool = False) -> Describe:
     return describe
 
 
+def _receive_matched(recorder: Recorder, args: Arguments, flags: int) -> int | None:
+    """Write the receive of a matched message; returns its request, if it has one."""
+    serial = recorder.messages.pop(id(args[0]), None)
+    if serial is None:
+        recorder.emit(Op.LOCAL)  # of no process: nothing moves
+    else:
+        recorder.emit(Op.MRECV, flags=flags, request=serial)
+    return serial
+
+
 def mrecv(flags: int = 0) -> Describe:
     """Describe the receive of a matched message."""
 
     def describe(recorder: Recorder, _result: Any, args: Arguments, _kwargs: Keywords, _memo: Any) -> None:
-        serial = recorder.messages.pop(id(args[0]), None)
-        if serial is None:
-            recorder.emit(Op.LOCAL)  # of no process: nothing moves
-        else:
-            recorder.emit(Op.MRECV, flags=flags, request=serial)
+        _receive_matched(recorder, args, flags)
 
     return describe
 
@@ -253,11 +259,7 @@ def imrecv(flags: int = 0) -> Describe:
     """Describe the nonblocking receive of a matched message: a wait ends it."""
 
     def describe(recorder: Recorder, result: Any, args: Arguments, _kwargs: Keywords, _memo: Any) -> None:
-        serial = recorder.messages.pop(id(args[0]), None)
-        if serial is None:
-            recorder.emit(Op.LOCAL)  # of no process: nothing moves
-        else:
-            recorder.emit(Op.MRECV, flags=flags | _NONBLOCKING, request=serial)
+        serial = _receive_matched(recorder, args, flags | _NONBLOCKING)
         recorder.requests.add(result, RecordedRequest(result.handle, () if serial is None else (serial,)))
 
     return describe

@@ -16,8 +16,8 @@ from clue.kernel.live.source import Reply, Source
 from clue.kernel.model.blocked import channel_context, describe_wait
 from clue.kernel.model.history import Spawned
 from clue.kernel.model.program import ANY_TAG, Row
-from clue.kernel.reference.actor import Background, Events, Pending
-from clue.kernel.reference.matching import Message, Receive
+from clue.kernel.reference.actor import Background, Events
+from clue.kernel.reference.matching import Message, Pending, Receive
 from clue.kernel.reference.rank import HANDLERS, Handler, Rank
 from clue.result import Activity, Part
 from clue.trace import ANY, COLLECTIVES, NO_REQUEST, PROC_NULL, Flag, Op

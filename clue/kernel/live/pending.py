@@ -6,6 +6,8 @@ from typing import Any
 
 import simpy
 
+from clue.kernel.reference.virtual_machine import wake
+
 
 class Bell(simpy.Event):
     """An event that any of several things may bring about, the first of them."""
@@ -32,6 +34,4 @@ class Settled:
     def settle(self, end: float, outcome: Any) -> None:
         """Note its end."""
         self.end, self.outcome = end, outcome
-        if self.waiter is not None:
-            self.waiter.succeed()
-            self.waiter = None
+        wake(self)

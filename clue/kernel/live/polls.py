@@ -11,8 +11,8 @@ from clue.kernel.live.job import Job
 from clue.kernel.live.mailboxes import LiveMessage
 from clue.kernel.live.pending import Bell
 from clue.kernel.model.program import Row
-from clue.kernel.reference.actor import Events, Pending
-from clue.kernel.reference.matching import Message, Receive
+from clue.kernel.reference.actor import Events
+from clue.kernel.reference.matching import Message, Pending, Receive
 from clue.kernel.reference.rank import Rank
 from clue.kernel.reference.virtual_time import ACTIONS_END, action
 from clue.trace import Op

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Generator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Protocol
+from typing import Any
 
 import simpy
 
@@ -13,8 +13,8 @@ from clue.kernel.model.history import Awaited, History, Until
 from clue.kernel.model.observation import Segment
 from clue.kernel.model.program import Row
 from clue.kernel.model.turns import Turns
-from clue.kernel.reference.matching import Channel, Mailboxes, Message, Receive
-from clue.kernel.reference.virtual_machine import UNSHARED, VirtualMachine
+from clue.kernel.reference.matching import Channel, Mailboxes, Message, Pending, Receive
+from clue.kernel.reference.virtual_machine import UNSHARED, VirtualMachine, wake
 from clue.kernel.reference.virtual_time import action
 from clue.result import Activity, Part
 from clue.trace import Flag
@@ -23,20 +23,6 @@ from clue.trace import Flag
 _BUFFERED, _SYNCHRONOUS = int(Flag.BUFFERED), int(Flag.SYNCHRONOUS)
 #: What a blocking operation yields: events to wait for.
 Events = Generator[simpy.Event, Any, None]
-
-
-class Pending(Protocol):
-    """What can be waited for.
-
-    Attributes:
-        waiter: Event of who is blocked until the end is known.
-    """
-
-    waiter: simpy.Event | None
-
-    @property
-    def end(self) -> float | None:
-        """When it is complete, seconds, or ``None`` while that is open."""
 
 
 @dataclass(eq=False)
@@ -308,5 +294,4 @@ class Background(Actor):
         """Run the collective to its end."""
         yield from self.rounds(schedule, context, serial, members)
         self.end = self.clock
-        if self.waiter is not None:
-            self.waiter.succeed()
+        wake(self)

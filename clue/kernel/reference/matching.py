@@ -8,10 +8,25 @@ and matching does not depend on the order in which ranks are simulated.
 from __future__ import annotations
 
 from collections import deque
+from typing import Protocol
 
 import simpy
 
 Channel = tuple[int, int, int, int]
+
+
+class Pending(Protocol):
+    """What can be waited for.
+
+    Attributes:
+        waiter: Event of who is blocked until the end is known.
+    """
+
+    waiter: simpy.Event | None
+
+    @property
+    def end(self) -> float | None:
+        """When it is complete, seconds, or ``None`` while that is open."""
 
 
 class Message:

@@ -11,8 +11,8 @@ from clue.kernel.model.blocked import NEVER_BEGUN, channel_context, describe_wai
 from clue.kernel.model.history import Computed, Spawned, Until
 from clue.kernel.model.program import Row
 from clue.kernel.model.wildcards import Received
-from clue.kernel.reference.actor import Actor, Background, Events, Instance, Pending
-from clue.kernel.reference.matching import Message, Receive
+from clue.kernel.reference.actor import Actor, Background, Events, Instance
+from clue.kernel.reference.matching import Message, Pending, Receive
 from clue.kernel.reference.processors import SharedNode
 from clue.kernel.reference.virtual_machine import VirtualMachine
 from clue.result import Activity, Part
@@ -190,8 +190,8 @@ class Rank(Actor):
 
     def _post_row(self, row: Row) -> Receive:
         receive = self.post((row.context, row.peer, self.rank, row.tag))
-        if self.received is not None:
-            self.received.append((row, receive))
+        if self.received is not None:  # asked here, too: most ranks keep nothing, and a call costs more than the look
+            self.note(row, receive)
         return receive
 
     def wait(self, row: Row) -> Events | None:

@@ -13,7 +13,7 @@ from clue.kernel.model.costs import Costs
 from clue.kernel.model.crowding import disturbed_nodes
 from clue.kernel.model.observation import Observation
 from clue.kernel.model.turns import Turns, shares_in_turns
-from clue.kernel.reference.matching import Message, Receive
+from clue.kernel.reference.matching import Message, Pending, Receive
 from clue.kernel.reference.processors import SharedNode
 from clue.kernel.reference.transport import UnsharedTransport, transport_of
 from clue.kernel.reference.virtual_time import VirtualTime
@@ -127,8 +127,8 @@ class VirtualMachine:
             self.on_arrival(message)
 
 
-def wake(holder: Message | Receive | None) -> None:
-    """Let whoever waits for the outcome of a message or receive go on."""
+def wake(holder: Pending | None) -> None:
+    """Let whoever waits for something go on."""
     if holder is not None and holder.waiter is not None:
         holder.waiter.succeed()
         holder.waiter = None
