@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from clue.errors import UsageError
-from clue.machine import Curve, Link, LinkNoise, Machine, NodeNoise, NodeType, Waiting
+from clue.machine import Curve, Link, LinkNoise, Machine, NodeNoise, NodeType, Progress, Waiting
 from clue.units import SMALLEST
 
 #: Points of a curve on a line.
@@ -26,11 +26,13 @@ class CalibratedNetwork:
         between_nodes: Link between nodes; ``None`` if only one node was measured.
         within_node: Link within a node; ``None`` if that was not measured.
         contention: Lines that say how messages between nodes slow each other down; none: as the form's default.
+        progress: When the library goes on with messages.
     """
 
     between_nodes: Link | None = None
     within_node: Link | None = None
     contention: tuple[str, ...] = ()
+    progress: Progress = Progress.ASYNCHRONOUS
 
 
 @dataclass(frozen=True, slots=True)
@@ -154,6 +156,8 @@ def network_lines(network: CalibratedNetwork) -> list[str]:
             lines += [f"  {name}:", *(f"    {line}" for line in link_lines(link))]
             if name == "between_nodes" and link.busy is not None:  # Within a node messages share nothing.
                 lines += [f"    {line}" for line in curve_lines("busy", link.busy)]
+    if network.progress is not Progress.ASYNCHRONOUS:
+        lines.append(f"  progress: {network.progress.value}")
     if network.contention:
         lines += ["  contention:", *(f"    {line}" for line in network.contention)]
     return lines
@@ -162,9 +166,13 @@ def network_lines(network: CalibratedNetwork) -> list[str]:
 def link_lines(link: Link) -> list[str]:
     """Return the lines of a link."""
     lines = [*curve_lines("send_delay", link.send_delay), *curve_lines("transmission_delay", link.transmission_delay)]
+    if link.send_overhead is not None:
+        lines += curve_lines("send_overhead", link.send_overhead)
     lines.append(f"receive_delay: {time_text(link.receive_delay)}")
     if link.eager_limit is not None:
         lines.append(f"eager_limit: {size_text(link.eager_limit)}")
+    if link.acknowledged_from is not None:
+        lines.append(f"acknowledged_from: {size_text(link.acknowledged_from)}")
     if link.noise != LinkNoise():
         lines.append(f"noise: {{send: {link.noise.send:.3g}, transmission: {link.noise.transmission:.3g}}}")
     return lines

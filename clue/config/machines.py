@@ -14,7 +14,7 @@ from dataclasses import replace
 from pathlib import Path as FilePath
 
 from clue.config.contention import build_contention, check_contention, check_kept, loggops_link
-from clue.config.curves import build_curve
+from clue.config.curves import CurveForm, build_curve
 from clue.config.document import Document, Path, children, format_value
 from clue.config.faults import Faults, did_you_mean, validated
 from clue.config.schema import (
@@ -40,6 +40,7 @@ from clue.machine import (
     Network,
     NodeNoise,
     NodeType,
+    Progress,
     Waiting,
 )
 from clue.units import Money
@@ -187,6 +188,7 @@ def _network(form: NetworkForm) -> Network:
         contention=build_contention(form.contention, form.loggops),
         collectives={name: _algorithms(choice) for name, choice in form.collectives.choices.items()},
         collective_library=form.collectives.library,
+        progress=Progress(form.progress),
     )
 
 
@@ -203,8 +205,14 @@ def _link(form: LinkForm, noise: LinkNoiseForm) -> Link:
         form.receive_delay,
         form.eager_limit,
         noise=_link_noise(form.noise or noise),
-        busy=build_curve(form.busy) if isinstance(form, BetweenNodesForm) and form.busy is not None else None,
+        busy=_stated(form.busy if isinstance(form, BetweenNodesForm) else None),
+        send_overhead=_stated(form.send_overhead),
+        acknowledged_from=form.acknowledged_from,
     )
+
+
+def _stated(form: CurveForm | None) -> Curve | None:
+    return None if form is None else build_curve(form)
 
 
 def _link_noise(form: LinkNoiseForm) -> LinkNoise:
@@ -221,6 +229,10 @@ def _varied(link: Link, form: PartialLinkForm) -> Link:
         eager_limit=form.eager_limit if "eager_limit" in form.model_fields_set else link.eager_limit,
         noise=_link_noise(form.noise) if form.noise is not None else link.noise,
         busy=_varied_busy(link, form),
+        send_overhead=_stated(form.send_overhead) if form.send_overhead is not None else link.send_overhead,
+        acknowledged_from=(
+            form.acknowledged_from if "acknowledged_from" in form.model_fields_set else link.acknowledged_from
+        ),
     )
 
 
@@ -346,6 +358,9 @@ def _changes(document: Document, form: MachineForm, faults: Faults, name: str) -
         if changed is not None and not faults:
             machine = _machine(changed, name)
             check_kept(document, ("changes", i), contention, machine.network.contention, faults)
+            if changed.network.progress != form.network.progress:
+                rule = f"must stay {form.network.progress} during a run, got {changed.network.progress}"
+                faults.add(document, ("changes", i, "network", "progress"), rule)
             changes.append((change.at, machine))
     return tuple(changes)
 

@@ -45,11 +45,22 @@ class LinkNoiseForm(Form):
 class LinkForm(Form):
     """How messages travel between two ranks."""
 
-    send_delay: CurveForm = Field(description="Time for which the sender is blocked, by message size.")
+    send_delay: CurveForm = Field(
+        description="Time for which a blocking send keeps its rank until its data have left, by message size."
+    )
+    send_overhead: CurveForm | None = Field(
+        None,
+        description="Time that the call of a nonblocking send takes, by message size; left out: send_delay.",
+    )
     transmission_delay: CurveForm = Field(description="Further time until the message arrives, by message size.")
     receive_delay: Time = Field(0.0, description="Time used in a receive or probe, whether it finds something or not.")
     eager_limit: EagerLimit = Field(
         None, description="Largest message that is sent without waiting for its receive; none, or left out: all are."
+    )
+    acknowledged_from: EagerLimit = Field(
+        None,
+        description="Smallest message within the eager limit whose send ends only when the receiver's library has "
+        "acknowledged it; none, or left out: no such message.",
     )
     noise: LinkNoiseForm | None = Field(None, description="How sure the delays are; left out: that of the network.")
 
@@ -67,11 +78,15 @@ class BetweenNodesForm(LinkForm):
 class PartialLinkForm(Form):
     """What differs from the link it stands in for; keys left out are those of that link."""
 
-    send_delay: CurveForm | None = Field(None, description="Time for which the sender is blocked.")
+    send_delay: CurveForm | None = Field(None, description="Time for which a blocking send keeps its rank.")
+    send_overhead: CurveForm | None = Field(None, description="Time that the call of a nonblocking send takes.")
     transmission_delay: CurveForm | None = Field(None, description="Further time until the message arrives.")
     receive_delay: Time | None = Field(None, description="Time used in a receive or probe.")
     eager_limit: OtherEagerLimit = Field(
         None, description="Largest message sent without waiting for its receive; none: all are."
+    )
+    acknowledged_from: OtherEagerLimit = Field(
+        None, description="Smallest message whose send ends only when it is acknowledged; none: no such message."
     )
     noise: LinkNoiseForm | None = Field(None, description="How sure the delays are.")
 
@@ -243,6 +258,11 @@ class NetworkForm(Form):
         None,
         description="How messages between nodes slow each other down; none: not at all; left out: ports. A table of "
         "numbers alone is one of factors.",
+    )
+    progress: Literal["asynchronous", "calls"] = Field(
+        "asynchronous",
+        description="When the MPI library answers and acknowledges messages: at any time (a thread or the network's "
+        "adapter does it), or only while its rank is within a call.",
     )
     collectives: CollectivesForm = Field(
         default_factory=lambda: CollectivesForm.model_validate({}),

@@ -166,6 +166,10 @@ def _of_link(name: str, links: list[Link]) -> Iterator[Parameter]:
             yield parameter(f"{delay}.bandwidth", partial(_other_curve, delay, _wider))
     if any(link.receive_delay for link in links):
         yield parameter("receive_delay", _longer_receive)
+    if any(link.send_overhead is not None for link in links):
+        yield parameter("send_overhead", _longer_overhead)
+    if any(link.acknowledged_from for link in links):
+        yield parameter("acknowledged_from", _acknowledged_later)
     if any(link.eager_limit for link in links):
         yield parameter("eager_limit", _higher_limit)
 
@@ -194,6 +198,15 @@ def _wider(curve: Curve, factor: float) -> Curve:
 
 def _longer_receive(link: Link, factor: float) -> Link:
     return replace(link, receive_delay=link.receive_delay * factor)
+
+
+def _longer_overhead(link: Link, factor: float) -> Link:
+    return replace(link, send_overhead=None if link.send_overhead is None else link.send_overhead.scaled(factor))
+
+
+def _acknowledged_later(link: Link, factor: float) -> Link:
+    size = link.acknowledged_from
+    return replace(link, acknowledged_from=None if size is None else size * factor)
 
 
 def _higher_limit(link: Link, factor: float) -> Link:

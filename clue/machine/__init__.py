@@ -13,6 +13,7 @@ from clue.machine.machine import (
     Parameter,
     Place,
     Placement,
+    Progress,
     Waiting,
 )
 from clue.machine.memory import memory_fault
@@ -35,6 +36,7 @@ __all__ = [
     "Place",
     "Placement",
     "Ports",
+    "Progress",
     "Waiting",
     "memory_fault",
 ]

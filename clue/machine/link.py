@@ -28,10 +28,14 @@ class Link:
     """How messages between one pair of node types (or within a node) travel.
 
     Attributes:
-        send_delay: s(m): the sender is blocked so long.
+        send_delay: s(m): a blocking send lasts so long, if nothing else keeps it: until its data have left.
         transmission_delay: t(m): further time until the message arrives.
         receive_delay: Time used in a receive or probe call, whether it finds something or not.
         eager_limit: Largest message sent without waiting for its receive; ``None``: all are.
+        send_overhead: c(m): what the call of a nonblocking send takes of its rank's processor; ``None``: s(m), as far
+            as it is known then.
+        acknowledged_from: Smallest eager message whose send ends only when the receiver's library has acknowledged
+            that it is there; ``None``: none does.
         noise: How sure the delays are.
         busy: How long a message keeps what it shares with others, if that were its own: ports, or the links of a
             topology; ``None``: the part of its delays that grows with its size, the larger of s(m) - s(0) and
@@ -44,6 +48,8 @@ class Link:
     eager_limit: float | None = None
     noise: LinkNoise = LinkNoise()
     busy: Curve | None = None
+    send_overhead: Curve | None = None
+    acknowledged_from: float | None = None
 
     @property
     def occupation(self) -> Curve:

@@ -27,6 +27,13 @@ class Waiting(Enum):
     POLL = "poll"
 
 
+class Progress(Enum):
+    """When a library goes on with messages that are under way."""
+
+    ASYNCHRONOUS = "asynchronous"
+    CALLS = "calls"
+
+
 @dataclass(frozen=True, slots=True)
 class NodeNoise:
     """How far computation times on a node may be from what is stated.
@@ -157,6 +164,8 @@ class Network:
         contention: How communications between nodes slow each other down.
         collectives: Chosen algorithms by collective name (``"allreduce"``); others follow ``collective_library``.
         collective_library: Whose default choices apply: ``"mpich"`` or ``"openmpi"``.
+        progress: When the library answers and acknowledges messages: at any time, or only while its rank is within a
+            call.
     """
 
     between_nodes: Link
@@ -166,12 +175,18 @@ class Network:
     contention: Contention = field(default_factory=NoContention)
     collectives: Mapping[str, AlgorithmChoice] = field(default_factory=dict)
     collective_library: str = "mpich"
+    progress: Progress = Progress.ASYNCHRONOUS
 
     def link(self, sender: str, receiver: str, same_node: bool) -> Link:
         """Return the link from a node of one type to one of another, or within a node."""
         if same_node:
             return self.within.get(sender, self.within_node)
         return self.pairs.get((sender, receiver), self.between_nodes)
+
+    @property
+    def states_overheads(self) -> bool:
+        """Whether any link states what the call of a nonblocking send takes."""
+        return any(link.send_overhead is not None for link in self.links.values())
 
     @property
     def links(self) -> dict[Place, Link]:

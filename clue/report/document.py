@@ -259,6 +259,7 @@ def machine_document(machine: Machine) -> Document:
                 "pairs": [{"between": list(pair), **_link(link)} for pair, link in network.pairs.items()],
                 "within": {name: _link(link) for name, link in network.within.items()},
                 "contention": described,
+                "progress": network.progress.value,
                 "collectives": {
                     name: [{"up_to": up_to, "algorithm": algorithm} for up_to, algorithm in choice.thresholds]
                     for name, choice in network.collectives.items()
@@ -289,6 +290,7 @@ def _node_type(node: NodeType) -> Document:
 def _link(link: Link) -> Document:
     return {
         **fields(link, "send_delay", "transmission_delay", "receive_delay", "eager_limit"),
+        **fields(link, "send_overhead", "acknowledged_from"),
         "noise": asdict(link.noise),
         "busy": link.busy,
     }

@@ -83,6 +83,7 @@ def _drawn_link(link: Link, send: float, transmission: float) -> Link:
         send_delay=link.send_delay.scaled(send),
         transmission_delay=link.transmission_delay.scaled(transmission),
         receive_delay=link.receive_delay * send,
+        send_overhead=None if link.send_overhead is None else link.send_overhead.scaled(send),
         busy=None if link.busy is None else link.busy.scaled(transmission),
     )
 

@@ -20,6 +20,7 @@ from clue.machine import (
     NoContention,
     NodeType,
     Ports,
+    Progress,
     Waiting,
 )
 from clue.machine.contention.topology import Dragonfly, FatTree, Switch, Switches, Topology, Torus
@@ -323,8 +324,13 @@ def _curve(random: Random, ties: bool) -> Curve:
 def _link(random: Random, ties: bool) -> Link:
     limit = random.choice((None, 0, 999, 1000, 10000))
     link = Link(_curve(random, ties), _curve(random, ties), _delay(random, ties), limit)
-    # Sometimes longer than a message travels, sometimes not.
-    return replace(link, busy=random.choice((None, None, _curve(random, ties), Curve.line(_TICK, 2.0**-18))))
+    return replace(
+        link,
+        # Sometimes longer than a message travels, sometimes not.
+        busy=random.choice((None, None, _curve(random, ties), Curve.line(_TICK, 2.0**-18))),
+        send_overhead=random.choice((None, None, Curve.line(0.0), Curve.line(_delay(random, ties)))),
+        acknowledged_from=random.choice((None, None, 0, 1, 1000, 2000)),
+    )
 
 
 def _node_type(random: Random, name: str, ties: bool, plain: bool) -> NodeType:
@@ -391,6 +397,7 @@ def random_machine(random: Random, kind: str, *, ties: bool, plain: bool = False
     names = ("fast", "slow")[: random.randrange(1, 3)]
     contention = _contention(random, kind)
     library = random.choice(("mpich", "openmpi"))
+    progress = random.choice((Progress.ASYNCHRONOUS, Progress.ASYNCHRONOUS, Progress.CALLS))
 
     def state() -> dict[str, NodeType]:
         return {name: _node_type(random, name, ties, plain) for name in names}
@@ -402,7 +409,7 @@ def random_machine(random: Random, kind: str, *, ties: bool, plain: bool = False
             pairs = {("fast", "slow"): _link(random, ties)}
         table = _contention(random, kind) if kind == "factor" else contention
         choices = random.choice(({}, {"allreduce": AlgorithmChoice(((float("inf"), "ring"),))}))
-        return Network(between, _link(random, ties), pairs, {}, table, choices, library)
+        return Network(between, _link(random, ties), pairs, {}, table, choices, library, progress)
 
     types = state()
     order = tuple(random.choice(names) for _ in range(random.choice((1, 2, 3, 5, 8))))
@@ -413,7 +420,14 @@ def random_machine(random: Random, kind: str, *, ties: bool, plain: bool = False
         changed = {name: replace(each, processors=types[name].processors) for name, each in changed.items()}
         later = Network(*[getattr(network(), each) for each in Network.__slots__])
         later = Network(
-            later.between_nodes, later.within_node, later.pairs, {}, later.contention, base.collectives, library
+            later.between_nodes,
+            later.within_node,
+            later.pairs,
+            {},
+            later.contention,
+            base.collectives,
+            library,
+            progress,
         )
         changes.append((0.004 * (i + 1), Machine("later", tuple(changed[name] for name in order), later)))
     return Machine("random", tuple(types[name] for name in order), base, tuple(changes))

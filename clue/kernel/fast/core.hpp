@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <deque>
+#include <utility>
 #include <vector>
 
 #include "events.hpp"
@@ -43,6 +44,29 @@ struct Actor {
     }
 };
 
+// When a rank is not within a call: while it computes or sleeps. Asked in the order of virtual time.
+struct Absence {
+    // What is to happen to a message.
+    struct Waiting {
+        int32_t slot;
+        What what;
+    };
+
+    void note(double begin, double end) {
+        if (end > begin) noted.emplace_back(begin, end);
+    }
+
+    // The time itself, or the end of an absence then.
+    double after(double time) {
+        while (!noted.empty() && noted.front().second <= time) noted.pop_front();
+        return !noted.empty() && noted.front().first <= time ? noted.front().second : time;
+    }
+
+    std::deque<std::pair<double, double>> noted;
+    std::vector<Waiting> waiting;  // for the end of the one under way
+    bool under_way = false;
+};
+
 struct Core {
     Core(const Program& program, const Machine& machine, Outcome& outcome)
         : p(program),
@@ -52,7 +76,8 @@ struct Core {
           numbers(program.ranks * machine.instances),
           classes(machine.types * machine.types + machine.types),
           slots(program.slots * machine.instances),
-          ranks(numbers) {}
+          ranks(numbers),
+          absences(machine.in_calls ? numbers : 0) {}
 
     Actor& actor(int32_t id) { return id < numbers ? ranks[id] : backgrounds[id - numbers]; }
     Slot& slot(int64_t s) { return slots.slot(s); }
@@ -93,6 +118,29 @@ struct Core {
         details(s).envelope = time < head ? time : head;
         slot.state |= ARRIVED;
         wake(slot.waiter);
+        if (slot.state & CONFIRMED) acknowledge(s);
+    }
+
+    // The sender of a message is free of its data.
+    void gone(int32_t s, double time) {
+        if (slot(s).state & CONFIRMED) return;
+        Details& d = details(s);
+        d.sent = time;
+        slot(s).state |= SENT;
+        wake(d.sender);
+    }
+
+    // Let the sender of an eager message hear from the receiver's library that it is there.
+    void acknowledge(int32_t s) {
+        if (m.in_calls) later(s, slot(s).time, ACKNOWLEDGED);
+        else acknowledged(s, slot(s).time);
+    }
+
+    void acknowledged(int32_t s, double time) {
+        Details& d = details(s);
+        d.sent = time + m.answer[link(epoch(d.ready), d.source, d.dest)];
+        slot(s).state |= SENT;
+        wake(d.sender);
     }
 
     // -- costs --------------------------------------------------------------------------------------------------------
@@ -124,6 +172,7 @@ struct Core {
     const int64_t numbers, classes;
     Slots slots;
     std::vector<Actor> ranks;
+    std::vector<Absence> absences;  // of each rank; none where libraries do not mind
     std::deque<Actor> backgrounds;
     std::vector<int32_t> ready;
     Heap<Event> events;

@@ -15,6 +15,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <utility>
 #include <vector>
 
 #include "rounds.hpp"
@@ -52,8 +53,8 @@ public:
 private:
     using Base = Rounds<NETWORK, PROCESSORS, RECORDER>;
     using Base::p, Base::m, Base::out, Base::tape, Base::numbers, Base::slots, Base::slot, Base::details, Base::ranks, Base::ready;
-    using Base::events, Base::now, Base::turn, Base::actor, Base::spend, Base::sleep_until, Base::poll, Base::processors, Base::core;
-    using Base::by_type, Base::receive_cost, Base::pay_receive, Base::takes_turns_with, Base::launch, Base::pay_for_call, Base::post;
+    using Base::absences, Base::events, Base::now, Base::turn, Base::actor, Base::spend, Base::sleep_until, Base::poll, Base::processors, Base::core;
+    using Base::by_type, Base::receive_cost, Base::pay_receive, Base::takes_turns_with, Base::launch, Base::keep_sending, Base::post;
     using Base::post_matched, Base::until_arrived, Base::until_sent, Base::await_arrival, Base::await_sent, Base::end_send;
     using Base::end_receive, Base::see, Base::envelope, Base::begin_rounds, Base::fork, Base::join, Base::run_rounds;
 
@@ -138,6 +139,17 @@ private:
         out.by_region[a.number * p.regions + region] += seconds;
     }
 
+    // A rank was not within a call since a time.
+    void absent(const Actor& a, double since) {
+        if (m.in_calls) absences[a.number].note(since, a.clock);
+    }
+
+    void end_absence(const Actor& a) {
+        Absence& absence = absences[a.number];
+        absence.under_way = false;
+        for (const Absence::Waiting& each : std::exchange(absence.waiting, {})) this->carry_on(each.slot, each.what, a.clock);
+    }
+
     // Come to a shared node, or leave it, when its turn is there.
     bool come(Actor& a, int ranks) {
         if (!processors.shared(a)) return true;
@@ -171,7 +183,9 @@ private:
                         }
                         const int32_t region = shape(a.row).region;
                         tape.burst(cpu, a.row, a.number, region);
+                        const double begin = a.clock;
                         computed(a, region, processors.run(a, cpu * m.factor[a.type * p.regions + region]));
+                        absent(a, begin);
                     }
                     a.stage = OP;
                     [[fallthrough]];
@@ -183,12 +197,14 @@ private:
                     if (!turn(a)) return;
                     a.begin = a.clock;
                     a.stage = BURSTING;
+                    if (m.in_calls) absences[a.number].under_way = true;
                     processors.begin_burst(core(), a, burst(a.row), shape(a.row).region);
                     return;
                 case BURSTING:
                     a.clock = now;
                     a.turn = -1.0;
                     computed(a, shape(a.row).region, a.clock - a.begin);
+                    if (m.in_calls) end_absence(a);
                     a.stage = OP;
                     break;
                 case SEND_ENDS:
@@ -277,6 +293,7 @@ private:
                 tape.scale(seconds, SLEEPING, a.number);
                 const double since = a.clock;
                 a.clock += seconds;
+                absent(a, since);
                 processors.wake_up(a, since);
                 break;
             }
@@ -302,14 +319,13 @@ private:
         const int32_t dest = offset(a) + call.peer;
         if (takes_turns_with(a, dest) && !turn(a)) return false;
         const int32_t s = own(a, i);
-        const bool free = launch(a, s, dest, call.size, call.flags);
+        const bool free = launch(a, s, dest, call.size, call.flags, !call.requested);
         if (!free && !call.requested) {
             a.slot = s;
             a.stage = SEND_ENDS;
             return true;
         }
-        if (call.requested && slot(s).state & RENDEZVOUS) a.unsent++;
-        if (!free) pay_for_call(a, dest, call.size);
+        if (call.requested && keep_sending(a, s, free, dest, call.size)) a.unsent++;
         next(a);
         return true;
     }
@@ -417,7 +433,7 @@ private:
     }
 
     bool wait_for_send(Actor& a, int32_t s) {
-        if (!(slot(s).state & RENDEZVOUS)) return true;
+        if (!(slot(s).state & (RENDEZVOUS | HELD))) return true;
         if (!await_sent(a, s)) return false;
         a.unsent--;
         return true;

@@ -8,10 +8,10 @@
 namespace clue {
 
 enum Kind : uint64_t { CHANGE = 0, BURST = 1, ACTION = 2, SETTLE = 3 };
-enum What : uint32_t { PARAMETERS, BURST_ENDS, TURN, TRANSFER, HEAD, ENTER, LEAVE, RATES };
+enum What : uint32_t { PARAMETERS, BURST_ENDS, TURN, CALLED, ANSWERED, ACKNOWLEDGED, TRANSFER, HEAD, ENTER, PASS, LEAVE, RATES };
 
 // The version after one; an event is of no account any more where what it is about has another version by then.
-inline uint32_t next_version(uint32_t version) { return (version + 1) & ((uint32_t{1} << 29) - 1); }
+inline uint32_t next_version(uint32_t version) { return (version + 1) & ((uint32_t{1} << 28) - 1); }
 
 struct Event {
     double time;
@@ -19,8 +19,8 @@ struct Event {
     uint64_t actor_serial;
     int32_t id;
     // Half a line of the cache for an event: heaps of thousands of them are what contention costs.
-    uint32_t what : 3;
-    uint32_t version : 29;
+    uint32_t what : 4;
+    uint32_t version : 28;
 
     Event(double time, uint64_t kind_rank, uint64_t actor_serial, What what, int32_t id, uint32_t version)
         : time(time), kind_rank(kind_rank), actor_serial(actor_serial), id(id), what(what), version(version) {}

@@ -111,6 +111,8 @@ struct Machine {
     int64_t links;
     int64_t pairs;          // of nodes that have a route
     int64_t any_shared;     // whether any node's processors are shared, also in turns
+    int64_t in_calls;       // whether libraries do something only while their rank is within a call
+    int64_t overheads;      // whether any link states what the call of a nonblocking send takes
     const int32_t* node;            // [instances * ranks]
     const int32_t* type;            // [instances * ranks] of that node
     const int32_t* node_type;       // [nodes]
@@ -124,11 +126,13 @@ struct Machine {
     const double* occupation;       // the same
     const double* send_port;        // the same
     const double* receive_port;     // the same
-    const double* held;             // the same: part of the wait for its port that an eager sender takes part in
+    const double* held;             // the same: how far an eager sender is held until its data have left
+    const double* call;             // the same: of a nonblocking send; below 0: as long as the data keep the sender
     const double* receive;          // [epochs, classes]
     const double* answer;           // the same
     const double* envelope;         // the same
     const double* eager_limit;      // the same
+    const double* acknowledged_from; // the same
     const double* packing;          // [epochs, types]
     const double* reduction;        // the same
     const double* spawn;            // the same

@@ -21,7 +21,7 @@ protected:
     bool takes_turns_with(const Actor& a, int32_t dest) const { return NETWORK::IN_TURN && between_nodes(a.number, dest); }
 
     // Begin to send; tells whether the sender is free of the message at its clock.
-    HOT bool launch(Actor& a, int32_t s, int32_t dest, int32_t size, uint16_t flags) {
+    HOT bool launch(Actor& a, int32_t s, int32_t dest, int32_t size, uint16_t flags, bool blocking) {
         const int64_t l = link(epoch(a.clock), a.number, dest);
         a.launched++;
         if (out.messages) observe(a.number, dest, size);
@@ -29,15 +29,22 @@ protected:
         const bool eager = (small || flags & FLAG_BUFFERED) && !(flags & FLAG_SYNCHRONOUS);
         if (RECORDER::RECORDS) {
             const CostKind kind = flags & (FLAG_BUFFERED | FLAG_SYNCHRONOUS) ? ANY_SIZE : eager ? SMALL : LARGE;
-            if (eager) tape.send(s, kind, a.number, dest, size);
+            if (eager && (blocking || !m.overheads)) tape.send(s, kind, a.number, dest, size);
+            else if (eager) tape.go(s, kind, a.number, dest, size);
             else tape.ready(s, kind, a.number, dest, size);
         }
-        return eager ? launch_eager(a, s, dest, size, l) : launch_rendezvous(a, s, dest, size, l);
+        return eager ? launch_eager(a, s, dest, size, l, flags, blocking) : launch_rendezvous(a, s, dest, size, l);
     }
 
-    void pay_for_call(Actor& a, int32_t dest, int32_t size) {
-        tape.pay(BUSY, a.number, dest, size);
-        spend(a, m.send[link(epoch(a.clock), a.number, dest) * m.sizes + size]);
+    // Tells whether a nonblocking send, whose call this pays for, keeps its sender beyond that.
+    HOT bool keep_sending(Actor& a, int32_t s, bool free, int32_t dest, int32_t size) {
+        const bool rendezvous = slot(s).state & RENDEZVOUS;
+        if (rendezvous) {
+            tape.pay(BUSY, a.number, dest, size);
+            const int64_t at = link(epoch(a.clock), a.number, dest) * m.sizes + size;
+            spend(a, m.call[at] < 0.0 ? m.send[at] : m.call[at]);
+        }
+        return rendezvous || !free;
     }
 
     // Post a receive; `posted` is now.
@@ -75,7 +82,9 @@ protected:
     void end_send(Actor& a, int32_t s) {
         const Details& d = details(s);
         tape.await_sent(s);
-        if (d.sent > a.clock) {
+        if (slot(s).state & CONFIRMED) {
+            sleep_until(a, d.sent);
+        } else if (d.sent > a.clock) {
             const double since = a.clock;
             a.wait_until(d.sent - d.busy);
             const bool slept = a.clock > since;
@@ -131,8 +140,20 @@ protected:
 
     // Something happens to a message.
     void happen(const Event& event) {
-        if (event.what == TRANSFER) transfer(event.id, event.time);
-        else network_.happen(core(), event);
+        switch (event.what) {
+            case CALLED: return within_call(details(event.id).dest, event.id, CALLED);
+            case ANSWERED: return within_call(details(event.id).source, event.id, ANSWERED);
+            case ACKNOWLEDGED: return within_call(details(event.id).dest, event.id, ACKNOWLEDGED);
+            case TRANSFER: return transfer(event.id, event.time);
+            default: network_.happen(core(), event);
+        }
+    }
+
+    // Go on with a message at a time when the library that it waits for is at work.
+    void carry_on(int32_t s, What what, double time) {
+        if (what == CALLED) answer(s, time);
+        else if (what == ANSWERED) start_data(s, time);
+        else this->acknowledged(s, time);
     }
 
 private:
@@ -148,22 +169,43 @@ private:
         return coupled ? network_.start(core(), s, time, fare) : go_alone(slot(s), time, fare);
     }
 
-    bool launch_eager(Actor& a, int32_t s, int32_t dest, int32_t size, int64_t l) {
+    bool launch_eager(Actor& a, int32_t s, int32_t dest, int32_t size, int64_t l, uint16_t flags, bool blocking) {
         const double head = a.clock + m.envelope[l];
         const bool coupled = NETWORK::COUPLED && between_nodes(a.number, dest), kept = NETWORK::LATER && coupled;
         Slot& slot = this->slot(s);
-        slot.state |= LAUNCHED;
-        if (kept) describe(a, s, dest, size);
+        const bool confirmed = !RECORDER::RECORDS && m.bytes[size] >= m.acknowledged_from[l] && !(flags & FLAG_BUFFERED);
+        slot.state |= LAUNCHED | (confirmed ? CONFIRMED | HELD : 0);
+        if (kept || confirmed) describe(a, s, dest, size).ready = a.clock;
         const Departure departure = depart(s, a.clock, coupled, fare(l, size));
-        if (kept) {
-            details(s).envelope = departure.leaves + m.envelope[l];
-            if (departure.leaves > a.clock && departure.held != 0.0) a.wait_until(a.clock + (departure.leaves - a.clock) * departure.held);
-        }
-        spend(a, departure.busy);
+        if (kept) details(s).envelope = departure.leaves + m.envelope[l];
+        const bool free = pay(a, s, departure, m.call[l * m.sizes + size], blocking);
         if (slot.state & ARRIVED) {
             if (p.probes) details(s).envelope = slot.time < head ? slot.time : head;
             wake(slot.waiter);
+            if (confirmed) this->acknowledge(s);
         }
+        return free;
+    }
+
+    // Pay for an eager send that begins, as far as it is known what that costs; tells whether the sender is free of it then.
+    HOT bool pay(Actor& a, int32_t s, const Departure& departure, double call, bool blocking) {
+        Slot& slot = this->slot(s);
+        if (slot.state & CONFIRMED || !blocking) {
+            spend(a, call < 0.0 ? departure.busy : call);
+            if (slot.state & CONFIRMED) return false;
+            if (departure.later) slot.state |= HELD;
+            else if (departure.sent > a.clock || (RECORDER::RECORDS && m.overheads)) slot.state |= HELD | SENT;
+            else return true;
+            if (slot.state & SENT) details(s).sent = departure.sent;
+            return false;
+        }
+        if (departure.later) {
+            slot.state |= HELD;
+            details(s).busy = departure.busy;
+            return false;
+        }
+        if (departure.leaves > a.clock && departure.held != 0.0) a.wait_until(a.clock + (departure.leaves - a.clock) * departure.held);
+        spend(a, departure.busy);
         return true;
     }
 
@@ -200,10 +242,36 @@ private:
 
     void open_rendezvous(int32_t s, double posted) {
         const Details& d = details(s);
-        const int64_t l = link(epoch(d.ready), d.source, d.dest);
-        const double start = (posted > d.ready ? posted : d.ready) + m.answer[l];
-        if (NETWORK::IN_TURN && between_nodes(d.source, d.dest)) later(s, start, TRANSFER);
-        else transfer(s, start);
+        if (in_calls()) {
+            // Who answers within calls alone does so not before it has seen the envelope.
+            const double seen = envelope(s);
+            later(s, posted > seen ? posted : seen, CALLED);
+        } else {
+            answer(s, posted > d.ready ? posted : d.ready);
+        }
+    }
+
+    void answer(int32_t s, double time) {
+        const Details& d = details(s);
+        time += m.answer[link(epoch(d.ready), d.source, d.dest)];
+        if (in_calls()) later(s, time, ANSWERED);
+        else start_data(s, time);
+    }
+
+    void start_data(int32_t s, double time) {
+        const Details& d = details(s);
+        if (NETWORK::IN_TURN && between_nodes(d.source, d.dest)) later(s, time, TRANSFER);
+        else transfer(s, time);
+    }
+
+    // A tape knows no events: what libraries do only within calls is left out of it.
+    bool in_calls() const { return !RECORDER::RECORDS && m.in_calls; }
+
+    // Go on with a message now, or when a rank's next call begins.
+    void within_call(int32_t rank, int32_t s, What what) {
+        Absence& absence = this->absences[rank];
+        if (absence.under_way) absence.waiting.push_back({s, what});
+        else carry_on(s, what, absence.after(this->now));
     }
 
     void transfer(int32_t s, double start) {
@@ -213,9 +281,11 @@ private:
         const bool coupled = NETWORK::COUPLED && between_nodes(d.source, d.dest);
         const Departure departure = depart(s, start, coupled, fare(link(epoch(start), d.source, d.dest), d.size));
         d.busy = departure.busy;
-        d.sent = departure.leaves + departure.busy;
-        slot.state |= SENT;
-        wake(d.sender);
+        if (!departure.later) {
+            d.sent = departure.sent;
+            slot.state |= SENT;
+            wake(d.sender);
+        }
         if (slot.state & ARRIVED) wake(slot.waiter);
     }
 

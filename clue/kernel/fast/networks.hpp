@@ -24,17 +24,19 @@ struct Fare {
     int64_t at;
 };
 
-// When a message's data leave its sender's node, for how long that is busy with them from then on, and what part of a wait until
-// then it spends there.
+// When a message's data leave its sender's node, for how long that is busy with them from then on, when it is free of them, and
+// whether it is told that later. An eager sender takes part in so much of the wait until they leave.
 struct Departure {
-    double leaves, busy, held;
+    double leaves, busy, sent, held;
+    bool later;
 };
 
 // Let a message go by itself: its arrival is known at once.
 inline Departure go_alone(Slot& slot, double time, const Fare& fare) {
-    slot.time = (time + fare.send) + fare.transmission;
+    const double sent = time + fare.send;
+    slot.time = sent + fare.transmission;
     slot.state |= ARRIVED;
-    return {time, fare.send, 0.0};
+    return {time, fare.send, sent, 0.0, false};
 }
 
 struct Unshared {
@@ -60,12 +62,12 @@ public:
         const int64_t entry = simultaneous < m_.factors ? simultaneous : m_.factors;
         const double factor = m_.contention[core.epoch(time) * m_.factors + entry - 1];
         if (simultaneous > out_.most_simultaneous) out_.most_simultaneous = simultaneous;
-        const double busy = factor * fare.send, arrival = (time + busy) + factor * fare.transmission;
+        const double busy = factor * fare.send, sent = time + busy, arrival = sent + factor * fare.transmission;
         ends_.push(arrival);
         Slot& slot = core.slot(s);
         slot.time = arrival;
         slot.state |= ARRIVED;
-        return {time, busy, 0.0};
+        return {time, busy, sent, 0.0, false};
     }
     void happen(Core&, const Event&) {}
 
@@ -90,7 +92,9 @@ public:
         d.through = travel < occupation ? travel : occupation;
         d.occupation = m_.receive_port[fare.at];
         core.later(s, leaves + (travel - d.through), HEAD);
-        return {leaves, fare.send, m_.held[fare.at]};
+        if (core.slot(s).state & RENDEZVOUS) return {leaves, fare.send, leaves + (fare.send < occupation ? occupation : fare.send), 0.0, false};
+        const double held = m_.held[fare.at];
+        return {leaves, fare.send, (time + (leaves - time) * held) + fare.send, held, false};
     }
 
     // Its head is at the receive port.
@@ -118,25 +122,25 @@ public:
     }
 
     Departure start(Core& core, int32_t s, double time, const Fare& fare) {
-        Details& d = core.details(s);
-        const int64_t bytes = m_.bytes[d.size];
-        if (bytes == 0) return go_alone(core.slot(s), time, fare);
-        const double occupation = m_.occupation[fare.at], travel = fare.send + fare.transmission, longer = occupation - travel;
-        d.through = occupation != 0.0 ? static_cast<double>(bytes) / occupation : std::numeric_limits<double>::infinity();
-        d.occupation = longer > 0 ? static_cast<double>(bytes) * (longer / occupation) : 0.0;
-        core.later(s, time + (longer > 0 ? 0.0 : travel - occupation), ENTER);
-        return {time, fare.send, 0.0};
+        if (m_.bytes[core.details(s).size] == 0) return go_alone(core.slot(s), time, fare);
+        core.later(s, time, ENTER);
+        return {time, fare.send, time + fare.send, 0.0, held(core.slot(s), fare.at) != 0.0};
     }
 
     void happen(Core& core, const Event& event) {
         if (event.what == ENTER) enter(core, event.id);
         else if (event.what == RATES) settle(core);
+        else if (event.what == PASS) pass(core, event);
         else if (flows_[event.id].version == event.version) leave(core, event.id);
     }
 
 private:
     struct Flow {
         double left, updated, rate;
+        double kept;    // bytes left when its sender is free of its data
+        double rest;    // for which its sender is busy after that; below 0: it is free
+        double last;    // time of its last byte beyond the links
+        double leaves, busy;
         int32_t slot;
         uint32_t version;
     };
@@ -164,18 +168,25 @@ private:
         return number;
     }
 
+    // How much of a message must be through before its sender is free of it.
+    double held(const Slot& slot, int64_t at) const { return slot.state & RENDEZVOUS ? 1.0 : m_.held[at]; }
+
     void enter(Core& core, int32_t s) {
         const Details& d = core.details(s);
+        const int64_t at = core.link(core.epoch(core.now), d.source, d.dest) * m_.sizes + d.size;
+        const double bytes = static_cast<double>(m_.bytes[d.size]), occupation = m_.occupation[at], travel = m_.send[at] + m_.transmission[at];
+        const double limit = occupation != 0.0 ? bytes / occupation : std::numeric_limits<double>::infinity();
+        const double longer = occupation - travel, at_once = longer > 0 ? bytes * (longer / occupation) : 0.0;
         const int32_t number = new_flow();
         const Way way = way_of(d);
-        double let_through = d.occupation;
+        double let_through = at_once;
         for (const int32_t* l = way.begin; l != way.end; ++l) {
             Link& link = links_[*l];
             if (link.messages == 0) {
-                const double ahead = link.ahead - (core.now - link.idle_since) * d.through;
+                const double ahead = link.ahead - (core.now - link.idle_since) * limit;
                 link.ahead = ahead > 0.0 ? ahead : 0.0;
             }
-            const double here = d.occupation - link.ahead;
+            const double here = at_once - link.ahead;
             if (here < let_through) let_through = here;
             if (!(let_through > 0.0)) let_through = 0.0;
         }
@@ -184,9 +195,20 @@ private:
             links_[*l].ahead += let_through;
         }
         Flow& flow = flows_[number];
-        flow = {static_cast<double>(m_.bytes[d.size]) - let_through, core.now, 0.0, s, flow.version};
-        sharing_.add(number, way.begin, static_cast<int32_t>(way.end - way.begin), d.through);
+        const double held = this->held(core.slot(s), at), rest = m_.send[at] - held * occupation;
+        flow = {bytes - let_through, core.now, 0.0, bytes * (1.0 - held), held == 0.0 ? -1.0 : rest > 0.0 ? rest : 0.0,
+                longer > 0 ? 0.0 : travel - occupation, core.now, m_.send[at], s, flow.version};
+        if (flow.left <= flow.kept) let_go(core, flow);
+        sharing_.add(number, way.begin, static_cast<int32_t>(way.end - way.begin), limit);
         settle_later(core);
+    }
+
+    // Let the sender be free of a message's data.
+    void let_go(Core& core, Flow& flow) {
+        if (flow.rest < 0.0) return;
+        const double own = flow.leaves + flow.busy, passed = core.now + flow.rest;
+        core.gone(flow.slot, passed > own ? passed : own);
+        flow.rest = -1.0;
     }
 
     void leave(Core& core, int32_t number) {
@@ -199,7 +221,9 @@ private:
             --links_[*l].messages;
             links_[*l].idle_since = core.now;
         }
-        core.arrived(flow.slot, core.now, core.now);
+        let_go(core, flow);
+        const double arrival = core.now + flow.last;
+        core.arrived(flow.slot, arrival, arrival);
         settle_later(core);
     }
 
@@ -216,10 +240,28 @@ private:
             flow.left = left > 0.0 ? left : 0.0;
             flow.updated = core.now;
             flow.rate = rate;
-            flow.version = next_version(flow.version);
-            const Details& d = core.details(flow.slot);
-            core.events.push({core.now + flow.left / rate, order_high(ACTION, d.source), d.order, LEAVE, number, flow.version});
+            go_on(core, number);
         });
+    }
+
+    // Let a flow proceed to where its sender is free of it, or to its end.
+    void go_on(Core& core, int32_t number) {
+        Flow& flow = flows_[number];
+        const double kept = flow.rest < 0.0 ? 0.0 : flow.kept, left = flow.left - kept;
+        flow.version = next_version(flow.version);
+        const Details& d = core.details(flow.slot);
+        const double time = flow.updated + (left > 0.0 ? left : 0.0) / flow.rate;
+        core.events.push({time, order_high(ACTION, d.source), d.order, kept != 0.0 ? PASS : LEAVE, number, flow.version});
+    }
+
+    // Let so much of a flow be through that its sender is free of it.
+    void pass(Core& core, const Event& event) {
+        Flow& flow = flows_[event.id];
+        if (flow.version != event.version) return;
+        if (flow.kept < flow.left) flow.left = flow.kept;
+        flow.updated = core.now;
+        let_go(core, flow);
+        go_on(core, event.id);
     }
 
     const Machine& m_;

@@ -15,7 +15,7 @@ protected:
     using Base = Messages<NETWORK, PROCESSORS, RECORDER>;
     using Base::p, Base::m, Base::c, Base::out, Base::tape, Base::numbers, Base::slots, Base::slot, Base::details, Base::actor;
     using Base::backgrounds, Base::ready, Base::turn, Base::wake, Base::block, Base::spend, Base::processors;
-    using Base::by_type, Base::receive_cost, Base::pay_receive, Base::takes_turns_with, Base::launch, Base::pay_for_call, Base::post;
+    using Base::by_type, Base::receive_cost, Base::pay_receive, Base::takes_turns_with, Base::launch, Base::keep_sending, Base::post;
     using Base::until_arrived, Base::until_sent, Base::await_arrival, Base::await_sent, Base::end_send, Base::end_receive;
 
     Rounds(const Program& program, const Machine& machine, Outcome& outcome)
@@ -95,7 +95,8 @@ protected:
                         const int32_t dest = member(a, c.send_peer[a.index]);
                         if (takes_turns_with(a, dest) && !turn(a)) return false;
                         const int32_t s = a.base + c.send_slot[a.index];
-                        if (!launch(a, s, dest, c.send_size[a.index], 0)) pay_for_call(a, dest, c.send_size[a.index]);
+                        const bool free = launch(a, s, dest, c.send_size[a.index], 0, false);
+                        keep_sending(a, s, free, dest, c.send_size[a.index]);
                     }
                     a.index = 0;
                     a.begin = a.clock;
@@ -111,7 +112,7 @@ protected:
                     const int32_t dest = member(a, c.send_peer[at]);
                     if (takes_turns_with(a, dest) && !turn(a)) return false;
                     a.slot = a.base + c.send_slot[at];
-                    a.stage = launch(a, a.slot, dest, c.send_size[at], 0) ? ROUND_REDUCES : SINGLE_SEND_ENDS;
+                    a.stage = launch(a, a.slot, dest, c.send_size[at], 0, true) ? ROUND_REDUCES : SINGLE_SEND_ENDS;
                     break;
                 }
                 case SINGLE_SEND_ENDS:
@@ -195,7 +196,7 @@ private:
                 if (!await_arrival(a, a.base + c.receive_slot[c.first_receive[r] + a.index])) return false;
             } else {
                 const int32_t s = a.base + c.send_slot[c.first_send[r] + a.index - receives];
-                if (slot(s).state & RENDEZVOUS && !await_sent(a, s)) return false;
+                if (slot(s).state & (RENDEZVOUS | HELD) && !await_sent(a, s)) return false;
             }
         }
         return true;

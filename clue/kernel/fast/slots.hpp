@@ -21,6 +21,8 @@ enum State : int32_t {
     RENDEZVOUS = 4,  // … and waits for the receive
     SENT = 8,        // when the sender of a rendezvous is free is known
     ARRIVED = 16,    // its arrival is known
+    HELD = 32,       // eager, but its sender is not free of it when the call ends
+    CONFIRMED = 64,  // … before the receiver's library has acknowledged it
 };
 
 struct Slot {
@@ -35,8 +37,8 @@ struct Details {
     double sent;
     double busy;
     double cost;           // of the receive, after a matched probe
-    double occupation;     // of the receive port; flows: bytes that links which have been idle let through at once
-    double through;        // ports: time from the head's coming in until arrival; flows: its own limit, bytes per second
+    double occupation;     // of the receive port
+    double through;        // time from the head's coming in until arrival
     double envelope;       // of an eager message: when a probe can see it; kept where the program looks, or messages delay each other
     uint64_t order;        // actor and serial
     int32_t source, dest;  // among all instances

@@ -149,15 +149,16 @@ def makespans(
     return found
 
 
-def _alike(plan: Plan, candidates: Sequence[Candidate]) -> dict[tuple[tuple[int, ...], int, bool], list[int]]:
-    """Group candidates by how they carry out collectives, how many instances they run, and whose bursts."""
-    groups: dict[tuple[tuple[int, ...], int, bool], list[int]] = {}
+def _alike(plan: Plan, candidates: Sequence[Candidate]) -> dict[tuple[tuple[int, ...], int, bool, bool], list[int]]:
+    """Group candidates by collectives, instances, whose bursts they have, and whether calls of sends differ."""
+    groups: dict[tuple[tuple[int, ...], int, bool, bool], list[int]] = {}
     known: dict[int, tuple[int, ...]] = {}
     for i, each in enumerate(candidates):
         network = each.machine.network
         if id(network) not in known:
             known[id(network)] = plan.choices(network)
-        groups.setdefault((known[id(network)], each.instances, each.bursts is None), []).append(i)
+        key = known[id(network)], each.instances, each.bursts is None, network.states_overheads
+        groups.setdefault(key, []).append(i)
     return groups
 
 

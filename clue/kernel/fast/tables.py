@@ -14,7 +14,7 @@ from clue.kernel.fast.plan import Plan
 from clue.kernel.model.costs import Costs, empty_message, held_parts, occupations, poll_delay, port_links
 from clue.kernel.model.crowding import disturbed_nodes
 from clue.kernel.model.turns import joined_nodes, shares_in_turns
-from clue.machine import Contention, Link, Machine, NodeType, Placement, Waiting
+from clue.machine import Contention, Link, Machine, NodeType, Placement, Progress, Waiting
 from clue.machine.contention import NUMBERS
 from clue.machine.contention.topology import Topology
 
@@ -47,6 +47,7 @@ def tables_of(plan: Plan, machine: Machine, placement: Placement, instances: int
     contention = machine.contention
     layout.network = NUMBERS[contention.name]
     _give_figures(layout, epochs)
+    layout.in_calls = machine.network.progress is Progress.CALLS
     if contention.keeps_ports:
         _give_ports(layout, epochs, placement, plan.sizes)
     if contention.topology is not None:
@@ -84,6 +85,7 @@ def uncoupled_tables_of(
         type=node_type[node],
         node_type=node_type,
         bytes=np.array(plan.sizes, np.int64),
+        overheads=machine.network.states_overheads,
         changes=np.array(costs.change_times, np.float64),
         factor=np.array([costs.factors(each) for each in types.values()], np.float64),
     )
@@ -103,21 +105,30 @@ def _links(machine: Machine, names: Sequence[str]) -> list[tuple[Link, Link]]:
 
 
 def _give_links(layout: MachineLayout, epochs: Sequence[Machine], names: Sequence[str], sizes: list[int]) -> None:
-    by_size: dict[str, list[_Doubles]] = {"send": [], "transmission": [], "occupation": []}
-    by_class: dict[str, list[float]] = {"receive": [], "answer": [], "envelope": [], "eager_limit": []}
+    by_size: dict[str, list[_Doubles]] = {"send": [], "transmission": [], "occupation": [], "held": [], "call": []}
+    by_class: dict[str, list[float]] = {
+        "receive": [], "answer": [], "envelope": [], "eager_limit": [], "acknowledged_from": []
+    }  # fmt: skip
     nbytes = np.array(sizes, np.float64)
     for machine in epochs:
-        known: dict[int, tuple[_Doubles, _Doubles, _Doubles]] = {}
+        known: dict[int, tuple[_Doubles, ...]] = {}
+        contention = machine.network.contention
         for link, back in _links(machine, names):
             if id(link) not in known:
-                occupied = occupations(machine.network.contention, link, nbytes)
-                known[id(link)] = link.send_delay.over(nbytes), link.transmission_delay.over(nbytes), occupied
+                known[id(link)] = (
+                    link.send_delay.over(nbytes),
+                    link.transmission_delay.over(nbytes),
+                    occupations(contention, link, nbytes),
+                    held_parts(contention, link, nbytes),
+                    np.full_like(nbytes, -1.0) if link.send_overhead is None else link.send_overhead.over(nbytes),
+                )
             for column, delays in zip(by_size.values(), known[id(link)], strict=True):
                 column.append(delays)
             by_class["receive"].append(link.receive_delay)
             by_class["answer"].append(empty_message(back))
             by_class["envelope"].append(empty_message(link))
-            by_class["eager_limit"].append(math.inf if link.eager_limit is None else link.eager_limit)
+            for name, limit in (("eager_limit", link.eager_limit), ("acknowledged_from", link.acknowledged_from)):
+                by_class[name].append(math.inf if limit is None else limit)
     for name, rows in by_size.items():
         layout.give(name, np.concatenate([np.zeros(0), *rows]))
     for name, values in by_class.items():
@@ -125,8 +136,8 @@ def _give_links(layout: MachineLayout, epochs: Sequence[Machine], names: Sequenc
 
 
 def _give_ports(layout: MachineLayout, epochs: Sequence[Machine], placement: Placement, sizes: list[int]) -> None:
-    """Tabulate how long messages of every class keep both ports, and how far their senders wait for the first."""
-    columns: dict[str, list[_Doubles]] = {"send_port": [], "receive_port": [], "held": []}
+    """Tabulate how long messages of every class keep both ports."""
+    columns: dict[str, list[_Doubles]] = {"send_port": [], "receive_port": []}
     names = list(epochs[0].node_types())
     nbytes = np.array(sizes, np.float64)
     within = [np.zeros_like(nbytes)] * len(names)
@@ -142,8 +153,6 @@ def _give_ports(layout: MachineLayout, epochs: Sequence[Machine], placement: Pla
         pairs = [(a, b) for a in names for b in names]
         columns["send_port"] += [sending[a] for a, _ in pairs] + within
         columns["receive_port"] += [receiving[b] for _, b in pairs] + within
-        links = (machine.network.link(a, b, False) for a, b in pairs)
-        columns["held"] += [held_parts(contention, link, nbytes) for link in links] + within
     for name, rows in columns.items():
         layout.give(name, np.concatenate([np.zeros(0), *rows]))
 

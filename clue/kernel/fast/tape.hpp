@@ -38,7 +38,7 @@ enum CostKind : int32_t {
     // of a pair
     RECEIVING,       // source, dest
     ENVELOPE,        // source, dest
-    BUSY,            // source, dest, size: of the sender
+    BUSY,            // source, dest, size: of the call of a nonblocking send
     ANY_SIZE,        // source, dest, size: [3] of the sender, further until arrival, of the answer; eager or not for its mode
     SMALL,           // the same, of a message that is eager for its size
     LARGE            // the same, of one that is a rendezvous for its size
@@ -52,6 +52,7 @@ enum Code : int32_t {
     SCALE,     // c += scale * cost
     COMPUTE,   // the same, of a burst, which may take other times in other lanes: see Tape::bursts
     SEND,      // r[a] = (c + send) + transmission; c += send
+    GO,        // r[b] = c + send; r[a] = r[b] + transmission
     KEEP,      // r[a] = c
     AWAIT,     // c = max(c, r[a])
     LOOK,      // c = max(c, min(r[a], r[b] + cost))
@@ -92,6 +93,7 @@ struct Silent {
     void burst(double, int64_t, int32_t, int32_t) {}
     void forget(int64_t, int64_t) {}
     void send(int64_t, CostKind, int32_t, int32_t, int32_t) {}
+    void go(int64_t, CostKind, int32_t, int32_t, int32_t) {}
     void ready(int64_t, CostKind, int32_t, int32_t, int32_t) {}
     void post(int64_t) {}
     void transfer(int64_t) {}
@@ -160,6 +162,15 @@ public:
         else tape_.steps[m.posting].code = NOTHING;  // an eager message does not care when its receive was posted
         if (looks_) write(KEEP, m.launched = new_register());
         write(SEND, m.time, 0, cost(kind, source, dest, size));
+    }
+
+    // Send without waiting until the data have left, where that is not what the call costs.
+    void go(int64_t s, CostKind kind, int32_t source, int32_t dest, int32_t size) {
+        send(s, kind, source, dest, size);
+        Step& step = tape_.steps.back();
+        step.code = GO;
+        step.b = message(s).sender = new_register();
+        pay(BUSY, source, dest, size);
     }
 
     void ready(int64_t s, CostKind kind, int32_t source, int32_t dest, int32_t size) {
@@ -408,7 +419,11 @@ private:
             switch (c.kind) {
                 case RECEIVING: *row = m.receive[link]; break;
                 case ENVELOPE: *row = m.envelope[link]; break;
-                case BUSY: *row = m.send[link * m.sizes + c.z]; break;
+                case BUSY: {
+                    const int64_t at = link * m.sizes + c.z;
+                    *row = m.call[at] < 0.0 ? m.send[at] : m.call[at];
+                    break;
+                }
                 default:
                     row[0] = m.send[link * m.sizes + c.z];
                     row[LANES] = m.transmission[link * m.sizes + c.z];
@@ -461,6 +476,13 @@ private:
                     const double* costs = table_->at(row_of[step.cost]);
                     c = c + Times::load(costs);
                     (c + Times::load(costs + LANES)).store(registers_.at(step.a));
+                    break;
+                }
+                case GO: {
+                    const double* costs = table_->at(row_of[step.cost]);
+                    const Times sent = c + Times::load(costs);
+                    sent.store(registers_.at(step.b));
+                    (sent + Times::load(costs + LANES)).store(registers_.at(step.a));
                     break;
                 }
                 case KEEP: c.store(registers_.at(step.a)); break;

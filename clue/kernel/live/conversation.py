@@ -259,7 +259,7 @@ class Conversation:
     def _send_operation(self, rank: Rank, row: Row) -> None:
         reply = rank.requests[row.request] = Settled()
         payload, back = self._call.payload, row.entries[0] if row.entries else 0
-        message = rank.launch((UNMATCHED, rank.rank, row.peer, -1), row.nbytes, _BUFFERED)
+        message = rank.launch((UNMATCHED, rank.rank, row.peer, -1), row.nbytes, _BUFFERED, blocking=False)
 
         def arrive() -> None:
             assert message.arrival is not None

@@ -365,7 +365,7 @@ class LiveMailboxes(Mailboxes):
 
     def _earliest(self, message: LiveMessage, posted: float) -> float:
         """Return when a message arrives or, if its data must wait for a receive posted at a time, when they start."""
-        if message.sent is not None:
+        if message.eager:
             return self._machine.env.now if message.arrival is None else message.arrival
         return max(message.ready, posted) + self._costs(message, message.ready, message.nbytes).answer
 

@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from clue.kernel.model.crowding import crowded_nodes
-from clue.machine import Machine, NoContention, Placement
+from clue.machine import Machine, NoContention, Placement, Progress
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -29,7 +29,8 @@ class Candidate:
 
     @property
     def coupled_by_messages_alone(self) -> bool:
-        """Whether there is no contention, no shared processor and no change over time."""
-        machine = self.machine
-        free = machine.network.contention == NoContention()
+        """Whether there is no contention, no shared processor, no change over time, and no library to wait for."""
+        machine, network = self.machine, self.machine.network
+        free = network.contention == NoContention() and network.progress is Progress.ASYNCHRONOUS
+        free &= all(link.acknowledged_from is None for link in network.links.values())
         return free and not machine.changes and not crowded_nodes(machine, self.placement)

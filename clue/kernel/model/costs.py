@@ -31,7 +31,10 @@ class MessageCost(NamedTuple):
         occupation: How long it would keep a port, or its links at its own full rate, that were as fast as its link.
         send_port: How long it keeps the send port of its node, where ports are shared.
         receive_port: How long it keeps the receive port of the other.
-        held: Part of its wait for the send port in which an eager sender is blocked, too.
+        held: What keeps an eager sender until its data have left: of its wait for the send port the part in which it
+            is blocked, too; with flows the part of its bytes that must be through.
+        call: What the call of a nonblocking send takes; ``None``: as long as the data keep the sender.
+        acknowledged: Whether an eager send ends only when the receiver's library has acknowledged it.
     """
 
     send: float
@@ -45,6 +48,8 @@ class MessageCost(NamedTuple):
     send_port: float
     receive_port: float
     held: float
+    call: float | None
+    acknowledged: bool
 
 
 class Costs:
@@ -162,6 +167,8 @@ class Costs:
             send_port=kept(ports.sending.get(sender, ())),
             receive_port=kept(ports.receiving.get(receiver, ())),
             held=held(contention, link, nbytes),
+            call=None if link.send_overhead is None else link.send_overhead(nbytes),
+            acknowledged=link.acknowledged_from is not None and nbytes >= link.acknowledged_from,
         )
 
     def poll_delay(self, rank: int, time: float) -> float:
@@ -247,25 +254,33 @@ def port_links(machine: Machine, occupied: Collection[int]) -> PortLinks:
 
 
 def held(contention: Contention, link: Link, nbytes: int) -> float:
-    """Return which part of the wait for its send port an eager sender takes part in.
+    """Return how far an eager sender is held until its data have left.
 
-    It is the part that s(m) has in what the delays grow by: who is blocked until its data have left, as over TCP
-    without room for them, goes on when they have; who copies them goes on when they are copied.
+    With ports: in which part of the wait for its send port it takes part, the one that s(m) has in what the delays grow
+    by. With flows: which part of its bytes must be through, what s(m) grows by beside what the message keeps its links
+    for. So who is blocked until its data have left, as over TCP without room for them, goes on when they have; who
+    copies them goes on when they are copied.
     """
-    if not contention.keeps_ports:
-        return 0.0
     send = link.send_delay(nbytes) - link.send_delay(0)
-    both = send + (link.transmission_delay(nbytes) - link.transmission_delay(0))
-    return min(max(send / both, 0.0), 1.0) if both > 0.0 else 0.0
+    if contention.keeps_ports:
+        whole = send + (link.transmission_delay(nbytes) - link.transmission_delay(0))
+    elif contention.topology is not None:
+        whole = occupation(contention, link, nbytes)
+    else:
+        return 0.0
+    return min(max(send / whole, 0.0), 1.0) if whole > 0.0 else 0.0
 
 
 def held_parts(contention: Contention, link: Link, nbytes: _Doubles) -> _Doubles:
     """Return that part for each size, bit by bit what :func:`held` gives."""
-    if not contention.keeps_ports:
-        return np.zeros_like(nbytes)
     send = link.send_delay.over(nbytes) - link.send_delay(0)
-    both = send + (link.transmission_delay.over(nbytes) - link.transmission_delay(0))
-    parts = np.divide(send, both, out=np.zeros_like(send), where=both > 0.0)
+    if contention.keeps_ports:
+        whole = send + (link.transmission_delay.over(nbytes) - link.transmission_delay(0))
+    elif contention.topology is not None:
+        whole = occupations(contention, link, nbytes)
+    else:
+        return np.zeros_like(nbytes)
+    parts = np.divide(send, whole, out=np.zeros_like(send), where=whole > 0.0)
     return np.minimum(np.maximum(parts, 0.0), 1.0)
 
 

@@ -9,6 +9,7 @@ from typing import Any
 import simpy
 
 from clue.collectives import Collective, Round, Schedule
+from clue.kernel.model.costs import MessageCost
 from clue.kernel.model.history import Awaited, History, Until
 from clue.kernel.model.observation import Segment
 from clue.kernel.model.program import Row
@@ -157,8 +158,12 @@ class Actor:
 
     # -- messages -----------------------------------------------------------------------------------------
 
-    def launch(self, channel: Channel, nbytes: int, flags: int = 0) -> Message:
-        """Begin to send at this actor's clock; an eager send is done when this returns."""
+    def launch(self, channel: Channel, nbytes: int, flags: int = 0, *, blocking: bool = True) -> Message:
+        """Begin to send at this actor's clock.
+
+        What an eager send costs its rank is paid when this returns: all of a blocking one, unless it is not known yet
+        how long its sender is held, and the call of a nonblocking one.
+        """
         dest = self.offset + channel[2]
         cost = self.costs.message(self.number, dest, nbytes, self.clock)
         self.launched += 1
@@ -166,14 +171,15 @@ class Actor:
         if (cost.eager or flags & _BUFFERED) and not flags & _SYNCHRONOUS:
             transport = self.transport if cost.between_nodes else UNSHARED
             head = self.clock + cost.envelope
+            message.acknowledged = cost.acknowledged and not flags & _BUFFERED
             transport.begin(message, self.clock, cost)
-            if message.leaves > self.clock and cost.held:
-                self.wait_until(self.clock + (message.leaves - self.clock) * cost.held, message, Until.LEAVES)
-            self.spend(Activity.SEND, message.busy, message)
-            message.sent = self.clock
+            self._pay(message, cost, blocking)
             if message.arrival is not None:
                 message.envelope = min(message.arrival, head)
+                if message.acknowledged:
+                    self.machine.acknowledge(message)
         else:
+            message.eager = False
             message.envelope = self.clock + cost.envelope
             message.busy = cost.send
         if self.observed:
@@ -182,6 +188,21 @@ class Actor:
         if receive is not None:
             self.machine.meet(message, receive)
         return message
+
+    def _pay(self, message: Message, cost: MessageCost, blocking: bool) -> None:
+        """Pay for an eager send that begins, as far as it is known what that costs."""
+        if message.acknowledged:
+            message.sent = None
+        if message.acknowledged or not blocking:
+            if cost.call is None:
+                self.spend(Activity.SEND, message.busy, message)
+            else:
+                self.spend(Activity.SEND, cost.call)
+        elif message.sent is not None:
+            if message.leaves > self.clock and cost.held:
+                self.wait_until(self.clock + (message.leaves - self.clock) * cost.held, message, Until.LEAVES)
+            self.spend(Activity.SEND, message.busy, message)
+            message.sent = self.clock
 
     def _observe(self, message: Message) -> None:
         seen = self.machine.observation
@@ -194,7 +215,9 @@ class Actor:
         if message.sent is None:
             yield from self.until_known(message)
         assert message.sent is not None
-        if message.sent > self.clock:
+        if message.acknowledged:
+            self.sleep_until(message.sent, message)
+        elif message.sent > self.clock:
             since = self.clock
             self.wait_until(message.sent - message.busy, message, Until.LEAVES)
             slept = self.clock > since
@@ -202,9 +225,15 @@ class Actor:
             if slept:
                 self.wake(since)
 
-    def pay_for_call(self, message: Message) -> None:
-        """Pay for the call of a nonblocking send whose data may go later; what it costs is settled when it is made."""
-        self.spend(Activity.SEND, self.costs.message(message.source, message.dest, message.nbytes, self.clock).send)
+    def keep_sending(self, message: Message) -> bool:
+        """Tell whether a nonblocking send, whose call this pays for, keeps its sender beyond that.
+
+        What the call of a rendezvous costs is settled when it is made, though its data may go later.
+        """
+        if not message.eager:
+            cost = self.costs.message(message.source, message.dest, message.nbytes, self.clock)
+            self.spend(Activity.SEND, cost.send if cost.call is None else cost.call)
+        return message.sent is None or message.sent > self.clock
 
     def receive_cost(self, source: int) -> float:
         """Return the time of a receive or probe call that begins now, from a rank or from any."""
@@ -269,9 +298,8 @@ class Actor:
         for peer, nbytes in step.sends:
             if self.takes_turns_with(members[peer]):
                 yield from self.in_turn()
-            message = self.launch((context, self.rank, members[peer], tag), nbytes)
-            if message.sent is None or message.sent > self.clock:
-                self.pay_for_call(message)
+            message = self.launch((context, self.rank, members[peer], tag), nbytes, blocking=False)
+            if self.keep_sending(message):
                 pending.append(message)
         since = self.clock
         for each in pending:

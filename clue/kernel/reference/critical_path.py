@@ -28,7 +28,7 @@ from clue.kernel.reference.actor import Background
 from clue.kernel.reference.matching import Message, Receive
 from clue.kernel.reference.simulation import replay
 from clue.kernel.reference.virtual_time import actor_of
-from clue.machine import Machine, Placement
+from clue.machine import Machine, Placement, Progress
 from clue.result import STRETCH, Activity, CriticalPath, Part
 
 #: Times that differ by less than this, relative to the larger, are told apart by rounding alone.
@@ -146,8 +146,14 @@ class _Walk:
 
     def _sent(self, message: Message, begin: float, end: float) -> None:
         """Account for the time from when the data of a message start, or may start, to when they have left."""
-        leaves = _before(begin, end, self._cost(message).send)
-        self._add(message.source, Part.SEND, leaves, end, peer=message.dest)
+        send = _before(begin, end, self._cost(message).send)
+        self._add(message.source, Part.SEND, send, end, peer=message.dest)
+        self._left(message, begin, send)
+
+    def _left(self, message: Message, begin: float, end: float) -> None:
+        """Account for the time for which the data of a message alone keep its sender, and for what keeps them."""
+        leaves = _before(begin, end, message.leaving) if end > begin else end
+        self._add(message.source, Part.TRANSMISSION, leaves, end, peer=message.dest)
         self._add(message.source, Part.CONTENTION, begin, leaves, peer=message.dest)
 
     # -- waits ------------------------------------------------------------------------------------------------
@@ -169,10 +175,20 @@ class _Walk:
         if until is Until.ENVELOPE:
             return self._announced(what, end)
         if until is Until.LEAVES:
-            self._add(what.source, Part.CONTENTION, _start(what), end, peer=what.dest)
+            self._left(what, _start(what), end)
+        elif what.acknowledged:
+            return self._acknowledged(what, end)
         else:
             self._sent(what, _start(what), end)
         return self._began(what)
+
+    def _acknowledged(self, message: Message, end: float) -> tuple[Who, float]:
+        """Go back along an acknowledgement to the message, or to what kept its receiver out of calls."""
+        assert message.called is not None and message.arrival is not None
+        self._add(message.dest, Part.HANDSHAKE, message.called, end, peer=message.source)
+        if message.called > message.arrival:
+            return (message.dest, 0), message.called
+        return self._arrived(message, message.called)
 
     def _arrived(self, message: Message, arrival: float) -> tuple[Who, float]:
         cost, start = self._cost(message), _start(message)
@@ -199,10 +215,21 @@ class _Walk:
             return _sender(message), message.ready
         receive = message.receive
         assert receive is not None and receive.posted is not None
-        late = receive.posted > message.ready
-        begin = receive.posted if late else message.ready
-        self._add(message.dest, Part.HANDSHAKE, begin, message.answered, peer=message.source)
-        return ((message.dest, receive.place) if late else _sender(message)), begin
+        assert message.called is not None
+        in_calls = self.costs.machine.network.progress is Progress.CALLS
+        known = message.envelope if in_calls and message.envelope is not None else message.ready
+        late = receive.posted > known
+        there = message.called + self.costs.message(message.source, message.dest, message.nbytes, message.ready).answer
+        if message.answered > there:
+            # The sender was not within a call when the answer came.
+            return (message.source, 0), message.answered
+        self._add(message.dest, Part.HANDSHAKE, message.called, message.answered, peer=message.source)
+        if message.called > max(receive.posted, known):
+            return (message.dest, 0), message.called
+        if late:
+            return (message.dest, receive.place), receive.posted
+        self._add(message.source, Part.HANDSHAKE, message.ready, known, peer=message.dest)
+        return _sender(message), message.ready
 
 
 def _start(message: Message) -> float:

@@ -38,24 +38,35 @@ class Message:
         nbytes: Size.
         ready: When the send call began, seconds.
         order: Place of what happens to it among events of one time.
+        eager: Whether it is sent without waiting for its receive.
+        acknowledged: Whether an eager one's sender waits until the receiver's library has acknowledged it.
         envelope: When a probe can see it, its head being there, or ``None`` while that is open.
+        called: When the receiver's library got to what it answers or acknowledges, seconds; ``None`` while that is
+            open, and where there is nothing to answer.
         answered: When the answer to a rendezvous is here, seconds: its data may start, though a send port may keep
             them; ``None`` while that is open, and for an eager message.
         leaves: When its data start, seconds, once that is known.
-        busy: How long the sender is blocked from then on.
-        sent: When the sender is free of it, or ``None`` while a rendezvous is open.
+        busy: How long the sender is busy with them from then on.
+        leaving: How much longer than that they alone keep the sender of a rendezvous.
+        sent: When the sender is free of it, or ``None`` while that is open.
         arrival: When it has arrived, or ``None`` while that is open.
         receive: What matched it.
-        waiter: Event of a sender blocked until ``sent`` is known, or of a probe until ``envelope`` is.
+        waiter: Event of a sender blocked until ``sent`` is known.
+        looker: Event of a probe blocked until ``envelope`` is known.
     """
 
     __slots__ = (
+        "acknowledged",
         "answered",
         "arrival",
         "busy",
+        "called",
         "dest",
+        "eager",
         "envelope",
         "leaves",
+        "leaving",
+        "looker",
         "nbytes",
         "order",
         "ready",
@@ -72,13 +83,17 @@ class Message:
         self.ready = ready
         self.order = order
         self.leaves = ready
-        self.busy = 0.0
+        self.busy = self.leaving = 0.0
+        self.eager = True
+        self.acknowledged = False
         self.envelope: float | None = None
+        self.called: float | None = None
         self.answered: float | None = None
         self.sent: float | None = None
         self.arrival: float | None = None
         self.receive: Receive | None = None
         self.waiter: simpy.Event | None = None
+        self.looker: simpy.Event | None = None
 
     @property
     def end(self) -> float | None:

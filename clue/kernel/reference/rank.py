@@ -55,6 +55,7 @@ class Rank(Actor):
         self.keeps |= self.segments is not None
         self.processor = machine.shared.get(self.node)
         self.turns = machine.turns_on(self.node)
+        self.absence = machine.absences[self.number] if machine.absences else None
         self.factors = self.costs.factors(machine.machine.nodes[self.node])
         self.requests: dict[int, Pending] = {}
         self.serials: dict[int, int] = {}
@@ -119,6 +120,8 @@ class Rank(Actor):
         else:
             self.clock = self.turns.run(begin, alone)
             seconds = self.clock - begin
+        if self.absence is not None:
+            self.absence.note(begin, self.clock)
         self.compute += seconds
         self.compute_by_region[region] += seconds
         if self.keeps:
@@ -128,8 +131,12 @@ class Rank(Actor):
         """Run a burst on a node whose ranks disturb each other."""
         yield from self.in_turn()
         begin = self.clock
+        if self.absence is not None:
+            self.absence.begin()
         alone = yield from self.processor.compute(self.number, region, cpu)  # type: ignore[union-attr]
         self.clock = self.env.now
+        if self.absence is not None:
+            self.absence.end(self.clock)
         self._turn = -1.0
         self.compute += self.clock - begin
         self.compute_by_region[region] += self.clock - begin
@@ -146,23 +153,22 @@ class Rank(Actor):
             return None
         if self.takes_turns_with(row.peer):
             return self._send_in_turn(row)
-        message = self.launch((row.context, self.rank, row.peer, row.tag), row.nbytes, row.flags)
-        return self._after_launch(row, message)
+        return self._launched(row)
 
     def _send_in_turn(self, row: Row) -> Events:
         yield from self.in_turn()
-        message = self.launch((row.context, self.rank, row.peer, row.tag), row.nbytes, row.flags)
-        rest = self._after_launch(row, message)
+        rest = self._launched(row)
         if rest is not None:
             yield from rest
 
-    def _after_launch(self, row: Row, message: Message) -> Events | None:
-        """Finish a blocking send, or keep a nonblocking one as a request once its call is paid for."""
-        eager = message.sent is not None and message.sent <= self.clock
-        if row.request == NO_REQUEST:
-            return None if eager else self.finish_send(message)
-        if not eager:
-            self.pay_for_call(message)
+    def _launched(self, row: Row) -> Events | None:
+        """Send, and finish a blocking send, or keep a nonblocking one as a request."""
+        blocking = row.request == NO_REQUEST
+        channel = (row.context, self.rank, row.peer, row.tag)
+        message = self.launch(channel, row.nbytes, row.flags, blocking=blocking)
+        if blocking:
+            return None if message.sent is not None and message.sent <= self.clock else self.finish_send(message)
+        self.keep_sending(message)
         self.requests[row.request] = message
         return None
 
@@ -244,7 +250,8 @@ class Rank(Actor):
     def until_seen(self, message: Message) -> Events:
         """Block in a probe until a message that has been sent can be seen here."""
         if message.envelope is None:
-            yield from self.until_known(message)
+            message.looker = event = self.env.event()
+            yield from self.until(event)
         assert message.envelope is not None
         self.sleep_until(message.envelope, message, Until.ENVELOPE)
 
@@ -275,7 +282,7 @@ class Rank(Actor):
         if not isinstance(receive, Receive) or receive.message is None:
             return None
         receive.posted = self.clock
-        if receive.message.sent is None:
+        if not receive.message.eager:
             self.machine.open_rendezvous(receive.message, receive)
         if row.flags & _NONBLOCKING:
             self.spend(Activity.RECEIVE, receive.cost)
@@ -288,6 +295,8 @@ class Rank(Actor):
 
     def _sleep(self, row: Row) -> None:
         begin, self.clock = self.clock, self.clock + row.nbytes / 1e9
+        if self.absence is not None:
+            self.absence.note(begin, self.clock)
         if self.keeps:
             self.keep(Activity.WAIT, begin, Part.SLEEP)
         self.wake(begin)

@@ -1,7 +1,8 @@
 """How messages between nodes get there: those under way delay each other. One class for each model of contention.
 
-Each has ``begin``, called when the data of a message start: it sets when the sender is free of them (``message.leaves +
-message.busy``), and when they arrive, at once or, where later messages may still matter, by ``setting.arrived``.
+Each has ``begin``, called when the data of a message start: it sets when they leave (``message.leaves``), for how long
+they keep the sender busy, when that is free of them (``message.sent``), and when they arrive. Where later messages may
+still matter for the last two, it tells that by ``setting.gone`` and ``setting.arrived``.
 """
 
 from __future__ import annotations
@@ -34,6 +35,9 @@ class Setting(Protocol):
     def at(self, time: float, order: int, happens: Callable[[], None]) -> simpy.Event:
         """Let something happen at a time, in its place among events of that time."""
 
+    def gone(self, message: Message, time: float) -> None:
+        """Note when a sender is free of its data."""
+
     def arrived(self, message: Message, time: float, head: float) -> None:
         """Note that a message arrives at a time which nothing can change any more, and an eager one's head before."""
 
@@ -59,7 +63,8 @@ class UnsharedTransport:
     def begin(self, message: Message, start: float, cost: MessageCost) -> None:
         """Let the data of a message start."""
         message.leaves, message.busy = start, cost.send
-        message.arrival = (start + cost.send) + cost.transmission
+        message.sent = start + cost.send
+        message.arrival = message.sent + cost.transmission
 
 
 class FactorTransport:
@@ -82,7 +87,8 @@ class FactorTransport:
         factor = factors[min(simultaneous, len(factors)) - 1]
         self._observation.most_simultaneous = max(self._observation.most_simultaneous, simultaneous)
         message.leaves, message.busy = start, factor * cost.send
-        message.arrival = (start + message.busy) + factor * cost.transmission
+        message.sent = start + message.busy
+        message.arrival = message.sent + factor * cost.transmission
         # The very number that the receiver sees: who sends when this message arrives must not find it under way.
         heappush(self._ends, message.arrival)
 
@@ -103,6 +109,11 @@ class PortsTransport:
         node = self._nodes[message.source]
         message.leaves, message.busy = max(start, self._send_free[node]), cost.send
         self._send_free[node] = message.leaves + cost.send_port
+        if message.eager:
+            message.sent = (start + (message.leaves - start) * cost.held) + message.busy
+        else:
+            message.leaving = max(cost.occupation - cost.send, 0.0)
+            message.sent = message.leaves + max(message.busy, cost.occupation)
         travel = cost.send + cost.transmission
         through = min(cost.occupation, travel)
         head = message.leaves + (travel - through)
@@ -121,22 +132,34 @@ class _Flow:
 
     Attributes:
         message: It.
+        way: The nodes that it goes from and to.
+        limit: Its own limit, bytes per second.
+        at_once: How many bytes links that have been idle let through at once.
         left: Bytes still to come through at ``updated``.
+        kept: How many of them are left when its sender is free of its data.
+        rest: For how long its sender is busy with it after that, seconds; ``None`` if it is free.
+        last: How long its last byte travels beyond the links, seconds.
         updated: When its rate last changed, seconds.
         rate: Bytes per second.
-        end: The event of its end, as far as is known.
+        next: The event of its sender's being free, or of its end, as far as is known.
         route: The links that it is on.
     """
 
-    __slots__ = ("end", "left", "message", "rate", "route", "updated")
+    __slots__ = ("at_once", "kept", "last", "left", "limit", "message", "next", "rate", "rest", "route", "updated")
 
-    def __init__(self, message: Message, left: float, route: tuple[int, ...], now: float) -> None:
+    def __init__(self, message: Message, cost: MessageCost) -> None:
         self.message = message
-        self.left = left
-        self.route = route
-        self.updated = now
-        self.rate = 0.0
-        self.end: simpy.Event | None = None
+        nbytes, occupation = message.nbytes, cost.occupation
+        self.limit = nbytes / occupation if occupation else float("inf")
+        longer = occupation - (cost.send + cost.transmission)
+        self.at_once = nbytes * (longer / occupation) if longer > 0 else 0.0
+        self.last = 0.0 if longer > 0 else (cost.send + cost.transmission) - occupation
+        held = cost.held if message.eager else 1.0
+        self.kept = nbytes * (1.0 - held)
+        self.rest: float | None = max(cost.send - held * occupation, 0.0) if held else None
+        self.left = self.updated = self.rate = 0.0
+        self.next: simpy.Event | None = None
+        self.route: tuple[int, ...] = ()
 
 
 class FlowsTransport:
@@ -165,38 +188,48 @@ class FlowsTransport:
         self._ahead = [0.0] * len(capacities)
 
     def begin(self, message: Message, start: float, cost: MessageCost) -> None:
-        """Let the data of a message start; its bytes enter the links once the fixed part of its travel is over."""
+        """Let the data of a message start; the fixed part of its travel follows when all its bytes are through."""
         message.leaves, message.busy = start, cost.send
         if not message.nbytes:
-            message.arrival = (start + cost.send) + cost.transmission
+            message.sent = start + cost.send
+            message.arrival = message.sent + cost.transmission
             return
-        limit = message.nbytes / cost.occupation if cost.occupation else float("inf")
-        travel = cost.send + cost.transmission
-        longer = cost.occupation - travel
-        at_once = message.nbytes * (longer / cost.occupation) if longer > 0 else 0.0
-        enters = start + (0.0 if longer > 0 else travel - cost.occupation)
-        self._setting.at(enters, message.order, lambda: self._enter(message, limit, at_once))
+        flow = _Flow(message, cost)
+        if not message.eager:
+            message.leaving = max(min(cost.occupation, cost.send + cost.transmission) - cost.send, 0.0)
+        if flow.rest is None:
+            message.sent = start + cost.send
+        self._setting.at(start, message.order, lambda: self._enter(flow))
 
-    def _enter(self, message: Message, limit: float, at_once: float) -> None:
-        now = self._setting.env.now
-        route = self._route(self._nodes[message.source], self._nodes[message.dest])
-        let_through = at_once
+    def _enter(self, flow: _Flow) -> None:
+        now, message = self._setting.env.now, flow.message
+        flow.route = route = self._route(self._nodes[message.source], self._nodes[message.dest])
+        let_through = flow.at_once
         for link in route:
             if not self._on[link]:
-                self._ahead[link] = max(0.0, self._ahead[link] - (now - self._idle_since[link]) * limit)
-            let_through = max(0.0, min(let_through, at_once - self._ahead[link]))
+                self._ahead[link] = max(0.0, self._ahead[link] - (now - self._idle_since[link]) * flow.limit)
+            let_through = max(0.0, min(let_through, flow.at_once - self._ahead[link]))
         for link in route:
             self._on[link] += 1
             self._ahead[link] += let_through
-        flow = _Flow(message, message.nbytes - let_through, route, now)
+        flow.left, flow.updated = message.nbytes - let_through, now
+        if flow.left <= flow.kept:
+            self._let_go(flow)
         if self._free:
             number = self._free.pop()
             self._flows[number] = flow
         else:
             number = len(self._flows)
             self._flows.append(flow)
-        self._sharing.add(number, route, limit)
+        self._sharing.add(number, route, flow.limit)
         self._settle_later()
+
+    def _let_go(self, flow: _Flow) -> None:
+        """Let the sender be free of a message's data."""
+        message = flow.message
+        if flow.rest is not None:
+            self._setting.gone(message, max(message.leaves + message.busy, self._setting.env.now + flow.rest))
+            flow.rest = None
 
     def _route(self, source: int, dest: int) -> tuple[int, ...]:
         """Return the links from one node to another."""
@@ -214,7 +247,8 @@ class FlowsTransport:
         for link in flow.route:
             self._on[link] -= 1
             self._idle_since[link] = now
-        self._setting.arrived(flow.message, now, now)
+        self._let_go(flow)
+        self._setting.arrived(flow.message, now + flow.last, now + flow.last)
         self._settle_later()
 
     def _settle_later(self) -> None:
@@ -231,10 +265,22 @@ class FlowsTransport:
             assert flow is not None
             flow.left = max(0.0, flow.left - (now - flow.updated) * flow.rate)
             flow.updated, flow.rate = now, rate
-            if flow.end is not None:
-                flow.end.callbacks = []
-            leave = partial(self._leave, number, flow)
-            flow.end = self._setting.at(now + flow.left / rate, flow.message.order, leave)
+            if flow.next is not None:
+                flow.next.callbacks = []
+            self._go_on(number, flow)
+
+    def _go_on(self, number: int, flow: _Flow) -> None:
+        """Let a flow proceed to where its sender is free of it, or to its end."""
+        kept = flow.kept if flow.rest is not None else 0.0
+        happens = partial(self._pass if kept else self._leave, number, flow)
+        time = flow.updated + max(0.0, flow.left - kept) / flow.rate
+        flow.next = self._setting.at(time, flow.message.order, happens)
+
+    def _pass(self, number: int, flow: _Flow) -> None:
+        """Let so much of a flow be through that its sender is free of it."""
+        flow.left, flow.updated = min(flow.left, flow.kept), self._setting.env.now
+        self._let_go(flow)
+        self._go_on(number, flow)
 
 
 def transport_of(setting: Setting) -> Transport:

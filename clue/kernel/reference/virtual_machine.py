@@ -13,11 +13,12 @@ from clue.kernel.model.costs import Costs
 from clue.kernel.model.crowding import disturbed_nodes
 from clue.kernel.model.observation import Observation
 from clue.kernel.model.turns import Turns, shares_in_turns
+from clue.kernel.reference.absence import Absence
 from clue.kernel.reference.matching import Message, Pending, Receive
 from clue.kernel.reference.processors import SharedNode
 from clue.kernel.reference.transport import UnsharedTransport, transport_of
 from clue.kernel.reference.virtual_time import VirtualTime
-from clue.machine import Machine, Placement
+from clue.machine import Machine, Placement, Progress
 
 #: Within a node messages do not delay each other.
 UNSHARED = UnsharedTransport()
@@ -36,6 +37,7 @@ class VirtualMachine:
     Attributes:
         shared: The nodes whose ranks disturb each other.
         shares_in_turns: The nodes whose ranks take turns with background load, with the share of a processor each has.
+        absences: When each rank is not within a call; empty where its library does not mind.
         on_arrival: Is told of messages whose arrival becomes known after their data have started.
     """
 
@@ -55,6 +57,8 @@ class VirtualMachine:
         self.transport = transport_of(self)
         self.shared: dict[int, SharedNode] = {}
         self.shares_in_turns: dict[int, float] = {}
+        in_calls = machine.network.progress is Progress.CALLS
+        self.absences = [Absence() for _ in placement.nodes] if in_calls else []
         self.on_arrival: Callable[[Message], None] | None = None
 
     # -- processors ---------------------------------------------------------------------------------------
@@ -88,7 +92,7 @@ class VirtualMachine:
 
     def meet(self, message: Message, receive: Receive) -> None:
         """Go on with a message that has met its receive."""
-        if receive.posted is not None and message.sent is None:
+        if receive.posted is not None and not message.eager:
             self.open_rendezvous(message, receive)
         elif receive.posted is None or message.arrival is not None:
             # After a matched probe the data of a rendezvous follow at the receive.
@@ -98,12 +102,42 @@ class VirtualMachine:
         """Let the answer travel back, then the data start."""
         assert receive.posted is not None
         cost = self.costs.message(message.source, message.dest, message.nbytes, message.ready)
-        # A receive from any source may be decided on later, where programs run live.
-        start = max(max(message.ready, receive.posted) + cost.answer, self.env.now)
-        if self.transport.takes_turns and cost.between_nodes:
-            self.at(start, message.order, lambda: self._transfer(message, start))
+
+        def answer(time: float) -> None:
+            message.called = time
+            self._within_call(message.source, time + cost.answer, message.order, start)
+
+        def start(time: float) -> None:
+            # A receive from any source may be decided on later, where programs run live.
+            time = max(time, self.env.now)
+            if self.transport.takes_turns and cost.between_nodes:
+                self.at(time, message.order, lambda: self._transfer(message, time))
+            else:
+                self._transfer(message, time)
+
+        # Who answers within calls alone does so not before it has seen the envelope.
+        known = message.envelope if self.absences and message.envelope is not None else message.ready
+        self._within_call(message.dest, max(known, receive.posted), message.order, answer)
+
+    def acknowledge(self, message: Message) -> None:
+        """Let the sender of an eager message hear from the receiver's library that it is there."""
+
+        def acknowledged(time: float) -> None:
+            message.called = time
+            cost = self.costs.message(message.source, message.dest, message.nbytes, message.ready)
+            message.sent = time + cost.answer
+            wake(message)
+
+        assert message.arrival is not None
+        self._within_call(message.dest, message.arrival, message.order, acknowledged)
+
+    def _within_call(self, rank: int, time: float, order: int, then: Callable[[float], None]) -> None:
+        """Go on at a time, or when a rank's next call begins, if its library does nothing outside of calls."""
+        if self.absences:
+            # All that happens before must have happened: until then it is open what the rank does at that time.
+            self.at(max(time, self.env.now), order, lambda: self.absences[rank].after(self.env.now, then))
         else:
-            self._transfer(message, start)
+            then(time)
 
     def _transfer(self, message: Message, start: float) -> None:
         """Let the data of a rendezvous go."""
@@ -111,18 +145,28 @@ class VirtualMachine:
         transport = self.transport if cost.between_nodes else UNSHARED
         message.answered = start
         transport.begin(message, start, cost)
-        message.sent = message.leaves + message.busy
-        wake(message)
+        if message.sent is not None:
+            wake(message)
         if message.arrival is not None:
             wake(message.receive)
+
+    def gone(self, message: Message, time: float) -> None:
+        """Note when a sender is free of its data, where that depends on others'."""
+        if not message.acknowledged:
+            message.sent = time
+            wake(message)
 
     def arrived(self, message: Message, time: float, head: float) -> None:
         """Note that a message arrives at a time which nothing can change any more, and an eager one's head before."""
         message.arrival = time
         if message.envelope is None:
             message.envelope = min(time, head)
-            wake(message)
+            if message.looker is not None:
+                message.looker.succeed()
+                message.looker = None
         wake(message.receive)
+        if message.acknowledged:
+            self.acknowledge(message)
         if self.on_arrival is not None:
             self.on_arrival(message)
 

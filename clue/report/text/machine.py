@@ -101,11 +101,15 @@ def _delays(machine: Machine) -> Table:
     shown = table("link", "delay", *numbers, numbers=numbers, title="Delays by message size")
     for name, link in named_links(machine):
         limit = f"eager up to {format_size(link.eager_limit)}" if link.eager_limit is not None else "always eager"
+        if link.acknowledged_from is not None:
+            limit += f", acknowledged from {format_size(link.acknowledged_from)}"
         send = [link.send_delay(size) for size in SHOWN_SIZES]
         travel = [link.transmission_delay(size) for size in SHOWN_SIZES]
         whole = [s + t + link.receive_delay for s, t in zip(send, travel, strict=True)]
         add_row(shown, name, "send", *map(format_time, send))
         add_row(shown, f"  {limit}", "transmission", *map(format_time, travel))
+        if link.send_overhead is not None:
+            add_row(shown, "", "call of Isend", *[format_time(link.send_overhead(size)) for size in SHOWN_SIZES])
         add_row(shown, "", "receive", *([format_time(link.receive_delay)] * len(SHOWN_SIZES)))
         if link.busy is not None:
             add_row(shown, "", "busy", *[format_time(link.busy(size)) for size in SHOWN_SIZES])
@@ -119,6 +123,7 @@ def _network(machine: Machine) -> Table:
     return facts(
         (
             ("contention", contention if len(machine.nodes) > 1 else ""),
+            ("progress", "only within calls" if machine.network.progress.value == "calls" else ""),
             ("collectives", _collectives(machine)),
         )
     )

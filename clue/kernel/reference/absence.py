@@ -1,0 +1,47 @@
+"""When ranks are not within calls of MPI: a library that has no thread of its own does nothing for them then."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable
+
+
+class Absence:
+    """When a rank is not within a call: while it computes or sleeps.
+
+    It is asked in the order of virtual time, when all that happens before has happened. A rank that is blocked then is
+    within a call; one that has run ahead has noted its absences.
+    """
+
+    __slots__ = ("_noted", "_waiting")
+
+    def __init__(self) -> None:
+        self._noted: deque[tuple[float, float]] = deque()
+        #: What is to happen at the end of an absence under way; ``None`` if there is none.
+        self._waiting: list[Callable[[float], None]] | None = None
+
+    def note(self, begin: float, end: float) -> None:
+        """Note an absence whose end is known."""
+        if end > begin:
+            self._noted.append((begin, end))
+
+    def begin(self) -> None:
+        """Let an absence begin whose end is not known."""
+        self._waiting = []
+
+    def end(self, time: float) -> None:
+        """Let it end."""
+        waiting, self._waiting = self._waiting, None
+        for happens in waiting or ():
+            happens(time)
+
+    def after(self, time: float, happens: Callable[[float], None]) -> None:
+        """Let something happen at a time, or at the end of an absence then."""
+        while self._noted and self._noted[0][1] <= time:
+            self._noted.popleft()
+        if self._waiting is not None:
+            self._waiting.append(happens)
+        elif self._noted and self._noted[0][0] <= time:
+            happens(self._noted[0][1])
+        else:
+            happens(time)
