@@ -175,12 +175,14 @@ private:
 
     void read_wait(const Program& p, int32_t me, int64_t i) {
         const size_t first = waits_.size();
+        Requests run{0, 0};
         if (p.count[i]) {
             const int64_t* names = p.extras + p.extra_offsets[me] + p.extra[i];
-            for (int64_t n = 0; n < p.count[i]; ++n) end_request(names[n], first);
+            for (int64_t n = 0; n < p.count[i]; ++n) end_request(names[n], run);
         } else {
-            end_request(p.request[i], first);
+            end_request(p.request[i], run);
         }
+        if (run.count) waits_.push_back(run);
         rows_[i].slot = static_cast<int32_t>(first);
         rows_[i].shape = shape({static_cast<int32_t>(waits_.size() - first), -1, p.region[i], p.flags[i], OP_WAIT, 0});
     }
@@ -236,12 +238,15 @@ private:
         return found == far_.end() ? nullptr : &found->second;
     }
 
-    // A wait, whose entries begin at the first, waits for a request too.
-    void end_request(int64_t name, size_t first) {
+    // A wait waits for a request too; it has come to a run of them.
+    void end_request(int64_t name, Requests& run) {
         int32_t* held = request(name);
         if (!held || !*held) return;
-        if (waits_.size() > first && waits_.back().first + 4 * waits_.back().count == *held) waits_.back().count++;
-        else waits_.push_back({*held, 1});
+        if (run.first + 4 * run.count != *held) {
+            if (run.count) waits_.push_back(run);
+            run = {*held, 0};
+        }
+        run.count++;
         *held = 0;
     }
 
