@@ -13,33 +13,31 @@ namespace clue {
 template <class T>
 class Pages {
 public:
-    explicit Pages(size_t n) : size_(n), bytes_(whole(n * sizeof(T))) {
+    explicit Pages(size_t n) : bytes_(whole(n * sizeof(T))) {
         void* at = mmap(nullptr, bytes_, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
         if (at == MAP_FAILED) throw std::bad_alloc();
 #ifdef MADV_HUGEPAGE
-        if (bytes_ >= HUGE) madvise(at, bytes_, MADV_HUGEPAGE);
+        if (bytes_ >= HUGE_PAGE) madvise(at, bytes_, MADV_HUGEPAGE);
 #endif
         data_ = static_cast<T*>(at);
     }
     ~Pages() { munmap(data_, bytes_); }
     Pages(const Pages&) = delete;
     Pages& operator=(Pages&& o) {
-        std::swap(size_, o.size_);
         std::swap(bytes_, o.bytes_);
         std::swap(data_, o.data_);
         return *this;
     }
     T& operator[](size_t i) { return data_[i]; }
     const T* data() const { return data_; }
-    size_t size() const { return size_; }
 
 private:
-    static constexpr size_t HUGE = size_t{1} << 21;
+    static constexpr size_t HUGE_PAGE = size_t{1} << 21;
 
     // Systems place nothing but whole huge pages so that they can be some.
-    static size_t whole(size_t bytes) { return bytes < HUGE ? bytes + 1 : (bytes + HUGE - 1) / HUGE * HUGE; }
+    static size_t whole(size_t bytes) { return bytes < HUGE_PAGE ? bytes + 1 : (bytes + HUGE_PAGE - 1) / HUGE_PAGE * HUGE_PAGE; }
 
-    size_t size_, bytes_;
+    size_t bytes_;
     T* data_;
 };
 

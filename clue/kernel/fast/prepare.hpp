@@ -5,7 +5,6 @@
 // a slot, and a replay needs no queues.
 #pragma once
 
-#include <algorithm>
 #include <unordered_map>
 #include <utility>
 #include <vector>
@@ -36,8 +35,6 @@ public:
         if (keys_.size() * 2 > table_.size()) grow();
         return static_cast<int32_t>(keys_.size()) - 1;
     }
-
-    size_t size() const { return keys_.size(); }
 
 private:
     static size_t hash(const Key& k) {
@@ -87,11 +84,13 @@ enum Held : int32_t { SEND_HELD = 1, RECEIVE_HELD = 2, FORK_HELD = 3 };
 // What is made for a program; see the end of Program.
 class Prepared {
 public:
-    // False if there are more messages or ops than can be numbered.
+    // False if there are more ops than can be numbered.
     bool make(Program& p, Stop* stop) {
         stop_ = stop;
         if (p.ops >= LIMIT) return false;
         rows_ = Pages<Row>(static_cast<size_t>(p.ops));
+        // Every op begins one request at most, which is waited for once.
+        waits_ = Pages<Requests>(static_cast<size_t>(p.ops));
         fork_offsets_.assign(1, 0);
         serial_.assign(static_cast<size_t>(2 * p.contexts), 0);
         for (int64_t rank = 0; rank < p.ranks; ++rank) {
@@ -174,7 +173,7 @@ private:
     }
 
     void read_wait(const Program& p, int32_t me, int64_t i) {
-        const size_t first = waits_.size();
+        const int32_t first = waited_;
         Requests run{0, 0};
         if (p.count[i]) {
             const int64_t* names = p.extras + p.extra_offsets[me] + p.extra[i];
@@ -182,9 +181,9 @@ private:
         } else {
             end_request(p.request[i], run);
         }
-        if (run.count) waits_.push_back(run);
-        rows_[i].slot = static_cast<int32_t>(first);
-        rows_[i].shape = shape({static_cast<int32_t>(waits_.size() - first), -1, p.region[i], p.flags[i], OP_WAIT, 0});
+        if (run.count) waits_[waited_++] = run;
+        rows_[i].slot = first;
+        rows_[i].shape = shape({waited_ - first, -1, p.region[i], p.flags[i], OP_WAIT, 0});
     }
 
     const Call& remembered(const Program& p, int32_t me, int64_t i) {
@@ -243,7 +242,7 @@ private:
         int32_t* held = request(name);
         if (!held || !*held) return;
         if (run.first + 4 * run.count != *held) {
-            if (run.count) waits_.push_back(run);
+            if (run.count) waits_[waited_++] = run;
             run = {*held, 0};
         }
         run.count++;
@@ -283,7 +282,6 @@ private:
 
     void hand_over(Program& p) {
         shapes_.shrink_to_fit();
-        waits_.shrink_to_fit();
         p.rows = rows_.data();
         p.shapes = shapes_.data();
         p.waits = waits_.data();
@@ -299,7 +297,7 @@ private:
 
     Pages<Row> rows_{0};
     std::vector<Shape> shapes_;
-    std::vector<Requests> waits_;
+    Pages<Requests> waits_{0};
     std::vector<int64_t> fork_offsets_;
     std::vector<int64_t> bytes_;
     // Used on the way.
@@ -310,7 +308,7 @@ private:
     std::unordered_map<int64_t, int32_t> far_;
     std::vector<std::pair<int32_t, int32_t>> same_;  // rows without a message of their own, and whose they have
     int64_t forks_ = 0;
-    int32_t messages_ = 0;
+    int32_t messages_ = 0, waited_ = 0;
     Stop* stop_ = nullptr;
 };
 

@@ -206,7 +206,7 @@ def cpu_by_region(ops: Ops, offsets: Sequence[int], regions: int) -> tuple[tuple
 
 
 def _unresolved(ops: Ops) -> npt.NDArray[np.int64]:
-    """Find the rows of receives and probes whose source or tag the recorder could not learn (the MPI library did not tell)."""
+    """Find the rows of receives and probes whose source or tag the MPI library did not tell the recorder."""
     if not len(ops) or min(ops.peer.min(), ops.tag.min()) > ANY:
         return np.zeros(0, np.int64)
     receives = ops.are(Op.RECV, Op.IRECV, Op.PROBE, Op.MPROBE) & (ops.flags & _CANCELLED == 0)
