@@ -41,6 +41,7 @@ _BOUNDS = {
 _BLOCK = 1 << 16
 #: Entries of a list shown in a message, and letters of each.
 _SHOWN, _LETTERS = 8, 20
+_NONBLOCKING = int(Flag.NONBLOCKING)
 _SUMMED = ("cpu", "took", "nbytes")
 _MESSAGES = (Op.SEND, Op.ISEND, Op.RECV, Op.IRECV, Op.PROBE, Op.MPROBE)
 _STARTS = (Op.ISEND, Op.IRECV, Op.MPROBE)
@@ -139,12 +140,14 @@ class _Rows:
 
     def check(self) -> None:
         """Check all columns, and what they refer to."""
-        for first in range(0, len(self.ops), _BLOCK):
+        largest = [
             replace(self, ops=self.ops[first : first + _BLOCK], offsets=self.offsets - first)._check_each()
-        if not len(self.ops):
+            for first in range(0, len(self.ops), _BLOCK)
+        ]
+        if not largest:
             return
         for column in _SUMMED:
-            self._check_sum(getattr(self.ops, column), column)
+            self._check_sum(getattr(self.ops, column), column, max(each[column] for each in largest))
         self._check_room()
         self._check_matched()
         self._check_members()
@@ -164,13 +167,15 @@ class _Rows:
         where = f"{column} of rank {rank}, op {row - self.offsets[rank]}"
         self._fault(f"{where} must {rule}, got {getattr(self.ops, column)[row] if listed is None else listed[at]}")
 
-    def _require_within(self, column: str, least: int, most: int, rule: str) -> None:
-        """Raise if an entry of a column lies outside: the largest tells that at the least cost."""
+    def _require_within(self, column: str, least: int, most: int, rule: str) -> int:
+        """Raise if an entry of a column lies outside: the largest, which is returned, tells that at the least cost."""
         values = getattr(self.ops, column)
         # As unsigned numbers, those below the least are far above the most.
         above = (values - values.dtype.type(least) if least else values).view(f"u{values.itemsize}")
-        if above.max() > most - least:
+        largest = least + int(above.max())
+        if largest > most:
             self._require(_within(values, least, most), column, rule)
+        return largest
 
     def _fault(self, text: str) -> NoReturn:
         raise TraceError(f"{self.place}: {text}")
@@ -181,40 +186,52 @@ class _Rows:
 
     def _starts_request(self) -> _Mask:
         ops = self.ops
-        return ops.are(*_STARTS) | ops.are(*COLLECTIVES) & (ops.flags & Flag.NONBLOCKING > 0)
+        return ops.are(*_STARTS) | ops.are(*COLLECTIVES) & (ops.flags & _NONBLOCKING > 0)
 
     def _rows_of(self, *ops: Op) -> _Longs:
         return np.flatnonzero(self.ops.are(*ops))
 
     # --- each row by itself ---
 
-    def _check_each(self) -> None:
-        """Check every column."""
+    def _check_each(self) -> dict[str, int]:
+        """Check every column; returns the largest entries of some."""
         ops, head = self.ops, self.head
         self._require(ops.are(*Op), "op", "be a known op code")
         self._require_within("comm", 0, len(head.communicators) - 1, "be a communicator of the head")
         self._require_within("call", 0, len(head.calls) - 1, "be a call of the head")
         self._require_within("region", 0, len(head.regions) - 1, "be a region of the head")
-        for column, bounds in _BOUNDS.items():
-            self._require_within(column, *bounds, "be from {} to {}".format(*bounds))
-        elements = (ops.tag >= 0) | ~ops.are(*COLLECTIVES)
-        self._require(elements, "tag", "not be negative: a collective's is the size of an element")
+        largest = {
+            column: self._require_within(column, *bounds, "be from {} to {}".format(*bounds))
+            for column, bounds in _BOUNDS.items()
+        }
+        if ops.tag.min() < 0:
+            elements = (ops.tag >= 0) | ~ops.are(*COLLECTIVES)
+            self._require(elements, "tag", "not be negative: a collective's is the size of an element")
         self._check_lists()
         self._check_partners()
         self._require((ops.request >= 0) | ~self._starts_request(), "request", "be a number, from 0 on")
+        return largest
 
     def _check_lists(self) -> None:
         """The entries of an op lie within its rank's extra column."""
-        ops, rows = self.ops, np.flatnonzero(self.ops.count != 0)
+        ops, begins = self.ops, self.offsets.clip(0, len(self.ops))
+        ranks = np.flatnonzero(np.diff(begins))
+        # Mostly also what ops without entries say of theirs is fine; unsigned, as the sum may be beyond 31 bits.
+        last = np.maximum.reduceat(ops.extra.view(np.uint32) + ops.count.view(np.uint32), begins[ranks])
+        if ops.extra.min() >= 0 and (last <= self.room[ranks]).all():
+            return
+        rows = np.flatnonzero(ops.count != 0)
         ends = ops.extra[rows] + ops.count[rows].astype(np.int64)
         within = (ops.extra[rows] >= 0) & (ends <= self.room[self._rank_of(rows)])
         self._require(within, "extra", "lie within the rank's extra column", rows)
 
     def _check_partners(self) -> None:
         """Check partners, roots, and tags where they count."""
-        ops = self.ops
-        if not ANY <= ops.peer.min() <= ops.peer.max() < self.sizes.min():
+        ops, least = self.ops, self.ops.peer.min()
+        if not ANY <= least <= ops.peer.max() < self.sizes.min():
             self._require(_within(ops.peer, ANY, self.sizes[ops.comm] - 1), "peer", "be a rank of its communicator")
+        if least >= 0 and ops.tag.min() >= 0:
+            return
         rooted = ops.are(*ROOTED, Op.SPAWN)
         self._require((ops.peer >= 0) | ~rooted, "peer", "be a rank of its communicator: the root")
         sends = ops.are(Op.SEND, Op.ISEND)
@@ -225,8 +242,8 @@ class _Rows:
 
     # --- rows beside others ---
 
-    def _check_sum(self, column: _Longs, title: str) -> None:
-        if len(column) * int(column.max(initial=0)) <= MOST_TOGETHER:
+    def _check_sum(self, column: _Longs, title: str, largest: int) -> None:
+        if len(column) * largest <= MOST_TOGETHER:
             return
         together = float(column.sum(dtype=np.float64))
         if together > MOST_TOGETHER:
@@ -293,7 +310,7 @@ class _Rows:
     def _check_listed(self, rows: _Longs, owner: _Longs, sizes: _Longs) -> None:
         rule = f"list sizes from 0 to {LARGEST}"
         self._require(_within(sizes, 0, LARGEST), "extra", rule, rows[owner], sizes)
-        self._check_sum(sizes, "sizes listed")
+        self._check_sum(sizes, "sizes listed", int(sizes.max(initial=0)))
 
     def _starts(self, rows: _Longs) -> _Longs:
         """Return where the entries of ops begin."""

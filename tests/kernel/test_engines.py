@@ -15,7 +15,8 @@ from clue.kernel.fast.library import load
 from clue.machine import Machine
 from clue.machine.contention import NUMBERS
 from clue.result import Result
-from clue.trace import Trace
+from clue.trace import Op, Trace, TraceBuilder
+from tests.kernel.cases import machine
 from tests.kernel.comparing import same_figures
 from tests.kernel.random_cases import CASES, random_machine, random_placement, random_trace
 
@@ -56,6 +57,19 @@ def test_both_engines_agree_to_the_last_bit(kind: str, seed: int, ties: bool, pl
     """Any program on any machine: times, traffic, warnings and deadlocks of the fast engine are the reference's."""
     random = Random(seed)
     trace = random_trace(random, ties=ties, spoilt=spoilt == 0)
-    machine = random_machine(random, kind, ties=ties, plain=plain)
+    on = random_machine(random, kind, ties=ties, plain=plain)
     instances = random.choice((1, 1, 2))
-    same(trace, machine, random_placement(random, machine, trace.ranks * instances), instances)
+    same(trace, on, random_placement(random, on, trace.ranks * instances), instances)
+
+
+@pytest.mark.parametrize("sender", [0, 1])
+@pytest.mark.parametrize("sent", [1, 2, 3])
+def test_engines_agree_about_a_message_that_is_seen_and_never_received(sender: int, sent: int) -> None:
+    """Whichever side is read first: the first of these is received, two probes look at the second, if there is one."""
+    trace = TraceBuilder(2)
+    for _ in range(sent):
+        trace[sender].send(1 - sender, 8)
+    trace[1 - sender].recv(sender)
+    for _ in range(2):
+        trace[1 - sender].add(Op.PROBE, peer=sender)
+    same(trace.build(), machine(2), [0, 1])

@@ -160,6 +160,19 @@ def test_sizes_of_an_alltoallv_are_bounded() -> None:
         trace.build()
 
 
+@pytest.mark.parametrize(("extra", "count"), [(-1, 1), (0, 3), (2, 1), (2**31 - 1, 1), (2**31 - 1, 2**31 - 1)])
+def test_entries_lie_within_the_extra_column_of_their_rank(extra: int, count: int) -> None:
+    """Of the second rank's two entries; an op that has none may say of theirs what it likes."""
+    trace = TraceBuilder(2)
+    trace[0].wait(0, 1, 2)
+    trace[1].wait(0, 1)
+    trace[1].rows[0] = (*trace[1].rows[0][:8], extra, 0, *trace[1].rows[0][10:])
+    trace.build()
+    trace[1].rows[0] = (*trace[1].rows[0][:8], extra, count, *trace[1].rows[0][10:])
+    with pytest.raises(TraceError, match="extra of rank 1, op 0 must lie within the rank's extra column"):
+        trace.build()
+
+
 def test_ops_have_entries_of_their_own() -> None:
     """1000 waits on the same 1000 entries would be a million of them in memory; 60 000 were 3.3 GB."""
     trace = TraceBuilder(2)

@@ -1,36 +1,43 @@
 // Large arrays of plain values, which cost nothing until they are touched.
 #pragma once
 
+#include <sys/mman.h>
+
 #include <cstddef>
-#include <cstdlib>
 #include <new>
 #include <utility>
 
 namespace clue {
 
-enum Filled { WITH_ANYTHING, WITH_ZEROS };
-
+// Zeroed, and in huge pages where the system has them: for arrays of that size half the cost is in their first touch.
 template <class T>
 class Pages {
 public:
-    explicit Pages(size_t n, Filled filled = WITH_ANYTHING) : size_(n) {
-        const size_t bytes = (n ? n : 1) * sizeof(T);
-        data_ = static_cast<T*>(filled == WITH_ZEROS ? std::calloc(bytes, 1) : std::malloc(bytes));
-        if (!data_) throw std::bad_alloc();
+    explicit Pages(size_t n) : bytes_(whole(n * sizeof(T))) {
+        void* at = mmap(nullptr, bytes_, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+        if (at == MAP_FAILED) throw std::bad_alloc();
+#ifdef MADV_HUGEPAGE
+        if (bytes_ >= HUGE_PAGE) madvise(at, bytes_, MADV_HUGEPAGE);
+#endif
+        data_ = static_cast<T*>(at);
     }
-    ~Pages() { std::free(data_); }
+    ~Pages() { munmap(data_, bytes_); }
     Pages(const Pages&) = delete;
     Pages& operator=(Pages&& o) {
-        std::swap(size_, o.size_);
+        std::swap(bytes_, o.bytes_);
         std::swap(data_, o.data_);
         return *this;
     }
     T& operator[](size_t i) { return data_[i]; }
     const T* data() const { return data_; }
-    size_t size() const { return size_; }
 
 private:
-    size_t size_;
+    static constexpr size_t HUGE_PAGE = size_t{1} << 21;
+
+    // Systems place nothing but whole huge pages so that they can be some.
+    static size_t whole(size_t bytes) { return bytes < HUGE_PAGE ? bytes + 1 : (bytes + HUGE_PAGE - 1) / HUGE_PAGE * HUGE_PAGE; }
+
+    size_t bytes_;
     T* data_;
 };
 

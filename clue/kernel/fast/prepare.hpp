@@ -5,7 +5,6 @@
 // a slot, and a replay needs no queues.
 #pragma once
 
-#include <algorithm>
 #include <unordered_map>
 #include <utility>
 #include <vector>
@@ -36,8 +35,6 @@ public:
         if (keys_.size() * 2 > table_.size()) grow();
         return static_cast<int32_t>(keys_.size()) - 1;
     }
-
-    size_t size() const { return keys_.size(); }
 
 private:
     static size_t hash(const Key& k) {
@@ -74,9 +71,11 @@ inline bool takes(const Program& p, int64_t i) {
 inline bool looks(const Program& p, int64_t i) { return p.op[i] == OP_PROBE && p.peer[i] >= 0; }
 inline bool sends(const Program& p, int64_t i) { return p.peer[i] >= 0 && is_send(p.op[i]); }
 
+// Messages of which one side has not come yet: they have no numbers so far, and each row's slot tells the next such row.
 struct Channel {
-    int64_t base = 0;
-    int32_t sent = 0, taken = 0, looked = 0;
+    int32_t first = -1, last = -1;
+    int32_t probes = -1;  // those that look at what the next receive takes, the latest first
+    bool sent = false;    // whether the rows are sends
 };
 
 // What a request is.
@@ -85,11 +84,13 @@ enum Held : int32_t { SEND_HELD = 1, RECEIVE_HELD = 2, FORK_HELD = 3 };
 // What is made for a program; see the end of Program.
 class Prepared {
 public:
-    // False if there are more messages or ops than can be numbered.
+    // False if there are more ops than can be numbered.
     bool make(Program& p, Stop* stop) {
         stop_ = stop;
         if (p.ops >= LIMIT) return false;
         rows_ = Pages<Row>(static_cast<size_t>(p.ops));
+        // Every op begins one request at most, which is waited for once.
+        waits_ = Pages<Requests>(static_cast<size_t>(p.ops));
         fork_offsets_.assign(1, 0);
         serial_.assign(static_cast<size_t>(2 * p.contexts), 0);
         for (int64_t rank = 0; rank < p.ranks; ++rank) {
@@ -105,17 +106,10 @@ public:
             }
             fork_offsets_.push_back(forks_);
         }
-        int64_t slots = 0;
         p.left_over = 0;
-        for (Channel& c : channels_) {
-            c.base = slots;
-            slots += std::max({c.sent, c.taken, c.looked});
-            p.left_over += std::max(0, c.sent - c.taken);
-            c.sent = c.taken = 0;
-        }
-        if (slots >= LIMIT) return false;
-        p.slots = slots;
-        number_slots(slots);
+        for (Channel& c : channels_) p.left_over += number_rest(c);
+        for (const auto& [row, other] : same_) rows_[row].slot = rows_[other].slot;
+        p.slots = messages_;
         hand_over(p);
         return true;
     }
@@ -156,12 +150,13 @@ private:
         row.shape = call.shape;
         if (call.channel >= 0) {
             Channel& c = channels_[call.channel];
-            row.slot = call.channel;
-            if (is_send(op)) c.sent++;
-            else if (op == OP_PROBE) c.looked = std::max(c.looked, c.taken + 1);
-            else c.taken++;
-            if (is_send(op)) begin_request(p.request[i], i, SEND_HELD);
-            else if (op != OP_PROBE) begin_request(p.request[i], i, RECEIVE_HELD);
+            if (op == OP_PROBE) {
+                row.slot = std::exchange(c.probes, static_cast<int32_t>(i));
+                return;
+            }
+            if (!is_send(op)) seen_by(c, static_cast<int32_t>(i));
+            match(c, static_cast<int32_t>(i), is_send(op));
+            begin_request(p.request[i], i, is_send(op) ? SEND_HELD : RECEIVE_HELD);
         } else if (is_collective(op)) {
             const int32_t context = p.context[p.comm[i]];
             const int32_t which = op == OP_NEIGHBOR ? context + static_cast<int32_t>(p.contexts) : context;
@@ -169,24 +164,26 @@ private:
             row.slot = static_cast<int32_t>(p.instance_offsets[which] + serial_[which]++);
             if (p.flags[i] & FLAG_NONBLOCKING) begin_request(p.request[i], forks_++, FORK_HELD);
         } else if (op == OP_MRECV) {
-            // The matched probe before it has the message; its slot is looked up when all have theirs.
+            // The matched probe before it has the message.
             int32_t* held = request(p.request[i]);
             if (!held || (*held & 3) != RECEIVE_HELD) return;
-            row.slot = *held >> 2;
+            same_.emplace_back(static_cast<int32_t>(i), *held >> 2);
             if (!(p.flags[i] & FLAG_NONBLOCKING)) *held = 0;
         }
     }
 
     void read_wait(const Program& p, int32_t me, int64_t i) {
-        const size_t first = waits_.size();
+        const int32_t first = waited_;
+        Requests run{0, 0};
         if (p.count[i]) {
             const int64_t* names = p.extras + p.extra_offsets[me] + p.extra[i];
-            for (int64_t n = 0; n < p.count[i]; ++n) end_request(names[n], first);
+            for (int64_t n = 0; n < p.count[i]; ++n) end_request(names[n], run);
         } else {
-            end_request(p.request[i], first);
+            end_request(p.request[i], run);
         }
-        rows_[i].slot = static_cast<int32_t>(first);
-        rows_[i].shape = shape({static_cast<int32_t>(waits_.size() - first), -1, p.region[i], p.flags[i], OP_WAIT, 0});
+        if (run.count) waits_[waited_++] = run;
+        rows_[i].slot = first;
+        rows_[i].shape = shape({waited_ - first, -1, p.region[i], p.flags[i], OP_WAIT, 0});
     }
 
     const Call& remembered(const Program& p, int32_t me, int64_t i) {
@@ -240,53 +237,51 @@ private:
         return found == far_.end() ? nullptr : &found->second;
     }
 
-    // A wait, whose entries begin at the first, waits for a request too.
-    void end_request(int64_t name, size_t first) {
+    // A wait waits for a request too; it has come to a run of them.
+    void end_request(int64_t name, Requests& run) {
         int32_t* held = request(name);
         if (!held || !*held) return;
-        if (waits_.size() > first && waits_.back().first + 4 * waits_.back().count == *held) waits_.back().count++;
-        else waits_.push_back({*held, 1});
+        if (run.first + 4 * run.count != *held) {
+            if (run.count) waits_[waited_++] = run;
+            run = {*held, 0};
+        }
+        run.count++;
         *held = 0;
     }
 
-    // Number messages in the order in which their receivers take them: what a rank waits for at once then lies side by side.
-    void number_slots(int64_t slots) {
-        std::vector<int32_t> number(static_cast<size_t>(slots), -1);
-        const int64_t ops = static_cast<int64_t>(rows_.size());
-        int32_t next = 0;
-        for (int64_t i = 0; i < ops; ++i) {
-            go_on(stop_);
-            Row& row = rows_[i];
-            const uint8_t op = shapes_[row.shape].op;
-            if (row.slot < 0) continue;
-            if (is_receive(op)) {
-                Channel& c = channels_[row.slot];
-                number[c.base + c.taken++] = next;
-                row.slot = next++;
-            } else if (op == OP_PROBE) {
-                const Channel& c = channels_[row.slot];
-                row.slot = static_cast<int32_t>(c.base + c.taken);
-            }
+    // The side that comes second numbers a message: what a rank sends and receives at once then lies side by side.
+    void match(Channel& c, int32_t i, bool sent) {
+        if (c.first >= 0 && c.sent != sent) {
+            Row& other = rows_[c.first];
+            c.first = other.slot;
+            other.slot = rows_[i].slot = messages_++;
+        } else {
+            (c.first < 0 ? c.first : rows_[c.last].slot) = i;
+            c.last = i;
+            c.sent = sent;
         }
-        for (int64_t i = 0; i < ops; ++i) {
-            go_on(stop_);
-            Row& row = rows_[i];
-            const Shape& s = shapes_[row.shape];
-            if (row.slot < 0) continue;
-            if (s.op == OP_MRECV) row.slot = rows_[row.slot].slot;
-            if (!is_send(s.op) && s.op != OP_PROBE) continue;
-            if (is_send(s.op)) {
-                Channel& c = channels_[row.slot];
-                row.slot = static_cast<int32_t>(c.base + c.sent++);
-            }
-            if (number[row.slot] < 0) number[row.slot] = next++;
-            row.slot = number[row.slot];
+    }
+
+    // The probes before it look at the message of a row.
+    void seen_by(Channel& c, int32_t i) {
+        for (; c.probes >= 0; c.probes = rows_[c.probes].slot) same_.emplace_back(c.probes, i);
+    }
+
+    // Number messages of which one side never comes; returns how many were sent.
+    int64_t number_rest(Channel& c) {
+        int64_t left = 0;
+        if (c.probes >= 0 && !(c.sent && c.first >= 0)) {
+            const int32_t probe = std::exchange(c.probes, rows_[c.probes].slot);
+            rows_[probe].slot = messages_++;
+            seen_by(c, probe);
         }
+        seen_by(c, c.first);
+        for (; c.first >= 0; left += c.sent) c.first = std::exchange(rows_[c.first].slot, messages_++);
+        return left;
     }
 
     void hand_over(Program& p) {
         shapes_.shrink_to_fit();
-        waits_.shrink_to_fit();
         p.rows = rows_.data();
         p.shapes = shapes_.data();
         p.waits = waits_.data();
@@ -297,11 +292,12 @@ private:
         channels_ = {};
         open_ = {};
         far_ = {};
+        same_ = {};
     }
 
     Pages<Row> rows_{0};
     std::vector<Shape> shapes_;
-    std::vector<Requests> waits_;
+    Pages<Requests> waits_{0};
     std::vector<int64_t> fork_offsets_;
     std::vector<int64_t> bytes_;
     // Used on the way.
@@ -310,7 +306,9 @@ private:
     std::vector<Call> calls_;
     std::vector<int32_t> open_, serial_, touched_;
     std::unordered_map<int64_t, int32_t> far_;
+    std::vector<std::pair<int32_t, int32_t>> same_;  // rows without a message of their own, and whose they have
     int64_t forks_ = 0;
+    int32_t messages_ = 0, waited_ = 0;
     Stop* stop_ = nullptr;
 };
 

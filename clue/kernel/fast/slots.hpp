@@ -48,7 +48,7 @@ struct Details {
 
 class Slots {
 public:
-    explicit Slots(int64_t own) : count_(own), own_(own, WITH_ZEROS), own_details_(own, WITH_ZEROS) {}
+    explicit Slots(int64_t own) : count_(own), own_(own), own_details_(own) {}
 
     int64_t own() const { return count_; }
     Slot& slot(int64_t s) { return s < count_ ? own_[s] : pool_[s - count_]; }

@@ -184,7 +184,7 @@ def compile_program(trace: Trace) -> Program:
         cpu_by_region=cpu_by_region(ops, head.offsets, len(head.regions)),
         host_speeds={region: flops / cpu for region, (flops, cpu) in trace.flops().items() if cpu > 0},
         unmodelled=tuple(Unmodelled(call, *extent) for call, extent in trace.left_out().items()),
-        unresolved=int(unresolved.sum()),
+        unresolved=len(unresolved),
         failed_polls=int((ops.flags[polls] & _CANCELLED == 0).sum()),
         processor=head.processor,
         notes=tuple(head.notes),
@@ -205,20 +205,21 @@ def cpu_by_region(ops: Ops, offsets: Sequence[int], regions: int) -> tuple[tuple
     return tuple(map(tuple, seconds.reshape(-1, regions).tolist()))
 
 
-def _unresolved(ops: Ops) -> npt.NDArray[np.bool_]:
-    """Find receives and probes whose source or tag the recorder could not learn (the MPI library did not tell)."""
-    receives: npt.NDArray[np.bool_] = ops.are(Op.RECV, Op.IRECV, Op.PROBE, Op.MPROBE) & (ops.flags & _CANCELLED == 0)
-    unknown: npt.NDArray[np.bool_] = (ops.peer == ANY) | ((ops.tag == ANY) & (ops.peer != PROC_NULL))
-    return receives & unknown
+def _unresolved(ops: Ops) -> npt.NDArray[np.int64]:
+    """Find the rows of receives and probes whose source or tag the MPI library did not tell the recorder."""
+    if not len(ops) or min(ops.peer.min(), ops.tag.min()) > ANY:
+        return np.zeros(0, np.int64)
+    receives = ops.are(Op.RECV, Op.IRECV, Op.PROBE, Op.MPROBE) & (ops.flags & _CANCELLED == 0)
+    return np.flatnonzero(receives & ((ops.peer == ANY) | ((ops.tag == ANY) & (ops.peer != PROC_NULL))))
 
 
-def _translate(trace: Trace, unresolved: npt.NDArray[np.bool_]) -> npt.NDArray[np.int32]:
+def _translate(trace: Trace, unresolved: npt.NDArray[np.int64]) -> npt.NDArray[np.int32]:
     """Turn ranks within communicators into ranks of the trace."""
     ops = trace.ops
     reach = [c.group if c.remote is None else c.remote for c in trace.head.communicators]
     # In the world, mostly, ranks are those of the trace.
     renumbered = np.array([group != tuple(range(len(group))) for group in reach], np.bool_)
-    if not renumbered.any() and not unresolved.any():
+    if not renumbered.any() and not len(unresolved):
         return ops.peer
     starts = np.cumsum([0, *map(len, reach)])
     table = np.fromiter(chain.from_iterable(reach), np.int32)
@@ -334,6 +335,7 @@ def is_wild(row: Row) -> bool:
 
 def ranks_with_wildcards(program: Program) -> list[int]:
     """Return the ranks that made receives or probes which named no source."""
-    wild = (program.columns.flags & _ANY_SOURCE != 0) & (program.peers != PROC_NULL)
-    ranks: list[int] = np.unique(np.searchsorted(program.offsets, np.flatnonzero(wild), side="right") - 1).tolist()
+    wild = np.flatnonzero(program.columns.flags & _ANY_SOURCE != 0)
+    wild = wild[program.peers[wild] != PROC_NULL]
+    ranks: list[int] = np.unique(np.searchsorted(program.offsets, wild, side="right") - 1).tolist()
     return ranks
