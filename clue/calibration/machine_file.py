@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from clue.errors import UsageError
-from clue.machine import Curve, Link, LinkNoise, Machine, NodeNoise, NodeType, Waiting
+from clue.machine import ColdStart, Curve, Link, LinkNoise, Machine, NodeNoise, NodeType, Waiting
 from clue.units import SMALLEST
 
 #: Points of a curve on a line.
@@ -124,6 +124,8 @@ def node_lines(node: NodeType) -> list[str]:
         lines.append(f"background_load: {node.background_load:.6g}")
     if node.time_slice:
         lines.append(f"time_slice: {time_text(node.time_slice)}")
+    if node.cold_start.is_stated:
+        lines.append(f"cold_start: {cold_start_text(node.cold_start)}")
     if node.price is not None:
         lines.append(f"price: {node.price.amount:.15g} {node.price.currency}")
     for name in ("initialisation_delay", "spawn_delay"):
@@ -137,6 +139,13 @@ def node_lines(node: NodeType) -> list[str]:
     if node.waiting is not Waiting.YIELD:
         lines.append(f"wait: {node.waiting.value}")
     return [*lines, *([f"source: {quoted(node.source)}"] if node.source else [])]
+
+
+def cold_start_text(start: ColdStart) -> str:
+    """Return what waits cost as the file has it."""
+    after = start.after
+    points = (f"[{time_text(wait)}, {time_text(extra)}]" for wait, extra in zip(after.sizes, after.times, strict=True))
+    return f"{{after: [{', '.join(points)}], at_most: {start.at_most:.6g}}}"
 
 
 def by_region(values: Mapping[str, float]) -> str:

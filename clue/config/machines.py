@@ -22,6 +22,7 @@ from clue.config.schema import (
     BetweenForm,
     BetweenNodesForm,
     ChangeForm,
+    ColdStartForm,
     LinkForm,
     LinkNoiseForm,
     MachineForm,
@@ -33,6 +34,7 @@ from clue.config.schema import (
 from clue.config.sources import Source, read_source
 from clue.machine import (
     AlgorithmChoice,
+    ColdStart,
     Curve,
     Link,
     LinkNoise,
@@ -158,7 +160,12 @@ def _node_type(name: str, form: NodeTypeForm) -> NodeType:
         waiting=Waiting(form.wait),
         source=form.source,
         noise=NodeNoise(form.noise.computation, form.noise.factor),
+        cold_start=_cold_start(form.cold_start),
     )
+
+
+def _cold_start(form: ColdStartForm | None) -> ColdStart:
+    return ColdStart() if form is None else ColdStart.through(form.after, form.at_most)
 
 
 def _shares(share: float | dict[str, float]) -> Mapping[str, float]:

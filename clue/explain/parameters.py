@@ -7,6 +7,7 @@ node_types.H.performance_factor           all computation on H takes 1.1 times a
 node_types.H.performance_factor.REGION    so it does in one region, where the program has several
 node_types.H.speed.REGION                 the speed there is 1.1 times as high (where a speed decides)
 node_types.H.memory_contention_factor     what memory contention takes of a processor's speed is 1.1 times as much
+node_types.H.cold_start                   what waits cost the bursts after them is 1.1 times as much
 node_types.H.background_load, time_slice  the figure is 1.1 times as high
 node_types.H.…_delay                      the same
 network.LINK.send_delay.latency           an empty message takes 1.1 times as long, the others that much longer
@@ -87,6 +88,8 @@ def _of_nodes(machine: Machine, name: str, regions: Sequence[str], timed: set[st
                 yield parameter(f"performance_factor.{region or 'default'}", partial(_slower, [region]))
     if any(each.memory_contention for each in types):
         yield parameter("memory_contention_factor", _more_memory_contention)
+    if any(each.cold_start.is_stated for each in types):
+        yield parameter("cold_start", _colder)
     for figure in _FIGURES:
         if any(getattr(each, figure) for each in types):
             yield parameter(figure, partial(_scaled, figure))
@@ -122,6 +125,10 @@ def _more_memory_contention(node: NodeType, factor: float) -> NodeType:
         for busy, shares in node.memory_contention.items()
     }
     return replace(node, memory_contention=levels)
+
+
+def _colder(node: NodeType, factor: float) -> NodeType:
+    return replace(node, cold_start=node.cold_start.colder(factor))
 
 
 def _scaled(figure: str, node: NodeType, factor: float) -> NodeType:

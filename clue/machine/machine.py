@@ -12,6 +12,7 @@ from itertools import chain, count, islice, repeat
 from typing import NamedTuple
 
 from clue.errors import UsageError
+from clue.machine.cold_start import ColdStart
 from clue.machine.contention import Contention, NoContention
 from clue.machine.link import Link
 from clue.units import Money, count_of
@@ -60,6 +61,7 @@ class NodeType:
         background_load: Competing processes that are always runnable on each node (a load average; may be fractional).
         time_slice: How long a process runs there before another has its turn, where ranks share processors with
             background load, seconds; 0: processors are shared evenly at every instant.
+        cold_start: What bursts take longer after waits.
         price: Price of one node.
         initialisation_delay: Time before a spawned process starts.
         spawn_delay: Time that a Spawn takes its caller.
@@ -87,6 +89,7 @@ class NodeType:
     waiting: Waiting = Waiting.YIELD
     source: str = ""
     noise: NodeNoise = NodeNoise()
+    cold_start: ColdStart = field(default_factory=ColdStart)
 
     def factor(self, region: str) -> float:
         """Return the multiplier of recorded computation time in a region (1 for the paper's 0)."""
@@ -108,6 +111,7 @@ class NodeType:
             performance_factor=(self.performance_factor or 1.0) * factor,
             performance_factors={region: (f or 1.0) * factor for region, f in self.performance_factors.items()},
             speeds={region: speed / factor for region, speed in self.speeds.items()},
+            cold_start=self.cold_start.scaled(factor),
         )
 
 

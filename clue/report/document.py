@@ -279,6 +279,7 @@ def _node_type(node: NodeType) -> Document:
         "speeds": dict(node.speeds),
         "memory_contention": {str(busy): dict(shares) for busy, shares in node.memory_contention.items()},
         **fields(node, "background_load", "time_slice"),
+        "cold_start": asdict(node.cold_start) if node.cold_start.is_stated else None,
         **fields(node, "initialisation_delay", "spawn_delay", "packing_delay", "reduction_delay"),
         "waiting": node.waiting.value,
         "source": node.source,

@@ -10,6 +10,7 @@ from typing import Any
 
 from clue.machine import (
     AlgorithmChoice,
+    ColdStart,
     Contention,
     Curve,
     FactorTable,
@@ -347,10 +348,16 @@ def _node_type(random: Random, name: str, ties: bool, plain: bool) -> NodeType:
         packing_delay=random.choice((0.0, 2.0**-24)),
         reduction_delay=random.choice((0.0, 2.0**-24, 1e-9)),
         speeds=random.choice(({}, {}, {"assemble": 2.0**30})),
+        cold_start=ColdStart() if plain else _cold_start(random, ties),
         spawn_delay=_delay(random, ties),
         initialisation_delay=_delay(random, ties),
         **shared,  # type: ignore[arg-type]
     )
+
+
+def _cold_start(random: Random, ties: bool) -> ColdStart:
+    points = [(_delay(random, ties), 0.5 * _TICK), (0.02, _TICK + _delay(random, ties))]
+    return random.choice((ColdStart(), ColdStart(), ColdStart.through(points, random.choice((0.25, 1.0, 4.0)))))
 
 
 def _contention(random: Random, kind: str) -> Contention:

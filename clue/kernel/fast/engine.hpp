@@ -136,6 +136,7 @@ private:
     void computed(Actor& a, int32_t region, double seconds) {
         a.compute += seconds;
         out.by_region[a.number * p.regions + region] += seconds;
+        processors.warm(a);
     }
 
     // Come to a shared node, or leave it, when its turn is there.
@@ -151,6 +152,7 @@ private:
             switch (a.stage) {
                 case START:
                     if (p.world[a.rank] && !begin_world(a)) return;
+                    processors.warm(a);
                     a.stage = BEGIN;
                     [[fallthrough]];
                 case BEGIN:
@@ -171,7 +173,7 @@ private:
                         }
                         const int32_t region = shape(a.row).region;
                         tape.burst(cpu, a.row, a.number, region);
-                        computed(a, region, processors.run(a, cpu * m.factor[a.type * p.regions + region]));
+                        computed(a, region, processors.run(core(), a, cpu * m.factor[a.type * p.regions + region]));
                     }
                     a.stage = OP;
                     [[fallthrough]];

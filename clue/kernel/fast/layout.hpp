@@ -110,7 +110,7 @@ struct Machine {
     int64_t factors;        // entries of the contention table
     int64_t links;
     int64_t pairs;          // of nodes that have a route
-    int64_t any_shared;     // whether any node's processors are shared, also in turns
+    int64_t any_shared;     // whether any node's processors are shared, also in turns, or start cold
     const int32_t* node;            // [instances * ranks]
     const int32_t* type;            // [instances * ranks] of that node
     const int32_t* node_type;       // [nodes]
@@ -135,7 +135,13 @@ struct Machine {
     const double* initialisation;   // the same
     const double* poll;             // the same
     const uint8_t* keeps_processor; // the same: whether a waiting rank polls
-    const double* factor;           // [types, regions]
+    const double* factor;           // [types, regions]; [epochs, types, regions] where bursts start cold
+    const uint8_t* cold;            // [types] whether waits cost the bursts after them something
+    const int64_t* cold_first;      // [epochs, types, + 1] into the next three: extra time by wait
+    const double* cold_waits;
+    const double* cold_extra;
+    const double* cold_slopes;
+    const double* cold_at_most;     // [epochs, types] of a burst
     const double* rates;            // [epochs, types, most_ranks + 1, regions]
     const double* contention;       // [epochs, factors], for 1, 2, … communications
     const double* capacities;       // [links] bytes per second

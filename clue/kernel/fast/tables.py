@@ -11,6 +11,7 @@ import numpy.typing as npt
 
 from clue.kernel.fast.layout import MachineLayout
 from clue.kernel.fast.plan import Plan
+from clue.kernel.model.cold import starts_cold
 from clue.kernel.model.costs import Costs, empty_message, held_parts, occupations, poll_delay, port_links
 from clue.kernel.model.crowding import disturbed_nodes
 from clue.kernel.model.turns import joined_nodes, shares_in_turns
@@ -37,7 +38,9 @@ def tables_of(plan: Plan, machine: Machine, placement: Placement, instances: int
     joined = joined_nodes(placement, plan.program.worlds)
     shared = disturbed_nodes(machine, placement, joined)
     in_turns = shares_in_turns(machine, placement, joined)
-    layout.any_shared = len(shared) + len(in_turns)
+    cold = starts_cold(machine, placement.nodes)
+    layout.any_shared = len(shared) + len(in_turns) + cold
+    _give_cold_starts(layout, costs, epochs)
     layout.give("shared", np.isin(np.arange(len(machine.nodes)), shared).astype(np.uint8))
     layout.give("share", np.array([in_turns.get(node, 1.0) for node in range(len(machine.nodes))], np.float64))
     layout.give("time_slice", np.array([each.time_slice for each in machine.node_types().values()], np.float64))
@@ -165,6 +168,18 @@ def _give_rates(layout: MachineLayout, costs: Costs, types: Sequence[NodeType], 
     layout.most_ranks = most
     rates = [[costs.rates(node_type, ranks) for ranks in range(most + 1)] for node_type in types]
     layout.give("rates", np.array(rates, np.float64))
+
+
+def _give_cold_starts(layout: MachineLayout, costs: Costs, epochs: Sequence[Machine]) -> None:
+    names = list(epochs[0].node_types())
+    types = [machine.node_types()[name] for machine in epochs for name in names]
+    starts = [each.cold_start for each in types]
+    layout.give("cold", np.array([name in costs.cold_types for name in names], np.uint8))
+    layout.give("cold_first", np.cumsum([0, *(len(each.after.sizes) for each in starts)]).astype(np.int64))
+    for column, field in (("cold_waits", "sizes"), ("cold_extra", "times"), ("cold_slopes", "slopes")):
+        layout.give(column, np.array([figure for each in starts for figure in getattr(each.after, field)], np.float64))
+    layout.give("cold_at_most", np.array([each.at_most for each in starts], np.float64))
+    layout.give("factor", np.array([costs.factors(each) for each in types], np.float64))
 
 
 def _give_figures(layout: MachineLayout, epochs: Sequence[Machine]) -> None:

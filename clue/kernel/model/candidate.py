@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from clue.kernel.model.cold import starts_cold
 from clue.kernel.model.crowding import crowded_nodes
 from clue.machine import Machine, NoContention, Placement
 
@@ -29,7 +30,9 @@ class Candidate:
 
     @property
     def coupled_by_messages_alone(self) -> bool:
-        """Whether there is no contention, no shared processor and no change over time."""
+        """Whether there is no contention, no shared processor, no cold start and no change over time."""
         machine = self.machine
         free = machine.network.contention == NoContention()
-        return free and not machine.changes and not crowded_nodes(machine, self.placement)
+        if not free or machine.changes or starts_cold(machine, self.placement.nodes):
+            return False
+        return not crowded_nodes(machine, self.placement)

@@ -12,6 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from clue.collectives import Collective, default_choice
+from clue.kernel.model.cold import cold_types
 from clue.machine import Contention, Curve, Link, Machine, Network, NodeType, Placement
 
 _Doubles = npt.NDArray[np.float64]
@@ -55,6 +56,9 @@ class Costs:
         placement: Node of each rank.
         regions: Region names, by index.
         host_speeds: flop/s of the recording host by region, where known.
+
+    Attributes:
+        cold_types: Names of the node types on which waits cost the bursts after them something.
     """
 
     def __init__(
@@ -74,6 +78,7 @@ class Costs:
         self._algorithms: dict[Collective, str] = {}
         self._ports: dict[int, PortLinks] = {}
         self._occupied: frozenset[int] = frozenset(placement.nodes)
+        self.cold_types = cold_types(machine)
 
     def occupy(self, nodes: Iterable[int]) -> None:
         """Let only these nodes have ranks, where the placement also names nodes for ranks that may yet be spawned."""

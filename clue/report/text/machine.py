@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from rich.console import RenderableType
     from rich.table import Table
 
-    from clue.machine import Machine, NodeType
+    from clue.machine import ColdStart, Machine, NodeType
 
 
 def machine_text(machine: Machine) -> RenderableType:
@@ -72,6 +72,8 @@ def _special(machine: Machine) -> Iterator[str]:
         if node.background_load:
             turns = f", in turns of {format_time(node.time_slice)}" if node.time_slice else ""
             yield f"{name}: background load of {node.background_load:g} processes{turns}"
+        if node.cold_start.is_stated:
+            yield f"{name}: {_cold_start(node.cold_start)}"
         for what in ("initialisation_delay", "spawn_delay"):
             if getattr(node, what):
                 yield f"{name}: {what.replace('_', ' ')} {format_time(getattr(node, what))}"
@@ -80,6 +82,12 @@ def _special(machine: Machine) -> Iterator[str]:
                 yield f"{name}: {what.replace('_', ' ')} {format_time(getattr(node, what))} per byte"
         if node.waiting.value == "poll":
             yield f"{name}: a waiting rank keeps its processor"
+
+
+def _cold_start(start: ColdStart) -> str:
+    points = zip(start.after.sizes[1:], start.after.times[1:], strict=True)
+    said = ", ".join(f"{format_time(extra)} after {format_time(wait)}" for wait, extra in points)
+    return f"bursts take longer after waits: {said}; at most {start.at_most:.3g} of what they take warm"
 
 
 def _noise(machine: Machine) -> Iterator[str]:
