@@ -143,8 +143,7 @@ def node_lines(node: NodeType) -> list[str]:
 
 def cold_start_text(start: ColdStart) -> str:
     """Return what waits cost as the file has it."""
-    after = start.after
-    points = (f"[{time_text(wait)}, {time_text(extra)}]" for wait, extra in zip(after.sizes, after.times, strict=True))
+    points = (f"[{time_text(wait)}, {time_text(extra)}]" for wait, extra in start.points)
     return f"{{after: [{', '.join(points)}], at_most: {start.at_most:.6g}}}"
 
 

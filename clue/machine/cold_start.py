@@ -30,6 +30,11 @@ class ColdStart:
         return cls(replace(known, slopes=(*known.slopes[:-1], 0.0)), at_most)
 
     @property
+    def points(self) -> tuple[tuple[float, float], ...]:
+        """The points (wait, extra time) of the curve."""
+        return tuple(zip(self.after.sizes, self.after.times, strict=True))
+
+    @property
     def is_stated(self) -> bool:
         """Whether it ever costs anything."""
         return self.at_most > 0.0 and any(self.after.times)

@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from dataclasses import asdict
 from typing import TYPE_CHECKING
 
-from clue.machine import Curve
+from clue.machine import ColdStart, Curve
 
 if TYPE_CHECKING:
     from clue.machine import Link, Machine, NodeType
@@ -279,12 +279,17 @@ def _node_type(node: NodeType) -> Document:
         "speeds": dict(node.speeds),
         "memory_contention": {str(busy): dict(shares) for busy, shares in node.memory_contention.items()},
         **fields(node, "background_load", "time_slice"),
-        "cold_start": asdict(node.cold_start) if node.cold_start.is_stated else None,
+        "cold_start": cold_start_document(node.cold_start),
         **fields(node, "initialisation_delay", "spawn_delay", "packing_delay", "reduction_delay"),
         "waiting": node.waiting.value,
         "source": node.source,
         "noise": asdict(node.noise),
     }
+
+
+def cold_start_document(start: ColdStart) -> Document | None:
+    """Describe what waits cost (seconds by seconds of wait, and the largest share of a burst), if that is stated."""
+    return {"after": start.points, "at_most": start.at_most} if start.is_stated else None
 
 
 def _link(link: Link) -> Document:

@@ -73,7 +73,7 @@ def _special(machine: Machine) -> Iterator[str]:
             turns = f", in turns of {format_time(node.time_slice)}" if node.time_slice else ""
             yield f"{name}: background load of {node.background_load:g} processes{turns}"
         if node.cold_start.is_stated:
-            yield f"{name}: {_cold_start(node.cold_start)}"
+            yield f"{name}: bursts take longer after waits: {cold_start_words(node.cold_start)}"
         for what in ("initialisation_delay", "spawn_delay"):
             if getattr(node, what):
                 yield f"{name}: {what.replace('_', ' ')} {format_time(getattr(node, what))}"
@@ -84,10 +84,10 @@ def _special(machine: Machine) -> Iterator[str]:
             yield f"{name}: a waiting rank keeps its processor"
 
 
-def _cold_start(start: ColdStart) -> str:
-    points = zip(start.after.sizes[1:], start.after.times[1:], strict=True)
-    said = ", ".join(f"{format_time(extra)} after {format_time(wait)}" for wait, extra in points)
-    return f"bursts take longer after waits: {said}; at most {start.at_most:.3g} of what they take warm"
+def cold_start_words(start: ColdStart) -> str:
+    """Say what waits cost."""
+    said = ", ".join(f"{format_time(extra)} after {format_time(wait)}" for wait, extra in start.points if wait)
+    return f"{said}; at most {start.at_most:.3g} of what they take warm"
 
 
 def _noise(machine: Machine) -> Iterator[str]:
