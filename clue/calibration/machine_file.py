@@ -25,11 +25,13 @@ class CalibratedNetwork:
     Attributes:
         between_nodes: Link between nodes; ``None`` if only one node was measured.
         within_node: Link within a node; ``None`` if that was not measured.
+        across_domains: Link between the domains of a node, if it has one of its own.
         contention: Lines that say how messages between nodes slow each other down; none: as the form's default.
     """
 
     between_nodes: Link | None = None
     within_node: Link | None = None
+    across_domains: Link | None = None
     contention: tuple[str, ...] = ()
 
 
@@ -96,6 +98,7 @@ def rewritten(machine: Machine, contention: Sequence[str], **changes: object) ->
         network=CalibratedNetwork(
             network.between_nodes,
             network.within_node if network.within_node != network.between_nodes else None,
+            network.across_domains,
             tuple(contention),
         ),
         nodes=len(machine.nodes),
@@ -110,7 +113,8 @@ def rewritten(machine: Machine, contention: Sequence[str], **changes: object) ->
 
 def node_lines(node: NodeType) -> list[str]:
     """Return the lines of a node type, without its processors."""
-    lines = [f"memory: {node.memory:.15g} B"] if node.memory is not None else []
+    lines = [f"domains: {node.domains}"] if node.domains > 1 else []
+    lines += [f"memory: {node.memory:.15g} B"] if node.memory is not None else []
     factors = {"default": node.performance_factor, **node.performance_factors}
     lines.append(f"performance_factor: {by_region(factors)}")
     if node.speeds:
@@ -157,7 +161,11 @@ def by_region(values: Mapping[str, float]) -> str:
 def network_lines(network: CalibratedNetwork) -> list[str]:
     """Return the lines of a machine's network."""
     lines = ["network:"]
-    for name, link in (("between_nodes", network.between_nodes), ("within_node", network.within_node)):
+    for name, link in (
+        ("between_nodes", network.between_nodes),
+        ("within_node", network.within_node),
+        ("across_domains", network.across_domains),
+    ):
         if link is not None:
             lines += [f"  {name}:", *(f"    {line}" for line in link_lines(link))]
             if name == "between_nodes" and link.busy is not None:  # Within a node messages share nothing.

@@ -96,6 +96,7 @@ def build_machine(document: Document, faults: Faults, name: str = "machine") -> 
         ("node_types", key, "price"): t.price for key, t in form.node_types.items() if t.price is not None
     }
     check_currencies(document, prices, faults)
+    _check_domains(document, form, faults)
     check_contention(document, form.network.contention, sum(group.count for group in form.nodes), faults)
     if faults:
         return None
@@ -145,6 +146,7 @@ def _node_type(name: str, form: NodeTypeForm) -> NodeType:
     return NodeType(
         name=name,
         processors=form.processors,
+        domains=form.domains,
         memory=form.memory,
         performance_factor=factors.get(DEFAULT, 1.0),
         performance_factors={region: factor for region, factor in factors.items() if region != DEFAULT},
@@ -194,6 +196,7 @@ def _network(form: NetworkForm) -> Network:
         contention=build_contention(form.contention, form.loggops),
         collectives={name: _algorithms(choice) for name, choice in form.collectives.choices.items()},
         collective_library=form.collectives.library,
+        across_domains=None if form.across_domains is None else _link(form.across_domains, form.noise),
     )
 
 
@@ -336,6 +339,17 @@ def check_currencies(document: Document, prices: Mapping[Path, Money], faults: F
                 faults.add(document, path, f"must be in {usual} as the other prices, got {price.currency}")
 
 
+def _check_domains(document: Document, form: MachineForm, faults: Faults) -> None:
+    """Check that domains are equal groups of processors, and that there are some if a link is between them."""
+    for name, node in form.node_types.items():
+        if node.processors % node.domains:
+            path: Path = ("node_types", name, "domains")
+            faults.add(document, path, f"must divide the processors, {node.processors}, got {node.domains}")
+    if form.network.across_domains is not None and all(node.domains == 1 for node in form.node_types.values()):
+        rule = "must be of a machine with domains (node_types), got none"
+        faults.add(document, ("network", "across_domains"), rule, of_key=True)
+
+
 # --- changes during a run ---
 
 
@@ -364,6 +378,7 @@ def _check_change(document: Document, path: Path, change: ChangeForm, form: Mach
         if before is None:
             rule = f"must be one of the node_types, {_got(name, form.node_types)}"
             faults.add(document, below, rule, of_key=True)
-        elif keys.get("processors", before.processors) != before.processors:
-            rule = f"must stay {before.processors} during a run, got {format_value(keys['processors'])}"
-            faults.add(document, (*below, "processors"), rule)
+            continue
+        for key, kept in (("processors", before.processors), ("domains", before.domains)):
+            if keys.get(key, kept) != kept:
+                faults.add(document, (*below, key), f"must stay {kept} during a run, got {format_value(keys[key])}")

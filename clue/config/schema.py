@@ -159,6 +159,11 @@ class NodeTypeForm(Form):
     """One kind of node."""
 
     processors: PositiveInt = Field(1, description="Processors of a node; a processor is one CPU core.")
+    domains: PositiveInt = Field(
+        1,
+        description="Equal groups of a node's processors, such as sockets or cores that share a cache; ranks fill "
+        "processors in order, and those of different domains talk by network.across_domains.",
+    )
     memory: Size | None = Field(None, description="Memory per node; left out: memory is not checked.")
     performance_factor: OneOrTable[Factor, dict[str, Factor]] = Field(
         1.0,
@@ -266,6 +271,9 @@ class NetworkForm(Form):
     )
     within_node: LinkForm | None = Field(
         None, description="Link between ranks of one node; left out: that between nodes."
+    )
+    across_domains: LinkForm | None = Field(
+        None, description="Link between ranks of one node in different domains; left out: that within the node."
     )
     pairs: Annotated[list[PairForm], AfterValidator(_each_pair_once)] = Field(
         default=[], description="Links that differ for two node types, or within nodes of one type."

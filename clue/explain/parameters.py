@@ -33,6 +33,7 @@ from itertools import product
 from operator import is_
 from typing import Any
 
+from clue.kernel.model.costs import has_domains
 from clue.machine import Contention, Curve, Link, Machine, NodeType, Parameter, Place, Placement
 
 #: Memory contention leaves at least this share of a processor's speed.
@@ -60,7 +61,9 @@ def parameters_of(machine: Machine, placement: Placement, regions: Sequence[str]
     return [
         *(each for name in used for each in _of_nodes(machine, name, regions, timed)),
         *(each for name, of_name in links.items() for each in _of_link(name, of_name)),
-        *_of_contention(machine, {name: each for name, each in links.items() if not name.startswith("within")}),
+        *_of_contention(
+            machine, {name: each for name, each in links.items() if not name.startswith(("within", "across"))}
+        ),
     ]
 
 
@@ -156,7 +159,16 @@ def _links(machine: Machine, placement: Placement) -> dict[str, list[Link]]:
         # A link that stands for both is one parameter.
         if not any(all(map(is_, within, known)) for known in links.values()):
             links[f"within.{name}" if stated else "within_node"] = within
+    if has_domains(machine) and _meet_across_domains(machine, placement):
+        across = (network.across_domains for network in networks)
+        links["across_domains"] = [link for link in across if link is not None]
     return links
+
+
+def _meet_across_domains(machine: Machine, placement: Placement) -> bool:
+    """Tell whether ranks of one node are in different domains."""
+    places = set(zip(placement.nodes, machine.domains(placement.nodes), strict=True))
+    return len(places) > len(set(placement.nodes))
 
 
 def _of_link(name: str, links: list[Link]) -> Iterator[Parameter]:

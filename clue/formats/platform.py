@@ -91,6 +91,7 @@ def _remark(machine: Machine, remarks: Remarks) -> None:
         ("changes over time are left out", len(machine.changes)),
         ("pairs of node types have links of their own, which are left out", len(network.pairs)),
         ("node types have links within a node of their own, which are left out", len(network.within)),
+        ("nodes have domains with a link between them, which is left out", int(network.across_domains is not None)),
         (
             "node types have factors or speeds by region, which are left out",
             sum(bool(t.performance_factors or t.speeds) for t in types),

@@ -256,6 +256,7 @@ def machine_document(machine: Machine) -> Document:
             "network": {
                 "between_nodes": _link(network.between_nodes),
                 "within_node": _link(network.within_node),
+                "across_domains": None if network.across_domains is None else _link(network.across_domains),
                 "pairs": [{"between": list(pair), **_link(link)} for pair, link in network.pairs.items()],
                 "within": {name: _link(link) for name, link in network.within.items()},
                 "contention": described,
@@ -272,7 +273,7 @@ def machine_document(machine: Machine) -> Document:
 
 def _node_type(node: NodeType) -> Document:
     return {
-        **fields(node, "processors", "memory"),
+        **fields(node, "processors", "domains", "memory"),
         "price": _money(node.price),
         "performance_factor": node.performance_factor,
         "performance_factors": dict(node.performance_factors),

@@ -11,7 +11,7 @@ from clue.config.yaml12 import parse_yaml
 from clue.machine import ColdStart
 
 
-def times(long: dict[int, tuple[float, ...]], short: dict[int, tuple[float, ...]]) -> list[BurstTime]:
+def times(long: dict[int, tuple[float, float, float]], short: dict[int, tuple[float, float, float]]) -> list[BurstTime]:
     """Return CPU times of three programs by wait, microseconds."""
     return [
         BurstTime(program, size, wait * 1e-6, cpu * 1e-6)

@@ -1,5 +1,6 @@
 """Machines from YAML: every key of the form, what it becomes, and every way to get one wrong."""
 
+import re
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -89,6 +90,32 @@ def test_every_key_of_the_machine_arrives() -> None:
     machine = load_machine(mapping(name="m", price="7 EUR", source="s", notes="n", reference_processor="p"))
     assert (machine.name, machine.price, machine.source) == ("m", Money(7, "EUR"), "s")
     assert (machine.notes, machine.reference_processor) == (("n",), "p")
+
+
+def test_domains_and_the_link_across_them_arrive() -> None:
+    """Where that is not stated there is one domain, and no such link."""
+    network = {"between_nodes": LINK, "within_node": LINK, "across_domains": {**LINK, "transmission_delay": "7 us"}}
+    machine = load_machine(mapping(node_types={"a": {"processors": 4, "domains": 2}}, network=network))
+    assert machine.nodes[0].domains == 2
+    assert machine.network.link("a", "a", True, False).transmission_delay(0) == 7e-6
+    assert machine.network.link("a", "a", True, True).transmission_delay(0) == 1e-6
+    plain = load_machine(mapping(node_types={"a": {"processors": 4}}))
+    assert (plain.nodes[0].domains, plain.network.across_domains) == (1, None)
+
+
+@pytest.mark.parametrize(
+    ("node", "network", "fault"),
+    [
+        ({"processors": 4, "domains": 3}, {}, "node_types.a.domains must divide the processors, 4, got 3"),
+        ({"processors": 4}, {"across_domains": LINK}, "network.across_domains must be of a machine with domains"),
+    ],
+)
+def test_domains_are_equal_and_a_link_across_them_needs_some(
+    node: Mapping[str, object], network: Mapping[str, object], fault: str
+) -> None:
+    """Both are told at their place."""
+    with pytest.raises(ConfigError, match=re.escape(fault)):
+        load_machine(mapping(node_types={"a": node}, network={"between_nodes": LINK, **network}))
 
 
 def test_a_pair_differs_in_both_directions_and_only_where_it_says() -> None:

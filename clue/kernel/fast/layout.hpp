@@ -98,7 +98,7 @@ struct Collectives {
 };
 
 // A machine with ranks placed on it. Epochs are the times between changes of its parameters; a class is a link for a pair of
-// node types: sender * types + receiver, and types * types + type within a node.
+// node types: sender * types + receiver, and `within` within a node.
 struct Machine {
     int64_t instances;      // copies of the program
     int64_t nodes;
@@ -113,6 +113,7 @@ struct Machine {
     int64_t any_shared;     // whether any node's processors are shared, also in turns, or start cold
     const int32_t* node;            // [instances * ranks]
     const int32_t* type;            // [instances * ranks] of that node
+    const int32_t* domain;          // [instances * ranks] of that node
     const int32_t* node_type;       // [nodes]
     const uint8_t* shared;          // [nodes] whether ranks disturb each other there
     const double* share;            // [nodes] of a processor that ranks have there in turns with background load; 1: no turns
@@ -169,5 +170,8 @@ struct Outcome {
 };
 
 LAYOUT
+
+// The class of the link within a node of a type, or between its domains.
+inline int64_t within(int64_t types, int64_t type, bool across) { return (types + across) * types + type; }
 
 }  // namespace clue

@@ -12,7 +12,7 @@ import numpy.typing as npt
 from clue.kernel.fast.layout import MachineLayout
 from clue.kernel.fast.plan import Plan
 from clue.kernel.model.cold import starts_cold
-from clue.kernel.model.costs import Costs, empty_message, held_parts, occupations, poll_delay, port_links
+from clue.kernel.model.costs import Costs, empty_message, has_domains, held_parts, occupations, poll_delay, port_links
 from clue.kernel.model.crowding import disturbed_nodes
 from clue.kernel.model.turns import joined_nodes, shares_in_turns
 from clue.machine import Contention, Link, Machine, NodeType, Placement, Waiting
@@ -85,6 +85,7 @@ def uncoupled_tables_of(
         sizes=len(plan.sizes),
         node=node,
         type=node_type[node],
+        domain=_domains(machine, placement),
         node_type=node_type,
         bytes=np.array(plan.sizes, np.int64),
         changes=np.array(costs.change_times, np.float64),
@@ -98,11 +99,18 @@ def uncoupled_tables_of(
     return layout
 
 
+def _domains(machine: Machine, placement: Placement) -> npt.NDArray[np.int32]:
+    if not has_domains(machine):
+        return np.zeros(len(placement.nodes), np.int32)
+    return np.fromiter(machine.domains(placement.nodes), np.int32, len(placement.nodes))
+
+
 def _links(machine: Machine, names: Sequence[str]) -> list[tuple[Link, Link]]:
     """Return the link of every class, with the link back."""
     network = machine.network
     between = [(network.link(a, b, False), network.link(b, a, False)) for a in names for b in names]
-    return between + [(network.link(name, name, True),) * 2 for name in names]
+    inside = [(network.link(name, name, True, together),) * 2 for together in (True, False) for name in names]
+    return between + inside
 
 
 def _give_links(layout: MachineLayout, epochs: Sequence[Machine], names: Sequence[str], sizes: list[int]) -> None:
@@ -132,7 +140,7 @@ def _give_ports(layout: MachineLayout, epochs: Sequence[Machine], placement: Pla
     columns: dict[str, list[_Doubles]] = {"send_port": [], "receive_port": [], "held": []}
     names = list(epochs[0].node_types())
     nbytes = np.array(sizes, np.float64)
-    within = [np.zeros_like(nbytes)] * len(names)
+    within = [np.zeros_like(nbytes)] * (2 * len(names))
     for machine in epochs:
         contention, ports = machine.network.contention, port_links(machine, placement.nodes)
 

@@ -9,7 +9,7 @@ from clue.machine.curve import SHOWN_SIZES
 from clue.report.links import named_links
 from clue.report.text.table import NONE, add_row, bullets, facts, heading, stack, table
 from clue.report.text.warnings import warnings_text
-from clue.units import format_size, format_time
+from clue.units import count_of, format_size, format_time
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -72,6 +72,8 @@ def _special(machine: Machine) -> Iterator[str]:
         if node.background_load:
             turns = f", in turns of {format_time(node.time_slice)}" if node.time_slice else ""
             yield f"{name}: background load of {node.background_load:g} processes{turns}"
+        if node.domains > 1:
+            yield f"{name}: {node.domains} domains of {count_of(node.processors // node.domains, 'processor')}"
         if node.cold_start.is_stated:
             yield f"{name}: bursts take longer after waits: {cold_start_words(node.cold_start)}"
         for what in ("initialisation_delay", "spawn_delay"):
