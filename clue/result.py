@@ -47,6 +47,7 @@ class Part(IntEnum):
     PACKING      packing and unpacking
     SPAWN        spawning ranks, and their start
     SLEEP        time that passes because the program sleeps
+    COLD_START   what bursts took longer because their rank had waited before
     ===========  =======================================================================================================
     """
 
@@ -61,16 +62,17 @@ class Part(IntEnum):
     PACKING = 8
     SPAWN = 9
     SLEEP = 10
+    COLD_START = 11
 
     @property
     def words(self) -> str:
         """How people call it."""
-        return "processor sharing" if self is Part.SHARING else self.name.lower()
+        return "processor sharing" if self is Part.SHARING else self.name.lower().replace("_", " ")
 
     @property
     def is_computation(self) -> bool:
         """Whether it belongs to a region of the program."""
-        return self in {Part.COMPUTATION, Part.SHARING}
+        return self in {Part.COMPUTATION, Part.SHARING, Part.COLD_START}
 
     @property
     def is_on_the_way(self) -> bool:

@@ -106,13 +106,16 @@ def _own_processors() -> list[int]:
 
 
 def _started(settings: object) -> AbstractContextManager[subprocess.Popen[str]]:
-    # One thread: a processor of the machine is one.
-    threads = dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"), "1")
     return running(
         [sys.executable, "-m", _PROGRAM, json.dumps(settings)],
         stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, errors="replace",
-        env={**os.environ, **threads},
+        env=one_thread(),
     )  # fmt: skip
+
+
+def one_thread() -> dict[str, str]:
+    """Return the environment of a process whose libraries compute in one thread: a processor of the machine is one."""
+    return {**os.environ, **dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"), "1")}
 
 
 def _line(process: subprocess.Popen[str], key: str) -> dict[str, Any]:

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from clue.errors import UsageError
-from clue.machine import Curve, Link, LinkNoise, Machine, NodeNoise, NodeType, Progress, Waiting
+from clue.machine import ColdStart, Curve, Link, LinkNoise, Machine, NodeNoise, NodeType, Progress, Waiting
 from clue.units import SMALLEST
 
 #: Points of a curve on a line.
@@ -25,12 +25,14 @@ class CalibratedNetwork:
     Attributes:
         between_nodes: Link between nodes; ``None`` if only one node was measured.
         within_node: Link within a node; ``None`` if that was not measured.
+        across_domains: Link between the domains of a node, if it has one of its own.
         contention: Lines that say how messages between nodes slow each other down; none: as the form's default.
         progress: When the library goes on with messages.
     """
 
     between_nodes: Link | None = None
     within_node: Link | None = None
+    across_domains: Link | None = None
     contention: tuple[str, ...] = ()
     progress: Progress = Progress.ASYNCHRONOUS
 
@@ -98,6 +100,7 @@ def rewritten(machine: Machine, contention: Sequence[str], **changes: object) ->
         network=CalibratedNetwork(
             network.between_nodes,
             network.within_node if network.within_node != network.between_nodes else None,
+            network.across_domains,
             tuple(contention),
         ),
         nodes=len(machine.nodes),
@@ -112,7 +115,8 @@ def rewritten(machine: Machine, contention: Sequence[str], **changes: object) ->
 
 def node_lines(node: NodeType) -> list[str]:
     """Return the lines of a node type, without its processors."""
-    lines = [f"memory: {node.memory:.15g} B"] if node.memory is not None else []
+    lines = [f"domains: {node.domains}"] if node.domains > 1 else []
+    lines += [f"memory: {node.memory:.15g} B"] if node.memory is not None else []
     factors = {"default": node.performance_factor, **node.performance_factors}
     lines.append(f"performance_factor: {by_region(factors)}")
     if node.speeds:
@@ -126,6 +130,8 @@ def node_lines(node: NodeType) -> list[str]:
         lines.append(f"background_load: {node.background_load:.6g}")
     if node.time_slice:
         lines.append(f"time_slice: {time_text(node.time_slice)}")
+    if node.cold_start.is_stated:
+        lines.append(f"cold_start: {cold_start_text(node.cold_start)}")
     if node.price is not None:
         lines.append(f"price: {node.price.amount:.15g} {node.price.currency}")
     for name in ("initialisation_delay", "spawn_delay"):
@@ -141,6 +147,12 @@ def node_lines(node: NodeType) -> list[str]:
     return [*lines, *([f"source: {quoted(node.source)}"] if node.source else [])]
 
 
+def cold_start_text(start: ColdStart) -> str:
+    """Return what waits cost as the file has it."""
+    points = (f"[{time_text(wait)}, {time_text(extra)}]" for wait, extra in start.points)
+    return f"{{after: [{', '.join(points)}], at_most: {start.at_most:.6g}}}"
+
+
 def by_region(values: Mapping[str, float]) -> str:
     """Return numbers by region as the file has them: one number where there is only that for any region."""
     if set(values) == {"default"}:
@@ -151,7 +163,11 @@ def by_region(values: Mapping[str, float]) -> str:
 def network_lines(network: CalibratedNetwork) -> list[str]:
     """Return the lines of a machine's network."""
     lines = ["network:"]
-    for name, link in (("between_nodes", network.between_nodes), ("within_node", network.within_node)):
+    for name, link in (
+        ("between_nodes", network.between_nodes),
+        ("within_node", network.within_node),
+        ("across_domains", network.across_domains),
+    ):
         if link is not None:
             lines += [f"  {name}:", *(f"    {line}" for line in link_lines(link))]
             if name == "between_nodes" and link.busy is not None:  # Within a node messages share nothing.

@@ -7,6 +7,7 @@ Questions, each answered by what is at hand:
 - *How much of its speed does a processor keep beside busy ones?* The paper's memory-contention factor (section 4.5):
   CPU time of one copy alone over that of one among n copies at once, of a kernel or of the program itself.
 - *How long are the turns of processes that share one?* (:mod:`clue.calibration.time_slice`)
+- *How much longer do bursts take after waits?* (:mod:`clue.calibration.cold_start`)
 """
 
 from __future__ import annotations
@@ -20,9 +21,10 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from clue.calibration.kernels import SPEEDS_MARK, Speeds, four_digits, processor_name, speeds_document
-from clue.calibration.machine_file import by_region, comment_lines, quoted, time_text
+from clue.calibration.machine_file import by_region, cold_start_text, comment_lines, quoted, time_text
 from clue.calibration.measurement import Estimate, median_of
 from clue.errors import UsageError
+from clue.machine import ColdStart
 from clue.trace import Trace
 from clue.units import count_of
 
@@ -47,6 +49,7 @@ class NodeCalibration:
         speeds: Of kernels, where they were run.
         deviation: Relative standard deviation of the whole program's time between recordings; 0 if there were too few.
         time_slice: How long a process runs there before another has its turn; ``None`` if that was not measured.
+        cold_start: What bursts take longer after waits.
     """
 
     name: str
@@ -59,6 +62,7 @@ class NodeCalibration:
     speeds: Speeds | None = field(default=None)
     deviation: float = 0.0
     time_slice: Estimate | None = None
+    cold_start: ColdStart = field(default_factory=ColdStart)
 
     def text(self) -> str:
         """Return the node type as YAML: the part ``node_types`` of a machine's file."""
@@ -72,6 +76,8 @@ class NodeCalibration:
             lines += [f"      {busy}: {by_region(shares)}" for busy, shares in sorted(self.shares.items())]
         if self.time_slice is not None:
             lines.append(f"    time_slice: {time_text(self.time_slice.value)}")
+        if self.cold_start.is_stated:
+            lines.append(f"    cold_start: {cold_start_text(self.cold_start)}")
         if self.deviation:
             lines.append(f"    noise: {{factor: {self.deviation:.2g}}}")
         lines.append(f"    source: {quoted(self.source)}")

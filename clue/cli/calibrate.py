@@ -10,6 +10,7 @@ from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
+from clue.calibration.cold_start import measure_cold_start
 from clue.calibration.contention import contention_file, judge, known_ports, measure_pairs
 from clue.calibration.importing import read_benchmark
 from clue.calibration.kernels import KERNELS, busy_numbers, measure_kernels, speeds_in
@@ -227,6 +228,8 @@ def _processor(arguments: argparse.Namespace) -> int:
         node = _by_program(arguments, name, busy, tell) if arguments.trace else _by_kernels(arguments, name, busy, tell)
         tell("turns of two busy processes on one processor")
         node = replace(node, time_slice=measure_time_slice(confidence=arguments.confidence))
+        tell("bursts after waits")
+        node = replace(node, cold_start=measure_cold_start())
     text = node.text()
     _check_node(text, str(output), node)
     write_texts({output: text})

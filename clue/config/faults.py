@@ -165,6 +165,7 @@ _SYNONYMS = {
     "eager_limit": ("eager", "eager_threshold", "eager_size", "rendezvous_threshold"),
     "background_load": ("load",),
     "time_slice": ("quantum", "timeslice"),
+    "cold_start": ("warm_up", "warmup", "cold_caches"),
     "ranks": ("processes", "procs", "np", "nprocs", "tasks"),
     "script": ("file", "path", "executable", "source"),
     "args": ("arguments", "argv", "parameters"),

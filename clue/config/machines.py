@@ -22,6 +22,7 @@ from clue.config.schema import (
     BetweenForm,
     BetweenNodesForm,
     ChangeForm,
+    ColdStartForm,
     LinkForm,
     LinkNoiseForm,
     MachineForm,
@@ -33,6 +34,7 @@ from clue.config.schema import (
 from clue.config.sources import Source, read_source
 from clue.machine import (
     AlgorithmChoice,
+    ColdStart,
     Curve,
     Link,
     LinkNoise,
@@ -95,6 +97,7 @@ def build_machine(document: Document, faults: Faults, name: str = "machine") -> 
         ("node_types", key, "price"): t.price for key, t in form.node_types.items() if t.price is not None
     }
     check_currencies(document, prices, faults)
+    _check_domains(document, form, faults)
     check_contention(document, form.network.contention, sum(group.count for group in form.nodes), faults)
     if faults:
         return None
@@ -144,6 +147,7 @@ def _node_type(name: str, form: NodeTypeForm) -> NodeType:
     return NodeType(
         name=name,
         processors=form.processors,
+        domains=form.domains,
         memory=form.memory,
         performance_factor=factors.get(DEFAULT, 1.0),
         performance_factors={region: factor for region, factor in factors.items() if region != DEFAULT},
@@ -159,7 +163,12 @@ def _node_type(name: str, form: NodeTypeForm) -> NodeType:
         waiting=Waiting(form.wait),
         source=form.source,
         noise=NodeNoise(form.noise.computation, form.noise.factor),
+        cold_start=_cold_start(form.cold_start),
     )
+
+
+def _cold_start(form: ColdStartForm | None) -> ColdStart:
+    return ColdStart() if form is None else ColdStart.through(form.after, form.at_most)
 
 
 def _shares(share: float | dict[str, float]) -> Mapping[str, float]:
@@ -189,6 +198,7 @@ def _network(form: NetworkForm) -> Network:
         collectives={name: _algorithms(choice) for name, choice in form.collectives.choices.items()},
         collective_library=form.collectives.library,
         progress=Progress(form.progress),
+        across_domains=None if form.across_domains is None else _link(form.across_domains, form.noise),
     )
 
 
@@ -341,6 +351,17 @@ def check_currencies(document: Document, prices: Mapping[Path, Money], faults: F
                 faults.add(document, path, f"must be in {usual} as the other prices, got {price.currency}")
 
 
+def _check_domains(document: Document, form: MachineForm, faults: Faults) -> None:
+    """Check that domains are equal groups of processors, and that there are some if a link is between them."""
+    for name, node in form.node_types.items():
+        if node.processors % node.domains:
+            path: Path = ("node_types", name, "domains")
+            faults.add(document, path, f"must divide the processors, {node.processors}, got {node.domains}")
+    if form.network.across_domains is not None and all(node.domains == 1 for node in form.node_types.values()):
+        rule = "must be of a machine with domains (node_types), got none"
+        faults.add(document, ("network", "across_domains"), rule, of_key=True)
+
+
 # --- changes during a run ---
 
 
@@ -372,6 +393,7 @@ def _check_change(document: Document, path: Path, change: ChangeForm, form: Mach
         if before is None:
             rule = f"must be one of the node_types, {_got(name, form.node_types)}"
             faults.add(document, below, rule, of_key=True)
-        elif keys.get("processors", before.processors) != before.processors:
-            rule = f"must stay {before.processors} during a run, got {format_value(keys['processors'])}"
-            faults.add(document, (*below, "processors"), rule)
+            continue
+        for key, kept in (("processors", before.processors), ("domains", before.domains)):
+            if keys.get(key, kept) != kept:
+                faults.add(document, (*below, key), f"must stay {kept} during a run, got {format_value(keys[key])}")

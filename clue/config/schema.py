@@ -10,7 +10,7 @@ from __future__ import annotations
 from itertools import pairwise
 from typing import Annotated, Any, Literal
 
-from pydantic import AfterValidator, BeforeValidator, ConfigDict, Discriminator, Field, Tag
+from pydantic import AfterValidator, BeforeValidator, ConfigDict, Discriminator, Field, Strict, Tag
 
 from clue.config.contention import AnyContentionForm, LogGOPSForm
 from clue.config.curves import CurveForm
@@ -142,10 +142,43 @@ class NodeNoiseForm(Form):
     factor: Deviation = Field(0.0, description="Of the performance factor: of all bursts on such nodes together.")
 
 
+Wait = Annotated[tuple[Time, Time], Strict(False)]
+
+
+def _rising_waits(points: list[tuple[float, float]]) -> list[tuple[float, float]]:
+    for (before, less), (wait, extra) in pairwise([(-1.0, 0.0), *points]):
+        if wait <= before:
+            raise ValueError(f"must be sorted by strictly rising wait, got {wait:.15g} s after {before:.15g} s")
+        if extra < less:
+            raise ValueError(f"must not fall with the wait, got {extra:.15g} s after {less:.15g} s")
+    if points[0][0] == 0.0 < points[0][1]:
+        raise ValueError(f"must be 0 s after no wait, got {points[0][1]:.15g} s")
+    return points
+
+
+class ColdStartForm(Form):
+    """What a burst takes longer after its rank has waited: its caches have cooled down."""
+
+    after: Annotated[list[Wait], Field(min_length=1), AfterValidator(_rising_waits)] = Field(
+        description="Points [wait, extra time], with straight lines between, from 0 s after no wait; beyond the last "
+        "it stays."
+    )
+    at_most: Annotated[Number, Field(gt=0)] = Field(
+        1.0,
+        description="The largest extra time of a burst, as a share of what it takes warm; the next bursts take what is "
+        "left.",
+    )
+
+
 class NodeTypeForm(Form):
     """One kind of node."""
 
     processors: PositiveInt = Field(1, description="Processors of a node; a processor is one CPU core.")
+    domains: PositiveInt = Field(
+        1,
+        description="Equal groups of a node's processors, such as sockets or cores that share a cache; ranks fill "
+        "processors in order, and those of different domains talk by network.across_domains.",
+    )
     memory: Size | None = Field(None, description="Memory per node; left out: memory is not checked.")
     performance_factor: OneOrTable[Factor, dict[str, Factor]] = Field(
         1.0,
@@ -169,6 +202,9 @@ class NodeTypeForm(Form):
         0.0,
         description="How long a process runs before another has its turn, where ranks share processors with background "
         "load (Linux: some 3 ms); left out: processors are shared evenly at every instant.",
+    )
+    cold_start: ColdStartForm | None = Field(
+        None, description="What bursts take longer after waits; left out: nothing."
     )
     price: Price | None = Field(None, description="Price of one node.")
     initialisation_delay: Time = Field(0.0, description="Time before a spawned process starts.")
@@ -250,6 +286,9 @@ class NetworkForm(Form):
     )
     within_node: LinkForm | None = Field(
         None, description="Link between ranks of one node; left out: that between nodes."
+    )
+    across_domains: LinkForm | None = Field(
+        None, description="Link between ranks of one node in different domains; left out: that within the node."
     )
     pairs: Annotated[list[PairForm], AfterValidator(_each_pair_once)] = Field(
         default=[], description="Links that differ for two node types, or within nodes of one type."

@@ -1,14 +1,16 @@
 """The efficiencies of the POP centre of excellence (its "standard metrics"), by replays instead of measurements.
 
 Useful computation of a rank is what its bursts take on a processor of its own. T is the makespan, T_ideal that on a
-network without any delay or contention, T_alone that if, besides, every rank had a processor of its own.
+network without any delay or contention, T_alone that if, besides, every rank had a processor of its own and no burst
+started cold after a wait.
 
 ========================  ==========================  ==================================================================
 parallel efficiency       mean useful / T             load balance × communication efficiency
 load balance              mean / largest useful       how evenly computation is shared out to the ranks
 communication efficiency  largest useful / T          serialisation × processor sharing × transfer
 serialisation             largest useful / T_alone    what is left where ranks wait for each other's computation
-processor sharing         T_alone / T_ideal           what is left where ranks or other load share processors; else 1
+processor sharing         T_alone / T_ideal           what is left where ranks or other load share processors, or where
+                                                      bursts start cold; else 1
 transfer                  T_ideal / T                 what the delays of messages and their contention leave
 ========================  ==========================  ==================================================================
 
@@ -22,8 +24,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from clue.kernel import Program, simulate
+from clue.kernel.model.cold import starts_cold
 from clue.kernel.model.crowding import crowded_nodes
-from clue.machine import Curve, Link, Machine, NoContention, Place, Placement, Waiting
+from clue.machine import ColdStart, Curve, Link, Machine, NoContention, NodeType, Place, Placement, Waiting
 
 _NOTHING = Curve.line(0.0)
 
@@ -35,7 +38,7 @@ class Efficiencies:
     Attributes:
         load_balance: Mean of the ranks' useful computation by the largest of it.
         serialisation: Largest useful computation by the makespan if messages took no time.
-        sharing: Makespan if messages took no time and each rank had a processor, by that if messages took no time.
+        sharing: Makespan if messages took no time and each rank had a warm processor, by that if messages took no time.
         transfer: Makespan if messages took no time by the makespan.
     """
 
@@ -81,7 +84,7 @@ def efficiencies_of(  # noqa: PLR0917 - what a simulation needs, and what it gav
     ideal = with_ideal_network(machine)
     in_no_time = simulate(program, ideal, placement, engine, instances=instances).makespan
     alone = in_no_time
-    if crowded_nodes(machine, placement):
+    if crowded_nodes(machine, placement) or starts_cold(machine, placement.nodes):
         own = _with_processors_for_all(ideal, len(placement.nodes))
         alone = simulate(program, own, placement, engine, instances=instances).makespan
     return Efficiencies(
@@ -104,6 +107,14 @@ def _free(link: Link, _: Place) -> Link:
 
 
 def _with_processors_for_all(machine: Machine, ranks: int) -> Machine:
-    return machine.map(
-        lambda node: replace(node, processors=ranks, memory_contention={}, background_load=0.0, waiting=Waiting.YIELD)
-    )
+    def own(node: NodeType) -> NodeType:
+        return replace(
+            node,
+            processors=ranks,
+            memory_contention={},
+            background_load=0.0,
+            waiting=Waiting.YIELD,
+            cold_start=ColdStart(),
+        )
+
+    return machine.map(own)

@@ -7,6 +7,7 @@ node_types.H.performance_factor           all computation on H takes 1.1 times a
 node_types.H.performance_factor.REGION    so it does in one region, where the program has several
 node_types.H.speed.REGION                 the speed there is 1.1 times as high (where a speed decides)
 node_types.H.memory_contention_factor     what memory contention takes of a processor's speed is 1.1 times as much
+node_types.H.cold_start                   what waits cost the bursts after them is 1.1 times as much
 node_types.H.background_load, time_slice  the figure is 1.1 times as high
 node_types.H.…_delay                      the same
 network.LINK.send_delay.latency           an empty message takes 1.1 times as long, the others that much longer
@@ -32,6 +33,7 @@ from itertools import product
 from operator import is_
 from typing import Any
 
+from clue.kernel.model.costs import has_domains
 from clue.machine import Contention, Curve, Link, Machine, NodeType, Parameter, Place, Placement
 
 #: Memory contention leaves at least this share of a processor's speed.
@@ -59,7 +61,9 @@ def parameters_of(machine: Machine, placement: Placement, regions: Sequence[str]
     return [
         *(each for name in used for each in _of_nodes(machine, name, regions, timed)),
         *(each for name, of_name in links.items() for each in _of_link(name, of_name)),
-        *_of_contention(machine, {name: each for name, each in links.items() if not name.startswith("within")}),
+        *_of_contention(
+            machine, {name: each for name, each in links.items() if not name.startswith(("within", "across"))}
+        ),
     ]
 
 
@@ -87,6 +91,8 @@ def _of_nodes(machine: Machine, name: str, regions: Sequence[str], timed: set[st
                 yield parameter(f"performance_factor.{region or 'default'}", partial(_slower, [region]))
     if any(each.memory_contention for each in types):
         yield parameter("memory_contention_factor", _more_memory_contention)
+    if any(each.cold_start.is_stated for each in types):
+        yield parameter("cold_start", _colder)
     for figure in _FIGURES:
         if any(getattr(each, figure) for each in types):
             yield parameter(figure, partial(_scaled, figure))
@@ -124,6 +130,10 @@ def _more_memory_contention(node: NodeType, factor: float) -> NodeType:
     return replace(node, memory_contention=levels)
 
 
+def _colder(node: NodeType, factor: float) -> NodeType:
+    return replace(node, cold_start=node.cold_start.colder(factor))
+
+
 def _scaled(figure: str, node: NodeType, factor: float) -> NodeType:
     return replace(node, **{figure: getattr(node, figure) * factor})
 
@@ -149,7 +159,16 @@ def _links(machine: Machine, placement: Placement) -> dict[str, list[Link]]:
         # A link that stands for both is one parameter.
         if not any(all(map(is_, within, known)) for known in links.values()):
             links[f"within.{name}" if stated else "within_node"] = within
+    if has_domains(machine) and _meet_across_domains(machine, placement):
+        across = (network.across_domains for network in networks)
+        links["across_domains"] = [link for link in across if link is not None]
     return links
+
+
+def _meet_across_domains(machine: Machine, placement: Placement) -> bool:
+    """Tell whether ranks of one node are in different domains."""
+    places = set(zip(placement.nodes, machine.domains(placement.nodes), strict=True))
+    return len(places) > len(set(placement.nodes))
 
 
 def _of_link(name: str, links: list[Link]) -> Iterator[Parameter]:

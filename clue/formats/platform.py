@@ -91,12 +91,14 @@ def _remark(machine: Machine, remarks: Remarks) -> None:
         ("changes over time are left out", len(machine.changes)),
         ("pairs of node types have links of their own, which are left out", len(network.pairs)),
         ("node types have links within a node of their own, which are left out", len(network.within)),
+        ("nodes have domains with a link between them, which is left out", int(network.across_domains is not None)),
         (
             "node types have factors or speeds by region, which are left out",
             sum(bool(t.performance_factors or t.speeds) for t in types),
         ),
         ("node types have memory contention, which is left out", sum(bool(t.memory_contention) for t in types)),
         ("node types have background load, which is left out", sum(t.background_load > 0 for t in types)),
+        ("node types have cold starts, which are left out", sum(t.cold_start.is_stated for t in types)),
         ("node types have a reduction delay, which is left out", sum(t.reduction_delay > 0 for t in types)),
         ("collectives choose algorithms, which SimGrid's options name otherwise", len(network.collectives)),
     ):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Sequence
 
 import numpy as np
@@ -123,6 +124,7 @@ def warnings_of(replay: Replay, program: Description, machine: Machine, placed: 
     yield from _speed_caveats(machine, program)
     yield from _wildcard_caveats(replay, program)
     yield from _contention_caveats(replay, machine, placed)
+    yield from _neighbour_caveats(machine, placed)
     for name in without_turns(machine, placed, joined_nodes(placed, program.worlds)):
         yield Caveat(
             About.MACHINE,
@@ -217,6 +219,22 @@ def _speed_caveats(machine: Machine, program: Description) -> Iterator[Caveat]:
             "performance factors are relative to {reference}, but the program was recorded on {processor}: record it "
             "there, or compare both processors (clue calibrate processor)",
             {"reference": reference, "processor": program.processor},
+        )
+
+
+def _neighbour_caveats(machine: Machine, placed: Placement) -> Iterator[Caveat]:
+    """Say which nodes have several busy processors, and nothing stated of what those take from each other."""
+    crowded = {machine.nodes[node].name for node, ranks in Counter(placed.nodes).items() if ranks > 1}
+    types = (each for state in machine.epochs for each in state.node_types().values())
+    stated = {each.name for each in types if each.memory_contention or each.processors == 1}
+    if unstated := sorted(crowded - stated):
+        yield Caveat(
+            About.MACHINE,
+            machine.name,
+            "no memory contention is stated of {types}, so several ranks of a node compute as fast as one alone: "
+            "figures are too short where they share caches or memory bandwidth. Measure memory_contention_factor "
+            "(clue calibrate processor), or state that there is none ({{2: 1}})",
+            {"types": ", ".join(unstated)},
         )
 
 

@@ -1,5 +1,6 @@
 """Virtual machines: what a cluster that exists only on paper is made of."""
 
+from clue.machine.cold_start import ColdStart
 from clue.machine.contention import Contention, FactorTable, Flows, NoContention, Ports
 from clue.machine.curve import Curve
 from clue.machine.link import Link, LinkNoise
@@ -21,6 +22,7 @@ from clue.machine.memory import memory_fault
 __all__ = [
     "MOST_RANKS",
     "AlgorithmChoice",
+    "ColdStart",
     "Contention",
     "Curve",
     "FactorTable",

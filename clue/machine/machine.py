@@ -5,13 +5,15 @@ Words and parameters follow the CLUE paper, section 3. All times are in seconds,
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from enum import Enum
 from itertools import chain, count, islice, repeat
 from typing import NamedTuple
 
 from clue.errors import UsageError
+from clue.machine.cold_start import ColdStart
 from clue.machine.contention import Contention, NoContention
 from clue.machine.link import Link
 from clue.units import Money, count_of
@@ -56,6 +58,7 @@ class NodeType:
     Attributes:
         name: Its name in the machine.
         processors: CPU cores per node.
+        domains: Equal groups of a node's processors, in order: sockets, or cores that share a cache.
         memory: Bytes per node; ``None`` if not stated (then no memory check is possible).
         performance_factor: Multiplies recorded computation time; 0 leaves it unscaled (the paper's "real").
         performance_factors: The same by region, where it differs.
@@ -67,6 +70,7 @@ class NodeType:
         background_load: Competing processes that are always runnable on each node (a load average; may be fractional).
         time_slice: How long a process runs there before another has its turn, where ranks share processors with
             background load, seconds; 0: processors are shared evenly at every instant.
+        cold_start: What bursts take longer after waits.
         price: Price of one node.
         initialisation_delay: Time before a spawned process starts.
         spawn_delay: Time that a Spawn takes its caller.
@@ -94,6 +98,8 @@ class NodeType:
     waiting: Waiting = Waiting.YIELD
     source: str = ""
     noise: NodeNoise = NodeNoise()
+    cold_start: ColdStart = field(default_factory=ColdStart)
+    domains: int = 1
 
     def factor(self, region: str) -> float:
         """Return the multiplier of recorded computation time in a region (1 for the paper's 0)."""
@@ -115,6 +121,7 @@ class NodeType:
             performance_factor=(self.performance_factor or 1.0) * factor,
             performance_factors={region: (f or 1.0) * factor for region, f in self.performance_factors.items()},
             speeds={region: speed / factor for region, speed in self.speeds.items()},
+            cold_start=self.cold_start.scaled(factor),
         )
 
 
@@ -146,10 +153,12 @@ class Place(NamedTuple):
     Attributes:
         within: Whether it joins ranks of one node.
         types: The node types that it is for, a pair or a single one; empty for all that have no link of their own.
+        across: Whether it joins ranks of one node in different domains.
     """
 
     within: bool
     types: tuple[str, ...] = ()
+    across: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -166,6 +175,7 @@ class Network:
         collective_library: Whose default choices apply: ``"mpich"`` or ``"openmpi"``.
         progress: When the library answers and acknowledges messages: at any time, or only while its rank is within a
             call.
+        across_domains: Link between ranks of one node in different domains; ``None``: that within the node.
     """
 
     between_nodes: Link
@@ -176,10 +186,13 @@ class Network:
     collectives: Mapping[str, AlgorithmChoice] = field(default_factory=dict)
     collective_library: str = "mpich"
     progress: Progress = Progress.ASYNCHRONOUS
+    across_domains: Link | None = None
 
-    def link(self, sender: str, receiver: str, same_node: bool) -> Link:
-        """Return the link from a node of one type to one of another, or within a node."""
+    def link(self, sender: str, receiver: str, same_node: bool, same_domain: bool = True) -> Link:
+        """Return the link from a node of one type to one of another, or within a node, perhaps between its domains."""
         if same_node:
+            if not same_domain and self.across_domains is not None:
+                return self.across_domains
             return self.within.get(sender, self.within_node)
         return self.pairs.get((sender, receiver), self.between_nodes)
 
@@ -196,6 +209,7 @@ class Network:
             Place(within=True): self.within_node,
             **{Place(within=False, types=pair): link for pair, link in self.pairs.items()},
             **{Place(within=True, types=(name,)): link for name, link in self.within.items()},
+            **({} if self.across_domains is None else {Place(within=True, across=True): self.across_domains}),
         }
 
     def map(
@@ -226,6 +240,7 @@ class Network:
             pairs={pair: links[Place(within=False, types=pair)] for pair in self.pairs},
             within={name: links[Place(within=True, types=(name,))] for name in self.within},
             contention=contention(self.contention),
+            across_domains=links.get(Place(within=True, across=True)),
         )
 
 
@@ -271,6 +286,14 @@ class Machine:
             if each.name != first.name:
                 raise UsageError(f"{self.name}: contention must stay {first.name} during a run, got {each.name}")
         return first
+
+    def domains(self, nodes: Iterable[int]) -> Iterator[int]:
+        """Yield the domain of its node that each rank is in, given the node of each: ranks fill processors in order."""
+        seats: Counter[int] = Counter()
+        for node in nodes:
+            kind = self.nodes[node]
+            yield seats[node] % kind.processors * kind.domains // kind.processors
+            seats[node] += 1
 
     @property
     def processors(self) -> int:

@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from dataclasses import asdict
 from typing import TYPE_CHECKING
 
-from clue.machine import Curve
+from clue.machine import ColdStart, Curve
 
 if TYPE_CHECKING:
     from clue.machine import Link, Machine, NodeType
@@ -256,6 +256,7 @@ def machine_document(machine: Machine) -> Document:
             "network": {
                 "between_nodes": _link(network.between_nodes),
                 "within_node": _link(network.within_node),
+                "across_domains": None if network.across_domains is None else _link(network.across_domains),
                 "pairs": [{"between": list(pair), **_link(link)} for pair, link in network.pairs.items()],
                 "within": {name: _link(link) for name, link in network.within.items()},
                 "contention": described,
@@ -273,18 +274,24 @@ def machine_document(machine: Machine) -> Document:
 
 def _node_type(node: NodeType) -> Document:
     return {
-        **fields(node, "processors", "memory"),
+        **fields(node, "processors", "domains", "memory"),
         "price": _money(node.price),
         "performance_factor": node.performance_factor,
         "performance_factors": dict(node.performance_factors),
         "speeds": dict(node.speeds),
         "memory_contention": {str(busy): dict(shares) for busy, shares in node.memory_contention.items()},
         **fields(node, "background_load", "time_slice"),
+        "cold_start": cold_start_document(node.cold_start),
         **fields(node, "initialisation_delay", "spawn_delay", "packing_delay", "reduction_delay"),
         "waiting": node.waiting.value,
         "source": node.source,
         "noise": asdict(node.noise),
     }
+
+
+def cold_start_document(start: ColdStart) -> Document | None:
+    """Describe what waits cost (seconds by seconds of wait, and the largest share of a burst), if that is stated."""
+    return {"after": start.points, "at_most": start.at_most} if start.is_stated else None
 
 
 def _link(link: Link) -> Document:

@@ -8,8 +8,8 @@ key             value
 engine          ``"reference"``: which engine found the critical path, whichever computed the rest
 engine_reason   why that one
 critical_path   list of {``part``, ``region``, ``where``, ``seconds``, ``share``}; the seconds add up to the makespan.
-                ``part`` is a name of :class:`clue.result.Part` in lower case; ``region`` is null but for computation
-                and sharing; ``where`` is a node type, or those of both ends of a message
+                ``part`` is a name of :class:`clue.result.Part` in lower case; ``region`` is null but for computation,
+                sharing and cold_start; ``where`` is a node type, or those of both ends of a message
 ranks_on_path   list of {``rank``, ``node``, ``node_type``, ``computing``, ``calls``, ``messages``, ``seconds``,
                 ``share``, ``turns``}: for whom the others waited; ``turns`` is how often the path comes to the rank
 efficiencies    {``parallel``, ``load_balance``, ``communication``, ``serialisation``, ``sharing``, ``transfer``} as

@@ -25,3 +25,5 @@ def named_links(machine: Machine) -> Iterator[tuple[str, Link]]:
             yield f"{sender} – {receiver}", link
     for name, link in network.within.items():
         yield f"within {name}", link
+    if network.across_domains is not None:
+        yield "across domains", network.across_domains

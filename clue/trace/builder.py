@@ -93,7 +93,7 @@ def trace_of(
         communicators=tuple(communicators) or (Communicator("WORLD", tuple(range(len(ranks))), None, 0),),
         notes=tuple(notes),
     )
-    trace = Trace(head, Ops(**columns, extras=np.concatenate([rank.extras for rank in some])))
+    trace = Trace(head, Ops(**columns, extras=np.concatenate([rank.extras for rank in ranks])))
     trace.check()
     return trace
 

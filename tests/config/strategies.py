@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from clue.config.machines import NO_WITHIN_NODE
 from clue.machine import (
     AlgorithmChoice,
+    ColdStart,
     Contention,
     Curve,
     FactorTable,
@@ -89,6 +90,11 @@ def node_types(draw: st.DrawFn, name: str) -> tuple[Mapping[str, object], NodeTy
     spawn, spawn_delay = draw(times())
     source = draw(TEXTS)
     waiting = draw(st.sampled_from(Waiting))
+    at = sorted(draw(st.sets(st.integers(1, 10**9), max_size=3)))
+    extras = sorted(draw(st.lists(times(), min_size=len(at), max_size=len(at))), key=lambda pair: pair[1])
+    share = draw(st.floats(0.1, 9))
+    waits = [(wait / 1e9, seconds) for wait, (_, seconds) in zip(at, extras, strict=True)]
+    cold = {"after": [[f"{wait} ns", text] for wait, (text, _) in zip(at, extras, strict=True)], "at_most": share}
     written = {
         "processors": processors,
         "memory": memory,
@@ -97,6 +103,7 @@ def node_types(draw: st.DrawFn, name: str) -> tuple[Mapping[str, object], NodeTy
         "price": f"{price} EUR",
         "spawn_delay": spawn,
         "wait": waiting.value,
+        **({"cold_start": cold} if at else {}),
         "source": source,
     }
     node = NodeType(
@@ -110,6 +117,7 @@ def node_types(draw: st.DrawFn, name: str) -> tuple[Mapping[str, object], NodeTy
         spawn_delay=spawn_delay,
         waiting=waiting,
         source=source,
+        cold_start=ColdStart.through(waits, share) if at else ColdStart(),
     )
     return written, node
 

@@ -1,5 +1,6 @@
 """Machines from YAML: every key of the form, what it becomes, and every way to get one wrong."""
 
+import re
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -8,7 +9,7 @@ import pytest
 from clue.config import load_machine
 from clue.config.machines import NO_WITHIN_NODE
 from clue.errors import ConfigError
-from clue.machine import Waiting
+from clue.machine import ColdStart, Waiting
 from clue.units import Money
 from tests.config.documents import MACHINE, changed, faults_of, folder, positions
 
@@ -62,6 +63,7 @@ def test_every_key_of_a_node_type_arrives() -> None:
         "speed": {"cholesky": "500 Mflop/s"},
         "memory_contention_factor": {4: 0.5, 2: {"fft": 0.8, "default": 0.9}},
         "background_load": 0.25,
+        "cold_start": {"after": [["100 us", "15 us"], ["1 ms", "20 us"]], "at_most": 0.5},
         "price": "900 EUR",
         "initialisation_delay": "1 ms",
         "spawn_delay": "2 ms",
@@ -75,6 +77,8 @@ def test_every_key_of_a_node_type_arrives() -> None:
     assert [first.factor(region) for region in ("", "fft")] == [0.5, 2.0]
     assert first.speeds == {"cholesky": 5e8}
     assert first.memory_contention == {2: {"fft": 0.8, "": 0.9}, 4: {"": 0.5}}
+    assert first.cold_start == ColdStart.through([(0.0, 0.0), (1e-4, 15e-6), (1e-3, 20e-6)], 0.5)
+    assert [first.cold_start.after(wait) for wait in (0, 5e-5, 1e-3, 1)] == pytest.approx([0, 7.5e-6, 20e-6, 20e-6])
     assert (first.background_load, first.price) == (0.25, Money(900, "EUR"))
     assert (first.initialisation_delay, first.spawn_delay) == (1e-3, 2e-3)
     assert (first.packing_delay, first.reduction_delay) == pytest.approx((1e-9, 0.8e-9))
@@ -86,6 +90,32 @@ def test_every_key_of_the_machine_arrives() -> None:
     machine = load_machine(mapping(name="m", price="7 EUR", source="s", notes="n", reference_processor="p"))
     assert (machine.name, machine.price, machine.source) == ("m", Money(7, "EUR"), "s")
     assert (machine.notes, machine.reference_processor) == (("n",), "p")
+
+
+def test_domains_and_the_link_across_them_arrive() -> None:
+    """Where that is not stated there is one domain, and no such link."""
+    network = {"between_nodes": LINK, "within_node": LINK, "across_domains": {**LINK, "transmission_delay": "7 us"}}
+    machine = load_machine(mapping(node_types={"a": {"processors": 4, "domains": 2}}, network=network))
+    assert machine.nodes[0].domains == 2
+    assert machine.network.link("a", "a", True, False).transmission_delay(0) == 7e-6
+    assert machine.network.link("a", "a", True, True).transmission_delay(0) == 1e-6
+    plain = load_machine(mapping(node_types={"a": {"processors": 4}}))
+    assert (plain.nodes[0].domains, plain.network.across_domains) == (1, None)
+
+
+@pytest.mark.parametrize(
+    ("node", "network", "fault"),
+    [
+        ({"processors": 4, "domains": 3}, {}, "node_types.a.domains must divide the processors, 4, got 3"),
+        ({"processors": 4}, {"across_domains": LINK}, "network.across_domains must be of a machine with domains"),
+    ],
+)
+def test_domains_are_equal_and_a_link_across_them_needs_some(
+    node: Mapping[str, object], network: Mapping[str, object], fault: str
+) -> None:
+    """Both are told at their place."""
+    with pytest.raises(ConfigError, match=re.escape(fault)):
+        load_machine(mapping(node_types={"a": node}, network={"between_nodes": LINK, **network}))
 
 
 def test_a_pair_differs_in_both_directions_and_only_where_it_says() -> None:
@@ -224,6 +254,26 @@ def test_an_eager_limit_of_none_sends_all_messages_at_once(word: str) -> None:
             "5:30: node_types.host.performance_factor must be one value or a mapping, got a list",
         ),
         ("processors: 1", "background_load: -1", "5:27: node_types.host.background_load must be at least 0, got -1"),
+        (
+            "processors: 1",
+            "cold_start: {after: [[1 ms, 2 us], [1 ms, 3 us]]}",
+            "5:30: node_types.host.cold_start.after must be sorted by strictly rising wait, got 0.001 s after 0.001 s",
+        ),
+        (
+            "processors: 1",
+            "cold_start: {after: [[1 ms, 2 us], [2 ms, 1 us]]}",
+            "5:30: node_types.host.cold_start.after must not fall with the wait, got 1e-06 s after 2e-06 s",
+        ),
+        (
+            "processors: 1",
+            "cold_start: {after: [[0 s, 2 us]]}",
+            "5:30: node_types.host.cold_start.after must be 0 s after no wait, got 2e-06 s",
+        ),
+        (
+            "processors: 1",
+            "cold_start: {after: [[1 ms, 2 us]], at_most: 0}",
+            "5:55: node_types.host.cold_start.at_most must be above 0, got 0",
+        ),
         (
             "processors: 1",
             "memory_contention_factor: {2: 0}",

@@ -10,6 +10,7 @@ from typing import Any
 
 from clue.machine import (
     AlgorithmChoice,
+    ColdStart,
     Contention,
     Curve,
     FactorTable,
@@ -334,6 +335,7 @@ def _link(random: Random, ties: bool) -> Link:
 
 
 def _node_type(random: Random, name: str, ties: bool, plain: bool) -> NodeType:
+    domains = random.choice((1, 1, 2))
     factor = random.choice((0, 0.5, 1, 2)) if ties else random.choice((0, 1, 0.3 + random.random()))
     shared = (
         {}
@@ -347,16 +349,23 @@ def _node_type(random: Random, name: str, ties: bool, plain: bool) -> NodeType:
     )
     return NodeType(
         name,
-        processors=random.choice((1, 2, 4)),
+        processors=random.choice((2, 4)) if domains > 1 else random.choice((1, 2, 4)),
+        domains=domains,
         performance_factor=factor,
         performance_factors=random.choice(({}, {"solve": 0.25})),
         packing_delay=random.choice((0.0, 2.0**-24)),
         reduction_delay=random.choice((0.0, 2.0**-24, 1e-9)),
         speeds=random.choice(({}, {}, {"assemble": 2.0**30})),
+        cold_start=ColdStart() if plain else _cold_start(random, ties),
         spawn_delay=_delay(random, ties),
         initialisation_delay=_delay(random, ties),
         **shared,  # type: ignore[arg-type]
     )
+
+
+def _cold_start(random: Random, ties: bool) -> ColdStart:
+    points = [(_delay(random, ties), 0.5 * _TICK), (0.02, _TICK + _delay(random, ties))]
+    return random.choice((ColdStart(), ColdStart(), ColdStart.through(points, random.choice((0.25, 1.0, 4.0)))))
 
 
 def _contention(random: Random, kind: str) -> Contention:
@@ -409,7 +418,8 @@ def random_machine(random: Random, kind: str, *, ties: bool, plain: bool = False
             pairs = {("fast", "slow"): _link(random, ties)}
         table = _contention(random, kind) if kind == "factor" else contention
         choices = random.choice(({}, {"allreduce": AlgorithmChoice(((float("inf"), "ring"),))}))
-        return Network(between, _link(random, ties), pairs, {}, table, choices, library, progress)
+        across = random.choice((None, _link(random, ties)))
+        return Network(between, _link(random, ties), pairs, {}, table, choices, library, progress, across)
 
     types = state()
     order = tuple(random.choice(names) for _ in range(random.choice((1, 2, 3, 5, 8))))
@@ -417,18 +427,12 @@ def random_machine(random: Random, kind: str, *, ties: bool, plain: bool = False
     base = network()
     for i in range(0 if plain else random.choice((0, 0, 0, 1, 2))):
         changed = state()
-        changed = {name: replace(each, processors=types[name].processors) for name, each in changed.items()}
+        changed = {
+            name: replace(each, processors=types[name].processors, domains=types[name].domains)
+            for name, each in changed.items()
+        }
         later = Network(*[getattr(network(), each) for each in Network.__slots__])
-        later = Network(
-            later.between_nodes,
-            later.within_node,
-            later.pairs,
-            {},
-            later.contention,
-            base.collectives,
-            library,
-            progress,
-        )
+        later = replace(later, within={}, collectives=base.collectives, collective_library=library)
         changes.append((0.004 * (i + 1), Machine("later", tuple(changed[name] for name in order), later)))
     return Machine("random", tuple(types[name] for name in order), base, tuple(changes))
 

@@ -43,6 +43,10 @@ def longer_node(node: NodeType) -> NodeType:
     """Return a node type whose own times are three times as long; bursts are longer in the trace already."""
     times = ("time_slice", "initialisation_delay", "spawn_delay", "packing_delay", "reduction_delay")
     changed: dict[str, Any] = {name: SCALE * getattr(node, name) for name in times}
+    cold = node.cold_start
+    after = replace(cold.after, sizes=tuple(SCALE * wait for wait in cold.after.sizes)).scaled(SCALE)
+    # Extra time by wait: the slopes stay.
+    changed["cold_start"] = replace(cold, after=replace(after, slopes=cold.after.slopes))
     return replace(node, **changed, speeds={region: speed / SCALE for region, speed in node.speeds.items()})
 
 

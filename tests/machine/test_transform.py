@@ -8,9 +8,9 @@ import pytest
 
 from clue.machine import Curve, FactorTable, Link, Machine, Network, NoContention, NodeType, Place, Ports
 
-LATENCIES = (1e-6, 2e-6, 3e-6, 4e-6)
-BETWEEN, WITHIN, PAIR, OWN = (Link(Curve.line(latency), Curve.line(0.0)) for latency in LATENCIES)
-NETWORK = Network(BETWEEN, WITHIN, {("a", "b"): PAIR, ("b", "a"): PAIR}, {"a": OWN}, Ports())
+LATENCIES = (1e-6, 2e-6, 3e-6, 4e-6, 5e-6)
+BETWEEN, WITHIN, PAIR, OWN, ACROSS = (Link(Curve.line(latency), Curve.line(0.0)) for latency in LATENCIES)
+NETWORK = Network(BETWEEN, WITHIN, {("a", "b"): PAIR, ("b", "a"): PAIR}, {"a": OWN}, Ports(), across_domains=ACROSS)
 TYPES = (NodeType("a"), NodeType("b"))
 LATER = Machine("m", TYPES, replace(NETWORK, contention=FactorTable(((1, 1.0), (2, 3.0)))))
 MACHINE = Machine("m", TYPES, NETWORK, changes=((1.0, LATER),))
@@ -29,6 +29,7 @@ def test_all_links_are_reached_where_they_stand() -> None:
         Place(within=False, types=("a", "b")): PAIR,
         Place(within=False, types=("b", "a")): PAIR,
         Place(within=True, types=("a",)): OWN,
+        Place(within=True, across=True): ACROSS,
     }
     doubled = NETWORK.map(slower)
     assert {place: link.send_delay(0) for place, link in doubled.links.items()} == {

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from clue.machine import Curve, FactorTable, Link, Machine, Network, NodeType
+from clue.machine import ColdStart, Curve, FactorTable, Link, Machine, Network, NodeType
 from clue.predict.prediction import Prediction
 from clue.purchase import ComponentOutcome, Criterion, Entry, Ranking, WorkloadOutcome
 from clue.result import SEGMENT, Activity, RankResult, Result, Timeline, Traffic, Unmodelled
@@ -112,6 +112,7 @@ def machine() -> Machine:
     zero = Link(Curve.line(0.0), Curve.line(0.0, 1e-9))
     pc = NodeType("pc", processors=2, memory=256e6, price=Money(20_000, "ATS"))
     big = replace(pc, name="big", performance_factor=0.0, memory_contention={2: {"": 0.8}}, background_load=0.5)
+    big = replace(big, cold_start=ColdStart.through([(1e-4, 15e-6), (1e-2, 75e-6)], 0.5))
     pairs = {("pc", "big"): zero, ("big", "pc"): zero, ("big", "big"): line}
     contention = FactorTable(((1, 1.0), (4, 1.5)))
     return Machine(

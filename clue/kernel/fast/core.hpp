@@ -74,7 +74,7 @@ struct Core {
           c(machine.collectives),
           out(outcome),
           numbers(program.ranks * machine.instances),
-          classes(machine.types * machine.types + machine.types),
+          classes(machine.types * (machine.types + 2)),
           slots(program.slots * machine.instances),
           ranks(numbers),
           absences(machine.in_calls ? numbers : 0) {}
@@ -153,7 +153,7 @@ struct Core {
 
     HOT int64_t link(int64_t e, int32_t source, int32_t dest) const {
         const int64_t types = m.types;
-        const int64_t cls = m.node[source] == m.node[dest] ? types * types + m.type[source]
+        const int64_t cls = m.node[source] == m.node[dest] ? within(types, m.type[source], m.domain[source] != m.domain[dest])
                                                            : m.type[source] * types + m.type[dest];
         return e * classes + cls;
     }

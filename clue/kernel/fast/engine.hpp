@@ -137,6 +137,7 @@ private:
     void computed(Actor& a, int32_t region, double seconds) {
         a.compute += seconds;
         out.by_region[a.number * p.regions + region] += seconds;
+        processors.warm(a);
     }
 
     // A rank was not within a call since a time.
@@ -163,6 +164,7 @@ private:
             switch (a.stage) {
                 case START:
                     if (p.world[a.rank] && !begin_world(a)) return;
+                    processors.warm(a);
                     a.stage = BEGIN;
                     [[fallthrough]];
                 case BEGIN:
@@ -184,7 +186,7 @@ private:
                         const int32_t region = shape(a.row).region;
                         tape.burst(cpu, a.row, a.number, region);
                         const double begin = a.clock;
-                        computed(a, region, processors.run(a, cpu * m.factor[a.type * p.regions + region]));
+                        computed(a, region, processors.run(core(), a, cpu * m.factor[a.type * p.regions + region]));
                         absent(a, begin);
                     }
                     a.stage = OP;

@@ -98,7 +98,7 @@ struct Collectives {
 };
 
 // A machine with ranks placed on it. Epochs are the times between changes of its parameters; a class is a link for a pair of
-// node types: sender * types + receiver, and types * types + type within a node.
+// node types: sender * types + receiver, and `within` within a node.
 struct Machine {
     int64_t instances;      // copies of the program
     int64_t nodes;
@@ -110,11 +110,12 @@ struct Machine {
     int64_t factors;        // entries of the contention table
     int64_t links;
     int64_t pairs;          // of nodes that have a route
-    int64_t any_shared;     // whether any node's processors are shared, also in turns
+    int64_t any_shared;     // whether any node's processors are shared, also in turns, or start cold
     int64_t in_calls;       // whether libraries do something only while their rank is within a call
     int64_t overheads;      // whether any link states what the call of a nonblocking send takes
     const int32_t* node;            // [instances * ranks]
     const int32_t* type;            // [instances * ranks] of that node
+    const int32_t* domain;          // [instances * ranks] of that node
     const int32_t* node_type;       // [nodes]
     const uint8_t* shared;          // [nodes] whether ranks disturb each other there
     const double* share;            // [nodes] of a processor that ranks have there in turns with background load; 1: no turns
@@ -139,7 +140,13 @@ struct Machine {
     const double* initialisation;   // the same
     const double* poll;             // the same
     const uint8_t* keeps_processor; // the same: whether a waiting rank polls
-    const double* factor;           // [types, regions]
+    const double* factor;           // [types, regions]; [epochs, types, regions] where bursts start cold
+    const uint8_t* cold;            // [types] whether waits cost the bursts after them something
+    const int64_t* cold_first;      // [epochs, types, + 1] into the next three: extra time by wait
+    const double* cold_waits;
+    const double* cold_extra;
+    const double* cold_slopes;
+    const double* cold_at_most;     // [epochs, types] of a burst
     const double* rates;            // [epochs, types, most_ranks + 1, regions]
     const double* contention;       // [epochs, factors], for 1, 2, … communications
     const double* capacities;       // [links] bytes per second
@@ -167,5 +174,8 @@ struct Outcome {
 };
 
 LAYOUT
+
+// The class of the link within a node of a type, or between its domains.
+inline int64_t within(int64_t types, int64_t type, bool across) { return (types + across) * types + type; }
 
 }  // namespace clue

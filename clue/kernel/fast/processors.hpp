@@ -1,7 +1,7 @@
 // What processors make of bursts, and what clocks make of processors. A policy is one of
 //
 //   Alone    every rank has a processor to itself
-//   Shared   on some nodes ranks disturb each other at every instant, or take turns with background load
+//   Shared   on some nodes ranks disturb each other at every instant, take turns with background load, or start cold
 //
 // and Clocks lets time pass by it.
 #pragma once
@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "cold.hpp"
 #include "core.hpp"
 #include "tape.hpp"
 #include "turns.hpp"
@@ -20,11 +21,12 @@ struct Alone {
 
     void place(const Actor&) {}
     bool shared(const Actor&) const { return false; }
-    double run(Actor& a, double seconds) {
+    double run(const Core&, Actor& a, double seconds) {
         a.clock += seconds;
         return seconds;
     }
     void pass(const Actor&, double) {}
+    void warm(const Actor&) {}
     void wake_up(Actor&, double) {}
     void come(Core&, const Actor&, int) {}
     void begin_burst(Core&, const Actor&, double, int32_t) {}
@@ -33,7 +35,7 @@ struct Alone {
 
 class Shared {
 public:
-    explicit Shared(Core& core) : m_(core.m), nodes_(core.m.nodes), turns_(core.numbers) {
+    explicit Shared(Core& core) : m_(core.m), nodes_(core.m.nodes), turns_(core.numbers), cold_(core.numbers) {
         for (int64_t e = 1; e < m_.epochs; ++e) core.events.push({m_.changes[e - 1], order_high(CHANGE, 0), 0, PARAMETERS, 0, 0});
     }
 
@@ -45,7 +47,8 @@ public:
     bool shared(const Actor& a) const { return m_.shared[a.node]; }
 
     // Let a burst take its time where they do not; returns how long that was.
-    double run(Actor& a, double seconds) {
+    double run(const Core& core, Actor& a, double seconds) {
+        if (m_.cold[a.type]) seconds += cold(core, a, seconds);
         if (takes_turns(a)) {
             const double begin = a.clock;
             a.clock = turns_[a.number].run(begin, seconds);
@@ -54,6 +57,9 @@ public:
         a.clock += seconds;
         return seconds;
     }
+
+    // Waits count from a rank's clock on.
+    void warm(const Actor& a) { cold_[a.number].end(a.clock, a.communicate); }
 
     void pass(const Actor& a, double seconds) {
         if (takes_turns(a)) turns_[a.number].pass_time(seconds);
@@ -71,6 +77,10 @@ public:
     }
 
     void begin_burst(Core& core, const Actor& a, double cpu, int32_t region) {
+        if (m_.cold[a.type]) {
+            const double factor = m_.factor[(core.epoch(a.clock) * m_.types + a.type) * core.p.regions + region];
+            cpu += cold(core, a, cpu * factor) / factor;
+        }
         nodes_[a.node].bursts.push_back({a.id, region, cpu, core.now, 0.0, 0});
         share_anew(core, a.node);
     }
@@ -93,6 +103,12 @@ private:
         std::vector<Burst> bursts;
         int64_t alive = 0;
     };
+
+    // What a burst that begins now takes longer because its rank has waited.
+    double cold(const Core& core, const Actor& a, double seconds) {
+        const ColdStart start(m_, core.epoch(a.clock) * m_.types + a.type);
+        return cold_[a.number].begin(start, a.clock, a.communicate, seconds);
+    }
 
     // Whether a rank has turns with background load; not so a nonblocking collective.
     bool takes_turns(const Actor& a) const { return !a.background && turns_[a.number].any(); }
@@ -133,6 +149,7 @@ private:
     const Machine& m_;
     std::vector<Node> nodes_;
     std::vector<Turns> turns_;  // of each rank
+    std::vector<Cold> cold_;    // the same
     uint32_t versions_ = 0;
 };
 

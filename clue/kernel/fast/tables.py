@@ -11,7 +11,8 @@ import numpy.typing as npt
 
 from clue.kernel.fast.layout import MachineLayout
 from clue.kernel.fast.plan import Plan
-from clue.kernel.model.costs import Costs, empty_message, held_parts, occupations, poll_delay, port_links
+from clue.kernel.model.cold import starts_cold
+from clue.kernel.model.costs import Costs, empty_message, has_domains, held_parts, occupations, poll_delay, port_links
 from clue.kernel.model.crowding import disturbed_nodes
 from clue.kernel.model.turns import joined_nodes, shares_in_turns
 from clue.machine import Contention, Link, Machine, NodeType, Placement, Progress, Waiting
@@ -37,7 +38,9 @@ def tables_of(plan: Plan, machine: Machine, placement: Placement, instances: int
     joined = joined_nodes(placement, plan.program.worlds)
     shared = disturbed_nodes(machine, placement, joined)
     in_turns = shares_in_turns(machine, placement, joined)
-    layout.any_shared = len(shared) + len(in_turns)
+    cold = starts_cold(machine, placement.nodes)
+    layout.any_shared = len(shared) + len(in_turns) + cold
+    _give_cold_starts(layout, costs, epochs)
     layout.give("shared", np.isin(np.arange(len(machine.nodes)), shared).astype(np.uint8))
     layout.give("share", np.array([in_turns.get(node, 1.0) for node in range(len(machine.nodes))], np.float64))
     layout.give("time_slice", np.array([each.time_slice for each in machine.node_types().values()], np.float64))
@@ -83,6 +86,7 @@ def uncoupled_tables_of(
         sizes=len(plan.sizes),
         node=node,
         type=node_type[node],
+        domain=_domains(machine, placement),
         node_type=node_type,
         bytes=np.array(plan.sizes, np.int64),
         overheads=machine.network.states_overheads,
@@ -97,11 +101,18 @@ def uncoupled_tables_of(
     return layout
 
 
+def _domains(machine: Machine, placement: Placement) -> npt.NDArray[np.int32]:
+    if not has_domains(machine):
+        return np.zeros(len(placement.nodes), np.int32)
+    return np.fromiter(machine.domains(placement.nodes), np.int32, len(placement.nodes))
+
+
 def _links(machine: Machine, names: Sequence[str]) -> list[tuple[Link, Link]]:
     """Return the link of every class, with the link back."""
     network = machine.network
     between = [(network.link(a, b, False), network.link(b, a, False)) for a in names for b in names]
-    return between + [(network.link(name, name, True),) * 2 for name in names]
+    inside = [(network.link(name, name, True, together),) * 2 for together in (True, False) for name in names]
+    return between + inside
 
 
 def _give_links(layout: MachineLayout, epochs: Sequence[Machine], names: Sequence[str], sizes: list[int]) -> None:
@@ -140,7 +151,7 @@ def _give_ports(layout: MachineLayout, epochs: Sequence[Machine], placement: Pla
     columns: dict[str, list[_Doubles]] = {"send_port": [], "receive_port": []}
     names = list(epochs[0].node_types())
     nbytes = np.array(sizes, np.float64)
-    within = [np.zeros_like(nbytes)] * len(names)
+    within = [np.zeros_like(nbytes)] * (2 * len(names))
     for machine in epochs:
         contention, ports = machine.network.contention, port_links(machine, placement.nodes)
 
@@ -174,6 +185,18 @@ def _give_rates(layout: MachineLayout, costs: Costs, types: Sequence[NodeType], 
     layout.most_ranks = most
     rates = [[costs.rates(node_type, ranks) for ranks in range(most + 1)] for node_type in types]
     layout.give("rates", np.array(rates, np.float64))
+
+
+def _give_cold_starts(layout: MachineLayout, costs: Costs, epochs: Sequence[Machine]) -> None:
+    names = list(epochs[0].node_types())
+    types = [machine.node_types()[name] for machine in epochs for name in names]
+    starts = [each.cold_start for each in types]
+    layout.give("cold", np.array([name in costs.cold_types for name in names], np.uint8))
+    layout.give("cold_first", np.cumsum([0, *(len(each.after.sizes) for each in starts)]).astype(np.int64))
+    for column, field in (("cold_waits", "sizes"), ("cold_extra", "times"), ("cold_slopes", "slopes")):
+        layout.give(column, np.array([figure for each in starts for figure in getattr(each.after, field)], np.float64))
+    layout.give("cold_at_most", np.array([each.at_most for each in starts], np.float64))
+    layout.give("factor", np.array([costs.factors(each) for each in types], np.float64))
 
 
 def _give_figures(layout: MachineLayout, epochs: Sequence[Machine]) -> None:

@@ -361,6 +361,7 @@ private:
     void place() {
         const size_t ranks = static_cast<size_t>(tape_.ranks);
         nodes_.resize(ranks);
+        domains_.resize(ranks);
         kind_.resize(ranks);
         kinds_.clear();
         std::map<Lane, int32_t> known;
@@ -368,6 +369,7 @@ private:
             Lane types;
             for (int lane = 0; lane < LANES; ++lane) {
                 nodes_[rank][lane] = machines_[lane]->node[rank];
+                domains_[rank][lane] = machines_[lane]->domain[rank];
                 types[lane] = machines_[lane]->type[rank];
             }
             const auto found = known.emplace(types, static_cast<int32_t>(kinds_.size()));
@@ -378,18 +380,19 @@ private:
 
     // Make a row for every different cost.
     void tabulate() {
-        Numbering numbering;
+        Numbering numbering, meetings;
         std::vector<int32_t> place;
         rows_.clear();
         for (size_t i = 0; i < tape_.costs.size(); ++i) {
             const Cost& c = tape_.costs[i];
             const bool pair = c.kind >= RECEIVING;
-            const uint32_t within = pair ? together(c.x, c.y) : 0;
+            const Meeting met = pair ? meeting(c.x, c.y) : Meeting{0, 0};
             const int32_t kinds[2] = {kind_[c.x], pair ? kind_[c.y] : c.y};
-            const int32_t number = numbering.of({c.kind | c.z << 4, kinds[0], kinds[1], static_cast<int32_t>(within)});
+            const int32_t where = meetings.of({static_cast<int32_t>(met.within), static_cast<int32_t>(met.across), 0, 0});
+            const int32_t number = numbering.of({c.kind | c.z << 4, kinds[0], kinds[1], where});
             if (number == static_cast<int32_t>(place.size())) {
                 place.push_back(static_cast<int32_t>(rows_.size() / LANES));
-                tabulate(c, within);
+                tabulate(c, met);
             }
             row_of_[i] = place[number];
         }
@@ -397,14 +400,21 @@ private:
         std::copy(rows_.begin(), rows_.end(), table_->at(0));
     }
 
-    // In which lanes two ranks are on one node.
-    uint32_t together(int32_t source, int32_t dest) const {
-        uint32_t mask = 0;
-        for (int lane = 0; lane < LANES; ++lane) mask |= static_cast<uint32_t>(nodes_[source][lane] == nodes_[dest][lane]) << lane;
-        return mask;
+    // In which lanes two ranks are on one node, and in which domains that differ.
+    struct Meeting {
+        uint32_t within, across;
+    };
+
+    Meeting meeting(int32_t source, int32_t dest) const {
+        Meeting met{0, 0};
+        for (int lane = 0; lane < LANES; ++lane) {
+            met.within |= static_cast<uint32_t>(nodes_[source][lane] == nodes_[dest][lane]) << lane;
+            met.across |= static_cast<uint32_t>(domains_[source][lane] != domains_[dest][lane]) << lane;
+        }
+        return {met.within, met.within & met.across};
     }
 
-    void tabulate(const Cost& c, uint32_t within) {
+    void tabulate(const Cost& c, const Meeting& met) {
         const size_t first = rows_.size();
         rows_.resize(first + (c.kind >= ANY_SIZE ? 3 : 1) * LANES);
         double* row = rows_.data() + first;
@@ -415,7 +425,8 @@ private:
                 *row = of_rank(m, c, type);
                 continue;
             }
-            const int64_t link = within >> lane & 1 ? m.types * m.types + type : type * m.types + kinds_[kind_[c.y]][lane];
+            const int64_t link = met.within >> lane & 1 ? within(m.types, type, met.across >> lane & 1)
+                                                        : type * m.types + kinds_[kind_[c.y]][lane];
             switch (c.kind) {
                 case RECEIVING: *row = m.receive[link]; break;
                 case ENVELOPE: *row = m.envelope[link]; break;
@@ -517,6 +528,7 @@ private:
     std::vector<double> rows_;
     const Machine* const* machines_ = nullptr;
     std::vector<Lane> nodes_;     // of each rank
+    std::vector<Lane> domains_;   // of that node
     std::vector<Lane> kinds_;     // node types
     std::vector<int32_t> kind_;   // of each rank
     std::array<uint8_t, LANES> agrees_{};

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from clue.kernel.model.cold import starts_cold
 from clue.kernel.model.crowding import crowded_nodes
 from clue.machine import Machine, NoContention, Placement, Progress
 
@@ -29,8 +30,12 @@ class Candidate:
 
     @property
     def coupled_by_messages_alone(self) -> bool:
-        """Whether there is no contention, no shared processor, no change over time, and no library to wait for."""
+        """Whether there is no contention, sharing, cold start or change over time, and no library to wait for."""
         machine, network = self.machine, self.machine.network
-        free = network.contention == NoContention() and network.progress is Progress.ASYNCHRONOUS
-        free &= all(link.acknowledged_from is None for link in network.links.values())
-        return free and not machine.changes and not crowded_nodes(machine, self.placement)
+        if network.contention != NoContention() or network.progress is not Progress.ASYNCHRONOUS:
+            return False
+        if any(link.acknowledged_from is not None for link in network.links.values()):
+            return False
+        if machine.changes or starts_cold(machine, self.placement.nodes):
+            return False
+        return not crowded_nodes(machine, self.placement)

@@ -12,6 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from clue.collectives import Collective, default_choice
+from clue.kernel.model.cold import cold_types
 from clue.machine import Contention, Curve, Link, Machine, Network, NodeType, Placement
 
 _Doubles = npt.NDArray[np.float64]
@@ -60,6 +61,9 @@ class Costs:
         placement: Node of each rank.
         regions: Region names, by index.
         host_speeds: flop/s of the recording host by region, where known.
+
+    Attributes:
+        cold_types: Names of the node types on which waits cost the bursts after them something.
     """
 
     def __init__(
@@ -79,6 +83,8 @@ class Costs:
         self._algorithms: dict[Collective, str] = {}
         self._ports: dict[int, PortLinks] = {}
         self._occupied: frozenset[int] = frozenset(placement.nodes)
+        self.cold_types = cold_types(machine)
+        self._domains = tuple(machine.domains(placement.nodes)) if has_domains(machine) else None
 
     def occupy(self, nodes: Iterable[int]) -> None:
         """Let only these nodes have ranks, where the placement also names nodes for ranks that may yet be spawned."""
@@ -148,8 +154,9 @@ class Costs:
         here, there = nodes[source], nodes[dest]
         sender, receiver = machine.nodes[here].name, machine.nodes[there].name
         same = here == there
-        link = machine.network.link(sender, receiver, same)
-        back = machine.network.link(receiver, sender, same)
+        together = self._domains is None or self._domains[source] == self._domains[dest]
+        link = machine.network.link(sender, receiver, same, together)
+        back = machine.network.link(receiver, sender, same, together)
         contention = machine.network.contention
 
         def kept(links: Sequence[Link]) -> float:
@@ -182,6 +189,11 @@ class Costs:
         if name is None:
             name = self._algorithms[collective] = algorithm_of(self.machine.network, collective)
         return name
+
+
+def has_domains(machine: Machine) -> bool:
+    """Tell whether it matters, at any time, in which domain of a node ranks are."""
+    return any(state.network.across_domains is not None for state in machine.epochs)
 
 
 def algorithm_of(network: Network, collective: Collective) -> str:

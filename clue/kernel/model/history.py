@@ -38,10 +38,12 @@ class Computed(NamedTuple):
     Attributes:
         region: Index of its region.
         alone: How long it would have taken on a processor of its own, seconds.
+        cold: How much of that it took because its rank had waited, seconds.
     """
 
     region: int
     alone: float
+    cold: float = 0.0
 
 
 class Awaited(NamedTuple):

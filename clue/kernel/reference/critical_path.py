@@ -43,7 +43,7 @@ class ExplainedReplay:
     Attributes:
         replay: The figures.
         path: The critical path.
-        alone: By rank the computation time on a processor of its own, seconds.
+        alone: By rank the computation time on a processor of its own, without cold starts, seconds.
     """
 
     replay: Replay
@@ -88,7 +88,7 @@ def _no_search_for_garbage() -> Iterator[None]:
 
 
 def _alone(history: History) -> float:
-    return sum(about.alone for *_, about in history if isinstance(about, Computed))
+    return sum(about.alone - about.cold for *_, about in history if isinstance(about, Computed))
 
 
 @dataclass(slots=True)
@@ -138,7 +138,9 @@ class _Walk:
         if isinstance(about, Computed):
             alone = end if _equal(begin + about.alone, end) else begin + about.alone
             self._add(rank, Part.SHARING, alone, end, region=about.region)
-            self._add(rank, Part.COMPUTATION, begin, alone, region=about.region)
+            warm = alone - about.cold
+            self._add(rank, Part.COLD_START, warm, alone, region=about.region)
+            self._add(rank, Part.COMPUTATION, begin, warm, region=about.region)
         elif isinstance(about, Message):
             self._sent(about, begin, end)
         else:

@@ -86,6 +86,10 @@ class SharedNode:
         self._share_anew()
         return burst.alone
 
+    def factor(self, region: int) -> float:
+        """Return what recorded computation time in a region is multiplied by now."""
+        return self._factors[region]
+
     def begin(self) -> None:
         """Let one more rank live on this node from now on."""
         self._alive += 1

@@ -8,6 +8,7 @@ import simpy
 
 from clue.collectives import Schedule, lower, neighbor
 from clue.kernel.model.blocked import NEVER_BEGUN, channel_context, describe_wait
+from clue.kernel.model.cold import Cold
 from clue.kernel.model.history import Computed, Spawned, Until
 from clue.kernel.model.program import Row
 from clue.kernel.model.wildcards import Received
@@ -41,6 +42,7 @@ class Rank(Actor):
         compute: Computation time so far, seconds.
         compute_by_region: The same by region index.
         finished: Whether its program has ended.
+        cold: How cold its waits have left it, where that costs something.
         requests: What is open, by the number of the request.
         received: What its receives and probes found, in the order in which they were posted, if that is kept.
     """
@@ -56,6 +58,7 @@ class Rank(Actor):
         self.processor = machine.shared.get(self.node)
         self.turns = machine.turns_on(self.node)
         self.absence = machine.absences[self.number] if machine.absences else None
+        self.cold = Cold() if machine.machine.nodes[self.node].name in self.costs.cold_types else None
         self.factors = self.costs.factors(machine.machine.nodes[self.node])
         self.requests: dict[int, Pending] = {}
         self.serials: dict[int, int] = {}
@@ -94,6 +97,8 @@ class Rank(Actor):
             spawned = yield self.instance.worlds[self.world]
             node_type = self.costs.node_type(self.node, spawned.time)
             self.sleep_until(spawned.time + node_type.initialisation_delay, spawned)
+            if self.cold is not None:
+                self.cold.end(self.clock, self.communicate)
         if self.processor is not None:
             yield from self.in_turn()
             self.processor.begin()
@@ -113,7 +118,9 @@ class Rank(Actor):
 
     def compute_alone(self, cpu: float, region: int) -> None:
         """Run a burst on a processor that no other rank uses."""
-        alone = seconds = cpu * self.factors[region]
+        alone = cpu * self.factors[region]
+        cold = self._begin_cold(alone)
+        alone = seconds = alone + cold
         begin = self.clock
         if self.turns is None:
             self.clock = begin + seconds
@@ -122,15 +129,18 @@ class Rank(Actor):
             seconds = self.clock - begin
         if self.absence is not None:
             self.absence.note(begin, self.clock)
-        self.compute += seconds
-        self.compute_by_region[region] += seconds
+        self._computed(region, seconds)
         if self.keeps:
-            self.keep(Activity.COMPUTE, begin, Computed(region, alone))
+            self.keep(Activity.COMPUTE, begin, Computed(region, alone, cold))
 
     def compute_among_others(self, cpu: float, region: int) -> Events:
         """Run a burst on a node whose ranks disturb each other."""
         yield from self.in_turn()
-        begin = self.clock
+        begin, cold = self.clock, 0.0
+        if self.cold is not None:
+            factor = self.processor.factor(region)  # type: ignore[union-attr]
+            cold = self._begin_cold(cpu * factor)
+            cpu += cold / factor
         if self.absence is not None:
             self.absence.begin()
         alone = yield from self.processor.compute(self.number, region, cpu)  # type: ignore[union-attr]
@@ -138,10 +148,23 @@ class Rank(Actor):
         if self.absence is not None:
             self.absence.end(self.clock)
         self._turn = -1.0
-        self.compute += self.clock - begin
-        self.compute_by_region[region] += self.clock - begin
+        self._computed(region, self.clock - begin)
         if self.keeps:
-            self.keep(Activity.COMPUTE, begin, Computed(region, alone))
+            self.keep(Activity.COMPUTE, begin, Computed(region, alone, cold))
+
+    def _begin_cold(self, seconds: float) -> float:
+        """Return what a burst that begins now takes longer because this rank has waited."""
+        if self.cold is None:
+            return 0.0
+        start = self.costs.node_type(self.node, self.clock).cold_start
+        return self.cold.begin(start, self.clock, self.communicate, seconds)
+
+    def _computed(self, region: int, seconds: float) -> None:
+        """Account for a burst that has just ended."""
+        self.compute += seconds
+        self.compute_by_region[region] += seconds
+        if self.cold is not None:
+            self.cold.end(self.clock, self.communicate)
 
     # -- ops: each returns None when done, or what to wait for --------------------------------------------
 

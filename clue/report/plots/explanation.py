@@ -35,6 +35,7 @@ _COLOURS = {
     Part.PACKING: "#997700",
     Part.SPAWN: style.UNUSED,
     Part.SLEEP: "#EEEEBB",
+    Part.COLD_START: "#77AADD",
 }
 _RANKS = ("#B8C4CE", "#DDE3E8")
 _LOWER, _HIGHER = "#9FB1BB", "#3B4A54"

@@ -12,7 +12,8 @@ from clue.calibration.network import Calibration
 from clue.calibration.processor import NodeCalibration
 from clue.calibration.residuals import Residual, summary
 from clue.machine import Curve
-from clue.report.document import fields
+from clue.report.document import cold_start_document, fields
+from clue.report.text.machine import cold_start_words
 from clue.report.text.table import NONE, add_row, bullets, facts, heading, stack, table
 from clue.units import format_share, format_size, format_time
 
@@ -186,6 +187,7 @@ def processor_text(node: NodeCalibration) -> RenderableType:
         ("processors", str(node.processors)),
         ("compared with", node.compared_with),
         ("time slice", "" if node.time_slice is None else format_time(node.time_slice.value)),
+        ("cold start", cold_start_words(node.cold_start) if node.cold_start.is_stated else ""),
     ]
     parts: list[RenderableType | None] = [facts(known)]
     for title, shown in (
@@ -240,6 +242,7 @@ def processor_document(node: NodeCalibration, path: str) -> dict[str, object]:
         },
         "memory_contention_factor": {str(n): dict(shares) for n, shares in sorted(node.shares.items())},
         "time_slice": None if node.time_slice is None else asdict(node.time_slice),
+        "cold_start": cold_start_document(node.cold_start),
         "speeds": None if node.speeds is None else speeds_document(node.speeds),
         "source": node.source,
         "notes": list(node.notes),

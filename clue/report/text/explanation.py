@@ -23,9 +23,9 @@ _EFFICIENCIES = (
     (
         "serialisation",
         "    serialisation",
-        "largest computation / makespan if messages took no time and no processor were shared",
+        "largest computation / makespan if messages took no time and no processor were shared or cold",
     ),
-    ("sharing", "    processor sharing", "that makespan / makespan if messages took no time"),
+    ("sharing", "    processor sharing, cold starts", "that makespan / makespan if messages took no time"),
     ("transfer", "    transfer", "makespan if messages took no time / makespan"),
 )
 

@@ -9,13 +9,13 @@ from clue.machine.curve import SHOWN_SIZES
 from clue.report.links import named_links
 from clue.report.text.table import NONE, add_row, bullets, facts, heading, stack, table
 from clue.report.text.warnings import warnings_text
-from clue.units import format_size, format_time
+from clue.units import count_of, format_size, format_time
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
     from rich.table import Table
 
-    from clue.machine import Machine, NodeType
+    from clue.machine import ColdStart, Machine, NodeType
 
 
 def machine_text(machine: Machine) -> RenderableType:
@@ -72,6 +72,10 @@ def _special(machine: Machine) -> Iterator[str]:
         if node.background_load:
             turns = f", in turns of {format_time(node.time_slice)}" if node.time_slice else ""
             yield f"{name}: background load of {node.background_load:g} processes{turns}"
+        if node.domains > 1:
+            yield f"{name}: {node.domains} domains of {count_of(node.processors // node.domains, 'processor')}"
+        if node.cold_start.is_stated:
+            yield f"{name}: bursts take longer after waits: {cold_start_words(node.cold_start)}"
         for what in ("initialisation_delay", "spawn_delay"):
             if getattr(node, what):
                 yield f"{name}: {what.replace('_', ' ')} {format_time(getattr(node, what))}"
@@ -80,6 +84,12 @@ def _special(machine: Machine) -> Iterator[str]:
                 yield f"{name}: {what.replace('_', ' ')} {format_time(getattr(node, what))} per byte"
         if node.waiting.value == "poll":
             yield f"{name}: a waiting rank keeps its processor"
+
+
+def cold_start_words(start: ColdStart) -> str:
+    """Say what waits cost."""
+    said = ", ".join(f"{format_time(extra)} after {format_time(wait)}" for wait, extra in start.points if wait)
+    return f"{said}; at most {start.at_most:.3g} of what they take warm"
 
 
 def _noise(machine: Machine) -> Iterator[str]:

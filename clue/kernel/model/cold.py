@@ -1,0 +1,63 @@
+"""Cold starts: what a rank's bursts owe to its waits.
+
+A wait is time that passes between bursts without being spent on messages: blocked in MPI, for a turn, or asleep. What a
+rank owes is the extra time of all its waits since it last owed nothing, less what bursts have taken longer since then.
+A burst takes that much longer, up to a share of what it takes warm; what is left the next ones owe. So a burst of a
+microsecond between two calls neither pays for all, nor makes the next one warm.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from clue.machine import ColdStart, Machine
+
+
+class Cold:
+    """How cold a rank is.
+
+    Args:
+        clock: When its program begins, seconds.
+    """
+
+    __slots__ = ("_clock", "_communicate", "_paid", "_waited")
+
+    def __init__(self, clock: float = 0.0) -> None:
+        self._clock = clock
+        self._communicate = 0.0
+        self._waited = 0.0
+        self._paid = 0.0
+
+    def begin(self, start: ColdStart, clock: float, communicate: float, seconds: float) -> float:
+        """Return what a burst takes longer, seconds.
+
+        Args:
+            start: What waits cost here and now.
+            clock: When it begins.
+            communicate: What the rank has spent on messages until then.
+            seconds: What the burst takes warm, on a processor of its own.
+        """
+        self._waited += max(0.0, (clock - self._clock) - (communicate - self._communicate))
+        owed = max(0.0, start.after(self._waited) - self._paid)
+        most = start.at_most * seconds
+        if owed <= most:
+            self._waited = self._paid = 0.0
+            return owed
+        self._paid += most
+        return most
+
+    def end(self, clock: float, communicate: float) -> None:
+        """Note when a burst has ended, and what the rank had spent on messages."""
+        self._clock, self._communicate = clock, communicate
+
+
+def cold_types(machine: Machine) -> frozenset[str]:
+    """Return the names of the node types on which waits cost something, at any time."""
+    types = (each for state in machine.epochs for each in state.node_types().values())
+    return frozenset(each.name for each in types if each.cold_start.is_stated)
+
+
+def starts_cold(machine: Machine, nodes: Iterable[int]) -> bool:
+    """Tell whether waits cost something on any of these nodes, at any time."""
+    cold = cold_types(machine)
+    return bool(cold) and any(machine.nodes[node].name in cold for node in frozenset(nodes))

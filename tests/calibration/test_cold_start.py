@@ -1,0 +1,47 @@
+"""What bursts take longer after waits: from times to a curve, and a measurement here."""
+
+from __future__ import annotations
+
+import pytest
+
+from clue.calibration.cold_start import BurstTime, cold_start_of, measure_cold_start
+from clue.calibration.processor import NodeCalibration
+from clue.config import load_machine
+from clue.config.yaml12 import parse_yaml
+from clue.machine import ColdStart
+
+
+def times(long: dict[int, tuple[float, float, float]], short: dict[int, tuple[float, float, float]]) -> list[BurstTime]:
+    """Return CPU times of three programs by wait, microseconds."""
+    return [
+        BurstTime(program, size, wait * 1e-6, cpu * 1e-6)
+        for size, by_wait in ((False, long), (True, short))
+        for wait, row in by_wait.items()
+        for program, cpu in zip("abc", row, strict=True)
+    ]
+
+
+def test_the_curve_is_of_medians_that_do_not_fall() -> None:
+    """Bursts of 40, 50 and 60 us take 5, 15 and 2 us longer after 100 us, 4, 4 and 4 after 1 ms: 5 and 5."""
+    long = {0: (40.0, 50.0, 60.0), 100: (45.0, 65.0, 62.0), 1000: (44.0, 54.0, 64.0)}
+    short = {0: (4.0, 4.0, 4.0), 100: (5.0, 6.0, 4.0), 1000: (8.0, 5.0, 7.0)}
+    found = cold_start_of(times(long, short))
+    assert found.after.sizes == pytest.approx((0, 1e-4, 1e-3))
+    assert found.after.times == pytest.approx((0, 5e-6, 5e-6))
+    # Shares of 0, 1/4, 1/4, 1/2, 3/4 and 1.
+    assert found.at_most == pytest.approx(0.375)
+
+
+def test_it_is_measured_here_and_written_as_the_simulator_reads_it() -> None:
+    """Waits as long as sleeps are, and no less extra time after longer ones."""
+    found = measure_cold_start(0.01)
+    waits, extra = zip(*found.points, strict=True)
+    assert list(waits) == sorted(waits)
+    assert list(extra) == sorted(extra)
+    assert waits[-1] >= 10e-3
+    node = NodeCalibration("pc", 2, {}, {}, source="here", cold_start=ColdStart.through([(1e-4, 5e-6)], 0.375))
+    written = parse_yaml(node.text(), "pc.yaml").value
+    assert isinstance(written, dict)
+    link = {"send_delay": "1 us", "transmission_delay": "1 us"}
+    machine = load_machine({"nodes": [{"type": "pc"}], "network": {"between_nodes": link}, **written})
+    assert machine.nodes[0].cold_start == node.cold_start
