@@ -28,6 +28,7 @@ from benchmarks.validate.predicting import (
 )
 from clue.errors import RecordError
 from clue.machine import Machine, Placement
+from clue.uncertainty.model_error import mean_message
 
 #: How often bursts are calibrated.
 _CALIBRATION_RUNS = 5
@@ -124,7 +125,7 @@ class Setup:
             compared = PredictedCase(
                 case.program, machine.name, machine.processors, case.size, prediction,
                 runs=tuple(run.seconds for run in runs[case]), late=statistics.median(run.late for run in runs[case]),
-                burst_ratio=ratio, factor=factor.value, hindsight=hindsight,
+                burst_ratio=ratio, factor=factor.value, hindsight=hindsight, message=mean_message(sections[0].ops),
             )  # fmt: skip
             self.tell(_summary(compared))
             yield compared
