@@ -15,7 +15,8 @@ import sys
 from contextlib import nullcontext
 
 from benchmarks.testbed import cluster, launch
-from benchmarks.testbed.description import Host, hosts_of
+from benchmarks.testbed.description import Host
+from benchmarks.testbed.truth import hosts_at
 from clue.config import load_machine
 from clue.errors import ClueError, UsageError
 from clue.machine import Machine, Placement
@@ -34,10 +35,9 @@ def main(words: list[str]) -> int:
         elif asked.verb == "down":
             _down(asked.machine)
         elif asked.verb == "up":
-            machine = load_machine(asked.machine)
-            cluster.build(_name(machine), hosts_of(machine))
+            cluster.build(_name(load_machine(asked.machine)), hosts_at(asked.machine))
         else:
-            _run(load_machine(asked.machine), asked.n, command)
+            _run(asked.machine, asked.n, command)
     except ClueError as error:
         print(error, file=sys.stderr)
         return error.exit_status
@@ -66,10 +66,11 @@ def _name(machine: Machine) -> str:
     return re.sub(r"[^a-z0-9]+", "_", machine.name.lower())
 
 
-def _run(machine: Machine, ranks: int | None, command: list[str]) -> None:
+def _run(file: str, ranks: int | None, command: list[str]) -> None:
     if not command:
         raise UsageError("command line must name a command after --, got none")
-    hosts, name = hosts_of(machine), _name(machine)
+    machine, hosts = load_machine(file), hosts_at(file)
+    name = _name(machine)
     placed = placement(machine, hosts, machine.processors if ranks is None else ranks)
     with nullcontext(name) if cluster.is_up(name) else launch.standing(name, hosts) as testbed:
         outcome = launch.run(testbed, placed, command)
