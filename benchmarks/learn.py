@@ -1,9 +1,10 @@
 """``python -m benchmarks.learn TABLE.csv [--column predicted] -o FILE``: learn what predictions may be off by.
 
-From a table with the columns ``program``, ``measured``, that of the predictions, ``computation`` (in the prediction, of
-the rank that computes longest; all seconds) and ``message`` (mean size, bytes). The file that is shipped is
-``clue/config/model-error.yaml``. Says, too, how many cases of a program lie within intervals that are learned from the
-other programs alone.
+From a table with the columns ``program``, ``measured``, that of the predictions, ``COLUMN_computation`` or, if there is
+none, ``computation`` (in the prediction, of the rank that computes longest; all seconds), and ``message`` (mean size,
+bytes): such as ``benchmarks/validation.csv``, or what ``python -m benchmarks.unseen`` writes. The file that is shipped
+is ``clue/config/model-error.yaml``. Says, too, how many cases of a program lie within intervals that are learned from
+the other programs alone.
 """
 
 from __future__ import annotations
@@ -45,11 +46,12 @@ def main() -> int:
 def read(table: Path, column: str) -> list[Known]:
     """Return the cases of a table."""
     with table.open(newline="") as rows:
-        return [_case(row, float(row[column])) for row in csv.DictReader(rows)]
+        return [_case(row, column) for row in csv.DictReader(rows)]
 
 
-def _case(row: dict[str, str], predicted: float) -> Known:
-    share = min(max(1 - float(row["computation"]) / predicted, 0.0), 1.0)
+def _case(row: dict[str, str], column: str) -> Known:
+    predicted = float(row[column])
+    share = min(max(1 - float(row.get(f"{column}_computation", row["computation"])) / predicted, 0.0), 1.0)
     error = math.log(float(row["measured"]) / predicted)
     return Known(row["program"], error, Character(share, float(row["message"])))
 

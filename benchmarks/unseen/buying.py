@@ -104,6 +104,3 @@ def clue_command(*words: str) -> str:
     if ended.returncode:
         raise RecordError(f"clue {' '.join(words)}: must end well, got {ended.returncode}: {ended.stderr[-2000:]}")
     return ended.stdout
-
-
-

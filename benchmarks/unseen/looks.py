@@ -45,7 +45,7 @@ def looks() -> list[tuple[str, str]]:
 
 
 def look(at: str) -> int:
-    """Note a look at frozen cases with the model of a commit, unless it is the one before continued; return how many."""
+    """Note a look at frozen cases by the model of a commit, unless it goes on with the last one; return how many."""
     known = looks()
     if not known or known[-1][1] != at:
         known.append((datetime.date.today().isoformat(), at))

@@ -5,10 +5,10 @@ has on all machines (a recording that is off, a phase that the model leaves out)
 are compared for one program share S, so their order depends on C alone; the interval of a prediction holds both. C is
 wider for some kinds of cases: by the share of communication in what is predicted, and by the size of messages.
 
-The parts are components of variance with random effects (S. R. Searle, G. Casella, C. E. McCulloch, Variance Components,
-1992, ch. 3), here about 0, not about their mean: an error that all predictions have in common makes intervals wider.
-A deviation that few cases say is uncertain itself, so the next error is drawn from Student's t with as many degrees of
-freedom as there are behind it.
+The parts are components of variance with random effects (S. R. Searle, G. Casella, C. E. McCulloch, Variance
+Components, 1992, ch. 3), here about 0, not about their mean: an error that all predictions have in common makes
+intervals wider. A deviation that few cases say is uncertain itself, so the next error is drawn from Student's t with as
+many degrees of freedom as there are behind it.
 """
 
 from __future__ import annotations

@@ -92,8 +92,8 @@ def _sampling(sampling: Sampling, error: ModelError | None) -> RenderableType:
     )
     return words(
         f"{LEVEL:.0%} of {sampling.samples} samples of the stated noise{model} (seed {sampling.seed}) lie between the "
-        "figures below scores and makespans. best: in how many samples the option is the best. Options share a position "
-        f"unless the first of it is better in {CERTAIN:.0%} of the samples.",
+        "figures below scores and makespans. best: in how many samples the option is the best. Options share a "
+        f"position unless the first of it is better in {CERTAIN:.0%} of the samples.",
         "dim",
     )
 
