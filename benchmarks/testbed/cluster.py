@@ -175,12 +175,12 @@ def _build_bridge(switch: str, bridge: str, frame: int) -> None:
 def _build_rack(name: str, rack: Rack, frame: int) -> None:
     """Build a rack's own bridge with its cable to the root: an end of it at either bridge, both shaped."""
     switch, port = namespace(name, SWITCH), _port(rack.name)
-    _build_bridge(switch, rack.name, frame)
+    _build_bridge(switch, _bridge(rack), frame)
     end = f"{rack.name}-up"
     _call("ip", "-n", switch, "link", "add", port, "type", "veth", "peer", "name", end)
     for device in (port, end):
         _call("ip", "-n", switch, "link", "set", device, "mtu", str(frame), "txqueuelen", "1000", "up")
-    _call("ip", "-n", switch, "link", "set", end, "master", rack.name)
+    _call("ip", "-n", switch, "link", "set", end, "master", _bridge(rack))
     _plug(switch, port, _ROOT, rack.latency, frame)
     if rack.bandwidth is not None:
         _shape(switch, end, rack.bandwidth, frame)
@@ -206,6 +206,10 @@ def _delay(name: str, latencies: Mapping[str, float]) -> None:
         _start(name, SWITCH, [str(compiled.relay()), *words])
 
 
+def _bridge(rack: Rack | None) -> str:
+    return _ROOT if rack is None else f"{rack.name}-{_ROOT}"
+
+
 def _port(label: str) -> str:
     """Return the switch's end of a host's or a rack's cable."""
     return f"{label}-port"
@@ -214,7 +218,7 @@ def _port(label: str) -> str:
 def _build_host(name: str, host: Host, hosts: Sequence[Host]) -> None:
     """Build a host with its cable: eth0 on its side, a port of its name on the switch's."""
     here, switch, frame = namespace(name, host.name), namespace(name, SWITCH), _frame(hosts)
-    port, bridge = _port(host.name), _ROOT if host.rack is None else host.rack.name
+    port, bridge = _port(host.name), _bridge(host.rack)
     _call("ip", "netns", "add", here)
     _call("ip", "-n", here, "link", "set", "lo", "up")
     _call("ip", "-n", switch, "link", "add", port, "type", "veth", "peer", "name", "eth0", "netns", here)

@@ -1,6 +1,7 @@
-"""What an emulated machine really is, where that is more than clue is told of it: ``truths/NAME.yaml``.
+"""What an emulated machine really is, where that is more than clue is told of it: ``truths/`` beside ``machines/``.
 
-A machine's own file is what a buyer knows: nodes, nominal speeds and links. Its truth is what the testbed builds.
+A machine's own file is what a buyer knows: nodes, nominal speeds and links. Its truth, a file of the same name, is what
+the testbed builds.
 """
 
 from __future__ import annotations
@@ -15,8 +16,6 @@ from benchmarks.testbed.description import Host, Kind, Rack, hosts_of
 from clue.config import load_machine
 from clue.config.quantities import Bandwidth, PositiveInt, Time
 from clue.errors import UsageError
-
-TRUTHS = Path(__file__).with_name("truths")
 
 
 class _Form(BaseModel):
@@ -56,7 +55,7 @@ def hosts_at(machine: Path | str) -> tuple[Host, ...]:
     Raises:
         UsageError: If it has something that cannot be emulated, or a truth of other nodes than the machine has.
     """
-    told, file = load_machine(machine), TRUTHS / Path(machine).name
+    told, file = load_machine(machine), Path(machine).parents[1] / "truths" / Path(machine).name
     if not file.exists():
         return hosts_of(told)
     hosts = hosts_as(yaml.safe_load(file.read_text()), file.name)

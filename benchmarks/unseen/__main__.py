@@ -37,7 +37,7 @@ def main() -> int:
 
 def _measure(asked: argparse.Namespace) -> None:
     page = asked.output.with_suffix(".md")
-    programs, machines = cases.chosen(frozen=not asked.rehearsal)
+    programs, machines = cases.chosen(cases.Set.REHEARSAL if asked.rehearsal else cases.Set.FROZEN)
     programs = [each for each in programs if asked.programs is None or each.name in asked.programs]
     machines = [each for each in machines if asked.machines is None or each.name in asked.machines]
     if not programs or not machines:

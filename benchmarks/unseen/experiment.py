@@ -17,7 +17,7 @@ from benchmarks.testbed.description import Host
 from benchmarks.testbed.experiment import in_turns, on_demand
 from benchmarks.testbed.truth import hosts_at
 from benchmarks.unseen.buying import Buyer, clue_command
-from benchmarks.unseen.cases import UnseenMachine, UnseenProgram
+from benchmarks.unseen.cases import Set, UnseenMachine, UnseenProgram
 from benchmarks.unseen.figures import UnseenCase
 from benchmarks.unseen.predicting import Recorded, by_user, cpu_of, figures
 from benchmarks.validate.measured import MeasurementFolder
@@ -181,8 +181,8 @@ class Experiment:
         calibrated, in_runs = measured.longer_on_nodes(recorded), measured.longer_in_runs(recorded)
         said = by_user(recorded, file)
         case = UnseenCase(
-            program=program.name, kind=program.kind, machine=unseen.name, ranks=ranks, size=program.size,
-            frozen=unseen.frozen, live=program.live, runs=tuple(run.seconds for run in runs),
+            program=program.name, machine=unseen.name, ranks=ranks, size=program.size,
+            frozen=unseen.of is Set.FROZEN, live=program.decides, runs=tuple(run.seconds for run in runs),
             late=statistics.median(run.late for run in runs), user=said.makespan, low=said.low, high=said.high,
             by_user=figures(recorded, file), calibrated=figures(recorded, file, calibrated),
             hindsight=figures(recorded, file, in_runs), message=mean_message(recorded.trace.ops), commit=self.commit,

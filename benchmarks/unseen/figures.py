@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import statistics
+from bisect import bisect_right
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 
 from benchmarks.unseen.predicting import Figures
 from benchmarks.validate.figures import kendall, quantile, regret
+from clue.uncertainty.model_error import MESSAGES, SHARES
 
 #: Machines count as near each other for a program if the slower takes so many times as long as the faster at most.
 _NEAR = 1.25
@@ -20,7 +22,6 @@ class UnseenCase:
 
     Attributes:
         program: Its name.
-        kind: What it is an example of.
         machine: Name of the machine.
         ranks: Number of ranks.
         size: What was solved.
@@ -39,7 +40,6 @@ class UnseenCase:
     """
 
     program: str
-    kind: str
     machine: str
     ranks: int
     size: str
@@ -60,6 +60,13 @@ class UnseenCase:
     def measured(self) -> float:
         """The median run."""
         return statistics.median(self.runs)
+
+    @property
+    def kind(self) -> str:
+        """What it is an example of: how much of its time is communication, and whether its messages are long."""
+        share = 1 - self.hindsight.computation / self.measured
+        words = ("computes", "computes and communicates", "communicates")
+        return f"{words[bisect_right(SHARES, share)]}, {('short', 'long')[self.message >= MESSAGES[0]]} messages"
 
     @property
     def covered(self) -> bool:

@@ -92,7 +92,7 @@ def cpu_of(trace: Trace) -> npt.NDArray[np.float64]:
 def by_user(recorded: Recorded, machine: Path) -> UserPrediction:
     """Predict as a user does: by the command, from files."""
     program = recorded.program
-    if program.live:
+    if program.decides:
         ranks = str(recorded.trace.ranks)
         said = clue_command("run", "--machine", str(machine), "-n", ranks, "--json", *program.command)
         makespan = float(json.loads(said)["makespan"])
@@ -117,7 +117,7 @@ def figures(recorded: Recorded, machine: Path, factors: npt.ArrayLike = 1.0) -> 
     result = simulate(program, on, placement, traffic=True)
     free = replace(on, network=replace(on.network, contention=NoContention()))
     computing = cpu_of(trace) * [on.nodes[node].factor("") for node in placement.nodes]
-    model = _live(recorded.program, trace, on, placement) if recorded.program.live else result.makespan
+    model = _live(recorded.program, trace, on, placement) if recorded.program.decides else result.makespan
     return Figures(
         model,
         simulate(program, free, placement).makespan,

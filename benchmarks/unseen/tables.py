@@ -47,7 +47,7 @@ def _case(row: dict[str, str]) -> UnseenCase:
 
     user, low, high, message, late = (float(row[name]) for name in ("user", "low", "high", "message", "late"))
     return UnseenCase(
-        program=row["program"], kind=row["kind"], machine=row["machine"], ranks=int(row["ranks"]), size=row["size"],
+        program=row["program"], machine=row["machine"], ranks=int(row["ranks"]), size=row["size"],
         frozen=row["frozen"] == "yes", live=row["live"] == "yes", runs=tuple(map(float, row["runs"].split())),
         late=late, user=user, low=low, high=high, by_user=figures("user_model", "user_"),
         calibrated=figures("calibrated", "calibrated_"), hindsight=figures("hindsight", ""), message=message,
@@ -64,7 +64,7 @@ def page(cases: Sequence[UnseenCase], command: str, looks: Sequence[tuple[str, s
             *_columns(cases),
             *_by("program", cases, lambda case: case.program),
             *_by("machine", cases, lambda case: case.machine),
-            *_by("kind of program", cases, lambda case: case.kind),
+            *_by("kind of case", cases, lambda case: case.kind),
             *_matrix(cases),
             *remarks,
             "",

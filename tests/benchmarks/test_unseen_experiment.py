@@ -28,7 +28,7 @@ def case(name: str, on: str, measured: float, predicted: float, **changes: objec
     """Return a case whose every prediction is the same but for the sum, which is twice as much."""
     figures = Figures(predicted, predicted, 2 * predicted, predicted)
     made = UnseenCase(
-        program=name, kind="sort", machine=on, ranks=4, size="8", frozen=True, live=False, runs=(measured,) * 3,
+        program=name, machine=on, ranks=4, size="8", frozen=True, live=False, runs=(measured,) * 3,
         late=0.0, user=predicted, low=round(0.9 * predicted, 5), high=round(1.1 * predicted, 5),
         by_user=figures, calibrated=figures, hindsight=figures, message=100.0, commit="abc",
     )  # fmt: skip
@@ -65,6 +65,7 @@ def test_what_a_column_is_worth() -> None:
     assert worth.regret == pytest.approx(0.2)
     assert worth.tau == pytest.approx(1 / 3)
     assert [each.covered for each in found] == [True, False, False]
+    assert found[1].kind == "computes and communicates, short messages"
 
 
 def test_one_machine_has_no_order() -> None:
@@ -91,12 +92,11 @@ def test_the_table_and_its_page(tmp_path: Path) -> None:
 
 
 def test_rehearsal_and_frozen_cases_never_meet() -> None:
-    """What is chosen for one is not in the other, machines as programs; what is named exists."""
-    for frozen in (False, True):
-        programs, machines = cases.chosen(frozen=frozen)
-        assert all(each.frozen is frozen for each in programs) and all(each.frozen is frozen for each in machines)
-        assert all(each.script.is_file() for each in programs)
-        assert all(each.file.is_file() for each in machines)
+    """What is chosen for one is not in the other, machines as programs."""
+    for of in cases.Set:
+        programs, machines = cases.chosen(of)
+        assert programs and machines
+        assert all(each.of is of for each in programs) and all(each.of is of for each in machines)
 
 
 @pytest.fixture
