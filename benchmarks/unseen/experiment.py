@@ -1,7 +1,13 @@
-"""The experiment: machine by machine, calibrate links, record on one node of it, run for real, and predict."""
+"""The experiment: machine by machine, calibrate links, record on one node of it, run for real, and predict.
+
+The testbed's figures go from MPI's initialisation, which mpi4py makes while it is loaded, to MPI's finalisation. What
+mpi4py computes after the one and before the other, some 12 ms of CPU time that no recording has, is measured by a
+program that does nothing, and taken off.
+"""
 
 from __future__ import annotations
 
+import shutil
 import statistics
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -28,6 +34,7 @@ from clue.uncertainty.model_error import mean_message
 
 Doubles = npt.NDArray[np.float64]
 _TIMEOUT = 120.0
+_NOTHING_SCRIPT = Path(__file__).with_name("nothing.py")
 #: Who computes less than this, seconds, computes nothing.
 _NOTHING = 1e-9
 
@@ -37,7 +44,7 @@ class RealRun:
     """A run for real.
 
     Attributes:
-        seconds: From MPI's initialisation to its finalisation.
+        seconds: From when mpi4py was loaded to the program's end.
         late: For which share of that a rank, the worst, had no core of this computer though it should.
         computing: CPU time of each rank's bursts, seconds of a core of this computer at its best.
     """
@@ -45,6 +52,12 @@ class RealRun:
     seconds: float
     late: float
     computing: Sequence[float]
+
+    def beyond(self, nothing: Sequence[RealRun]) -> RealRun:
+        """Return the run without what it takes to do nothing: the median of such runs."""
+        seconds = self.seconds - statistics.median(run.seconds for run in nothing)
+        computing = np.array(self.computing) - np.median([run.computing for run in nothing], axis=0)
+        return RealRun(seconds, self.late, np.maximum(computing, 0.0).tolist())
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,10 +126,10 @@ class Experiment:
             self._recorded(program, nominal.processors)
         with on_demand(unseen.name, hosts) as testbed:
             file = self.buyer.described(unseen.file, hosts, testbed)
-            runs = in_turns(self.programs, self.runs, partial(self._run, nominal, hosts, testbed))
+            runs = in_turns([*self.programs, None], self.runs, partial(self._run, nominal, hosts, testbed))
         nodes = self._on_nodes(nominal, hosts)
         for program in self.programs:
-            of_program = _OfProgram(hosts, file, runs[program], nodes[program])
+            of_program = _OfProgram(hosts, file, [run.beyond(runs[None]) for run in runs[program]], nodes[program])
             yield self._case(program, unseen, of_program)
 
     # --- what is measured ---
@@ -125,26 +138,44 @@ class Experiment:
         """Record a program on this computer, as a user does."""
         key = program.name, ranks
         if key not in self.recorded:
-            target = self.measured.folder / f"{program.name}-{program.size}-{ranks}.clue"
-            if not target.exists():
+
+            def record(target: Path) -> None:
                 self.tell(f"recording {program.name} on {ranks} ranks")
                 clue_command("record", "-n", str(ranks), "-o", str(target), *program.command)
-            repeats = sorted(target.parent.glob(f"{target.stem}.[0-9]*.clue"))
-            self.recorded[key] = Recorded(program, (target, *repeats))
+
+            first, repeats = self._kept(f"{program.name}-{program.size}-{ranks}", record)
+            self.recorded[key] = Recorded(program, (first, *repeats))
         return self.recorded[key]
 
+    def _kept(self, name: str, record: Callable[[Path], None]) -> tuple[Path, list[Path]]:
+        """Return a recording and its repeats, made now if they are not there: all, or none."""
+        folder, draft = self.measured.folder / name, self.measured.folder / f"{name}.draft"
+        if not folder.exists():
+            shutil.rmtree(draft, ignore_errors=True)
+            draft.mkdir()
+            record(draft / "program.clue")
+            draft.rename(folder)
+        return folder / "program.clue", sorted(folder.glob("program.[0-9]*.clue"))
+
     def _run(
-        self, machine: Machine, hosts: Sequence[Host], testbed: Callable[[], str], program: UnseenProgram, turn: int
+        self,
+        machine: Machine,
+        hosts: Sequence[Host],
+        testbed: Callable[[], str],
+        program: UnseenProgram | None,
+        turn: int,
     ) -> RealRun:
+        name = "nothing" if program is None else f"{program.name}-{program.size}"
+
         def measure() -> dict[str, object]:
-            self.tell(f"running {program.name} on {machine.name}")
+            self.tell(f"running {name} on {machine.name}")
             placed = [hosts[node] for node in Placement.block(machine, machine.processors).nodes]
-            command = [sys.executable, *program.command]
+            command = [sys.executable, *([str(_NOTHING_SCRIPT)] if program is None else program.command)]
             output = launch.run(testbed(), placed, command, timeout=_TIMEOUT, rehearsed=False)
             late = max(rank.late for rank in output.ranks) / output.seconds
             return asdict(RealRun(output.seconds, late, [rank.burst_cpu for rank in output.ranks]))
 
-        return RealRun(**self.measured.get(f"{machine.name}-{program.name}-{program.size}-{turn}", measure))
+        return RealRun(**self.measured.get(f"{machine.name}-{name}-{turn}", measure))
 
     def _on_nodes(self, machine: Machine, hosts: Sequence[Host]) -> dict[UnseenProgram, dict[str, Doubles]]:
         """Return the CPU time of each rank's bursts when recorded on one node of each type, seconds of its processors.
@@ -157,16 +188,15 @@ class Experiment:
             alone = replace(host, index=0, processors=machine.processors, rack=None, latency=0.0)
             with on_demand("recording", [alone]) as testbed:
                 for program in self.programs:
-                    target = self.measured.folder / f"{machine.name}-{name}-{program.name}-{program.size}.clue"
-                    if not target.exists():
-                        self._record_on(testbed(), alone, program, target)
+                    kept, record = f"{machine.name}-{name}-{program.name}-{program.size}", self._record_on
+                    target, _ = self._kept(kept, partial(record, testbed, alone, program))
                     found[program][name] = cpu_of(Trace.open(target)) * host.factor
         return found
 
-    def _record_on(self, testbed: str, host: Host, program: UnseenProgram, target: Path) -> None:
+    def _record_on(self, testbed: Callable[[], str], host: Host, program: UnseenProgram, target: Path) -> None:
         self.tell(f"recording {program.name} on a node")
         layer = [sys.executable, "-m", "virtual_layer", "-o", str(target.resolve()), *program.command]
-        launch.run(testbed, [host] * host.processors, layer, timeout=_TIMEOUT, rehearsed=False)
+        launch.run(testbed(), [host] * host.processors, layer, timeout=_TIMEOUT, rehearsed=False)
 
     # --- what is predicted ---
 

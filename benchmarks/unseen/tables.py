@@ -97,7 +97,8 @@ def _opening(cases: Sequence[UnseenCase], command: str, looks: Sequence[tuple[st
         "  link, B its bandwidth from an empty message to 1 MiB. No simulation. **none**: `contention: none`.",
         "  **computation**: C(r) of the rank that computes longest. All three with hindsight's computation.",
         "",
-        "Measured is the median of the runs, from MPI's initialisation to its finalisation, on the emulated cluster.",
+        "Measured is the median of the runs on the emulated cluster, from MPI's initialisation to its finalisation,",
+        "less what a program that only loads mpi4py takes there.",
         "",
     )
 

@@ -14,10 +14,12 @@ from benchmarks.testbed.description import Host
 from benchmarks.testbed.experiment import in_turns
 from benchmarks.unseen import cases, looks, tables
 from benchmarks.unseen.buying import Buyer
+from benchmarks.unseen.experiment import Experiment, RealRun
 from benchmarks.unseen.figures import COLUMNS, UnseenCase, Worth
 from benchmarks.unseen.predicting import Figures, baseline
+from benchmarks.validate.measured import MeasurementFolder
 from clue.config import load_machine
-from clue.errors import UsageError
+from clue.errors import RecordError, UsageError
 from clue.kernel import compile_program, simulate
 from clue.machine import Placement
 from clue.trace import TraceBuilder
@@ -174,3 +176,30 @@ def test_a_buyer_puts_measured_links_into_the_machines_file(tmp_path: Path, monk
     assert sends == pytest.approx([1e-6, 2e-6, 2e-6])
     assert network.link("a", "a", same_node=True).send_delay(0) == pytest.approx(10e-6)
     assert network.contention.name == "none"
+
+
+def test_what_loading_takes_is_taken_off() -> None:
+    """The median of runs that do nothing, of seconds and of each rank's CPU time, which does not fall below 0."""
+    nothing = [RealRun(seconds, 0.0, [0.01, cpu]) for seconds, cpu in ((0.1, 0.01), (0.2, 0.02), (0.9, 0.03))]
+    net = RealRun(1.0, 0.5, [0.11, 0.015]).beyond(nothing)
+    assert net.seconds == pytest.approx(0.8)
+    assert (net.late, list(net.computing)) == (0.5, pytest.approx([0.1, 0.0]))
+
+
+def test_a_recording_is_kept_whole_or_not_at_all(tmp_path: Path) -> None:
+    """One that fails leaves nothing that the next takes for a recording; one that is there is not made again."""
+    experiment = Experiment([], 1, MeasurementFolder(tmp_path), Buyer(tmp_path, 1.0, print), "abc", print)
+
+    def fail(target: Path) -> None:
+        target.write_text("half")
+        raise RecordError("ended early")
+
+    def record(target: Path) -> None:
+        target.write_text("first")
+        target.with_name("program.2.clue").write_text("second")
+
+    with pytest.raises(RecordError):
+        experiment._kept("a", fail)
+    for made in (record, fail):
+        first, repeats = experiment._kept("a", made)
+        assert (first.read_text(), [each.read_text() for each in repeats]) == ("first", ["second"])
