@@ -48,7 +48,7 @@ def _measure(asked: argparse.Namespace) -> None:
     if asked.rehearsal:
         commit = looks.commit()
     else:
-        commit = looks.frozen_commit([asked.output, page])
+        commit = looks.frozen_commit([asked.output, page, asked.measured])
         _tell(f"look number {looks.look(commit)} at frozen cases")
     asked.measured.mkdir(parents=True, exist_ok=True)
     buyer = Buyer(asked.measured, asked.link_seconds, _tell)
