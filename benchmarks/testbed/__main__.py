@@ -15,7 +15,8 @@ import sys
 from contextlib import nullcontext
 
 from benchmarks.testbed import cluster, launch
-from benchmarks.testbed.description import Host, hosts_of
+from benchmarks.testbed.description import Host
+from benchmarks.testbed.truth import hosts_at
 from clue.config import load_machine
 from clue.errors import ClueError, UsageError
 from clue.machine import Machine, Placement
@@ -34,10 +35,9 @@ def main(words: list[str]) -> int:
         elif asked.verb == "down":
             _down(asked.machine)
         elif asked.verb == "up":
-            machine = load_machine(asked.machine)
-            cluster.build(_name(machine), hosts_of(machine))
+            cluster.build(_name(load_machine(asked.machine)), hosts_at(asked.machine))
         else:
-            _run(load_machine(asked.machine), asked.n, command)
+            _run(asked.machine, asked.n, command, rehearsed=not asked.plain)
     except ClueError as error:
         print(error, file=sys.stderr)
         return error.exit_status
@@ -58,6 +58,7 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("verb", choices=("up", "run", "down", "guard"), help="guard: internal")
     parser.add_argument("machine", nargs="?", help="the machine's file, as clue simulates it")
     parser.add_argument("-n", type=int, help="ranks, placed in blocks (default: one for each processor)")
+    parser.add_argument("--plain", action="store_true", help="run: with the system's own allocator of memory")
     return parser
 
 
@@ -66,13 +67,14 @@ def _name(machine: Machine) -> str:
     return re.sub(r"[^a-z0-9]+", "_", machine.name.lower())
 
 
-def _run(machine: Machine, ranks: int | None, command: list[str]) -> None:
+def _run(file: str, ranks: int | None, command: list[str], *, rehearsed: bool) -> None:
     if not command:
         raise UsageError("command line must name a command after --, got none")
-    hosts, name = hosts_of(machine), _name(machine)
+    machine, hosts = load_machine(file), hosts_at(file)
+    name = _name(machine)
     placed = placement(machine, hosts, machine.processors if ranks is None else ranks)
     with nullcontext(name) if cluster.is_up(name) else launch.standing(name, hosts) as testbed:
-        outcome = launch.run(testbed, placed, command)
+        outcome = launch.run(testbed, placed, command, rehearsed=rehearsed)
     sys.stdout.write(outcome.output)
 
 

@@ -16,7 +16,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 from benchmarks.testbed import compiled, control_groups
-from benchmarks.testbed.description import FRONT, Host
+from benchmarks.testbed.description import FRONT, Host, Rack
 from clue.cache import open_folder
 from clue.errors import UsageError
 
@@ -24,11 +24,29 @@ _PREFIX = "clue-"
 _NAMESPACES = Path("/run/netns")
 _STATES = Path("/run/clue-testbed")
 SWITCH = "switch"
+#: The bridge that joins all: hosts without racks, and the cables of racks.
+_ROOT = "bridge"
 #: A link lets a frame pass at once after a pause, and as much more as must not be lost when a timer is late: seconds.
 _LATE = 100e-6
 #: The memory of a switch's port, bytes.
 _QUEUE = 512 * 1024
 _HEADER = 14
+#: Ranks of a host that can share memory: HOST_RANKS of pace.c.
+_MOST_RANKS = 64
+#: Makes libraries run what they have for processors with vectors of so many bytes: numpy, OpenBLAS, glibc.
+_VECTORS = {
+    16: {
+        "NPY_DISABLE_CPU_FEATURES": "X86_V3 X86_V4 AVX512_ICL AVX512_SPR",
+        "OPENBLAS_CORETYPE": "Nehalem",
+        "GLIBC_TUNABLES": "glibc.cpu.hwcaps=-AVX2,-AVX512F,-AVX512VL,-ERMS",
+    },
+    32: {
+        "NPY_DISABLE_CPU_FEATURES": "X86_V4 AVX512_ICL AVX512_SPR",
+        "OPENBLAS_CORETYPE": "Haswell",
+        "GLIBC_TUNABLES": "glibc.cpu.hwcaps=-AVX512F,-AVX512VL",
+    },
+    64: {},
+}
 #: How long a core is watched, to find how fast it is at its best, seconds.
 _WATCHED = 3.0
 #: Frames in bytes, large where links are fast: each costs this computer some 30 us, whatever its size.
@@ -86,26 +104,55 @@ def build(name: str, hosts: Sequence[Host]) -> None:
     if lack is not None:
         raise UsageError(lack)
     _check_room(name, hosts)
+    _check_memory(name, hosts)
     remove(name)
     _make_states()
     control_groups.make(name, [SWITCH, *(host.name for host in hosts)])
     _build_switch(name, _frame(hosts))
+    racks = {host.rack: None for host in hosts if host.rack is not None}
+    for rack in racks:
+        _build_rack(name, rack, _frame(hosts))
     for host in hosts:
         _build_host(name, host, hosts)
-    cpus = deal_cores(hosts, sorted(os.sched_getaffinity(0)))
-    state_file(name).write_text(json.dumps({"hosts": [_known(name, host, cpus) for host in [None, *hosts]]}))
+    cores = sorted(os.sched_getaffinity(0))
+    streams = cores.pop() if any(host.kind.busy_memory for host in hosts) else None
+    cpus = deal_cores(hosts, cores)
+    state = {
+        "hosts": [_known(name, host, cpus) for host in [None, *hosts]],
+        "shared_memory": any(host.shared_memory for host in hosts),
+    }
+    state_file(name).write_text(json.dumps(state))
     for host in hosts:
         _load(name, host)
+    if streams is not None:
+        _start(name, SWITCH, [str(compiled.streamer()), str(streams)])
+    _delay(
+        name, {_port(host.name): host.latency for host in hosts} | {_port(rack.name): rack.latency for rack in racks}
+    )
     _keep(name, sorted({core for host in hosts if not host.background for core in cpus[host.index]}))
 
 
 def _check_room(name: str, hosts: Sequence[Host]) -> None:
-    wanted, cores = sum(host.cores for host in hosts), len(os.sched_getaffinity(0))
+    wanted = sum(host.cores for host in hosts)
+    cores = len(os.sched_getaffinity(0)) - any(host.kind.busy_memory for host in hosts)
     if wanted > cores:
         raise UsageError(
             f"{name}: processors must be worth at most the {cores} cores of this computer, got {wanted:.2f}: "
             "raise the performance factors"
         )
+
+
+def _check_memory(name: str, hosts: Sequence[Host]) -> None:
+    if len({host.shared_memory for host in hosts}) > 1:  # One setting of MPICH's, that all ranks must have.
+        raise UsageError(f"{name}: shared memory must be had by all hosts, or by none")
+    most = max(host.processors for host in hosts)
+    if most > _MOST_RANKS:
+        raise UsageError(f"{name}: processors of a host must be at most {_MOST_RANKS}, got {most}")
+
+
+def shares_memory(name: str) -> bool:
+    """Tell whether ranks of one host reach each other through memory on a testbed that stands."""
+    return bool(json.loads(state_file(name).read_text())["shared_memory"])
 
 
 def _frame(hosts: Sequence[Host]) -> int:
@@ -116,21 +163,70 @@ def _build_switch(name: str, frame: int) -> None:
     switch = namespace(name, SWITCH)
     _call("ip", "netns", "add", switch)
     _call("ip", "-n", switch, "link", "set", "lo", "up")
-    _call("ip", "-n", switch, "link", "add", "bridge", "type", "bridge", "stp_state", "0", "forward_delay", "0")
-    _call("ip", "-n", switch, "link", "set", "bridge", "mtu", str(frame), "up")
-    _call("ip", "-n", switch, "addr", "add", f"{FRONT}/24", "dev", "bridge")
+    _build_bridge(switch, _ROOT, frame)
+    _call("ip", "-n", switch, "addr", "add", f"{FRONT}/24", "dev", _ROOT)
+
+
+def _build_bridge(switch: str, bridge: str, frame: int) -> None:
+    _call("ip", "-n", switch, "link", "add", bridge, "type", "bridge", "stp_state", "0", "forward_delay", "0")
+    _call("ip", "-n", switch, "link", "set", bridge, "mtu", str(frame), "up")
+
+
+def _build_rack(name: str, rack: Rack, frame: int) -> None:
+    """Build a rack's own bridge with its cable to the root: an end of it at either bridge, both shaped."""
+    switch, port = namespace(name, SWITCH), _port(rack.name)
+    _build_bridge(switch, _bridge(rack), frame)
+    end = f"{rack.name}-up"
+    _call("ip", "-n", switch, "link", "add", port, "type", "veth", "peer", "name", end)
+    for device in (port, end):
+        _call("ip", "-n", switch, "link", "set", device, "mtu", str(frame), "txqueuelen", "1000", "up")
+    _call("ip", "-n", switch, "link", "set", end, "master", _bridge(rack))
+    _plug(switch, port, _ROOT, rack.latency, frame)
+    if rack.bandwidth is not None:
+        _shape(switch, end, rack.bandwidth, frame)
+        _shape(switch, port, rack.bandwidth, frame)
+
+
+def _plug(switch: str, port: str, bridge: str, latency: float, frame: int) -> None:
+    """Join the switch's end of a cable to a bridge: straight, or by a second cable that the relay fills between."""
+    if latency:
+        far, near = port + "-far", port + "-near"
+        _call("ip", "-n", switch, "link", "add", far, "type", "veth", "peer", "name", near)
+        for device in (far, near):
+            _call("ip", "-n", switch, "link", "set", device, "mtu", str(frame), "txqueuelen", "1000", "up")
+        _call("ip", "-n", switch, "link", "set", near, "master", bridge)
+    else:
+        _call("ip", "-n", switch, "link", "set", port, "master", bridge)
+
+
+def _delay(name: str, latencies: Mapping[str, float]) -> None:
+    """Start the relay for cables that are longer than this computer's own."""
+    words = [word for port, latency in latencies.items() if latency for word in (port, port + "-far", str(latency))]
+    if words:
+        _start(name, SWITCH, [str(compiled.relay()), *words])
+
+
+def _bridge(rack: Rack | None) -> str:
+    return _ROOT if rack is None else f"{rack.name}-{_ROOT}"
+
+
+def _port(label: str) -> str:
+    """Return the switch's end of a host's or a rack's cable."""
+    return f"{label}-port"
 
 
 def _build_host(name: str, host: Host, hosts: Sequence[Host]) -> None:
     """Build a host with its cable: eth0 on its side, a port of its name on the switch's."""
     here, switch, frame = namespace(name, host.name), namespace(name, SWITCH), _frame(hosts)
+    port, bridge = _port(host.name), _bridge(host.rack)
     _call("ip", "netns", "add", here)
     _call("ip", "-n", here, "link", "set", "lo", "up")
-    _call("ip", "-n", switch, "link", "add", host.name, "type", "veth", "peer", "name", "eth0", "netns", here)
+    _call("ip", "-n", switch, "link", "add", port, "type", "veth", "peer", "name", "eth0", "netns", here)
     _call("ip", "-n", here, "link", "set", "eth0", "address", _hardware(host), "mtu", str(frame), "txqueuelen", "1000")
     # Frames as they would be on a wire: no segments of 64 KB that leave in one piece.
     _call("ip", "-n", here, "link", "set", "eth0", "gso_max_segs", "1")
-    _call("ip", "-n", switch, "link", "set", host.name, "master", "bridge", "mtu", str(frame), "up")
+    _call("ip", "-n", switch, "link", "set", port, "mtu", str(frame), "up")
+    _plug(switch, port, bridge, host.latency, frame)
     _call("ip", "-n", here, "link", "set", "eth0", "up")
     _call("ip", "-n", here, "addr", "add", f"{host.address}/24", "dev", "eth0")
     for other in hosts:  # Known neighbours: no question for addresses in the middle of a measurement.
@@ -139,7 +235,7 @@ def _build_host(name: str, host: Host, hosts: Sequence[Host]) -> None:
             _call("ip", "-n", here, "neigh", "replace", other.address, *words)
     if host.bandwidth is not None:
         _shape(here, "eth0", host.bandwidth, frame)
-        _shape(switch, host.name, host.bandwidth, frame)
+        _shape(switch, port, host.bandwidth, frame)
 
 
 def _hardware(host: Host) -> str:
@@ -228,7 +324,18 @@ def _known(name: str, host: Host | None, cpus: Mapping[int | None, Sequence[int]
         "factor": None if host is None else host.factor,
         "cpus": list(cpus[None if host is None else host.index]),
         "speeds": str(_speeds(name)),
+        "variables": {} if host is None else _variables(name, host),
     }
+
+
+def _variables(name: str, host: Host) -> dict[str, str]:
+    """Return what ranks of a host are told beside its pace: what its processors lack, and where they ring."""
+    told = dict(_VECTORS[host.kind.vectors]) if host.kind.vectors else {}
+    if host.shared_memory:
+        bells = state_file(name).with_suffix(f".{host.name}-bells")
+        bells.write_bytes(bytes(4 * _MOST_RANKS))
+        told["CLUE_TESTBED_BELLS"] = str(bells)
+    return told
 
 
 def entry_command(name: str) -> list[str]:

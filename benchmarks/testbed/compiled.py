@@ -31,6 +31,24 @@ def keeper() -> Path:
     return _compiled("keeper.c", "")
 
 
+def relay() -> Path:
+    """Return the program that delays frames; its name tells its contents.
+
+    Raises:
+        UsageError: If it cannot be compiled.
+    """
+    return _compiled("relay.c", "")
+
+
+def streamer() -> Path:
+    """Return the program that streams through memory; its name tells its contents.
+
+    Raises:
+        UsageError: If it cannot be compiled.
+    """
+    return _compiled("streamer.c", "")
+
+
 def _compiled(source: str, suffix: str, *options: str) -> Path:
     code = _HERE / source
     key = hashlib.blake2b(code.read_bytes(), digest_size=8).hexdigest()

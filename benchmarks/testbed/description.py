@@ -14,6 +14,34 @@ MOST_HOSTS = 250
 
 
 @dataclass(frozen=True, slots=True)
+class Rack:
+    """A switch of its own for some hosts, joined with the others by one cable that they share.
+
+    Attributes:
+        name: Its name.
+        bandwidth: Of the cable, each way, B/s, headers included; ``None``: not shaped.
+        latency: Of the cable, seconds each way, beside this computer's own.
+    """
+
+    name: str
+    bandwidth: float | None = None
+    latency: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class Kind:
+    """What a processor is beside slower than this computer's: programs differ in how much slower they are on it.
+
+    Attributes:
+        vectors: Bytes of the widest vectors that libraries may use: 64, 32 or 16, or whatever this computer has.
+        busy_memory: Whether another core streams through memory all the time, which takes a core of this computer.
+    """
+
+    vectors: int | None = None
+    busy_memory: bool = False
+
+
+@dataclass(frozen=True, slots=True)
 class Host:
     """One host of a testbed.
 
@@ -24,6 +52,10 @@ class Host:
         background: Busy processes on it beside its rank; if there are any, it is a core of this computer by itself,
             which the kernel's own scheduler shares out.
         bandwidth: Of its link to the switch, each way, B/s, headers included; ``None``: not shaped.
+        latency: Of its link, seconds each way, beside this computer's own: from host to host it counts twice.
+        rack: Where it stands; ``None``: on the switch that joins all.
+        kind: What its processors are beside slower.
+        shared_memory: Whether its ranks reach each other through memory; otherwise by TCP within it.
     """
 
     index: int
@@ -31,6 +63,10 @@ class Host:
     processors: int
     background: int
     bandwidth: float | None
+    latency: float = 0.0
+    rack: Rack | None = None
+    kind: Kind = Kind()
+    shared_memory: bool = False
 
     @property
     def name(self) -> str:

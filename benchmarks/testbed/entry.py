@@ -28,6 +28,7 @@ def enter(host: dict) -> None:  # type: ignore[type-arg]
         os.environ["CLUE_TESTBED_FACTOR"] = repr(host["factor"])
         os.environ["CLUE_TESTBED_CORES"] = ",".join(map(str, host["cpus"]))
         os.environ["CLUE_TESTBED_SPEEDS"] = host["speeds"]
+        os.environ.update(host["variables"])
 
 
 def main(words: list) -> None:  # type: ignore[type-arg]

@@ -33,6 +33,9 @@ class RankFigures:
         lates: Bursts that were late.
         mpi_wall: Time in MPI calls.
         mpi_cpu: CPU time in them.
+        began: When what is told began: the section between the first two barriers or, if the whole is asked for, when
+            MPI's initialisation had ended; seconds of a clock that all ranks share.
+        ended: When it ended: the section, or the computation before MPI's finalisation.
     """
 
     bursts: int
@@ -42,6 +45,8 @@ class RankFigures:
     lates: int
     mpi_wall: float
     mpi_cpu: float
+    began: float
+    ended: float
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,6 +60,11 @@ class RunOutput:
 
     output: str
     ranks: tuple[RankFigures, ...]
+
+    @property
+    def seconds(self) -> float:
+        """From when the first rank began until the last one ended, what the figures tell of."""
+        return max(rank.ended for rank in self.ranks) - min(rank.began for rank in self.ranks)
 
 
 @contextmanager
@@ -87,6 +97,7 @@ def run(
     *,
     environment: Mapping[str, str] | None = None,
     timeout: float = 600.0,
+    rehearsed: bool = True,
 ) -> RunOutput:
     """Run a command under mpiexec on a testbed that stands.
 
@@ -96,48 +107,60 @@ def run(
         command: What every rank runs.
         environment: Variables beside those of this process.
         timeout: Seconds until it is ended.
+        rehearsed: Whether it is a program that was made to be measured: its figures are of the section between its
+            first two barriers, and memory that it frees stays with it. Otherwise they are of the whole, from MPI's
+            initialisation to its finalisation, and memory is as the system has it.
 
     Raises:
         RecordError: If it fails or takes too long.
     """
     with tempfile.TemporaryDirectory() as figures:
         places = [f"{host.address}:{len(list(group))}" for host, group in groupby(placement)]
-        words = [str(mpiexec_of(name)), "-hosts", ",".join(places), "-n", str(len(placement)), *command]
+        words = [
+            str(mpiexec_of(name, rehearsed=rehearsed)),
+            "-hosts",
+            ",".join(places),
+            "-n",
+            str(len(placement)),
+            *command,
+        ]
         settings = {**os.environ, **(environment or {}), "CLUE_TESTBED_FIGURES": figures}
+        settings["CLUE_TESTBED_WHOLE"] = str(int(not rehearsed))
         output = _finish(words, settings, timeout)
         return RunOutput(output, tuple(_figures(Path(figures), len(placement))))
 
 
-def mpiexec_of(name: str) -> Path:
+def mpiexec_of(name: str, *, rehearsed: bool = True) -> Path:
     """Return a command that starts MPI programs on a testbed that stands, to be used as mpiexec is.
 
     Without options for hosts its ranks run on the switch. What it starts has only TCP between ranks, those of one host
-    included, one thread, and the pace of its host.
+    included unless hosts share memory, one thread, the pace of its host and, if it is rehearsed, memory that stays.
     """
-    command = cluster.state_file(name).with_suffix(".mpiexec")
+    command = cluster.state_file(name).with_suffix(".mpiexec" if rehearsed else ".plain-mpiexec")
     launcher = (
         f"-launcher ssh -launcher-exec {shlex.quote(str(_agent(name)))} -iface bridge -disable-hostname-propagation"
     )
-    variables = " ".join(
-        f"-genv {key} {shlex.quote(value)}" for key, value in {**_SETTINGS, "LD_PRELOAD": str(compiled.pace())}.items()
-    )
+    settings = {**_SETTINGS, **(_KEPT_MEMORY if rehearsed else {}), "LD_PRELOAD": str(compiled.pace())}
+    settings["MPIR_CVAR_NOLOCAL"] = str(int(not cluster.shares_memory(name)))
+    variables = " ".join(f"-genv {key} {shlex.quote(value)}" for key, value in settings.items())
     entry = shlex.join([*cluster.entry_command(name), cluster.SWITCH, "--exec", find_mpiexec()])
     command.write_text(f'#!/bin/sh\nexec {entry} {launcher} -genvall {variables} "$@"\n')
     command.chmod(0o755)
     return command
 
 
-#: What makes MPICH use TCP between all ranks, those of one host included, and its libraries one thread. Of its ways
-#: over TCP, libfabric's own is the one that uses both directions of a link to the full. (With UCX, and with libfabric's
-#: ofi_rxm, which alone has eager messages as textbooks do, a large alltoall reaches half the bandwidth.)
+#: What makes MPICH use TCP between hosts, and libraries one thread. Of its ways over TCP, libfabric's own is the one
+#: that uses both directions of a link to the full. (With UCX, and with libfabric's ofi_rxm, which alone has eager
+#: messages as textbooks do, a large alltoall reaches half the bandwidth.)
 _SETTINGS = {
     "MPIR_CVAR_CH4_NETMOD": "ofi",
     "FI_PROVIDER": "tcp",
-    "MPIR_CVAR_NOLOCAL": "1",
     "OMP_NUM_THREADS": "1",
     "OPENBLAS_NUM_THREADS": "1",
-    # Memory that was freed stays with the process: whether a burst gets it back from the kernel, page by page, would
-    # depend on what else lies on the heap, which is not the same when recording.
+}
+#: Memory that was freed stays with the process: whether a burst gets it back from the kernel, page by page, would
+#: depend on what else lies on the heap, which is not the same when recording.
+_KEPT_MEMORY = {
     "MALLOC_MMAP_THRESHOLD_": "33554432",
     "MALLOC_TRIM_THRESHOLD_": "1073741824",
 }

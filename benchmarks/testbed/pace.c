@@ -7,11 +7,15 @@
    Quiet waits: what an MPI library polls while it waits (epoll_wait and poll without time-out, sched_yield) sleeps in the
    kernel until something comes: a waiting rank costs no processor time, which others need on this computer.
 
+   Shared memory: what comes through it opens no file, so a rank that has called MPI rings for others of its host that sleep.
+
    CLUE_TESTBED_FACTOR  how many times slower (default 1)
                         A rank that is slower gets a core at once when it wakes, before all other work of the computer.
    CLUE_TESTBED_CORES   the core of this computer for each processor of the host: a rank stays on that of its place there
    CLUE_TESTBED_SPEEDS  file with a double for each core of this computer: how fast it is, relative to its best; 0: unknown
    CLUE_TESTBED_QUIET   0: let waits poll (default 1)
+   CLUE_TESTBED_BELLS   file with a number for each rank of the host, which it shares memory with the others of (default: none)
+   CLUE_TESTBED_WHOLE   1: figures are those from MPI's start to its end, barriers or not
    CLUE_TESTBED_FIGURES folder into which each rank writes what it measured, as JSON, when it ends: of what lies between
                         its first two barriers, or of everything if there are no two */
 #define _GNU_SOURCE
@@ -23,6 +27,7 @@
 #include <poll.h>
 #include <sched.h>
 #include <signal.h>
+#include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -32,17 +37,19 @@
 #include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
+#include <sys/un.h>
 #include <time.h>
 #include <unistd.h>
 
-enum { SPIN = 20, POLL_NS = 1000000, YIELD_US = 200, FILES = 4096 };
+enum { SPIN_SHARED = 20, POLL_NS = 1000000, YIELD_US = 200, FILES = 4096, FILES_AT_ONCE = 256 };
 
 static double factor = 1;
-static int quiet = 1, began;
+static int quiet = 1, began, spin = 20;  /* polls that find nothing, before a rank sleeps */
 static __thread int depth;             /* MPI calls under way: libraries call themselves */
 static __thread long empty;            /* polls in a row that found nothing */
 static __thread double wall0, cpu0, debt, waiting_since;
-static double burst_cpu, burst_wall, late, mpi_wall, mpi_cpu, entered_wall, entered_cpu;
+static double burst_cpu, burst_wall, late, mpi_wall, mpi_cpu, entered_wall, entered_cpu, section_began, section_ended;
+static int whole;
 static long bursts, lates;
 static int barriers;
 static unsigned char is_tcp[FILES];
@@ -86,8 +93,54 @@ static void stay(const char *cores) {
   const char *speeds = getenv("CLUE_TESTBED_SPEEDS");
   if (speeds && factor > 1) watch(speeds, atoi(cores));
 }
+
+/* Ranks of one host that share memory. One is known to sleep before it does, so that whoever sends to it then will ring; a
+   rank that is woken may have to send in turn, so it rings on, but not for ever. */
+enum { HOST_RANKS = 64, ECHOES = 4, BELL_NAP_NS = 1000000 };
+static volatile int *asleep;           /* by rank of the host; NULL: they do not share memory */
+static int bell = -1, place, echoes = ECHOES;
+
+static socklen_t bell_of(int rank, struct sockaddr_un *name) {
+  *name = (struct sockaddr_un){.sun_family = AF_UNIX};
+  return (socklen_t)(offsetof(struct sockaddr_un, sun_path) + 1 + (size_t)sprintf(name->sun_path + 1, "clue-bell-%d", rank));
+}
+static void hang_bell(const char *path) {
+  const char *rank = getenv("MPI_LOCALRANKID");
+  if (!rank || atoi(rank) >= HOST_RANKS) return;
+  place = atoi(rank);
+  int file = open(path, O_RDWR);
+  void *all = file < 0 ? MAP_FAILED : mmap(0, HOST_RANKS * sizeof(int), PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
+  struct sockaddr_un name;
+  bell = (int)syscall(SYS_socket, AF_UNIX, SOCK_DGRAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+  if (all == MAP_FAILED || bell < 0 || bind(bell, (struct sockaddr *)&name, bell_of(place, &name))) { perror("testbed: bell must be there"); abort(); }
+  close(file);
+  asleep = all; spin = SPIN_SHARED;
+  asleep[place] = 0;
+}
+static void ring(int echo) {
+  if (!asleep || echo <= 0) return;
+  unsigned char said = (unsigned char)echo;
+  __sync_synchronize();
+  for (int rank = 0; rank < HOST_RANKS; rank++) {
+    struct sockaddr_un name;
+    if (rank != place && asleep[rank]) sendto(bell, &said, 1, MSG_DONTWAIT, (struct sockaddr *)&name, bell_of(rank, &name));
+  }
+}
+static void will_sleep(void) { if (asleep) { asleep[place] = 1; __sync_synchronize(); } }
+/* Awake again: by the bell, by something else that came, or because it was time: then it looks again, and sleeps on. */
+static void woke(int other) {
+  unsigned char said;
+  if (!asleep) return;
+  asleep[place] = 0;
+  empty = spin / 2 - 1;
+  echoes = other ? ECHOES : 0;
+  while (recv(bell, &said, 1, MSG_DONTWAIT) == 1) { empty = 0; if (said - 1 > echoes) echoes = said - 1; }
+}
+
 __attribute__((constructor)) static void start(void) {
   const char *said;
+  if ((said = getenv("CLUE_TESTBED_BELLS"))) hang_bell(said);
+  if ((said = getenv("CLUE_TESTBED_WHOLE"))) whole = atoi(said);
   if ((said = getenv("CLUE_TESTBED_FACTOR"))) factor = atof(said);
   if ((said = getenv("CLUE_TESTBED_QUIET"))) quiet = atoi(said);
   if ((said = getenv("CLUE_TESTBED_CORES"))) stay(said);
@@ -124,7 +177,7 @@ static void watch_length(int on) {
    burst that took longer than it should, for want of a core of this computer, is lost and counted. */
 static void enter(void) {
   if (depth++) return;
-  empty = 0;
+  empty = 0; echoes = ECHOES;
   if (!began) return;
   double wall = now(CLOCK_MONOTONIC), cpu = now(CLOCK_THREAD_CPUTIME_ID) - cpu0;
   watch_length(0);
@@ -144,8 +197,10 @@ static void enter(void) {
 }
 static void leave(int initialises) {
   if (--depth) return;
-  if (initialises) began = 1;
+  if (asleep) asleep[place] = 0;
+  ring(ECHOES);
   wall0 = now(CLOCK_MONOTONIC);  /* Before anything that may give the core to another: the burst begins now. */
+  if (initialises) { began = 1; section_began = wall0; }
   if (began) watch_length(1);
   cpu0 = now(CLOCK_THREAD_CPUTIME_ID);
   if (entered_wall) { mpi_wall += wall0 - entered_wall; mpi_cpu += cpu0 - entered_cpu; }
@@ -173,19 +228,21 @@ static void *find(const char *name) {
 #define GIVEN a, b, c, d, e, f, g, h, i, j, k, l, m, n
 #define CALL(name, initialises) long name(TAKEN) { static long (*real)(TAKEN); if (!real) real = (long (*)(TAKEN))find(#name); \
   enter(); long result = real(GIVEN); leave(initialises); return result; }
+static void write_figures(void);
 long MPI_Finalize(void) {
   long (*real)(void) = (long (*)(void))find("MPI_Finalize");
-  enter(); hurry(OTHER); factor = 1; long result = real(); leave(0); return result;
+  enter(); hurry(OTHER); factor = 1;
+  if (whole || barriers < 2) write_figures();
+  long result = real(); leave(0); return result;
 }
-static void write_figures(void);
-/* The measured section of a program is that between its first two barriers. */
+/* The measured section of a program is that between its first two barriers, unless it is the whole. */
 long MPI_Barrier(TAKEN) {
   static long (*real)(TAKEN);
   if (!real) real = (long (*)(TAKEN))find("MPI_Barrier");
   enter();
-  if (++barriers == 2) write_figures();
+  if (++barriers == 2 && !whole) write_figures();
   long result = real(GIVEN);
-  if (barriers == 1) { burst_cpu = burst_wall = late = mpi_wall = mpi_cpu = entered_wall = 0; bursts = lates = 0; }
+  if (barriers == 1 && !whole) { section_began = now(CLOCK_MONOTONIC); burst_cpu = burst_wall = late = mpi_wall = mpi_cpu = entered_wall = 0; bursts = lates = 0; }
   leave(0);
   return result;
 }
@@ -236,14 +293,31 @@ int close(int file) {
   return real(file);
 }
 /* Whether a poll may sleep: inside MPI, and after some that found nothing. */
-static int may_sleep(int timeout) { return quiet && timeout == 0 && depth > 0 && ++empty > SPIN; }
+static int may_sleep(int timeout) {
+  if (!quiet || timeout || !depth) return 0;
+  if (++empty == spin / 2) will_sleep();
+  return empty > spin;
+}
+/* Sleep until one of these opens, or somebody rings. */
+static int nap(struct pollfd *files, nfds_t count, long ns) {
+  ring(echoes);
+  if (asleep) { files[count++] = (struct pollfd){bell, POLLIN, 0}; if (ns > BELL_NAP_NS) ns = BELL_NAP_NS; }
+  struct timespec most = {0, ns};
+  int found = ppoll(files, count, &most, NULL);
+  if (asleep && found > 0 && files[count - 1].revents) found--;
+  woke(found > 0);
+  return found;
+}
 
 int epoll_wait(int epoll, struct epoll_event *events, int most, int timeout) {
   static int (*real)(int, struct epoll_event *, int, int);
   if (!real) real = (int (*)(int, struct epoll_event *, int, int))dlsym(RTLD_NEXT, "epoll_wait");
-  struct timespec nap = {0, POLL_NS};
-  int found = may_sleep(timeout) ? (int)syscall(SYS_epoll_pwait2, epoll, events, most, &nap, NULL, 0)
-                                 : real(epoll, events, most, timeout);
+  struct timespec longest = {0, POLL_NS};
+  struct pollfd files[2] = {{epoll, POLLIN, 0}};
+  int sleeps = may_sleep(timeout);
+  if (sleeps && asleep) nap(files, 1, POLL_NS);
+  int found = sleeps && !asleep ? (int)syscall(SYS_epoll_pwait2, epoll, events, most, &longest, NULL, 0)
+                                : real(epoll, events, most, timeout);
   if (found < 0 && errno == ENOSYS) found = real(epoll, events, most, 1);
   if (found < 0 && errno == EINTR && timeout == 0) found = 0;
   if (found > 0) empty = 0;
@@ -252,8 +326,14 @@ int epoll_wait(int epoll, struct epoll_event *events, int most, int timeout) {
 int poll(struct pollfd *files, nfds_t count, int timeout) {
   static int (*real)(struct pollfd *, nfds_t, int);
   if (!real) real = (int (*)(struct pollfd *, nfds_t, int))dlsym(RTLD_NEXT, "poll");
-  struct timespec nap = {0, POLL_NS};
-  int found = may_sleep(timeout) ? ppoll(files, count, &nap, NULL) : real(files, count, timeout);
+  struct timespec longest = {0, POLL_NS};
+  int sleeps = may_sleep(timeout);
+  if (sleeps && asleep && count <= FILES_AT_ONCE) {
+    struct pollfd all[FILES_AT_ONCE + 1];
+    memcpy(all, files, count * sizeof *files);
+    nap(all, count, POLL_NS);
+  }
+  int found = sleeps && !asleep ? ppoll(files, count, &longest, NULL) : real(files, count, timeout);
   if (found < 0 && errno == EINTR && timeout == 0) found = 0;
   if (found > 0) empty = 0;
   return found;
@@ -262,26 +342,26 @@ int poll(struct pollfd *files, nfds_t count, int timeout) {
 int sched_yield(void) {
   if (!quiet || !depth) return (int)syscall(SYS_sched_yield);
   if (++empty == 1) waiting_since = now(CLOCK_MONOTONIC);
-  if (empty <= SPIN) return (int)syscall(SYS_sched_yield);
-  struct pollfd files[256];
+  if (empty == spin / 2) will_sleep();
+  if (empty <= spin) return (int)syscall(SYS_sched_yield);
+  struct pollfd files[FILES_AT_ONCE + 1];
   nfds_t count = 0;
-  for (int file = 0; file < last_file && count < 256; file++)
+  for (int file = 0; file < last_file && count < FILES_AT_ONCE; file++)
     if (is_tcp[file]) { files[count].fd = file; files[count++].events = POLLIN; }
   double us = (now(CLOCK_MONOTONIC) - waiting_since) * 1e6 / 8;
-  struct timespec nap = {0, (long)(1000 * (us < 20 ? 20 : us > YIELD_US ? YIELD_US : us))};
-  if (ppoll(files, count, &nap, NULL) > 0) empty = SPIN / 2;
+  if (nap(files, count, (long)(1000 * (us < 20 ? 20 : us > YIELD_US ? YIELD_US : us))) > 0 && !asleep) empty = spin / 2;
   return 0;
 }
 
 static void write_figures(void) {
   const char *folder = getenv("CLUE_TESTBED_FIGURES"), *rank = getenv("PMI_RANK");
   char path[512];
+  section_ended = now(CLOCK_MONOTONIC);
   if (!folder) return;
   snprintf(path, sizeof path, "%s/%s.json", folder, rank ? rank : "0");
   FILE *file = fopen(path, "w");
   if (!file) return;
   fprintf(file, "{\"bursts\":%ld,\"burst_cpu\":%.6f,\"burst_wall\":%.6f,\"late\":%.6f,\"lates\":%ld,\"mpi_wall\":%.6f,"
-          "\"mpi_cpu\":%.6f}\n", bursts, burst_cpu, burst_wall, late, lates, mpi_wall, mpi_cpu);
+          "\"mpi_cpu\":%.6f,\"began\":%.9f,\"ended\":%.9f}\n", bursts, burst_cpu, burst_wall, late, lates, mpi_wall, mpi_cpu, section_began, section_ended);
   fclose(file);
 }
-__attribute__((destructor)) static void stop(void) { if (began && barriers < 2) write_figures(); }

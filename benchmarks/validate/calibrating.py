@@ -69,7 +69,7 @@ class Calibrator:
         if key not in self.known:
             name = "link-" + "-".join(map(_label, (low, high)))
             plain = self.measured.get(name + "-within" * same, lambda: asdict(self._measure(hosts, key)))
-            self.known[key] = calibrate_link(_measurement(plain)).fitted
+            self.known[key] = calibrate_link(as_measurement(plain)).fitted
         return self.known[key]
 
     def _measure(self, hosts: list[Host], key: _Key) -> Measurement:
@@ -80,7 +80,7 @@ class Calibrator:
             return measure_link([str(launch.mpiexec_of(name))], addresses, seconds=self.seconds)
 
 
-def _measurement(plain: dict[str, Any]) -> Measurement:
+def as_measurement(plain: dict[str, Any]) -> Measurement:
     """Return a measurement from its fields as they are kept."""
     rows = tuple(
         SizeRow(

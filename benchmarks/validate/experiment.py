@@ -6,13 +6,12 @@ import math
 import statistics
 import sys
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import ExitStack
 from dataclasses import asdict, dataclass, field, replace
-from functools import cache, partial
-from itertools import product
+from functools import partial
 
 from benchmarks.testbed import launch
 from benchmarks.testbed.description import Host, hosts_of
+from benchmarks.testbed.experiment import in_turns, on_demand
 from benchmarks.validate import cases
 from benchmarks.validate.calibrating import Calibrator
 from benchmarks.validate.cases import SizedProgram
@@ -28,6 +27,7 @@ from benchmarks.validate.predicting import (
 )
 from clue.errors import RecordError
 from clue.machine import Machine, Placement
+from clue.uncertainty.model_error import mean_message
 
 #: How often bursts are calibrated.
 _CALIBRATION_RUNS = 5
@@ -124,7 +124,7 @@ class Setup:
             compared = PredictedCase(
                 case.program, machine.name, machine.processors, case.size, prediction,
                 runs=tuple(run.seconds for run in runs[case]), late=statistics.median(run.late for run in runs[case]),
-                burst_ratio=ratio, factor=factor.value, hindsight=hindsight,
+                burst_ratio=ratio, factor=factor.value, hindsight=hindsight, message=mean_message(sections[0].ops),
             )  # fmt: skip
             self.tell(_summary(compared))
             yield compared
@@ -134,25 +134,23 @@ class Setup:
     ) -> dict[SizedProgram, list[RealRun]]:
         """Return as many runs of each program.
 
-        Programs take turns, so that minutes in which this computer is disturbed do not fall to one of them; and
-        recordings take turns with runs, so that both are from the same minutes.
+        Recordings take turns with runs, so that both are from the same minutes.
         """
         hosts = hosts_of(machine)
         placed = [hosts[node] for node in Placement.block(machine, machine.processors).nodes]
-        runs: dict[SizedProgram, list[RealRun]] = {case: [] for case in programs}
-        with ExitStack() as opened:
-            testbed = cache(lambda: opened.enter_context(launch.standing(machine.name.replace("-", "_"), hosts)))
+        with on_demand(machine.name, hosts) as testbed:
 
             def run(case: SizedProgram) -> dict[str, float]:
                 self.tell(f"running {case.program} on {machine.name}")
                 return asdict(run_once(testbed(), placed, case))
 
-            for i, case in product(range(max(count, self.recorder.times)), programs):
+            def turn(case: SizedProgram, i: int) -> RealRun | None:
                 self.recorder.record(case, machine, i)
                 name = f"{machine.name}-{case.program}-{case.size}-{i}"
-                if i < count:
-                    runs[case].append(RealRun(**self.measured.get(name, partial(run, case))))
-        return runs
+                return RealRun(**self.measured.get(name, partial(run, case))) if i < count else None
+
+            found = in_turns(programs, max(count, self.recorder.times), turn)
+        return {case: [run for run in runs if run is not None] for case, runs in found.items()}
 
 
 def _bandwidth(machine: Machine) -> float | None:

@@ -29,6 +29,7 @@ class PredictedCase:
         burst_ratio: CPU time of bursts when measured, relative to that recorded; the sum over ranks.
         factor: The same as calibrated beforehand, which the prediction rests on.
         hindsight: What would have been predicted, seconds, had the CPU time of bursts been known as it was measured.
+        message: Mean size of the messages that the program names, bytes.
     """
 
     program: str
@@ -41,6 +42,7 @@ class PredictedCase:
     burst_ratio: float
     factor: float
     hindsight: float
+    message: float
 
     @property
     def measured(self) -> float:

@@ -14,10 +14,11 @@ from benchmarks.validate.cases import RECORDING_MACHINE
 from benchmarks.validate.figures import PredictedCase, in_hindsight, kendall, quantile, regret
 from benchmarks.validate.predicting import Prediction
 
-#: Seconds, but for ranks, size, and ratios from ``error`` on; ``runs`` are all measured times.
+#: Seconds, but for ranks, size, ratios from ``error`` on, and a mean ``message`` in bytes.
+#: ``runs`` are all measured times.
 COLUMNS = (
     "program", "machine", "ranks", "size", "predicted", "low", "high", "measured", "spread", "error", "covered", "late",
-    "burst_ratio", "factor", "computation", "hindsight", "disturbed", "runs",
+    "burst_ratio", "factor", "computation", "hindsight", "disturbed", "message", "runs",
 )  # fmt: skip
 
 
@@ -33,7 +34,12 @@ def _row(each: PredictedCase) -> list[object]:
     prediction = each.prediction
     seconds = [prediction.predicted, prediction.low, prediction.high, each.measured, each.spread]
     ratios = [each.error, each.covered, each.late, each.burst_ratio, each.factor]
-    told = [f"{prediction.compute:.5f}", f"{each.hindsight:.5f}", "yes" if each.disturbed else "no"]
+    told = [
+        f"{prediction.compute:.5f}",
+        f"{each.hindsight:.5f}",
+        "yes" if each.disturbed else "no",
+        f"{each.message:.0f}",
+    ]
     runs = " ".join(f"{run:.5f}" for run in each.runs)
     case = [each.program, each.machine, each.ranks, each.size]
     return [*case, *(f"{x:.5f}" for x in seconds), *(f"{x:.4f}" for x in ratios), *told, runs]
@@ -53,7 +59,7 @@ def _case(row: dict[str, str]) -> PredictedCase:
     prediction = Prediction(predicted, low, high, compute)
     runs = tuple(map(float, row["runs"].split()))
     case = (row["program"], row["machine"], int(row["ranks"]), int(row["size"]))
-    return PredictedCase(*case, prediction, runs, late, ratio, factor, hindsight)
+    return PredictedCase(*case, prediction, runs, late, ratio, factor, hindsight, float(row["message"]))
 
 
 def page(compared: Sequence[PredictedCase], command: str, links: Sequence[str], remarks: Sequence[str]) -> str:

@@ -13,17 +13,16 @@ from clue.cli.signals import INTERRUPTED
 from clue.cli.terminal import Report, Volume, check_plots, detail, plots_folder, progress, say
 from clue.cli.traces import Traces
 from clue.config import SimulationConfig, load_config
+from clue.config.model_errors import known_model_error
 from clue.errors import UsageError
 from clue.explain import RankingExplanation, explain, explain_ranking
-from clue.kernel import Program, compile_program, engine_for, reason_for, simulate
-from clue.machine import Placement
+from clue.kernel import Candidate, Program, compile_program, engine_for, reason_for, simulate
 from clue.predict.executors import PROCESSES
 from clue.predict.predictor import Predictor
 from clue.predict.replaying import ReplayPredictor, recording
 from clue.purchase import Ranking, Scenario, rank_options
-from clue.result import Result
 from clue.trace import Trace
-from clue.uncertainty import NO_NOISE, BurstNoise, Sampled, Sampling, is_uncertain, sample_makespans
+from clue.uncertainty import BurstNoise, Sampled, Sampling, sample_errors
 
 _NOTHING_TO_EXPLAIN = "explanation: at least two options must have a position, got fewer: it is left out"
 
@@ -56,7 +55,10 @@ def _compare(scenario: Scenario, arguments: argparse.Namespace) -> int:
             traces, traces.record, engine=arguments.engine, executor=executor, workers=_workers(arguments)
         )
         thorough, sampling = arguments.plots is not None, _sampling(arguments)
-        ranking = rank_options(scenario, predictor, tell, top=arguments.top, thorough=thorough, sampling=sampling)
+        error = None if sampling is None else known_model_error()
+        ranking = rank_options(
+            scenario, predictor, tell, top=arguments.top, thorough=thorough, sampling=sampling, error=error
+        )
         plots = plot_ranking(ranking, arguments)
         explanation, interrupted = _explain_ranking(scenario, ranking, predictor, arguments, tell)
     if arguments.explain and explanation is None and not interrupted:
@@ -111,10 +113,10 @@ def _simulate(config: SimulationConfig, arguments: argparse.Namespace) -> None:
         )
         why = "only the reference keeps a timeline" if pictures else reason_for(arguments.engine, engine, work)
         detail(f"the {result.engine} engine replayed {result.ops:,} ops: {why}")
-        sampled = _sample(program, noise, placement, config=config, engine=engine, arguments=arguments, tell=tell)
-        if arguments.samples:
-            remarks = [NO_NOISE] if sampled is None else sampled.remarks(result.makespan)
-            said = (f"samples: {remark}" for remark in remarks)
+        where = Candidate(config.machine, placement, config.instances)
+        sampled = _sample(program, noise, where, result.makespan, engine=engine, arguments=arguments, tell=tell)
+        if sampled is not None:
+            said = (f"samples: {remark}" for remark in sampled.remarks())
             result = replace(result, warnings=(*result.warnings, *said))
         explanation = None
         if arguments.explain:
@@ -124,7 +126,7 @@ def _simulate(config: SimulationConfig, arguments: argparse.Namespace) -> None:
         title = f"{Path(trace.head.program).name} on {config.machine.name}"
         plots = plot_result(result, config.machine, title, arguments, explanation)
         if sampled is not None and pictures:
-            plots.append(_plot_samples(sampled, result, title, arguments))
+            plots.append(_plot_samples(sampled, title, arguments))
     show_result(result, title, arguments, sampled=sampled, explanation=explanation)
     say([f"wrote {path}" for path in plots])
 
@@ -137,35 +139,34 @@ def _name(config: SimulationConfig, trace: Trace) -> str:
 def _sample(
     program: Program,
     noise: BurstNoise | None,
-    placement: Placement,
+    where: Candidate,
+    makespan: float,
     *,
-    config: SimulationConfig,
     engine: str,
     arguments: argparse.Namespace,
     tell: Report,
 ) -> Sampled | None:
-    """Simulate samples, if there are to be any and they would differ."""
+    """Draw samples, if there are to be any."""
     sampling = _sampling(arguments)
-    if sampling is None or not is_uncertain(config.machine, noise):
+    if sampling is None:
         return None
-    makespans = sample_makespans(
+    return sample_errors(
         program,
-        config.machine,
-        placement,
+        where,
+        makespan,
         sampling,
+        known_model_error(),
         noise=noise,
-        instances=config.instances,
         engine=engine,
         workers=_workers(arguments),
         tell=lambda done: tell("samples of the noise", done, sampling.samples),
     )
-    return Sampled(sampling, makespans)
 
 
-def _plot_samples(sampled: Sampled, result: Result, title: str, arguments: argparse.Namespace) -> Path:
+def _plot_samples(sampled: Sampled, title: str, arguments: argparse.Namespace) -> Path:
     from clue.report.plots import plot_samples  # noqa: PLC0415 - matplotlib takes a second
 
-    return plot_samples(sampled, result.makespan, plots_folder(arguments.plots), title)
+    return plot_samples(sampled, plots_folder(arguments.plots), title)
 
 
 def _recording(config: SimulationConfig, traces: Traces) -> tuple[Trace, BurstNoise | None]:

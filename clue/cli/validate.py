@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import argparse
+import datetime
+import math
 import os
 from pathlib import Path
 
 from clue.cli.effects import refuse
 from clue.cli.terminal import Report, check_plots, plots_folder, progress, say, show, show_json
 from clue.cli.traces import Traces
+from clue.config.model_errors import known_model_error, shipped_model_error, site_file
 from clue.config.validations import MeasuredCase, ValidationConfig, load_validation
 from clue.errors import UsageError
+from clue.files import write_texts
 from clue.kernel import Candidate, Program, compile_program
 from clue.predict.application import Key
 from clue.predict.replaying import recording
@@ -19,6 +23,7 @@ from clue.report.validation import caveats_of, validation_document
 from clue.trace import Trace
 from clue.uncertainty import BurstNoise, Sampling
 from clue.validation import Case, Validation, validate
+from clue.validation.learning import Known, as_yaml, learn
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -32,6 +37,7 @@ def run(arguments: argparse.Namespace) -> int:
         validation = validate(
             cases,
             Sampling(arguments.samples, arguments.seed or 0) if arguments.samples else None,
+            known_model_error() if arguments.samples else None,
             engine=arguments.engine,
             workers=arguments.workers or os.cpu_count() or 1,
             progress=tell,
@@ -42,8 +48,22 @@ def run(arguments: argparse.Namespace) -> int:
         show_json(validation_document(validation, config.name))
     else:
         show(validation_text(validation, config.name))
+    if arguments.learn:
+        plots.append(_learn(validation, config.name))
     say([f"wrote {path}" for path in plots])
     return 0
+
+
+def _learn(validation: Validation, name: str) -> Path:
+    """Let further predictions of this site have the errors of these, beside what is shipped."""
+    cases = [
+        Known(each.case.program, math.log(each.case.measured / each.predicted), each.character)
+        for each in validation.compared
+    ]
+    today = datetime.date.today().isoformat()
+    learned = learn(cases, source=f"{name}, validated here", date=today, prior=shipped_model_error())
+    write_texts({site_file(): as_yaml(learned)})
+    return site_file()
 
 
 def _cases(config: ValidationConfig, traces: Traces, tell: Report) -> list[Case]:

@@ -32,9 +32,15 @@ def add_validate(commands: Commands, run: Command) -> None:
         type=whole,
         default=100,
         metavar="N",
-        help="draws of the noise for intervals, where machines or recordings state noise (default: 100; 0: none)",
+        help="draws of noise and model error for intervals (default: 100; 0: none)",
     )
     add_seed(command)
+    command.add_argument(
+        "--learn",
+        action="store_true",
+        help="let the intervals of further predictions hold the errors of these cases, too: kept in the file that "
+        "CLUE_MODEL_ERROR names, else in the settings of clue in the home folder",
+    )
     add_repeats(command)
     add_json(command)
     add_plots(command)

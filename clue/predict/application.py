@@ -29,6 +29,11 @@ class Application:
     inputs: tuple[Path, ...] = ()
     environment: tuple[str, ...] = ()
 
+    @property
+    def name(self) -> str:
+        """What it is called: its script, or its trace as it is written for any number of ranks."""
+        return self.script.name if self.script is not None else Path(self.trace or "").name
+
 
 #: An application at a number of ranks.
 Key = tuple[Application, int]

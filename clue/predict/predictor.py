@@ -12,7 +12,7 @@ import numpy.typing as npt
 from clue.predict.application import Application, Key
 from clue.predict.prediction import Prediction, Task
 from clue.progress import Progress
-from clue.uncertainty import Sampling
+from clue.uncertainty import Character, Sampling
 
 Doubles = npt.NDArray[np.float64]
 
@@ -66,6 +66,10 @@ class Predictor(Protocol):
             ClueError: If a prediction cannot be made.
         """
         ...
+
+    def character(self, task: Task, makespan: float) -> Character | None:
+        """Return what tells the prediction of a task from others, whose errors are known; ``None``: nothing does."""
+        return None
 
     def deviation(self, task: Task) -> float | None:
         """Return the standard deviation that the logarithm of a makespan has at most; ``None``: none is stated."""

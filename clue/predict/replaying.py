@@ -18,7 +18,7 @@ from clue.predict.prediction import Prediction, Task, prediction_of
 from clue.predict.predictor import Doubles, Predictor
 from clue.progress import Progress
 from clue.trace import Trace
-from clue.uncertainty import BurstNoise, Sampling, draw, is_uncertain, noise_of_recordings, typical_recording
+from clue.uncertainty import BurstNoise, Character, Sampling, draw, is_uncertain, noise_of_recordings, typical_recording
 from clue.uncertainty.makespans import Known, deviation_bound, draw_candidate, parts
 from clue.units import count_of
 
@@ -181,6 +181,10 @@ class ReplayPredictor(Predictor):
     def predict(self, tasks: Sequence[Task]) -> Iterator[tuple[int, Prediction]]:
         """Replay each task."""
         return self._pool.perform([(task, self._engine) for task in tasks])
+
+    def character(self, task: Task, makespan: float) -> Character:
+        """Return what tells the prediction from others: its share of communication, the size of its messages."""
+        return Character.of(self._recorded[task.key].program, task.where, makespan)
 
     def deviation(self, task: Task) -> float | None:
         """Return what the machine and repeated recordings state of noise."""

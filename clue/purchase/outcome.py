@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from clue.predict.prediction import Prediction
 from clue.purchase.scenario import Criterion
-from clue.uncertainty import Sampling, Spread
+from clue.uncertainty import ModelError, Sampling, Spread
 from clue.units import Money
 
 
@@ -108,7 +108,8 @@ class Ranking:
         interrupted: Whether it was interrupted: then positions up to ``certain`` hold, the others among those
             options that were simulated.
         certain: How many positions hold whatever the options that were not simulated would give.
-        sampling: Which samples of the stated noise there are, if any.
+        sampling: Which samples there are, if any.
+        error: What is known of the model's error, which samples have beside the noise that is stated.
         engine: Which engine simulated: ``"fast"``, ``"reference"``, ``"fast and reference"``, or ``"live"``; ``""`` if
             nothing was simulated.
         engine_reason: Why that one.
@@ -127,5 +128,6 @@ class Ranking:
     interrupted: bool = False
     certain: int = 0
     sampling: Sampling | None = None
+    error: ModelError | None = None
     engine: str = ""
     engine_reason: str = ""

@@ -20,7 +20,7 @@ from clue.purchase.sampling import RankingSampler, SampledOption
 from clue.purchase.scenario import Criterion, Option, Scenario
 from clue.purchase.scores import Scores
 from clue.purchase.search import Search
-from clue.uncertainty import NO_NOISE, Sampling
+from clue.uncertainty import NO_NOISE, ModelError, Sampling
 
 #: Of more options than this only so many of the first are looked for where nothing else is asked for.
 ALL_UP_TO, FIRST_OF_MANY = 100, 20
@@ -37,6 +37,7 @@ def rank_options(
     top: int | None = None,
     thorough: bool = False,
     sampling: Sampling | None = None,
+    error: ModelError | None = None,
 ) -> Ranking:
     """Predict workloads on the affordable options as far as their order needs it, and put these in order.
 
@@ -51,6 +52,7 @@ def rank_options(
         thorough: Whether to predict the splits, too, that cannot be the best; they show how a program scales.
         sampling: Which samples of what is uncertain to draw: they give intervals, to each option its probability of
             being the best, and one position to options that cannot be told apart.
+        error: What is known of the model's error, which samples have beside what noise is stated.
 
     Raises:
         UsageError: If every option costs more than the budget, prices and budget are in different currencies, or an
@@ -71,13 +73,13 @@ def rank_options(
         try:
             search.run(thorough=thorough)
             if sampling is not None:
-                sampler = RankingSampler(search, scores, predictor, sampling, progress)
+                sampler = RankingSampler(search, scores, predictor, sampling, progress, error=error)
                 sampled = sampler.sample() if sampler.is_worth_it else []
                 notes += _about_noise(sampler)
         except KeyboardInterrupt:
             search.interrupt()
     why = predictor.why
-    report = _Report(scenario, scores, search, attempts, why, sampled, sampling if sampled else None, notes)
+    report = _Report(scenario, scores, search, attempts, why, sampled, sampling if sampled else None, error, notes)
     return report.ranking()
 
 
@@ -137,6 +139,7 @@ class _Report:
     engine_reason: str
     sampled: Sequence[SampledOption] = ()
     sampling: Sampling | None = None
+    error: ModelError | None = None
     notes: Sequence[str] = ()
 
     def ranking(self) -> Ranking:
@@ -157,6 +160,7 @@ class _Report:
             interrupted=self.search.interrupted,
             certain=self.search.certain(),
             sampling=self.sampling,
+            error=self.error,
             engine=" and ".join(sorted({each.engine for each in self._predictions()})),
             engine_reason=self.engine_reason,
         )

@@ -1,4 +1,4 @@
-"""Samples of a ranking: the first options once more, with another draw of all stated noise each time.
+"""Samples of a ranking: the first options once more, with another draw of all stated noise and of the model's error.
 
 Every option runs each workload in the split that counts without noise: who buys decides before knowing. In a sample
 all options have the draws of what they have in common (:mod:`clue.uncertainty`), and points are relative to the best of
@@ -21,7 +21,7 @@ from clue.progress import Progress
 from clue.purchase.attempts import Attempt, Cell, Choice, Run
 from clue.purchase.scores import Scores
 from clue.purchase.search import Search
-from clue.uncertainty import LEVEL, Sample, Sampling, Spread
+from clue.uncertainty import LEVEL, ModelError, Sample, Sampling, Spread
 from clue.uncertainty.order import probability_of_best, shared_positions
 
 #: So far below its median a log-normal variable is at the lower end of an interval, in deviations of its logarithm.
@@ -36,7 +36,7 @@ class SampledOption:
         attempt: The option.
         position: Its position, which it shares with those that it cannot be told apart from.
         score: How its score is spread; ``None``: not at all.
-        makespans: By workload, how the makespan is spread; ``None``: nothing of it has noise.
+        makespans: By workload, how the makespan is spread; ``None``: not at all.
         best: The probability that it is the best.
     """
 
@@ -56,16 +56,25 @@ class RankingSampler:
         predictor: Tells what applications take in samples.
         sampling: Which samples.
         progress: Is told about samples.
+        error: What is known of the model's error.
     """
 
     def __init__(
-        self, search: Search, scores: Scores, predictor: Predictor, sampling: Sampling, progress: Progress
+        self,
+        search: Search,
+        scores: Scores,
+        predictor: Predictor,
+        sampling: Sampling,
+        progress: Progress,
+        *,
+        error: ModelError | None = None,
     ) -> None:
         self._search = search
         self._scores = scores
         self._predictor = predictor
         self._sampling = sampling
         self._progress = progress
+        self._error = error
         self._seconds: dict[Run, Doubles] = {}  # of each component in each sample
         self._deviations: dict[Run, float] = {}
         #: Options that may come among the first, too, but are not sampled.
@@ -92,7 +101,7 @@ class RankingSampler:
         positions = shared_positions(scores, higher_is_better=higher)
         best = probability_of_best(scores, higher_is_better=higher).tolist()
         return [
-            SampledOption(attempt, position, _spread(row), self._makespans(attempt), share)
+            SampledOption(attempt, position, _spread(row, self._scores.score(attempt)), self._makespans(attempt), share)
             for attempt, position, row, share in zip(everybody, positions, scores, best, strict=True)
             if position <= len(listed)
         ]
@@ -126,10 +135,13 @@ class RankingSampler:
 
     def _deviation(self, run: Run) -> float:
         if run not in self._deviations:
-            self._deviations[run] = max(self._predictor.deviation(task) or 0.0 for task in run.tasks)
+            noise = max(self._predictor.deviation(task) or 0.0 for task in run.tasks)
+            self._deviations[run] = math.hypot(noise, 0.0 if self._error is None else self._error.most)
         return self._deviations[run]
 
     def _has_noise(self, attempt: Attempt) -> bool:
+        if self._error is not None:
+            return True
         tasks = (task for cell in attempt.cells for task in _run(cell).tasks)
         return any(self._predictor.deviation(task) is not None for task in tasks)
 
@@ -149,8 +161,8 @@ class RankingSampler:
         return _fixed([_with_seconds(choice, self._seconds[choice.run][:, sample.number].tolist())])
 
     def _makespans(self, attempt: Attempt) -> tuple[Spread | None, ...]:
-        turns = [(cell.possible[0].split.turns, self._seconds[_run(cell)]) for cell in attempt.cells]
-        return tuple(_spread(n * seconds.sum(axis=0)) for n, seconds in turns)
+        choices = [(cell, cell.possible[0].split.turns, self._seconds[_run(cell)]) for cell in attempt.cells]
+        return tuple(_spread(n * seconds.sum(axis=0), cell.makespan) for cell, n, seconds in choices)
 
     def _simulate(self, attempts: Iterable[Attempt]) -> None:
         """Predict samples of all that counts in options, each run once."""
@@ -164,10 +176,22 @@ class RankingSampler:
         drawn = self._predictor.samples([run.tasks[k] for run, k in places], self._sampling, self._progress)
         for (run, k), seconds in zip(places, drawn, strict=True):
             self._seconds[run][k] = seconds
+        if self._error is not None:
+            for run in new:
+                self._seconds[run] *= self._off(run, self._error)
+
+    def _off(self, run: Run, error: ModelError) -> Doubles:
+        """Return what the model's error multiplies by, shape (components, samples)."""
+        found = []
+        for task, makespan in zip(run.tasks, run.seconds, strict=True):
+            expected = error.of(self._predictor.character(task, makespan))
+            found.append(expected.multipliers(self._sampling, task.key[0].name, task.where.machine))
+        return np.array(found)
 
 
-def _spread(figures: Doubles) -> Spread | None:
-    return Spread.of(figures) if np.ptp(figures) > 0 else None
+def _spread(figures: Doubles, without: float) -> Spread | None:
+    """Return how a figure is spread about what it is without noise."""
+    return Spread.of(figures).holding(without) if np.ptp(figures) > 0 else None
 
 
 def _run(cell: Cell) -> Run:

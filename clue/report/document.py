@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from clue.recording import Repeated
     from clue.result import Result
     from clue.trace import Trace
-    from clue.uncertainty import Sampled, Sampling, Spread
+    from clue.uncertainty import ModelError, Sampled, Sampling, Spread
     from clue.units import Money
 
 Document = dict[str, object]
@@ -46,7 +46,12 @@ def result_document(result: Result, sampled: Sampled | None = None) -> Document:
             "nbytes": int(result.traffic.nbytes.sum()),
         }
     if sampled is not None:
-        document["uncertainty"] = {**_sampling(sampled.sampling), "makespan": interval(sampled.spread)}
+        document["uncertainty"] = {
+            **_sampling(sampled.sampling),
+            "makespan": interval(sampled.spread),
+            "model_error": sampled.reach,
+            "reasons": list(sampled.reasons),
+        }
     return _plain(document)
 
 
@@ -59,6 +64,10 @@ def _sampling(sampling: Sampling) -> Document:
     from clue.uncertainty import LEVEL  # noqa: PLC0415 - numpy
 
     return {"samples": sampling.samples, "seed": sampling.seed, "level": LEVEL}
+
+
+def _error(error: ModelError | None) -> Document:
+    return {} if error is None else {"model_error": fields(error, "source", "date", "cases", "programs")}
 
 
 def interval(spread: Spread) -> Document:
@@ -81,7 +90,9 @@ def ranking_document(ranking: Ranking) -> Document:
             "ranking": [_entry(each) for each in sorted(ranking.entries, key=_place)],
             # Where only so many positions were asked for; the others come without one, with what bounds their score.
             **fields(ranking, "first", "left_out", "interrupted", "certain", "engine", "engine_reason"),
-            **({} if ranking.sampling is None else {"uncertainty": _sampling(ranking.sampling)}),
+            **(
+                {} if ranking.sampling is None else {"uncertainty": _sampling(ranking.sampling) | _error(ranking.error)}
+            ),
             "warnings": list(ranking.warnings),
         }
     )

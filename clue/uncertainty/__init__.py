@@ -12,7 +12,8 @@ from __future__ import annotations
 
 from clue.uncertainty.bursts import BurstNoise, draw_bursts
 from clue.uncertainty.machines import draw_machine, states_noise
-from clue.uncertainty.makespans import NO_NOISE, draw, is_uncertain, sample_makespans
+from clue.uncertainty.makespans import NO_NOISE, draw, is_uncertain, sample_errors, sample_makespans
+from clue.uncertainty.model_error import Character, Expected, ModelError
 from clue.uncertainty.noise import Sample, Sampling
 from clue.uncertainty.order import CERTAIN, probability_of_best, shared_positions
 from clue.uncertainty.recordings import noise_of_recordings, typical_recording
@@ -23,6 +24,9 @@ __all__ = [
     "LEVEL",
     "NO_NOISE",
     "BurstNoise",
+    "Character",
+    "Expected",
+    "ModelError",
     "Sample",
     "Sampled",
     "Sampling",
@@ -33,6 +37,7 @@ __all__ = [
     "is_uncertain",
     "noise_of_recordings",
     "probability_of_best",
+    "sample_errors",
     "sample_makespans",
     "shared_positions",
     "states_noise",

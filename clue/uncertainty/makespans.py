@@ -12,7 +12,9 @@ from clue.kernel import Candidate, Program, engine_for, makespans, with_bursts
 from clue.machine import Machine, Placement
 from clue.uncertainty.bursts import BurstNoise, draw_bursts, stated_deviations
 from clue.uncertainty.machines import draw_machine, largest_deviation, states_noise
+from clue.uncertainty.model_error import Character, ModelError
 from clue.uncertainty.noise import Sample, Sampling
+from clue.uncertainty.spread import Sampled, Spread
 
 #: What to tell who asks for samples where all would be the same.
 NO_NOISE = (
@@ -97,6 +99,66 @@ def sample_makespans(
         found.append(makespans(program, drawn, further, engine=engine, workers=workers))
         done += len(part)
     return np.concatenate(found)
+
+
+def sample_errors(
+    program: Program,
+    where: Candidate,
+    makespan: float,
+    sampling: Sampling,
+    error: ModelError,
+    *,
+    noise: BurstNoise | None = None,
+    engine: str = "auto",
+    workers: int = 1,
+    tell: Callable[[int], None] = lambda _done: None,
+) -> Sampled:
+    """Return what a makespan may be: in samples of the noise, each with another draw of the model's own error.
+
+    Args:
+        program: What runs.
+        where: Where.
+        makespan: Without noise, seconds.
+        sampling: How many samples, of which seed.
+        error: What is known of the model's error.
+        noise: What repeated recordings say of bursts.
+        engine: As for :func:`clue.kernel.simulate`.
+        workers: Number of threads.
+        tell: Is told how many samples are done.
+
+    Raises:
+        DeadlockError: If the program deadlocks.
+        ReplayError: If the trace contradicts itself.
+    """
+    drawn = np.full(sampling.samples, makespan)
+    if is_uncertain(where.machine, noise):
+        drawn = sample_makespans(
+            program,
+            where.machine,
+            where.placement,
+            sampling,
+            noise=noise,
+            instances=where.instances,
+            engine=engine,
+            workers=workers,
+            tell=tell,
+        )
+    expected = error.of(Character.of(program, where, makespan))
+    off = expected.multipliers(sampling, program.name, where.machine)
+    reasons = (*_about_noise(where.machine, noise, Spread.of(drawn)), error.in_words(expected))
+    return Sampled(sampling, drawn * off, makespan, expected.reach, reasons)
+
+
+def _about_noise(machine: Machine, noise: BurstNoise | None, spread: Spread) -> Iterator[str]:
+    """Say what part noise has in an interval, and what nothing is known of."""
+    known = [f"{noise.recordings} recordings"] if noise is not None else []
+    known += ["the noise that the machine states"] if states_noise(machine) else []
+    if known:
+        yield f"± {(spread.high / spread.low) ** 0.5 - 1:.1%} by {' and '.join(known)}"
+    if noise is None:
+        yield "nothing by how recordings differ, of which there is one"
+    if not states_noise(machine):
+        yield "nothing by noise of the machine, which states none"
 
 
 def draw_candidate(

@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from clue.kernel import Candidate, Program, makespans, simulate
 from clue.machine import Machine
 from clue.progress import Progress, silent
-from clue.uncertainty import BurstNoise, Sampling, Spread, is_uncertain, sample_makespans
+from clue.uncertainty import BurstNoise, Character, ModelError, Sampling, Spread, sample_errors
 from clue.units import count_of
 
 
@@ -71,12 +71,14 @@ class Compared:
     Attributes:
         case: The case.
         predicted: The makespan of the simulation, seconds.
-        interval: Where four of five runs are expected, if the machine or repeated recordings state noise.
+        character: What it is told apart by, when errors are learned from.
+        interval: Where four of five runs are expected, if samples are drawn.
         warnings: What the simulation left out.
     """
 
     case: Case
     predicted: float
+    character: Character
     interval: Spread | None = None
     warnings: tuple[str, ...] = ()
 
@@ -96,6 +98,7 @@ class Compared:
 def compare(
     case: Case,
     sampling: Sampling | None = None,
+    error: ModelError | None = None,
     *,
     engine: str = "auto",
     workers: int = 1,
@@ -106,6 +109,7 @@ def compare(
     Args:
         case: What was run, and where.
         sampling: Which samples give the interval; ``None``: none.
+        error: What is known of the model's error, which intervals hold; without it there are none.
         engine: As for :func:`clue.kernel.simulate`.
         workers: Number of threads.
         progress: Told about what is done.
@@ -116,20 +120,20 @@ def compare(
     where = case.where
     result = simulate(case.compiled, where.machine, where.placement, engine, instances=where.instances)
     interval = None
-    if sampling is not None and is_uncertain(where.machine, case.noise):
-        makespans = sample_makespans(
+    if sampling is not None and error is not None:
+        interval = sample_errors(
             case.compiled,
-            where.machine,
-            where.placement,
+            where,
+            result.makespan,
             sampling,
+            error,
             noise=case.noise,
-            instances=where.instances,
             engine=engine,
             workers=workers,
             tell=lambda done: progress(f"samples of {case.name}", done, sampling.samples),
-        )
-        interval = Spread.of(makespans)
-    return Compared(case, result.makespan, interval, result.warnings)
+        ).spread
+    character = Character.of(case.compiled, where, result.makespan)
+    return Compared(case, result.makespan, character, interval, result.warnings)
 
 
 def changed_makespans(

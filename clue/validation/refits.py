@@ -19,7 +19,7 @@ from clue.errors import UsageError
 from clue.kernel import engine_for
 from clue.machine import Parameter
 from clue.progress import Progress, silent
-from clue.uncertainty import Sampling
+from clue.uncertainty import ModelError, Sampling
 from clue.validation.cases import Case, Compared, changed_makespans, compare
 from clue.validation.figures import Order, mean_absolute_error, orders, percentile
 from clue.validation.parameters import Unchangeable, multiplier, parameters_of
@@ -119,6 +119,7 @@ class Validation:
 def validate(
     cases: Sequence[Case],
     sampling: Sampling | None = None,
+    error: ModelError | None = None,
     *,
     engine: str = "auto",
     workers: int = 1,
@@ -128,7 +129,8 @@ def validate(
 
     Args:
         cases: At least one; each with its measured runs.
-        sampling: Which samples give intervals where noise is stated; ``None``: no intervals.
+        sampling: Which samples give intervals; ``None``: no intervals.
+        error: What is known of the model's error, which intervals hold; without it there are none.
         engine: As for :func:`clue.kernel.simulate`.
         workers: Number of threads.
         progress: Told about what is done.
@@ -143,22 +145,22 @@ def validate(
     compared = []
     for i, case in enumerate(cases):
         progress(f"simulating {case.name}", i, len(cases))
-        compared.append(compare(case, sampling, engine=engine, workers=workers, progress=progress))
+        compared.append(compare(case, sampling, error, engine=engine, workers=workers, progress=progress))
         if not compared[-1].predicted > 0:
             raise UsageError(f"{case.name}: program must take time, got a makespan of 0 s")
     noise = _noise(cases)
-    error = mean_absolute_error(compared)
+    mean = mean_absolute_error(compared)
     predicted = [each.predicted for each in compared]
     simulated = partial(changed_makespans, cases, predicted, engine=engine, workers=workers, progress=progress)
     responses = respond(cases, predicted, parameters, simulated)
     return Validation(
         compared=tuple(compared),
-        error=error,
+        error=mean,
         percentile=percentile([abs(each.error) for each in compared], 0.9),
         noise=noise,
         orders=orders(compared),
-        refits=_refits(responses, cases, error, noise),
-        alike=_alike(responses, max(error, _ERROR_TO_TELL), noise),
+        refits=_refits(responses, cases, mean, noise),
+        alike=_alike(responses, max(mean, _ERROR_TO_TELL), noise),
         unchangeable=tuple(unchangeable),
     )
 

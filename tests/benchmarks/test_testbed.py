@@ -13,7 +13,8 @@ from pathlib import Path
 import pytest
 
 from benchmarks.testbed import cluster, compiled, launch
-from benchmarks.testbed.description import Host, hosts_of
+from benchmarks.testbed.description import Host, Kind, Rack, hosts_of
+from benchmarks.testbed.truth import hosts_as, hosts_at
 from clue.config import load_machine
 from clue.errors import CacheError, UsageError
 from clue.machine import Machine
@@ -110,7 +111,7 @@ def test_root_runs_only_what_it_compiled_itself(tmp_path: Path, monkeypatch: pyt
     """Helpers lie in a folder of our own; one that others may write is refused, and a planted helper is replaced."""
     monkeypatch.setenv("CLUE_CACHE", str(tmp_path))
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "shared"))
-    helpers = [compiled.keeper(), compiled.pace()]
+    helpers = [compiled.keeper(), compiled.pace(), compiled.relay(), compiled.streamer()]
     assert {helper.parent for helper in helpers} == {tmp_path / "testbed"}
     assert all(helper.stat().st_mode & 0o077 == 0 for helper in [*helpers, tmp_path / "testbed"])
     helpers[0].write_text("#!/bin/sh\nexit 0\n")
@@ -118,6 +119,57 @@ def test_root_runs_only_what_it_compiled_itself(tmp_path: Path, monkeypatch: pyt
     (tmp_path / "testbed").chmod(0o1777)
     with pytest.raises(CacheError, match="testbed: folder must be one that only you may write, got mode 1777"):
         compiled.keeper()
+
+
+def test_a_truth_says_what_a_machine_is() -> None:
+    """Latencies, racks, kinds of processors and shared memory, host by host."""
+    left, right = hosts_as(
+        {
+            "hosts": [
+                {"factor": 10, "processors": 2, "bandwidth": "80 Mbit/s", "latency": "0.2 ms", "rack": "a"},
+                {"factor": 20, "kind": "old"},
+            ],
+            "racks": {"a": {"bandwidth": "8 Mbit/s", "latency": "1 ms"}},
+            "kinds": {"old": {"vectors": 16}},
+            "shared_memory": True,
+        },
+        "pair",
+    )
+    assert left == Host(0, 10.0, 2, 0, 10e6, 2e-4, Rack("a", 1e6, 1e-3), Kind(), shared_memory=True)
+    assert right == Host(1, 20.0, 1, 0, None, 0.0, None, Kind(vectors=16), shared_memory=True)
+
+
+@pytest.mark.parametrize(
+    ("document", "rule"),
+    [
+        ({"hosts": [{"factor": 0.5}]}, "pair: .*factor"),
+        ({"hosts": [{"factor": 10, "rack": "b"}]}, "hosts must name racks and kinds that are described, got 'b'"),
+        ({"hosts": [{"factor": 10, "speed": 3}]}, "pair: .*speed"),
+    ],
+)
+def test_a_truth_that_cannot_be_is_refused(document: dict[str, object], rule: str) -> None:
+    """What is not known, and a processor faster than this computer's."""
+    with pytest.raises(UsageError, match=f"(?s){rule}"):
+        hosts_as(document, "pair")
+
+
+def test_a_machine_and_its_truth_have_the_same_nodes(tmp_path: Path) -> None:
+    """Without a truth a machine is what its file says; with one it is that, with as many processors."""
+    for folder in ("machines", "truths"):
+        (tmp_path / folder).mkdir()
+    told, truth = tmp_path / "machines" / "two.yaml", tmp_path / "truths" / "two.yaml"
+    told.write_text(
+        "name: two\nnodes: [{count: 2, type: a}]\nnode_types: {a: {performance_factor: 10}}\n"
+        "network: {between_nodes: {send_delay: 20 us, transmission_delay: 30 us}}\n"
+    )
+    assert hosts_at(told) == hosts_of(load_machine(told))
+    truth.write_text("hosts: [{count: 2, factor: 12}]")
+    assert [host.factor for host in hosts_at(told)] == [12, 12]
+    truth.write_text("hosts: [{count: 3, factor: 12}]")
+    with pytest.raises(
+        UsageError, match=r"hosts must have the processors of the machine's nodes, \[1, 1\], got \[1, 1, 1\]"
+    ):
+        hosts_at(told)
 
 
 @needs_testbed
@@ -167,6 +219,88 @@ def test_hosts_links_and_processors_are_real(tmp_path: Path) -> None:
     # Its clock is that of a core at its best; the real one, which others may slow down, takes as long or longer.
     assert all(0.009 < own < 0.05 for *_, own in found)
     assert name not in cluster.existing()
+
+
+#: Round trips of an empty message from rank 0 to the last one, the seconds of the quickest, and what a rank is told.
+ROUND_TRIPS = """
+import json, os, time
+from mpi4py import MPI
+comm, took = MPI.COMM_WORLD, []
+for _ in range(5):
+    begin = time.perf_counter()
+    if comm.rank == 0:
+        comm.Send(b"", comm.size - 1); comm.Recv(bytearray(0), comm.size - 1)
+    elif comm.rank == comm.size - 1:
+        comm.Recv(bytearray(0), 0); comm.Send(b"", 0)
+    took.append(time.perf_counter() - begin)
+names = ["MPIR_CVAR_NOLOCAL", "MALLOC_TRIM_THRESHOLD_", "OPENBLAS_CORETYPE"]
+if comm.rank == 0:
+    print(json.dumps([min(took), *(os.environ.get(name) for name in names)]), flush=True)
+"""
+
+
+@needs_testbed
+def test_cables_are_as_long_as_stated(tmp_path: Path) -> None:
+    """A round trip passes both hosts' cables and both racks' twice: 4 x 4 ms and 4 x 2 ms."""
+    program = tmp_path / "program.py"
+    program.write_text(ROUND_TRIPS)
+    racks = [Rack("a", 10e6, 2e-3), Rack("b", 10e6, 2e-3)]
+    hosts = [Host(index, 10.0, 1, 0, 10e6, 4e-3, racks[index], Kind(vectors=16)) for index in range(2)]
+    with launch.standing("far", hosts) as name:
+        outcome = launch.run(name, hosts, [sys.executable, str(program)], timeout=60, rehearsed=False)
+    took, *told = json.loads(outcome.output)
+    assert 0.024 <= took < 0.2
+    assert told == ["1", None, "Nehalem"]
+    # The figures are those of the whole program: from MPI's initialisation to its finalisation.
+    assert outcome.seconds >= 5 * took
+
+
+#: All ranks of the first rack send to those of the second at once; the last one tells how long that took.
+UPLINK = """
+import time
+from mpi4py import MPI
+comm, message = MPI.COMM_WORLD, bytearray(50000)
+comm.Barrier()
+begin = time.perf_counter()
+if comm.rank < 2:
+    comm.Send(message, comm.rank + 2)
+else:
+    comm.Recv(message, comm.rank - 2)
+comm.Barrier()
+if comm.rank == 0:
+    print(time.perf_counter() - begin, flush=True)
+"""
+
+
+@needs_testbed
+def test_a_rack_shares_its_uplink(tmp_path: Path) -> None:
+    """Two hosts with 50 000 B each for the other rack take as long as 100 000 B over the 2 MB/s that they share."""
+    program = tmp_path / "program.py"
+    program.write_text(UPLINK)
+    racks = [Rack("a", 2e6), Rack("b", 2e6)]
+    hosts = [Host(index, 10.0, 1, 0, 20e6, rack=racks[index // 2]) for index in range(4)]
+    with launch.standing("racks", hosts) as name:
+        took = float(launch.run(name, hosts, [sys.executable, str(program)], timeout=60).output)
+    assert 0.04 < took < 0.3  # What a burst of frames passes unshaped makes it shorter than 0.05.
+
+
+@needs_testbed
+def test_ranks_of_a_host_share_memory(tmp_path: Path) -> None:
+    """Four ranks of one host reach each other; MPICH is told that it may use memory for that."""
+    program = tmp_path / "program.py"
+    program.write_text(ROUND_TRIPS)
+    hosts = [Host(0, 10.0, 4, 0, None, shared_memory=True)]
+    with launch.standing("memory", hosts) as name:
+        outcome = launch.run(name, hosts * 4, [sys.executable, str(program)], timeout=60)
+    assert json.loads(outcome.output)[1] == "0"
+
+
+@needs_testbed
+def test_all_hosts_share_memory_or_none() -> None:
+    """It is one setting of the MPI library's."""
+    hosts = [Host(0, 10.0, 2, 0, None, shared_memory=True), Host(1, 10.0, 2, 0, None)]
+    with pytest.raises(UsageError, match="shared memory must be had by all hosts, or by none"):
+        cluster.build("mixed", hosts)
 
 
 STAND = """

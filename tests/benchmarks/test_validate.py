@@ -187,7 +187,7 @@ def test_quantiles_are_values() -> None:
 def test_a_case_compared() -> None:
     """Median, half the range, the error relative to what was measured, and the share of runs in the interval."""
     case = PredictedCase(
-        "cg", "two", 2, 100, Prediction(1.1, 0.9, 1.05, 1.0), (1.0, 0.8, 1.2, 1.0, 0.9), 0.0, 1.0, 1.0, 1.05
+        "cg", "two", 2, 100, Prediction(1.1, 0.9, 1.05, 1.0), (1.0, 0.8, 1.2, 1.0, 0.9), 0.0, 1.0, 1.0, 1.05, 8.0
     )
     assert case.measured == 1.0
     assert case.spread == pytest.approx(0.2)
@@ -208,7 +208,7 @@ def test_a_case_compared() -> None:
 )
 def test_disturbed_measurements(runs: tuple[float, ...], late: float, burst_ratio: float, disturbed: bool) -> None:
     """Runs that differ by a fifth, ranks 4 % late, and bursts 15 % longer than calibrated (1.3) each tell."""
-    case = PredictedCase("cg", "two", 2, 100, Prediction(9.0, 8.0, 10.0, 1.0), runs, late, burst_ratio, 1.3, 9.0)
+    case = PredictedCase("cg", "two", 2, 100, Prediction(9.0, 8.0, 10.0, 1.0), runs, late, burst_ratio, 1.3, 9.0, 8.0)
     assert case.disturbed is disturbed
 
 
@@ -216,7 +216,7 @@ def test_the_table_and_its_page(tmp_path: Path) -> None:
     """Each case is a row with all columns; the page tells mean error and order."""
     compared = [
         PredictedCase(
-            "cg", name, 2, 100, Prediction(predicted, 0.9, 1.5, 1.0), (measured,) * 5, 0.0, 1.05, 1.0, measured
+            "cg", name, 2, 100, Prediction(predicted, 0.9, 1.5, 1.0), (measured,) * 5, 0.0, 1.05, 1.0, measured, 8.0
         )
         for name, predicted, measured in (("slow", 2.2, 2.0), ("fast", 0.9, 1.0))
     ]

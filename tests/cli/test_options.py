@@ -139,7 +139,7 @@ WITHOUT_EFFECT = {
     "validate": {
         "--seed": (("v.yaml --samples 0 --seed 3", "v: --seed must go with --samples of 1 or more, got 0"),),
         "--repeats": (("v.yaml --repeats 3", "--repeats must go with a script to record, got traces only"),),
-        **dict.fromkeys(("--engine", "--samples", "--json", "--plots", "--workers"), ALWAYS),
+        **dict.fromkeys(("--engine", "--learn", "--samples", "--json", "--plots", "--workers"), ALWAYS),
     },
 }  # fmt: skip
 

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import json
+import math
 from pathlib import Path
 
 import pytest
 
 from clue.cli import main
+from clue.config.model_errors import known_model_error, shipped_model_error
 from clue.trace import TraceBuilder
 
 pytestmark = pytest.mark.usefixtures("folder")
@@ -98,7 +100,7 @@ def test_document_by_hand(capsys: pytest.CaptureFixture[str]) -> None:
     assert first["measured"] == pytest.approx(measured, rel=1e-12)
     assert first["spread"] == pytest.approx(0.005 * measured)
     assert first["error"] == pytest.approx(predicted / measured - 1)
-    assert first["interval"] is None and len(first["runs"]) == 2
+    assert first["interval"]["low"] < predicted < first["interval"]["high"] and len(first["runs"]) == 2
     assert len(document["cases"]) == 8
     assert document["error"]["noise"] == pytest.approx(0.005)
     assert [(each["size"], each["tau"], each["regret"]) for each in document["orders"]] == [
@@ -165,6 +167,22 @@ def test_interval_where_the_machine_states_noise(capsys: pytest.CaptureFixture[s
     assert case["covered"] == 0.5
     _, out, _ = run(capsys, "validate", "one.yaml", "--json", "--samples", "0")
     assert json.loads(out)["cases"][0]["interval"] is None
+
+
+def test_what_a_site_learns_goes_before_what_is_shipped(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """All eight cases are off by the same: it says so, and later intervals are as wide at least."""
+    monkeypatch.setenv("CLUE_MODEL_ERROR", "of-site/errors.yaml")
+    _, _, err = run(capsys, "validate", "validate.yaml", "--learn", "--samples", "0", "--json")
+    assert "wrote of-site/errors.yaml" in err
+    learned, shipped = known_model_error(), shipped_model_error()
+    assert (learned.cases, learned.programs) == (8, 1)
+    assert "validated here" in learned.source
+    assert learned.shared.deviation > shipped.shared.deviation
+    _, out, _ = run(capsys, "validate", "validate.yaml", "--json")
+    case = json.loads(out)["cases"][0]
+    assert math.log(case["interval"]["high"] / case["predicted"]) >= learned.shared.deviation
 
 
 def test_table_of_several_runs_in_a_cell(capsys: pytest.CaptureFixture[str]) -> None:

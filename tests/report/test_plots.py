@@ -272,15 +272,15 @@ def test_intervals_and_probabilities_are_drawn_beside_scores() -> None:
 
 def test_samples_are_counted_and_their_interval_is_marked(tmp_path: Path) -> None:
     """All 101 samples are in bars; the interval of 3.6 to 4.4 s and the makespan of 3.8 s are in the words above."""
-    sampled = Sampled(Sampling(101), np.linspace(3.5, 4.5, 101))
-    (axes,) = draw_samples(sampled, 3.8, "a $title$").axes
+    sampled = Sampled(Sampling(101), np.linspace(3.5, 4.5, 101), 3.8)
+    (axes,) = draw_samples(sampled, "a $title$").axes
     assert sum(bar.get_height() for bar in bars(axes) if bar.get_width() < 0.5) == 101
     assert axes.get_title(loc="left") == (
         "80% of 101 samples lie within 3.6–4.4 s (grey); without noise (dashed): 3.8 s"
     )
-    assert plot_samples(sampled, 3.8, tmp_path, "title") == tmp_path / "samples.png"
+    assert plot_samples(sampled, tmp_path, "title") == tmp_path / "samples.png"
 
 
 def test_samples_that_are_all_the_same_are_drawn() -> None:
     """No width is no fault."""
-    draw_samples(Sampled(Sampling(1), np.array([2.0])), 2.0, "one")
+    draw_samples(Sampled(Sampling(1), np.array([2.0]), 2.0), "one")

@@ -266,8 +266,9 @@ def test_machine_says_how_sure_its_figures_are() -> None:
 def test_a_sampled_result_and_ranking_show_their_intervals() -> None:
     """10th and 90th percentile of 11 samples from 3.5 to 4.5 s; a score and a probability beside an option."""
     sampling = Sampling(11, 7)
-    shown = rendered(result_text(result(), sampled=Sampled(sampling, np.linspace(3.5, 4.5, 11))))
-    assert "3.6 s to 4.4 s, median 4 s (11 samples of the stated noise, seed 7)" in shown
+    shown = rendered(result_text(result(), sampled=Sampled(sampling, np.linspace(3.5, 4.5, 11), 4.0, reasons=("why",))))
+    assert "3.6 s to 4.4 s, median 4 s (11 samples, seed 7)" in shown
+    assert "its width" in shown and "why" in shown
     spread = Spread(90.0, 95.0, 100.0)
     entries = tuple(replace(each, spread=spread, best=0.25) if each.score else each for each in ranking().entries)
     shown = rendered(ranking_text(replace(ranking(), entries=entries, sampling=sampling)))

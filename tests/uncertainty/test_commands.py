@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from pathlib import Path
 
 import pytest
@@ -71,12 +72,18 @@ def test_a_simulation_has_an_interval(capsys: pytest.CaptureFixture[str]) -> Non
 
 
 def test_without_noise_that_is_said(capsys: pytest.CaptureFixture[str]) -> None:
-    """Rather than an interval of no width."""
+    """The interval is that of the model's own errors, and no narrower."""
     status, out, _ = run(capsys, "simulate", "run.yaml", "--json", "--samples", "50")
     document = json.loads(out)
     assert status == 0
-    assert "uncertainty" not in document
-    assert any("no noise is stated" in warning for warning in document["warnings"])
+    found = document["uncertainty"]
+    interval = found["makespan"]
+    assert interval["low"] <= document["makespan"] * math.exp(-found["model_error"])
+    assert interval["high"] >= document["makespan"] * math.exp(found["model_error"])
+    one, none, model = found["reasons"]
+    assert "recordings differ, of which there is one" in one
+    assert "the machine, which states none" in none
+    assert "by the model's errors in" in model
 
 
 def test_a_comparison_has_probabilities(capsys: pytest.CaptureFixture[str]) -> None:
@@ -88,6 +95,7 @@ def test_a_comparison_has_probabilities(capsys: pytest.CaptureFixture[str]) -> N
     status, out, _ = run(capsys, "simulate", "which.yaml", "--json", "--samples", "20")
     document = json.loads(out)
     assert status == 0
+    assert document["uncertainty"].pop("model_error")["cases"] > 0
     assert document["uncertainty"] == {"samples": 20, "seed": 0, "level": 0.8}
     two, four = document["ranking"]
     assert (two["position"], four["position"]) == (1, 1)

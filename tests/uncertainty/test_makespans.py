@@ -259,11 +259,12 @@ def test_the_machine_without_noise_is_the_one_given() -> None:
 
 def test_who_reads_an_interval_is_told_what_it_is_worth() -> None:
     """Few samples, and a makespan that nine tenths of the samples exceed; nothing otherwise."""
-    few, many = Sampled(Sampling(10), np.arange(10.0, 20.0)), Sampled(Sampling(20), np.arange(10.0, 30.0))
-    assert [text.split()[0] for text in few.remarks(15.0)] == ["10"]
-    assert list(many.remarks(20.0)) == []
-    (remark,) = many.remarks(10.0)
-    assert "below its interval" in remark
+    few = Sampled(Sampling(10), np.arange(10.0, 20.0), 15.0)
+    many = Sampled(Sampling(20), np.arange(10.0, 30.0), 20.0)
+    assert [text.split()[0] for text in few.remarks()] == ["10"]
+    assert list(many.remarks()) == []
+    (remark,) = replace(many, makespan=10.0).remarks()
+    assert "below nine of ten samples" in remark
 
 
 def test_few_recordings_make_wide_intervals() -> None:

@@ -13,7 +13,7 @@ from scipy.stats import kendalltau
 from clue.machine import Parameter
 from clue.report.plots.validation import draw_validation, plot_validation
 from clue.report.validation import change, verdict
-from clue.uncertainty import Spread
+from clue.uncertainty import Character, Spread
 from clue.validation import Compared, Order, Refit, Unchangeable, Validation
 from clue.validation.figures import kendall_tau, mean_absolute_error, orders, percentile
 from tests.report.pictures import bars, texts
@@ -24,7 +24,7 @@ CASE = measured(in_turn(1, 1e-3, 8), machine(2), machine(2))
 
 def compared(predicted: float, *runs: float, program: str = "p", size: str = "", on: str = "m") -> Compared:
     """Return a prediction beside runs."""
-    return Compared(replace(CASE, program=program, size=size, machine=on, runs=runs), predicted)
+    return Compared(replace(CASE, program=program, size=size, machine=on, runs=runs), predicted, Character(0.0, 0.0))
 
 
 def test_median_spread_and_error() -> None:

@@ -74,7 +74,7 @@ def plot_explanation(explanation: Explanation, folder: Path, title: str) -> Path
     return save(draw_explanation(explanation, title), folder, "explanation.png")
 
 
-def plot_samples(sampled: Sampled, makespan: float, folder: Path, title: str) -> Path:
+def plot_samples(sampled: Sampled, folder: Path, title: str) -> Path:
     """Draw how a makespan is spread over samples of the noise: ``samples.png``.
 
     Raises:
@@ -83,7 +83,7 @@ def plot_samples(sampled: Sampled, makespan: float, folder: Path, title: str) ->
     from clue.report.plots.samples import draw_samples  # noqa: PLC0415 - matplotlib
     from clue.report.plots.style import save  # noqa: PLC0415
 
-    return save(draw_samples(sampled, makespan, title), folder, "samples.png")
+    return save(draw_samples(sampled, title), folder, "samples.png")
 
 
 def plot_ranking(ranking: Ranking, folder: Path) -> list[Path]:

@@ -17,15 +17,15 @@ _MOST_BARS = 40
 _TITLE = 7.8
 
 
-def draw_samples(sampled: Sampled, makespan: float, title: str) -> Figure:
+def draw_samples(sampled: Sampled, title: str) -> Figure:
     """Draw how often which makespan came out.
 
     Args:
         sampled: Makespans of samples.
-        makespan: That without noise.
         title: Of the picture.
     """
-    scale, spread = time_scale(float(sampled.makespans.max(initial=makespan))), sampled.spread
+    makespan, spread = sampled.makespan, sampled.spread
+    scale = time_scale(float(sampled.makespans.max(initial=makespan)))
     drawn = style.figure(9, 4.2, title)
     axes = drawn.subplots()
     bars = int(np.clip(np.sqrt(len(sampled.makespans)), 1, _MOST_BARS))

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from rich.table import Table
 
     from clue.purchase import Entry, Ranking, WorkloadOutcome
-    from clue.uncertainty import Sampling
+    from clue.uncertainty import ModelError, Sampling
 
 #: So many options that cannot be ranked are named, with the reason.
 _LISTED = 20
@@ -27,7 +27,7 @@ def ranking_text(ranking: Ranking) -> RenderableType:
     return stack(
         heading(_title(ranking)),
         _placed(ranking, placed) if placed else words("No option can be ranked."),
-        _sampling(ranking.sampling) if ranking.sampling is not None else None,
+        _sampling(ranking.sampling, ranking.error) if ranking.sampling is not None else None,
         _interruption(ranking) if ranking.interrupted else None,
         _later(ranking),
         _not_placed(others) if others else None,
@@ -84,13 +84,16 @@ def format_score(score: float | None, unit: str) -> str:
     return f"{score:.1f}" if unit == "points" else f"{score:.4g} {unit}"
 
 
-def _sampling(sampling: Sampling) -> RenderableType:
+def _sampling(sampling: Sampling, error: ModelError | None) -> RenderableType:
     from clue.uncertainty import CERTAIN, LEVEL  # noqa: PLC0415 - numpy
 
+    model = (
+        f" and of the model's errors in {error.cases} validated cases ({error.source}, {error.date})" if error else ""
+    )
     return words(
-        f"{LEVEL:.0%} of {sampling.samples} samples of the stated noise (seed {sampling.seed}) lie between the figures "
-        "below scores and makespans. best: in how many samples the option is the best. Options share a position unless "
-        f"the first of it is better in {CERTAIN:.0%} of the samples.",
+        f"{LEVEL:.0%} of {sampling.samples} samples of the stated noise{model} (seed {sampling.seed}) lie between the "
+        "figures below scores and makespans. best: in how many samples the option is the best. Options share a "
+        f"position unless the first of it is better in {CERTAIN:.0%} of the samples.",
         "dim",
     )
 

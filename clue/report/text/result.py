@@ -40,6 +40,7 @@ def _summary(result: Result, sampled: Sampled | None) -> Table:
         (
             ("makespan", format_time(result.makespan)),
             ("80 % interval", _interval(sampled) if sampled is not None else ""),
+            ("its width", "; ".join(sampled.reasons) if sampled is not None else ""),
             ("ranks", str(len(result.ranks))),
             ("instances", str(result.instances) if result.instances > 1 else ""),
             ("ops", f"{result.ops:,}"),
@@ -55,7 +56,7 @@ def _summary(result: Result, sampled: Sampled | None) -> Table:
 def _interval(sampled: Sampled) -> str:
     spread, sampling = sampled.spread, sampled.sampling
     ends = f"{format_time(spread.low)} to {format_time(spread.high)}, median {format_time(spread.median)}"
-    return f"{ends} ({sampling.samples} samples of the stated noise, seed {sampling.seed})"
+    return f"{ends} ({sampling.samples} samples, seed {sampling.seed})"
 
 
 def _empty(scale: Scale, title: str = "") -> Table:

@@ -1,0 +1,23 @@
+/* Keeps memory busy from a core of its own, until it is killed: whoever goes to memory beside it waits for it.
+
+   streamer CORE
+
+   It changes one byte of each line of an array that no cache holds, over and over. */
+#define _GNU_SOURCE
+#include <sched.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { SIZE = 256 << 20, LINE = 64 };
+
+int main(int count, char **words) {
+  if (count != 2) { fprintf(stderr, "streamer: CORE\n"); return 2; }
+  cpu_set_t set;
+  CPU_ZERO(&set); CPU_SET(atoi(words[1]), &set);
+  unsigned char *array = malloc(SIZE);
+  if (!array || sched_setaffinity(0, sizeof set, &set)) { perror("streamer: core and memory must be there"); return 1; }
+  memset(array, 1, SIZE);
+  for (;;)
+    for (size_t at = 0; at < SIZE; at += LINE) ((volatile unsigned char *)array)[at]++;
+}

@@ -1,0 +1,105 @@
+"""The one table of unseen programs and machines, and who may look at what before the model is frozen.
+
+*Rehearsal*: may be run, recorded and predicted while the model is mended. *Frozen*: nobody predicts one of these, on
+any machine, and nobody predicts anything on a frozen machine, before the commit that freezes the model. Sizes were
+chosen by how long programs run, and by nothing else.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import Enum
+from pathlib import Path
+
+_HERE = Path(__file__).parent
+PROGRAMS = _HERE / "programs"
+MACHINES = _HERE / "machines"
+
+
+class Set(Enum):
+    """Who may look."""
+
+    REHEARSAL = "rehearsal"
+    FROZEN = "frozen"
+
+
+@dataclass(frozen=True, slots=True)
+class UnseenProgram:
+    """A program as a user would write it, with its arguments.
+
+    Attributes:
+        name: Its name.
+        arguments: Its arguments, for about 0.3 to 3 seconds on the machines here.
+        of: Its set.
+        decides: Whether what it does depends on what comes first.
+    """
+
+    name: str
+    arguments: tuple[int, ...]
+    of: Set
+    decides: bool = False
+
+    @property
+    def size(self) -> str:
+        """Its arguments, as a word."""
+        return "-".join(map(str, self.arguments))
+
+    @property
+    def command(self) -> list[str]:
+        """The program with its arguments."""
+        return [str(PROGRAMS / f"{self.name}.py"), *map(str, self.arguments)]
+
+
+@dataclass(frozen=True, slots=True)
+class UnseenMachine:
+    """A machine that the testbed builds.
+
+    Attributes:
+        name: Its name.
+        of: Its set.
+    """
+
+    name: str
+    of: Set
+
+    @property
+    def file(self) -> Path:
+        """What clue is told of it; what it is stands in the folder truths."""
+        return MACHINES / f"{self.name}.yaml"
+
+
+UNSEEN_PROGRAMS = (
+    UnseenProgram("integer_sort", (120_000, 5), Set.REHEARSAL),
+    UnseenProgram("multigrid", (16_384, 8), Set.REHEARSAL),
+    UnseenProgram("overlap", (1024, 128, 40), Set.REHEARSAL),
+    UnseenProgram("lookahead", (512, 32), Set.REHEARSAL),
+    UnseenProgram("sparse_cg", (40, 15), Set.FROZEN),
+    UnseenProgram("fft3d", (72, 3), Set.FROZEN),
+    UnseenProgram("objects", (800, 14), Set.FROZEN),
+    UnseenProgram("panels", (960, 48), Set.FROZEN),
+    UnseenProgram("kmeans", (12_000, 16, 12), Set.FROZEN),
+    UnseenProgram("map_reduce", (1500, 3), Set.FROZEN),
+    UnseenProgram("pool", (150, 120), Set.FROZEN, decides=True),
+    UnseenProgram("page_rank", (40_000, 8, 12), Set.FROZEN),
+    UnseenProgram("heat", (768, 40), Set.FROZEN),
+    UnseenProgram("particles", (10_000, 30), Set.FROZEN),
+)
+UNSEEN_MACHINES = (
+    UnseenMachine("far-4", Set.REHEARSAL),
+    UnseenMachine("two-racks", Set.REHEARSAL),
+    UnseenMachine("shared-memory", Set.REHEARSAL),
+    UnseenMachine("mixed-speeds", Set.FROZEN),
+    UnseenMachine("narrow", Set.FROZEN),
+    UnseenMachine("busy-memory", Set.FROZEN),
+    UnseenMachine("near-8", Set.FROZEN),
+    UnseenMachine("far-racks", Set.FROZEN),
+    UnseenMachine("long-haul", Set.FROZEN),
+)
+
+
+def chosen(of: Set) -> tuple[list[UnseenProgram], list[UnseenMachine]]:
+    """Return the programs and machines of a set: those for rehearsal never meet frozen ones."""
+    return (
+        [each for each in UNSEEN_PROGRAMS if each.of is of],
+        [each for each in UNSEEN_MACHINES if each.of is of],
+    )

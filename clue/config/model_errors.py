@@ -1,0 +1,125 @@
+"""Load what is known of the errors of predictions: the file shipped with clue, or a site's own."""
+
+from __future__ import annotations
+
+import math
+import os
+from itertools import pairwise
+from pathlib import Path
+from typing import Annotated
+
+from pydantic import Field
+
+from clue.config.faults import Faults, validated
+from clue.config.forms import Form
+from clue.config.quantities import PositiveInt
+from clue.config.sources import read_file
+from clue.files import is_file
+from clue.uncertainty.model_error import Kind, ModelError, Scatter
+
+_SHIPPED = Path(__file__).with_name("model-error.yaml")
+#: Names the file of a site.
+VARIABLE = "CLUE_MODEL_ERROR"
+
+_Range = Annotated[list[Annotated[float, Field(ge=0)] | None], Field(min_length=2, max_length=2)]
+
+
+class ScatterForm(Form):
+    """How far logarithms are from 0."""
+
+    deviation: Annotated[float, Field(ge=0, le=10)]
+    degrees: Annotated[float, Field(ge=3)]
+
+
+class KindForm(Form):
+    """Cases of one kind."""
+
+    communication: _Range
+    message: _Range
+    cases: Annotated[int, Field(ge=0)]
+    own: ScatterForm
+
+
+class ModelErrorForm(Form):
+    """What predictions were off by."""
+
+    source: str
+    date: str
+    cases: PositiveInt
+    programs: PositiveInt
+    shared: ScatterForm
+    kinds: Annotated[list[KindForm], Field(min_length=1)]
+
+
+def site_file() -> Path:
+    """Return where a site's own file is looked for: what ``CLUE_MODEL_ERROR`` names, else in the user's settings."""
+    named = os.environ.get(VARIABLE)
+    if named:
+        return Path(named)
+    settings = os.environ.get("XDG_CONFIG_HOME") or Path.home() / ".config"
+    return Path(settings) / "clue" / "model-error.yaml"
+
+
+def shipped_model_error() -> ModelError:
+    """Return what is shipped with clue."""
+    return load_model_error(_SHIPPED)
+
+
+def known_model_error() -> ModelError:
+    """Return what is known: by a site's own file, if there is one, else by that shipped.
+
+    Raises:
+        ConfigError: If it is not what it should be.
+    """
+    file = site_file()
+    return load_model_error(file) if os.environ.get(VARIABLE) or is_file(file) else shipped_model_error()
+
+
+def load_model_error(file: Path) -> ModelError:
+    """Read such a file.
+
+    Raises:
+        ConfigError: If it is not what it should be.
+    """
+    document, faults = read_file(file), Faults()
+    form = validated(ModelErrorForm, document, faults)
+    if form is not None:
+        kinds = tuple(map(_kind, form.kinds))
+        if not _hold_all(kinds):
+            faults.add(document, ("kinds",), f"must hold any case once, from [0, …] to […, null], got {len(kinds)}")
+    faults.check()
+    assert form is not None
+    return ModelError(form.source, form.date, form.cases, form.programs, _scatter(form.shared), kinds)
+
+
+def _kind(form: KindForm) -> Kind:
+    return Kind(_ends(form.communication), _ends(form.message), form.cases, _scatter(form.own))
+
+
+def _scatter(form: ScatterForm) -> Scatter:
+    return Scatter(form.deviation, form.degrees)
+
+
+def _ends(given: list[float | None]) -> tuple[float, float]:
+    least, most = given
+    return (0.0 if least is None else least, math.inf if most is None else most)
+
+
+def _hold_all(kinds: tuple[Kind, ...]) -> bool:
+    """Tell whether kinds are a grid without gaps from 0 to infinity."""
+    edges = [sorted({end for kind in kinds for end in which(kind)}) for which in (_communication, _message)]
+    whole = {(one, other) for one in _pairs(edges[0]) for other in _pairs(edges[1])}
+    ends_right = all(each[0] == 0 and math.isinf(each[-1]) for each in edges)
+    return ends_right and len(kinds) == len(whole) and {(k.communication, k.message) for k in kinds} == whole
+
+
+def _communication(kind: Kind) -> tuple[float, float]:
+    return kind.communication
+
+
+def _message(kind: Kind) -> tuple[float, float]:
+    return kind.message
+
+
+def _pairs(edges: list[float]) -> list[tuple[float, float]]:
+    return list(pairwise(edges))

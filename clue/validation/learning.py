@@ -1,0 +1,154 @@
+"""Learning from validated cases what further predictions may be off by: :class:`clue.uncertainty.ModelError`.
+
+Components of variance by moments. Within a program the errors of its cases, about their mean, tell what each case has
+of its own: over all cases, and for each kind, which counts by how many cases of it there are beside ten that are as all
+are (a scaled inverse chi-squared prior: G. K. Smyth, Statistical Applications in Genetics and Molecular Biology 3,
+2004, article 3). The programs' means tell what the cases of a program share. Where something is known already, as by
+what is shipped with clue, a site's own cases count beside that in the same way.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import product
+
+import numpy as np
+
+from clue.errors import UsageError
+from clue.uncertainty.model_error import MESSAGES, SHARES, Character, Kind, ModelError, Scatter, intervals
+
+#: What is known already counts like so many degrees of freedom: of cases, and of programs.
+_PRIOR_CASES, _PRIOR_PROGRAMS = 10.0, 3.0
+
+
+@dataclass(frozen=True, slots=True)
+class Known:
+    """A prediction whose error is known.
+
+    Attributes:
+        program: Name of the program.
+        error: Natural logarithm of measured / predicted.
+        character: What it is told apart by.
+    """
+
+    program: str
+    error: float
+    character: Character
+
+
+def learn(cases: Sequence[Known], *, source: str, date: str, prior: ModelError | None = None) -> ModelError:
+    """Learn from cases.
+
+    Args:
+        cases: At least three, of which two at least are of one program, or any where something is known already.
+        source: Where they come from.
+        date: When they were learned from.
+        prior: What is known already.
+
+    Raises:
+        UsageError: If there are too few.
+    """
+    programs = sorted({case.program for case in cases})
+    if not cases or (prior is None and len(cases) - len(programs) < 2):
+        raise UsageError(
+            f"{source}: cases must be two more than programs to tell what errors share, got {len(cases)} of "
+            f"{len(programs)}"
+        )
+    residuals = _Residuals.of(cases, programs)
+    pooled = residuals.scatter(np.ones(len(cases), np.bool_))
+    kinds = []
+    for communication, message in product(intervals(SHARES, math.inf), intervals(MESSAGES, math.inf)):
+        empty = Kind(communication, message, 0, pooled)
+        alike = np.array([empty.has(case.character) for case in cases])
+        before = pooled if prior is None else prior.of(Character(communication[0], message[0])).own
+        scatter = _beside(before, _PRIOR_CASES, residuals.scatter(alike))
+        kinds.append(Kind(communication, message, int(alike.sum()), scatter))
+    own = np.array([next(kind.scatter.deviation for kind in kinds if kind.has(case.character)) for case in cases])
+    shared = _shared(residuals, own)
+    if prior is not None:
+        shared = _beside(prior.shared, _PRIOR_PROGRAMS, shared)
+    return ModelError(source, date, len(cases), len(programs), shared, tuple(kinds))
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Residuals:
+    """Errors of cases about their program's mean.
+
+    Attributes:
+        numbers: Program of each case.
+        means: Mean error of each program.
+        left: Of each case.
+        degrees: Of each case: how much of it the mean leaves free, 1 - 1 / cases of the program.
+    """
+
+    numbers: np.ndarray
+    means: np.ndarray
+    left: np.ndarray
+    degrees: np.ndarray
+
+    @classmethod
+    def of(cls, cases: Sequence[Known], programs: Sequence[str]) -> _Residuals:
+        numbers = np.array([programs.index(case.program) for case in cases])
+        errors = np.array([case.error for case in cases])
+        counts = np.bincount(numbers)
+        means = np.bincount(numbers, errors) / counts
+        return cls(numbers, means, errors - means[numbers], 1 - 1 / counts[numbers])
+
+    def scatter(self, chosen: np.ndarray) -> Scatter:
+        """Return how far some cases are from their means; of none, nothing with nothing behind it."""
+        degrees = float(self.degrees[chosen].sum())
+        squares = float((self.left[chosen] ** 2).sum())
+        return Scatter(math.sqrt(squares / degrees) if degrees else 0.0, degrees)
+
+
+def _shared(residuals: _Residuals, own: np.ndarray) -> Scatter:
+    """Return how far the means of programs are from 0 beyond what their cases alone let them be."""
+    counts = np.bincount(residuals.numbers)
+    by_chance = np.bincount(residuals.numbers, own**2) / counts**2
+    variance = float((residuals.means**2 - by_chance).mean())
+    return Scatter(math.sqrt(max(variance, 0.0)), float(len(counts)))
+
+
+def _beside(before: Scatter, weight: float, found: Scatter) -> Scatter:
+    """Return what was known before and what was found, each by its degrees of freedom."""
+    weight = min(weight, before.degrees)
+    degrees = weight + found.degrees
+    variance = (weight * before.deviation**2 + found.degrees * found.deviation**2) / degrees
+    return Scatter(math.sqrt(variance), degrees)
+
+
+def as_yaml(error: ModelError) -> str:
+    """Return a model error's file."""
+    lines = [
+        "# What predictions were off by where they were validated: clue simulate --samples takes intervals from here.",
+        "# Deviations are those of the logarithm of measured / predicted; degrees of freedom say how sure they are.",
+        f"source: {_quoted(error.source)}",
+        f"date: {_quoted(error.date)}",
+        f"cases: {error.cases}",
+        f"programs: {error.programs}",
+        "# What the errors of a program have in common on all machines.",
+        f"shared: {_scatter(error.shared)}",
+        "# What each case has of its own, by the share of communication in the makespan and the mean message (bytes).",
+        "kinds:",
+        *(_kind(kind) for kind in error.kinds),
+    ]
+    return "\n".join(lines) + "\n"
+
+
+def _kind(kind: Kind) -> str:
+    ends = f"communication: {_range(kind.communication)}, message: {_range(kind.message)}, cases: {kind.cases}"
+    return f"  - {{{ends}, own: {_scatter(kind.scatter)}}}"
+
+
+def _range(ends: tuple[float, float]) -> str:
+    return "[" + ", ".join("null" if math.isinf(each) else f"{each:g}" for each in ends) + "]"
+
+
+def _scatter(scatter: Scatter) -> str:
+    return f"{{deviation: {scatter.deviation:.5f}, degrees: {scatter.degrees:.1f}}}"
+
+
+def _quoted(text: str) -> str:
+    return "'" + text.replace("'", "''") + "'"

@@ -1,0 +1,208 @@
+"""Errors of the model by hand, against closed forms, and on synthetic validations."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy import stats
+
+from clue.config.model_errors import load_model_error, shipped_model_error
+from clue.errors import ConfigError, UsageError
+from clue.kernel import Candidate, simulate
+from clue.machine import Placement
+from clue.predict.replaying import ReplayPredictor
+from clue.purchase import Criterion, Scenario, rank_options
+from clue.uncertainty import Character, Expected, ModelError, Sampling, Spread, sample_errors
+from clue.uncertainty.model_error import Kind, Scatter, model_of, student
+from clue.validation.learning import Known, as_yaml, learn
+from tests.kernel.cases import machine
+from tests.purchase.test_ranking import traces, workload
+from tests.purchase.test_sampling import option
+from tests.uncertainty.cases import bursts, noisy
+
+COMPUTING = Character(0.0, 0.0)
+ONE = Placement((0,))
+
+
+def known(own: float, shared: float = 0.0, degrees: float = 1e9) -> ModelError:
+    """Return errors that are the same for all kinds."""
+    everything = Kind((0.0, math.inf), (0.0, math.inf), 10, Scatter(own, degrees))
+    return ModelError("by hand", "2026-01-01", 10, 2, Scatter(shared, degrees), (everything,))
+
+
+@pytest.mark.parametrize("degrees", [3, 5, 10, 100, 1e9])
+def test_the_expansion_is_students_t(degrees: float) -> None:
+    """At the end of an 80 % interval; a normal variable becomes one of t."""
+    assert student(stats.norm.ppf(0.9), degrees) == pytest.approx(stats.t.ppf(0.9, degrees), rel=1e-3)
+    assert student(-1.0, degrees) == -student(1.0, degrees)
+
+
+def test_parts_add_up_as_variances() -> None:
+    """3 and 4 % are 5 %; of equal deviations with 5 degrees each there are 10 (Satterthwaite)."""
+    both = Expected(Scatter(0.03, 1e9), Scatter(0.04, 1e9), 1)
+    assert both.total.deviation == pytest.approx(0.05)
+    assert both.reach == pytest.approx(0.05 * stats.norm.ppf(0.9))
+    assert Expected(Scatter(0.1, 5), Scatter(0.1, 5), 1).total.degrees == pytest.approx(10)
+
+
+def test_samples_have_the_quantiles_of_the_error() -> None:
+    """10 and 90 % of a program without noise: those of the two parts together; 5 standard errors of 4000 samples."""
+    error = known(0.08, 0.06)
+    found = sample_errors(bursts([1.0]), Candidate(machine(1), ONE), 1.0, Sampling(4000), error)
+    assert np.log(Spread.of(found.makespans).high) == pytest.approx(0.1 * 1.2816, abs=5 * 0.1 * 0.027)
+    assert np.log(Spread.of(found.makespans).low) == pytest.approx(-0.1 * 1.2816, abs=5 * 0.1 * 0.027)
+
+
+@given(
+    samples=st.integers(1, 40),
+    seed=st.integers(0, 100),
+    own=st.floats(0, 0.5),
+    computation=st.sampled_from([0.0, 0.3]),
+)
+def test_a_prediction_lies_in_its_interval(samples: int, seed: int, own: float, computation: float) -> None:
+    """However few samples, and where noise moves all of them to one side: nor is it narrower than its error."""
+    program, on, two = bursts([1.0], [1.0]), noisy(2, computation=computation), Placement((0, 1))
+    makespan = simulate(program, on, two).makespan
+    found = sample_errors(program, Candidate(on, two), makespan, Sampling(samples, seed), known(own))
+    assert found.spread.low <= makespan * math.exp(-found.reach)
+    assert makespan * math.exp(found.reach) <= found.spread.high
+
+
+def test_the_machines_of_a_program_share_its_part() -> None:
+    """Only the parts of the cases tell two machines apart: 10 % each differ by 14 %, whatever the program's part."""
+    expected = known(0.1, 0.5).of(COMPUTING)
+    slow, fast = (expected.multipliers(Sampling(2000), "p.py", machine(2, performance_factor=f)) for f in (1.0, 2.0))
+    assert np.log(slow / fast).std() == pytest.approx(0.1 * math.sqrt(2), rel=0.08)
+    assert np.log(slow).std() == pytest.approx(math.hypot(0.1, 0.5), rel=0.08)
+    other = expected.multipliers(Sampling(2000), "q.py", machine(2))
+    assert abs(np.corrcoef(np.log(slow), np.log(other))[0, 1]) < 5 / math.sqrt(2000)
+
+
+def test_a_model_of_a_machine_has_no_number_of_nodes_and_no_name() -> None:
+    """Four nodes are wrong as two of them are; a faster processor is another model."""
+    two, four, fast = machine(2), machine(4), machine(2, performance_factor=0.5)
+    named = replace(two, name="b", nodes=tuple(replace(node, name="other") for node in two.nodes))
+    assert model_of(two) == model_of(four) == model_of(named) != model_of(fast)
+    expected = known(0.1).of(COMPUTING)
+    drawn = [expected.multipliers(Sampling(10), "p.py", on).tolist() for on in (two, four)]
+    assert drawn[0] == drawn[1]
+
+
+def test_a_small_lead_is_no_order() -> None:
+    """1.5 % between machines that predictions are 6 % off for: P(lead > N(0, 0.06 sqrt 2)) = 57 %, one position."""
+    options = option("a", pf=1.0), option("b", pf=1.015)
+    scenario = Scenario("by hand", (workload(ranks=(1,)),), options, criterion=Criterion.MAKESPAN)
+    sampling = Sampling(400)
+    ranking = rank_options(scenario, ReplayPredictor(traces), sampling=sampling, error=known(0.06, 0.3))
+    assert [entry.position for entry in ranking.entries] == [1, 1]
+    assert ranking.entries[0].best == pytest.approx(stats.norm.cdf(math.log(1.015) / 0.0849), abs=5 * 0.025)
+    for entry in ranking.entries:
+        assert entry.spread is not None and entry.score is not None
+        assert entry.spread.low < entry.score < entry.spread.high
+    certain = rank_options(scenario, ReplayPredictor(traces), sampling=sampling, error=known(0.001, 0.3))
+    assert [entry.position for entry in certain.entries] == [1, 2]
+
+
+# --- learning ---
+
+
+def test_components_of_variance_by_hand() -> None:
+    """Errors of 0.1 ± 0.02 and -0.1 ± 0.02: 0.02 sqrt 2 within each; between, the mean square less that chance."""
+    cases = [Known(p, e, COMPUTING) for p, e in (("a", 0.12), ("a", 0.08), ("b", -0.12), ("b", -0.08))]
+    found = learn(cases, source="by hand", date="2026-01-01")
+    assert found.of(COMPUTING).own.deviation == pytest.approx(0.02 * math.sqrt(2))
+    assert found.shared.deviation == pytest.approx(math.sqrt(0.1**2 - 0.02**2))
+    assert (found.shared.degrees, found.of(COMPUTING).own.degrees) == (2, 4)
+
+
+def test_an_error_that_all_have_makes_intervals_wider() -> None:
+    """All predictions 20 % short: what programs share is 20 %."""
+    cases = [Known(p, 0.2 + e, COMPUTING) for p in "abc" for e in (-0.01, 0.01)]
+    assert learn(cases, source="by hand", date="").shared.deviation == pytest.approx(0.2, rel=0.01)
+
+
+def test_a_kind_with_few_cases_is_as_all_are() -> None:
+    """Kinds without cases have the deviation of all, those with many their own."""
+    loud = Character(0.9, 1e6)
+    generator = np.random.default_rng(0)
+    cases = [
+        Known(p, float(generator.normal(0, s)), c)
+        for p in "abcde" for s, c in ((0.02, COMPUTING), (0.2, loud)) for _ in range(40)
+    ]  # fmt: skip
+    found = learn(cases, source="by hand", date="")
+    quiet, wide, none = (found.of(c).own.deviation for c in (COMPUTING, loud, Character(0.3, 1e6)))
+    assert 0.02 < quiet < 0.06
+    assert 0.17 < wide < 0.21
+    assert none == pytest.approx(math.sqrt((0.02**2 + 0.2**2) / 2), rel=0.15)
+
+
+@pytest.mark.parametrize(("programs", "machines"), [(4, 3), (8, 8), (20, 2)])
+def test_intervals_hold_four_of_five_new_programs(programs: int, machines: int) -> None:
+    """New programs on new machines, learned from few or many: 80 % or, from few, a little more. 400 validations."""
+    generator = np.random.default_rng(1)
+    inside = []
+    for _ in range(400):
+        errors = generator.normal(0, 0.05, (programs + 1, 1)) + generator.normal(0, 0.05, (programs + 1, machines))
+        cases = [Known(str(p), e, COMPUTING) for p, row in enumerate(errors[1:].tolist()) for e in row]
+        inside.append(abs(errors[0, 0]) <= learn(cases, source="", date="").of(COMPUTING).reach)
+    assert 0.74 < np.mean(inside) < 0.9
+
+
+def test_too_few_cases_are_refused() -> None:
+    """One case of each program does not tell what its cases share; beside what is known already it counts."""
+    cases = [Known(p, 0.1, COMPUTING) for p in "abc"]
+    with pytest.raises(UsageError, match="must be two more than programs"):
+        learn(cases, source="by hand", date="")
+    before = known(0.05, 0.02, degrees=100)
+    after = learn(cases, source="by hand", date="", prior=before)
+    assert after.of(COMPUTING).own.deviation == pytest.approx(0.05)
+    assert after.shared.deviation == pytest.approx(math.sqrt((3 * 0.02**2 + 3 * (0.1**2 - 0.05**2)) / 6))
+
+
+@given(st.lists(st.tuples(st.sampled_from("abc"), st.floats(-1, 1), st.floats(0, 1), st.floats(0, 1e6)), min_size=8))
+def test_a_file_says_what_was_learned(rows: list[tuple[str, float, float, float]]) -> None:
+    """Written and read: the same, to the digits of the file."""
+    cases = [Known(p, e, Character(share, message)) for p, e, share, message in rows]
+    learned = learn(cases, source="it's: by hand", date="2026-01-01", prior=shipped_model_error())
+    assert learned.cases == sum(kind.cases for kind in learned.kinds)
+    text = as_yaml(learned)
+    file = Path("model-error.yaml")
+    file.write_text(text)
+    assert as_yaml(load_model_error(file)) == text
+
+
+@pytest.fixture(autouse=True, scope="module")
+def _folder(tmp_path_factory: pytest.TempPathFactory) -> object:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.chdir(tmp_path_factory.mktemp("errors"))
+        yield
+
+
+def test_what_is_shipped_says_where_it_comes_from() -> None:
+    """Source, date, and at least the cases that make it up."""
+    shipped = shipped_model_error()
+    assert shipped.source and shipped.date
+    assert shipped.cases == sum(kind.cases for kind in shipped.kinds) > 50
+    assert all(shipped.of(None).reach >= Expected(shipped.shared, k.scatter, k.cases).reach for k in shipped.kinds)
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "rule"),
+    [
+        ("message: [0, 4096]", "message: [0, 2048]", "must hold any case once"),
+        ("degrees: 9.0", "degrees: 0", "degrees.*must be"),
+        ("programs:", "program:", "programs"),
+    ],
+)
+def test_files_that_make_no_sense(old: str, new: str, rule: str) -> None:
+    """A gap between kinds, no degrees of freedom, an unknown key: errors with their place."""
+    text = as_yaml(replace(shipped_model_error(), shared=Scatter(0.1, 9.0)))
+    Path("wrong.yaml").write_text(text.replace(old, new, 1))
+    with pytest.raises(ConfigError, match=rule):
+        load_model_error(Path("wrong.yaml"))
