@@ -198,7 +198,12 @@ static int code_of_interpreter(struct dl_phdr_info *info, size_t size, void *wan
   return 0;
 }
 static void look(int number, siginfo_t *how, void *context) {
-  uintptr_t at = (uintptr_t)((ucontext_t *)context)->uc_mcontext.gregs[REG_RIP];
+  mcontext_t *machine = &((ucontext_t *)context)->uc_mcontext;
+#ifdef __aarch64__
+  uintptr_t at = machine->pc;
+#else
+  uintptr_t at = (uintptr_t)machine->gregs[REG_RIP];
+#endif
   (void)number; (void)how;
   if (depth) return;
   int in_it = at >= interpreter_begin && at < interpreter_end;
