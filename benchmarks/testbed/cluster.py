@@ -331,6 +331,8 @@ def _known(name: str, host: Host | None, cpus: Mapping[int | None, Sequence[int]
 def _variables(name: str, host: Host) -> dict[str, str]:
     """Return what ranks of a host are told beside its pace: what its processors lack, and where they ring."""
     told = dict(_VECTORS[host.kind.vectors]) if host.kind.vectors else {}
+    if host.kind.interpreter > 1:
+        told["CLUE_TESTBED_INTERPRETER"] = repr(host.kind.interpreter)
     if host.shared_memory:
         bells = state_file(name).with_suffix(f".{host.name}-bells")
         bells.write_bytes(bytes(4 * _MOST_RANKS))

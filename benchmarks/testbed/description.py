@@ -34,10 +34,13 @@ class Kind:
 
     Attributes:
         vectors: Bytes of the widest vectors that libraries may use: 64, 32 or 16, or whatever this computer has.
+        interpreter: How many times slower than all else Python's interpreter is: processors differ by how well they run
+            code that branches all the time.
         busy_memory: Whether another core streams through memory all the time, which takes a core of this computer.
     """
 
     vectors: int | None = None
+    interpreter: float = 1.0
     busy_memory: bool = False
 
 

@@ -27,7 +27,8 @@ class RankFigures:
 
     Attributes:
         bursts: Number of bursts between MPI calls.
-        burst_cpu: CPU time of all bursts, seconds of a core of this computer at its best.
+        burst_cpu: CPU time of all bursts, seconds of a core of this computer at its best; on processors of another kind
+            what they make of it.
         burst_wall: Time they took on the host.
         late: How much longer that was than it should be, because this computer had no core free; seconds.
         lates: Bursts that were late.

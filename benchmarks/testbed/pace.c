@@ -14,6 +14,8 @@
    CLUE_TESTBED_CORES   the core of this computer for each processor of the host: a rank stays on that of its place there
    CLUE_TESTBED_SPEEDS  file with a double for each core of this computer: how fast it is, relative to its best; 0: unknown
    CLUE_TESTBED_QUIET   0: let waits poll (default 1)
+   CLUE_TESTBED_INTERPRETER how many times slower Python's interpreter is beside that (default 1): what a burst spends in it is
+                        sampled, and its CPU time counts so much more
    CLUE_TESTBED_BELLS   file with a number for each rank of the host, which it shares memory with the others of (default: none)
    CLUE_TESTBED_WHOLE   1: figures are those from MPI's start to its end, barriers or not
    CLUE_TESTBED_FIGURES folder into which each rank writes what it measured, as JSON, when it ends: of what lies between
@@ -39,11 +41,12 @@
 #include <sys/syscall.h>
 #include <sys/un.h>
 #include <time.h>
+#include <ucontext.h>
 #include <unistd.h>
 
 enum { SPIN_SHARED = 20, POLL_NS = 1000000, YIELD_US = 200, FILES = 4096, FILES_AT_ONCE = 256 };
 
-static double factor = 1;
+static double factor = 1, interpreter = 1;
 static int quiet = 1, began, spin = 20;  /* polls that find nothing, before a rank sleeps */
 static __thread int depth;             /* MPI calls under way: libraries call themselves */
 static __thread long empty;            /* polls in a row that found nothing */
@@ -142,6 +145,7 @@ __attribute__((constructor)) static void start(void) {
   if ((said = getenv("CLUE_TESTBED_BELLS"))) hang_bell(said);
   if ((said = getenv("CLUE_TESTBED_WHOLE"))) whole = atoi(said);
   if ((said = getenv("CLUE_TESTBED_FACTOR"))) factor = atof(said);
+  if ((said = getenv("CLUE_TESTBED_INTERPRETER"))) interpreter = atof(said);
   if ((said = getenv("CLUE_TESTBED_QUIET"))) quiet = atoi(said);
   if ((said = getenv("CLUE_TESTBED_CORES"))) stay(said);
   prctl(PR_SET_TIMERSLACK, 1);
@@ -173,6 +177,65 @@ static void watch_length(int on) {
   hurry(on ? BEGINS : COMMUNICATES);
 }
 
+/* Where a burst's time goes: a timer that runs only during bursts, and goes on from one to the next, looks where the program
+   is. The share of the interpreter in a burst is that of its looks or, if it is short, of the last ones. */
+enum { LOOK_NS = 500000, LOOKS = 24, ENOUGH = 6 };
+static double interpreted;
+static long looks, looks_now, interpreted_now;
+static timer_t until_look;
+static struct itimerspec left_until_look = {{0, LOOK_NS}, {0, LOOK_NS}};
+static uintptr_t interpreter_begin, interpreter_end;
+
+static int code_of_interpreter(struct dl_phdr_info *info, size_t size, void *wanted) {
+  (void)size;
+  for (int i = 0; i < info->dlpi_phnum; i++) {
+    uintptr_t begin = info->dlpi_addr + info->dlpi_phdr[i].p_vaddr, end = begin + info->dlpi_phdr[i].p_memsz;
+    if (info->dlpi_phdr[i].p_type == PT_LOAD && (uintptr_t)wanted >= begin && (uintptr_t)wanted < end) {
+      interpreter_begin = begin; interpreter_end = end;
+      return 1;
+    }
+  }
+  return 0;
+}
+static void look(int number, siginfo_t *how, void *context) {
+  mcontext_t *machine = &((ucontext_t *)context)->uc_mcontext;
+#ifdef __aarch64__
+  uintptr_t at = machine->pc;
+#else
+  uintptr_t at = (uintptr_t)machine->gregs[REG_RIP];
+#endif
+  (void)number; (void)how;
+  if (depth) return;
+  int in_it = at >= interpreter_begin && at < interpreter_end;
+  if (looks < LOOKS) looks++;
+  interpreted += (in_it - interpreted) / (double)looks;
+  looks_now++; interpreted_now += in_it;
+}
+/* How many times longer the burst that ends takes than one without the interpreter. */
+static double slowed(void) {
+  double share = looks_now < ENOUGH ? interpreted : (double)interpreted_now / (double)looks_now;
+  looks_now = interpreted_now = 0;
+  return 1 + (interpreter - 1) * share;
+}
+static void watch_interpreter(int on) {
+  static int made;
+  if (interpreter <= 1) return;
+  if (!made++) {
+    struct sigaction then = {.sa_sigaction = look, .sa_flags = SA_RESTART | SA_SIGINFO};
+    struct sigevent event = {.sigev_notify = SIGEV_THREAD_ID, .sigev_signo = SIGRTMAX - 4};
+    event._sigev_un._tid = gettid();
+    dl_iterate_phdr(code_of_interpreter, dlsym(RTLD_DEFAULT, "_PyEval_EvalFrameDefault"));
+    if (sigaction(SIGRTMAX - 4, &then, 0) || timer_create(CLOCK_MONOTONIC, &event, &until_look)) {
+      perror("testbed: timer must be there"); abort();
+    }
+  }
+  struct itimerspec none = {{0, 0}, {0, 0}};
+  if (on) timer_settime(until_look, 0, &left_until_look, 0);
+  else { timer_gettime(until_look, &left_until_look); timer_settime(until_look, 0, &none, 0); }
+  if (!left_until_look.it_value.tv_nsec) left_until_look.it_value.tv_nsec = 1;
+  left_until_look.it_interval.tv_nsec = LOOK_NS;
+}
+
 /* A burst has ended: let it have taken as long as on a slow processor. Small errors are made up for in the next one; a
    burst that took longer than it should, for want of a core of this computer, is lost and counted. */
 static void enter(void) {
@@ -181,6 +244,8 @@ static void enter(void) {
   if (!began) return;
   double wall = now(CLOCK_MONOTONIC), cpu = now(CLOCK_THREAD_CPUTIME_ID) - cpu0;
   watch_length(0);
+  watch_interpreter(0);
+  cpu *= slowed();
   bursts++; burst_cpu += cpu;
   if (factor > 1) {
     double end = wall0 + factor * cpu + debt;
@@ -201,7 +266,7 @@ static void leave(int initialises) {
   ring(ECHOES);
   wall0 = now(CLOCK_MONOTONIC);  /* Before anything that may give the core to another: the burst begins now. */
   if (initialises) { began = 1; section_began = wall0; }
-  if (began) watch_length(1);
+  if (began) { watch_length(1); watch_interpreter(1); }
   cpu0 = now(CLOCK_THREAD_CPUTIME_ID);
   if (entered_wall) { mpi_wall += wall0 - entered_wall; mpi_cpu += cpu0 - entered_cpu; }
 }
@@ -231,7 +296,7 @@ static void *find(const char *name) {
 static void write_figures(void);
 long MPI_Finalize(void) {
   long (*real)(void) = (long (*)(void))find("MPI_Finalize");
-  enter(); hurry(OTHER); factor = 1;
+  enter(); hurry(OTHER); factor = interpreter = 1;
   if (whole || barriers < 2) write_figures();
   long result = real(); leave(0); return result;
 }

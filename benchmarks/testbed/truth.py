@@ -24,6 +24,7 @@ class _Form(BaseModel):
 
 class _KindForm(_Form):
     vectors: Literal[16, 32, 64] | None = None
+    interpreter: Annotated[float, Field(ge=1)] = 1.0
     busy_memory: bool = False
 
 
@@ -74,7 +75,7 @@ def hosts_as(document: Any, name: str) -> tuple[Host, ...]:
     try:
         form = _TruthForm.model_validate(document)
         racks = {each: Rack(each, said.bandwidth, said.latency) for each, said in form.racks.items()}
-        kinds = {each: Kind(said.vectors, said.busy_memory) for each, said in form.kinds.items()}
+        kinds = {each: Kind(said.vectors, said.interpreter, said.busy_memory) for each, said in form.kinds.items()}
         each_host = [said for said in form.hosts for _ in range(said.count)]
         return tuple(
             Host(

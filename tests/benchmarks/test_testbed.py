@@ -130,13 +130,13 @@ def test_a_truth_says_what_a_machine_is() -> None:
                 {"factor": 20, "kind": "old"},
             ],
             "racks": {"a": {"bandwidth": "8 Mbit/s", "latency": "1 ms"}},
-            "kinds": {"old": {"vectors": 16}},
+            "kinds": {"old": {"vectors": 16, "interpreter": 1.8}},
             "shared_memory": True,
         },
         "pair",
     )
     assert left == Host(0, 10.0, 2, 0, 10e6, 2e-4, Rack("a", 1e6, 1e-3), Kind(), shared_memory=True)
-    assert right == Host(1, 20.0, 1, 0, None, 0.0, None, Kind(vectors=16), shared_memory=True)
+    assert right == Host(1, 20.0, 1, 0, None, 0.0, None, Kind(16, 1.8), shared_memory=True)
 
 
 @pytest.mark.parametrize(
@@ -293,6 +293,30 @@ def test_ranks_of_a_host_share_memory(tmp_path: Path) -> None:
     with launch.standing("memory", hosts) as name:
         outcome = launch.run(name, hosts * 4, [sys.executable, str(program)], timeout=60)
     assert json.loads(outcome.output)[1] == "0"
+
+
+#: 20 ms of CPU time in Python's interpreter.
+INTERPRETED = """
+import time
+from mpi4py import MPI
+MPI.COMM_WORLD.Barrier()
+until = time.thread_time() + 0.02
+while time.thread_time() < until:
+    sum(i for i in range(200))
+MPI.COMM_WORLD.Barrier()
+"""
+
+
+@needs_testbed
+def test_an_interpreter_can_be_slower_than_all_else(tmp_path: Path) -> None:
+    """Nearly all of the burst is spent in it: three times as slow, it is twice as long at least."""
+    program = tmp_path / "program.py"
+    program.write_text(INTERPRETED)
+    hosts = [Host(0, 10.0, 1, 0, None, kind=Kind(interpreter=3.0))]
+    with launch.standing("kind", hosts) as name:
+        (rank,) = launch.run(name, hosts, [sys.executable, str(program)], timeout=60).ranks
+    assert 0.04 < rank.burst_cpu < 0.09
+    assert rank.burst_wall >= 9 * rank.burst_cpu
 
 
 @needs_testbed
