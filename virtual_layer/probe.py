@@ -9,7 +9,7 @@ pieces of work and takes down what CPU time they took (:mod:`clue.trace.speed` s
   that grows. It needs all of a core: beside a busy other half it takes 1.7 times as long.
 - *memory*: a copy of 32 KiB, each time from another place of 32 MiB on large pages, which no cache has kept.
 
-One round before those that are timed brings code and numbers back into the caches that the call has cooled down.
+One round before those that are timed brings code, numbers and the copy back into the caches that the call has cooled.
 Readings take a hundredth of the time at most: after one that took t, the next comes 100 t later or after that.
 Standard library only.
 """
@@ -71,17 +71,22 @@ class Probe:
         memory = self._memory
         assert memory is not None, "without memory no reading is due"
         now, begin = perf_counter_ns(), thread_time_ns()
-        at = self._at = (self._at + _STRIDE * _COPIED) % _MEMORY
+        self._copy[:] = self._next(memory)
         _ONE * _OTHER, _ONE * _OTHER
         first = thread_time_ns()
         _ONE * _OTHER, _ONE * _OTHER, _ONE * _OTHER, _ONE * _OTHER
         middle = thread_time_ns()
-        self._copy[:] = memory[at : at + _COPIED]
+        self._copy[:] = self._next(memory)
         end = thread_time_ns()
         self._readings.extend((now - origin, middle - first, end - middle))
         if len(self._readings) >= _PENDING:
             self.flush()
         self.due = perf_counter_ns() + APART * (thread_time_ns() - begin)
+
+    def _next(self, memory: memoryview) -> memoryview:
+        """Return the next place to copy from."""
+        at = self._at = (self._at + _STRIDE * _COPIED) % _MEMORY
+        return memory[at : at + _COPIED]
 
     def restart(self) -> None:
         """Forget what was read before the recording began."""

@@ -82,23 +82,29 @@ def record_repeatedly(
         made.append(each)
         if repeats is None and seconds(trace) >= SHORT:
             break
-    least = min(made, key=lambda each: disturbed(Trace.open(each)))
-    if least != target:
-        exchange(target, least)
-    traces = [Trace.open(each) for each in made]
+    chosen = _chosen(list(map(Trace.open, made)))
+    if made[chosen] != target:
+        exchange(target, made[chosen])
+    traces = list(map(Trace.open, made))
     computing = tuple(float(each.sum()) * 1e-9 for each in normalised_bursts(traces))
-    return Repeated(_with_typical(traces), tuple(made[1:]), computing)
+    return Repeated(_told_of_others(traces), tuple(made[1:]), computing)
 
 
-def _with_typical(traces: Sequence[Trace]) -> Trace:
-    """Write into the first of some recordings what bursts typically take in all."""
-    first, typical = traces[0], typical_recording(different(traces))
-    if typical.typical is None:
-        return first
+def _chosen(traces: Sequence[Trace]) -> int:
+    """Return which of some recordings is to be the trace."""
     if same_calls(traces):
-        return rewritten(first, typical.head, typical.typical)
-    note = f"{len(traces)} recordings did not make the same calls: bursts are those of this one alone"
-    return rewritten(first, replace(first.head, notes=(*first.head.notes, note)))
+        return min(range(len(traces)), key=lambda i: disturbed(traces[i]))
+    return traces.index(typical_recording(different(traces)))
+
+
+def _told_of_others(traces: Sequence[Trace]) -> Trace:
+    """Write into the first of some recordings what bursts typically take in all, or that they cannot be compared."""
+    first = traces[0]
+    if not same_calls(traces):
+        note = f"{len(traces)} recordings did not make the same calls: bursts are those of the one in the middle"
+        return rewritten(first, replace(first.head, notes=(*first.head.notes, note)))
+    typical = typical_recording(different(traces))
+    return first if typical.typical is None else rewritten(first, typical.head, typical.typical)
 
 
 def different(traces: Iterable[Trace]) -> list[Trace]:

@@ -40,7 +40,7 @@ ENTRIES = 1 + len(PIECES)
 WINDOW = 9
 #: How bursts respond where nothing else is known, and by how much programs differ (standard deviation). Measured:
 #: benchmarks/host_speed.md.
-RESPONSE, UNKNOWN = np.array([0.7, 0.15]), np.array([0.25, 0.1])
+RESPONSE, UNKNOWN = np.array([0.7, 0.12]), np.array([0.25, 0.08])
 #: By how much computation differs from one recording to the next for no reason that readings show (of its logarithm).
 MISSED = 0.05
 #: The share of readings that are better than what counts as the best of a recording.

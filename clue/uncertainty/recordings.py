@@ -39,7 +39,7 @@ def normalised_bursts(traces: Sequence[Trace]) -> list[Longs]:
 def typical_recording(traces: Sequence[Trace]) -> Trace:
     """Return a recording with the median of each burst; or that of median computation, if not all made the same calls.
 
-    Its head tells how many recordings these are, and how much they differ.
+    Of medians the head tells how many recordings they are of, and how much these differ.
 
     Raises:
         UsageError: If they are not of one program at one number of ranks.
@@ -49,9 +49,8 @@ def typical_recording(traces: Sequence[Trace]) -> Trace:
         return traces[0]
     bursts = normalised_bursts(traces)
     computing = [int(each.sum()) for each in bursts]
-    middle = sorted(range(len(traces)), key=computing.__getitem__)[(len(traces) - 1) // 2]
     if not same_calls(traces):
-        return _with_typical(traces[middle], bursts[middle], computing)
+        return traces[sorted(range(len(traces)), key=computing.__getitem__)[(len(traces) - 1) // 2]]
     medians = np.median(bursts, axis=0)
     # What took time in any recording takes some.
     ever = np.any([each > 0 for each in bursts], axis=0)
