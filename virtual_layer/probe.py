@@ -11,7 +11,6 @@ pieces of work and takes down what CPU time they took (:mod:`clue.trace.speed` s
 
 One round before those that are timed brings code, numbers and the copy back into the caches that the call has cooled.
 Readings take a hundredth of the time at most: after one that took t, the next comes 100 t later or after that.
-Standard library only.
 """
 
 from __future__ import annotations
@@ -23,10 +22,11 @@ from array import array
 from pathlib import Path
 from time import perf_counter_ns, thread_time_ns
 
+from clue.trace.pieces import COPIED, FACTORS, MEMORY
+
 #: Between readings there is so many times the time that one takes.
 APART = 100
-_ONE, _OTHER = 3**1200, 7**640
-_COPIED, _MEMORY = 1 << 15, 1 << 25
+_ONE, _OTHER = FACTORS
 #: In strides of so many copies, so that no prefetcher foresees the next; odd, so that all places are visited.
 _STRIDE = 17
 #: Readings written at a time.
@@ -48,12 +48,12 @@ class Probe:
         self._readings = array("q")
         self._file: int | None = None
         self._memory = _large_pages() if os.environ.get(VARIABLE) != "0" else None
-        self.reserved = 0 if self._memory is None else _MEMORY
+        self.reserved = 0 if self._memory is None else MEMORY
         if self._memory is None:
             self.due = 2**63
             return
-        self._copy = bytearray(_COPIED)
-        self._at = os.getpid() * _COPIED % _MEMORY
+        self._copy = bytearray(COPIED)
+        self._at = os.getpid() * COPIED % MEMORY
         self._file = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o644)
 
     @property
@@ -85,8 +85,8 @@ class Probe:
 
     def _next(self, memory: memoryview) -> memoryview:
         """Return the next place to copy from."""
-        at = self._at = (self._at + _STRIDE * _COPIED) % _MEMORY
-        return memory[at : at + _COPIED]
+        at = self._at = (self._at + _STRIDE * COPIED) % MEMORY
+        return memory[at : at + COPIED]
 
     def restart(self) -> None:
         """Forget what was read before the recording began."""
@@ -117,9 +117,9 @@ class Probe:
 def _large_pages() -> memoryview | None:
     """Return memory of which every page is there, on large ones if they can be had; ``None`` where there is none."""
     try:
-        pages = mmap.mmap(-1, _MEMORY, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
+        pages = mmap.mmap(-1, MEMORY, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
         pages.madvise(mmap.MADV_HUGEPAGE)
     except (AttributeError, OSError, ValueError):
         return None
-    pages.write(b"\1" * _MEMORY)
+    pages.write(b"\1" * MEMORY)
     return memoryview(pages)

@@ -191,7 +191,9 @@ def test_what_ranks_leave(tmp_path: Path) -> None:
     rows.with_suffix(".readings").write_bytes(readings.tobytes())
     leave(tmp_path, 1, [barrier])
     head = pack(tmp_path)
-    assert head.probe == Probe("pieces", (0, 20, 20), (pytest.approx(3e-5), pytest.approx(4e-5)))
+    assert head.probe is not None
+    assert (head.probe.work, head.probe.offsets) == ("pieces", (0, 20, 20))
+    assert head.probe.best == pytest.approx((3e-5, 4e-5))
     assert Trace.open(tmp_path).bursts.tolist() == [10_000, 10_000]
 
 
