@@ -21,7 +21,7 @@ from clue.errors import CacheError, TraceError
 from clue.trace import Trace
 from clue.trace.form import parse, read
 from clue.trace.head import Head, Probe
-from clue.trace.speed import PIECES
+from clue.trace.pieces import PIECES
 
 #: Its folder in the cache.
 FOLDER = "hosts"

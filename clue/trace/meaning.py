@@ -15,7 +15,7 @@ import numpy.typing as npt
 
 from clue.errors import TraceError
 from clue.trace.ops import ANY, COLLECTIVES, NO_REQUEST, PROC_NULL, ROOTED, Flag, Op
-from clue.trace.speed import ENTRIES
+from clue.trace.pieces import ENTRIES
 
 if TYPE_CHECKING:
     from clue.trace.columns import Ops

@@ -6,3 +6,6 @@ from __future__ import annotations
 FACTORS = 3**1200, 7**640
 #: Bytes that are copied, each time from another place of so many, which no cache keeps.
 COPIED, MEMORY = 1 << 15, 1 << 25
+#: Their names, and numbers of a reading: its moment comes first, then the time of each.
+PIECES = ("core", "memory")
+ENTRIES = 1 + len(PIECES)

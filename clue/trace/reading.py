@@ -26,8 +26,8 @@ from clue.trace.columns import LARGEST_ARCHIVE, Ops, checksum
 from clue.trace.head import LONGEST_HEAD, Head
 from clue.trace.meaning import check_beside, check_head, check_rows
 from clue.trace.ops import BESIDE, COLUMNS
+from clue.trace.pieces import ENTRIES
 from clue.trace.place import HEAD
-from clue.trace.speed import ENTRIES
 from clue.units import format_size
 
 #: What a numpy file begins with, and the header of one that holds one column.

@@ -22,20 +22,19 @@ what it is where nothing is known, plus or minus :data:`UNKNOWN`. The likeliest 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING
+from itertools import pairwise
+from typing import Protocol
 
 import numpy as np
 import numpy.typing as npt
 
-if TYPE_CHECKING:
-    from clue.trace.store import Trace
+from clue.trace.columns import Ops
+from clue.trace.head import Head
+from clue.trace.pieces import PIECES
 
 Doubles = npt.NDArray[np.float64]
 Longs = npt.NDArray[np.int64]
 
-#: What is timed, and numbers of a reading: its moment comes first.
-PIECES = ("core", "memory")
-ENTRIES = 1 + len(PIECES)
 #: Readings around one whose median counts.
 WINDOW = 9
 #: How bursts respond where nothing else is known, and by how much programs differ (standard deviation). Measured:
@@ -47,6 +46,17 @@ MISSED = 0.2
 #: The share of readings that are better than what counts as the best of a recording.
 BEST = 0.1
 _MOST = 5.0
+
+
+class Recording(Protocol):
+    """What counts here of a :class:`clue.trace.Trace`, which asks this module for its bursts."""
+
+    @property
+    def head(self) -> Head: ...  # noqa: D102
+    @property
+    def ops(self) -> Ops: ...  # noqa: D102
+    @property
+    def readings(self) -> Longs: ...  # noqa: D102
 
 
 def best_of(readings: Sequence[Longs]) -> tuple[float, float]:
@@ -62,24 +72,23 @@ def best_of(readings: Sequence[Longs]) -> tuple[float, float]:
     return core, memory
 
 
-def slowdowns(trace: Trace) -> Doubles:
+def slowdowns(trace: Recording) -> Doubles:
     """Return how much longer than at the host's best each piece took at each burst, logarithms, shape (ops, pieces)."""
     found = np.zeros((len(trace.ops), len(PIECES)))
     probe = trace.head.probe
     if probe is None:
         return found
     best = np.array(probe.best) * 1e9
-    for rank in range(trace.ranks):
-        readings = trace.readings[slice(*probe.offsets[rank : rank + 2])]
+    for of_rank, of_readings in zip(pairwise(trace.head.offsets), pairwise(probe.offsets), strict=True):
+        rows, readings = slice(*of_rank), trace.readings[slice(*of_readings)]
         if len(readings):
-            ops, rows = trace.rank(rank), slice(*trace.head.offsets[rank : rank + 2])
-            middle = ops.begin - ops.cpu / 2
+            middle = trace.ops.begin[rows] - trace.ops.cpu[rows] / 2
             for piece, logs in enumerate(_logs(_smooth(readings[:, 1:]), best).T):
                 found[rows, piece] = np.interp(middle, readings[:, 0], logs)
     return found
 
 
-def normalised(trace: Trace, response: Mapping[str, Sequence[float]] | None = None) -> Longs:
+def normalised(trace: Recording, response: Mapping[str, Sequence[float]] | None = None) -> Longs:
     """Return what each burst takes at the host's best, ns; without readings what it took.
 
     Args:
@@ -95,7 +104,7 @@ def normalised(trace: Trace, response: Mapping[str, Sequence[float]] | None = No
     return bursts
 
 
-def fitted_response(traces: Sequence[Trace]) -> dict[str, tuple[float, ...]]:
+def fitted_response(traces: Sequence[Recording]) -> dict[str, tuple[float, ...]]:
     """Return how each region's bursts respond, from recordings of the same run; empty where none has readings."""
     if all(trace.head.probe is None for trace in traces):
         return {}
@@ -103,7 +112,7 @@ def fitted_response(traces: Sequence[Trace]) -> dict[str, tuple[float, ...]]:
     return {region: _response(traces, logs, region) for region in traces[0].head.regions}
 
 
-def _response(traces: Sequence[Trace], logs: Sequence[Doubles], region: str) -> tuple[float, ...]:
+def _response(traces: Sequence[Recording], logs: Sequence[Doubles], region: str) -> tuple[float, ...]:
     levels = [_levels(trace, each, region) for trace, each in zip(traces, logs, strict=True)]
     took, longer = np.array([level[0] for level in levels]), np.array([level[1] for level in levels])
     there = (took > 0).all(axis=0)  # shape (ranks,)
@@ -119,7 +128,7 @@ def _response(traces: Sequence[Trace], logs: Sequence[Doubles], region: str) -> 
     return tuple(np.clip(response, 0.0, _MOST).tolist())
 
 
-def _levels(trace: Trace, logs: Doubles, region: str) -> tuple[Doubles, Doubles]:
+def _levels(trace: Recording, logs: Doubles, region: str) -> tuple[Doubles, Doubles]:
     """Return what each rank computed in a region, ns, and by how much longer pieces took meanwhile (of logarithms)."""
     regions = trace.head.regions
     inside = trace.ops.region == (regions.index(region) if region in regions else -1)
@@ -129,7 +138,7 @@ def _levels(trace: Trace, logs: Doubles, region: str) -> tuple[Doubles, Doubles]
     return of_ranks[:, 0], of_ranks[:, 1:] / np.maximum(of_ranks[:, :1], 1.0)
 
 
-def speeds(trace: Trace) -> dict[str, tuple[float, float]]:
+def speeds(trace: Recording) -> dict[str, tuple[float, float]]:
     """Return between which shares of its best the host did each piece while bursts ran; empty without readings.
 
     A tenth of the CPU time of bursts may lie outside: 5 % below, 5 % above.

@@ -31,9 +31,10 @@ from clue.trace.columns import LARGEST_ARCHIVE, Ops, checksum
 from clue.trace.head import Head
 from clue.trace.meaning import check_head, check_rows
 from clue.trace.ops import Flag, Op
+from clue.trace.pieces import ENTRIES
 from clue.trace.place import HEAD, check_place
 from clue.trace.reading import read_trace
-from clue.trace.speed import ENTRIES, normalised
+from clue.trace.speed import normalised
 from clue.units import format_size
 
 _NO_READINGS = np.zeros((0, ENTRIES), np.int64)

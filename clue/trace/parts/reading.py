@@ -31,8 +31,8 @@ from clue.trace.parts import (
     Start,
     stem,
 )
+from clue.trace.pieces import ENTRIES
 from clue.trace.place import HEAD
-from clue.trace.speed import ENTRIES
 
 _LAYOUT = np.dtype({
     "names": [name for name, _, _ in COLUMNS],
