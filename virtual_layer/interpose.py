@@ -59,6 +59,7 @@ def recording(recorder: Recorder, index: int, call: MpiCall, original: Function)
     inside, last, lock = recorder.inside, recorder.last, recorder.lock
     opened = recorder.pickles.opened
     prepare, describe = call.prepare, call.describe
+    probe = recorder.probe
 
     @wraps(original)
     def recorded(*args: Any, **kwargs: Any) -> Any:
@@ -93,6 +94,8 @@ def recording(recorder: Recorder, index: int, call: MpiCall, original: Function)
             inside.discard(thread)
             if prepare is not None:
                 opened.pop(thread, None)
+            if begin >= probe.due:
+                recorder.read_speed()
             last[thread] = thread_time_ns()
 
     return recorded

@@ -15,9 +15,10 @@ from time import perf_counter_ns, thread_time_ns
 from typing import Any
 
 from clue.trace.ops import ANY, NO_REQUEST, PROC_NULL, Flag, Op
-from clue.trace.parts import EXTRAS, ROW, ROWS
+from clue.trace.parts import EXTRAS, READINGS, ROW, ROWS
 from virtual_layer.communicators import Communicators
 from virtual_layer.pickles import Pickles
+from virtual_layer.probe import Probe
 from virtual_layer.requests import RecordedRequest, Requests
 from virtual_layer.rows import WINDOW, ExtraFile, RowFile
 from virtual_layer.telling import tell
@@ -43,6 +44,7 @@ class Recorder:
         requests: Its requests.
         messages: Serial numbers of matched messages not yet received, by Python object.
         pickles: Sizes of pickled objects.
+        probe: Readings of the host's speed.
         worlds: Keys of the worlds it spawned, in order.
         floor: CPU time between two calls that follow each other at once, ns: reading the clock, not computation.
         faults: Number of calls that could not be read and were recorded as not modelled.
@@ -68,6 +70,7 @@ class Recorder:
         self.new_status = mpi.Status
         self.rows = RowFile(stem.with_suffix(ROWS))
         self._extras = ExtraFile(stem.with_suffix(EXTRAS))
+        self.probe = Probe(stem.with_suffix(READINGS))
         self._stack: list[int] = []
         self._region = 0
         self._null, self.any_source, self.any_tag = mpi.PROC_NULL, mpi.ANY_SOURCE, mpi.ANY_TAG
@@ -79,6 +82,7 @@ class Recorder:
 
     def restart(self) -> None:
         """Begin the first burst now."""
+        self.probe.restart()
         self.origin = perf_counter_ns()
         self._stamp = (0, 0, 0, 0, 0)
         self.last.clear()  # the wrappers hold this very dictionary
@@ -175,6 +179,15 @@ class Recorder:
             if not flags & Flag.CANCELLED:
                 self.rows.turn(row, flags | Flag.CANCELLED, Op.POLL if op == Op.IRECV else Op.LOCAL)
 
+    def read_speed(self) -> None:
+        """Read how fast the host is, between two bursts."""
+        with self.lock:
+            if self.on:
+                try:
+                    self.probe.read(self.origin)
+                except OSError as error:
+                    self.stop(error.strerror or str(error))
+
     # Regions
 
     def enter_region(self, name: str) -> None:
@@ -219,6 +232,7 @@ class Recorder:
                 self._give_up_unmatched()
             try:
                 self._extras.close()
+                self.probe.close()
             except OSError as error:
                 self.stop(error.strerror or str(error))
             self.rows.close()

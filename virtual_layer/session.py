@@ -230,7 +230,7 @@ class Session:
             communicators=tuple(_describe(each, groups) for each in recorder.comms.table),
             groups=tuple(_compact(group, recorder.comms.world_key) for group in groups),
             regions=tuple(recorder.regions),
-            peak_memory=resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024,
+            peak_memory=max(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024 - recorder.probe.reserved, 0),
             cpu=time.process_time(),
             wall=wall,
             flops=recorder.flops,
@@ -240,6 +240,7 @@ class Session:
             sockets=self._sockets.facts(),
             computer=None if self._reading is None or reading is None else self._reading.until(reading),
             imports=self.imports.found(self._started),
+            probe=recorder.probe.work,
         )
         final, draft = self._stem.with_suffix(END), self._stem.with_suffix(".end.draft")
         try:

@@ -31,4 +31,5 @@ def section(trace: Trace) -> Trace:
     columns = {name: getattr(trace.ops, name)[chosen] for name, _, _ in COLUMNS}
     columns["op"][ends] = Op.COMPUTE
     head = replace(trace.head, offsets=tuple(offsets), checksums={})
-    return Trace(head, Ops(**columns, extras=trace.ops.extras), trace.path)
+    typical = None if trace.typical is None else trace.typical[chosen]
+    return replace(trace, head=head, ops=Ops(**columns, extras=trace.ops.extras), typical=typical)

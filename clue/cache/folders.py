@@ -132,13 +132,29 @@ class Folder:
         with self.lock(name):
             found = self.sound(name)
             if found is None:
-                with self.draft(name) as draft:
-                    make(draft / name)
-                    self._keep(draft, name)
+                self._write(name, make)
                 found = self.sound(name)
         if found is None:
             raise CacheError(f"{self.path / name}: file must be what was just written, got another")
         return found
+
+    def keep(self, name: str, make: Callable[[Path], object]) -> None:
+        """Write a file, whether or not there is one.
+
+        Args:
+            name: Its name.
+            make: Writes it to a path.
+
+        Raises:
+            CacheError: If it cannot be kept here.
+        """
+        with self.lock(name):
+            self._write(name, make)
+
+    def _write(self, name: str, make: Callable[[Path], object]) -> None:
+        with self.draft(name) as draft:
+            make(draft / name)
+            self._keep(draft, name)
 
     @contextmanager
     def draft(self, name: str) -> Iterator[Path]:

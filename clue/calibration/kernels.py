@@ -23,7 +23,7 @@ from clue.children import end, running
 from clue.errors import ClueError, UsageError
 
 #: Built-in kernels, with the unit of their speed.
-KERNELS = {"dgemm": "flop/s", "triad": "B/s", "chase": "steps/s"}
+KERNELS = {"core": "products/s", "dgemm": "flop/s", "cache": "B/s", "triad": "B/s", "chase": "steps/s"}
 _PROGRAM = "clue.calibration.programs.measure_kernels"
 #: Copies go on for so long after they were measured, and one may take so long to get ready.
 _LONGER, _READY = 0.3, 120.0
@@ -147,6 +147,17 @@ def busy_numbers(processors: int) -> list[int]:
 
 
 # --- speeds in files ---
+
+
+def stated_speeds(name: str, stated: Mapping[str, float]) -> Speeds:
+    """Return speeds of a computer that is not at hand, as published or measured by others.
+
+    Args:
+        name: What it is.
+        stated: By kernel, in its unit.
+    """
+    return Speeds(name, name, {kernel: {1: Estimate.alone(speed)} for kernel, speed in stated.items()})
+
 
 #: Begins the line of a node type's file that holds its speeds, for comparison on another computer.
 SPEEDS_MARK = "speeds: "

@@ -161,7 +161,7 @@ class CountedRun:
     def of(cls, trace: Trace) -> CountedRun:
         """Return what counts of a trace."""
         regions = trace.head.regions
-        totals = np.bincount(trace.ops.region, weights=trace.ops.cpu * 1e-9, minlength=len(regions))
+        totals = np.bincount(trace.ops.region, weights=trace.bursts * 1e-9, minlength=len(regions))
         return cls(trace.ranks, dict(zip(regions, totals.tolist(), strict=True)))
 
     @property

@@ -77,10 +77,10 @@ def _add_record(commands: Commands) -> None:
     command.add_argument(
         "--repeats",
         type=positive,
-        default=1,
         metavar="N",
-        help="record so often: the least disturbed recording becomes TRACE.clue, the others TRACE.2.clue and so on, "
-        "to be named under repeats: in a configuration (default: 1)",
+        help="record so often: the least disturbed recording becomes TRACE.clue, with the median of each burst in all; "
+        "the others become TRACE.2.clue and so on, to be named under repeats: in a configuration (default: 3 times "
+        "where one takes less than a minute, else once)",
     )
     command.add_argument(
         "--limit",

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import argparse
+import datetime
+import math
 import os
 import shlex
+from collections.abc import Iterable
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -13,7 +16,7 @@ from tempfile import TemporaryDirectory
 from clue.calibration.cold_start import measure_cold_start
 from clue.calibration.contention import contention_file, judge, known_ports, measure_pairs
 from clue.calibration.importing import read_benchmark
-from clue.calibration.kernels import KERNELS, busy_numbers, measure_kernels, speeds_in
+from clue.calibration.kernels import KERNELS, busy_numbers, measure_kernels, speeds_in, stated_speeds
 from clue.calibration.measurement import Measurement, merged
 from clue.calibration.network import SIZES, Calibration, calibrate_link, machine_file, machine_of, measure_link
 from clue.calibration.processor import CountedRun, NodeCalibration, node_by_kernels, node_by_program, regions_like
@@ -218,18 +221,24 @@ def _processor(arguments: argparse.Namespace) -> int:
     if (arguments.busy or 0) > processors:
         raise UsageError(f"--busy must be at most the processors there are, {processors}, got {arguments.busy}")
     if arguments.trace:
-        by_kernels = ["--reference", "--region", "--kernels", "--time"]
+        by_kernels = ["--reference", "--region", "--kernels", "--time", "--target"]
         refuse(arguments, by_kernels, "without --trace, whose program is recorded instead", arguments.trace)
     else:
         refuse(arguments, ["--program", "--repeats", "--mpiexec"], "with the --trace of a program", "none")
-    fill(arguments, kernels="dgemm,triad,chase", time=2.0, repeats=3)
+    if arguments.target:
+        refuse(arguments, ["--kernels", "--busy"], "without --target, whose kernels count", "both")
+    fill(arguments, time=2.0, repeats=3)
     busy = busy_numbers(arguments.busy or processors)
     with progress() as tell:
-        node = _by_program(arguments, name, busy, tell) if arguments.trace else _by_kernels(arguments, name, busy, tell)
-        tell("turns of two busy processes on one processor")
-        node = replace(node, time_slice=measure_time_slice(confidence=arguments.confidence))
-        tell("bursts after waits")
-        node = replace(node, cold_start=measure_cold_start())
+        if arguments.target:
+            node = _as_stated(arguments, name, tell)
+        else:
+            measure = _by_program if arguments.trace else _by_kernels
+            node = measure(arguments, name, busy, tell)
+            tell("turns of two busy processes on one processor")
+            node = replace(node, time_slice=measure_time_slice(confidence=arguments.confidence))
+            tell("bursts after waits")
+            node = replace(node, cold_start=measure_cold_start())
     text = node.text()
     _check_node(text, str(output), node)
     write_texts({output: text})
@@ -250,19 +259,51 @@ def _check_node(text: str, place: str, node: NodeCalibration) -> None:
 
 
 def _by_kernels(arguments: argparse.Namespace, name: str, busy: list[int], tell: Report) -> NodeCalibration:
-    kernels, regions = _kernels(arguments)
     there = speeds_in(_text(arguments.reference), arguments.reference) if arguments.reference else None
+    kernels, regions = _kernels(arguments, KERNELS if there is None else there.kernels)
     here = measure_kernels(kernels, busy, seconds=arguments.time, confidence=arguments.confidence, report=tell)
     return node_by_kernels(name, os.cpu_count() or 1, here, there, regions)
 
 
-def _kernels(arguments: argparse.Namespace) -> tuple[list[str], dict[str, str]]:
-    kernels = [kernel.strip() for kernel in arguments.kernels.split(",")]
-    unknown = [kernel for kernel in kernels if kernel not in KERNELS]
-    if unknown:
-        raise UsageError(f"--kernels must be among {', '.join(KERNELS)}, got {unknown[0]!r}")
+def _as_stated(arguments: argparse.Namespace, name: str, tell: Report) -> NodeCalibration:
+    """Compare a computer that is not at hand with the one that recorded: this one, or that of a reference."""
+    stated = dict(_condition(text, "--target", "KERNEL=SPEED") for text in arguments.target)
+    _check_kernels("--target", stated)
+    target = stated_speeds(name, {kernel: _speed(kernel, text) for kernel, text in stated.items()})
+    if arguments.reference:
+        recorder = speeds_in(_text(arguments.reference), arguments.reference)
+    else:
+        seconds, confidence = arguments.time, arguments.confidence
+        recorder = measure_kernels(list(stated), [1], seconds=seconds, confidence=confidence, report=tell)
+    _, regions = _kernels(arguments, stated)
+    node = node_by_kernels(name, 1, target, recorder, regions)
+    note = "processors of a node were not stated: 1 stands for them"
+    source = f"speeds of kernels as stated, {datetime.date.today().isoformat()}"
+    return replace(node, source=source, notes=(*node.notes, note))
+
+
+def _speed(kernel: str, text: str) -> float:
+    try:
+        speed = float(text)
+    except ValueError:
+        speed = 0.0
+    if not 0.0 < speed < math.inf:
+        raise UsageError(f"--target {kernel} must be a number of {KERNELS[kernel]} > 0, got {text!r}")
+    return speed
+
+
+def _kernels(arguments: argparse.Namespace, usual: Iterable[str]) -> tuple[list[str], dict[str, str]]:
+    """Return the kernels to run, the usual ones where none are named, and the one that each region is like."""
+    kernels = [kernel.strip() for kernel in (arguments.kernels or ",".join(usual)).split(",")]
+    _check_kernels("--kernels", kernels)
     stated = dict(_condition(text, "--region", "REGION=KERNEL") for text in arguments.region)
     return kernels, regions_like(kernels, stated)
+
+
+def _check_kernels(option: str, kernels: Iterable[str]) -> None:
+    for kernel in kernels:
+        if kernel not in KERNELS:
+            raise UsageError(f"{option} must be among {', '.join(KERNELS)}, got {kernel!r}")
 
 
 def _by_program(arguments: argparse.Namespace, name: str, busy: list[int], tell: Report) -> NodeCalibration:

@@ -97,7 +97,20 @@ def _add_processor(subjects: Commands) -> Parser:
     subject.add_argument(
         "--reference", metavar="NODE.yaml", help="what this command wrote on the computer to compare with, by kernels"
     )
-    subject.add_argument("--kernels", metavar="A,B", help="kernels to run (default: dgemm,triad,chase)")
+    subject.add_argument(
+        "--kernels",
+        metavar="A,B",
+        help="kernels to run (default: those of the reference, else core,dgemm,cache,triad,chase)",
+    )
+    subject.add_argument(
+        "--target",
+        action="append",
+        default=[],
+        metavar="KERNEL=SPEED",
+        help="the speed of a kernel on a computer that is not at hand, as published or measured there, in flop/s "
+        "(dgemm), B/s (triad, cache), products/s (core) or steps/s (chase): it is compared with this computer, or with "
+        "that of the reference (may be repeated)",
+    )
     subject.add_argument(
         "--region",
         action="append",

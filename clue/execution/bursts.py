@@ -84,7 +84,7 @@ class Replayed:
                 "which makes more: use bursts of the same run, or synthetic ones",
                 rank,
             )
-        return int(self.trace.ops.cpu[offsets[rank] + index])
+        return int(self.trace.bursts[offsets[rank] + index])
 
 
 MEASURED = Measured()

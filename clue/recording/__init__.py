@@ -4,7 +4,8 @@
 
     launching   mpiexec, what it is given, how it is watched and ended
     single      one recording
-    repeated    several, of which the least disturbed is the trace
+    repeated    several, whose typical bursts are those of the trace
+    hosts       what this computer can do at its best
     facts       what a recording depends on, and why it may not be used again
     kept        the cache: recordings that are there, and those that have to be made
 

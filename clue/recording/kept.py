@@ -17,21 +17,17 @@ from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
-import numpy as np
-
 from clue.cache import MARK, Folder, Item, close_to_others, home, items, open_folder, unsafe_within
 from clue.errors import CacheError, OutputError, TraceError, UsageError
 from clue.files import drafts, is_file
 from clue.progress import Progress, silent
 from clue.recording.facts import Facts, Request, difference, facts_now
-from clue.recording.repeated import disturbed, numbered
+from clue.recording.repeated import OFTEN, SHORT, different, disturbed, numbered, seconds
 from clue.recording.single import record
 from clue.trace import Trace
 
 #: Its folder in the cache.
 FOLDER = "traces"
-#: A program that takes less than so many seconds is recorded so often, unless something else is asked for.
-SHORT, OFTEN = 60.0, 3
 _DAMAGED = "the recording that is kept is damaged"
 
 
@@ -76,13 +72,9 @@ class KeptProgram:
     @property
     def typical(self) -> tuple[Trace, ...]:
         """All recordings, first the one of which as many are less disturbed as are more so."""
-        different: list[Trace] = []
-        for trace in sorted(self.traces, key=disturbed):
-            # A program that computes next to nothing may do so twice in the same nanoseconds.
-            if not any(np.array_equal(trace.ops.cpu, other.ops.cpu) for other in different):
-                different.append(trace)
-        middle = different.pop((len(different) - 1) // 2)
-        return middle, *different
+        traces = different(sorted(self.traces, key=disturbed))
+        middle = traces.pop((len(traces) - 1) // 2)
+        return middle, *traces
 
     def is_enough(self, repeats: int | None) -> bool:
         """Tell whether these are as many as are wanted."""
@@ -90,7 +82,7 @@ class KeptProgram:
 
     @property
     def _seconds(self) -> float:
-        return min(max(head.wall for head in trace.head.rank_heads) for trace in self.traces)
+        return min(map(seconds, self.traces))
 
 
 def recordings_of(

@@ -7,11 +7,17 @@ from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
+import numpy as np
+import numpy.typing as npt
+
 from clue.children import limits_hint
 from clue.errors import NEVER_CALLED_MPI, RecordError, TraceError, UsageError
 from clue.files import drafts, write_texts
+from clue.recording.hosts import with_best
 from clue.recording.launching import Ending, Launch, Progress, TimeLimits, command_of, environment_of, run, silent
-from clue.trace import Trace
+from clue.trace import Head, Trace
+from clue.trace.columns import checksum
+from clue.trace.ops import TYPICAL
 from clue.trace.pack import pack
 from clue.trace.parts.reading import signs_of_life
 from clue.trace.place import HEAD, check_place
@@ -99,10 +105,14 @@ def _trace(launch: Launch, target: Path, ending: Ending) -> Trace:
             f"{launch.program}: MPI must see all {launch.ranks} processes that were started, got {together} together: "
             "use the mpiexec of the MPI that mpi4py uses (--mpiexec)"
         )
+    head = with_best(trace)
+    if head != trace.head:
+        trace = rewritten(trace, head)
     if ending.status == 0:
         return trace
     how = "did not end" if ending.status is None else f"ended with status {ending.status}"
-    return _noted(trace, target, f"mpiexec {how} after all ranks had ended: the recording is whole")
+    note = f"mpiexec {how} after all ranks had ended: the recording is whole"
+    return rewritten(trace, replace(trace.head, notes=(*trace.head.notes, note)))
 
 
 def _rule(ending: Ending) -> str:
@@ -111,11 +121,16 @@ def _rule(ending: Ending) -> str:
     return f"end well, got exit status {ending.status}"
 
 
-def _noted(trace: Trace, target: Path, note: str) -> Trace:
-    """Write a note into a trace's head."""
-    head = replace(trace.head, notes=(*trace.head.notes, note))
-    write_texts({target / HEAD: head.to_json(target).decode()})
-    return replace(trace, head=head)
+def rewritten(trace: Trace, head: Head, typical: npt.NDArray[np.int64] | None = None) -> Trace:
+    """Give a trace that lies in a folder another head and, before it says so, typical bursts."""
+    folder = trace.path
+    assert folder is not None, "it lies in a folder"
+    if typical is not None:
+        with drafts(folder / f"{TYPICAL}.npy") as (draft,), draft.open("wb") as file:
+            np.save(file, typical)
+        head = replace(head, checksums={**head.checksums, TYPICAL: checksum(typical)})
+    write_texts({folder / HEAD: head.to_json(folder).decode()})
+    return replace(trace, head=head, typical=typical)
 
 
 def _identity(target: Path) -> tuple[int, int] | None:

@@ -208,6 +208,7 @@ def trace_document(trace: Trace) -> Document:
         profile_regions,
         rank_spans,
     )
+    from clue.trace.speed import speeds  # noqa: PLC0415 - numpy
 
     head, calls = trace.head, profile_calls(trace)
     return _plain(
@@ -218,6 +219,9 @@ def trace_document(trace: Trace) -> Document:
             **fields(head, "recorded", "processor", "mpi", "python", "clock"),
             "settings": dict(head.settings),
             "overhead": head.overhead,
+            "host_speed": {piece: {"low": low, "high": high} for piece, (low, high) in speeds(trace).items()},
+            "bursts": {"recorded": float(trace.ops.cpu.sum()) * 1e-9, "replayed": float(trace.bursts.sum()) * 1e-9},
+            "typical": None if head.typical is None else fields(head.typical, "recordings", "spread"),
             "ops": len(trace.ops),
             "ranks": [
                 {

@@ -75,6 +75,34 @@ class RankHead:
 
 
 @dataclass(frozen=True, slots=True)
+class Probe:
+    """What readings of the host's speed mean (:mod:`clue.trace.speed`).
+
+    Attributes:
+        work: What was timed: only readings of the same are compared.
+        offsets: Reading at which each rank begins, with the total at the end: ranks + 1 entries.
+        best: What each piece of work takes at the host's best, seconds; 0 where it was not done.
+    """
+
+    work: _Name
+    offsets: tuple[_Row, ...]
+    best: tuple[_Seconds, _Seconds]
+
+
+@dataclass(frozen=True, slots=True)
+class Typical:
+    """What bursts take by several recordings of the same run, of which this trace is one (:mod:`clue.trace.store`).
+
+    Attributes:
+        recordings: How many.
+        spread: Half of what lies between the least and the most computation of one, relative to the median.
+    """
+
+    recordings: Annotated[int, Within(1, 10**6)]
+    spread: Annotated[float, Within(0, 1e6)]
+
+
+@dataclass(frozen=True, slots=True)
 class Head:
     """The head of a trace.
 
@@ -96,6 +124,8 @@ class Head:
         recorded: Date and time, ISO 8601.
         notes: What a reader of results should know about the recording.
         checksums: CRC-32 of each column.
+        probe: What its readings mean, if it has any.
+        typical: Of how many recordings its typical bursts are, if it has any.
     """
 
     program: _Text
@@ -115,6 +145,8 @@ class Head:
     recorded: _Name = ""
     notes: tuple[_Text, ...] = ()
     checksums: Mapping[str, _Checksum] = field(default_factory=dict)
+    probe: Probe | None = None
+    typical: Typical | None = None
 
     def to_json(self, place: Path) -> bytes:
         """Encode as JSON.

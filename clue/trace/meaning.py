@@ -15,6 +15,7 @@ import numpy.typing as npt
 
 from clue.errors import TraceError
 from clue.trace.ops import ANY, COLLECTIVES, NO_REQUEST, PROC_NULL, ROOTED, Flag, Op
+from clue.trace.pieces import ENTRIES
 
 if TYPE_CHECKING:
     from clue.trace.columns import Ops
@@ -66,8 +67,36 @@ def check_head(head: Head, place: object) -> None:
     Raises:
         TraceError: At the first that does not.
     """
-    for fault in (*_ranks(head), *_names(head), *_communicators(head)):
+    for fault in (*_ranks(head), *_probe(head), *_names(head), *_communicators(head)):
         raise TraceError(f"{place}: {fault}")
+
+
+def check_beside(head: Head, name: str, column: npt.NDArray[Any], place: object) -> None:
+    """Check a column of what stands beside the ops.
+
+    Raises:
+        TraceError: If an entry means nothing, or readings of a rank are not in the order in which they were made.
+    """
+    within = column if name == "typical" else column.reshape(-1, ENTRIES)[:, 1:]
+    bad = within[(within < 0) | (within > MOST_TOGETHER)]
+    if len(bad) or within.sum(dtype=np.float64) > MOST_TOGETHER:
+        raise TraceError(
+            f"{place}: {name} must be from 0 to {MOST_TOGETHER} and so together, got {max(bad, default='more')}"
+        )
+    if name == "readings" and head.probe is not None:
+        moments = column.reshape(-1, ENTRIES)[:, 0]
+        for rank, (begin, end) in enumerate(pairwise(head.probe.offsets)):
+            if (moments[begin:end] < 0).any() or (np.diff(moments[begin:end]) < 0).any():
+                raise TraceError(f"{place}: readings of rank {rank} must be in order from 0 on, got others")
+
+
+def _probe(head: Head) -> Sequence[str]:
+    if head.probe is None:
+        return []
+    ranks, offsets = len(head.rank_heads), head.probe.offsets
+    if len(offsets) != ranks + 1 or offsets[0] != 0 or any(a > b for a, b in pairwise(offsets)):
+        return [f"offsets of probe must be {ranks + 1} numbers that rise from 0, got {_some(offsets)}"]
+    return []
 
 
 def _ranks(head: Head) -> Sequence[str]:

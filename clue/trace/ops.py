@@ -136,3 +136,5 @@ COLUMNS: tuple[tuple[str, str, str], ...] = (
     ("flags", "<u2", "H"),
     ("op", "|u1", "B"),
 )
+#: What may stand beside the columns, as <i8: readings of the host's speed, and typical bursts.
+BESIDE = READINGS, TYPICAL = "readings", "typical"

@@ -23,12 +23,13 @@ from clue.errors import ClueError, TraceError
 from clue.files import write_texts
 from clue.trace import disturbance
 from clue.trace.columns import checksum
-from clue.trace.head import Communicator, Head, RankHead
+from clue.trace.head import Communicator, Head, Probe, RankHead
 from clue.trace.notes import common_notes, socket_notes
 from clue.trace.ops import COLUMNS, Op
 from clue.trace.parts import END, EXTRAS, FOLDER, Imported
 from clue.trace.parts.reading import NAMED, RankPart, whole_parts
 from clue.trace.place import HEAD, IMPORTS
+from clue.trace.speed import best_of
 
 #: Names that a column of their numbers has room for.
 _MOST_NAMES = 1 << 16
@@ -133,12 +134,17 @@ class _Whole:
         self._extra_offsets = _offsets(part.file(EXTRAS).stat().st_size // 8 for part in parts)
         lengths = {name: self._offsets[-1] for name, _, _ in COLUMNS} | {"extras": self._extra_offsets[-1]}
         kinds = {name: kind for name, kind, _ in COLUMNS} | {"extras": "<i8"}
+        self._readings = [part.readings() for part in parts]
+        if any(part.ended().probe for part in parts):
+            kinds["readings"], lengths["readings"] = "<i8", sum(each.size for each in self._readings)
         self._columns = {name: _column(folder, name, kinds[name], length) for name, length in lengths.items()}
 
     def write(self) -> Head:
         """Write the columns, and last of all the head; returns that."""
         for rank, part in enumerate(self._parts):
             self._translate(rank, part)
+        if "readings" in self._columns:
+            self._columns["readings"][:] = np.concatenate(self._readings).ravel()
         for array in self._columns.values():
             if isinstance(array, np.memmap):
                 array.flush()
@@ -197,7 +203,15 @@ class _Whole:
                 *([f"and {len(notes) - NAMED} more such"] if len(notes) > NAMED else []),
             ),
             checksums={name: checksum(array) for name, array in self._columns.items()},
+            probe=self._probe(),
         )
+
+    def _probe(self) -> Probe | None:
+        """Return what the readings mean: those of all ranks must be of the same work to be compared."""
+        works = {work for part in self._parts if (work := part.ended().probe)}
+        if not works:
+            return None
+        return Probe(" and ".join(sorted(works)), _offsets(map(len, self._readings)), best_of(self._readings))
 
 
 def _check_end(part: RankPart) -> None:

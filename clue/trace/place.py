@@ -17,17 +17,17 @@ from pathlib import Path
 
 from clue.errors import UsageError
 from clue.files import open_file
-from clue.trace.ops import COLUMNS
+from clue.trace.ops import BESIDE, COLUMNS
 from clue.trace.parts import FOLDER, is_part
 
 HEAD = "head.json"
 #: What the program imported, beside the head: it belongs to this computer, and does not travel with the trace.
 IMPORTS = "imports.json"
-_FILES = {HEAD, IMPORTS, "extras.npy", *(f"{name}.npy" for name, _, _ in COLUMNS)}
+_FILES = {HEAD, IMPORTS, *(f"{name}.npy" for name in ("extras", *BESIDE)), *(f"{name}.npy" for name, _, _ in COLUMNS)}
 #: Other things named one by one in a message.
 _NAMED = 3
 #: What a process that was killed may leave (:func:`clue.files.drafts`).
-_DRAFT = re.compile(r"\.(head|imports)\.json\.[0-9a-f]{12}\.part")
+_DRAFT = re.compile(r"\.(head\.json|imports\.json|typical\.npy)\.[0-9a-f]{12}\.part")
 
 
 def check_place(target: Path) -> None:

@@ -24,8 +24,9 @@ from clue.errors import TraceError
 from clue.files import open_file, read_bytes
 from clue.trace.columns import LARGEST_ARCHIVE, Ops, checksum
 from clue.trace.head import LONGEST_HEAD, Head
-from clue.trace.meaning import check_head, check_rows
-from clue.trace.ops import COLUMNS
+from clue.trace.meaning import check_beside, check_head, check_rows
+from clue.trace.ops import BESIDE, COLUMNS
+from clue.trace.pieces import ENTRIES
 from clue.trace.place import HEAD
 from clue.units import format_size
 
@@ -46,13 +47,14 @@ _METHODS = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)
 _KINDS = {name: np.dtype(kind) for name, kind, _ in COLUMNS} | {"extras": np.dtype("<i8")}
 
 _Column = npt.NDArray[Any]
-_Content = tuple[Head, Ops]
+#: Head, ops, and what stands beside them.
+_Content = tuple[Head, Ops, dict[str, _Column]]
 #: Returns the column of a name, type and length, or raises anything.
 _Fetch = Callable[[str, np.dtype[Any], int], _Column]
 
 
 def read_trace(path: Path) -> _Content:
-    """Return the head and the ops of a trace, checked.
+    """Return the head and the ops of a trace, checked, and by name the columns beside them.
 
     Raises:
         TraceError: If it is missing, of another version, incomplete, truncated or damaged.
@@ -78,14 +80,26 @@ def _checked(path: Path, head: Head, fetch: _Fetch) -> _Content:
     """Return a head and the ops whose columns are fetched as it announces them."""
     check_head(head, f"{path}/{HEAD}")
     columns = {}
-    for name, kind in _KINDS.items():
-        length = head.extra_offsets[-1] if name == "extras" else head.offsets[-1]
+    for name, (kind, length) in _announced(head).items():
         columns[name] = column = fetch(name, kind, length)
         if checksum(column) != head.checksums.get(name):
             raise TraceError(f"{path}/{name}.npy: checksum must be that of the head: the trace is damaged")
-    ops = Ops(**columns)
+    ops = Ops(**{name: columns.pop(name) for name in _KINDS})
     check_rows(head, ops, path)
-    return head, ops
+    for name, column in columns.items():
+        check_beside(head, name, column, path)
+    return head, ops, columns
+
+
+def _announced(head: Head) -> dict[str, tuple[np.dtype[Any], int]]:
+    """Return type and length of each column that a head says is there."""
+    rows = head.offsets[-1]
+    columns = {name: (kind, head.extra_offsets[-1] if name == "extras" else rows) for name, kind in _KINDS.items()}
+    if head.probe is not None:
+        columns["readings"] = (np.dtype("<i8"), ENTRIES * head.probe.offsets[-1])
+    if head.typical is not None:
+        columns["typical"] = (np.dtype("<i8"), rows)
+    return columns
 
 
 # --- folders ---
@@ -188,11 +202,12 @@ def _members(listed: Sequence[zipfile.ZipInfo]) -> dict[str, zipfile.ZipInfo]:
     """
     names = [member.filename for member in listed]
     expected = [HEAD, *(f"{name}.npy" for name in _KINDS)]
+    possible = [f"{name}.npy" for name in BESIDE]
     for name in names:
-        if name not in expected:
+        if name not in (*expected, *possible):
             raise ValueError(f"a member {name[:_SHOWN]!a}, which is no part of a trace")
-    for name in expected:
-        if names.count(name) != 1:
+    for name in (*expected, *possible):
+        if names.count(name) > 1 or (name in expected and name not in names):
             raise ValueError(f"{names.count(name)} members {name}")
     for member in listed:
         _check_member(member)

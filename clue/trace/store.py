@@ -4,7 +4,9 @@
 
     pingpong.clue/head.json        written last: without it the trace is incomplete
                   cpu.npy …        one file per column, all ranks one after the other (head: offsets)
-                  extra.npy        lists that do not fit a row (requests of a Waitall, sizes of an Alltoallv)
+                  extras.npy       lists that do not fit a row (requests of a Waitall, sizes of an Alltoallv)
+                  readings.npy     where the head says so: how fast the host was (clue.trace.speed)
+                  typical.npy      where the head says so: what each burst takes by all recordings of the run, ns
 
 A trace may also be a ``.zip`` of such files (that is how clue ships its own); it is then read into memory.
 :mod:`clue.trace.reading` opens and checks them.
@@ -15,7 +17,8 @@ from __future__ import annotations
 import io
 import zipfile
 from collections.abc import Iterator
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, field, fields, replace
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -28,24 +31,37 @@ from clue.trace.columns import LARGEST_ARCHIVE, Ops, checksum
 from clue.trace.head import Head
 from clue.trace.meaning import check_head, check_rows
 from clue.trace.ops import Flag, Op
+from clue.trace.pieces import ENTRIES
 from clue.trace.place import HEAD, check_place
 from clue.trace.reading import read_trace
+from clue.trace.speed import normalised
 from clue.units import format_size
 
+_NO_READINGS = np.zeros((0, ENTRIES), np.int64)
 
-@dataclass(frozen=True, slots=True, eq=False)
+
+@dataclass(frozen=True, eq=False)
 class Trace:
     """A complete, checked trace.
 
     Attributes:
         head: Everything that is not a column.
-        ops: All ranks' ops, one rank after the other.
+        ops: All ranks' ops, one rank after the other, as recorded: CPU times are raw.
         path: Where it was opened from, or ``None`` if it was built in memory.
+        readings: How fast the host was (:mod:`clue.trace.speed`), shape (readings, 3).
+        typical: What each burst takes by all recordings of the run, ns, if there are several.
     """
 
     head: Head
     ops: Ops
     path: Path | None = None
+    readings: npt.NDArray[np.int64] = field(default_factory=lambda: _NO_READINGS)
+    typical: npt.NDArray[np.int64] | None = None
+
+    @cached_property
+    def bursts(self) -> npt.NDArray[np.int64]:
+        """What each burst takes at the best of the host that recorded it, ns: what simulations replay."""
+        return normalised(self) if self.typical is None else self.typical
 
     def check(self) -> None:
         """Check that every field of the head and of every row means something.
@@ -80,7 +96,7 @@ class Trace:
             for region, flops in rank_head.flops.items():
                 work[region] = work.get(region, 0.0) + flops
         return {
-            self.head.regions[region]: (flops, float(self.ops.cpu[self.ops.region == region].sum()) * 1e-9)
+            self.head.regions[region]: (flops, float(self.bursts[self.ops.region == region].sum()) * 1e-9)
             for region, flops in work.items()
         }
 
@@ -112,7 +128,9 @@ class Trace:
             TraceError: If it is missing, of another version, incomplete, truncated or damaged.
         """
         path = Path(path)
-        return cls(*read_trace(path), path)
+        head, ops, beside = read_trace(path)
+        readings = beside.get("readings", _NO_READINGS).reshape(-1, ENTRIES)
+        return cls(head, ops, path, readings, beside.get("typical"))
 
     def save(self, path: str | Path) -> Path:
         """Save as a folder, or compressed if the name ends in ``.zip``; replaces a trace that is there, all or nothing.
@@ -137,6 +155,10 @@ class Trace:
     def _arrays(self) -> Iterator[tuple[str, npt.NDArray[Any]]]:
         for each in fields(self.ops):
             yield each.name, np.ascontiguousarray(getattr(self.ops, each.name))
+        if self.head.probe is not None:
+            yield "readings", np.ascontiguousarray(self.readings).ravel()
+        if self.typical is not None:
+            yield "typical", np.ascontiguousarray(self.typical)
 
     def _head(self) -> Head:
         return replace(self.head, checksums={name: checksum(array) for name, array in self._arrays()})

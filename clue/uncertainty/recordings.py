@@ -4,6 +4,9 @@ Of recordings that made the same calls, the bursts of each in a region are on a 
 neighbours on the computer), about which single ones deviate. How much these do is measured where it matters:
 deviations are weighted by how long bursts take, so the large relative ones of microseconds do not pass for those of
 seconds. Recordings that made other calls (how often a Test found nothing) are compared by their totals alone.
+
+Where readings tell how fast the host was, bursts are those at its best, by the response that the recordings have
+together (:mod:`clue.trace.speed`).
 """
 
 from __future__ import annotations
@@ -17,28 +20,48 @@ import numpy.typing as npt
 
 from clue.errors import UsageError
 from clue.trace import Trace
+from clue.trace.head import Typical
+from clue.trace.speed import fitted_response, normalised
 from clue.uncertainty.bursts import BurstNoise
 
 Doubles = npt.NDArray[np.float64]
+Longs = npt.NDArray[np.int64]
+
+
+def normalised_bursts(traces: Sequence[Trace]) -> list[Longs]:
+    """Return the bursts of several recordings of one run at the best of their host, ns."""
+    if len(traces) == 1:
+        return [traces[0].bursts]
+    response = fitted_response(traces)
+    return [normalised(trace, response) for trace in traces]
 
 
 def typical_recording(traces: Sequence[Trace]) -> Trace:
     """Return a recording with the median of each burst; or that of median computation, if not all made the same calls.
 
+    Of medians the head tells how many recordings they are of, and how much these differ.
+
     Raises:
         UsageError: If they are not of one program at one number of ranks.
     """
-    first = traces[0]
     _check(traces)
     if len(traces) == 1:
-        return first
-    if not _same_calls(traces):
-        return sorted(traces, key=lambda trace: int(trace.ops.cpu.sum()))[(len(traces) - 1) // 2]
-    bursts = np.median([trace.ops.cpu for trace in traces], axis=0)
+        return traces[0]
+    bursts = normalised_bursts(traces)
+    computing = [int(each.sum()) for each in bursts]
+    if not same_calls(traces):
+        return traces[sorted(range(len(traces)), key=computing.__getitem__)[(len(traces) - 1) // 2]]
+    medians = np.median(bursts, axis=0)
     # What took time in any recording takes some.
-    ever = np.any([trace.ops.cpu > 0 for trace in traces], axis=0)
-    cpu = np.where(ever, np.maximum(np.rint(bursts), 1), 0).astype(np.int64)
-    return replace(first, ops=replace(first.ops, cpu=cpu))
+    ever = np.any([each > 0 for each in bursts], axis=0)
+    cpu = np.where(ever, np.maximum(np.rint(medians), 1), 0).astype(np.int64)
+    return _with_typical(traces[0], cpu, computing)
+
+
+def _with_typical(trace: Trace, bursts: Longs, computing: Sequence[int]) -> Trace:
+    middle = float(np.median(computing))
+    spread = (max(computing) - min(computing)) / 2 / middle if middle else 0.0
+    return replace(trace, head=replace(trace.head, typical=Typical(len(computing), spread)), typical=bursts)
 
 
 def noise_of_recordings(traces: Sequence[Trace]) -> BurstNoise | None:
@@ -50,11 +73,11 @@ def noise_of_recordings(traces: Sequence[Trace]) -> BurstNoise | None:
     _check(traces)
     if len(traces) < 2:
         return None
-    aligned = _same_calls(traces)
+    aligned, bursts = same_calls(traces), normalised_bursts(traces)
     single, common = {}, {}
     levels: list[dict[str, float]] = [{} for _ in traces]
     for region in traces[0].head.regions:
-        of_ranks = np.array([_totals_of_ranks(trace, region) for trace in traces])
+        of_ranks = np.array([_totals_of_ranks(*each, region) for each in zip(traces, bursts, strict=True)])
         totals = of_ranks.sum(axis=1)
         if (totals <= 0).any():
             continue
@@ -65,24 +88,20 @@ def noise_of_recordings(traces: Sequence[Trace]) -> BurstNoise | None:
             for each, value in zip(levels, level, strict=True):
                 each[region] = float(value)
             variance -= _explained(of_ranks / np.exp(level)[:, None])
-            single[region] = float(np.sqrt(_single_variance(np.array([_of_region(each, region) for each in traces]))))
+            inside = traces[0].ops.region == _number(traces[0], region)
+            single[region] = float(np.sqrt(_single_variance(np.array(bursts, np.float64)[:, inside])))
         common[region] = float(np.sqrt(max(variance, 0.0)))
     if not aligned:
         return BurstNoise(common, len(traces))
-    return BurstNoise(common, len(traces), tuple(trace.ops.cpu for trace in traces), tuple(levels), single)
+    return BurstNoise(common, len(traces), tuple(bursts), tuple(levels), single)
 
 
-def _totals_of_ranks(trace: Trace, region: str) -> Doubles:
+def _totals_of_ranks(trace: Trace, bursts: Longs, region: str) -> Doubles:
     """Return what each rank computes in a region, ns, shape (ranks,)."""
-    cpu = np.where(trace.ops.region == _number(trace, region), trace.ops.cpu, 0)
+    cpu = np.where(trace.ops.region == _number(trace, region), bursts, 0)
     up_to: Doubles = np.concatenate([[0], np.cumsum(cpu)])[list(trace.head.offsets)].astype(np.float64)
     totals: Doubles = np.diff(up_to)
     return totals
-
-
-def _of_region(trace: Trace, region: str) -> Doubles:
-    bursts: Doubles = trace.ops.cpu[trace.ops.region == _number(trace, region)].astype(np.float64)
-    return bursts
 
 
 def _explained(of_ranks: Doubles) -> float:
@@ -111,7 +130,8 @@ def _check(traces: Sequence[Trace]) -> None:
             raise UsageError(f"{trace.name}: repeated recording must be another one, got the same bursts twice")
 
 
-def _same_calls(traces: Sequence[Trace]) -> bool:
+def same_calls(traces: Sequence[Trace]) -> bool:
+    """Tell whether recordings made the same calls, so that their bursts are those of one another."""
     first = traces[0]
     return all(
         trace.head.offsets == first.head.offsets

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from pathlib import Path
 
 import pytest
@@ -193,7 +194,31 @@ def test_a_processor_is_compared_by_kernels(capsys: pytest.CaptureFixture[str]) 
     assert set(json.loads(out)["performance_factor"]) == {"default", "cholesky"}
 
 
+def test_a_processor_that_is_not_at_hand_is_compared_by_stated_speeds(capsys: pytest.CaptureFixture[str]) -> None:
+    """Twice and five times as fast as the reference: factors 1/2 and 1/5, their geometric mean for any other region."""
+    Path("there.yaml").write_text(
+        '# speeds: {"processor": "old", "host": "a", "kernels": {"dgemm": {"1": 1e9}, "triad": {"1": 2e9}}}'
+    )
+    stated = ("--target", "dgemm=2e9", "--target", "triad=1e10", "--reference", "there.yaml", "--name", "new")
+    status, out, err = run(capsys, "calibrate", "processor", *stated, "--json")
+    assert status == 0, err
+    factors = {region: each["value"] for region, each in json.loads(out)["performance_factor"].items()}
+    assert factors == pytest.approx({"default": math.sqrt(0.1), "dgemm": 0.5, "triad": 0.2})
+    assert "reference_processor: old" in Path("new.yaml").read_text()
+
+
+def test_without_a_reference_stated_speeds_are_compared_with_this_computer(capsys: pytest.CaptureFixture[str]) -> None:
+    """As fast as anything: a factor near 0."""
+    status, out, err = run(capsys, "calibrate", "processor", "--target", "core=1e15", "--time", "0.05", "--json")
+    assert status == 0, err
+    assert 0 < json.loads(out)["performance_factor"]["core"]["value"] < 1e-6
+
+
 WRONG_PROCESSORS = {
+    "a stated speed of an unknown kernel": (("--target", "fft=1e9"), "--target must be among"),
+    "a stated speed that is none": (("--target", "dgemm=fast"), "--target dgemm must be a number of flop/s > 0"),
+    "a stated speed without a kernel": (("--target", "1e9"), "--target must have the form KERNEL=SPEED"),
+    "stated speeds beside kernels": (("--target", "core=1", "--kernels", "core"), "must go without --target"),
     "an unknown kernel": (("--kernels", "fft"), "--kernels must be among"),
     "an unknown kernel of a region": (("--region", "a=fft"), "must be like one of"),
     "a reference of another kind": (("--reference", "latency.txt"), "reference must be a node type"),

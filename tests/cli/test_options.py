@@ -109,7 +109,10 @@ WITHOUT_EFFECT = {
     "calibrate processor": {
         **{
             option: ((f"--trace pingpong.clue {option} {value}", f"{option} must go without --trace, whose program"),)
-            for option, value in (("--reference", "x"), ("--region", "a=b"), ("--kernels", "dgemm"), ("--time", "1"))
+            for option, value in (
+                *(("--reference", "x"), ("--region", "a=b"), ("--kernels", "dgemm"), ("--time", "1")),
+                ("--target", "dgemm=1e9"),
+            )
         },
         **{
             option: ((f"{option} {value}", f"{option} must go with the --trace of a program, got none"),)

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from clue.recording import Launch, Request
-from clue.trace import Trace, TraceBuilder
+from clue.trace import PROC_NULL, Trace, TraceBuilder
 from clue.trace.place import IMPORTS
 
 
@@ -24,6 +24,7 @@ class Recorder:
         packages: The same of what is installed.
         computing: What the bursts of a rank take in the first recording, seconds.
         longer: How much longer each recording's bursts are than those of the one before, seconds.
+        more_calls: Whether each recording makes a call more than the one before.
         meanwhile: What happens while it records.
         recorded: The programs that were recorded, in order.
     """
@@ -34,6 +35,7 @@ class Recorder:
     packages: dict[str, str] = field(default_factory=dict)
     computing: float = 3.0
     longer: float = 0.01
+    more_calls: bool = False
     meanwhile: Callable[[], object] = lambda: None
     recorded: list[str] = field(default_factory=list)
 
@@ -47,6 +49,8 @@ class Recorder:
         builder = TraceBuilder(ranks, program=str(program))
         for rank in range(ranks):
             builder[rank].compute(self.computing + self.longer * count)
+            for _ in range(count if self.more_calls else 0):
+                builder[rank].send(PROC_NULL, 0)
         trace = builder.build()
         delayed = dict(zip(itertools.count(), self.delayed, strict=False)).get(count, 0.0)
         heads = [

@@ -55,3 +55,43 @@ def test_places_are_checked_before_anything_is_recorded(recorder: Recorder, tmp_
     with pytest.raises(UsageError, match=r"x\.3\.clue: trace must be a new folder or replace a trace"):
         record_repeatedly(Path("heat.py"), (), 1, tmp_path / "x.clue", 3)
     assert recorder.recorded == []
+
+
+@pytest.mark.usefixtures("recorder")
+def test_bursts_are_typical_of_all_recordings_and_stay_as_recorded(tmp_path: Path) -> None:
+    """3, 3.01 and 3.02 s: the least disturbed is the trace, with the median beside what it recorded itself."""
+    record_repeatedly(Path("heat.py"), (), 1, tmp_path / "x.clue", 3)
+    trace = Trace.open(tmp_path / "x.clue")
+    assert (trace.ops.cpu.tolist(), trace.bursts.tolist()) == ([3_000_000_000], [3_010_000_000])
+    assert trace.head.typical is not None
+    assert (trace.head.typical.recordings, trace.head.typical.spread) == (3, pytest.approx(0.01 / 3.01))
+    assert Trace.open(tmp_path / "x.2.clue").typical is None
+    assert (tmp_path / "x.clue" / "imports.json").exists()
+
+
+@pytest.mark.parametrize(("wall", "times"), [(59.0, 3), (60.0, 1)])
+def test_short_programs_are_recorded_three_times(wall: float, times: int, recorder: Recorder, tmp_path: Path) -> None:
+    """Where nothing else is asked for."""
+    recorder.wall = {"heat.py": wall}
+    found = record_repeatedly(Path("heat.py"), (), 1, tmp_path / "x.clue")
+    assert (len(recorder.recorded), len(found.computing)) == (times, times)
+    assert (found.trace.head.typical is None) == (times == 1)
+
+
+def test_recordings_that_made_other_calls_are_not_mixed(recorder: Recorder, tmp_path: Path) -> None:
+    """That in the middle is the trace, 3.01 s, and says so."""
+    recorder.more_calls = True
+    found = record_repeatedly(Path("heat.py"), (), 1, tmp_path / "x.clue", 3)
+    trace = Trace.open(tmp_path / "x.clue")
+    assert (trace.bursts.sum(), trace.typical) == (3_010_000_000, None)
+    assert trace.head.notes[-1] == (
+        "3 recordings did not make the same calls: bursts are those of the one in the middle"
+    )
+    assert found.spread == 0.0
+
+
+def test_recordings_of_the_same_bursts_are_one(recorder: Recorder, tmp_path: Path) -> None:
+    """A program that computes next to nothing may do so in the same nanoseconds; that tells nothing of a spread."""
+    recorder.longer = 0.0
+    found = record_repeatedly(Path("heat.py"), (), 1, tmp_path / "x.clue", 3)
+    assert (found.trace.typical, found.spread) == (None, 0.0)

@@ -52,7 +52,7 @@ def test_a_single_recording_is_itself_and_says_nothing_of_noise() -> None:
 def test_each_burst_takes_its_median() -> None:
     """Whichever recording has it; a burst that was there in one recording stays one."""
     recordings = [recording(1.0, 6.0, 0.0), recording(3.0, 4.0, 0.0), recording(2.0, 5.0, 1.0)]
-    assert typical_recording(recordings).ops.cpu.tolist() == [2_000_000_000, 5_000_000_000, 1]
+    assert typical_recording(recordings).bursts.tolist() == [2_000_000_000, 5_000_000_000, 1]
 
 
 def test_what_runs_have_in_common_and_what_bursts_have_alone_are_told_apart() -> None:

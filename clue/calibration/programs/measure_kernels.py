@@ -3,7 +3,9 @@
 ======= ================================================================ ======================
 kernel  what bounds it                                                    a unit of work
 ======= ================================================================ ======================
-dgemm   arithmetic: products of matrices that fit the cache               a flop
+core    a core alone: products of long integers, as recordings probe it   a product
+dgemm   vector arithmetic: products of matrices that fit the cache        a flop
+cache   the cache: c = a + b over 384 KB                                  a byte moved
 triad   memory bandwidth: a = b + 3 c over 96 MB                           a byte moved
 chase   memory latency: a chain of objects scattered over some 100 MB     a step of the chain
 ======= ================================================================ ======================
@@ -23,15 +25,40 @@ import time
 from collections.abc import Callable
 
 from clue.calibration.programs.measure_link import put
+from clue.trace.pieces import FACTORS
 
 #: What makes a kernel: prepares it, and returns the function that does one repetition and how many units that is.
 _Kernel = Callable[[], tuple[Callable[[], object], float]]
 
 _MATRIX, _VECTOR, _CELLS, _STEPS = 384, 4_000_000, 1_000_000, 100_000
+_PRODUCTS, _CACHED, _PASSES = 1000, 16_384, 100
+
+
+def _core() -> tuple[Callable[[], object], float]:
+    one, other = FACTORS
+
+    def repetition() -> None:
+        for _ in range(_PRODUCTS):
+            one * other
+
+    return repetition, float(_PRODUCTS)
+
+
+def _cache() -> tuple[Callable[[], object], float]:
+    import numpy as np  # noqa: PLC0415
+
+    a, b = np.ones(_CACHED), np.ones(_CACHED)
+    c = np.empty_like(a)
+
+    def repetition() -> None:
+        for _ in range(_PASSES):
+            np.add(a, b, out=c)
+
+    return repetition, 3.0 * 8 * _CACHED * _PASSES
 
 
 def _dgemm() -> tuple[Callable[[], object], float]:
-    import numpy as np  # noqa: PLC0415 - only two of the kernels need it
+    import numpy as np  # noqa: PLC0415 - not all of the kernels need it
 
     a, b = np.full((_MATRIX, _MATRIX), 0.5), np.full((_MATRIX, _MATRIX), 2.0)
     c = np.empty_like(a)
@@ -71,7 +98,9 @@ def _chase() -> tuple[Callable[[], object], float]:
     return repetition, float(_STEPS)
 
 
-KERNELS: dict[str, _Kernel] = {"dgemm": _dgemm, "triad": _triad, "chase": _chase}
+KERNELS: dict[str, _Kernel] = {
+    "core": _core, "dgemm": _dgemm, "cache": _cache, "triad": _triad, "chase": _chase,
+}  # fmt: skip
 
 
 def main() -> None:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field, fields, replace
 from functools import cached_property, lru_cache
 from itertools import chain, pairwise
 from typing import Any, NamedTuple
@@ -168,7 +168,7 @@ def compile_program(trace: Trace) -> Program:
     Raises:
         ReplayError: If the members of a communicator disagree about its collectives.
     """
-    head, ops = trace.head, trace.ops
+    head, ops = trace.head, replace(trace.ops, cpu=trace.bursts)
     unresolved, polls = _unresolved(ops), np.flatnonzero(ops.are(Op.POLL))
     return Program(
         name=trace.name,

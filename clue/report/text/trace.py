@@ -44,7 +44,7 @@ def recordings_text(recorded: Repeated) -> RenderableType:
         return trace_text(recorded.trace)
     least, most = format_time(min(recorded.computing)), format_time(max(recorded.computing))
     said = (
-        f"Recorded {len(recorded.computing)} times: computation took {least} to {most} of CPU time "
+        f"Recorded {len(recorded.computing)} times: computation took {least} to {most} of CPU time at the host's best "
         f"(± {recorded.spread:.1%}). The least disturbed recording is the trace."
     )
     return stack(trace_text(recorded.trace), words(said))
@@ -66,8 +66,29 @@ def _making(trace: Trace) -> Table:
             ("clock", head.clock),
             ("settings", ", ".join(f"{name}={value}" for name, value in head.settings.items())),
             ("overhead", _overhead(trace)),
+            ("host speed", _host_speed(trace)),
+            ("bursts", _bursts(trace)),
         )
     )
+
+
+def _host_speed(trace: Trace) -> str:
+    """Say between which shares of its best the host ran while bursts did."""
+    from clue.trace.speed import speeds  # noqa: PLC0415 - numpy
+
+    ranges = (f"{low:.2f}–{high:.2f} of its best ({piece})" for piece, (low, high) in speeds(trace).items())
+    said = ", ".join(ranges)
+    return f"{said} while this was recorded" if said else ""
+
+
+def _bursts(trace: Trace) -> str:
+    """Say what simulations replay where that is not what was recorded."""
+    if trace.head.typical is None and trace.head.probe is None:
+        return ""
+    raw, counted = (float(each.sum()) * 1e-9 for each in (trace.ops.cpu, trace.bursts))
+    typical = trace.head.typical
+    how = "" if typical is None else f", typical of {typical.recordings} recordings (± {typical.spread:.1%})"
+    return f"normalised to the host's best{how}: {format_time(raw)} recorded, {format_time(counted)} replayed"
 
 
 def _overhead(trace: Trace) -> str:

@@ -5,6 +5,7 @@ A recorder writes four files for each rank into the folder ``parts`` of the trac
     TRACE/parts/W-rNNNNN.json       who the rank is: a Start, written when it begins
                 W-rNNNNN.rows       its ops, one row each, written as they happen
                 W-rNNNNN.extras     lists that do not fit a row: int64_t after int64_t
+                W-rNNNNN.readings   how fast the host was; may be left out, with the End's ``probe``
                 W-rNNNNN.end.json   what only its end tells: an End, written last and at once (renamed into place)
 
 W is the key of the rank's world: letters, digits and ``_``; that of the ranks which the launcher started is ``w0``.
@@ -34,6 +35,9 @@ The entry of a ``SPAWN`` is an index into its ``End.worlds``. A row whose ``op``
 may be longer than what is in it while the rank runs, so that one that is killed keeps what it wrote. When the rank
 ends, the file is cut to its ``End.rows`` rows.
 
+A reading of the host's speed is three int64_t: when it was made, in ns since the recording began, and the CPU time of
+two fixed pieces of work, in ns; 0 stands for a piece that is not done. What is made of them: :mod:`clue.trace.speed`.
+
 Communicators have *keys*, any text. Keys are compared for equality, and nothing else is done with them: all members of
 a communicator, on both sides of an intercommunicator, give it the same key, and no other communicator has that, freed
 ones included. How a recorder comes by such keys is its own affair.
@@ -60,13 +64,13 @@ FORMAT = "clue-parts"
 VERSION = 1
 #: The folder within that of a trace, and the world that the launcher began.
 FOLDER, FIRST_WORLD = "parts", "w0"
-START, END, ROWS, EXTRAS = ".json", ".end.json", ".rows", ".extras"
+START, END, ROWS, EXTRAS, READINGS = ".json", ".end.json", ".rows", ".extras", ".readings"
 #: Endings of what recorders keep there for themselves.
 OTHERS = (".end.draft", ".calibration")
 
 _CODES = {name: code for name, _, code in COLUMNS}
 ROW = struct.Struct("<" + "".join(_CODES.values()) + "x")
-_ENDINGS = "|".join(map(re.escape, (START, END, ROWS, EXTRAS, *OTHERS)))
+_ENDINGS = "|".join(map(re.escape, (START, END, ROWS, EXTRAS, READINGS, *OTHERS)))
 _FILE = re.compile(rf"\w+-r\d{{5,}}({_ENDINGS})|\w+\.spawn\.json", re.ASCII)
 
 _Text = Annotated[str, Within(0, 2**20)]
@@ -173,6 +177,7 @@ class End:
         sockets: Addresses at which others can reach it by sockets, and those where it reached others.
         computer: What was read of its computer, if anything.
         imports: What the program imported.
+        probe: What was timed to read the host's speed: only readings of the same are compared. ``""``: nothing was.
     """
 
     rows: Annotated[int, Within(0, 2**40)]
@@ -189,6 +194,7 @@ class End:
     sockets: tuple[tuple[_Text, ...], tuple[_Text, ...]] = ((), ())
     computer: HostReading | None = None
     imports: Imported = field(default_factory=Imported)
+    probe: _Name = ""
 
     def to_json(self) -> bytes:
         """Encode."""

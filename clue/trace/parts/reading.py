@@ -16,7 +16,22 @@ from clue.files import is_file, open_file, read_bytes
 from clue.trace.form import parse, parse_version, read
 from clue.trace.head import LONGEST_HEAD
 from clue.trace.ops import COLUMNS, Op
-from clue.trace.parts import END, EXTRAS, FIRST_WORLD, FOLDER, FORMAT, ROW, ROWS, START, VERSION, End, Start, stem
+from clue.trace.parts import (
+    END,
+    EXTRAS,
+    FIRST_WORLD,
+    FOLDER,
+    FORMAT,
+    READINGS,
+    ROW,
+    ROWS,
+    START,
+    VERSION,
+    End,
+    Start,
+    stem,
+)
+from clue.trace.pieces import ENTRIES
 from clue.trace.place import HEAD
 
 _LAYOUT = np.dtype({
@@ -89,10 +104,23 @@ class RankPart:
             TraceError: If their file ends within an entry.
             OSError: As for the rows.
         """
-        with open_file(self.file(EXTRAS)) as file:
+        return self._numbers(EXTRAS, 1)
+
+    def readings(self) -> npt.NDArray[np.int64]:
+        """Return its readings of the host's speed, shape (readings, 3); none where it has none.
+
+        Raises:
+            TraceError: If their file ends within one.
+            OSError: As for the rows.
+        """
+        found = self._numbers(READINGS, ENTRIES) if self.ended().probe else np.zeros(0, np.int64)
+        return found.reshape(-1, ENTRIES)
+
+    def _numbers(self, ending: str, together: int) -> npt.NDArray[np.int64]:
+        with open_file(self.file(ending)) as file:
             size = file.seek(0, os.SEEK_END)
-            if size % 8:
-                raise TraceError(f"{self.file(EXTRAS)}: file must have a multiple of 8 bytes, got {size}")
+            if size % (8 * together):
+                raise TraceError(f"{self.file(ending)}: file must have a multiple of {8 * together} bytes, got {size}")
             file.seek(0)
             return np.fromfile(file, dtype="<i8")
 

@@ -1,0 +1,79 @@
+"""What this computer can do at its best, as far as recordings have shown: kept, so that all of them mean the same.
+
+A recording that is made while others slow the host throughout never shows its best. So the best that any recording
+made here has shown is kept in the cache, by host, processor and what was timed, and stands in each new head.
+
+::
+
+    hosts/vm-0d5f…        [core, memory]: seconds that the pieces of clue.trace.speed take at best
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+from dataclasses import replace
+from pathlib import Path
+
+from clue.cache import Folder, home, open_folder
+from clue.errors import CacheError, TraceError
+from clue.trace import Trace
+from clue.trace.form import parse, read
+from clue.trace.head import Head, Probe
+from clue.trace.pieces import PIECES
+
+#: Its folder in the cache.
+FOLDER = "hosts"
+_LONGEST = 4096
+
+
+def with_best(trace: Trace) -> Head:
+    """Return the head of a recording made here with the best that this or an earlier one has shown of the host.
+
+    Where the cache is refused it is the best of the recording itself, and a note says so.
+    """
+    head, probe = trace.head, trace.head.probe
+    if probe is None or not any(probe.best):
+        return head
+    try:
+        with open_folder(home() / FOLDER) as folder:
+            best = _best(folder, _name(head), probe)
+    except CacheError as error:
+        why = f"bursts are relative to the best that this recording shows of its host: {error}"
+        return replace(head, notes=(*head.notes, why))
+    return replace(head, probe=replace(probe, best=best))
+
+
+def _name(head: Head) -> str:
+    hosts = sorted({each.host for each in head.rank_heads})
+    assert head.probe is not None, "only what was timed is compared"
+    words = (*hosts, head.processor, head.probe.work)
+    plain = "".join(letter for letter in hosts[0] if letter.isalnum())[:32]
+    return f"{plain}-{hashlib.sha256(chr(0).join(words).encode()).hexdigest()[:16]}"
+
+
+def _best(folder: Folder, name: str, probe: Probe) -> tuple[float, float]:
+    known = _known(folder, name)
+    core, memory = (_less(own, earlier) for own, earlier in zip(probe.best, known, strict=True))
+    if (core, memory) != known:
+        folder.keep(name, lambda path: Path(path).write_text(json.dumps([core, memory])))
+    return core, memory
+
+
+def _less(one: float, other: float) -> float:
+    return min(one, other) if one and other else one or other
+
+
+def _known(folder: Folder, name: str) -> tuple[float, float]:
+    """Return what is kept, 0 where nothing is."""
+    descriptor = folder.sound(name)
+    if descriptor is None:
+        return 0.0, 0.0
+    with os.fdopen(descriptor, "rb") as file:
+        try:
+            kept = read(Probe, {"work": "", "offsets": [], "best": parse(file.read(_LONGEST), name)}, name)
+        except TraceError:
+            return 0.0, 0.0
+    assert len(kept.best) == len(PIECES), "its form says so"
+    return kept.best

@@ -1,0 +1,173 @@
+"""How fast the host was while a program was recorded on it, and what its bursts take at the host's best.
+
+A host is not always as fast: others use the other half of a core, or its memory. Beside its ops a rank may leave
+*readings*: what CPU time two fixed pieces of work took at a moment, one that needs all of a core and one that needs
+memory. What stands in a trace is raw. What counts is
+
+    burst × Π (best of the piece ÷ reading of the piece at that moment) ^ response to the piece
+
+to whole ns; what took time takes 1 ns at least. Here
+
+- a *reading at a moment* is the median of :data:`WINDOW` readings around each, between them on a straight line (of the
+  logarithms), before the first and after the last the same as these. Of a burst, the moment is its middle.
+- the *best* is what a piece takes where nobody disturbs the host: what the head says. A reading below counts as that.
+- the *response* says how much longer a burst gets, as the power of how much longer the piece takes: 1 is as much as
+  that, 0 not at all. It belongs to the program. Where nothing is known of it, it is :data:`RESPONSE`.
+
+Several recordings of the same run tell the response: how much longer a rank computed when pieces took longer. By
+region there is one equation for each rank and recording, which misses by :data:`MISSED`; without any the response is
+what it is where nothing is known, plus or minus :data:`UNKNOWN`. The likeliest has a closed form (ridge regression).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from itertools import pairwise
+from typing import Protocol
+
+import numpy as np
+import numpy.typing as npt
+
+from clue.trace.columns import Ops
+from clue.trace.head import Head
+from clue.trace.pieces import PIECES
+
+Doubles = npt.NDArray[np.float64]
+Longs = npt.NDArray[np.int64]
+
+#: Readings around one whose median counts.
+WINDOW = 9
+#: How bursts respond where nothing else is known, and by how much programs differ (standard deviation). Measured:
+#: benchmarks/host_speed.md.
+RESPONSE, UNKNOWN = np.array([0.4, 0.5]), np.array([0.25, 0.2])
+#: By how much an equation is believed to miss (of logarithms). Single recordings miss by 0.05, but for reasons that
+#: their ranks share, and that make readings slow, too: with 0.05, three of Cholesky were worse off than without.
+MISSED = 0.2
+#: The share of readings that are better than what counts as the best of a recording.
+BEST = 0.1
+_MOST = 5.0
+
+
+class Recording(Protocol):
+    """What counts here of a :class:`clue.trace.Trace`, which asks this module for its bursts."""
+
+    @property
+    def head(self) -> Head: ...  # noqa: D102
+    @property
+    def ops(self) -> Ops: ...  # noqa: D102
+    @property
+    def readings(self) -> Longs: ...  # noqa: D102
+
+
+def best_of(readings: Sequence[Longs]) -> tuple[float, float]:
+    """Return what each piece takes at the best of a recording, seconds; 0 where it was never done.
+
+    Args:
+        readings: Of each rank, shape (readings, 1 + pieces).
+    """
+    smooth = [_smooth(each[:, 1:]) for each in readings if len(each)]
+    if not smooth:
+        return 0.0, 0.0
+    core, memory = (np.quantile(np.concatenate(smooth), BEST, axis=0) * 1e-9).tolist()
+    return core, memory
+
+
+def slowdowns(trace: Recording) -> Doubles:
+    """Return how much longer than at the host's best each piece took at each burst, logarithms, shape (ops, pieces)."""
+    found = np.zeros((len(trace.ops), len(PIECES)))
+    probe = trace.head.probe
+    if probe is None:
+        return found
+    best = np.array(probe.best) * 1e9
+    for of_rank, of_readings in zip(pairwise(trace.head.offsets), pairwise(probe.offsets), strict=True):
+        rows, readings = slice(*of_rank), trace.readings[slice(*of_readings)]
+        if len(readings):
+            middle = trace.ops.begin[rows] - trace.ops.cpu[rows] / 2
+            for piece, logs in enumerate(_logs(_smooth(readings[:, 1:]), best).T):
+                found[rows, piece] = np.interp(middle, readings[:, 0], logs)
+    return found
+
+
+def normalised(trace: Recording, response: Mapping[str, Sequence[float]] | None = None) -> Longs:
+    """Return what each burst takes at the host's best, ns; without readings what it took.
+
+    Args:
+        trace: The trace.
+        response: Of each region to each piece, where it is known.
+    """
+    if trace.head.probe is None:
+        return trace.ops.cpu
+    known = response or {}
+    table = np.array([known.get(region, RESPONSE) for region in trace.head.regions])
+    longer = np.exp((slowdowns(trace) * table[trace.ops.region]).sum(axis=1))
+    bursts: Longs = np.maximum(np.rint(trace.ops.cpu / longer), trace.ops.cpu > 0).astype(np.int64)
+    return bursts
+
+
+def fitted_response(traces: Sequence[Recording]) -> dict[str, tuple[float, ...]]:
+    """Return how each region's bursts respond, from recordings of the same run; empty where none has readings."""
+    if all(trace.head.probe is None for trace in traces):
+        return {}
+    logs = [slowdowns(trace) for trace in traces]
+    return {region: _response(traces, logs, region) for region in traces[0].head.regions}
+
+
+def _response(traces: Sequence[Recording], logs: Sequence[Doubles], region: str) -> tuple[float, ...]:
+    levels = [_levels(trace, each, region) for trace, each in zip(traces, logs, strict=True)]
+    took, longer = np.array([level[0] for level in levels]), np.array([level[1] for level in levels])
+    there = (took > 0).all(axis=0)  # shape (ranks,)
+    weights = took[:, there].sum(axis=0)
+    if not there.any():
+        return tuple(RESPONSE.tolist())
+    share = np.tile(weights / weights.mean(), len(traces))
+    y = np.log(took[:, there])
+    y, x = (y - y.mean(axis=0)).ravel(), (longer[:, there] - longer[:, there].mean(axis=0)).reshape(-1, len(PIECES))
+    precision = np.diag(UNKNOWN**-2.0)
+    normal = (x.T * share) @ x / MISSED**2 + precision
+    response = np.linalg.solve(normal, (x.T * share) @ y / MISSED**2 + precision @ RESPONSE)
+    return tuple(np.clip(response, 0.0, _MOST).tolist())
+
+
+def _levels(trace: Recording, logs: Doubles, region: str) -> tuple[Doubles, Doubles]:
+    """Return what each rank computed in a region, ns, and by how much longer pieces took meanwhile (of logarithms)."""
+    regions = trace.head.regions
+    inside = trace.ops.region == (regions.index(region) if region in regions else -1)
+    cpu = np.where(inside, trace.ops.cpu, 0).astype(np.float64)
+    sums = np.concatenate([np.zeros((1, 1 + len(PIECES))), np.cumsum(np.c_[cpu, logs * cpu[:, None]], axis=0)])
+    of_ranks = np.diff(sums[list(trace.head.offsets)], axis=0)
+    return of_ranks[:, 0], of_ranks[:, 1:] / np.maximum(of_ranks[:, :1], 1.0)
+
+
+def speeds(trace: Recording) -> dict[str, tuple[float, float]]:
+    """Return between which shares of its best the host did each piece while bursts ran; empty without readings.
+
+    A tenth of the CPU time of bursts may lie outside: 5 % below, 5 % above.
+    """
+    spent = trace.ops.cpu
+    if trace.head.probe is None or not spent.any():
+        return {}
+    return {piece: _middle(np.exp(-logs), spent) for piece, logs in zip(PIECES, slowdowns(trace).T, strict=True)}
+
+
+def _middle(values: Doubles, weights: Longs) -> tuple[float, float]:
+    order = np.argsort(values)
+    up_to = np.cumsum(weights[order]) / weights.sum()
+    at = np.minimum(np.searchsorted(up_to, (0.05, 0.95)), len(order) - 1)
+    low, high = values[order][at].tolist()
+    return low, high
+
+
+def _smooth(columns: Longs) -> Doubles:
+    """Return the median of the readings around each; at the ends those that there are count again and again."""
+    half = WINDOW // 2
+    padded = np.pad(columns.astype(np.float64), ((half, half), (0, 0)), mode="edge")
+    windows = np.lib.stride_tricks.sliding_window_view(padded, WINDOW, axis=0)
+    smooth: Doubles = np.median(windows, axis=-1)
+    return smooth
+
+
+def _logs(smooth: Doubles, best: Doubles) -> Doubles:
+    """Return the logarithms of readings over the best; 0 where either is not known."""
+    known = (smooth > 0) & (best > 0)
+    ratio = np.divide(smooth, best, out=np.ones_like(smooth), where=known)
+    return np.log(np.maximum(ratio, 1.0))

@@ -1,0 +1,67 @@
+"""The best that a host has shown: kept, lowered, and told apart by what was timed."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from clue.recording.hosts import with_best
+from clue.trace import Trace, TraceBuilder
+from clue.trace.head import Probe
+
+
+@pytest.fixture(autouse=True)
+def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A cache of its own."""
+    monkeypatch.setenv("CLUE_CACHE", str(tmp_path / "cache"))
+    return tmp_path / "cache"
+
+
+def recorded(core: float, memory: float, work: str = "pieces") -> Trace:
+    """Return a recording that has shown so much."""
+    trace = TraceBuilder(1).build()
+    return replace(trace, head=replace(trace.head, probe=Probe(work, (0, 0), (core, memory))))
+
+
+def best(trace: Trace) -> tuple[float, float]:
+    """Return what the head then says."""
+    probe = with_best(trace).probe
+    assert probe is not None
+    return probe.best
+
+
+def test_the_best_of_all_recordings_counts() -> None:
+    """Of each piece; a piece that was not done tells nothing, and other work nothing of this."""
+    assert best(recorded(2e-5, 3e-5)) == (2e-5, 3e-5)
+    assert best(recorded(4e-5, 1e-5)) == (2e-5, 1e-5)
+    assert best(recorded(1e-5, 0.0)) == (1e-5, 1e-5)
+    assert best(recorded(5e-5, 5e-5)) == (1e-5, 1e-5)
+    assert best(recorded(5e-5, 5e-5, "others")) == (5e-5, 5e-5)
+
+
+def test_a_recording_without_readings_stays_what_it_is(cache: Path) -> None:
+    """And leaves nothing."""
+    trace = TraceBuilder(1).build()
+    assert with_best(trace) is trace.head
+    assert not cache.exists()
+
+
+def test_what_somebody_else_may_have_written_is_not_believed(cache: Path) -> None:
+    """What is kept has its digest beside it."""
+    best(recorded(2e-5, 2e-5))
+    (kept,) = [file for file in (cache / "hosts").iterdir() if file.suffix != ".sha256"]
+    kept.write_text("[1e-9, 1e-9]")
+    assert best(recorded(3e-5, 3e-5)) == (3e-5, 3e-5)
+
+
+def test_a_cache_that_is_refused_is_said(cache: Path) -> None:
+    """Then the recording is relative to its own best."""
+    cache.mkdir()
+    cache.chmod(0o777)
+    (cache / "hosts").mkdir()
+    (cache / "hosts").chmod(0o777)
+    head = with_best(recorded(2e-5, 2e-5))
+    assert head.probe is not None and head.probe.best == (2e-5, 2e-5)
+    assert "relative to the best that this recording shows of its host" in head.notes[-1]

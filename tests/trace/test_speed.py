@@ -1,0 +1,205 @@
+"""Bursts at the best of their host: by hand, where readings are constant, rise, or tell how a program responds."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from clue.errors import TraceError
+from clue.kernel import compile_program
+from clue.trace import NO_REQUEST, PROC_NULL, Op, Trace, TraceBuilder
+from clue.trace.head import Probe, Typical
+from clue.trace.pack import pack
+from clue.trace.speed import MISSED, RESPONSE, UNKNOWN, WINDOW, best_of, fitted_response, normalised, speeds
+from tests.trace.test_pack import leave, row
+
+CORE, MEMORY = RESPONSE.tolist()
+BEST = (1e-5, 2e-5)
+
+
+def measured(bursts: list[float], readings: list[tuple[int, int, int]], *, regions: bool = False) -> Trace:
+    """Return one rank's trace of bursts in seconds, one after the other, with readings; the best is 10 and 20 us."""
+    builder = TraceBuilder(1)
+    for i, burst in enumerate(bursts):
+        builder[0].compute(burst, f"region {i}" if regions else "")
+        builder[0].send(PROC_NULL, 0)
+    trace = builder.build()
+    trace.ops.begin[:] = np.cumsum(trace.ops.cpu)
+    rows = np.array(readings, np.int64).reshape(-1, 3)
+    return replace(trace, head=replace(trace.head, probe=Probe("test", (0, len(rows)), BEST)), readings=rows)
+
+
+def test_without_readings_bursts_are_as_recorded() -> None:
+    """As in traces of earlier versions, and of other recorders: to the bit, not a copy."""
+    trace = measured([1.0], [])
+    assert normalised(replace(trace, head=replace(trace.head, probe=None))) is trace.ops.cpu
+    assert trace.bursts.tolist() == trace.ops.cpu.tolist()
+
+
+def test_at_the_best_nothing_changes_and_better_readings_count_as_the_best() -> None:
+    """10 us and 20 us; 9 us and 15 us."""
+    assert measured([0.1], [(0, 10_000, 20_000)]).bursts[0] == 100_000_000
+    assert measured([0.1], [(0, 9_000, 15_000)]).bursts[0] == 100_000_000
+
+
+@pytest.mark.parametrize(("core", "memory"), [(2.0, 1.0), (1.0, 3.0), (1.5, 1.25)])
+def test_a_slower_host(core: float, memory: float) -> None:
+    """Each piece's slow-down to the power of the response; a burst of 1 ns stays one."""
+    reading = (0, round(core * 10_000), round(memory * 20_000))
+    trace = measured([0.1, 1e-9], [reading])
+    assert trace.bursts[0] == round(1e8 / (core**CORE * memory**MEMORY))
+    assert trace.bursts[1] == 1
+
+
+def test_a_known_response_takes_the_place_of_the_usual_one() -> None:
+    """Region 0 slows down as the core's piece does, region 1 not at all."""
+    trace = measured([0.1, 0.1], [(0, 16_000, 20_000)], regions=True)
+    response = {"region 0": (1.0, 0.0), "region 1": (0.0, 0.0)}
+    computing = trace.ops.cpu > 0
+    assert normalised(trace, response)[computing].tolist() == [62_500_000, 100_000_000]
+
+
+def test_between_readings_it_is_a_straight_line_of_logarithms() -> None:
+    """Twice as slow at 0, four times at 1 s, each for as many readings as have a median: half way, sqrt 8 times."""
+    half = WINDOW // 2 + 1
+    readings = [(0, 20_000, 0)] * half + [(10**9, 40_000, 0)] * half
+    trace = measured([0.0, 0.2], [(0, 20_000, 0)])
+    trace = replace(
+        trace,
+        head=replace(trace.head, probe=Probe("test", (0, len(readings)), BEST)),
+        readings=np.array(readings, np.int64),
+    )
+    trace.ops.begin[trace.ops.cpu > 0] = 600_000_000  # its middle is at 0.5 s
+    burst = int(trace.bursts[trace.ops.cpu > 0][0])
+    assert burst == pytest.approx(2e8 / 8 ** (CORE / 2), abs=1)
+
+
+def test_single_readings_that_are_off_do_not_count() -> None:
+    """Four of nine were disturbed."""
+    readings = [(i, 10_000 if i % 2 == 0 else 90_000, 20_000) for i in range(WINDOW)]
+    assert measured([1e-8], readings).bursts[0] == 10
+
+
+def test_a_piece_that_is_not_done_changes_nothing() -> None:
+    """0 in the readings, or no best."""
+    assert measured([0.1], [(0, 0, 0)]).bursts[0] == 100_000_000
+    trace = measured([0.1], [(0, 20_000, 40_000)])
+    nothing = replace(trace, head=replace(trace.head, probe=Probe("test", (0, 1), (0.0, 0.0))))
+    assert nothing.bursts[0] == 100_000_000
+
+
+@given(st.floats(1, 5), st.floats(1, 5), st.floats(1, 3))
+def test_a_burst_never_gets_longer_and_a_slower_host_makes_it_shorter(core: float, memory: float, more: float) -> None:
+    """Whatever the readings."""
+    slow, slower = (
+        measured([0.1], [(0, round(core * k * 1e4), round(memory * k * 2e4))]).bursts[0] for k in (1.0, more)
+    )
+    assert 0 < slower <= slow <= 100_000_000
+
+
+def test_the_best_of_a_recording_is_what_a_tenth_of_its_readings_are_better_than() -> None:
+    """Of 0 to 100 us on one rank and none on another."""
+    rows = np.array([(i, 1000 * i, 2000 * i) for i in range(101)], np.int64)
+    assert best_of([rows, rows[:0]]) == pytest.approx((10e-6, 20e-6))
+    assert best_of([rows[:0]]) == (0.0, 0.0)
+
+
+def test_the_response_of_one_burst_recorded_twice_by_hand() -> None:
+    """At the best and 1.5 times as slow, it took 1.5 ** 0.4 times as long: between that and the usual response.
+
+    With d = ln 1.5 the deviations of the two are ± d/2: x² adds up to d²/2, xy to 0.4 d²/2.
+    """
+    quiet = measured([0.1], [(0, 10_000, 20_000)])
+    busy = measured([0.1 * 1.5**0.4], [(0, 15_000, 20_000)])
+    d = math.log(1.5)
+    x = d * d / 2 / MISSED**2
+    prior = UNKNOWN[0] ** -2
+    core, memory = fitted_response([quiet, busy])[""]
+    assert core == pytest.approx((0.4 * x + CORE * prior) / (x + prior), rel=1e-6)
+    assert memory == pytest.approx(MEMORY)
+
+
+def test_recordings_that_saw_the_host_as_fast_tell_nothing_of_the_response() -> None:
+    """And those without readings have none."""
+    same = [measured([burst], [(0, 15_000, 20_000)]) for burst in (0.1, 0.2)]
+    assert fitted_response(same)[""] == pytest.approx((CORE, MEMORY))
+    assert fitted_response([replace(each, head=replace(each.head, probe=None)) for each in same]) == {}
+
+
+def test_speeds_while_bursts_ran() -> None:
+    """At its best for one burst, at half and at 0.8 of its best for as long a one."""
+    readings = [(0, 10_000, 20_000)] * WINDOW + [(200_000_000, 20_000, 25_000)] * WINDOW
+    trace = measured([0.1, 0.1, 0.2], readings)
+    assert speeds(trace)["core"] == pytest.approx((0.5, 0.5**0.25), rel=0.02)
+    assert speeds(trace)["memory"][0] == pytest.approx(0.8)
+    assert speeds(replace(trace, head=replace(trace.head, probe=None))) == {}
+
+
+def test_simulations_replay_bursts_at_the_best() -> None:
+    """The program that is compiled has them; flops per second are of them, too."""
+    trace = measured([0.1], [(0, 20_000, 20_000)])
+    assert compile_program(trace).columns.cpu.tolist() == trace.bursts.tolist() != trace.ops.cpu.tolist()
+
+
+def test_what_is_typical_is_replayed_whatever_readings_say() -> None:
+    """It has been normalised already."""
+    trace = measured([0.1], [(0, 20_000, 20_000)])
+    assert replace(trace, typical=np.array([7])).bursts.tolist() == [7]
+
+
+@pytest.mark.parametrize("name", ["x.clue", "x.zip"])
+def test_readings_and_typical_bursts_are_kept_raw(name: str, tmp_path: Path) -> None:
+    """Saved and opened: times as recorded, readings, and what is typical."""
+    trace = measured([0.1], [(5, 20_000, 30_000), (6, 20_000, 30_000)])
+    opened = Trace.open(trace.save(tmp_path / name))
+    assert opened.readings.tolist() == trace.readings.tolist()
+    assert (opened.ops.cpu.tolist(), opened.bursts.tolist()) == (trace.ops.cpu.tolist(), trace.bursts.tolist())
+    typical = replace(trace, head=replace(trace.head, typical=Typical(3, 0.1)), typical=np.array([9]))
+    again = Trace.open(typical.save(tmp_path / f"typical-{name}"))
+    assert (again.bursts.tolist(), again.head.typical) == ([9], Typical(3, 0.1))
+
+
+@pytest.mark.parametrize(
+    ("readings", "offsets", "rule"),
+    [
+        ([(5, 1, 1), (4, 1, 1)], (0, 2), "readings of rank 0 must be in order"),
+        ([(5, -1, 1)], (0, 1), "readings must be from 0"),
+        ([(5, 1, 1)], (0, 0, 1), "offsets of probe must be 2 numbers"),
+    ],
+)
+def test_readings_that_mean_nothing(
+    readings: list[tuple[int, int, int]], offsets: tuple[int, ...], rule: str, tmp_path: Path
+) -> None:
+    """Nothing that is opened is used before it was looked at."""
+    trace = measured([0.1], readings)
+    head = replace(trace.head, probe=Probe("test", offsets, BEST))
+    with pytest.raises(TraceError, match=rule):
+        Trace.open(replace(trace, head=head).save(tmp_path / "x.clue"))
+
+
+def test_what_ranks_leave(tmp_path: Path) -> None:
+    """One has readings, the other, of another recorder, has none: then its bursts are as recorded."""
+    barrier = row(Op.BARRIER, "Barrier", cpu=10_000, begin=20_000, request=NO_REQUEST)
+    readings = np.array([(i, 30_000 if i else 20_000, 40_000) for i in range(20)], "<i8")
+    rows = leave(tmp_path, 0, [barrier], probe="pieces")
+    rows.with_suffix(".readings").write_bytes(readings.tobytes())
+    leave(tmp_path, 1, [barrier])
+    head = pack(tmp_path)
+    assert head.probe is not None
+    assert (head.probe.work, head.probe.offsets) == ("pieces", (0, 20, 20))
+    assert head.probe.best == pytest.approx((3e-5, 4e-5))
+    assert Trace.open(tmp_path).bursts.tolist() == [10_000, 10_000]
+
+
+def test_readings_must_be_whole(tmp_path: Path) -> None:
+    """A file that ends within one is damaged."""
+    rows = leave(tmp_path, 0, [row(Op.BARRIER, "Barrier")], size=1, probe="pieces")
+    rows.with_suffix(".readings").write_bytes(bytes(32))
+    with pytest.raises(TraceError, match="must have a multiple of 24 bytes, got 32"):
+        pack(tmp_path)

@@ -1,0 +1,77 @@
+"""Readings of the host's speed: made between bursts, seldom enough, and left beside the rows."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from clue.trace import Trace
+from tests.virtual_layer.conftest import Recorded
+from virtual_layer.probe import APART, VARIABLE, Probe
+
+COMPUTING = """
+    import time
+    def compute(seconds):
+        end = time.thread_time() + seconds
+        while time.thread_time() < end:
+            pass
+    for _ in range(60):
+        compute(0.01)
+        comm.Barrier()
+"""
+
+
+@pytest.fixture(scope="module")
+def computing(recorded: Recorded) -> Trace:
+    """A program of bursts of 10 ms."""
+    return recorded(COMPUTING)
+
+
+def test_readings_of_each_rank_are_in_the_trace(computing: Trace) -> None:
+    """In order, of both pieces, while the program ran."""
+    probe = computing.head.probe
+    assert probe is not None and probe.work.startswith("integers and copies 1, CPython 3.")
+    for rank, head in enumerate(computing.head.rank_heads):
+        readings = computing.readings[slice(*probe.offsets[rank : rank + 2])]
+        assert len(readings) > 3
+        assert (np.diff(readings[:, 0]) > 0).all() and readings[0, 0] >= 0 and readings[-1, 0] < head.wall * 1e9
+        assert (readings[:, 1:] > 0).all()
+
+
+def test_readings_are_seldom(computing: Trace) -> None:
+    """What was timed took a hundredth of the time between readings at most."""
+    probe = computing.head.probe
+    assert probe is not None
+    for rank in range(2):
+        readings = computing.readings[slice(*probe.offsets[rank : rank + 2])]
+        assert (np.diff(readings[:, 0]) >= APART * readings[:-1, 1:].sum(axis=1)).all()
+
+
+def test_readings_are_in_no_burst(computing: Trace) -> None:
+    """What ranks computed is what the program did; more memory than it took itself is not said to be its own."""
+    for rank in range(2):
+        cpu = computing.rank(rank).cpu
+        # A disturbed computer only makes bursts longer.
+        assert np.median(cpu[cpu > 5_000_000]) == pytest.approx(10_000_000, rel=0.05)
+
+
+def test_a_recording_may_do_without(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """No readings, no file, no memory, and none is ever due."""
+    monkeypatch.setenv(VARIABLE, "0")
+    probe = Probe(tmp_path / "x.readings")
+    assert (probe.work, probe.reserved, probe.due) == ("", 0, 2**63)
+    probe.close()
+    assert not (tmp_path / "x.readings").exists()
+
+
+def test_what_was_read_before_the_recording_began_is_forgotten(tmp_path: Path) -> None:
+    """Then two readings of three numbers of 8 bytes."""
+    probe = Probe(tmp_path / "x.readings")
+    probe.read(0)
+    probe.restart()
+    probe.read(0)
+    probe.read(0)
+    probe.close()
+    assert (tmp_path / "x.readings").stat().st_size == 48
