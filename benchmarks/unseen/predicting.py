@@ -86,7 +86,7 @@ class Recorded:
 
 def cpu_of(trace: Trace) -> npt.NDArray[np.float64]:
     """Return the CPU time of each rank's bursts, seconds, shape (ranks,)."""
-    return np.array([float(trace.rank(rank).cpu.sum()) * 1e-9 for rank in range(trace.ranks)])
+    return np.add.reduceat(trace.bursts, trace.head.offsets[:-1], dtype=np.float64) * 1e-9
 
 
 def by_user(recorded: Recorded, machine: Path) -> UserPrediction:
@@ -128,9 +128,9 @@ def figures(recorded: Recorded, machine: Path, factors: npt.ArrayLike = 1.0) -> 
 
 def _longer(trace: Trace, factors: npt.NDArray[np.float64]) -> Trace:
     counts = np.diff(trace.head.offsets)
-    cpu = np.asarray(trace.ops.cpu) * np.repeat(factors, counts)
-    bursts = np.where(np.asarray(trace.ops.cpu) > 0, np.maximum(np.rint(cpu), 1), 0).astype(np.int64)
-    return replace(trace, ops=replace(trace.ops, cpu=bursts))
+    longer = np.rint(trace.bursts * np.repeat(factors, counts))
+    bursts = np.where(trace.bursts > 0, np.maximum(longer, 1), 0).astype(np.int64)
+    return replace(trace, ops=replace(trace.ops, cpu=bursts), typical=bursts)
 
 
 def _live(program: UnseenProgram, recorded: Trace, machine: Machine, placement: Placement) -> float:
