@@ -3,12 +3,24 @@
 from __future__ import annotations
 
 import json
+import math
 import textwrap
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from clue.errors import UsageError
-from clue.machine import ColdStart, Curve, Link, LinkNoise, Machine, NodeNoise, NodeType, Progress, Waiting
+from clue.machine import (
+    ColdStart,
+    Curve,
+    Link,
+    LinkNoise,
+    Machine,
+    Network,
+    NodeNoise,
+    NodeType,
+    Progress,
+    Waiting,
+)
 from clue.units import SMALLEST
 
 #: Points of a curve on a line.
@@ -28,6 +40,7 @@ class CalibratedNetwork:
         across_domains: Link between the domains of a node, if it has one of its own.
         contention: Lines that say how messages between nodes slow each other down; none: as the form's default.
         progress: When the library goes on with messages.
+        collectives: Lines that say which algorithms are chosen; none: as the form's default.
     """
 
     between_nodes: Link | None = None
@@ -35,6 +48,7 @@ class CalibratedNetwork:
     across_domains: Link | None = None
     contention: tuple[str, ...] = ()
     progress: Progress = Progress.ASYNCHRONOUS
+    collectives: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,7 +96,9 @@ class MachineFile:
 
 
 def rewritten(machine: Machine, contention: Sequence[str], **changes: object) -> MachineFile:
-    """Return the file of a machine of equal nodes with another contention; what else nodes have is kept.
+    """Return the file of a machine of equal nodes with another contention.
+
+    What else it states is kept, but for the price of the whole: the file may have more nodes.
 
     Raises:
         UsageError: If the machine has several kinds of nodes, or links that differ by kind.
@@ -102,6 +118,8 @@ def rewritten(machine: Machine, contention: Sequence[str], **changes: object) ->
             network.within_node if network.within_node != network.between_nodes else None,
             network.across_domains,
             tuple(contention),
+            network.progress,
+            tuple(_collectives_lines(network)),
         ),
         nodes=len(machine.nodes),
         processors=node.processors,
@@ -174,9 +192,23 @@ def network_lines(network: CalibratedNetwork) -> list[str]:
                 lines += [f"    {line}" for line in curve_lines("busy", link.busy)]
     if network.progress is not Progress.ASYNCHRONOUS:
         lines.append(f"  progress: {network.progress.value}")
-    if network.contention:
-        lines += ["  contention:", *(f"    {line}" for line in network.contention)]
+    for name, stated in (("contention", network.contention), ("collectives", network.collectives)):
+        if stated:
+            lines += [f"  {name}:", *(f"    {line}" for line in stated)]
     return lines
+
+
+def _collectives_lines(network: Network) -> Iterator[str]:
+    if network.collective_library != "mpich":
+        yield f"library: {network.collective_library}"
+    for name, choice in network.collectives.items():
+        entries = (
+            f"{{algorithm: {algorithm}}}"
+            if math.isinf(up_to)
+            else f"{{up_to: {size_text(up_to)}, algorithm: {algorithm}}}"
+            for up_to, algorithm in choice.thresholds
+        )
+        yield f"{name}: [{', '.join(entries)}]"
 
 
 def link_lines(link: Link) -> list[str]:

@@ -256,8 +256,8 @@ def node_by_program(
         factors,
         shares,
         compared_with=there.head.processor,
-        source=f"bursts of {there.name} recorded {len(alone)} times on {platform.node()} ({processor_name()}), "
-        f"{datetime.date.today().isoformat()}",
+        source=f"bursts of {there.name} recorded {count_of(len(alone), 'time')} on {platform.node()} "
+        f"({processor_name()}), {datetime.date.today().isoformat()}",
         notes=tuple(notes),
         deviation=_deviation(alone),
     )

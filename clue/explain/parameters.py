@@ -13,7 +13,10 @@ node_types.H.…_delay                      the same
 network.LINK.send_delay.latency           an empty message takes 1.1 times as long, the others that much longer
 network.LINK.send_delay.bandwidth         what the delay grows by with size is divided by 1.1
 network.LINK.transmission_delay.…         the same
-network.LINK.receive_delay, eager_limit   the figure is 1.1 times as high
+network.LINK.send_overhead                the call of a nonblocking send takes 1.1 times as long
+network.LINK.receive_delay                the figure is 1.1 times as high
+network.LINK.eager_limit                  the same
+network.LINK.acknowledged_from            the same
 network.contention.factors                what factors are above 1 is 1.1 times as much
 network.LINK.busy                         its messages keep ports, or links that they share, 1.1 times as long
 network.contention.busy                   all messages keep ports 1.1 times as long, where ports state that

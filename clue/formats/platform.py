@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 from clue.errors import UsageError
 from clue.formats.remarks import Remarks, Written
 from clue.formats.ti_actions import FLOPS_PER_SECOND
-from clue.machine import MOST_RANKS, Link, Machine, NoContention
+from clue.machine import MOST_RANKS, Link, Machine, NoContention, Progress
 
 if TYPE_CHECKING:
     from clue.machine.contention.topology import Topology
@@ -87,6 +87,7 @@ def _comment(machine: Machine) -> str:
 
 def _remark(machine: Machine, remarks: Remarks) -> None:
     types, network = list(machine.node_types().values()), machine.network
+    links = set(network.links.values())
     for what, times in (
         ("changes over time are left out", len(machine.changes)),
         ("pairs of node types have links of their own, which are left out", len(network.pairs)),
@@ -100,6 +101,22 @@ def _remark(machine: Machine, remarks: Remarks) -> None:
         ("node types have background load, which is left out", sum(t.background_load > 0 for t in types)),
         ("node types have cold starts, which are left out", sum(t.cold_start.is_stated for t in types)),
         ("node types have a reduction delay, which is left out", sum(t.reduction_delay > 0 for t in types)),
+        (
+            "links state a send_overhead, which is left out: Isend takes as long as Send",
+            sum(each.send_overhead is not None for each in links),
+        ),
+        (
+            "links have messages that are acknowledged, which is left out: senders do not wait for it",
+            sum(each.acknowledged_from is not None for each in links),
+        ),
+        (
+            "links state how long messages keep what they share (busy), which is left out: bandwidths say it",
+            sum(each.busy is not None for each in links),
+        ),
+        (
+            "library works within calls only, which is left out: SimGrid's works at any time",
+            int(network.progress is Progress.CALLS),
+        ),
         ("collectives choose algorithms, which SimGrid's options name otherwise", len(network.collectives)),
     ):
         remarks.count(what, times)

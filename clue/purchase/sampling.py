@@ -12,7 +12,6 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
-from statistics import NormalDist
 
 import numpy as np
 
@@ -21,11 +20,8 @@ from clue.progress import Progress
 from clue.purchase.attempts import Attempt, Cell, Choice, Run
 from clue.purchase.scores import Scores
 from clue.purchase.search import Search
-from clue.uncertainty import LEVEL, ModelError, Sample, Sampling, Spread
+from clue.uncertainty import TAIL, ModelError, Sample, Sampling, Spread
 from clue.uncertainty.order import probability_of_best, shared_positions
-
-#: So far below its median a log-normal variable is at the lower end of an interval, in deviations of its logarithm.
-_TAIL = NormalDist().inv_cdf((1 + LEVEL) / 2)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -128,7 +124,7 @@ class RankingSampler:
     def _at_best(self, cell: Cell) -> Cell:
         """Return a workload whose every time is at the lower end of its interval, as if all its noise went together."""
         runs = [
-            (choice, [seconds * math.exp(-_TAIL * self._deviation(choice.run)) for seconds in choice.run.seconds])
+            (choice, [seconds * math.exp(-TAIL * self._deviation(choice.run)) for seconds in choice.run.seconds])
             for choice in cell.possible
         ]
         return _fixed([_with_seconds(choice, seconds) for choice, seconds in runs])

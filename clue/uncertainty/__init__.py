@@ -17,12 +17,13 @@ from clue.uncertainty.model_error import Character, Expected, ModelError
 from clue.uncertainty.noise import Sample, Sampling
 from clue.uncertainty.order import CERTAIN, probability_of_best, shared_positions
 from clue.uncertainty.recordings import noise_of_recordings, typical_recording
-from clue.uncertainty.spread import LEVEL, Sampled, Spread
+from clue.uncertainty.spread import LEVEL, TAIL, Sampled, Spread
 
 __all__ = [
     "CERTAIN",
     "LEVEL",
     "NO_NOISE",
+    "TAIL",
     "BurstNoise",
     "Character",
     "Expected",

@@ -11,11 +11,9 @@ import numpy.typing as npt
 
 from clue.kernel import Program
 from clue.machine import Machine, Placement
-from clue.uncertainty.noise import Sample, log_deviation
+from clue.uncertainty.noise import Sample, log_deviation, within_reach
 
 Doubles = npt.NDArray[np.float64]
-#: No run is drawn farther from the typical one than so many standard deviations.
-_FARTHEST = 10.0
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -103,8 +101,7 @@ def _of_recordings(program: Program, noise: BurstNoise, sample: Sample) -> tuple
 def _run(program: Program, noise: BurstNoise, sample: Sample) -> float:
     """Return how far a run is from the typical one in a sample, in standard deviations of what its bursts share."""
     drawn = float(sample.generator("run", program.name).standard_t(noise.recordings - 1))
-    # Of two recordings the tails are so long that times would overflow.
-    return max(-_FARTHEST, min(drawn, _FARTHEST)) * math.sqrt(1 + 1 / noise.recordings)
+    return within_reach(drawn) * math.sqrt(1 + 1 / noise.recordings)
 
 
 def stated_deviations(program: Program, machine: Machine, placement: Placement) -> Doubles:

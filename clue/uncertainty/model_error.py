@@ -16,7 +16,6 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from statistics import NormalDist
 
 import numpy as np
 import numpy.typing as npt
@@ -24,15 +23,11 @@ import numpy.typing as npt
 from clue.kernel import Candidate, Program, computation_bound
 from clue.machine import Machine, NodeNoise
 from clue.trace import COLLECTIVES, Op, Ops
-from clue.uncertainty.noise import Sampling
-from clue.uncertainty.spread import LEVEL
+from clue.uncertainty.noise import Sampling, within_reach
+from clue.uncertainty.spread import TAIL
 
 #: From here on a share of communication, and a mean message in bytes, are of another kind.
 SHARES, MESSAGES = (0.1, 0.5), (4096.0,)
-#: No draw is farther out than so many deviations.
-_FARTHEST = 10.0
-#: How far from 0 the end of an interval of a normal variable is.
-_TAIL = NormalDist().inv_cdf((1 + LEVEL) / 2)
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,7 +75,7 @@ class Scatter:
     def draw(self, generator: np.random.Generator) -> float:
         """Return a draw."""
         drawn = student(float(generator.standard_normal()), self.degrees)
-        return self.deviation * max(-_FARTHEST, min(drawn, _FARTHEST))
+        return self.deviation * within_reach(drawn)
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,7 +126,7 @@ class Expected:
     def reach(self) -> float:
         """How far the logarithm is off in four of five cases at most."""
         total = self.total
-        return total.deviation * student(_TAIL, total.degrees)
+        return total.deviation * student(TAIL, total.degrees)
 
     def multipliers(self, sampling: Sampling, program: str, machine: Machine) -> npt.NDArray[np.float64]:
         """Return what a makespan is multiplied by in each sample, shape (samples,).
@@ -178,7 +173,7 @@ class ModelError:
     @property
     def most(self) -> float:
         """The deviation of a normal variable whose 10th percentile no expected error's is below."""
-        return self.of(None).reach / _TAIL
+        return self.of(None).reach / TAIL
 
     def in_words(self, expected: Expected) -> str:
         """Say what is to be expected, and what that rests on."""

@@ -8,6 +8,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
+#: No draw of Student's t is farther out than so many deviations.
+_FARTHEST = 10.0
+
 
 @dataclass(frozen=True, slots=True)
 class Sample:
@@ -61,3 +64,8 @@ class Sampling:
 def log_deviation(deviation: float) -> float:
     """Return the standard deviation of a log-normal variable's logarithm, from its relative standard deviation."""
     return math.sqrt(math.log1p(deviation * deviation))
+
+
+def within_reach(drawn: float) -> float:
+    """Return a draw of Student's t, no farther out than times can be: of few degrees of freedom the tails are long."""
+    return max(-_FARTHEST, min(drawn, _FARTHEST))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass
+from statistics import NormalDist
 
 import numpy as np
 import numpy.typing as npt
@@ -13,6 +14,8 @@ from clue.uncertainty.noise import Sampling
 
 #: Share of the samples between the ends of an interval: from the 10th to the 90th percentile.
 LEVEL = 0.8
+#: How far from its median the ends of such an interval of a normal variable are, in standard deviations.
+TAIL = NormalDist().inv_cdf((1 + LEVEL) / 2)
 #: From fewer samples than this the ends of an interval are a matter of luck: two are beyond each at most.
 FEW = 20
 

@@ -170,7 +170,7 @@ MPI.COMM_WORLD.Barrier()
 def test_a_processor_is_compared_with_that_of_a_trace(capsys: pytest.CaptureFixture[str]) -> None:
     """The trace's program is recorded here, alone and in two copies; on the same computer the factor is near 1."""
     Path("sums.py").write_text(PROGRAM)
-    assert run(capsys, "record", "-n", "1", "sums.py")[0] == 0
+    assert run(capsys, "record", "--repeats", "1", "-n", "1", "sums.py")[0] == 0
     arguments = ("--trace", "sums.clue", "--repeats", "1", "--busy", "2", "--name", "here")
     status, out, err = run(capsys, "calibrate", "processor", *arguments, "--json")
     assert status == 0, err

@@ -185,7 +185,7 @@ def test_each_step_is_said_once(capsys: pytest.CaptureFixture[str]) -> None:
 
 
 LONG = {
-    "record": "record -n 1 slow.py",
+    "record": "record --repeats 1 -n 1 slow.py",
     "simulate": "simulate run.yaml --json",
     "explain": "simulate run.yaml --json --explain",
     "samples": "simulate noisy.yaml --json --samples 5",

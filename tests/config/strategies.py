@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
+from dataclasses import replace
 
 from hypothesis import strategies as st
 
@@ -21,6 +22,7 @@ from clue.machine import (
     NoContention,
     NodeType,
     Ports,
+    Progress,
     Waiting,
 )
 from clue.machine.contention.topology import FatTree, Switch
@@ -75,13 +77,21 @@ def links(draw: st.DrawFn) -> tuple[Mapping[str, object], Link]:
         written["receive_delay"], receive = draw(times())
     if draw(st.booleans()):
         written["eager_limit"], limit = draw(sizes())
-    return written, Link(send_curve, curve, receive or 0.0, limit)
+    overhead = acknowledged = None
+    if draw(st.booleans()):
+        written["send_overhead"], overhead = draw(curves())
+    if draw(st.booleans()):
+        written["acknowledged_from"], acknowledged = draw(sizes())
+    return written, Link(
+        send_curve, curve, receive or 0.0, limit, send_overhead=overhead, acknowledged_from=acknowledged
+    )
 
 
 @st.composite
 def node_types(draw: st.DrawFn, name: str) -> tuple[Mapping[str, object], NodeType]:
     """Draw a node type."""
-    processors = draw(st.integers(1, 8))
+    domains = draw(st.integers(1, 2))
+    processors = domains * draw(st.integers(1, 4))
     memory, memory_bytes = draw(sizes())
     factor = draw(NUMBERS)
     factors = draw(st.dictionaries(REGIONS, NUMBERS, max_size=2))
@@ -97,6 +107,7 @@ def node_types(draw: st.DrawFn, name: str) -> tuple[Mapping[str, object], NodeTy
     cold = {"after": [[f"{wait} ns", text] for wait, (text, _) in zip(at, extras, strict=True)], "at_most": share}
     written = {
         "processors": processors,
+        "domains": domains,
         "memory": memory,
         "performance_factor": factors | {"default": factor} if factors else factor,
         "memory_contention_factor": shares,
@@ -109,6 +120,7 @@ def node_types(draw: st.DrawFn, name: str) -> tuple[Mapping[str, object], NodeTy
     node = NodeType(
         name=name,
         processors=processors,
+        domains=domains,
         memory=memory_bytes,
         performance_factor=factor,
         performance_factors=factors,
@@ -144,7 +156,7 @@ def contentions(draw: st.DrawFn) -> tuple[object, Contention]:
 
 
 @st.composite
-def networks(draw: st.DrawFn, names: list[str]) -> tuple[Mapping[str, object], Network, bool]:
+def networks(draw: st.DrawFn, names: list[str], across_domains: bool) -> tuple[Mapping[str, object], Network, bool]:
     """Draw a network for these node types, and whether it says how ranks of one node talk."""
     written_between, between = draw(links())
     written: dict[str, object] = {"between_nodes": written_between}
@@ -156,8 +168,9 @@ def networks(draw: st.DrawFn, names: list[str]) -> tuple[Mapping[str, object], N
     if draw(st.booleans()):
         one, other = draw(st.sampled_from(names)), draw(st.sampled_from(names))
         written_pair, link = draw(links())
-        full = {"receive_delay": "0 s", "eager_limit": "none"} | dict(written_pair)
+        full = {"receive_delay": "0 s", "eager_limit": "none", "acknowledged_from": "none"} | dict(written_pair)
         written["pairs"] = [{"between": [one, other], **full}]
+        link = replace(link, send_overhead=link.send_overhead or between.send_overhead)
         pairs = {(one, other): link, (other, one): link}
     contention: Contention = Ports()
     if draw(st.booleans()):
@@ -169,7 +182,13 @@ def networks(draw: st.DrawFn, names: list[str]) -> tuple[Mapping[str, object], N
         written["collectives"] = {"library": "openmpi", "allreduce": entries}
         collectives = {"allreduce": AlgorithmChoice(((size, "ring"), (math.inf, "recursive_doubling")))}
     library = "openmpi" if collectives else "mpich"
-    return written, Network(between, within, pairs, {}, contention, collectives, library), has_within
+    progress = draw(st.sampled_from(Progress))
+    written["progress"] = progress.value
+    across = None
+    if across_domains:
+        written["across_domains"], across = draw(links())
+    network = Network(between, within, pairs, {}, contention, collectives, library, progress, across)
+    return written, network, has_within
 
 
 @st.composite
@@ -178,7 +197,8 @@ def machines(draw: st.DrawFn) -> tuple[Mapping[str, object], Machine]:
     names = draw(st.lists(NAMES, min_size=1, max_size=3, unique=True))
     types = {name: draw(node_types(name)) for name in names}
     groups = draw(st.lists(st.tuples(st.integers(1, 4), st.sampled_from(names)), min_size=1, max_size=4))
-    network_form, network, has_within = draw(networks(names))
+    has_domains = any(node.domains > 1 for _, node in types.values())
+    network_form, network, has_within = draw(networks(names, has_domains and draw(st.booleans())))
     title = draw(TEXTS.filter(bool))
     notes = draw(st.lists(TEXTS, max_size=2))
     written = {

@@ -2,13 +2,26 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from xml.etree import ElementTree as ET
 
 import pytest
 
 from clue.errors import UsageError
 from clue.formats.platform import simgrid_platform
-from clue.machine import Contention, Curve, FactorTable, Flows, Link, Machine, Network, NoContention, NodeType, Ports
+from clue.machine import (
+    Contention,
+    Curve,
+    FactorTable,
+    Flows,
+    Link,
+    Machine,
+    Network,
+    NoContention,
+    NodeType,
+    Ports,
+    Progress,
+)
 from clue.machine.contention.topology import Switch
 
 NONE = NoContention()
@@ -89,3 +102,16 @@ def test_bent_curves_are_told() -> None:
     bent = Link(Curve.line(0.0), Curve.through([(0, 1e-5), (1000, 2e-5), (2000, 9e-5)]))
     remarks = simgrid_platform(machine(link=bent)).remarks
     assert remarks == ("1 transmission delay is no straight line; its value at 0 B and last slope are taken",)
+
+
+def test_what_links_and_libraries_state_beyond_delays_is_told() -> None:
+    """SimGrid's options have no place for it; without any of it nothing is said."""
+    stated = replace(LINK, send_overhead=Curve.line(1e-6), acknowledged_from=1000.0, busy=Curve.line(0.0, 4e-9))
+    several = replace(machine(link=stated), network=Network(stated, stated, contention=NONE, progress=Progress.CALLS))
+    assert simgrid_platform(several).remarks == (
+        "1 links state a send_overhead, which is left out: Isend takes as long as Send",
+        "1 links have messages that are acknowledged, which is left out: senders do not wait for it",
+        "1 links state how long messages keep what they share (busy), which is left out: bandwidths say it",
+        "1 library works within calls only, which is left out: SimGrid's works at any time",
+    )
+    assert simgrid_platform(machine()).remarks == ()

@@ -244,9 +244,9 @@ class AtPorts:
         self.sends_from[here] = begin + self.least(nbytes, source=self.machine.nodes[here].name)
         sending, transmitting = message.growth
         h = sending / (sending + transmitting) if sending + transmitting else 0.0
-        free = start + h * (begin - start) + s if message.is_eager else begin + max(s, o)
-        self.clock.at(free, message.free.come)
         w = min(o, s + t)
+        free = start + h * (begin - start) + s if message.is_eager else begin + max(s, w)
+        self.clock.at(free, message.free.come)
         yield Turn(begin + s + t - w, message.source, message.actor)
         head = max(self.clock.now, self.receives_from[there])
         self.receives_from[there] = head + self.least(nbytes, dest=self.machine.nodes[there].name)

@@ -173,6 +173,17 @@ def test_flows_hold_eager_senders_as_far_as_they_are_blocked(
 
 
 @ENGINES
+def test_a_port_holds_nobody_for_longer_than_the_message_travels(engine: str) -> None:
+    """A shaped link lets 1 s of data through at once and makes up for it: the second of two senders waits for that."""
+    link = Link(Curve.line(0.0), Curve.line(0.0, SLOPE), eager_limit=0, busy=Curve.line(0.0, 2 * SLOPE))
+    trace = TraceBuilder(3)
+    for rank in (1, 2):
+        trace[0].send(rank, MB)
+        trace[rank].recv(0)
+    assert finishes(trace.build(), machine(link, Ports(), nodes=3), engine) == [3.0, 1.0, 3.0]
+
+
+@ENGINES
 def test_eight_senders_on_an_uplink(engine: str) -> None:
     """Eight rendezvous of 1.6 MB share an uplink of 1 GB/s: all senders are held for 12.8 ms, as in SimGrid."""
     link = Link(Curve.line(0.0), Curve.line(0.0, 1e-9), eager_limit=0)

@@ -47,11 +47,11 @@ def test_a_linked_library_is_named_wherever_figures_are(
 ) -> None:
     """At the end of the recording, in the trace, beside a simulation and a comparison, as text and as JSON."""
     named = "(libbelow.so is linked to MPI)"
-    assert main(["record", "-n", "2", "-o", str(tmp_path / "x.clue"), str(linked)]) == 0
+    assert main(["record", "--repeats", "1", "-n", "2", "-o", str(tmp_path / "x.clue"), str(linked)]) == 0
     recorded = capfd.readouterr()
     assert SAID not in recorded.err
     assert recorded.out.count(SAID[:40]) == 1
-    assert main(["record", "-n", "2", "-o", str(tmp_path / "x.clue"), "--json", str(linked)]) == 0
+    assert main(["record", "--repeats", "1", "-n", "2", "-o", str(tmp_path / "x.clue"), "--json", str(linked)]) == 0
     assert capfd.readouterr().err.count(f"clue: warning: {SAID}") == 1
     (note,) = of_the_program(Trace.open(tmp_path / "x.clue").head.notes)
     assert note.startswith(SAID)

@@ -92,7 +92,7 @@ public:
         d.through = travel < occupation ? travel : occupation;
         d.occupation = m_.receive_port[fare.at];
         core.later(s, leaves + (travel - d.through), HEAD);
-        if (core.slot(s).state & RENDEZVOUS) return {leaves, fare.send, leaves + (fare.send < occupation ? occupation : fare.send), 0.0, false};
+        if (core.slot(s).state & RENDEZVOUS) return {leaves, fare.send, leaves + (fare.send < d.through ? d.through : fare.send), 0.0, false};
         const double held = m_.held[fare.at];
         return {leaves, fare.send, (time + (leaves - time) * held) + fare.send, held, false};
     }

@@ -109,13 +109,13 @@ class PortsTransport:
         node = self._nodes[message.source]
         message.leaves, message.busy = max(start, self._send_free[node]), cost.send
         self._send_free[node] = message.leaves + cost.send_port
+        travel = cost.send + cost.transmission
+        through = min(cost.occupation, travel)
         if message.eager:
             message.sent = (start + (message.leaves - start) * cost.held) + message.busy
         else:
-            message.leaving = max(cost.occupation - cost.send, 0.0)
-            message.sent = message.leaves + max(message.busy, cost.occupation)
-        travel = cost.send + cost.transmission
-        through = min(cost.occupation, travel)
+            message.leaving = max(through - cost.send, 0.0)
+            message.sent = message.leaves + max(message.busy, through)
         head = message.leaves + (travel - through)
         self._setting.at(head, message.order, lambda: self._receive(message, head, cost, through))
 
