@@ -24,10 +24,11 @@ from benchmarks.testbed import cluster, launch
 from benchmarks.testbed.description import Host
 from benchmarks.testbed.truth import hosts_at
 from benchmarks.validate.calibrating import as_measurement
+from clue.calibration.link import FittedLink, progress_of
 from clue.calibration.network import calibrate_link, measure_link
 from clue.config import load_machine
 from clue.errors import ClueError, UsageError
-from clue.machine import Link, Machine
+from clue.machine import Machine
 
 PROGRAM = Path(__file__).with_name("program.py")
 
@@ -85,15 +86,23 @@ def measured(testbed: str, hosts: Sequence[Host]) -> list[dict[str, Any]]:
 
 
 def _calibrated(machine: Machine, folder: Path, testbed: Any, hosts: Sequence[Host], seconds: float) -> Machine:
-    def link(other: int, label: str) -> Link:
+    def link(other: int, label: str) -> FittedLink:
         def measure() -> dict[str, Any]:
             addresses = [hosts[0].address, hosts[other].address]
             return asdict(measure_link([str(launch.mpiexec_of(testbed()))], addresses, seconds=seconds))
 
         plain = kept(folder / f"link-{machine.name}{label}.json", measure)
-        return calibrate_link(as_measurement(plain)).fitted.link
+        return calibrate_link(as_measurement(plain)).fitted
 
-    network = replace(machine.network, between_nodes=link(1, ""), within_node=link(0, "-within"), pairs={}, within={})
+    between, within = link(1, ""), link(0, "-within")
+    network = replace(
+        machine.network,
+        between_nodes=between.link,
+        within_node=within.link,
+        pairs={},
+        within={},
+        progress=progress_of((between, within)),
+    )
     return replace(machine, network=network)
 
 

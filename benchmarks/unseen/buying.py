@@ -1,4 +1,4 @@
-"""A machine as its buyer describes it: nodes and nominal speeds of the file, links as measured between two hosts."""
+"""A machine as its buyer describes it: nominal speeds, cold starts as here, links as measured there."""
 
 from __future__ import annotations
 
@@ -15,6 +15,7 @@ import yaml
 
 from benchmarks.testbed import launch
 from benchmarks.testbed.description import Host
+from clue.calibration.cold_start import measure_cold_start
 from clue.config import load_machine
 from clue.errors import RecordError
 from clue.machine import Machine
@@ -40,10 +41,23 @@ class Buyer:
         document = yaml.safe_load(file.read_text())
         stated = {key: value for key, value in document["network"].items() if key not in _LINKS}
         document["network"] = self._links(machine, hosts, testbed) | stated
+        for node in document["node_types"].values():
+            node["cold_start"] = self._cold_start(float(node.get("performance_factor", 1.0)))
         target = self.folder / f"{file.stem}.yaml"
         target.write_text(yaml.safe_dump(document, sort_keys=False))
         load_machine(target)
         return target
+
+    def _cold_start(self, factor: float) -> dict[str, Any]:
+        """Return what waits cost on a processor so many times as slow as this computer's, measured here once."""
+        known = self.folder / "cold-start.yaml"
+        if not known.exists():
+            self.tell("measuring what waits cost bursts here")
+            here = measure_cold_start()
+            known.write_text(yaml.safe_dump({"after": [list(each) for each in here.points], "at_most": here.at_most}))
+        document = yaml.safe_load(known.read_text())
+        after = [[f"{wait:.9g} s", f"{extra * factor:.9g} s"] for wait, extra in document["after"]]
+        return {"after": after, "at_most": document["at_most"]}
 
     def _links(self, machine: Machine, hosts: tuple[Host, ...], testbed: Callable[[], str]) -> dict[str, Any]:
         types = machine.node_types()

@@ -215,7 +215,8 @@ class Experiment:
             frozen=unseen.of is Set.FROZEN, live=program.decides, runs=tuple(run.seconds for run in runs),
             late=statistics.median(run.late for run in runs), user=said.makespan, low=said.low, high=said.high,
             by_user=figures(recorded, file), calibrated=figures(recorded, file, calibrated),
-            hindsight=figures(recorded, file, in_runs), message=mean_message(recorded.trace.ops), commit=self.commit,
+            hindsight=figures(recorded, file, in_runs, cold=False), message=mean_message(recorded.trace.ops),
+            commit=self.commit,
         )  # fmt: skip
         self.tell(str(case))
         return case

@@ -19,7 +19,7 @@ from clue.config import load_machine
 from clue.config.model_errors import known_model_error
 from clue.execution import run
 from clue.kernel import compile_program, simulate
-from clue.machine import Link, Machine, NoContention, Placement
+from clue.machine import ColdStart, Link, Machine, NoContention, Placement
 from clue.result import Result
 from clue.trace import Trace
 from clue.uncertainty import typical_recording
@@ -86,7 +86,7 @@ class Recorded:
 
 def cpu_of(trace: Trace) -> npt.NDArray[np.float64]:
     """Return the CPU time of each rank's bursts, seconds, shape (ranks,)."""
-    return np.array([float(trace.rank(rank).cpu.sum()) * 1e-9 for rank in range(trace.ranks)])
+    return np.add.reduceat(trace.bursts, trace.head.offsets[:-1], dtype=np.float64) * 1e-9
 
 
 def by_user(recorded: Recorded, machine: Path) -> UserPrediction:
@@ -107,9 +107,18 @@ def by_user(recorded: Recorded, machine: Path) -> UserPrediction:
     return UserPrediction(said["makespan"], interval["low"], interval["high"])
 
 
-def figures(recorded: Recorded, machine: Path, factors: npt.ArrayLike = 1.0) -> Figures:
-    """Predict where each rank's bursts take so many times as long as the recording and the machine's file say."""
+def figures(recorded: Recorded, machine: Path, factors: npt.ArrayLike = 1.0, *, cold: bool = True) -> Figures:
+    """Predict where each rank's bursts take so many times as long as the recording and the machine's file say.
+
+    Args:
+        recorded: What computes.
+        machine: The file.
+        factors: How many times as long, by rank or for all.
+        cold: Whether cold starts come on top, which bursts in real runs had already.
+    """
     on, trace = load_machine(machine), recorded.trace
+    if not cold:
+        on = on.map(lambda node: replace(node, cold_start=ColdStart()))
     placement = Placement.block(on, trace.ranks)
     longer = np.broadcast_to(np.asarray(factors, np.float64), trace.ranks)
     trace = _longer(trace, longer)
@@ -128,9 +137,9 @@ def figures(recorded: Recorded, machine: Path, factors: npt.ArrayLike = 1.0) -> 
 
 def _longer(trace: Trace, factors: npt.NDArray[np.float64]) -> Trace:
     counts = np.diff(trace.head.offsets)
-    cpu = np.asarray(trace.ops.cpu) * np.repeat(factors, counts)
-    bursts = np.where(np.asarray(trace.ops.cpu) > 0, np.maximum(np.rint(cpu), 1), 0).astype(np.int64)
-    return replace(trace, ops=replace(trace.ops, cpu=bursts))
+    longer = np.rint(trace.bursts * np.repeat(factors, counts))
+    bursts = np.where(trace.bursts > 0, np.maximum(longer, 1), 0).astype(np.int64)
+    return replace(trace, ops=replace(trace.ops, cpu=bursts), typical=bursts)
 
 
 def _live(program: UnseenProgram, recorded: Trace, machine: Machine, placement: Placement) -> float:

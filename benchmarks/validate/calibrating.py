@@ -13,7 +13,7 @@ from typing import Any
 from benchmarks.testbed import launch
 from benchmarks.testbed.description import Host, hosts_of
 from benchmarks.validate.measured import MeasurementFolder
-from clue.calibration.link import FittedLink
+from clue.calibration.link import FittedLink, progress_of
 from clue.calibration.measurement import EagerLimit, Estimate, Measurement, SizeRow
 from clue.calibration.network import calibrate_link, measure_link
 from clue.calibration.time_slice import measure_time_slice
@@ -85,7 +85,9 @@ def as_measurement(plain: dict[str, Any]) -> Measurement:
     rows = tuple(
         SizeRow(
             row["size"],
-            **{name: Estimate(**row[name]) if row[name] else None for name in ("one_way", "blocked", "gap")},
+            **{
+                name: Estimate(**row[name]) if row.get(name) else None for name in ("one_way", "blocked", "gap", "call")
+            },
             window=row["window"],
         )
         for row in plain["rows"]
@@ -94,6 +96,8 @@ def as_measurement(plain: dict[str, Any]) -> Measurement:
         rows,
         receive=Estimate(**plain["receive"]),
         eager=EagerLimit(**plain["eager"]),
+        acknowledged_from=plain.get("acknowledged_from"),
+        in_calls=plain.get("in_calls"),
         hosts=tuple(plain["hosts"]),
         notes=tuple(plain["notes"]),
         **{name: plain[name] for name in ("mpi", "date", "source")},
@@ -126,6 +130,7 @@ def _network(between: dict[tuple[str, str], FittedLink], within: dict[str, Fitte
         pairs=pairs,
         within=inside,
         contention=Ports(),
+        progress=progress_of(links),
     )
 
 

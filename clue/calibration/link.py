@@ -11,15 +11,15 @@ split by an assumption, and every assumption is said in words.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from clue.calibration.measurement import EagerLimit, Estimate, Measurement, SizeRow
 from clue.calibration.polyline import Floats, Samples, fit_points, roughness
 from clue.errors import UsageError
-from clue.machine import Curve, Link
+from clue.machine import Curve, Link, Progress
 from clue.units import format_size, format_time
 
 #: Nothing is fitted closer than this: two runs of one benchmark differ by as much.
@@ -48,10 +48,18 @@ class FittedLink:
     Attributes:
         link: It.
         assumptions: What the data could not tell and was assumed, in words.
+        progress: When its library goes on with messages.
     """
 
     link: Link
     assumptions: tuple[str, ...]
+    progress: Progress = Progress.ASYNCHRONOUS
+
+
+def progress_of(links: Iterable[FittedLink]) -> Progress:
+    """Return when the library of some links goes on with messages: within calls, if one of them showed that."""
+    within = any(each.progress is Progress.CALLS for each in links)
+    return Progress.CALLS if within else Progress.ASYNCHRONOUS
 
 
 def fit_link(measurement: Measurement, eager_limit: float | None = None) -> FittedLink:
@@ -73,12 +81,14 @@ def fit_link(measurement: Measurement, eager_limit: float | None = None) -> Fitt
     limit, about_limit = _eager_limit(measurement, rows, eager_limit)
     receive, about_receive = _receive_delay(measurement, rows)
     parts = _Parts.of(rows, receive, limit)
-    send, about_send = _send_delay(measurement.rows, parts)
+    send, about_send = _send_delay(_as_kept(measurement), parts)
     travel = _transmission_delay(parts, send)
     busy, about_busy = _busy(measurement.rows, parts, send)
-    link = Link(send, travel, receive, limit, busy=busy)
+    overhead = _overhead(measurement.rows, parts, send)
+    held = measurement.acknowledged_from
+    link = Link(send, travel, receive, limit, busy=busy, send_overhead=overhead, acknowledged_from=held)
     said = (*about_send, *about_receive, *about_limit, *about_busy, *_about_ends(parts), *_about_outliers(parts))
-    return FittedLink(link, said)
+    return FittedLink(link, said, Progress.CALLS if measurement.in_calls else Progress.ASYNCHRONOUS)
 
 
 @dataclass(frozen=True, slots=True)
@@ -235,6 +245,25 @@ def _send_delay(rows: Sequence[SizeRow], parts: _Parts) -> tuple[Curve, tuple[st
         f"send and transmission delay: only half round trips are known; sending gets a fifth of an empty message's "
         f"time ({format_time(empty)}) and half of what larger ones take longer, transmission the rest",
     )
+
+
+def _as_kept(measurement: Measurement) -> list[SizeRow]:
+    """Return the rows with how long data keep senders: those who wait for an acknowledgement, for the call."""
+    least = measurement.acknowledged_from
+    return [
+        row if least is None or row.size < least or row.call is None else replace(row, blocked=row.call)
+        for row in measurement.rows
+    ]
+
+
+def _overhead(rows: Sequence[SizeRow], parts: _Parts, send: Curve) -> Curve | None:
+    """Return what the call of a nonblocking send takes; no more than until its data have left, where that is known."""
+    calls = {row.size: row.call for row in rows if row.call is not None and row.size <= parts.sizes[-1]}
+    if not calls:
+        return None
+    sizes = np.array(list(calls), np.float64)
+    times = np.array([min(each.value, send(size)) for size, each in calls.items()])
+    return _curve(sizes, times, np.maximum(_uncertainty(sizes, list(calls.values())), LEAST_UNCERTAINTY * times), None)
 
 
 def _send_curve(times: Mapping[int, float], estimates: Mapping[int, Estimate], parts: _Parts) -> Curve:

@@ -97,6 +97,7 @@ class SizeRow:
         gap: Time per message of a stream: that of a window of nonblocking sends and the empty answer to it, divided by
             the number of messages.
         window: That number; 0 if the answer is not part of ``gap``.
+        call: Time of the call of a nonblocking send, its receive being posted.
     """
 
     size: int
@@ -104,6 +105,7 @@ class SizeRow:
     blocked: Estimate | None = None
     gap: Estimate | None = None
     window: int = 0
+    call: Estimate | None = None
 
     @classmethod
     def of(cls, rows: Sequence[SizeRow]) -> SizeRow:
@@ -116,6 +118,7 @@ class SizeRow:
             _median([row.blocked for row in rows]),
             _median([row.gap for row in gaps if row.window == window]),
             window,
+            _median([row.call for row in rows]),
         )
 
 
@@ -142,6 +145,10 @@ class Measurement:
         rows: By strictly rising size.
         receive: Time of a receive whose message has long been there.
         eager: What is known of the eager limit; ``None`` if nothing.
+        acknowledged_from: Smallest eager message whose sender waited until the receiver's library had it; ``None`` if
+            none did, or nobody looked.
+        in_calls: Whether a library outside of calls let the sender of a message wait whose receive was posted;
+            ``None`` if nobody looked.
         hosts: Names of the two computers; the same name twice within a node; empty if the source does not say.
         mpi: The MPI library's version, as far as known.
         date: When, ISO 8601, as far as known.
@@ -152,6 +159,8 @@ class Measurement:
     rows: tuple[SizeRow, ...]
     receive: Estimate | None = None
     eager: EagerLimit | None = None
+    acknowledged_from: int | None = None
+    in_calls: bool | None = None
     hosts: tuple[str, ...] = ()
     mpi: str = ""
     date: str = ""
@@ -215,6 +224,8 @@ def merged(measurements: Sequence[Measurement]) -> Measurement:
         rows=rows,
         receive=next((each.receive for each in measurements if each.receive), None),
         eager=next((each.eager for each in measurements if each.eager), None),
+        acknowledged_from=next((each.acknowledged_from for each in measurements if each.acknowledged_from), None),
+        in_calls=next((each.in_calls for each in measurements if each.in_calls is not None), None),
         hosts=next((each.hosts for each in measurements if each.hosts), ()),
         mpi=next((each.mpi for each in measurements if each.mpi), ""),
         date=next((each.date for each in measurements if each.date), ""),

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from clue.calibration.launching import Reporter, launcher, run_program, silent
-from clue.calibration.link import FittedLink, fit_link
+from clue.calibration.link import FittedLink, fit_link, progress_of
 from clue.calibration.machine_file import CalibratedNetwork, MachineFile, size_text
 from clue.calibration.measurement import EagerLimit, Estimate, Measurement, SizeRow
 from clue.calibration.residuals import Residual, Residuals, residuals, summary
@@ -97,6 +97,7 @@ def _measurement(result: dict[str, Any], precision: float) -> Measurement:
             _estimate(each, "blocked"),
             _estimate(each, "gap"),
             each.get("window", 0),
+            _estimate(each, "call"),
         )
         for each in result["rows"]
     )
@@ -105,6 +106,8 @@ def _measurement(result: dict[str, Any], precision: float) -> Measurement:
         rows,
         receive=Estimate(*result["receive"]),
         eager=_eager(result),
+        acknowledged_from=result["waits"] if result["travels"] is not None else None,
+        in_calls=result["in_calls"],
         hosts=hosts,
         mpi=result["mpi"],
         date=datetime.date.today().isoformat(),
@@ -118,7 +121,7 @@ def _estimate(row: dict[str, Any], name: str) -> Estimate | None:
 
 
 def _eager(result: dict[str, Any]) -> EagerLimit:
-    """Return the eager limit by when data travel: that senders wait for less than that is a note."""
+    """Return the eager limit by when data travel: senders may wait for less than that, until it is acknowledged."""
     how = "found by receives that are posted late"
     if result["travels"] is not None:
         return EagerLimit(result["travels"], result["stays"], how)
@@ -128,11 +131,8 @@ def _eager(result: dict[str, Any]) -> EagerLimit:
 def _notes(rows: Sequence[SizeRow], result: dict[str, Any], precision: float) -> list[str]:
     notes = []
     left_out = result["left_out"]
-    if result["travels"] is not None:
-        notes.append(
-            f"senders wait for late receives from {format_size(result['waits'])} on, though data travel at once up to "
-            f"{format_size(result['travels'])}: simulated senders of these go on"
-        )
+    if result["in_calls"] is None:
+        notes.append("progress: no sender waited, so it is not known what a library does outside of calls")
     if left_out:
         notes.append(
             f"messages from {format_size(left_out[0])} on were left out: they take too long for the time allowed"
@@ -166,6 +166,7 @@ def machine_file(
     network = CalibratedNetwork(
         between.fitted.link if between else None,
         within.fitted.link if within else None,
+        progress=progress_of(each.fitted for each in calibrations),
     )
     first = calibrations[0].measurement
     sources = dict.fromkeys(each.measurement.source for each in calibrations)
@@ -195,7 +196,7 @@ def machine_of(calibration: Calibration, name: str) -> Machine:
     """Return two nodes with a calibrated link between them."""
     node = NodeType("node")
     link = calibration.fitted.link
-    network = Network(link, link, contention=Ports())
+    network = Network(link, link, contention=Ports(), progress=calibration.fitted.progress)
     notes = (*calibration.fitted.assumptions, *calibration.measurement.notes)
     return Machine(name, (node, node), network, source=calibration.measurement.source, notes=notes)
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from clue.calibration.link import FittedLink
 from clue.calibration.measurement import Measurement
 from clue.kernel import simulate
-from clue.machine import Link, Machine, Network, NodeType, Ports
+from clue.machine import Link, Machine, Network, NodeType, Ports, Progress
 from clue.trace import Trace, TraceBuilder
 
 #: Messages of a stream before its receiver answers, as osu_bw has them.
@@ -50,7 +50,7 @@ class Residuals:
 
 def residuals(measurement: Measurement, fitted: FittedLink) -> Residuals:
     """Simulate what was measured on two nodes with the fitted link between them."""
-    machine = pair(fitted.link)
+    machine = pair(fitted.link, fitted.progress)
     one_way = [(row.size, row.one_way.value) for row in measurement.rows if row.one_way and row.one_way.value > 0]
     gaps = [(row, row.gap.value) for row in measurement.rows if row.gap and row.gap.value > 0]
     return Residuals(
@@ -59,10 +59,11 @@ def residuals(measurement: Measurement, fitted: FittedLink) -> Residuals:
     )
 
 
-def pair(link: Link) -> Machine:
+def pair(link: Link, progress: Progress = Progress.ASYNCHRONOUS) -> Machine:
     """Return two nodes with a link between their ports."""
     node = NodeType("node")
-    return Machine("pair", (node, node), Network(link, link, contention=Ports()))
+    network = Network(link, link, contention=Ports(), progress=progress)
+    return Machine("pair", (node, node), network)
 
 
 def simulated_one_way(machine: Machine, size: int) -> float:

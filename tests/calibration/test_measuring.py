@@ -13,6 +13,7 @@ from clue.calibration.link import fit_link
 from clue.calibration.network import calibrate_link, measure_link
 from clue.calibration.programs.measure_pairs import crowded
 from clue.errors import ClueError, UsageError
+from clue.machine import Progress
 from clue.recording import find_mpiexec
 
 
@@ -41,7 +42,7 @@ def test_a_link_is_measured_here() -> None:
 TIMES = {"one_way": [1e-5, 9e-6, 1.1e-5, 9], "blocked": [2e-6, 2e-6, 2e-6, 9]}
 FOUND = {
     "rows": [{"size": size, **TIMES} for size in (0, 128, 4096)],
-    "receive": [1e-6, 1e-6, 1e-6, 9], "eager": 128, "waits": 129, "travels": None, "stays": None,
+    "receive": [1e-6, 1e-6, 1e-6, 9], "eager": 128, "waits": 129, "travels": None, "stays": None, "in_calls": True,
     "hosts": ["a", "b"], "mpi": "MPI", "left_out": [8192, 16384],
 }  # fmt: skip
 
@@ -50,14 +51,15 @@ FOUND = {
 def test_the_eager_limit_is_by_when_data_travel(
     travels: int | None, limit: int | None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A sender that waits though its data have gone does not make a rendezvous; what was found and left out is said."""
+    """A sender that waits though its data have gone waits for an acknowledgement; what was left out is said."""
     monkeypatch.setattr(network, "run_program", lambda *_: {**FOUND, "travels": travels})
     found = measure_link([find_mpiexec()])
-    assert fit_link(found).link.eager_limit == limit
+    fitted = fit_link(found)
+    assert (fitted.link.eager_limit, fitted.link.acknowledged_from) == (limit, None if travels is None else 129)
+    assert fitted.progress is Progress.CALLS
     said = "\n".join(found.notes)
     assert "messages from 8.192 KB on were left out" in said
     assert "vary too much to be known within 2%, at worst 10%" in said
-    assert ("senders wait for late receives from 129 B on" in said) == (travels is not None)
 
 
 def test_pairs_are_measured_here() -> None:

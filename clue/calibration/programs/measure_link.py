@@ -5,10 +5,13 @@ No clock of one computer is ever compared with one of the other. What is measure
 ========= ============================================================================================================
 one way   half a round trip, each rank waiting for the other
 blocked   the part of a round trip that the sending call takes; the other rank is in its receive
+call      the call of a nonblocking send, which is then waited for; the other rank is in its receive, and answers
 gap       a window of nonblocking sends, begun when their receives are posted, and its empty answer, by message
 receive   by rank 1: a receive whose message is there, because a later one of the same sender has been received
 eager     whether data have come when their receive is posted late, and whether their sender went on meanwhile: by
           doubling sizes, then by halving the interval
+in calls  whether a sender that waits for a late receive does so, too, if the receive is posted early, and its rank
+          then stays out of MPI for as long
 ========= ============================================================================================================
 
 Sizes are measured in turns, over and over, so that a disturbance hits all of them a little rather than one of them
@@ -42,7 +45,7 @@ _LATE, _LATE_TIMES, _LATE_TRIALS = 0.02, 4.0, 5
 _AWAKE = 0.0005
 #: A message tells whether its data had travelled if it takes so many times as long as an empty one.
 _TELLING = 10.0
-_PING, _STREAM, _RECEIVE, _WAIT, _END = range(5)
+_PING, _STREAM, _RECEIVE, _WAIT, _EARLY, _CALL, _END = range(7)
 
 
 @dataclass
@@ -96,6 +99,23 @@ def ping(comm: MPI.Comm, size: int, count: int, buffer: bytearray) -> tuple[list
     return halves[1:], blocked[1:]
 
 
+def calls(comm: MPI.Comm, size: int, count: int, buffer: bytearray) -> list[float]:
+    """Begin sends, and wait for each and its empty answer; returns, on rank 0, the times of the calls, in seconds."""
+    message = [memoryview(buffer)[:size], MPI.BYTE]
+    times = []
+    for _ in range(count + 1):
+        if comm.rank:
+            comm.Recv(message, 0, 11)
+            comm.Send(_EMPTY, 0, 11)
+            continue
+        start = time.perf_counter_ns()
+        request = comm.Isend(message, 1, 11)
+        times.append((time.perf_counter_ns() - start) * 1e-9)
+        request.Wait()
+        comm.Recv(_EMPTY, 1, 11)
+    return times[1:]
+
+
 def stream(comm: MPI.Comm, size: int, count: int, buffer: bytearray) -> list[float]:
     """Send windows of messages, each answered by an empty one; returns, on rank 0, the time of each, in seconds."""
     window = window_of(size)
@@ -141,10 +161,16 @@ def receives(comm: MPI.Comm, size: int, count: int, buffer: bytearray) -> list[f
     return gathered
 
 
-def late_receive(comm: MPI.Comm, size: int, late: float, buffer: bytearray) -> tuple[float, float]:
-    """Post a receive late; returns the times of its send, on rank 0, and of the receive, in seconds."""
+def late_receive(
+    comm: MPI.Comm, size: int, late: float, buffer: bytearray, *, early: bool = False
+) -> tuple[float, float]:
+    """Receive late; returns the times of its send, on rank 0, and of the receive, in seconds.
+
+    Early: the receive is posted before its send begins, and waited for late.
+    """
     message = [memoryview(buffer)[:size], MPI.BYTE]
     if comm.rank:
+        request = comm.Irecv(message, 0, 7) if early else None
         comm.Send(_EMPTY, 0, 6)
         time.sleep(max(0.0, late - _AWAKE))
         # Awake when the receive begins: waking up takes longer than a small message.
@@ -154,7 +180,10 @@ def late_receive(comm: MPI.Comm, size: int, late: float, buffer: bytearray) -> t
         # Where processors are emulated, a call pays for the computation before it: let that not be the receive.
         comm.Iprobe(0, 9)
         start = time.perf_counter_ns()
-        comm.Recv(message, 0, 7)
+        if request is None:
+            comm.Recv(message, 0, 7)
+        else:
+            request.Wait()
         own = (time.perf_counter_ns() - start) * 1e-9
         comm.send(own, 0, 8)
         return 0.0, own
@@ -177,8 +206,10 @@ def serve(comm: MPI.Comm, buffer: bytearray) -> None:
             stream(comm, size, count, buffer)
         elif what == _RECEIVE:
             receives(comm, size, count, buffer)
+        elif what == _CALL:
+            calls(comm, size, count, buffer)
         else:
-            late_receive(comm, size, count, buffer)
+            late_receive(comm, size, count, buffer, early=what == _EARLY)
 
 
 # --- rank 0: what to measure next ---
@@ -206,6 +237,7 @@ class LinkProbe:
         self.halves: dict[int, list[float]] = {}
         self.blocked: dict[int, list[float]] = {}
         self.windows: dict[int, list[float]] = {}
+        self.calls: dict[int, list[float]] = {}
 
     def _ask(self, what: int, size: int, count: float) -> None:
         self._comm.bcast((what, size, count), root=0)
@@ -222,26 +254,31 @@ class LinkProbe:
         self._ask(_STREAM, size, count)
         self.windows.setdefault(size, []).extend(stream(self._comm, size, count, self._buffer))
 
+    def nonblocking(self, size: int, count: int) -> None:
+        """Begin sends of a size, one by one."""
+        self._ask(_CALL, size, count)
+        self.calls.setdefault(size, []).extend(calls(self._comm, size, count, self._buffer))
+
     def receive(self, size: int, count: int) -> Estimate:
         """Return what a receive of a message that is there takes."""
         self._ask(_RECEIVE, size, count)
         return median_of(receives(self._comm, size, count, self._buffer), self._confidence)
 
-    def _late(self, size: int) -> tuple[float, float, float]:
-        """Post a receive late; returns how late, and the times of its send and of the receive."""
+    def _late(self, size: int, *, early: bool = False) -> tuple[float, float, float]:
+        """Receive late, perhaps what was posted early; returns how late, and the times of send and receive."""
         blocked = median_of(self.blocked[size]).value if size in self.blocked else self.usual(size)
         late = max(_LATE, _LATE_TIMES * blocked)
-        self._ask(_WAIT, size, late)
-        return (late, *late_receive(self._comm, size, late, self._buffer))
+        self._ask(_EARLY if early else _WAIT, size, late)
+        return (late, *late_receive(self._comm, size, late, self._buffer, early=early))
 
-    def sender_waits(self, size: int) -> bool:
-        """Tell whether a sender waits for its receive: what most trials say.
+    def sender_waits(self, size: int, *, early: bool = False) -> bool:
+        """Tell whether a sender waits for its late receive, perhaps one that was posted early: what most trials say.
 
         Either rank may be held up by others on its computer, so that a send seems to wait, or begins late itself.
         """
         votes = [0, 0]
         while 2 * max(votes) < _LATE_TRIALS:
-            late, sent, _ = self._late(size)
+            late, sent, _ = self._late(size, early=early)
             votes[sent > late / 2] += 1
         return votes[True] > votes[False]
 
@@ -361,10 +398,14 @@ def measure(comm: MPI.Comm, settings: dict[str, float | list[int]]) -> dict[str,
     eager, waits = link.eager_limit(usable, time.monotonic() + limit * _FOR_EAGER)
     larger = [size for size in usable if waits is not None and size >= waits]
     travels, stays = link.travelling(larger, time.monotonic() + limit * _FOR_EAGER)
+    in_calls = None if waits is None else link.sender_waits(waits, early=True)
     corners = [size for size in (eager, waits) if size is not None and size not in usable and size <= usable[-1]]
     usable = sorted([*usable, *corners])
     link.until_precise(usable, progress.begin + limit * (_FOR_EAGER + _FOR_ROUND_TRIPS), streams=False)
     receive = link.receive(8, 500 if link.usual(8) < 1e-3 else 50)
+    for size in usable:
+        progress.tell(f"calls of nonblocking sends of {size} B")
+        link.nonblocking(size, max(_LEAST_SAMPLES, min(int(_TURN / link.usual(size)), 100)))
     affordable = [size for size in usable if 4 * link.usual(size) * window_of(size) < limit * _FOR_STREAMS / 4]
     link.until_precise(affordable, progress.begin + limit, streams=True)
     link.end()
@@ -375,6 +416,7 @@ def measure(comm: MPI.Comm, settings: dict[str, float | list[int]]) -> dict[str,
         "waits": waits,
         "travels": travels,
         "stays": stays,
+        "in_calls": in_calls,
         "hosts": hosts,
         "mpi": " ".join(MPI.Get_library_version().strip("\0\n ").splitlines()[0].split()),
         "left_out": [size for size in sizes if size not in link.halves],
@@ -387,6 +429,8 @@ def rows(link: LinkProbe, confidence: float) -> list[dict[str, object]]:
     for size in sorted(link.halves):
         row: dict[str, object] = {"size": size, "one_way": _plain(median_of(link.halves[size], confidence))}
         row["blocked"] = _plain(median_of(link.blocked[size], confidence))
+        if size in link.calls:
+            row["call"] = _plain(median_of(link.calls[size], confidence))
         if size in link.windows:
             row["window"] = window = window_of(size)
             row["gap"] = _plain(median_of([time / window for time in link.windows[size]], confidence))

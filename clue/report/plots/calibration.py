@@ -103,7 +103,7 @@ def draw_contention(measurement: PairMeasurement, judged: Sequence[Judged], mach
 
 def _draw_times(axes: Axes, calibration: Calibration) -> None:
     link, rows = calibration.fitted.link, calibration.measurement.rows
-    machine = pair(link)
+    machine = pair(link, calibration.fitted.progress)
     largest = max(row.size for row in rows)
     # Times jump behind the eager limit: a line between sizes that are far apart would slope there.
     jump = [] if link.eager_limit is None else [link.eager_limit, link.eager_limit + 1]
