@@ -11,7 +11,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from concurrent.futures import FIRST_EXCEPTION, ThreadPoolExecutor, wait
+from concurrent.futures import FIRST_EXCEPTION, Future, ThreadPoolExecutor, wait
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -135,16 +135,24 @@ def side_by_side(calls: Sequence[Callable[[], _T]]) -> list[_T]:
     """
     if len(calls) == 1:
         return [calls[0]()]
+    futures: list[Future[_T]] = []
     with ThreadPoolExecutor(len(calls)) as pool:
-        futures = [pool.submit(call) for call in calls]
         try:
+            # One by one: an interrupt may come before all of them are known here, when a thread has begun already.
+            for call in calls:
+                futures.append(pool.submit(call))
             for ended in wait(futures, return_when=FIRST_EXCEPTION).done:
                 ended.result()
             return [future.result() for future in futures]
-        finally:
-            while not all(future.done() for future in futures):  # again, as a thread may have been about to start one
-                _end_all()
+        except BaseException:
+            while _is_any_left() or not all(future.done() for future in futures):
+                _end_all()  # again, as a thread may have been about to start one
                 wait(futures, _PAUSE)
+            raise
+
+
+def _is_any_left() -> bool:
+    return any(process.poll() is None for process in tuple(_running))
 
 
 def _end_all() -> None:

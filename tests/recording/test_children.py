@@ -8,6 +8,7 @@ import subprocess
 import threading
 import time
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from pathlib import Path
 
@@ -74,6 +75,23 @@ def test_an_interrupt_ends_what_runs_side_by_side() -> None:
         side_by_side([lambda: ended.append(sleeping(both.wait))] * 2)
     assert ended == [-signal.SIGTERM] * 2
     assert not children._running
+
+
+def test_an_interrupt_while_they_are_begun_ends_them(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Also what runs already in a thread that nobody here knows yet."""
+    ended: list[int] = []
+    begun = threading.Event()
+    submit = ThreadPoolExecutor.submit
+
+    def interrupted(pool: ThreadPoolExecutor, call: Callable[[], None]) -> None:
+        submit(pool, call)
+        begun.wait()
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(ThreadPoolExecutor, "submit", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        side_by_side([lambda: ended.append(sleeping(begun.set))] * 2)
+    assert ended == [-signal.SIGTERM]
 
 
 def test_a_failure_ends_what_runs_beside_it() -> None:
