@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import argparse
 
-from clue.cache import FOLDERS, clear, home, items
+from clue.cache import FOLDERS, Item, clear, home, items
 from clue.cli.terminal import say, show, show_json
-from clue.recording import kept_recordings
-from clue.recording.kept import FOLDER
+from clue.recording import hosts, kept, kept_recordings
 from clue.report.text.cache import cache_text
 from clue.units import format_size
 
@@ -18,12 +17,12 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _show(arguments: argparse.Namespace) -> int:
-    recordings = kept_recordings()
-    compiled = [item for name in FOLDERS if name != FOLDER for item in items(name)]
+    recordings, speeds = kept_recordings(), items(hosts.FOLDER)
+    compiled = [item for name in FOLDERS if name not in {kept.FOLDER, hosts.FOLDER} for item in items(name)]
     if not arguments.json:
-        show(cache_text(home(), recordings, compiled))
+        show(cache_text(home(), recordings, compiled, speeds))
         return 0
-    everything = [*(each.item for each in recordings), *compiled]
+    everything = [*(each.item for each in recordings), *compiled, *speeds]
     show_json(
         {
             "cache": str(home()),
@@ -41,10 +40,15 @@ def _show(arguments: argparse.Namespace) -> int:
                 }
                 for each in recordings
             ],
-            "compiled": [{"path": str(item.path), "bytes": item.nbytes, "made": item.made} for item in compiled],
+            "compiled": list(map(_item, compiled)),
+            "hosts": list(map(_item, speeds)),
         }
     )
     return 0
+
+
+def _item(item: Item) -> dict[str, object]:
+    return {"path": str(item.path), "bytes": item.nbytes, "made": item.made}
 
 
 def _clear(arguments: argparse.Namespace) -> int:

@@ -17,7 +17,7 @@ from tests.recording.cases import Recorder, request
 
 @pytest.fixture
 def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Return a cache with a recorded program and a compiled file."""
+    """Return a cache with a recorded program, a compiled file and what is known of a host."""
     monkeypatch.setenv("CLUE_CACHE", str(tmp_path / "cache"))
     monkeypatch.setattr(kept, "record", Recorder())
     program = tmp_path / "heat.py"
@@ -25,6 +25,8 @@ def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     recordings_of([request(program, "--n", "9", ranks=2)], 2)
     with open_folder(home() / "engine") as folder:
         os.close(folder.made("engine-0123.so", lambda path: path.write_bytes(b"x" * 1000)))
+    with open_folder(home() / "hosts") as folder:
+        folder.keep("vm-4567", lambda path: path.write_text("[1e-06, 1e-05]"))
     return home()
 
 
@@ -46,7 +48,9 @@ def test_contents(cache: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert (recorded["recordings"], recorded["computer"]) == (2, os.uname().nodename)
     assert Path(recorded["path"]).parent == cache / "traces"
     assert (compiled["path"], compiled["bytes"]) == (str(cache / "engine" / "engine-0123.so"), 1065)
-    assert document["bytes"] == recorded["bytes"] + 1065
+    (host,) = document["hosts"]
+    assert host["path"] == str(cache / "hosts" / "vm-4567")
+    assert document["bytes"] == recorded["bytes"] + 1065 + host["bytes"]
 
 
 def test_table(cache: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -54,7 +58,7 @@ def test_table(cache: Path, capsys: pytest.CaptureFixture[str]) -> None:
     status, out, _ = run(capsys)
     assert status == 0
     assert str(cache) in out
-    assert all(word in out for word in ("heat.py", "--n 9", "engine-0123.so", "under a minute"))
+    assert all(word in out for word in ("heat.py", "--n 9", "engine-0123.so", "vm-4567", "under a minute"))
 
 
 def test_nothing_is_kept(tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
@@ -71,7 +75,7 @@ def test_clearing(cache: Path, capsys: pytest.CaptureFixture[str]) -> None:
     status, out, _ = run(capsys, "--clear", "--json")
     document = json.loads(out)
     assert status == 0
-    assert len(document["removed"]) == 2 and document["left"] == []
+    assert len(document["removed"]) == 3 and document["left"] == []
     assert document["bytes"] == before["bytes"]
     assert [path for path in cache.rglob("*") if not path.is_dir()] == []
     assert "removed 0" in run(capsys, "--clear")[1]
@@ -85,7 +89,7 @@ def test_what_earlier_versions_kept_goes_too(cache: Path, capsys: pytest.Capture
     assert (len(document["recordings"]), len(document["compiled"])) == (2, 2)
     assert run(capsys)[0] == 0
     document = json.loads(run(capsys, "--clear", "--json")[1])
-    assert (len(document["removed"]), document["left"]) == (4, [])
+    assert (len(document["removed"]), document["left"]) == (5, [])
 
 
 def test_what_clue_did_not_make_stays(cache: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -103,7 +107,7 @@ def test_what_clue_did_not_make_stays(cache: Path, tmp_path: Path, capsys: pytes
     assert status == 0
     assert f"left {cache / 'traces' / 'notes.txt'}: it is in use, or clue did not make it" in err
     left = {path.name for path in (*cache.iterdir(), *(cache / "traces").iterdir(), *(cache / "engine").iterdir())}
-    assert left == {"engine", "traces", "thesis.tex", "link", "notes.txt", "link.so", "link.so.sha256"}
+    assert left == {"engine", "traces", "hosts", "thesis.tex", "link", "notes.txt", "link.so", "link.so.sha256"}
     assert (precious / "thesis.tex").read_text() == "years"
 
 
@@ -113,7 +117,7 @@ def test_recording_that_is_being_made_stays(cache: Path, capsys: pytest.CaptureF
     (cache / "engine" / ".engine-99.so.lock").touch()
     with open_folder(home() / "traces") as folder, folder.lock("heat-2-abc"), folder.draft("heat-2-abc") as draft:
         document = json.loads(run(capsys, "--clear", "--json")[1])
-        assert [Path(path).name for path in document["removed"]] == ["engine-0123.so"]
+        assert [Path(path).name for path in document["removed"]] == ["engine-0123.so", "vm-4567"]
         assert draft.exists() and len(document["left"]) == 3
     assert list((cache / "engine").iterdir()) == []
 

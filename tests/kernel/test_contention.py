@@ -203,6 +203,17 @@ def test_who_sends_as_long_as_the_wire_waits_for_its_port(
 
 
 @ENGINES
+def test_who_sends_by_the_byte_waits_for_flows_without_a_limit_of_their_own(engine: str) -> None:
+    """10 B without a limit of their own pass 1 B/s in 10 s; who sends a second per byte is free 10 s later."""
+    link = Link(Curve.line(0.0, 1.0), Curve.line(0.0), busy=Curve.line(0.0))
+    on = Machine("two", (NodeType("host"),) * 2, Network(link, link, contention=Flows(Switch(1.0))))
+    trace = TraceBuilder(2)
+    trace[0].send(1, 10)
+    trace[1].recv(0)
+    assert [rank.finish for rank in simulate(trace.build(), on, engine=engine).ranks] == pytest.approx([20.0, 20.0])
+
+
+@ENGINES
 def test_a_port_is_as_fast_as_its_fastest_link(engine: str) -> None:
     """1 B from far takes 10 s, and keeps the port here for the one second that a byte of a near node takes.
 

@@ -77,6 +77,7 @@ struct Core {
           classes(machine.types * (machine.types + 2)),
           slots(program.slots * machine.instances),
           ranks(numbers),
+          modes(machine.overheads || machine.acknowledges),
           absences(machine.in_calls ? numbers : 0) {}
 
     Actor& actor(int32_t id) { return id < numbers ? ranks[id] : backgrounds[id - numbers]; }
@@ -172,6 +173,7 @@ struct Core {
     const int64_t numbers, classes;
     Slots slots;
     std::vector<Actor> ranks;
+    const bool modes;  // whether sends may end otherwise than when their data have left
     std::vector<Absence> absences;  // of each rank; none where libraries do not mind
     std::deque<Actor> backgrounds;
     std::vector<int32_t> ready;

@@ -113,6 +113,7 @@ struct Machine {
     int64_t any_shared;     // whether any node's processors are shared, also in turns, or start cold
     int64_t in_calls;       // whether libraries do something only while their rank is within a call
     int64_t overheads;      // whether any link states what the call of a nonblocking send takes
+    int64_t acknowledges;   // whether any has messages whose sends end when they are acknowledged
     const int32_t* node;            // [instances * ranks]
     const int32_t* type;            // [instances * ranks] of that node
     const int32_t* domain;          // [instances * ranks] of that node

@@ -173,40 +173,50 @@ private:
         const double head = a.clock + m.envelope[l];
         const bool coupled = NETWORK::COUPLED && between_nodes(a.number, dest), kept = NETWORK::LATER && coupled;
         Slot& slot = this->slot(s);
-        const bool confirmed = !RECORDER::RECORDS && m.bytes[size] >= m.acknowledged_from[l] && !(flags & FLAG_BUFFERED);
-        slot.state |= LAUNCHED | (confirmed ? CONFIRMED | HELD : 0);
-        if (kept || confirmed) describe(a, s, dest, size).ready = a.clock;
+        slot.state |= LAUNCHED;
+        if (kept || this->modes) describe(a, s, dest, size).ready = a.clock;
         const Departure departure = depart(s, a.clock, coupled, fare(l, size));
         if (kept) details(s).envelope = departure.leaves + m.envelope[l];
-        const bool free = pay(a, s, departure, m.call[l * m.sizes + size], blocking);
+        bool free = true;
+        const bool waits = departure.leaves > a.clock && departure.held != 0.0;
+        if (this->modes || (NETWORK::LATER && (departure.later || (waits && !blocking)))) {
+            free = begin_sending(a, s, departure, l, size, flags, blocking);
+        } else {
+            if (waits) a.wait_until(a.clock + (departure.leaves - a.clock) * departure.held);
+            spend(a, departure.busy);
+        }
         if (slot.state & ARRIVED) {
             if (p.probes) details(s).envelope = slot.time < head ? slot.time : head;
             wake(slot.waiter);
-            if (confirmed) this->acknowledge(s);
+            if (slot.state & CONFIRMED) this->acknowledge(s);
         }
         return free;
     }
 
     // Pay for an eager send that begins, as far as it is known what that costs; tells whether the sender is free of it then.
-    HOT bool pay(Actor& a, int32_t s, const Departure& departure, double call, bool blocking) {
+    [[gnu::noinline]] bool begin_sending(Actor& a, int32_t s, const Departure& departure, int64_t l, int32_t size, uint16_t flags, bool blocking) {
         Slot& slot = this->slot(s);
-        if (slot.state & CONFIRMED || !blocking) {
+        const double call = m.call[l * m.sizes + size];
+        if (!RECORDER::RECORDS && m.bytes[size] >= m.acknowledged_from[l] && !(flags & FLAG_BUFFERED)) {
+            slot.state |= CONFIRMED | HELD;
             spend(a, call < 0.0 ? departure.busy : call);
-            if (slot.state & CONFIRMED) return false;
-            if (departure.later) slot.state |= HELD;
-            else if (departure.sent > a.clock || (RECORDER::RECORDS && m.overheads)) slot.state |= HELD | SENT;
-            else return true;
-            if (slot.state & SENT) details(s).sent = departure.sent;
             return false;
         }
-        if (departure.later) {
+        if (blocking && departure.later) {
             slot.state |= HELD;
             details(s).busy = departure.busy;
             return false;
         }
-        if (departure.leaves > a.clock && departure.held != 0.0) a.wait_until(a.clock + (departure.leaves - a.clock) * departure.held);
-        spend(a, departure.busy);
-        return true;
+        if (blocking) {
+            if (departure.leaves > a.clock && departure.held != 0.0) a.wait_until(a.clock + (departure.leaves - a.clock) * departure.held);
+            spend(a, departure.busy);
+            return true;
+        }
+        spend(a, call < 0.0 ? departure.busy : call);
+        if (!departure.later && departure.sent <= a.clock && !(RECORDER::RECORDS && m.overheads)) return true;
+        slot.state |= departure.later ? HELD : HELD | SENT;
+        if (!departure.later) details(s).sent = departure.sent;
+        return false;
     }
 
     bool launch_rendezvous(Actor& a, int32_t s, int32_t dest, int32_t size, int64_t l) {

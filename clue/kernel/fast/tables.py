@@ -89,7 +89,10 @@ def uncoupled_tables_of(
         domain=_domains(machine, placement),
         node_type=node_type,
         bytes=np.array(plan.sizes, np.int64),
-        overheads=machine.network.states_overheads,
+        overheads=any(state.network.states_overheads for state in epochs),
+        acknowledges=any(
+            link.acknowledged_from is not None for state in epochs for link in state.network.links.values()
+        ),
         changes=np.array(costs.change_times, np.float64),
         factor=np.array([costs.factors(each) for each in types.values()], np.float64),
     )

@@ -280,7 +280,9 @@ def held(contention: Contention, link: Link, nbytes: int) -> float:
         whole = occupation(contention, link, nbytes)
     else:
         return 0.0
-    return min(max(send / whole, 0.0), 1.0) if whole > 0.0 else 0.0
+    if send <= 0.0:
+        return 0.0
+    return min(send / whole, 1.0) if whole > 0.0 else 1.0
 
 
 def held_parts(contention: Contention, link: Link, nbytes: _Doubles) -> _Doubles:
@@ -292,8 +294,8 @@ def held_parts(contention: Contention, link: Link, nbytes: _Doubles) -> _Doubles
         whole = occupations(contention, link, nbytes)
     else:
         return np.zeros_like(nbytes)
-    parts = np.divide(send, whole, out=np.zeros_like(send), where=whole > 0.0)
-    return np.minimum(np.maximum(parts, 0.0), 1.0)
+    parts = np.divide(send, whole, out=np.ones_like(send), where=whole > 0.0)
+    return np.where(send <= 0.0, 0.0, np.minimum(parts, 1.0))
 
 
 def empty_message(link: Link) -> float:

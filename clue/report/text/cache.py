@@ -20,13 +20,16 @@ if TYPE_CHECKING:
 _MINUTE, _HOUR, _DAY = 60.0, 3600.0, 86400.0
 
 
-def cache_text(place: Path, recordings: Sequence[Listed], compiled: Sequence[Item]) -> RenderableType:
+def cache_text(
+    place: Path, recordings: Sequence[Listed], compiled: Sequence[Item], hosts: Sequence[Item]
+) -> RenderableType:
     """Show where the cache is, how large, and what is in it."""
-    nbytes = sum(item.nbytes for item in (*(each.item for each in recordings), *compiled))
+    nbytes = sum(item.nbytes for item in (*(each.item for each in recordings), *compiled, *hosts))
     return stack(
         heading(f"{place}: {format_size(nbytes)}"),
         _recordings(recordings) if recordings else None,
-        _compiled(compiled) if compiled else None,
+        _files("Compiled code", compiled) if compiled else None,
+        _files("How fast hosts are at their best", hosts) if hosts else None,
     )
 
 
@@ -48,9 +51,9 @@ def _recordings(recordings: Sequence[Listed]) -> Table:
     return shown
 
 
-def _compiled(compiled: Sequence[Item]) -> Table:
-    shown = table("file", "age", "size", title="Compiled code", numbers=("age", "size"))
-    for item in compiled:
+def _files(title: str, files: Sequence[Item]) -> Table:
+    shown = table("file", "age", "size", title=title, numbers=("age", "size"))
+    for item in files:
         add_row(shown, item.path.name, age(item.made), format_size(item.nbytes))
     return shown
 

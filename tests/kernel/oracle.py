@@ -1,0 +1,644 @@
+"""A second opinion on what ops mean: a slow simulator, written from ARCHITECTURE's table alone.
+
+It shares with the engines the values of machines (:mod:`clue.machine`), and nothing of :mod:`clue.kernel`. Every rank
+and every message is a process of one event loop over all of virtual time; nothing runs ahead. What it knows: bursts and
+sleeps on processors of their own, cold starts, blocking and nonblocking messages in all modes, waits, dissemination
+barriers, and every model of contention.
+
+Of things that fall together on paper, roundings may decide which comes first. A random number generator delays all
+that takes time by up to 1e-13 of it, so that all orders come up.
+"""
+
+from __future__ import annotations
+
+from bisect import insort
+from collections import defaultdict, deque
+from collections.abc import Callable, Generator, Sequence
+from dataclasses import dataclass, field
+from functools import partial
+from itertools import count
+from math import inf
+from random import Random
+from typing import Any, NamedTuple, TypeAlias
+
+import numpy as np
+
+from clue.machine import FactorTable, Flows, Link, Machine, Ports, Progress
+from clue.machine.contention.topology import Topology
+
+
+class Step(NamedTuple):
+    """What a rank does next.
+
+    Attributes:
+        kind: compute, sleep, send, isend, recv, irecv, wait or barrier.
+        peer: Partner of a message.
+        nbytes: Its size.
+        tag: Its tag.
+        mode: "" (standard), "synchronous" or "buffered".
+        requests: The one that is begun, or those that are waited for.
+        nanoseconds: How long a burst or a sleep takes.
+        region: Of a burst.
+    """
+
+    kind: str
+    peer: int = 0
+    nbytes: int = 0
+    tag: int = 0
+    mode: str = ""
+    requests: tuple[int, ...] = ()
+    nanoseconds: int = 0
+    region: str = ""
+
+
+class StuckError(Exception):
+    """Some ranks can never go on."""
+
+
+class Turn(NamedTuple):
+    """A time, and whose action comes first of those at that time: a rank's own (0), then its messages'."""
+
+    at: float
+    rank: int
+    actor: int
+
+
+class Look(NamedTuple):
+    """A time, and a look for a message at what is then: after all else that happens at that time."""
+
+    at: float
+    rank: int
+    actor: int
+
+
+class Moment:
+    """Something that happens once."""
+
+    def __init__(self) -> None:
+        self.has_come = False
+        self._then: list[Callable[[], None]] = []
+
+    def then(self, do: Callable[[], None]) -> None:
+        """Do something when it happens, or now if it has."""
+        if self.has_come:
+            do()
+        else:
+            self._then.append(do)
+
+    def come(self) -> None:
+        """It happens."""
+        self.has_come = True
+        for do in self._then:
+            do()
+
+
+Life: TypeAlias = Generator["float | Turn | Look | Moment", None, None]
+
+
+class Clock:
+    """Virtual time, and processes in it. At one time ranks run, then actions happen, flows settle, libraries look."""
+
+    def __init__(self, nudges: Random | None) -> None:
+        self.now = 0.0
+        self._nudges = nudges
+        self._serial = count()
+        self._ahead: list[tuple[Any, ...]] = []
+
+    def at(self, time: float, do: Callable[[], None], phase: int = 0, rank: int = 0, actor: int = 0) -> None:
+        """Do something at a time."""
+        if self._nudges is not None:
+            time = max(self.now, time * (1 + 1e-13 * self._nudges.random() * (time > self.now)))
+        insort(self._ahead, (time, phase, rank, actor, next(self._serial), do))
+
+    def live(self, process: Life) -> None:
+        """Let a process go on until it waits for a time or a moment."""
+        until = next(process, None)
+        again = partial(self.live, process)
+        match until:
+            case Moment():
+                until.then(again)
+            case Turn(time, rank, actor):
+                self.at(time, again, 1, rank, actor)
+            case Look(time, rank, actor):
+                self.at(time, again, 3, rank, actor)
+            case float():
+                self.at(until, again)
+
+    def run(self) -> None:
+        """Let everything happen."""
+        while self._ahead:
+            self.now, *_, do = self._ahead.pop(0)
+            do()
+
+
+@dataclass(eq=False)
+class Message:
+    """A message on its way.
+
+    Attributes:
+        s: Its send delay, under contention by factors known when it has started.
+        t: Its transmission delay, likewise.
+        started: Its data start.
+        free: Its sender is free of it.
+        posted: Its receive is posted.
+        arrived: It has arrived.
+    """
+
+    source: int
+    dest: int
+    nbytes: int
+    link: Link
+    answer: float
+    is_eager: bool
+    is_acknowledged: bool
+    actor: int
+    posted: Moment
+    started: Moment = field(default_factory=Moment)
+    free: Moment = field(default_factory=Moment)
+    arrived: Moment = field(default_factory=Moment)
+
+    def __post_init__(self) -> None:
+        self.s, self.t = self.link.send_delay(self.nbytes), self.link.transmission_delay(self.nbytes)
+
+    @property
+    def growth(self) -> tuple[float, float]:
+        """What s and t grow by with size."""
+        return self.s - self.link.send_delay(0), self.t - self.link.transmission_delay(0)
+
+
+def travel(link: Link) -> float:
+    """Return how long an empty message travels."""
+    return link.send_delay(0) + link.transmission_delay(0)
+
+
+def occupation(link: Link, nbytes: int) -> float:
+    """Return o(m): how long a message keeps what it shares, by its link."""
+    if link.busy is not None:
+        return link.busy(nbytes)
+    s, t = link.send_delay, link.transmission_delay
+    return max(s(nbytes) - s(0), t(nbytes) - t(0), 0.0)
+
+
+# -- models of contention: each carries a message whose data start now -----------------------------------------------
+
+
+class Free:
+    """Messages do not slow each other; so within a node, whatever the model."""
+
+    def __init__(self, clock: Clock) -> None:
+        self.clock = clock
+
+    def carry(self, message: Message) -> Life:
+        """Free the sender after s, arrive t later."""
+        start = self.clock.now
+        message.started.come()
+        yield start + message.s
+        message.free.come()
+        yield start + message.s + message.t
+        message.arrived.come()
+
+
+class ByFactor(Free):
+    """The paper's table."""
+
+    def __init__(self, clock: Clock, table: FactorTable) -> None:
+        super().__init__(clock)
+        self.table, self.under_way = table, 0
+
+    def carry(self, message: Message) -> Life:
+        """Multiply both delays by the factor for all that are under way now."""
+        self.under_way += 1
+        factor = self.table.factor(self.under_way)
+        message.s, message.t = factor * message.s, factor * message.t
+        yield from super().carry(message)
+        self.under_way -= 1
+
+
+class AtPorts:
+    """A send and a receive port for each node."""
+
+    def __init__(self, clock: Clock, machine: Machine, nodes: Sequence[int]) -> None:
+        self.clock, self.machine, self.nodes = clock, machine, nodes
+        self.sends_from: dict[int, float] = defaultdict(float)
+        self.receives_from: dict[int, float] = defaultdict(float)
+
+    def kept(self, link: Link, nbytes: int) -> float:
+        """Return o."""
+        stated = self.machine.network.contention.busy
+        return stated(nbytes) if stated is not None else occupation(link, nbytes)
+
+    def least(self, nbytes: int, *, source: str = "", dest: str = "") -> float:
+        """Return the least o of all links from a node type, or to one, among nodes with ranks."""
+        kinds = self.machine.nodes
+        pairs = {(kinds[a].name, kinds[b].name) for a in self.nodes for b in self.nodes if a != b}
+        links = [self.machine.network.link(a, b, False) for a, b in pairs if a == source or b == dest]
+        return min(self.kept(link, nbytes) for link in links)
+
+    def carry(self, message: Message) -> Life:
+        """Pass the send port, then the receive port."""
+        here, there = self.nodes[message.source], self.nodes[message.dest]
+        start, s, t, nbytes = self.clock.now, message.s, message.t, message.nbytes
+        message.started.come()
+        o = self.kept(message.link, nbytes)
+        begin = max(start, self.sends_from[here])
+        self.sends_from[here] = begin + self.least(nbytes, source=self.machine.nodes[here].name)
+        sending, transmitting = message.growth
+        h = sending / (sending + transmitting) if sending + transmitting else 0.0
+        w = min(o, s + t)
+        free = start + h * (begin - start) + s if message.is_eager else begin + max(s, w)
+        self.clock.at(free, message.free.come)
+        yield Turn(begin + s + t - w, message.source, message.actor)
+        head = max(self.clock.now, self.receives_from[there])
+        self.receives_from[there] = head + self.least(nbytes, dest=self.machine.nodes[there].name)
+        yield head + w
+        message.arrived.come()
+
+
+@dataclass(eq=False)
+class Flow:
+    """Bytes on the links of a topology.
+
+    Attributes:
+        route: The links.
+        limit: Its own, bytes per second.
+        left: Bytes that are not through.
+        milestones: What is reported when no more than so many bytes are left, last first.
+    """
+
+    route: tuple[int, ...]
+    limit: float
+    size: float
+    left: float
+    milestones: list[tuple[float, Moment]]
+    rate: float = 0.0
+
+
+class ByFlows:
+    """Links that are shared max-min fairly."""
+
+    def __init__(self, clock: Clock, topology: Topology, machine: Machine, nodes: Sequence[int]) -> None:
+        self.clock, self.topology, self.nodes, self.places = clock, topology, nodes, len(machine.nodes)
+        self.capacity = [float(each) for each in topology.capacities(self.places)]
+        self.flows: list[Flow] = []
+        self.settled_at = 0.0
+        self.settlings = 0
+        #: Bytes that a link has let through at once and not made up for, and since when it is idle.
+        self.debt = [0.0] * len(self.capacity)
+        self.idle_since = [0.0] * len(self.capacity)
+
+    def carry(self, message: Message) -> Life:
+        """Send the bytes through, or an empty message past them."""
+        start, s, t, m = self.clock.now, message.s, message.t, message.nbytes
+        message.started.come()
+        if m == 0:
+            self.clock.at(start + s, message.free.come)
+            yield start + s + t
+            message.arrived.come()
+            return
+        o = occupation(message.link, m)
+        h = 1.0 if not message.is_eager else min(1.0, message.growth[0] / o) if o else float(message.growth[0] > 0)
+        route = self.route(message)
+        through, partly = Moment(), Moment()
+        at_once = self.at_once(route, m, s + t, o)
+        milestones = [(0.0, through), ((1.0 - h) * m, partly)]
+        self.begin(Flow(route, m / o if o else inf, m, m - at_once, milestones))
+        self.clock.live(self.free_sender(message, h, partly, start + s, max(s - h * o, 0.0)))
+        yield through
+        yield self.clock.now + max(s + t - o, 0.0)
+        message.arrived.come()
+
+    def free_sender(self, message: Message, h: float, partly: Moment, least: float, after: float) -> Life:
+        """Free the sender when a part of the bytes is through."""
+        if h:
+            yield partly
+            least = max(least, self.clock.now + after)
+        yield least
+        message.free.come()
+
+    def route(self, message: Message) -> tuple[int, ...]:
+        """Return the links on a message's way."""
+        ends = (np.array([self.nodes[rank]]) for rank in (message.source, message.dest))
+        return tuple(int(link) for link in self.topology.routes(self.places, *ends)[0] if link >= 0)
+
+    def at_once(self, route: tuple[int, ...], m: int, alone: float, o: float) -> float:
+        """Return the bytes that the links let through at once."""
+        now = self.clock.now
+        for link in route:
+            if not any(link in flow.route for flow in self.flows):
+                self.debt[link] = max(0.0, self.debt[link] - (now - self.idle_since[link]) * m / o) if o else 0.0
+                self.idle_since[link] = now
+        if o <= alone:
+            return 0.0
+        least = max(0.0, min(m * (1 - alone / o) - self.debt[link] for link in route))
+        for link in route:
+            self.debt[link] += least
+        return least
+
+    def begin(self, flow: Flow) -> None:
+        """Add a flow; rates are settled when all that happens now has happened."""
+        self.advance()
+        self.flows.append(flow)
+        self.clock.at(self.clock.now, partial(self.settle, self.next_settling()), 2)
+
+    def next_settling(self) -> int:
+        """Return the number of the only settling that counts from now on."""
+        self.settlings += 1
+        return self.settlings
+
+    def advance(self) -> None:
+        """Let the bytes flow until now."""
+        for flow in self.flows:
+            flow.left -= flow.rate * (self.clock.now - self.settled_at)
+        self.settled_at = self.clock.now
+
+    def settle(self, number: int) -> None:
+        """Report what is through, share the links anew, and come back when more is through."""
+        if number != self.settlings:
+            return
+        self.advance()
+        for flow in self.flows:
+            while flow.milestones and flow.left <= flow.milestones[-1][0] + 1e-11 * flow.size:
+                self.clock.at(self.clock.now, flow.milestones.pop()[1].come)
+        over = [flow for flow in self.flows if not flow.milestones]
+        self.flows = [flow for flow in self.flows if flow.milestones]
+        for link in {link for flow in over for link in flow.route}:
+            self.idle_since[link] = self.clock.now
+        self.share()
+        ahead = [(flow.left - flow.milestones[-1][0]) / flow.rate for flow in self.flows]
+        if ahead:
+            self.clock.at(self.clock.now + min(ahead), partial(self.settle, self.next_settling()), 2)
+
+    def share(self) -> None:
+        """Progressive filling: all rates rise together until a link is full or a flow at its own limit."""
+        rising, level = set(self.flows), 0.0
+        free = list(self.capacity)
+        while rising:
+            on = {link: [flow for flow in rising if link in flow.route] for flow in rising for link in flow.route}
+            more = min(*(flow.limit - level for flow in rising), *(free[link] / len(each) for link, each in on.items()))
+            level += more
+            for link, each in on.items():
+                free[link] -= more * len(each)
+            full = {link for link in on if free[link] <= 1e-12 * self.capacity[link]}
+            held = {flow for flow in rising if flow.limit <= level * (1 + 1e-12) or full & set(flow.route)}
+            for flow in held:
+                flow.rate = level
+            rising -= held
+
+
+# -- ranks -----------------------------------------------------------------------------------------------------------
+
+
+@dataclass
+class Rank:
+    """What is known of a rank.
+
+    Attributes:
+        busy_until: End of the burst or sleep that it is in, or was in last.
+        mark: When its last burst ended.
+        messages: Time spent on messages since then.
+        waits: All waits since it last owed nothing.
+        paid: What its bursts have taken longer since then.
+        barriers: How many it has begun.
+        requests: When each is complete.
+        finish: When its program ended.
+        compute: Time spent in bursts.
+        communicate: Time spent on messages.
+    """
+
+    busy_until: float = 0.0
+    mark: float = 0.0
+    messages: float = 0.0
+    waits: float = 0.0
+    paid: float = 0.0
+    barriers: int = 0
+    requests: dict[int, Moment] = field(default_factory=dict)
+    finish: float = -1.0
+    compute: float = 0.0
+    communicate: float = 0.0
+
+    def spend(self, seconds: float) -> float:
+        """Spend time on messages."""
+        self.messages += seconds
+        self.communicate += seconds
+        return seconds
+
+
+class Channel:
+    """Messages and receives of one communicator, source, destination and tag: the k-th takes the k-th."""
+
+    def __init__(self) -> None:
+        self.sent: deque[Message] = deque()
+        self.wanted: deque[tuple[Moment, Moment]] = deque()
+
+    def send(self, message: Message) -> None:
+        """Match a message with the first receive that is waiting, or keep it."""
+        if self.wanted:
+            self.join(message, *self.wanted.popleft())
+        else:
+            self.sent.append(message)
+
+    def receive(self) -> Moment:
+        """Post a receive; return the moment when its message has arrived."""
+        posted, arrived = Moment(), Moment()
+        if self.sent:
+            self.join(self.sent.popleft(), posted, arrived)
+        else:
+            self.wanted.append((posted, arrived))
+        posted.come()
+        return arrived
+
+    @staticmethod
+    def join(message: Message, posted: Moment, arrived: Moment) -> None:
+        """Tell the message of its receive, and the receive of its message."""
+        posted.then(message.posted.come)
+        message.arrived.then(arrived.come)
+
+
+class Oracle:
+    """A program on a machine."""
+
+    def __init__(
+        self, program: Sequence[Sequence[Step]], machine: Machine, nodes: Sequence[int], nudges: Random | None = None
+    ) -> None:
+        self.program, self.machine, self.nodes = program, machine, nodes
+        self.network, self.clock = machine.network, Clock(nudges)
+        self.ranks = [Rank() for _ in program]
+        self.channels: dict[tuple[object, ...], Channel] = defaultdict(Channel)
+        self.actors = [count(1) for _ in program]
+        self.within = Free(self.clock)
+        self.between = self.model()
+
+    def model(self) -> Free | AtPorts | ByFlows:
+        """Return what carries messages between nodes."""
+        match self.network.contention:
+            case FactorTable() as table:
+                return ByFactor(self.clock, table)
+            case Ports():
+                return AtPorts(self.clock, self.machine, self.nodes)
+            case Flows(topology):
+                return ByFlows(self.clock, topology, self.machine, self.nodes)
+        return Free(self.clock)
+
+    def run(self) -> list[Rank]:
+        """Return what became of every rank.
+
+        Raises:
+            StuckError: If some never end.
+        """
+        for me in range(len(self.program)):
+            self.clock.at(0.0, partial(self.clock.live, self.life(me)))
+        self.clock.run()
+        stuck = [me for me, rank in enumerate(self.ranks) if rank.finish < 0]
+        if stuck:
+            raise StuckError(stuck)
+        return self.ranks
+
+    def domain(self, rank: int) -> int:
+        """Return the domain of its node that a rank is in."""
+        kind = self.machine.nodes[self.nodes[rank]]
+        seat = sum(node == self.nodes[rank] for node in self.nodes[:rank])
+        return seat % kind.processors * kind.domains // kind.processors
+
+    def link(self, here: int, there: int) -> Link:
+        """Return the link from one rank to another."""
+        sender, receiver = (self.machine.nodes[self.nodes[rank]].name for rank in (here, there))
+        same_node = self.nodes[here] == self.nodes[there]
+        return self.network.link(sender, receiver, same_node, self.domain(here) == self.domain(there))
+
+    def life(self, me: int) -> Life:
+        """Do one step of a rank after the other."""
+        for step in self.program[me]:
+            yield from getattr(self, step.kind)(me, step)
+        self.ranks[me].finish = self.clock.now
+
+    # -- time without messages ---------------------------------------------------------------------------------------
+
+    def compute(self, me: int, step: Step) -> Life:
+        """A burst, which takes longer after waits."""
+        rank, kind, begin = self.ranks[me], self.machine.nodes[self.nodes[me]], self.clock.now
+        rank.waits += begin - rank.mark - rank.messages
+        warm = step.nanoseconds * 1e-9 * kind.factor(step.region)
+        owed = kind.cold_start.after(rank.waits) - rank.paid
+        longer = min(owed, kind.cold_start.at_most * warm)
+        rank.paid += longer
+        if longer == owed:
+            rank.waits = rank.paid = 0.0
+        rank.compute += warm + longer
+        rank.busy_until = begin + warm + longer
+        yield rank.busy_until
+        rank.mark, rank.messages = self.clock.now, 0.0
+
+    def sleep(self, me: int, step: Step) -> Life:
+        """Time passes."""
+        self.ranks[me].busy_until = self.clock.now + step.nanoseconds * 1e-9
+        yield self.ranks[me].busy_until
+
+    def progress(self, rank: int, message: Message) -> Life:
+        """P(now): wait until the library of a rank goes on with a message."""
+        if self.network.progress is Progress.CALLS:
+            yield Look(self.clock.now, message.source, message.actor)
+            yield max(self.clock.now, self.ranks[rank].busy_until)
+
+    # -- messages ----------------------------------------------------------------------------------------------------
+
+    def launch(self, me: int, step: Step, context: object = "program") -> Message:
+        """Begin a message; its life goes on without its sender."""
+        link = self.link(me, step.peer)
+        buffered = step.mode == "buffered"
+        small = link.eager_limit is None or step.nbytes <= link.eager_limit
+        eager = buffered or (small and step.mode != "synchronous")
+        asks = link.acknowledged_from is not None and step.nbytes >= link.acknowledged_from
+        message = Message(
+            me, step.peer, step.nbytes, link, travel(self.link(step.peer, me)), eager,
+            eager and asks and not buffered, next(self.actors[me]), Moment(),
+        )  # fmt: skip
+        self.channels[context, me, step.peer, step.tag].send(message)
+        self.clock.live(self.way(message))
+        return message
+
+    def way(self, message: Message) -> Life:
+        """The life of a message."""
+        if not message.is_eager:
+            yield from self.handshake(message)
+        yield Turn(self.clock.now, message.source, 0 if message.is_eager else message.actor)
+        same_node = self.nodes[message.source] == self.nodes[message.dest]
+        yield from (self.within if same_node else self.between).carry(message)
+
+    def handshake(self, message: Message) -> Life:
+        """What has to pass before the data of a rendezvous start."""
+        within_calls = self.network.progress is Progress.CALLS
+        if within_calls:
+            yield self.clock.now + travel(message.link)
+        yield message.posted
+        yield from self.progress(message.dest, message)
+        yield self.clock.now + message.answer
+        yield from self.progress(message.source, message)
+
+    def freed(self, message: Message) -> Moment:
+        """Return F: the moment when the sender is free of its message."""
+        if not message.is_acknowledged:
+            return message.free
+        acknowledged = Moment()
+        self.clock.live(self.acknowledgement(message, acknowledged))
+        return acknowledged
+
+    def acknowledgement(self, message: Message, acknowledged: Moment) -> Life:
+        """The receiver's library sees the message and says so."""
+        yield message.arrived
+        yield from self.progress(message.dest, message)
+        yield self.clock.now + message.answer
+        acknowledged.come()
+
+    def overhead(self, message: Message) -> float:
+        """Return what the call costs that does not wait for its message."""
+        stated = message.link.send_overhead
+        return message.s if stated is None else stated(message.nbytes)
+
+    def send(self, me: int, step: Step) -> Life:
+        """A blocking send, in any mode."""
+        begin, message = self.clock.now, self.launch(me, step)
+        free = self.freed(message)
+        yield message.started
+        if message.is_acknowledged:
+            yield begin + self.ranks[me].spend(self.overhead(message))
+        else:
+            self.ranks[me].spend(message.s)
+        yield free
+
+    def isend(self, me: int, step: Step, context: object = "program") -> Life:
+        """A nonblocking send."""
+        begin, message = self.clock.now, self.launch(me, step, context)
+        self.ranks[me].requests[step.requests[0]] = self.freed(message)
+        if message.is_eager:
+            yield message.started
+        yield begin + self.ranks[me].spend(self.overhead(message))
+
+    def receive_delay(self, me: int, step: Step) -> float:
+        """Spend r on a receive."""
+        return self.ranks[me].spend(self.link(step.peer, me).receive_delay)
+
+    def recv(self, me: int, step: Step) -> Life:
+        """A blocking receive."""
+        yield self.channels["program", step.peer, me, step.tag].receive()
+        yield self.clock.now + self.receive_delay(me, step)
+
+    def irecv(self, me: int, step: Step, context: object = "program") -> Life:
+        """A nonblocking receive."""
+        self.ranks[me].requests[step.requests[0]] = self.channels[context, step.peer, me, step.tag].receive()
+        yield self.clock.now + self.receive_delay(me, step)
+
+    def wait(self, me: int, step: Step) -> Life:
+        """Wait for all of some requests."""
+        for request in step.requests:
+            yield self.ranks[me].requests[request]
+
+    def barrier(self, me: int, _: Step) -> Life:
+        """A dissemination barrier: rounds of an empty message to and from ranks at distances 1, 2, 4 and so on."""
+        ranks, distance = len(self.program), 1
+        context = ("barrier", self.ranks[me].barriers)
+        self.ranks[me].barriers += 1
+        while distance < ranks:
+            yield from self.irecv(me, Step("irecv", (me - distance) % ranks, tag=distance, requests=(-1,)), context)
+            yield from self.isend(me, Step("isend", (me + distance) % ranks, tag=distance, requests=(-2,)), context)
+            yield from self.wait(me, Step("wait", requests=(-1, -2)))
+            distance *= 2
