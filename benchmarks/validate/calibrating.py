@@ -89,6 +89,8 @@ def as_measurement(plain: dict[str, Any]) -> Measurement:
                 name: Estimate(**row[name]) if row.get(name) else None for name in ("one_way", "blocked", "gap", "call")
             },
             window=row["window"],
+            pairs=1,
+            both_ways=False,
         )
         for row in plain["rows"]
     )

@@ -1,12 +1,18 @@
 """Reading what people have measured already: text of known benchmarks in, a :class:`Measurement` out.
 
 ============ =========================================================================================================
-osu          OSU micro-benchmarks: osu_latency (half round trips), osu_bw (time per message of a stream); others in the
-             same file are passed over
-imb          Intel MPI Benchmarks: PingPong (half round trips); other benchmarks in the same file are passed over
+osu          OSU micro-benchmarks: osu_latency (half round trips), osu_bw (time per message of a stream), osu_mbw_mr
+             (that of several pairs together), osu_multi_lat (half round trips of several pairs at once), osu_bibw (time
+             per message of streams in both directions); others in the same file are passed over
+imb          Intel MPI Benchmarks: PingPong and Multi-PingPong (half round trips of one pair, of several), Uniband and
+             Biband (time per message of the streams of some pairs, in one direction and in both), Sendrecv of two
+             processes (a message in both directions); other benchmarks in the same file are passed over
 netpipe      NetPIPE: what it prints, or its np.out (half round trips)
 csv          a column ``size`` in bytes, and times with their unit in the head, or rows of several OSU benchmarks
 ============ =========================================================================================================
+
+Streams of several pairs tell the port of a node from the processor of a rank: a message keeps the port for 1 / message
+rate, whereas one pair alone may be as slow as its sender.
 
 Text only: no file is opened here.
 """
@@ -17,9 +23,10 @@ import csv
 import math
 import re
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from fnmatch import fnmatchcase
+from functools import partial
 
 from clue.calibration.measurement import Estimate, Measurement, SizeRow, rows_by_size
 from clue.errors import UsageError
@@ -33,8 +40,14 @@ _MEGA = 1e6
 #: Seconds that a message can take: less or more is a slip in the unit, or no time at all.
 _SHORTEST, _LONGEST = 1e-12, 1e6
 _NUMBER = re.compile(r"[-+]?(\d+\.?\d*|\.\d+)([eE][-+]?\d+)?")
-#: Messages that osu_bw sends before it waits for an answer.
-_OSU_WINDOW = 64
+#: Messages that osu_bw and Uniband send before they wait for an answer, unless told otherwise.
+_WINDOW = 64
+#: What none of these benchmarks shows.
+_UNSEEN = (
+    "send overhead, acknowledgements, progress: no imported benchmark shows them; a nonblocking send takes its rank as "
+    "long as a blocking one, no eager send waits for an acknowledgement, and the library goes on with messages outside "
+    "of calls"
+)
 
 
 def _latency(unit: float) -> _Figure:
@@ -53,6 +66,29 @@ def _bandwidth(unit: float, window: int = 0) -> _Figure:
     """A bandwidth is the reciprocal of the time per message; that of an empty message says nothing."""
     return lambda size, number: (
         SizeRow(size, gap=Estimate.alone(size / (number * unit)), window=window) if size and number else SizeRow(size)
+    )
+
+
+def _rate(window: int) -> _Figure:
+    """A message rate is the reciprocal of the time per message."""
+    return lambda size, number: (
+        SizeRow(size, gap=Estimate.alone(1 / number), window=window) if number else SizeRow(size)
+    )
+
+
+def _shared(rows: Iterable[SizeRow], pairs: int, both_ways: bool) -> Iterator[SizeRow]:
+    return (replace(row, pairs=pairs, both_ways=both_ways) for row in rows)
+
+
+def _measurement(rows: Iterable[SizeRow], source: str, mpi: str = "", date: str = "") -> Measurement:
+    known = rows_by_size(rows)
+    return Measurement(
+        tuple(row for row in known if row.alone),
+        mpi=mpi,
+        date=date,
+        source=source,
+        notes=(_UNSEEN,),
+        shared=tuple(row for row in known if not row.alone),
     )
 
 
@@ -78,9 +114,10 @@ def read_benchmark(
         raise UsageError(f"{name}: rows must be chosen in CSV only, got a file of form {form}")
     measurement = FORMS[form](text, name, where or {})
     measurement = replace(measurement, source=measurement.source.replace(name, name.rsplit("/", 1)[-1]))
-    if not any(row.one_way or row.blocked or row.gap for row in measurement.rows):
+    rows = (*measurement.rows, *measurement.shared)
+    if not any(row.one_way or row.blocked or row.gap for row in rows):
         raise UsageError(f"{name}: times must be there by message size, got none in the form {form}")
-    for row in measurement.rows:
+    for row in rows:
         _check(row, name)
     return measurement
 
@@ -150,55 +187,115 @@ def _table(text: str, name: str, columns: tuple[int, int], figure: _Figure, begi
 # --- OSU ---
 
 _OSU_HEAD = re.compile(r"^#[ \t]*(OSU .*|Size[ \t]+\S.*)$", re.MULTILINE)
-_OSU_TITLE = re.compile(r"OSU MPI\S*\s+(Persistent\s+)?(Latency|Bandwidth)\s+Test\b", re.IGNORECASE)
-#: Column of a head, up to its unit, and what it is.
-_OSU_FIGURES = (
-    (re.compile(r"^(avg\s+)?latency\s*\(us\)", re.IGNORECASE), _latency(1e-6)),
-    (re.compile(r"^bandwidth\s*\(mb/s\)|^mb/s", re.IGNORECASE), _bandwidth(_MEGA, _OSU_WINDOW)),
+_OSU_TITLE = re.compile(
+    r"OSU MPI[^_\s]*\s+(?:Persistent\s+)?"
+    r"(Latency|Bandwidth|Multi Latency|Multiple Bandwidth / Message Rate|Bi-Directional Bandwidth)\s+Test\b",
+    re.IGNORECASE,
+)
+_OSU_PAIRS = re.compile(
+    r"^#\s*\[\s*pairs:\s*([1-9]\d{0,8})\s*\]\s*\[\s*window size:\s*([1-9]\d{0,8})\s*\]", re.MULTILINE
+)
+_OSU_NAMES = "osu_latency, osu_bw, osu_mbw_mr, osu_multi_lat, osu_bibw"
+#: Columns of a head, up to a unit: the one that counts, and what it is by the window.
+_OSU_FIGURES: Sequence[tuple[re.Pattern[str], int, Callable[[int], _Figure]]] = (
+    (re.compile(r"^(avg\s+)?latency\s*\(us\)", re.IGNORECASE), 1, lambda _: _latency(1e-6)),
+    (re.compile(r"^mb/s\s+messages/s", re.IGNORECASE), 2, _rate),
+    (re.compile(r"^(bi-)?bandwidth\s*\(mb/s\)|^mb/s", re.IGNORECASE), 1, partial(_bandwidth, _MEGA)),
 )
 
 
 def _read_osu(text: str, name: str, _: Mapping[str, str]) -> Measurement:
-    """Read osu_latency and osu_bw; with several columns (percentiles), the first counts, which is the average."""
-    title, titles, others = "", list[str](), list[str]()
+    """Read tables of point-to-point benchmarks; of the percentiles of latencies none counts, but the average."""
+    title, begin, titles, others = "", 0, list[str](), list[str]()
     rows: list[SizeRow] = []
     for head in _OSU_HEAD.finditer(text):
         words = head[1].strip()
         if words.startswith("OSU"):
-            title = words
-            continue
-        column = words.split(maxsplit=1)[1]
-        figure = next((figure for sign, figure in _OSU_FIGURES if sign.match(column)), None)
-        if title and not _OSU_TITLE.match(title):
+            title, begin = words, head.end()
+        elif title and not _OSU_TITLE.match(title):
             others.append(title)
-        elif figure is None:
-            raise UsageError(
-                f'{name}: head of the table must be "# Size  Latency (us)" or "Bandwidth (MB/s)", got {words}'
-            )
         else:
             titles.append(title)
-            rows += _table(text, name, (0, 1), figure, head.end())
+            rows += _osu_table(text, name, title, begin, head)
     if not titles:
         got = ", ".join(others) or "no table"
-        raise UsageError(f"{name}: benchmark must be osu_latency or osu_bw, got {got}")
+        raise UsageError(f"{name}: benchmark must be one of {_OSU_NAMES}, got {got}")
     named = ", ".join(dict.fromkeys(filter(None, titles)))
-    return Measurement(rows_by_size(rows), source=f"{named} ({name})" if named else name)
+    return _measurement(rows, f"{named} ({name})" if named else name)
+
+
+def _osu_table(text: str, name: str, title: str, begin: int, head: re.Match[str]) -> Iterator[SizeRow]:
+    """Return the rows of a table whose title ends at ``begin``."""
+    words = head[1].strip()
+    columns = words.split(maxsplit=1)[1]
+    found = next(((column, figure) for sign, column, figure in _OSU_FIGURES if sign.match(columns)), None)
+    if found is None:
+        known = '"# Size  Latency (us)", "Bandwidth (MB/s)" or "MB/s  Messages/s"'
+        raise UsageError(f"{name}: head of the table must be {known}, got {words}")
+    column, figure = found
+    known_title = _OSU_TITLE.match(title)
+    test = known_title[1].lower() if known_title else ""
+    crowd = _OSU_PAIRS.search(text, begin, head.start())
+    if crowd is None and (column == 2 or test.startswith("multiple")):
+        form = '"# [ pairs: 2 ] [ window size: 64 ]"'
+        raise UsageError(f"{name}: pairs and window size must stand above the table ({form}), got none above {words}")
+    unstated = 0 if test == "multi latency" else 1
+    pairs, window = (int(crowd[1]), int(crowd[2])) if crowd else (unstated, _WINDOW)
+    rows = _table(text, name, (0, column), figure(window), head.end())
+    return _shared(rows, pairs, test.startswith("bi-directional"))
 
 
 # --- Intel MPI Benchmarks ---
 
 
+_IMB_HEAD = re.compile(r"^#[ \t]*Benchmarking[ \t]+(\S+)", re.MULTILINE)
+_IMB_COLUMNS = re.compile(r"^[ \t]*(?:Group[ \t]+)?#bytes[ \t].*$", re.MULTILINE)
+_IMB_TIMES = ("t_avg[usec]", "t[usec]")
+_IMB_PROCESSES = r"#processes = (\d{1,9})"
+#: Columns of which one must be there, what it holds, what counts the pairs, how many of these a pair is, and whether
+#: messages go both ways.
+_IMB_BENCHMARKS: Mapping[str, tuple[Sequence[str], _Figure, str, int, bool]] = {
+    "PingPong": (_IMB_TIMES, _latency(1e-6), "", 1, False),
+    "Multi-PingPong": (_IMB_TIMES, _latency(1e-6), r"\(\s*(\d{1,9}) groups of 2 processes", 1, False),
+    "Sendrecv": (_IMB_TIMES, _latency(1e-6), _IMB_PROCESSES, 2, True),
+    "Uniband": (("Msg/sec",), _rate(_WINDOW), _IMB_PROCESSES, 2, False),
+    "Biband": (("Msg/sec",), _rate(_WINDOW), _IMB_PROCESSES, 2, True),
+}
+
+
 def _read_imb(text: str, name: str, _: Mapping[str, str]) -> Measurement:
-    heads = re.finditer(r"^#\s*Benchmarking\s+PingPong\s*$", text, re.MULTILINE)
-    rows = [row for head in heads for row in _table(text, name, (0, 2), _latency(1e-6), head.end())]
+    heads = list(_IMB_HEAD.finditer(text))
+    ends = [*(head.start() for head in heads), len(text)][1:]
+    rows: list[SizeRow] = []
+    for head, end in zip(heads, ends, strict=True):
+        rows += _imb_table(text, name, head, end)
     if not rows:
-        raise UsageError(f'{name}: PingPong must be among the benchmarks ("# Benchmarking PingPong"), got none')
-    return Measurement(
-        rows_by_size(rows),
-        mpi=_field(text, "MPI Version"),
-        date=_field(text, "Date"),
-        source=f"Intel MPI Benchmarks PingPong ({name})",
-    )
+        got = ", ".join(dict.fromkeys(head[1] for head in heads)) or "none"
+        raise UsageError(f"{name}: times of {', '.join(_IMB_BENCHMARKS)} must be among the benchmarks, got {got}")
+    named = ", ".join(dict.fromkeys(head[1] for head in heads if head[1] in _IMB_BENCHMARKS))
+    source = f"Intel MPI Benchmarks {named} ({name})"
+    return _measurement(rows, source, _field(text, "MPI Version"), _field(text, "Date"))
+
+
+def _imb_table(text: str, name: str, head: re.Match[str], end: int) -> Iterator[SizeRow]:
+    """Yield the rows of a benchmark, if it is one that counts; Sendrecv among more than two processes is none."""
+    benchmark = head[1]
+    if benchmark not in _IMB_BENCHMARKS:
+        return
+    names, figure, sign, ranks, both_ways = _IMB_BENCHMARKS[benchmark]
+    columns = _IMB_COLUMNS.search(text, head.end(), end)
+    words = columns[0].split() if columns else []
+    column = next((words.index(each) for each in names if each in words), None)
+    if columns is None or column is None:
+        got = " ".join(words) or "none"
+        raise UsageError(f"{name}: columns of {benchmark} must be #bytes and {' or '.join(names)}, got {got}")
+    stated = re.compile(sign).search(text, head.end(), columns.start())
+    count = ranks if not sign else int(stated[1]) if stated else 0
+    if count < ranks:
+        raise UsageError(f"{name}: head of {benchmark} must tell how many processes take part, got none that do")
+    if benchmark != "Sendrecv" or count == ranks:
+        rows = _table(text, name, (words.index("#bytes"), column), figure, columns.end())
+        yield from _shared(rows, count // ranks, both_ways)
 
 
 def _field(text: str, name: str) -> str:
@@ -224,7 +321,7 @@ def _read_netpipe(text: str, name: str, _: Mapping[str, str]) -> Measurement:
     else:
         size, time, unit = _netpipe_columns(text, name)
         rows = list(_table(text, name, (size, time), _latency(unit)))
-    return Measurement(rows_by_size(rows), source=f"NetPIPE ({name})")
+    return _measurement(rows, f"NetPIPE ({name})")
 
 
 def _netpipe_columns(text: str, name: str) -> tuple[int, int, float]:
@@ -256,7 +353,7 @@ _TIMES: Mapping[str, Callable[[float], _Figure]] = {
     **dict.fromkeys(("blocked", "sender_blocked", "send"), _blocked),
     **dict.fromkeys(("gap", "time_per_message"), _gap),
 }
-_BENCHMARKS: Mapping[str, _Figure] = {"osu_latency": _latency(1e-6), "osu_bw": _bandwidth(_MEGA, _OSU_WINDOW)}
+_BENCHMARKS: Mapping[str, _Figure] = {"osu_latency": _latency(1e-6), "osu_bw": _bandwidth(_MEGA, _WINDOW)}
 _VALUES = ("median", "value", "mean", "average", "avg")
 
 
@@ -279,7 +376,7 @@ def _read_csv(text: str, name: str, where: Mapping[str, str]) -> Measurement:
         )
         raise UsageError(f"{name}: {wanted}")
     found = _long_rows(rows, columns, name, where) if "benchmark" in columns else _wide_rows(rows, columns, name)
-    return Measurement(rows_by_size(found), source=name + (f" ({_chosen(where)})" if where else ""))
+    return _measurement(found, name + (f" ({_chosen(where)})" if where else ""))
 
 
 def _chosen(where: Mapping[str, str]) -> str:

@@ -11,7 +11,7 @@ split by an assumption, and every assumption is said in words.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -39,6 +39,10 @@ _ODD = 1.5
 _SMALL = 64
 #: From this share of the time per message of a stream on, a send delay is what limits the stream.
 _SENDER_LIMITS = 0.9
+#: Both directions at once carry twice what one does; below this they share something.
+_BOTH_WAYS = 1.8
+#: Half round trips of several pairs that take so many times as long as of one show that pairs share something.
+_SLOWED = 1.1
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,11 +87,12 @@ def fit_link(measurement: Measurement, eager_limit: float | None = None) -> Fitt
     parts = _Parts.of(rows, receive, limit)
     send, about_send = _send_delay(_as_kept(measurement), parts)
     travel = _transmission_delay(parts, send)
-    busy, about_busy = _busy(measurement.rows, parts, send)
+    busy, about_busy = _busy(measurement, parts, send)
     overhead = _overhead(measurement.rows, parts, send)
     held = measurement.acknowledged_from
     link = Link(send, travel, receive, limit, busy=busy, send_overhead=overhead, acknowledged_from=held)
-    said = (*about_send, *about_receive, *about_limit, *about_busy, *_about_ends(parts), *_about_outliers(parts))
+    about_shared = (*about_busy, *_about_pairs(measurement), *_about_directions(measurement))
+    said = (*about_send, *about_receive, *about_limit, *about_shared, *_about_ends(parts), *_about_outliers(parts))
     return FittedLink(link, said, Progress.CALLS if measurement.in_calls else Progress.ASYNCHRONOUS)
 
 
@@ -282,19 +287,25 @@ def _transmission_delay(parts: _Parts, send: Curve) -> Curve:
     return _curve(parts.sizes, left, parts.uncertainty, parts.limit)
 
 
-def _busy(rows: Sequence[SizeRow], parts: _Parts, send: Curve) -> tuple[Curve | None, tuple[str, ...]]:
-    """Return for how long a message keeps a port: what streams show.
+def _busy(measurement: Measurement, parts: _Parts, send: Curve) -> tuple[Curve | None, tuple[str, ...]]:
+    """Return for how long a message keeps a port: what streams show, those of several pairs before that of one.
 
-    A stream whose messages follow each other as fast as the sender sends them says of a port only that it is not
-    slower; then what is more than the gap of the smallest messages is taken, as several ranks of a node may send more.
+    A stream of one pair whose messages follow each other as fast as the sender sends them says of a port only that it
+    is not slower; then what is more than the gap of the smallest messages is taken, as several ranks of a node may send
+    more.
     """
-    known = _gaps(rows)
+    alone = _gaps(measurement.rows)
+    together = _gaps_of_pairs(measurement)
+    known = dict(sorted((alone | {size: gap for size, (_, gap) in together.items()}).items()))
     if len(known) > 1:
         sizes = np.array(list(known), np.float64)
         gaps = np.array([gap.value for gap in known.values()])
         uncertainty = _uncertainty(sizes, list(known.values()))
-        sender_limits = np.array([send(size) for size in sizes.tolist()]) > _SENDER_LIMITS * gaps
-        return _curve(sizes, np.where(sender_limits, gaps - gaps.min(), gaps), uncertainty, None), ()
+        sender_limits = np.array([size not in together and send(size) > _SENDER_LIMITS * known[size].value
+                                  for size in known])  # fmt: skip
+        busy = _curve(sizes, np.where(sender_limits, gaps - gaps.min(), gaps), uncertainty, None)
+        return busy, _about_rates(alone, together)
+    rows = measurement.rows
     if any(row.blocked is not None for row in rows):
         return None, ()
     growth = np.maximum(parts.one_way - parts.answer - parts.one_way[0], 0.0)
@@ -304,22 +315,96 @@ def _busy(rows: Sequence[SizeRow], parts: _Parts, send: Curve) -> tuple[Curve | 
     )
 
 
-def _gaps(rows: Sequence[SizeRow]) -> dict[int, Estimate]:
+def _gaps_of_pairs(measurement: Measurement) -> dict[int, tuple[int, Estimate]]:
+    """Return by size which of several numbers of pairs sent most messages at once, and their time per message."""
+    rows = [row for row in measurement.shared if row.pairs > 1 and not row.both_ways]
+    least: dict[int, tuple[int, Estimate]] = {}
+    for pairs in sorted({row.pairs for row in rows}):
+        for size, gap in _gaps([row for row in rows if row.pairs == pairs], measurement.rows).items():
+            if size not in least or gap.value < least[size][1].value:
+                least[size] = pairs, gap
+    return least
+
+
+def _about_rates(alone: Mapping[int, Estimate], together: Mapping[int, tuple[int, Estimate]]) -> tuple[str, ...]:
+    """Say at which sizes even several pairs do not keep the port busy, as each of them is as fast as one alone."""
+    unlimited = [
+        (size, pairs)
+        for size, (pairs, gap) in together.items()
+        if size in alone and alone[size].value > _SENDER_LIMITS * pairs * gap.value
+    ]
+    if not unlimited:
+        return ()
+    sizes = ", ".join(format_size(size) for size, _ in unlimited)
+    most = max(pairs for _, pairs in unlimited)
+    return (f"ports: up to {most} pairs each send as fast as one alone, so a port may be kept for less than stated: "
+            f"{sizes}",)  # fmt: skip
+
+
+def _about_pairs(measurement: Measurement) -> tuple[str, ...]:
+    """Say whether half round trips of several pairs at once take longer than of one; nothing is fitted to that."""
+    rows = [row for row in measurement.shared if not row.both_ways and row.one_way]
+    alone = {row.size: row.one_way.value for row in measurement.rows if row.one_way and row.one_way.value}
+    slowdowns = [(row.size, row.one_way.value / alone[row.size]) for row in rows if row.one_way and row.size in alone]
+    if not slowdowns:
+        return ("several pairs at once: no half round trip of one pair has their size: not compared",) if rows else ()
+    size, most = max(slowdowns)
+    what = (
+        f"several pairs at once: half round trips of {format_size(size)} take {most:.2f} times as long as of one pair"
+    )
+    if most < _SLOWED:
+        return (f"{what}: no port slows so many, which tells little of it where they are few",)
+    if _gaps_of_pairs(measurement):
+        return (f"{what}: they share a port, or what lies behind it",)
+    return (f"{what}: they share a port, or what lies behind it; how long a message keeps that, osu_mbw_mr tells",)
+
+
+def _about_directions(measurement: Measurement) -> tuple[str, ...]:
+    """Say where both directions at once carry clearly less than twice what one does."""
+    one = {(row.size, row.pairs): row for row in (*measurement.rows, *measurement.shared) if not row.both_ways}
+    both = [row for row in measurement.shared if row.both_ways]
+    known = [row for row in both if (row.size, row.pairs) in one]
+    shares = [(row.size, share) for row in known for share in _times_as_much(one[row.size, row.pairs], row)]
+    if not shares:
+        return ("ports: nothing of one direction and as many pairs to compare both directions with",) if both else ()
+    size = max(size for size, _ in shares)
+    share = min(share for each, share in shares if each == size)
+    if share >= _BOTH_WAYS:
+        return ()
+    return (
+        f"ports: both directions at once carry {share:.2f} times what one does at {format_size(size)}: they share "
+        "something, which the model leaves out, as its ports send and receive at full rate at once",
+    )
+
+
+def _times_as_much(one: SizeRow, both: SizeRow) -> Iterator[float]:
+    """Yield how many times what goes in one direction both carry at once, by streams and by single messages."""
+    if one.gap and both.gap and both.gap.value:
+        yield one.gap.value / both.gap.value
+    if one.one_way and both.one_way and both.one_way.value:
+        yield 2 * one.one_way.value / both.one_way.value
+
+
+def _gaps(rows: Sequence[SizeRow], alone: Sequence[SizeRow] = ()) -> dict[int, Estimate]:
     """Return the time per message of an endless stream by rising size: what answers to windows take is taken away.
 
-    A window of w messages takes as long as one message, w - 1 gaps, and the answer.
+    A window of w messages (of all pairs) takes as long as one message, w - 1 gaps, and the answer.
+
+    Args:
+        rows: Of one number of pairs.
+        alone: Those with half round trips of one pair; left out: the same.
     """
-    times = [(row.size, row.one_way.value) for row in rows if row.one_way is not None]
+    times = [(row.size, row.one_way.value) for row in alone or rows if row.one_way is not None]
     sizes, one_way = [size for size, _ in times], [time for _, time in times]
     gaps = {}
     for row in rows:
         if row.gap is None or row.gap.value <= 0:
             continue
-        share = 1.0
-        if row.window > 1:
+        share, window = 1.0, row.window * row.pairs
+        if window > 1:
             around = float(np.interp(row.size, sizes, one_way)) + one_way[0]
             # Where a window is hardly longer than one message, the difference is noise.
-            share = max(_LEAST_SHARE, (row.window - around / row.gap.value) / (row.window - 1))
+            share = max(_LEAST_SHARE, (window - around / row.gap.value) / (window - 1))
         gaps[row.size] = _scaled(row.gap, share)
     return gaps
 

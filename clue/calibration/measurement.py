@@ -95,9 +95,12 @@ class SizeRow:
         one_way: Half the time of a round trip, both sides waiting for each other.
         blocked: Time of the sender's call, its receive being posted.
         gap: Time per message of a stream: that of a window of nonblocking sends and the empty answer to it, divided by
-            the number of messages.
-        window: That number; 0 if the answer is not part of ``gap``.
+            the number of messages: those of all pairs, and of both directions.
+        window: Number of messages of a pair, in one direction; 0 if the answer is not part of ``gap``.
         call: Time of the call of a nonblocking send, its receive being posted.
+        pairs: How many pairs of ranks, between the same two nodes, did so at once; 0: several, but the source does not
+            say how many.
+        both_ways: Whether both ranks of a pair sent at once.
     """
 
     size: int
@@ -106,10 +109,17 @@ class SizeRow:
     gap: Estimate | None = None
     window: int = 0
     call: Estimate | None = None
+    pairs: int = 1
+    both_ways: bool = False
+
+    @property
+    def alone(self) -> bool:
+        """Whether one pair had both nodes for itself, and sent in one direction at a time."""
+        return self.pairs == 1 and not self.both_ways
 
     @classmethod
     def of(cls, rows: Sequence[SizeRow]) -> SizeRow:
-        """Return one row of several of a size: of a figure that several have, the median."""
+        """Return one row of several of a size, as many pairs and directions: of a figure of several, the median."""
         gaps = [row for row in rows if row.gap]
         window = gaps[0].window if gaps else 0
         return cls(
@@ -119,6 +129,8 @@ class SizeRow:
             _median([row.gap for row in gaps if row.window == window]),
             window,
             _median([row.call for row in rows]),
+            rows[0].pairs,
+            rows[0].both_ways,
         )
 
 
@@ -142,7 +154,7 @@ class Measurement:
     """All that is known of one link.
 
     Attributes:
-        rows: By strictly rising size.
+        rows: Of one pair in one direction, by strictly rising size.
         receive: Time of a receive whose message has long been there.
         eager: What is known of the eager limit; ``None`` if nothing.
         acknowledged_from: Smallest eager message whose sender waited until the receiver's library had it; ``None`` if
@@ -154,6 +166,7 @@ class Measurement:
         date: When, ISO 8601, as far as known.
         source: Where the figures come from.
         notes: What a reader of the figures should know.
+        shared: Of several pairs, or both directions, at once, by size.
     """
 
     rows: tuple[SizeRow, ...]
@@ -166,6 +179,7 @@ class Measurement:
     date: str = ""
     source: str = ""
     notes: tuple[str, ...] = ()
+    shared: tuple[SizeRow, ...] = ()
 
     def __post_init__(self) -> None:
         sizes = [row.size for row in self.rows]
@@ -179,11 +193,11 @@ class Measurement:
 
 
 def rows_by_size(rows: Iterable[SizeRow]) -> tuple[SizeRow, ...]:
-    """Return rows by rising size, those of one size made one."""
-    known: dict[int, list[SizeRow]] = {}
+    """Return rows by rising size, those of one size, and as many pairs and directions, made one."""
+    known: dict[tuple[int, int, bool], list[SizeRow]] = {}
     for row in rows:
-        known.setdefault(row.size, []).append(row)
-    return tuple(SizeRow.of(known[size]) for size in sorted(known))
+        known.setdefault((row.size, row.pairs, row.both_ways), []).append(row)
+    return tuple(SizeRow.of(known[kind]) for kind in sorted(known))
 
 
 def _median(estimates: Iterable[Estimate | None]) -> Estimate | None:
@@ -231,4 +245,5 @@ def merged(measurements: Sequence[Measurement]) -> Measurement:
         date=next((each.date for each in measurements if each.date), ""),
         source=", ".join(dict.fromkeys(each.source for each in measurements if each.source)),
         notes=(*dict.fromkeys(note for each in measurements for note in each.notes), *_contradictions(rows)),
+        shared=rows_by_size(row for each in measurements for row in each.shared),
     )

@@ -34,7 +34,8 @@ def _add_network(subjects: Commands) -> Parser:
         "network",
         help="delays of messages by size, and the eager limit",
         description="Fit send, transmission and receive delay and the eager limit to measurements: of two ranks "
-        "started here by mpiexec, or to results in FILEs: osu_latency, osu_bw, IMB PingPong, NetPIPE, or CSV.",
+        "started here by mpiexec, or to results in FILEs: osu_latency, osu_bw, osu_mbw_mr, osu_multi_lat, osu_bibw, "
+        "IMB (PingPong, Multi-PingPong, Uniband, Biband, Sendrecv), NetPIPE, or CSV.",
     )
     subject.add_argument("files", nargs="*", metavar="FILE", help="results to import; none: measure now")
     subject.add_argument("--form", choices=("osu", "imb", "netpipe", "csv"), help="form of the FILEs (default: told)")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from clue.calibration.importing import FORMS, read_benchmark
-from clue.calibration.measurement import Measurement
+from clue.calibration.measurement import Measurement, merged
 from clue.errors import UsageError
 
 OSU_LATENCY = """\
@@ -69,6 +69,79 @@ NETPIPE_OLD = """\
 0.000160 0.047684 8 1 0.000000
 0.000200 38.146973 8000 1000 0.000000
 """
+OSU_MBW_MR = """\
+# OSU MPI Multiple Bandwidth / Message Rate Test v5.6.2
+# [ pairs: 4 ] [ window size: 32 ]
+# Size                  MB/s        Messages/s
+1                       4.00        4000000.00
+1000                 2000.00        2000000.00
+"""
+OSU_MULTI_LAT = """\
+# OSU MPI Multi Latency Test v7.1
+# Size          Latency (us)
+# Datatype: MPI_CHAR.
+1                       1.60
+1024                    5.00
+"""
+OSU_BIBW = """\
+# OSU MPI Bi-Directional Bandwidth Test v7.5
+# Datatype: MPI_CHAR.
+# Size      Bandwidth (MB/s)        Validation
+1                       3.00              Pass
+1000                 1600.00              Pass
+"""
+IMB_SHARED = """\
+#---------------------------------------------------
+# Benchmarking Uniband
+# #processes = 2
+# ( 2 additional processes waiting in MPI_Barrier )
+#---------------------------------------------------
+       #bytes #repetitions   Mbytes/sec      Msg/sec
+            0         1000         0.00      1000000
+         1000         1000      1000.00      1000000
+
+#---------------------------------------------------
+# Benchmarking Uniband
+# #processes = 4
+#---------------------------------------------------
+       #bytes #repetitions   Mbytes/sec      Msg/sec
+            0         1000         0.00      2000000
+         1000         1000      1600.00      1600000
+
+#---------------------------------------------------
+# Benchmarking Biband
+# #processes = 4
+#---------------------------------------------------
+       #bytes #repetitions   Mbytes/sec      Msg/sec
+            0         1000         0.00      2500000
+         1000         1000      2000.00      2000000
+
+#-----------------------------------------------------------------------------
+# Benchmarking Sendrecv
+# #processes = 2
+#-----------------------------------------------------------------------------
+       #bytes #repetitions  t_min[usec]  t_max[usec]  t_avg[usec]   Mbytes/sec
+            0         1000         1.90         2.10         2.00         0.00
+
+#-----------------------------------------------------------------------------
+# Benchmarking Sendrecv
+# #processes = 4
+#-----------------------------------------------------------------------------
+       #bytes #repetitions  t_min[usec]  t_max[usec]  t_avg[usec]   Mbytes/sec
+            0         1000         7.90         8.10         8.00         0.00
+
+#-----------------------------------------------------------------------------
+# Benchmarking Multi-PingPong
+# ( 3 groups of 2 processes each running simultaneous )
+# Group  0:     0    1
+#
+# Group  1:     2    3
+#
+# Group  2:     4    5
+#-----------------------------------------------------------------------------
+       #bytes #repetitions  t_min[usec]  t_max[usec]  t_avg[usec]   Mbytes/sec
+            0         1000         2.40         2.60         2.50         0.00
+"""
 CSV = """\
 size, one_way (us), blocked (us), bandwidth (MB/s), note
 0, 1.5, 0.5, , empty
@@ -120,6 +193,74 @@ def test_a_bandwidth_is_a_time_per_message_of_a_window() -> None:
     assert found.source == "OSU MPI Bandwidth Test v5.9 (bw.txt)"
 
 
+def shared(measurement: Measurement) -> list[tuple[int, int, bool, int, float]]:
+    """Return size, pairs, whether both directions were used, window, and the time in us."""
+    found = []
+    for row in measurement.shared:
+        time = row.gap or row.one_way
+        assert time is not None
+        found.append((row.size, row.pairs, row.both_ways, row.window, round(time.value * 1e6, 9)))
+    return found
+
+
+def test_a_message_rate_of_several_pairs_is_a_time_per_message_of_all() -> None:
+    """4 million messages a second are one in 0.25 us; the head tells pairs and window; one pair is a plain stream."""
+    found = read_benchmark(OSU_MBW_MR, "mr.txt")
+    assert (found.rows, shared(found)) == ((), [(1, 4, False, 32, 0.25), (1000, 4, False, 32, 0.5)])
+    assert found.source == "OSU MPI Multiple Bandwidth / Message Rate Test v5.6.2 (mr.txt)"
+    alone = read_benchmark(OSU_MBW_MR.replace("pairs: 4", "pairs: 1"), "mr.txt")
+    assert (gaps(alone), alone.shared) == ({1: 0.25, 1000: 0.5}, ())
+    without = OSU_MBW_MR.replace("Messages/s", "").replace("4000000.00", "").replace("2000000.00", "")
+    assert shared(read_benchmark(without, "mr.txt")) == shared(found)
+
+
+def test_pairs_and_directions_at_once_are_kept_apart_from_one_pair_alone() -> None:
+    """osu_multi_lat does not say how many pairs; 1600 MB/s both ways are a message of 1000 B in 0.625 us."""
+    found = read_benchmark("\n".join((OSU_LATENCY, OSU_MULTI_LAT, OSU_BIBW, OSU_BW)), "job.out")
+    assert one_way(found) == {0: 1.5, 1: 1.55, 1024: 2.5}
+    assert gaps(found) == {1: 0.5, 1000: 1.0}
+    assert shared(found) == [
+        (1, 0, False, 0, 1.6),
+        (1, 1, True, 64, 0.333333333),
+        (1000, 1, True, 64, 0.625),
+        (1024, 0, False, 0, 5.0),
+    ]
+
+
+def test_benchmarks_of_imb_with_several_pairs_or_both_directions() -> None:
+    """By numbers of processes; two processes of Uniband are one pair, four of Sendrecv are a ring and left out."""
+    found = read_benchmark("\n".join((IMB, IMB_SHARED)), "imb.txt")
+    assert one_way(found) == {0: 1.5, 1: 1.6, 4194304: 500}
+    assert gaps(found) == {0: 1.0, 1000: 1.0}
+    assert shared(found) == [
+        (0, 1, True, 0, 2.0),
+        (0, 2, False, 64, 0.5),
+        (0, 2, True, 64, 0.4),
+        (0, 3, False, 0, 2.5),
+        (1000, 2, False, 64, 0.625),
+        (1000, 2, True, 64, 0.5),
+    ]
+    assert found.source == "Intel MPI Benchmarks PingPong, Uniband, Biband, Sendrecv, Multi-PingPong (imb.txt)"
+
+
+def test_every_group_of_imb_counts() -> None:
+    """With ``-multi 1`` each group has its row, after its number; the median is taken."""
+    head, table = IMB_SHARED.split("# Benchmarking Multi-PingPong")[1].split("       #bytes")
+    assert table
+    groups = "        Group       #bytes #repetitions      t[usec]   Mbytes/sec\n\n" + "".join(
+        f"            {group}            8         1000         {time}         0.00\n"
+        for group, time in enumerate((2.0, 3.0, 7.0))
+    )
+    found = read_benchmark(f"# Benchmarking Multi-PingPong{head}{groups}", "imb.txt")
+    assert shared(found) == [(8, 3, False, 0, 3.0)]
+
+
+def test_what_no_benchmark_shows_is_said_once() -> None:
+    """However many files there are."""
+    found = merged([read_benchmark(text, "x") for text in (OSU_LATENCY, OSU_BW, OSU_MBW_MR)])
+    assert [note.split(":")[0] for note in found.notes] == ["send overhead, acknowledgements, progress"]
+
+
 def test_benchmarks_of_one_job_are_told_apart() -> None:
     """Latencies are not read as bandwidths in a file that has both, in any order; other benchmarks are passed over."""
     collective = OSU_LATENCY.replace("OSU MPI Latency", "OSU MPI Broadcast Latency").replace("2.5", "9.5")
@@ -161,18 +302,26 @@ def test_imb_tells_its_date_and_mpi() -> None:
 WRONG = {
     "nothing known": ("hello\n", None, {}, "form must be one of"),
     "an unknown form": (OSU_LATENCY, "xml", {}, "form must be one of"),
-    "another OSU benchmark": (
-        OSU_BW.replace("Bandwidth Test", "Bi-Directional Bandwidth Test"),
+    "another OSU benchmark": (OSU_BW.replace("MPI Bandwidth", "MPI_Put Bandwidth"), None, {}, "osu_bibw, got OSU"),
+    "pairs that are not told": (OSU_MBW_MR.replace("# [ pairs", "# [ couples"), None, {}, "pairs and window size must"),
+    "no pairs": (OSU_MBW_MR.replace("pairs: 4", "pairs: 0"), None, {}, "pairs and window size must stand above"),
+    "pairs of another table": (OSU_MBW_MR + OSU_MBW_MR.replace("# [ pairs", "# [ "), None, {}, "pairs and window size"),
+    "a rate without a title": (OSU_MBW_MR.split("\n", 2)[2], None, {}, "got none above Size"),
+    "a rate that is cut off": (OSU_MBW_MR + "2000  1.0\n", None, {}, "column 3 must be a number not below 0, got noth"),
+    "a rate of messages as a time": (OSU_MBW_MR + "2000  1 1e15\n", None, {}, "times of messages must be 0 or from"),
+    "IMB without its processes": (IMB_SHARED.replace("#processes = 4", ""), None, {}, "Uniband must tell how many"),
+    "IMB with another column": (
+        IMB_SHARED.replace("Msg/sec", "Msg"),
         None,
         {},
-        "osu_bw, got",
+        "columns of Uniband must be #bytes and",
     ),
     "a table without a head": ("1 2.0\n", "osu", {}, "got no table"),
     "an OSU collective": (
         OSU_LATENCY.replace("OSU MPI Latency", "OSU MPI Broadcast Latency"),
         None,
         {},
-        "osu_bw, got OSU",
+        "osu_bibw, got OSU",
     ),
     "an unknown unit of OSU": (OSU_LATENCY.replace("(us)", "(ms)"), None, {}, "head of the table"),
     "a row that is cut off": (OSU_LATENCY + "2048\n", None, {}, "column 2 must be a number not below 0, got nothing"),
@@ -181,7 +330,7 @@ WRONG = {
     "a column twice": ("size,one_way (us),one_way (us)\n1,2,3\n", "csv", {}, "got one_way (us) twice"),
     "a head without rows": ("size,one_way (us)\n", "csv", {}, "rows must follow the head"),
     "an empty file": ("\n", None, {}, "got an empty file"),
-    "no PingPong": (IMB.replace("PingPong", "Sendrecv"), None, {}, "PingPong must be among"),
+    "no PingPong": (IMB.replace("PingPong", "Bcast"), None, {}, "must be among the benchmarks, got Bcast, PingPing"),
     "columns that contradict each other": ("1 2 3\n4 5 6\n", "netpipe", {}, "that agree"),
     "no rows": (OSU_LATENCY.rsplit("0  ", 1)[0], None, {}, "times must be there"),
     "no column of sizes": ("length,one_way (us)\n1,2\n", "csv", {}, "columns must be there: size"),

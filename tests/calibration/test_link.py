@@ -273,6 +273,84 @@ def test_with_the_sender_s_time_alone_ports_are_as_the_delays_say() -> None:
     assert fitted.link.send_delay(1 << 20) == pytest.approx(link.send_delay(1 << 20), rel=0.02)
 
 
+def of_pairs(link: Link, pairs: int, window: int = WINDOW) -> tuple[SizeRow, ...]:
+    """Return what osu_mbw_mr finds where a port limits them, by hand: one message, W - 1 times busy, an answer."""
+    machine, messages = pair(link), pairs * window
+    around = {size: simulated_one_way(machine, size) + simulated_one_way(machine, 0) for size in SIZES}
+    windows = {size: around[size] + (messages - 1) * link.occupation(size) for size in SIZES}
+    return tuple(
+        SizeRow(size, gap=Estimate.alone(time / messages), window=window, pairs=pairs) for size, time in windows.items()
+    )
+
+
+#: A sender takes 1 us + 0.3 ns/B of its processor, a port 0.2 us + 0.1 ns/B.
+TWO_STAGES = Link(Curve.line(1e-6, 3e-10), Curve.line(4e-6, 1e-9), 0.2e-6, busy=Curve.line(0.2e-6, 1e-10))
+
+
+def test_streams_of_several_pairs_tell_the_port_from_the_processor() -> None:
+    """Send delays come from the stream of one pair, and for how long a port is kept from that of eight."""
+    found = Measurement(
+        tuple(replace(row, blocked=None) for row in measured(TWO_STAGES).rows), shared=of_pairs(TWO_STAGES, 8)
+    )
+    fitted = fit_link(found)
+    assert fitted.link.busy is not None
+    for size in SIZES:
+        assert fitted.link.busy(size) == pytest.approx(0.2e-6 + size * 1e-10, rel=0.03)
+        assert fitted.link.send_delay(size) == pytest.approx(1e-6 + size * 3e-10, rel=0.03)
+    assert not any(text.startswith("ports") for text in fitted.assumptions)
+
+
+def test_the_number_of_pairs_that_sends_most_shows_the_port() -> None:
+    """Two pairs, each as fast as one alone, do not keep a port busy, which is said; eight do, and count."""
+    rows = tuple(replace(row, blocked=None) for row in measured(TWO_STAGES).rows)
+    two = tuple(
+        SizeRow(row.size, gap=Estimate.alone(row.gap.value / 2), window=WINDOW, pairs=2) for row in rows if row.gap
+    )
+    few, many = (
+        fit_link(Measurement(rows, shared=two)),
+        fit_link(Measurement(rows, shared=(*two, *of_pairs(TWO_STAGES, 8)))),
+    )
+    assert few.link.busy is not None and many.link.busy is not None
+    assert few.link.busy(0) == pytest.approx(0.5e-6, rel=0.1)
+    assert many.link.busy(0) == pytest.approx(0.2e-6, rel=0.03)
+    assert [text for text in few.assumptions if text.startswith("ports: up to 2 pairs each send as fast as one alone")]
+    assert not [text for text in many.assumptions if text.startswith("ports")]
+
+
+def notes_on(*shared: SizeRow) -> list[str]:
+    """Return what is said of rows beside those of one pair on TWO_STAGES, without what is said of these."""
+    rows = measured(TWO_STAGES).rows
+    alone = fit_link(Measurement(rows)).assumptions
+    return [text for text in fit_link(Measurement(rows, shared=shared)).assumptions if text not in alone]
+
+
+def test_directions_that_share_something_are_said_with_the_figure() -> None:
+    """Twice of what one carries is what the model has; 1.25 times as much at the largest size is not."""
+    last = measured(TWO_STAGES).rows[-1]
+    assert last.gap is not None and last.one_way is not None
+    streams = {by: SizeRow(last.size, gap=Estimate.alone(last.gap.value / by), both_ways=True) for by in (1.25, 1.95)}
+    (said,) = notes_on(streams[1.25])
+    assert said.startswith("ports: both directions at once carry 1.25 times what one does at 16.78 MB")
+    assert notes_on(streams[1.95]) == []
+    exchanged = SizeRow(last.size, one_way=Estimate.alone(last.one_way.value * 1.6), both_ways=True)
+    assert notes_on(exchanged)[0].startswith("ports: both directions at once carry 1.25 times")
+    assert notes_on(replace(streams[1.95], pairs=4))[0].startswith("ports: nothing of one direction and as many pairs")
+
+
+def test_half_round_trips_of_several_pairs_are_compared_with_those_of_one() -> None:
+    """Three times as long: they share a port; as long: that says little. The fit is the same."""
+    last = measured(TWO_STAGES).rows[-1]
+    assert last.one_way is not None
+    several = {by: SizeRow(last.size, one_way=Estimate.alone(by * last.one_way.value), pairs=0) for by in (1, 3)}
+    assert "take 3.00 times as long as of one pair: they share a port" in notes_on(several[3])[0]
+    assert "osu_mbw_mr tells" in notes_on(several[3])[0]
+    assert "osu_mbw_mr tells" not in "".join(notes_on(several[3], *of_pairs(TWO_STAGES, 8)))
+    assert "1.00 times as long as of one pair: no port slows so many" in notes_on(several[1])[0]
+    assert "not compared" in notes_on(replace(several[3], size=7))[0]
+    rows = measured(TWO_STAGES).rows
+    assert fit_link(Measurement(rows, shared=(several[3],))).link == fit_link(Measurement(rows)).link
+
+
 TIMES = st.one_of(st.none(), st.builds(Estimate.alone, st.floats(1e-9, 10.0)))
 
 
