@@ -22,6 +22,7 @@ import numpy.typing as npt
 
 from clue.errors import TraceError
 from clue.files import open_file, read_bytes
+from clue.garbage import no_search_for_garbage
 from clue.trace.columns import LARGEST_ARCHIVE, Ops, checksum
 from clue.trace.head import LONGEST_HEAD, Head
 from clue.trace.meaning import check_beside, check_head, check_rows
@@ -60,16 +61,21 @@ def read_trace(path: Path) -> _Content:
         TraceError: If it is missing, of another version, incomplete, truncated or damaged.
     """
     try:
-        if path.is_dir():
-            return _read_folder(path)
-        with open_file(path) as file:
-            if not zipfile.is_zipfile(file):
-                raise TraceError(f"{path}: trace must be a folder or a .zip of one, got another kind of file")
-            return _read_archive(path, file)
+        with no_search_for_garbage():  # the head of thousands of ranks stays whole
+            return _read(path)
     except FileNotFoundError:
         raise TraceError(f"{path}: trace must exist, got no such file or folder") from None
     except (OSError, ValueError) as error:
         raise TraceError(f"{path}: trace must be readable, got {_why(error)}") from None
+
+
+def _read(path: Path) -> _Content:
+    if path.is_dir():
+        return _read_folder(path)
+    with open_file(path) as file:
+        if not zipfile.is_zipfile(file):
+            raise TraceError(f"{path}: trace must be a folder or a .zip of one, got another kind of file")
+        return _read_archive(path, file)
 
 
 def _why(error: Exception) -> object:

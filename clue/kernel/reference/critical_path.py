@@ -10,15 +10,13 @@ The reference engine keeps the histories; the fast one does not.
 
 from __future__ import annotations
 
-import gc
 from bisect import bisect_right
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass, field
 from operator import itemgetter
 
 import numpy as np
 
+from clue.garbage import no_search_for_garbage
 from clue.kernel.model.costs import Costs, MessageCost
 from clue.kernel.model.history import Awaited, Computed, History, Spawned, Step, Until, Who
 from clue.kernel.model.observation import Observation
@@ -58,7 +56,8 @@ def explained_replay(program: Program, machine: Machine, placement: Placement, i
         DeadlockError: If the program deadlocks in virtual time.
     """
     histories: dict[Who, History] = {}
-    with _no_search_for_garbage():
+    # Histories keep nearly all there is.
+    with no_search_for_garbage():
         done = replay(program, machine, placement, instances, Observation(histories=histories))
     ranks = len(done.finish)
     walk = _Walk(histories, Costs(machine, placement, program.regions, program.host_speeds))
@@ -73,18 +72,6 @@ def explained_replay(program: Program, machine: Machine, placement: Placement, i
     )
     alone = tuple(_alone(histories.get((rank, 0), [])) for rank in range(ranks))
     return ExplainedReplay(done, path, alone)
-
-
-@contextmanager
-def _no_search_for_garbage() -> Iterator[None]:
-    """Let Python not look for garbage: histories keep nearly all there is, and looking through it doubles the time."""
-    was_on = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if was_on:
-            gc.enable()
 
 
 def _alone(history: History) -> float:
