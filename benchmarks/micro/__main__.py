@@ -24,6 +24,7 @@ from benchmarks.testbed import cluster, launch
 from benchmarks.testbed.description import Host
 from benchmarks.testbed.truth import hosts_at
 from benchmarks.validate.calibrating import as_measurement
+from benchmarks.validate.measured import MeasurementFolder
 from clue.calibration.link import FittedLink, progress_of
 from clue.calibration.network import calibrate_link, measure_link
 from clue.config import load_machine
@@ -45,15 +46,17 @@ def main(words: Sequence[str] | None = None) -> int:
     asked = parser.parse_args(words)
     try:
         with tempfile.TemporaryDirectory() as scratch:
+            folder = asked.measured or Path(scratch)
+            folder.mkdir(parents=True, exist_ok=True)
             for machine in asked.machines:
-                _compare(machine, asked, asked.measured or Path(scratch))
+                _compare(machine, asked, MeasurementFolder(folder))
     except ClueError as error:
         print(error, file=sys.stderr)
         return error.exit_status
     return 0
 
 
-def _compare(file: Path, asked: argparse.Namespace, folder: Path) -> None:
+def _compare(file: Path, asked: argparse.Namespace, known: MeasurementFolder) -> None:
     machine, hosts = load_machine(file), hosts_at(file)
     with ExitStack() as opened:
 
@@ -64,18 +67,10 @@ def _compare(file: Path, asked: argparse.Namespace, folder: Path) -> None:
                 raise UsageError(lack)
             return opened.enter_context(launch.standing(f"micro{len(machine.name)}", hosts))
 
-        rows = kept(folder / f"micro-{machine.name}.json", lambda: measured(testbed(), hosts))
+        rows = known.get(f"micro-{machine.name}", lambda: measured(testbed(), hosts))
         if asked.links == "calibrated":
-            machine = _calibrated(machine, folder, testbed, hosts, asked.seconds)
+            machine = _calibrated(machine, known, testbed, hosts, asked.seconds)
     print("\n".join(lines(machine, rows)))
-
-
-def kept(file: Path, make: Any) -> Any:
-    """Return what is in a file, or what is made and then kept there."""
-    if not file.exists():
-        file.parent.mkdir(parents=True, exist_ok=True)
-        file.write_text(json.dumps(make()))
-    return json.loads(file.read_text())
 
 
 def measured(testbed: str, hosts: Sequence[Host]) -> list[dict[str, Any]]:
@@ -85,14 +80,15 @@ def measured(testbed: str, hosts: Sequence[Host]) -> list[dict[str, Any]]:
     return rows
 
 
-def _calibrated(machine: Machine, folder: Path, testbed: Any, hosts: Sequence[Host], seconds: float) -> Machine:
+def _calibrated(
+    machine: Machine, known: MeasurementFolder, testbed: Any, hosts: Sequence[Host], seconds: float
+) -> Machine:
     def link(other: int, label: str) -> FittedLink:
         def measure() -> dict[str, Any]:
             addresses = [hosts[0].address, hosts[other].address]
             return asdict(measure_link([str(launch.mpiexec_of(testbed()))], addresses, seconds=seconds))
 
-        plain = kept(folder / f"link-{machine.name}{label}.json", measure)
-        return calibrate_link(as_measurement(plain)).fitted
+        return calibrate_link(as_measurement(known.get(f"link-{machine.name}{label}", measure))).fitted
 
     between, within = link(1, ""), link(0, "-within")
     network = replace(

@@ -15,6 +15,7 @@ import yaml
 
 from benchmarks.testbed import launch
 from benchmarks.testbed.description import Host
+from benchmarks.validate.measured import MeasurementFolder
 from clue.calibration.cold_start import measure_cold_start
 from clue.config import load_machine
 from clue.errors import RecordError
@@ -50,14 +51,14 @@ class Buyer:
 
     def _cold_start(self, factor: float) -> dict[str, Any]:
         """Return what waits cost on a processor so many times as slow as this computer's, measured here once."""
-        known = self.folder / "cold-start.yaml"
-        if not known.exists():
+
+        def measure() -> dict[str, Any]:
             self.tell("measuring what waits cost bursts here")
             here = measure_cold_start()
-            known.write_text(yaml.safe_dump({"after": [list(each) for each in here.points], "at_most": here.at_most}))
-        document = yaml.safe_load(known.read_text())
-        after = [[f"{wait:.9g} s", f"{extra * factor:.9g} s"] for wait, extra in document["after"]]
-        return {"after": after, "at_most": document["at_most"]}
+            return {"after": here.points, "at_most": here.at_most}
+
+        known: dict[str, Any] = MeasurementFolder(self.folder).get("cold-start", measure)
+        return known | {"after": [[f"{wait:.9g} s", f"{extra * factor:.9g} s"] for wait, extra in known["after"]]}
 
     def _links(self, machine: Machine, hosts: tuple[Host, ...], testbed: Callable[[], str]) -> dict[str, Any]:
         types = machine.node_types()
@@ -71,10 +72,10 @@ class Buyer:
             between, within = measured.pop("between_nodes", None), measured.pop("within_node", None)
             if between is not None:
                 found = {"between_nodes": between, **measured, **found}
-                pairs.append({"between": [one, other], **between})
+                pairs.append({"between": [one, other], **_NO_LIMITS, **between})
             if within is not None and one == other:
                 found.setdefault("within_node", within)
-                pairs.append({"within": one, **within})
+                pairs.append({"within": one, **_NO_LIMITS, **within})
         found.setdefault("between_nodes", found.get("within_node"))
         return {**found, "pairs": pairs} if len(types) > 1 else found
 
@@ -94,6 +95,8 @@ class Buyer:
 
 
 _LINKS = ("between_nodes", "within_node", "pairs", "noise")
+#: Of a pair's link, where none were measured: left out they would be those of the first.
+_NO_LIMITS = {"eager_limit": "none", "acknowledged_from": "none"}
 
 
 def _ends(machine: Machine, hosts: tuple[Host, ...], one: str, other: str) -> list[Host]:

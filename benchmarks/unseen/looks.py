@@ -7,6 +7,7 @@ import datetime
 import subprocess
 from pathlib import Path
 
+from benchmarks.validate.tables import rows
 from clue.errors import UsageError
 
 _ROOT = Path(__file__).parents[2]
@@ -38,10 +39,7 @@ def frozen_commit(written: list[Path]) -> str:
 
 def looks() -> list[tuple[str, str]]:
     """Return date and commit of each look."""
-    if not LOOKS.exists():
-        return []
-    with LOOKS.open(newline="") as rows:
-        return [(row["date"], row["commit"]) for row in csv.DictReader(rows)]
+    return [(row["date"], row["commit"]) for row in rows(LOOKS)]
 
 
 def look(at: str) -> int:

@@ -9,6 +9,7 @@ from pathlib import Path
 
 from benchmarks.unseen.figures import COLUMNS, UnseenCase, Worth
 from benchmarks.unseen.predicting import Figures
+from benchmarks.validate.tables import rows
 
 _FIRST = ("program", "machine", "ranks", "size", "measured")
 _LAST = ("low", "high", "message", "late", "kind", "live", "frozen", "runs", "commit")
@@ -34,10 +35,7 @@ def _row(case: UnseenCase) -> list[object]:
 
 def read_csv(file: Path) -> list[UnseenCase]:
     """Return the cases of a table written before; none if there is no file."""
-    if not file.exists():
-        return []
-    with file.open(newline="") as rows:
-        return [_case(row) for row in csv.DictReader(rows)]
+    return [_case(row) for row in rows(file)]
 
 
 def _case(row: dict[str, str]) -> UnseenCase:

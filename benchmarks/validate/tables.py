@@ -45,12 +45,17 @@ def _row(each: PredictedCase) -> list[object]:
     return [*case, *(f"{x:.5f}" for x in seconds), *(f"{x:.4f}" for x in ratios), *told, runs]
 
 
-def read_csv(file: Path) -> list[PredictedCase]:
-    """Return the cases of a table written before; none if there is no file."""
+def rows(file: Path) -> list[dict[str, str]]:
+    """Return the rows of a table, by column; none if there is no file."""
     if not file.exists():
         return []
-    with file.open(newline="") as rows:
-        return [_case(row) for row in csv.DictReader(rows)]
+    with file.open(newline="") as table:
+        return list(csv.DictReader(table))
+
+
+def read_csv(file: Path) -> list[PredictedCase]:
+    """Return the cases of a table written before; none if there is no file."""
+    return [_case(row) for row in rows(file)]
 
 
 def _case(row: dict[str, str]) -> PredictedCase:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import os
-from itertools import pairwise
+from itertools import chain, pairwise, product
 from pathlib import Path
 from typing import Annotated
 
@@ -107,19 +107,8 @@ def _ends(given: list[float | None]) -> tuple[float, float]:
 
 def _hold_all(kinds: tuple[Kind, ...]) -> bool:
     """Tell whether kinds are a grid without gaps from 0 to infinity."""
-    edges = [sorted({end for kind in kinds for end in which(kind)}) for which in (_communication, _message)]
-    whole = {(one, other) for one in _pairs(edges[0]) for other in _pairs(edges[1])}
+    found = {(kind.communication, kind.message) for kind in kinds}
+    edges = [sorted(set(chain(*axis))) for axis in zip(*found, strict=True)]
+    whole = set(product(*map(pairwise, edges)))
     ends_right = all(each[0] == 0 and math.isinf(each[-1]) for each in edges)
-    return ends_right and len(kinds) == len(whole) and {(k.communication, k.message) for k in kinds} == whole
-
-
-def _communication(kind: Kind) -> tuple[float, float]:
-    return kind.communication
-
-
-def _message(kind: Kind) -> tuple[float, float]:
-    return kind.message
-
-
-def _pairs(edges: list[float]) -> list[tuple[float, float]]:
-    return list(pairwise(edges))
+    return ends_right and len(kinds) == len(whole) and found == whole

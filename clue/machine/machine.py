@@ -202,6 +202,11 @@ class Network:
         return any(link.send_overhead is not None for link in self.links.values())
 
     @property
+    def acknowledges(self) -> bool:
+        """Whether any link has messages whose sends end when they are acknowledged."""
+        return any(link.acknowledged_from is not None for link in self.links.values())
+
+    @property
     def links(self) -> dict[Place, Link]:
         """The links, by where they stand; one link may stand in several places."""
         return {

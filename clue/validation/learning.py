@@ -9,6 +9,7 @@ what is shipped with clue, a site's own cases count beside that in the same way.
 
 from __future__ import annotations
 
+import json
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -124,8 +125,8 @@ def as_yaml(error: ModelError) -> str:
     lines = [
         "# What predictions were off by where they were validated: clue simulate --samples takes intervals from here.",
         "# Deviations are those of the logarithm of measured / predicted; degrees of freedom say how sure they are.",
-        f"source: {_quoted(error.source)}",
-        f"date: {_quoted(error.date)}",
+        f"source: {json.dumps(error.source, ensure_ascii=False)}",
+        f"date: {json.dumps(error.date)}",
         f"cases: {error.cases}",
         f"programs: {error.programs}",
         "# What the errors of a program have in common on all machines.",
@@ -148,7 +149,3 @@ def _range(ends: tuple[float, float]) -> str:
 
 def _scatter(scatter: Scatter) -> str:
     return f"{{deviation: {scatter.deviation:.5f}, degrees: {scatter.degrees:.1f}}}"
-
-
-def _quoted(text: str) -> str:
-    return "'" + text.replace("'", "''") + "'"

@@ -165,6 +165,8 @@ def test_a_buyer_puts_measured_links_into_the_machines_file(tmp_path: Path, monk
         measured.append(len(ends))
         between = yaml.safe_load(LINK.format(f"{len(measured)} us"))
         within = yaml.safe_load(LINK.format(f"{10 * len(measured)} us"))
+        if len(measured) == 1:
+            between |= {"eager_limit": "8 KiB", "acknowledged_from": "1 KiB"}
         return {"between_nodes": between, "within_node": within}
 
     monkeypatch.setattr(Buyer, "_calibrated", calibrated)
@@ -175,6 +177,8 @@ def test_a_buyer_puts_measured_links_into_the_machines_file(tmp_path: Path, monk
     sends = [network.link(*pair, same_node=False).send_delay(0) for pair in (("a", "a"), ("a", "b"), ("b", "a"))]
     assert sends == pytest.approx([1e-6, 2e-6, 2e-6])
     assert network.link("a", "a", same_node=True).send_delay(0) == pytest.approx(10e-6)
+    limits = [(link.eager_limit, link.acknowledged_from) for link in (network.between_nodes, network.pairs["a", "b"])]
+    assert limits == [(8192, 1024), (None, None)]
     assert network.contention.name == "none"
 
 

@@ -54,7 +54,7 @@ private:
     using Base = Rounds<NETWORK, PROCESSORS, RECORDER>;
     using Base::p, Base::m, Base::out, Base::tape, Base::numbers, Base::slots, Base::slot, Base::details, Base::ranks, Base::ready;
     using Base::absences, Base::events, Base::now, Base::turn, Base::actor, Base::spend, Base::sleep_until, Base::poll, Base::processors, Base::core;
-    using Base::by_type, Base::receive_cost, Base::pay_receive, Base::takes_turns_with, Base::launch, Base::keep_sending, Base::post;
+    using Base::by_type, Base::receive_cost, Base::pay_receive, Base::takes_turns_with, Base::launch, Base::post;
     using Base::post_matched, Base::until_arrived, Base::until_sent, Base::await_arrival, Base::await_sent, Base::end_send;
     using Base::end_receive, Base::see, Base::envelope, Base::begin_rounds, Base::fork, Base::join, Base::run_rounds;
 
@@ -327,7 +327,7 @@ private:
             a.stage = SEND_ENDS;
             return true;
         }
-        if (call.requested && keep_sending(a, s, free, dest, call.size)) a.unsent++;
+        if (!free) a.unsent++;
         next(a);
         return true;
     }

@@ -20,7 +20,7 @@ protected:
     // Whether a send must wait until all that happens before it has happened.
     bool takes_turns_with(const Actor& a, int32_t dest) const { return NETWORK::IN_TURN && between_nodes(a.number, dest); }
 
-    // Begin to send; tells whether the sender is free of the message at its clock.
+    // Begin to send, and pay for the call; tells whether the sender is free of the message then.
     HOT bool launch(Actor& a, int32_t s, int32_t dest, int32_t size, uint16_t flags, bool blocking) {
         const int64_t l = link(epoch(a.clock), a.number, dest);
         a.launched++;
@@ -33,18 +33,7 @@ protected:
             else if (eager) tape.go(s, kind, a.number, dest, size);
             else tape.ready(s, kind, a.number, dest, size);
         }
-        return eager ? launch_eager(a, s, dest, size, l, flags, blocking) : launch_rendezvous(a, s, dest, size, l);
-    }
-
-    // Tells whether a nonblocking send, whose call this pays for, keeps its sender beyond that.
-    HOT bool keep_sending(Actor& a, int32_t s, bool free, int32_t dest, int32_t size) {
-        const bool rendezvous = slot(s).state & RENDEZVOUS;
-        if (rendezvous) {
-            tape.pay(BUSY, a.number, dest, size);
-            const int64_t at = link(epoch(a.clock), a.number, dest) * m.sizes + size;
-            spend(a, m.call[at] < 0.0 ? m.send[at] : m.call[at]);
-        }
-        return rendezvous || !free;
+        return eager ? launch_eager(a, s, dest, size, l, flags, blocking) : launch_rendezvous(a, s, dest, size, l, blocking);
     }
 
     // Post a receive; `posted` is now.
@@ -165,61 +154,60 @@ private:
     }
 
     // Let the data of a message start.
-    HOT Departure depart(int32_t s, double time, bool coupled, const Fare& fare) {
-        return coupled ? network_.start(core(), s, time, fare) : go_alone(slot(s), time, fare);
+    HOT Departure depart(int32_t s, double time, bool coupled, bool rendezvous, const Fare& fare) {
+        return coupled ? network_.start(core(), s, time, rendezvous, fare) : go_alone(slot(s), time, fare);
     }
 
-    bool launch_eager(Actor& a, int32_t s, int32_t dest, int32_t size, int64_t l, uint16_t flags, bool blocking) {
+    HOT bool launch_eager(Actor& a, int32_t s, int32_t dest, int32_t size, int64_t l, uint16_t flags, bool blocking) {
         const double head = a.clock + m.envelope[l];
         const bool coupled = NETWORK::COUPLED && between_nodes(a.number, dest), kept = NETWORK::LATER && coupled;
         Slot& slot = this->slot(s);
         slot.state |= LAUNCHED;
-        if (kept || this->modes) describe(a, s, dest, size).ready = a.clock;
-        const Departure departure = depart(s, a.clock, coupled, fare(l, size));
+        if (kept) describe(a, s, dest, size);
+        const Departure departure = depart(s, a.clock, coupled, false, fare(l, size));
         if (kept) details(s).envelope = departure.leaves + m.envelope[l];
+        // Machines that state nothing of this are told by one test.
+        const bool modes = this->modes, waits = NETWORK::LATER && departure.begins > a.clock;
+        const bool confirmed = !RECORDER::RECORDS && modes && m.bytes[size] >= m.acknowledged_from[l] && !(flags & FLAG_BUFFERED);
         bool free = true;
-        const bool waits = departure.leaves > a.clock && departure.held != 0.0;
-        if (this->modes || (NETWORK::LATER && (departure.later || (waits && !blocking)))) {
-            free = begin_sending(a, s, departure, l, size, flags, blocking);
+        if (confirmed || departure.later || (!blocking && (modes || waits))) {
+            free = begin_sending(a, s, dest, size, l * m.sizes + size, departure, confirmed, blocking);
         } else {
-            if (waits) a.wait_until(a.clock + (departure.leaves - a.clock) * departure.held);
+            if (waits) a.clock = departure.begins;
             spend(a, departure.busy);
         }
         if (slot.state & ARRIVED) {
             if (p.probes) details(s).envelope = slot.time < head ? slot.time : head;
             wake(slot.waiter);
-            if (slot.state & CONFIRMED) this->acknowledge(s);
         }
         return free;
     }
 
-    // Pay for an eager send that begins, as far as it is known what that costs; tells whether the sender is free of it then.
-    [[gnu::noinline]] bool begin_sending(Actor& a, int32_t s, const Departure& departure, int64_t l, int32_t size, uint16_t flags, bool blocking) {
+    // Pay for the call of an eager send that may keep its sender beyond that; tells whether it does not.
+    [[gnu::noinline]] bool begin_sending(Actor& a, int32_t s, int32_t dest, int32_t size, int64_t at, Departure departure, bool confirmed, bool blocking) {
         Slot& slot = this->slot(s);
-        const double call = m.call[l * m.sizes + size];
-        if (!RECORDER::RECORDS && m.bytes[size] >= m.acknowledged_from[l] && !(flags & FLAG_BUFFERED)) {
-            slot.state |= CONFIRMED | HELD;
-            spend(a, call < 0.0 ? departure.busy : call);
-            return false;
-        }
-        if (blocking && departure.later) {
+        if (blocking && !confirmed) {
             slot.state |= HELD;
             details(s).busy = departure.busy;
             return false;
         }
-        if (blocking) {
-            if (departure.leaves > a.clock && departure.held != 0.0) a.wait_until(a.clock + (departure.leaves - a.clock) * departure.held);
-            spend(a, departure.busy);
-            return true;
+        if (confirmed) {
+            slot.state |= CONFIRMED | HELD;
+            describe(a, s, dest, size).ready = a.clock;
+            if (slot.state & ARRIVED) this->acknowledge(s);
         }
-        spend(a, call < 0.0 ? departure.busy : call);
+        spend(a, call(at, departure.busy));
+        if (confirmed) return false;
         if (!departure.later && departure.sent <= a.clock && !(RECORDER::RECORDS && m.overheads)) return true;
         slot.state |= departure.later ? HELD : HELD | SENT;
         if (!departure.later) details(s).sent = departure.sent;
         return false;
     }
 
-    bool launch_rendezvous(Actor& a, int32_t s, int32_t dest, int32_t size, int64_t l) {
+    // What the call of a nonblocking send takes whose data keep the sender so long.
+    double call(int64_t at, double busy) const { return m.call[at] < 0.0 ? busy : m.call[at]; }
+
+    bool launch_rendezvous(Actor& a, int32_t s, int32_t dest, int32_t size, int64_t l, bool blocking) {
         Slot& slot = this->slot(s);
         Details& d = describe(a, s, dest, size);
         d.ready = a.clock;
@@ -230,6 +218,12 @@ private:
         slot.state |= LAUNCHED | RENDEZVOUS;
         if (met) open_rendezvous(s, posted);
         else wake(slot.waiter);  // a probe
+        if (!blocking) {
+            tape.pay(BUSY, a.number, dest, size);
+            const int64_t at = l * m.sizes + size;
+            spend(a, call(at, m.send[at]));
+            return false;
+        }
         // Who is free at once had nothing to pay or to wait for: a tape does both, for machines where that takes time.
         return !RECORDER::RECORDS && slot.state & SENT && d.sent <= a.clock;
     }
@@ -289,7 +283,7 @@ private:
         Slot& slot = this->slot(s);
         tape.transfer(s);
         const bool coupled = NETWORK::COUPLED && between_nodes(d.source, d.dest);
-        const Departure departure = depart(s, start, coupled, fare(link(epoch(start), d.source, d.dest), d.size));
+        const Departure departure = depart(s, start, coupled, true, fare(link(epoch(start), d.source, d.dest), d.size));
         d.busy = departure.busy;
         if (!departure.later) {
             d.sent = departure.sent;

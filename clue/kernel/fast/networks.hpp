@@ -24,10 +24,10 @@ struct Fare {
     int64_t at;
 };
 
-// When a message's data leave its sender's node, for how long that is busy with them from then on, when it is free of them, and
-// whether it is told that later. An eager sender takes part in so much of the wait until they leave.
+// When a message's data leave its sender's node, when an eager sender begins with them, which takes part in the wait before that,
+// for how long it is busy with them then, when it is free of them, and whether it is told that later.
 struct Departure {
-    double leaves, busy, sent, held;
+    double leaves, begins, busy, sent;
     bool later;
 };
 
@@ -36,7 +36,7 @@ inline Departure go_alone(Slot& slot, double time, const Fare& fare) {
     const double sent = time + fare.send;
     slot.time = sent + fare.transmission;
     slot.state |= ARRIVED;
-    return {time, fare.send, sent, 0.0, false};
+    return {time, time, fare.send, sent, false};
 }
 
 struct Unshared {
@@ -44,7 +44,7 @@ struct Unshared {
 
     explicit Unshared(const Machine&, Outcome&) {}
 
-    Departure start(Core& core, int32_t s, double time, const Fare& fare) {
+    Departure start(Core& core, int32_t s, double time, bool, const Fare& fare) {
         return go_alone(core.slot(s), time, fare);
     }
     void happen(Core&, const Event&) {}
@@ -56,7 +56,7 @@ public:
 
     Factor(const Machine& machine, Outcome& outcome) : m_(machine), out_(outcome) {}
 
-    Departure start(Core& core, int32_t s, double time, const Fare& fare) {
+    Departure start(Core& core, int32_t s, double time, bool, const Fare& fare) {
         while (!ends_.empty() && ends_.first() <= time) ends_.pop();
         const int64_t simultaneous = static_cast<int64_t>(ends_.size()) + 1;
         const int64_t entry = simultaneous < m_.factors ? simultaneous : m_.factors;
@@ -67,7 +67,7 @@ public:
         Slot& slot = core.slot(s);
         slot.time = arrival;
         slot.state |= ARRIVED;
-        return {time, busy, sent, 0.0, false};
+        return {time, time, busy, sent, false};
     }
     void happen(Core&, const Event&) {}
 
@@ -83,7 +83,7 @@ public:
 
     Ports(const Machine& machine, Outcome&) : m_(machine), sends_(machine.nodes, 0.0), receives_(machine.nodes, 0.0) {}
 
-    Departure start(Core& core, int32_t s, double time, const Fare& fare) {
+    HOT Departure start(Core& core, int32_t s, double time, bool rendezvous, const Fare& fare) {
         Details& d = core.details(s);
         double& free = sends_[m_.node[d.source]];
         const double leaves = free > time ? free : time;
@@ -92,9 +92,9 @@ public:
         d.through = travel < occupation ? travel : occupation;
         d.occupation = m_.receive_port[fare.at];
         core.later(s, leaves + (travel - d.through), HEAD);
-        if (core.slot(s).state & RENDEZVOUS) return {leaves, fare.send, leaves + (fare.send < d.through ? d.through : fare.send), 0.0, false};
-        const double held = m_.held[fare.at];
-        return {leaves, fare.send, (time + (leaves - time) * held) + fare.send, held, false};
+        if (rendezvous) return {leaves, leaves, fare.send, leaves + (fare.send < d.through ? d.through : fare.send), false};
+        const double begins = time + (leaves - time) * m_.held[fare.at];
+        return {leaves, begins, fare.send, begins + fare.send, false};
     }
 
     // Its head is at the receive port.
@@ -121,10 +121,10 @@ public:
             routes_.of({static_cast<int32_t>(m_.pair[i] / m_.nodes), static_cast<int32_t>(m_.pair[i] % m_.nodes), 0, 0});
     }
 
-    Departure start(Core& core, int32_t s, double time, const Fare& fare) {
+    Departure start(Core& core, int32_t s, double time, bool rendezvous, const Fare& fare) {
         if (m_.bytes[core.details(s).size] == 0) return go_alone(core.slot(s), time, fare);
         core.later(s, time, ENTER);
-        return {time, fare.send, time + fare.send, 0.0, held(core.slot(s), fare.at) != 0.0};
+        return {time, time, fare.send, time + fare.send, held(rendezvous, fare.at) != 0.0};
     }
 
     void happen(Core& core, const Event& event) {
@@ -169,7 +169,7 @@ private:
     }
 
     // How much of a message must be through before its sender is free of it.
-    double held(const Slot& slot, int64_t at) const { return slot.state & RENDEZVOUS ? 1.0 : m_.held[at]; }
+    double held(bool rendezvous, int64_t at) const { return rendezvous ? 1.0 : m_.held[at]; }
 
     void enter(Core& core, int32_t s) {
         const Details& d = core.details(s);
@@ -195,7 +195,7 @@ private:
             links_[*l].ahead += let_through;
         }
         Flow& flow = flows_[number];
-        const double held = this->held(core.slot(s), at), rest = m_.send[at] - held * occupation;
+        const double held = this->held(core.slot(s).state & RENDEZVOUS, at), rest = m_.send[at] - held * occupation;
         flow = {bytes - let_through, core.now, 0.0, bytes * (1.0 - held), held == 0.0 ? -1.0 : rest > 0.0 ? rest : 0.0,
                 longer > 0 ? 0.0 : travel - occupation, core.now, m_.send[at], s, flow.version};
         if (flow.left <= flow.kept) let_go(core, flow);

@@ -15,7 +15,7 @@ protected:
     using Base = Messages<NETWORK, PROCESSORS, RECORDER>;
     using Base::p, Base::m, Base::c, Base::out, Base::tape, Base::numbers, Base::slots, Base::slot, Base::details, Base::actor;
     using Base::backgrounds, Base::ready, Base::turn, Base::wake, Base::block, Base::spend, Base::processors;
-    using Base::by_type, Base::receive_cost, Base::pay_receive, Base::takes_turns_with, Base::launch, Base::keep_sending, Base::post;
+    using Base::by_type, Base::receive_cost, Base::pay_receive, Base::takes_turns_with, Base::launch, Base::post;
     using Base::until_arrived, Base::until_sent, Base::await_arrival, Base::await_sent, Base::end_send, Base::end_receive;
 
     Rounds(const Program& program, const Machine& machine, Outcome& outcome)
@@ -94,9 +94,7 @@ protected:
                     for (; a.index < c.first_send[r + 1]; ++a.index) {
                         const int32_t dest = member(a, c.send_peer[a.index]);
                         if (takes_turns_with(a, dest) && !turn(a)) return false;
-                        const int32_t s = a.base + c.send_slot[a.index];
-                        const bool free = launch(a, s, dest, c.send_size[a.index], 0, false);
-                        keep_sending(a, s, free, dest, c.send_size[a.index]);
+                        launch(a, a.base + c.send_slot[a.index], dest, c.send_size[a.index], 0, false);
                     }
                     a.index = 0;
                     a.begin = a.clock;

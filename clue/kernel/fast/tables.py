@@ -90,9 +90,7 @@ def uncoupled_tables_of(
         node_type=node_type,
         bytes=np.array(plan.sizes, np.int64),
         overheads=any(state.network.states_overheads for state in epochs),
-        acknowledges=any(
-            link.acknowledged_from is not None for state in epochs for link in state.network.links.values()
-        ),
+        acknowledges=any(state.network.acknowledges for state in epochs),
         changes=np.array(costs.change_times, np.float64),
         factor=np.array([costs.factors(each) for each in types.values()], np.float64),
     )

@@ -34,7 +34,7 @@ class Candidate:
         machine, network = self.machine, self.machine.network
         if network.contention != NoContention() or network.progress is not Progress.ASYNCHRONOUS:
             return False
-        if any(link.acknowledged_from is not None for link in network.links.values()):
+        if network.acknowledges:
             return False
         if machine.changes or starts_cold(machine, self.placement.nodes):
             return False

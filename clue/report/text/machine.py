@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING
 
+from clue.machine import Progress
 from clue.machine.curve import SHOWN_SIZES
 from clue.report.links import named_links
 from clue.report.text.table import NONE, add_row, bullets, facts, heading, stack, table
@@ -133,7 +134,7 @@ def _network(machine: Machine) -> Table:
     return facts(
         (
             ("contention", contention if len(machine.nodes) > 1 else ""),
-            ("progress", "only within calls" if machine.network.progress.value == "calls" else ""),
+            ("progress", "only within calls" if machine.network.progress is Progress.CALLS else ""),
             ("collectives", _collectives(machine)),
         )
     )
