@@ -5,12 +5,22 @@ rounds of one rank, ``default_choice`` the algorithm that MPICH or Open MPI woul
 In formulas of cost α is a message's latency, β and γ the times per byte sent and combined, n bytes, p ranks.
 """
 
-from clue.collectives.catalogue import ALGORITHMS, COLLECTIVE_NAMES, NAMES_BY_OP, Algorithm, lower, lower_all, neighbor
+from clue.collectives.catalogue import (
+    ALGORITHMS,
+    BY_NODES,
+    COLLECTIVE_NAMES,
+    NAMES_BY_OP,
+    Algorithm,
+    lower,
+    lower_all,
+    neighbor,
+)
 from clue.collectives.defaults import LIBRARIES, default_choice
 from clue.collectives.schedule import PLAIN, Collective, Manner, Round, Schedule
 
 __all__ = [
     "ALGORITHMS",
+    "BY_NODES",
     "COLLECTIVE_NAMES",
     "LIBRARIES",
     "NAMES_BY_OP",
