@@ -51,7 +51,9 @@ def test_unknown_names_are_told() -> None:
         default_choice("lam", Collective("bcast", 2, (0,)))
     with pytest.raises(UsageError, match=r"name must be one of barrier, bcast, .* got 'broadcast'"):
         default_choice("mpich", Collective("broadcast", 2, (0,)))
-    with pytest.raises(UsageError, match="algorithm of scan must be one of recursive_doubling, linear, got 'ring'"):
+    with pytest.raises(
+        UsageError, match="algorithm of scan must be one of recursive_doubling, linear, node_leaders, got 'ring'"
+    ):
         lower(regular("scan", 4, 8), 0, "ring")
     with pytest.raises(UsageError, match=r"name must be one of .* got 'broadcast'"):
         lower(regular("broadcast", 4, 8), 0, "ring")
