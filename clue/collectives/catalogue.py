@@ -36,7 +36,7 @@ def _part(collective: Collective, rank: int) -> Schedule:
 
 def _part_by_nodes(collective: Collective, rank: int) -> Schedule:
     """Lower a part of a collective that MPICH composes."""
-    return _lowered(collective, rank, mpich.choose(collective))
+    return _lowered(collective, rank, mpich.choose_flat(collective))
 
 
 #: Algorithms that go by the nodes of a collective's ranks.

@@ -173,8 +173,13 @@ NONBLOCKING_BY_NODES: Mapping[str, Rule] = {
 
 def choose(collective: Collective) -> str:
     """Return the algorithm that MPICH chooses."""
-    if collective.shares_nodes:
-        rules = NONBLOCKING_BY_NODES if collective.manner.nonblocking else BLOCKING_BY_NODES
-    else:
-        rules = NONBLOCKING if collective.manner.nonblocking else BLOCKING
+    if not collective.shares_nodes:
+        return choose_flat(collective)
+    rules = NONBLOCKING_BY_NODES if collective.manner.nonblocking else BLOCKING_BY_NODES
+    return rules[collective.name](collective)
+
+
+def choose_flat(collective: Collective) -> str:
+    """Return the algorithm that it chooses as if each rank had a node of its own: with MPIR_CVAR_NOLOCAL."""
+    rules = NONBLOCKING if collective.manner.nonblocking else BLOCKING
     return rules[collective.name](collective)
