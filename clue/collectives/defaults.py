@@ -13,8 +13,8 @@ _CHOICES: Mapping[str, Callable[[Collective], str]] = {
     "mpich-flat": mpich.choose_flat,
     "openmpi": openmpi.choose,
 }
-#: Libraries whose default choices are known; ``"mpich-flat"`` is MPICH where it is not to ask for nodes, as the libraries
-#: of the 1990s did not.
+#: Libraries whose default choices are known; ``"mpich-flat"`` is MPICH that does not ask for nodes, as libraries of the
+#: 1990s did not.
 LIBRARIES = tuple(_CHOICES)
 
 
