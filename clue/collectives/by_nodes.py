@@ -1,4 +1,4 @@
-"""Collectives composed of one among the leaders of nodes and one within each node. MPICH 4 and 5.
+"""Collectives composed of one among the leaders of nodes and one within each node (MPICH).
 
 A node's leader is its first rank; leaders are in the order of their nodes. Each part is carried out as MPICH chooses
 for it by itself. Where each rank has a node of its own, or nodes are not known, the part among leaders is all there is.

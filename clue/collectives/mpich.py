@@ -1,4 +1,4 @@
-"""Which algorithm MPICH chooses: the rules built into MPICH 4 and 5 (device ch4) for any network.
+"""Which algorithm MPICH chooses: the rules built into MPICH 4 and 5 for any network, and into its device ch4.
 
 Where ranks share nodes, some collectives are composed of one among nodes and one within each (:mod:`.by_nodes`). All
 others, and the parts of these, are chosen as if every rank had a node of its own. Left out are the ways that shared
