@@ -393,6 +393,7 @@ class Rank:
     """What is known of a rank.
 
     Attributes:
+        busy_from: Begin of the burst or sleep that it is in, or was in last.
         busy_until: End of the burst or sleep that it is in, or was in last.
         mark: When its last burst ended.
         messages: Time spent on messages since then.
@@ -405,6 +406,7 @@ class Rank:
         communicate: Time spent on messages.
     """
 
+    busy_from: float = 0.0
     busy_until: float = 0.0
     mark: float = 0.0
     messages: float = 0.0
@@ -524,20 +526,22 @@ class Oracle:
         if longer == owed:
             rank.waits = rank.paid = 0.0
         rank.compute += warm + longer
-        rank.busy_until = begin + warm + longer
+        rank.busy_from, rank.busy_until = begin, begin + warm + longer
         yield rank.busy_until
         rank.mark, rank.messages = self.clock.now, 0.0
 
     def sleep(self, me: int, step: Step) -> Life:
         """Time passes."""
-        self.ranks[me].busy_until = self.clock.now + step.nanoseconds * 1e-9
-        yield self.ranks[me].busy_until
+        rank = self.ranks[me]
+        rank.busy_from, rank.busy_until = self.clock.now, self.clock.now + step.nanoseconds * 1e-9
+        yield rank.busy_until
 
     def progress(self, rank: int, message: Message) -> Life:
         """P(now): wait until the library of a rank goes on with a message."""
         if self.network.progress is Progress.CALLS:
             yield Look(self.clock.now, message.source, message.actor)
-            yield max(self.clock.now, self.ranks[rank].busy_until)
+            there = self.ranks[rank]
+            yield max(self.clock.now, there.busy_until if there.busy_from < self.clock.now else 0.0)
 
     # -- messages ----------------------------------------------------------------------------------------------------
 

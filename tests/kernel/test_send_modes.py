@@ -95,6 +95,21 @@ def test_who_computes_acknowledges_when_its_library_may(engine: str, progress: P
 
 
 @ENGINES
+@pytest.mark.parametrize("shared", [False, True], ids=["own processor", "shared processor"])
+def test_who_takes_a_message_acknowledges_it_before_its_next_burst(engine: str, *, shared: bool) -> None:
+    """Receives cost nothing here: at 1 s rank 1 has the message and computes on, for 4 s, or 8 s beside rank 2."""
+    link = Link(Curve.line(0.25), Curve.line(0.75), acknowledged_from=1)
+    trace = TraceBuilder(3)
+    trace[0].send(1, 8)
+    trace[1].recv(0)
+    trace[1].compute(4.0)
+    trace[2].compute(5.0)
+    on = machine(link, progress=Progress.CALLS, nodes=3)
+    ranks = simulate(trace.build(), on, Placement((0, 1, 1 if shared else 2)), engine).ranks
+    assert [rank.finish for rank in ranks] == [2.0, 9.0 if shared else 5.0, 9.0 if shared else 5.0]
+
+
+@ENGINES
 def test_a_library_within_another_call_acknowledges_what_nobody_receives_yet(engine: str) -> None:
     """Rank 1 waits for rank 2, which sends at 8 s; rank 0 has its acknowledgement at 2 s."""
     link = Link(Curve.line(0.25), Curve.line(0.75), acknowledged_from=1)

@@ -56,15 +56,22 @@ struct Absence {
         if (end > begin) noted.emplace_back(begin, end);
     }
 
-    // The time itself, or the end of an absence then.
+    // Let one begin whose end is not known.
+    void begin(double time) {
+        under_way = true;
+        since = time;
+    }
+
+    // The time itself, or the end of an absence then; when one begins the call still goes on.
     double after(double time) {
         while (!noted.empty() && noted.front().second <= time) noted.pop_front();
-        return !noted.empty() && noted.front().first <= time ? noted.front().second : time;
+        return !noted.empty() && noted.front().first < time ? noted.front().second : time;
     }
 
     std::deque<std::pair<double, double>> noted;
     std::vector<Waiting> waiting;  // for the end of the one under way
     bool under_way = false;
+    double since = 0.0;  // when that began
 };
 
 struct Core {

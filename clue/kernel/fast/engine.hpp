@@ -199,7 +199,7 @@ private:
                     if (!turn(a)) return;
                     a.begin = a.clock;
                     a.stage = BURSTING;
-                    if (m.in_calls) absences[a.number].under_way = true;
+                    if (m.in_calls) absences[a.number].begin(a.clock);
                     processors.begin_burst(core(), a, burst(a.row), shape(a.row).region);
                     return;
                 case BURSTING:

@@ -280,7 +280,7 @@ private:
     // Go on with a message now, or when a rank's next call begins.
     void within_call(int32_t rank, int32_t s, What what) {
         Absence& absence = this->absences[rank];
-        if (absence.under_way) absence.waiting.push_back({s, what});
+        if (absence.under_way && absence.since < this->now) absence.waiting.push_back({s, what});
         else carry_on(s, what, absence.after(this->now));
     }
 

@@ -10,13 +10,15 @@ class Absence:
     """When a rank is not within a call: while it computes or sleeps.
 
     It is asked in the order of virtual time, when all that happens before has happened. A rank that is blocked then is
-    within a call; one that has run ahead has noted its absences.
+    within a call; one that has run ahead has noted its absences. When an absence begins the call still goes on: what
+    comes at that very time, and lets its rank leave the call, finds it there.
     """
 
-    __slots__ = ("_noted", "_waiting")
+    __slots__ = ("_began", "_noted", "_waiting")
 
     def __init__(self) -> None:
         self._noted: deque[tuple[float, float]] = deque()
+        self._began = 0.0
         #: What is to happen at the end of an absence under way; ``None`` if there is none.
         self._waiting: list[Callable[[float], None]] | None = None
 
@@ -25,9 +27,9 @@ class Absence:
         if end > begin:
             self._noted.append((begin, end))
 
-    def begin(self) -> None:
+    def begin(self, time: float) -> None:
         """Let an absence begin whose end is not known."""
-        self._waiting = []
+        self._began, self._waiting = time, []
 
     def end(self, time: float) -> None:
         """Let it end."""
@@ -39,9 +41,9 @@ class Absence:
         """Let something happen at a time, or at the end of an absence then."""
         while self._noted and self._noted[0][1] <= time:
             self._noted.popleft()
-        if self._waiting is not None:
+        if self._waiting is not None and self._began < time:
             self._waiting.append(happens)
-        elif self._noted and self._noted[0][0] <= time:
+        elif self._noted and self._noted[0][0] < time:
             happens(self._noted[0][1])
         else:
             happens(time)

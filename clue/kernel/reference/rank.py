@@ -143,7 +143,7 @@ class Rank(Actor):
             cold = self._begin_cold(cpu * factor)
             cpu += cold / factor
         if self.absence is not None:
-            self.absence.begin()
+            self.absence.begin(begin)
         alone = yield from self.processor.compute(self.number, region, cpu)  # type: ignore[union-attr]
         self.clock = self.env.now
         if self.absence is not None:
