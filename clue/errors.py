@@ -46,6 +46,16 @@ class UsageError(ClueError):
     exit_status = 2
 
 
+def no_such_program(word: str) -> UsageError:
+    """Say that a command line names no program: perhaps the interpreter, which other launchers are given first."""
+    interpreter = word.rpartition("/")[2].startswith("python")
+    return UsageError(
+        f"{word}: program must be a script of Python, got its interpreter, which is started anyway: leave it out"
+        if interpreter
+        else f"{word}: program must exist, got no such file"
+    )
+
+
 class ConfigError(ClueError):
     """Report all that is wrong with an input file, as ``FILE:LINE:COLUMN: PATH subject must rule, got value``."""
 

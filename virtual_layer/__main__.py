@@ -9,7 +9,7 @@ import os
 import sys
 from pathlib import Path
 
-from clue.errors import NEVER_CALLED_MPI, ClueError, UsageError
+from clue.errors import NEVER_CALLED_MPI, ClueError, UsageError, no_such_program
 from virtual_layer import heap, programs
 from virtual_layer.session import Assignment, Session
 from virtual_layer.telling import tell
@@ -55,7 +55,7 @@ def read_command_line(words: list[str]) -> tuple[Path, Path | None, list[str]]:
     if not words or (words[0] in ("-c", "-m") and len(words) < 2):
         raise UsageError(f"command line must name a program: {_USAGE}")
     if words[0] not in ("-c", "-m") and not Path(words[0]).exists():
-        raise UsageError(f"{words[0]}: program must exist, got no such file")
+        raise no_such_program(words[0])
     if child is not None:
         target = child.parent.parent
     return target or Path(f"{Path(_name(words)).stem}.clue").resolve(), child, words

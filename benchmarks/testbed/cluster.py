@@ -28,8 +28,10 @@ SWITCH = "switch"
 _ROOT = "bridge"
 #: A link lets a frame pass at once after a pause, and as much more as must not be lost when a timer is late: seconds.
 _LATE = 100e-6
-#: The memory of a switch's port, bytes.
-_QUEUE = 512 * 1024
+#: Frames that wait for a host's own link at most: Linux's default.
+_HOST_FRAMES = 1000
+#: The memory of a switch, bytes for each of its ports, which share it.
+_PORT_MEMORY = 512 * 1024
 _HEADER = 14
 #: Ranks of a host that can share memory: HOST_RANKS of pace.c.
 _MOST_RANKS = 64
@@ -111,7 +113,7 @@ def build(name: str, hosts: Sequence[Host]) -> None:
     _build_switch(name, _frame(hosts))
     racks = {host.rack: None for host in hosts if host.rack is not None}
     for rack in racks:
-        _build_rack(name, rack, _frame(hosts))
+        _build_rack(name, rack, hosts)
     for host in hosts:
         _build_host(name, host, hosts)
     cores = sorted(os.sched_getaffinity(0))
@@ -172,9 +174,9 @@ def _build_bridge(switch: str, bridge: str, frame: int) -> None:
     _call("ip", "-n", switch, "link", "set", bridge, "mtu", str(frame), "up")
 
 
-def _build_rack(name: str, rack: Rack, frame: int) -> None:
+def _build_rack(name: str, rack: Rack, hosts: Sequence[Host]) -> None:
     """Build a rack's own bridge with its cable to the root: an end of it at either bridge, both shaped."""
-    switch, port = namespace(name, SWITCH), _port(rack.name)
+    switch, port, frame = namespace(name, SWITCH), _port(rack.name), _frame(hosts)
     _build_bridge(switch, _bridge(rack), frame)
     end = f"{rack.name}-up"
     _call("ip", "-n", switch, "link", "add", port, "type", "veth", "peer", "name", end)
@@ -183,8 +185,8 @@ def _build_rack(name: str, rack: Rack, frame: int) -> None:
     _call("ip", "-n", switch, "link", "set", end, "master", _bridge(rack))
     _plug(switch, port, _ROOT, rack.latency, frame)
     if rack.bandwidth is not None:
-        _shape(switch, end, rack.bandwidth, frame)
-        _shape(switch, port, rack.bandwidth, frame)
+        _shape(switch, end, rack.bandwidth, frame, _port_memory(hosts, rack))
+        _shape(switch, port, rack.bandwidth, frame, _port_memory(hosts, None))
 
 
 def _plug(switch: str, port: str, bridge: str, latency: float, frame: int) -> None:
@@ -234,17 +236,28 @@ def _build_host(name: str, host: Host, hosts: Sequence[Host]) -> None:
             words = ["lladdr", _hardware(other), "dev", "eth0", "nud", "permanent"]
             _call("ip", "-n", here, "neigh", "replace", other.address, *words)
     if host.bandwidth is not None:
-        _shape(here, "eth0", host.bandwidth, frame)
-        _shape(switch, port, host.bandwidth, frame)
+        _shape(here, "eth0", host.bandwidth, frame, _HOST_FRAMES * frame)
+        _shape(switch, port, host.bandwidth, frame, _port_memory(hosts, host.rack))
 
 
 def _hardware(host: Host) -> str:
     return f"02:77:00:00:00:{host.index + 1:02x}"
 
 
-def _shape(where: str, device: str, bandwidth: float, frame: int) -> None:
+def _port_memory(hosts: Sequence[Host], rack: Rack | None) -> int:
+    """Return how much can wait at one port of a rack's switch, or the one that joins all, while others are idle, bytes.
+
+    A port may have as much of the memory as is left: half of it. Source: A. K. Choudhury and E. L. Hahne, Dynamic queue
+    length thresholds for shared-memory packet switches, IEEE/ACM Transactions on Networking 6 (1998), with factor 1.
+    """
+    cables = {host.rack for host in hosts if host.rack is not None} if rack is None else {None}
+    ports = sum(host.rack == rack for host in hosts) + len(cables)
+    return ports * _PORT_MEMORY // 2
+
+
+def _shape(where: str, device: str, bandwidth: float, frame: int, queue: int) -> None:
     burst = frame + _HEADER + int(bandwidth * _LATE)
-    words = ["tbf", "rate", f"{bandwidth * 8:.0f}bit", "burst", str(burst), "limit", str(_QUEUE)]
+    words = ["tbf", "rate", f"{bandwidth * 8:.0f}bit", "burst", str(burst), "limit", str(queue)]
     _call("tc", "-n", where, "qdisc", "replace", "dev", device, "root", *words)
 
 

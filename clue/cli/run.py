@@ -14,7 +14,7 @@ from clue.cli.results import plot_ranking, plot_result, show_ranking, show_resul
 from clue.cli.run_arguments import is_program
 from clue.cli.terminal import check_plots, output_trace, progress, say
 from clue.config import PlacementChoice, SimulationConfig, load_config, load_machine
-from clue.errors import UsageError
+from clue.errors import UsageError, no_such_program
 from clue.execution import LiveRun
 from clue.execution import run as run_live
 from clue.execution.bursts import MEASURED, Bursts, Declared, Replayed, Synthetic
@@ -76,7 +76,7 @@ def _from_words(words: Sequence[str], arguments: argparse.Namespace) -> _Run:
         if len(words) < 2:
             raise UsageError(f"{words[0]} must have a module or code behind it, got nothing")
     elif not Path(words[0]).is_file():
-        raise UsageError(f"{words[0]}: program must exist, got no such file")
+        raise no_such_program(words[0])
     return _Run(tuple(words), arguments.ranks, load_machine(arguments.machine), _placement(arguments.placement))
 
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from clue.children import finding_clue, mpi_of, open_mpi_options, running, standard_input
-from clue.errors import RecordError, UsageError
+from clue.errors import RecordError, UsageError, no_such_program
 from clue.files import is_file
 
 #: Told of what happens, in words; never of the program's own output.
@@ -56,7 +56,7 @@ class Launch:
             UsageError: If the program does not exist or there are no ranks.
         """
         if not is_file(self.program):
-            raise UsageError(f"{self.program}: program must exist, got no such file")
+            raise no_such_program(str(self.program))
         if self.ranks < 1:
             raise UsageError(f"{self.program}: ranks must be an integer > 0, got {self.ranks}")
 

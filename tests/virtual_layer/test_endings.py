@@ -193,6 +193,8 @@ def test_missing_program(tmp_path: Path) -> None:
     """A program that does not exist, or no ranks, is bad usage."""
     with pytest.raises(UsageError, match=r"nowhere\.py: program must exist, got no such file"):
         record(tmp_path / "nowhere.py", [], 2, tmp_path / "x.clue")
+    with pytest.raises(UsageError, match="python3: program must be a script of Python, got its interpreter"):
+        record(Path("python3"), ["nowhere.py"], 2, tmp_path / "x.clue")
     script = tmp_path / "here.py"
     script.write_text("")
     with pytest.raises(UsageError, match="ranks must be an integer > 0, got 0"):
