@@ -11,7 +11,9 @@ from clue.collectives import (
     alltoall,
     barrier,
     bcast,
+    by_nodes,
     composed,
+    mpich,
     openmpi,
     reduce,
     reduce_scatter,
@@ -28,8 +30,29 @@ Algorithm = Callable[[Collective, int], Schedule]
 
 
 def _part(collective: Collective, rank: int) -> Schedule:
-    """Lower a part of a composed collective."""
+    """Lower a part of a collective that Open MPI composes."""
     return _lowered(collective, rank, openmpi.choose(collective))
+
+
+def _part_by_nodes(collective: Collective, rank: int) -> Schedule:
+    """Lower a part of a collective that MPICH composes."""
+    return _lowered(collective, rank, mpich.choose_flat(collective))
+
+
+#: Algorithms that go by the nodes of a collective's ranks.
+BY_NODES: Mapping[str, Mapping[str, Algorithm]] = {
+    "barrier": {"node_leaders": partial(by_nodes.barrier, _part_by_nodes)},
+    "bcast": {
+        "node_leaders": partial(by_nodes.bcast, _part_by_nodes),
+        "root_node_first": partial(by_nodes.bcast_root_node_first, _part_by_nodes),
+    },
+    "reduce": {
+        "node_leaders": partial(by_nodes.reduce, _part_by_nodes),
+        "root_node_last": partial(by_nodes.reduce_root_node_last, _part_by_nodes),
+    },
+    "allreduce": {"node_leaders": partial(by_nodes.allreduce, _part_by_nodes)},
+    "scan": {"node_leaders": partial(by_nodes.scan, _part_by_nodes)},
+}
 
 
 _GATHERS: Mapping[str, Algorithm] = {
@@ -60,6 +83,7 @@ ALGORITHMS: Mapping[str, Mapping[str, Algorithm]] = {
         "binomial": barrier.binomial,
         "double_ring": barrier.double_ring,
         "linear": barrier.linear,
+        **BY_NODES["barrier"],
     },
     "bcast": {
         "binomial": bcast.binomial,
@@ -77,6 +101,7 @@ ALGORITHMS: Mapping[str, Mapping[str, Algorithm]] = {
         "chain": bcast.chain,
         "pipeline": bcast.pipeline,
         "linear": bcast.linear,
+        **BY_NODES["bcast"],
     },
     "reduce": {
         "binomial": reduce.binomial,
@@ -90,6 +115,7 @@ ALGORITHMS: Mapping[str, Mapping[str, Algorithm]] = {
         "chain_in_fragments": reduce.chain_in_fragments,
         "pipeline": reduce.pipeline,
         "linear": reduce.linear,
+        **BY_NODES["reduce"],
     },
     "allreduce": {
         "recursive_doubling": allreduce.recursive_doubling,
@@ -99,8 +125,9 @@ ALGORITHMS: Mapping[str, Mapping[str, Algorithm]] = {
         "reduce_bcast": allreduce.reduce_bcast,
         "nonoverlapping": partial(composed.allreduce, _part),
         "linear": allreduce.linear,
+        **BY_NODES["allreduce"],
     },
-    "scan": {"recursive_doubling": scan.recursive_doubling, "linear": scan.linear},
+    "scan": {"recursive_doubling": scan.recursive_doubling, "linear": scan.linear, **BY_NODES["scan"]},
     "exscan": {"recursive_doubling": scan.exclusive_recursive_doubling, "linear": scan.exclusive_linear},
     "gather": _GATHERS,
     "gatherv": _GATHERS,

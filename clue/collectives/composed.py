@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 from clue.collectives.schedule import Collective, Schedule
 
-#: Lowers a part: a collective for one rank, by the algorithm that Open MPI chooses.
+#: Lowers a part: a collective for one rank, by the algorithm that a library chooses.
 Part = Callable[[Collective, int], Schedule]
 #: An algorithm, from how its parts are lowered.
 Composed = Callable[[Part, Collective, int], Schedule]

@@ -8,8 +8,13 @@ from clue.collectives import mpich, openmpi
 from clue.collectives.schedule import Collective
 from clue.errors import UsageError
 
-_CHOICES: Mapping[str, Callable[[Collective], str]] = {"mpich": mpich.choose, "openmpi": openmpi.choose}
-#: Libraries whose default choices are known.
+_CHOICES: Mapping[str, Callable[[Collective], str]] = {
+    "mpich": mpich.choose,
+    "mpich-flat": mpich.choose_flat,
+    "openmpi": openmpi.choose,
+}
+#: Libraries whose default choices are known; ``"mpich-flat"`` is MPICH that does not ask for nodes, as libraries of the
+#: 1990s did not.
 LIBRARIES = tuple(_CHOICES)
 
 
@@ -17,7 +22,7 @@ def default_choice(library: str, collective: Collective) -> str:
     """Return the algorithm that a library chooses by default.
 
     Args:
-        library: ``"mpich"`` or ``"openmpi"``.
+        library: One of :data:`LIBRARIES`.
         collective: What is to be done; its sizes count by their mean, those of a reduce-scatter one by one.
 
     Raises:

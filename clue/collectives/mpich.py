@@ -1,9 +1,11 @@
-"""Which algorithm MPICH chooses: the rules built into MPICH 4 and 5 for any network.
+"""Which algorithm MPICH chooses: the rules built into MPICH 4 and 5 for any network, and into its device ch4.
 
-Source: MPICH 5.0.1, maint/tuning/coll/mpir/generic.json, which its build compiles in, and src/mpi/coll/src/csel.c,
-which reads it; CVARs of the same meaning give most figures. Left out is what belongs to shared memory or to a
-communicator's nodes (maint/tuning/coll/ch4): every communicator is taken as flat. Persistent collectives follow the
-nonblocking rules.
+Where ranks share nodes, some collectives are composed of one among nodes and one within each (:mod:`.by_nodes`). All
+others, and the parts of these, are chosen as if every rank had a node of its own. Left out are the ways that shared
+memory has within a node: it takes them only in programs of one thread, and mpi4py asks for several
+(MPI_THREAD_MULTIPLE). Persistent collectives follow the nonblocking rules.
+Source: MPICH 5.0.1, maint/tuning/coll/{mpir,ch4}/generic.json, which its build compiles in, and csel.c in
+src/mpi/coll/src, which reads them; CVARs of the same meaning give most figures.
 """
 
 from __future__ import annotations
@@ -128,7 +130,56 @@ NONBLOCKING: Mapping[str, Rule] = {
 }
 
 
+def _bcast_by_nodes(collective: Collective) -> str:
+    nbytes, size = collective.mean_size, collective.size
+    if size < _BCAST_MIN_PROCS or nbytes < _BCAST_SHORT:
+        return "node_leaders"
+    return "root_node_first" if nbytes < _BCAST_LONG and is_power_of_two(size) else _bcast(collective)
+
+
+def _reduce_by_nodes(collective: Collective) -> str:
+    if not collective.manner.commutative:
+        return _reduce(collective)
+    short = collective.manner.nonblocking or collective.mean_size <= _REDUCE_SHORT
+    return "root_node_last" if short else "node_leaders"
+
+
+def _allreduce_by_nodes(collective: Collective) -> str:
+    composed = collective.manner.commutative and max(collective.nodes) > 0
+    return "node_leaders" if composed else BLOCKING["allreduce"](collective)
+
+
+def _scan_by_nodes(collective: Collective) -> str:
+    return "node_leaders" if collective.lies_node_by_node else "recursive_doubling"
+
+
+#: Rules where ranks share nodes.
+BLOCKING_BY_NODES: Mapping[str, Rule] = {
+    **BLOCKING,
+    "barrier": always("node_leaders"),
+    "bcast": _bcast_by_nodes,
+    "reduce": _reduce_by_nodes,
+    "allreduce": _allreduce_by_nodes,
+    "scan": _scan_by_nodes,
+}
+#: The same, of nonblocking and persistent ones.
+NONBLOCKING_BY_NODES: Mapping[str, Rule] = {
+    **NONBLOCKING,
+    "bcast": always("node_leaders"),
+    "reduce": _reduce_by_nodes,
+    "scan": _scan_by_nodes,
+}
+
+
 def choose(collective: Collective) -> str:
     """Return the algorithm that MPICH chooses."""
+    if not collective.shares_nodes:
+        return choose_flat(collective)
+    rules = NONBLOCKING_BY_NODES if collective.manner.nonblocking else BLOCKING_BY_NODES
+    return rules[collective.name](collective)
+
+
+def choose_flat(collective: Collective) -> str:
+    """Return the algorithm that it chooses as if each rank had a node of its own: with MPIR_CVAR_NOLOCAL."""
     rules = NONBLOCKING if collective.manner.nonblocking else BLOCKING
     return rules[collective.name](collective)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from itertools import pairwise
 from typing import NamedTuple
 
 
@@ -61,6 +62,8 @@ class Collective:
         sizes: Bytes by rank as :mod:`clue.trace.ops` defines ``nbytes``: all equal for the regular ones,
             one block per rank for the v-variants; for alltoallv ``size·size`` entries, row by sender.
         manner: How it is called.
+        nodes: Node of each rank, numbered as they first appear; empty if each is on a node of its own, or that is not
+            known.
     """
 
     name: str
@@ -68,17 +71,22 @@ class Collective:
     sizes: tuple[int, ...]
     root: int = 0
     manner: Manner = PLAIN
+    nodes: tuple[int, ...] = ()
     _hash: int = field(default=0, init=False, repr=False, compare=False)
 
     def __hash__(self) -> int:
         # Every rank looks it up, and there are as many sizes as ranks: they are hashed once.
         if not self._hash:
-            object.__setattr__(self, "_hash", hash((self.name, self.size, self.sizes, self.root, self.manner)))
+            object.__setattr__(self, "_hash", hash(self._fields))
         return self._hash
 
     def __reduce__(self) -> tuple[object, ...]:
         # Another process hashes names otherwise.
-        return Collective, (self.name, self.size, self.sizes, self.root, self.manner)
+        return Collective, self._fields
+
+    @property
+    def _fields(self) -> tuple[object, ...]:
+        return self.name, self.size, self.sizes, self.root, self.manner, self.nodes
 
     @property
     def mean_size(self) -> int:
@@ -89,6 +97,16 @@ class Collective:
     def elements(self) -> int:
         """How many elements that is."""
         return self.mean_size // self.manner.element
+
+    @property
+    def shares_nodes(self) -> bool:
+        """Whether some ranks are known to be on one node."""
+        return len(set(self.nodes)) < len(self.nodes)
+
+    @property
+    def lies_node_by_node(self) -> bool:
+        """Whether ranks are on several nodes, one node's after the other's, and share some."""
+        return self.shares_nodes and self.nodes[-1] > 0 and all(a <= b for a, b in pairwise(self.nodes))
 
     @property
     def is_regular(self) -> bool:

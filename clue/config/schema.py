@@ -260,7 +260,9 @@ class CollectivesForm(Form):
     model_config = ConfigDict(extra="allow")
     __pydantic_extra__: dict[str, Algorithms]
 
-    library: Literal["mpich", "openmpi"] = Field("mpich", description="Whose choices of algorithm hold.")
+    library: Literal["mpich", "mpich-flat", "openmpi"] = Field(
+        "mpich", description="Whose choices of algorithm hold; mpich-flat as if each rank had a node of its own."
+    )
 
     @property
     def choices(self) -> dict[str, str | list[AlgorithmForm]]:

@@ -95,6 +95,8 @@ class Plain:
 def plain(trace: Trace, library: str, remarks: Remarks, *, keep: frozenset[Op] = frozenset()) -> Plain:
     """Take communicators and modes away from a trace.
 
+    Collectives are lowered as if each rank had a node of its own, for there is no machine.
+
     Args:
         trace: What the program did.
         library: Whose default algorithms collectives are lowered by: ``"mpich"`` or ``"openmpi"``.

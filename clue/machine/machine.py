@@ -172,7 +172,7 @@ class Network:
         within: Links within a node of one type that differ from ``within_node``.
         contention: How communications between nodes slow each other down.
         collectives: Chosen algorithms by collective name (``"allreduce"``); others follow ``collective_library``.
-        collective_library: Whose default choices apply: ``"mpich"`` or ``"openmpi"``.
+        collective_library: Whose default choices apply: one of :data:`clue.collectives.LIBRARIES`.
         progress: When the library answers and acknowledges messages: at any time, or only while its rank is within a
             call.
         across_domains: Link between ranks of one node in different domains; ``None``: that within the node.

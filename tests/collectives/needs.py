@@ -132,6 +132,7 @@ def combined(c: Collective) -> int:
 
 #: Algorithms that repeat work to save messages.
 REPEATING = {
+    *((name, "node_leaders") for name in ("allreduce", "scan")),
     *((name, "recursive_doubling") for name in ("allreduce", "scan", "exscan", "reduce_scatter")),
     # Recursive doubling, unless the blocks are equal and ranks a power of two.
     ("reduce_scatter", "noncommutative"),

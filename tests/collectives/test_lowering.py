@@ -47,11 +47,13 @@ def test_default_choices_exist(library: str, name: str, nbytes: int, size: int, 
 
 def test_unknown_names_are_told() -> None:
     """A wrong library, collective or algorithm is an error that lists the right ones."""
-    with pytest.raises(UsageError, match="library must be one of mpich, openmpi, got 'lam'"):
+    with pytest.raises(UsageError, match="library must be one of mpich, mpich-flat, openmpi, got 'lam'"):
         default_choice("lam", Collective("bcast", 2, (0,)))
     with pytest.raises(UsageError, match=r"name must be one of barrier, bcast, .* got 'broadcast'"):
         default_choice("mpich", Collective("broadcast", 2, (0,)))
-    with pytest.raises(UsageError, match="algorithm of scan must be one of recursive_doubling, linear, got 'ring'"):
+    with pytest.raises(
+        UsageError, match="algorithm of scan must be one of recursive_doubling, linear, node_leaders, got 'ring'"
+    ):
         lower(regular("scan", 4, 8), 0, "ring")
     with pytest.raises(UsageError, match=r"name must be one of .* got 'broadcast'"):
         lower(regular("broadcast", 4, 8), 0, "ring")

@@ -1,6 +1,6 @@
 """Which algorithm MPICH chooses: its thresholds, and what else of a call it goes by.
 
-The figures are those of MPICH 5.0.1, maint/tuning/coll/mpir/generic.json.
+The figures are those of MPICH 5.0.1, maint/tuning/coll/mpir/generic.json and ch4/generic.json.
 """
 
 import pytest
@@ -112,3 +112,69 @@ def test_one_rule_counts_elements_for_bytes() -> None:
     assert choice("reduce_scatter", 8 * 64 * KIB, 8, nonblocking=True, **block) == "pairwise"
     assert choice("reduce_scatter", 64 * KIB, 8, **block) == "pairwise"
     assert choice("reduce_scatter", 64 * KIB, 8, nonblocking=True) == "pairwise"
+
+
+#: Nodes of eight ranks: two of four, dealt out in turn, one of all, and seven of which one has two.
+BLOCK, CYCLIC, ONE, PAIR = (0, 0, 0, 0, 1, 1, 1, 1), (0, 1) * 4, (0,) * 8, (0, 0, 1, 2, 3, 4, 5, 6)
+
+
+def choice_on(nodes: tuple[int, ...], name: str, nbytes: int, **how: bool | int) -> str:
+    """Return what is chosen for ranks on these nodes."""
+    collective = Collective(name, len(nodes), (nbytes,) * len(nodes), manner=Manner(**how), nodes=nodes)  # type: ignore[arg-type]
+    return default_choice("mpich", collective)
+
+
+@pytest.mark.parametrize("nodes", [BLOCK, CYCLIC, ONE, PAIR])
+@pytest.mark.parametrize(
+    ("name", "nbytes", "how", "algorithm"),
+    [
+        ("barrier", 0, {}, "node_leaders"),
+        ("barrier", 0, {"nonblocking": True}, "dissemination"),
+        ("bcast", 12 * KIB - 1, {}, "node_leaders"),
+        ("bcast", 12 * KIB, {}, "root_node_first"),
+        ("bcast", 512 * KIB - 1, {}, "root_node_first"),
+        ("bcast", 512 * KIB, {}, "scatter_recursive_doubling_allgather"),  # as where no node is shared
+        ("bcast", 512 * KIB + 1, {}, "scatter_ring_allgather"),
+        ("bcast", 512 * KIB, {"nonblocking": True}, "node_leaders"),
+        ("reduce", 2048, {}, "root_node_last"),
+        ("reduce", 2049, {}, "node_leaders"),
+        ("reduce", 2049, {"nonblocking": True}, "root_node_last"),
+        ("reduce", 2048, IN_ORDER, "binomial_to_first"),
+        ("reduce", 2048, {**IN_ORDER, "nonblocking": True}, "binomial_to_first"),
+        ("allreduce", 2049, {"nonblocking": True}, "reduce_scatter_allgather"),
+        ("allreduce", 64, IN_ORDER, "recursive_doubling"),
+        ("exscan", 64, {}, "recursive_doubling"),
+        ("allgather", 64, {}, "recursive_doubling"),
+    ],
+)
+def test_shared_nodes_have_rules_of_their_own(
+    nodes: tuple[int, ...], name: str, nbytes: int, how: dict[str, bool], algorithm: str
+) -> None:
+    """Wherever any two ranks share a node, also if that is the only one."""
+    assert choice_on(nodes, name, nbytes, **how) == algorithm
+
+
+@pytest.mark.parametrize("nonblocking", [False, True])
+def test_some_rules_ask_how_nodes_lie(*, nonblocking: bool) -> None:
+    """A scan asks for one node after the other; a blocking allreduce for several nodes."""
+    chosen = [choice_on(nodes, "scan", 64, nonblocking=nonblocking) for nodes in (BLOCK, PAIR, CYCLIC, ONE)]
+    assert chosen == ["node_leaders"] * 2 + ["recursive_doubling"] * 2
+    assert choice_on(BLOCK, "allreduce", 8) == choice_on(CYCLIC, "allreduce", 2**20) == "node_leaders"
+    assert (choice_on(ONE, "allreduce", 8), choice_on(ONE, "allreduce", 64)) == (
+        "recursive_doubling",
+        "reduce_scatter_allgather",
+    )
+
+
+def test_broadcasts_to_other_numbers_of_ranks() -> None:
+    """Fewer than 8 ranks go by leaders at any size; numbers that are no power of two in a ring from 12 KiB on."""
+    assert choice_on((0, 0, 1, 1), "bcast", 2**20) == "node_leaders"
+    nine = (*BLOCK, 1)
+    assert choice_on(nine, "bcast", 12 * KIB - 1) == "node_leaders"
+    assert choice_on(nine, "bcast", 12 * KIB + 1) == "scatter_ring_allgather"
+
+
+def test_ranks_that_share_no_node_are_chosen_for_as_ever() -> None:
+    """A node for each rank is as good as nodes that are not known."""
+    for name in ("barrier", "bcast", "reduce", "allreduce", "scan"):
+        assert choice_on(tuple(range(8)), name, 1000) == choice(name, 1000, 8)

@@ -384,7 +384,10 @@ def test_a_fault_at_the_top_is_found_too(tmp_path: Path, extra: str, fault: str)
         ("contention: {2: 1.5}", "network.contention must have an entry for 1 communication"),
         ("contention: {1: 0.5}", "network.contention[1] must be at least 1, got 0.5"),
         ("contention: {0: 1}", "network.contention[0] must be at least 1, got 0"),
-        ("collectives: {library: lam}", "network.collectives.library must be 'mpich' or 'openmpi', got \"lam\""),
+        (
+            "collectives: {library: lam}",
+            "network.collectives.library must be 'mpich', 'mpich-flat' or 'openmpi', got \"lam\"",
+        ),
         ("collectives: {alreduce: ring}", 'network.collectives.alreduce must be a collective, got "alreduce": did you'),
         ("collectives: {allreduce: rings}", "network.collectives.allreduce must be an algorithm of allreduce ("),
         ("collectives: {allreduce: []}", "network.collectives.allreduce must have at least 1 entries"),

@@ -417,7 +417,8 @@ def random_machine(random: Random, kind: str, *, ties: bool, plain: bool = False
         if len(names) == 2 and random.random() < 0.5:
             pairs = {("fast", "slow"): _link(random, ties)}
         table = _contention(random, kind) if kind == "factor" else contention
-        choices = random.choice(({}, {"allreduce": AlgorithmChoice(((float("inf"), "ring"),))}))
+        stated = random.choice(({}, {"allreduce": "ring"}, {"bcast": "root_node_first", "scan": "node_leaders"}))
+        choices = {name: AlgorithmChoice(((float("inf"), algorithm),)) for name, algorithm in stated.items()}
         across = random.choice((None, _link(random, ties)))
         return Network(between, _link(random, ties), pairs, {}, table, choices, library, progress, across)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from itertools import chain
 from typing import Any
 
 import pytest
@@ -11,7 +12,9 @@ from clue.errors import ReplayError
 from clue.kernel import simulate
 from clue.machine import AlgorithmChoice, Curve, Link, Machine, Network, NodeType
 from clue.trace import Flag, Op, TraceBuilder
-from tests.kernel.cases import RECEIVE, machine, sending, transmission
+from tests.kernel.cases import ANSWER, RECEIVE, SEND, TRANSMIT, machine, sending, transmission
+
+ENGINES = ("reference", "fast")
 
 #: What a message of 1 KB costs from the start of its send to the end of its blocking receive.
 HOP = sending(1) + transmission(1) + RECEIVE
@@ -78,6 +81,66 @@ def test_thresholds_choose_by_size() -> None:
     small, large = (max(finishes(everywhere(Op.BCAST, 8, nbytes), on)) for nbytes in (1000, 1001))
     linear = 7 * sending(1.001) + transmission(1.001) + RECEIVE
     assert (small, large) == (pytest.approx(3 * HOP), pytest.approx(linear))
+
+
+#: The same within a node.
+LOCAL_SEND = SEND / 10
+LOCAL_HOP = (SEND + TRANSMIT + RECEIVE) / 10
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_a_broadcast_among_nodes_and_within_them(engine: str) -> None:
+    """Ranks 0 to 3 and 4 to 7 share nodes: 0 sends to 4, both to their third, who sends to the fourth, and second."""
+    result = simulate(everywhere(Op.BCAST, 8).build(), machine(2), [0] * 4 + [1] * 4, engine)
+    within = [2 * LOCAL_SEND, LOCAL_SEND + LOCAL_HOP, LOCAL_HOP + LOCAL_SEND, 2 * LOCAL_HOP]
+    expected = [begin + step for begin in (sending(1), HOP) for step in within]
+    assert [rank.finish for rank in result.ranks] == pytest.approx(expected, rel=1e-12)
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_nodes_are_those_of_a_communicators_members(engine: str) -> None:
+    """Of ranks 3, 1, 2 the first is the root, and shares its node with the last."""
+    trace = TraceBuilder(4)
+    some = trace.communicator((3, 1, 2))
+    for rank in (1, 2, 3):
+        trace[rank].collective(Op.BCAST, 1000, root=0, comm=some)
+    result = simulate(trace.build(), machine(2), [0, 0, 1, 1], engine)
+    expected = [0.0, HOP, sending(1) + LOCAL_HOP, sending(1) + LOCAL_SEND]
+    assert [rank.finish for rank in result.ranks] == pytest.approx(expected, rel=1e-12)
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_copies_side_by_side_share_nodes_each_in_its_way(engine: str) -> None:
+    """Each of three copies takes as long as it does alone: two ranks to a node, one, and dealt out in turn."""
+    trace = TraceBuilder(4)
+    pair = trace.communicator((2, 0))
+    for op in (Op.BARRIER, Op.BCAST, Op.REDUCE, Op.ALLREDUCE, Op.SCAN):
+        for rank in trace:
+            rank.collective(op, 20_000 * (op is not Op.BARRIER))
+        for member in (0, 2):
+            trace[member].collective(op, 20_000 * (op is not Op.BARRIER), comm=pair)
+    on, placements = machine(8, processors=2), ([0, 0, 1, 1], [2, 3, 4, 5], [6, 7, 6, 7])
+    alone = [[rank.finish for rank in simulate(trace.build(), on, each, engine).ranks] for each in placements]
+    together = simulate(trace.build(), on, [*chain.from_iterable(placements)], engine, instances=3)
+    assert [rank.finish for rank in together.ranks] == [*chain.from_iterable(alone)]
+    assert len({max(finishes) for finishes in alone}) == 3
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_nodes_count_where_the_library_or_the_machine_goes_by_them(engine: str) -> None:
+    """A barrier of two ranks on each of two nodes: MPICH's, Open MPI's, and as stated."""
+    trace, nodes = everywhere(Op.BARRIER, 4, 0).build(), [0, 0, 1, 1]
+
+    def makespan(on: Machine, library: str = "mpich") -> float:
+        on = replace(on, network=replace(on.network, collective_library=library))
+        return simulate(trace, on, nodes, engine).makespan
+
+    swap_within, swap_between = (sum(each) for each in ((RECEIVE / 10, LOCAL_SEND, TRANSMIT / 10), (RECEIVE, ANSWER)))
+    composed = swap_within + swap_between + LOCAL_HOP
+    assert makespan(machine()) == pytest.approx(composed, rel=1e-12)
+    assert makespan(using({"barrier": "node_leaders"}, machine()), "openmpi") == pytest.approx(composed, rel=1e-12)
+    flat = makespan(using({"barrier": "dissemination"}, machine()))
+    assert makespan(machine(), "mpich-flat") == flat > composed
 
 
 def swap(nbytes: int) -> float:

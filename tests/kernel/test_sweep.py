@@ -25,7 +25,7 @@ from clue.kernel import (
 from clue.kernel.fast.compiler import NoLibraryError
 from clue.kernel.fast.library import load
 from clue.machine import Curve, FactorTable, Link, Machine, Network, NodeType, Placement
-from clue.trace import Flag, Trace, TraceBuilder
+from clue.trace import Flag, Op, Trace, TraceBuilder
 from tests.kernel.cases import LINK, LOCAL_LINK, machine
 from tests.kernel.random_cases import CASES, random_machine, random_placement, random_trace
 
@@ -98,6 +98,20 @@ def test_by_hand() -> None:
     seconds, exact = contention_free(compile_program(exchange(2000)), candidates, engine="fast")
     assert seconds.tolist() == pytest.approx([1.117, 2.117, 3.117], rel=1e-12)
     assert exact.all()
+
+
+def test_machines_may_differ_in_which_ranks_share_nodes() -> None:
+    """Each tape is for placements with the same messages: an allreduce on two nodes, dealt out or not, four or one."""
+    trace = TraceBuilder(4)
+    for rank in trace:
+        rank.collective(Op.ALLREDUCE, 8)
+    program = compile_program(trace.build())
+    placements = [Placement(nodes) for nodes in ((0, 0, 1, 1), (0, 1, 0, 1), (0, 1, 2, 3), (2, 2, 3, 3), (1, 1, 1, 1))]
+    candidates = [Candidate(machine(4, processors=4), each) for each in placements * 3]
+    seconds, exact = contention_free(program, candidates, engine="fast")
+    assert exact.all()
+    assert seconds.tolist() == [simulate(program, each.machine, each.placement).makespan for each in candidates]
+    assert len(set(seconds.tolist())) == 3  # two nodes; four nodes; one
 
 
 def test_bursts_may_differ_by_lane() -> None:

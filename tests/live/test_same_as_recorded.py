@@ -31,7 +31,7 @@ pytest.importorskip("mpi4py.MPI", reason="mpi4py and an MPI library must be ther
 MACHINE = """
 name: three
 nodes: [{{count: 3, type: host}}]
-node_types: {{host: {{processors: 1, reduction_delay: 1 ns/B}}}}
+node_types: {{host: {{processors: 2, reduction_delay: 1 ns/B}}}}
 network:
   contention: {contention}
   between_nodes:
@@ -70,19 +70,25 @@ class Every:
         trace = record(self.program, cases, self.ranks, folder / "every.clue", timeout=100)
         return Trace(trace.head, replace(trace.ops, cpu=np.zeros_like(trace.ops.cpu)))
 
-    def lived(self, machine: Machine, *cases: str) -> LiveRun:
+    def lived(self, machine: Machine, nodes: tuple[int, ...], *cases: str) -> LiveRun:
         """Run cases live."""
-        command, placement = (str(self.program), *cases), Placement(tuple(range(self.ranks)))
+        command, placement = (str(self.program), *cases), Placement(nodes)
         return run(command, self.ranks, machine, placement, bursts=Declared(1e9), limit=60, record=True)
 
-    def compare(self, everything: Trace, machine: Machine, folder: Path) -> Trace:
-        """Check that all cases take as long either way; returns what happened live."""
-        live = self.lived(machine)
-        if figures(simulate(everything, machine, "block")) != figures(live.result):
-            alone = {
-                case: figures(simulate(self.recorded(folder, case), machine, "block")) for case in self.module.CASES
-            }
-            assert alone == {case: figures(self.lived(machine, case).result) for case in self.module.CASES}
+    def compare(self, everything: Trace, machine: Machine, folder: Path, nodes: tuple[int, ...] = ()) -> Trace:
+        """Check that all cases take as long either way; returns what happened live.
+
+        Args:
+            everything: All cases, recorded.
+            machine: Where they run.
+            folder: For recordings of single cases.
+            nodes: Node of each rank; one for each unless given.
+        """
+        nodes = nodes or tuple(range(self.ranks))
+        live = self.lived(machine, nodes)
+        if figures(simulate(everything, machine, nodes)) != figures(live.result):
+            alone = {case: figures(simulate(self.recorded(folder, case), machine, nodes)) for case in self.module.CASES}
+            assert alone == {case: figures(self.lived(machine, nodes, case).result) for case in self.module.CASES}
             pytest.fail("the cases differ only one after the other")
         assert live.trace is not None
         return live.trace
@@ -130,10 +136,14 @@ def test_messages_take_as_long_recorded_as_live(messages: Trace, tmp_path: Path,
     MESSAGING.compare(messages, machine(tmp_path, contention, limit), tmp_path)
 
 
-@pytest.mark.parametrize("library", ["mpich", "openmpi"])
-def test_collectives_take_as_long_recorded_as_live(collectives: Trace, tmp_path: Path, library: str) -> None:
-    """They are equal by the algorithms of either library, and said to be called in the same manner."""
-    lived = COLLECTIVELY.compare(collectives, machine(tmp_path, limit="1 KB", library=library), tmp_path)
+@pytest.mark.parametrize(
+    ("library", "nodes"), [("mpich", (0, 1, 2)), ("openmpi", (0, 1, 2)), ("mpich", (0, 0, 1)), ("mpich", (0, 1, 0))]
+)
+def test_collectives_take_as_long_recorded_as_live(
+    collectives: Trace, tmp_path: Path, library: str, nodes: tuple[int, ...]
+) -> None:
+    """They are equal by either library's algorithms, nodes shared or not, and said to be called in the same manner."""
+    lived = COLLECTIVELY.compare(collectives, machine(tmp_path, limit="1 KB", library=library), tmp_path, nodes)
     assert _manners(lived) == _manners(collectives)
 
 

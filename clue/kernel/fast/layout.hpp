@@ -82,7 +82,8 @@ struct Program {
 
 // Collectives lowered for one machine: every instance is one of a few templates.
 struct Collectives {
-    const int32_t* instance_template; // [instances]
+    const int32_t* instance_template; // [instances], or [copies, instances] where copies of the program differ
+    int64_t copy_templates;           // entries of a copy there, 0 where they do not differ
     const int64_t* position_base;     // [templates] first entry of a template in `first_round`
     const int32_t* members;           // [templates]
     const int64_t* slots;             // [templates] messages

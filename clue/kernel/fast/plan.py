@@ -17,16 +17,22 @@ from clue.collectives import Collective, Schedule, lower_all, neighbor
 from clue.kernel.fast.calling import call, new_stop
 from clue.kernel.fast.layout import CollectivesLayout, ProgramLayout, Status
 from clue.kernel.fast.library import load
-from clue.kernel.model.costs import algorithm_of
+from clue.kernel.model.costs import algorithm_of, numbered, placed
 from clue.kernel.model.program import Program, ranks_with_wildcards
-from clue.machine import Network
+from clue.machine import Network, Placement
 from clue.trace import Flag, Op
 
 _Ints = npt.NDArray[np.int32]
 _Longs = npt.NDArray[np.int64]
 #: A collective, or what each member of a neighbourhood one says of it (see :mod:`clue.trace.ops`).
 _Call = Collective | tuple[tuple[int, ...], ...]
+#: Template of each collective: a row for each copy of the program, or one if they agree.
+Choices = tuple[tuple[int, ...], ...]
+#: Number of the way in which each communicator's members share nodes, 0 if they do not: rows as above.
+Sharing = tuple[tuple[int, ...], ...]
 
+#: Placements of which that is kept.
+_KEPT = 64
 
 _CANCELLED = int(Flag.CANCELLED)
 #: What of a trace the engine reads as it is.
@@ -144,8 +150,11 @@ class Plan:
         self._neighbors = _neighbor_rows(program, comm_context, len(self._contexts))
         self._templates: dict[object, int] = {}
         self._built: list[Template] = []
-        self._laid_out: dict[tuple[int, ...], CollectivesLayout] = {}
-        self._distinct, self._which, self._homes = self._instances(comm_context)
+        self._laid_out: dict[Choices, CollectivesLayout] = {}
+        self._distinct, self._calls, self._which = self._instances(comm_context)
+        self._homes = list(dict.fromkeys(home for _, home in self._calls))
+        self._ways: dict[tuple[int, ...], int] = {(): 0}
+        self._sharing: dict[tuple[int, ...], Sharing] = {(): ((0,) * len(self._homes),)}
         self.layout, self._bytes = self._prepare(comm_context)
         self._size_index = {size: i for i, size in enumerate(self._bytes)}
 
@@ -165,32 +174,62 @@ class Plan:
         """Sizes of messages that occur, in bytes; grows as collectives are lowered."""
         return self._bytes
 
-    def choices(self, network: Network) -> tuple[int, ...]:
-        """Lower all collectives with the algorithms that a network takes; returns the templates' numbers."""
-        return tuple(self._template(each, network) for each in self._distinct)
+    def sharing(self, placement: Placement) -> Sharing:
+        """Return how members of communicators share nodes.
 
-    def collectives(self, numbers: tuple[int, ...]) -> CollectivesLayout:
-        """Lay out the collectives, each by the template of that number."""
-        if numbers not in self._laid_out:
-            self._laid_out = {numbers: self._lay_out(numbers)}
-        return self._laid_out[numbers]
+        Args:
+            placement: Node of each rank of all copies.
+        """
+        nodes = numbered(placement.nodes)
+        if nodes not in self._sharing:
+            if len(self._sharing) > _KEPT:
+                self._sharing.popitem()
+            copies = range(0, len(nodes), self.program.ranks)
+            rows = [self._shared_by(nodes[first : first + self.program.ranks]) for first in copies]
+            self._sharing[nodes] = _one_if_equal(rows)
+        return self._sharing[nodes]
 
-    def messages(self, numbers: tuple[int, ...]) -> int:
-        """Return how many messages the collectives take, each by the template of that number."""
-        sizes = np.array([self._built[number].slots for number in numbers], np.int64)
-        return int(sizes[self._which].sum())
+    def _shared_by(self, nodes: tuple[int, ...]) -> tuple[int, ...]:
+        groups = self.program.groups
+        found = [numbered([nodes[rank] for rank in groups[home]]) for home in self._homes]
+        return tuple(self._ways.setdefault(each, len(self._ways)) for each in found)
 
-    def pairs(self, numbers: tuple[int, ...]) -> _Longs:
+    def choices(self, network: Network, sharing: Sharing) -> Choices:
+        """Lower all collectives with the algorithms that a network takes where nodes are shared so."""
+        ways = list(self._ways)
+        templates: dict[tuple[int, int], int] = {}
+
+        def template(which: int, way: int) -> int:
+            number = templates.get((which, way))
+            if number is None:
+                number = templates[which, way] = self._template(self._distinct[which], network, ways[way])
+            return number
+
+        by_home = [dict(zip(self._homes, row, strict=True)) for row in sharing]
+        return _one_if_equal([tuple(template(which, way[home]) for which, home in self._calls) for way in by_home])
+
+    def collectives(self, choices: Choices) -> CollectivesLayout:
+        """Lay out the collectives, each by its template."""
+        if choices not in self._laid_out:
+            self._laid_out = {choices: self._lay_out(choices)}
+        return self._laid_out[choices]
+
+    def messages(self, choices: Choices) -> int:
+        """Return how many messages the collectives of a copy take, in the mean of the copies."""
+        sizes = np.array([[self._built[number].slots for number in row] for row in choices], np.int64)
+        return int(sizes[:, self._which].sum()) // len(choices)
+
+    def pairs(self, choices: Choices) -> _Longs:
         """Return the (sender, receiver) ranks that exchange messages, shape (n, 2), with what collectives add.
 
         Args:
-            numbers: Template of each collective.
+            choices: Template of each collective.
         """
         program = self.program
         found = [self._channels]
-        for comm, which in dict.fromkeys(zip(self._homes, self._which.tolist(), strict=True)):
-            group = np.array(program.groups[comm], np.int64)
-            ranks = group[self._built[numbers[which]].pairs()]
+        for (_, home), number in dict.fromkeys(pair for row in choices for pair in zip(self._calls, row, strict=True)):
+            group = np.array(program.groups[home], np.int64)
+            ranks = group[self._built[number].pairs()]
             found.append(ranks[:, 0] * program.ranks + ranks[:, 1])
         channels = np.unique(np.concatenate(found))
         return np.stack([channels // program.ranks, channels % program.ranks], 1)
@@ -217,13 +256,18 @@ class Plan:
 
     # -- instances ----------------------------------------------------------------------------------------
 
-    def _instances(self, comm_context: _Longs) -> tuple[list[_Call], _Longs, list[int]]:
-        """List the collectives of every context, then the neighbourhood ones: distinct ones, which, and where."""
+    def _instances(self, comm_context: _Longs) -> tuple[list[_Call], list[tuple[int, int]], _Longs]:
+        """List the collectives of every context, then the neighbourhood ones.
+
+        Returns:
+            The distinct ones; which of them are made on which communicators; and of every one, which of those it is.
+        """
         comm_of = {int(context): comm for comm, context in reversed(list(enumerate(comm_context.tolist())))}
         queues: list[Sequence[_Call]] = [self.program.collectives.get(c, ()) for c in self._contexts.tolist()]
         queues += [self._neighbors.get(index, ()) for index in range(len(self._contexts))]
-        homes = [comm_of[i % len(self._contexts)] for i, queue in enumerate(queues) for _ in queue]
-        self._instance_offsets = np.array([0, *accumulate(map(len, queues))], np.int64)
+        homes = np.array([comm_of[i % len(self._contexts)] for i in range(len(queues))], np.int64)
+        lengths = np.array([len(queue) for queue in queues], np.int64)
+        self._instance_offsets = np.concatenate([[0], np.cumsum(lengths)])
         # Equal collectives are mostly one object; comparing those of thousands of ranks takes long.
         place: dict[int, int] = {}
         distinct: list[_Call] = []
@@ -231,20 +275,27 @@ class Plan:
             if id(each) not in place:
                 place[id(each)] = len(distinct)
                 distinct.append(each)
-        return distinct, np.array([place[id(each)] for each in chain.from_iterable(queues)], np.int64), homes
+        which = np.array([place[id(each)] for each in chain.from_iterable(queues)], np.int64)
+        comms = len(comm_context)
+        calls, back = np.unique(which * comms + np.repeat(homes, lengths), return_inverse=True)
+        return distinct, list(zip((calls // comms).tolist(), (calls % comms).tolist(), strict=True)), back
 
     @cached_property
     def left_over(self) -> int:
         """Messages that no receive takes; those of neighbourhood collectives among them."""
         left: int = self.layout.left_over
-        for which, each in enumerate(self._distinct):
+        for i, (which, _) in enumerate(self._calls):
+            each = self._distinct[which]
             if not isinstance(each, Collective):
                 template = self._built[self._template(each, None)]
-                left += (template.slots - len(template.receive_peers)) * int((self._which == which).sum())
+                left += (template.slots - len(template.receive_peers)) * int((self._which == i).sum())
         return left
 
-    def _template(self, each: _Call, network: Network | None) -> int:
-        algorithm = algorithm_of(network, each) if network and isinstance(each, Collective) else ""
+    def _template(self, each: _Call, network: Network | None, nodes: tuple[int, ...] = ()) -> int:
+        algorithm = ""
+        if network and isinstance(each, Collective):
+            algorithm = algorithm_of(network, each, nodes)
+            each = placed(each, algorithm, nodes)
         key = (each, algorithm)
         number = self._templates.get(key)
         if number is None:
@@ -260,13 +311,15 @@ class Plan:
                     self._bytes.append(size)
         return number
 
-    def _lay_out(self, numbers: tuple[int, ...]) -> CollectivesLayout:
-        used = tuple(dict.fromkeys(numbers))
+    def _lay_out(self, choices: Choices) -> CollectivesLayout:
+        used = tuple(dict.fromkeys(chain.from_iterable(choices)))
         place = {number: i for i, number in enumerate(used)}
         templates = [self._built[number] for number in used]
+        chosen = np.array([[place[number] for number in row] for row in choices], np.int32)
         size_of = np.vectorize(self._size_index.__getitem__, otypes=[np.int32])
         return CollectivesLayout(
-            instance_template=np.array([place[number] for number in numbers], np.int32)[self._which],
+            instance_template=chosen.take(self._which, axis=1),
+            copy_templates=len(self._which) if len(choices) > 1 else 0,
             position_base=np.array([0, *accumulate(each.members for each in templates)], np.int64),
             members=np.array([each.members for each in templates], np.int32),
             slots=np.array([each.slots for each in templates], np.int64),
@@ -348,6 +401,10 @@ def _neighbor_rows(program: Program, comm_context: _Longs, contexts: int) -> dic
             )
         found[index] = [tuple(program.row(row).entries for row in calls) for calls in zip(*mine, strict=True)]
     return found
+
+
+def _one_if_equal(rows: Sequence[tuple[int, ...]]) -> tuple[tuple[int, ...], ...]:
+    return (rows[0],) if all(row == rows[0] for row in rows) else tuple(rows)
 
 
 def _offsets(counts: Iterable[_Longs]) -> _Longs:

@@ -27,7 +27,7 @@ protected:
     // Begin the collective of a row in the foreground.
     void begin_rounds(Actor& a, int64_t i) {
         a.instance = static_cast<int32_t>(a.job * p.instances + p.rows[i].slot);
-        const int32_t t = c.instance_template[p.rows[i].slot];
+        const int32_t t = template_of(a.job, p.rows[i].slot);
         if (first_slot_[a.instance] < 0) open_instance(a.instance, t);
         a.base = first_slot_[a.instance];
         a.comm = p.shapes[p.rows[i].shape].size;
@@ -153,6 +153,8 @@ private:
         return a.number - a.rank + p.group[p.group_offsets[a.comm] + position];
     }
 
+    int32_t template_of(int64_t job, int64_t instance) const { return c.instance_template[job * c.copy_templates + instance]; }
+
     void open_instance(int32_t instance, int32_t t) {
         left_[instance] = c.members[t];
         first_slot_[instance] = slots.open(t, c.slots[t]);
@@ -160,7 +162,7 @@ private:
     }
 
     void close_instance(int32_t instance) {
-        if (--left_[instance] == 0) slots.close(c.instance_template[instance % p.instances], first_slot_[instance]);
+        if (--left_[instance] == 0) slots.close(template_of(instance / p.instances, instance % p.instances), first_slot_[instance]);
     }
 
     // A round of one message is a blocking send or receive; tells whether it is one.

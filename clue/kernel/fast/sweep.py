@@ -16,7 +16,7 @@ from clue.kernel.fast.calling import new_stop
 from clue.kernel.fast.engine import replayed
 from clue.kernel.fast.layout import MachineLayout, Status
 from clue.kernel.fast.library import load
-from clue.kernel.fast.plan import NotCoveredError, Plan, plan_of
+from clue.kernel.fast.plan import Choices, NotCoveredError, Plan, Sharing, plan_of
 from clue.kernel.fast.tables import uncoupled_tables_of
 from clue.kernel.model.candidate import Candidate
 from clue.kernel.model.observation import Observation
@@ -149,20 +149,21 @@ def makespans(
     return found
 
 
-def _alike(plan: Plan, candidates: Sequence[Candidate]) -> dict[tuple[tuple[int, ...], int, bool, bool], list[int]]:
+def _alike(plan: Plan, candidates: Sequence[Candidate]) -> dict[tuple[Choices, int, bool, bool], list[int]]:
     """Group candidates by collectives, instances, whose bursts they have, and whether calls of sends differ."""
-    groups: dict[tuple[tuple[int, ...], int, bool, bool], list[int]] = {}
-    known: dict[int, tuple[int, ...]] = {}
+    groups: dict[tuple[Choices, int, bool, bool], list[int]] = {}
+    known: dict[tuple[int, Sharing], Choices] = {}
     for i, each in enumerate(candidates):
         network = each.machine.network
-        if id(network) not in known:
-            known[id(network)] = plan.choices(network)
-        key = known[id(network)], each.instances, each.bursts is None, network.states_overheads
+        sharing = plan.sharing(each.placement)
+        if (id(network), sharing) not in known:
+            known[id(network), sharing] = plan.choices(network, sharing)
+        key = known[id(network), sharing], each.instances, each.bursts is None, network.states_overheads
         groups.setdefault(key, []).append(i)
     return groups
 
 
-def _sweep(plan: Plan, choices: tuple[int, ...], candidates: Sequence[Candidate], workers: int) -> _Doubles:
+def _sweep(plan: Plan, choices: Choices, candidates: Sequence[Candidate], workers: int) -> _Doubles:
     """Return the makespans of candidates that differ at most in which messages are eager."""
     tables = [uncoupled_tables_of(plan, choices, each.machine, each.placement, each.instances) for each in candidates]
     bursts = _in_seconds(candidates)

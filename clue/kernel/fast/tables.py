@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from clue.kernel.fast.layout import MachineLayout
-from clue.kernel.fast.plan import Plan
+from clue.kernel.fast.plan import Choices, Plan
 from clue.kernel.model.cold import starts_cold
 from clue.kernel.model.costs import Costs, empty_message, has_domains, held_parts, occupations, poll_delay, port_links
 from clue.kernel.model.crowding import disturbed_nodes
@@ -31,7 +31,7 @@ def tables_of(plan: Plan, machine: Machine, placement: Placement, instances: int
         placement: Node of each rank of all instances.
         instances: Copies of the program.
     """
-    choices = plan.choices(machine.network)
+    choices = plan.choices(machine.network, plan.sharing(placement))
     layout = uncoupled_tables_of(plan, choices, machine, placement, instances)
     costs = Costs(machine, placement, plan.program.regions, plan.program.host_speeds)
     epochs = machine.epochs
@@ -59,7 +59,7 @@ def tables_of(plan: Plan, machine: Machine, placement: Placement, instances: int
 
 
 def uncoupled_tables_of(
-    plan: Plan, choices: tuple[int, ...], machine: Machine, placement: Placement, instances: int
+    plan: Plan, choices: Choices, machine: Machine, placement: Placement, instances: int
 ) -> MachineLayout:
     """Tabulate a machine on which nothing but messages couples the ranks: without contention and sharing of processors.
 

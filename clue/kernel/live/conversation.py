@@ -170,7 +170,8 @@ class Conversation:
         serial = rank.next_serial(row.context)
         position = rank.position(row)
         meeting = self._join(row, row.context, serial)
-        schedule = lower(meeting.collective(row, position, rank.costs), position, meeting.algorithm)
+        collective = meeting.collective(row, position, rank.costs, rank.nodes_of(row))
+        schedule = lower(collective, position, meeting.algorithm)
         return rank.run_schedule(row, schedule, serial)
 
     def _neighbor(self, rank: Rank, row: Row) -> Events | None:

@@ -10,7 +10,7 @@ import numpy as np
 
 from clue.collectives import Collective, Manner
 from clue.errors import ReplayError
-from clue.kernel.model.costs import Costs
+from clue.kernel.model.costs import Costs, placed
 from clue.kernel.model.program import MANNERS, Row, collective_of, manner_of
 from clue.machine import AlgorithmChoice
 from clue.trace import PROC_NULL, Op
@@ -51,14 +51,14 @@ def _one_of(row: Row, position: int) -> Collective:
     return Collective(Op(row.op).name.lower(), size, tuple(sizes), max(row.peer, 0), _manner(row))
 
 
-def _algorithm(row: Row, known: Collective, costs: Costs) -> str:
+def _algorithm(row: Row, known: Collective, costs: Costs, nodes: tuple[int, ...]) -> str:
     """Return the algorithm that all members agree on, from what one of them knows."""
     if known.name == "alltoallv":
         return costs.algorithm(Collective("alltoallv", known.size, (row.nbytes,), manner=known.manner))
     choice = costs.machine.network.collectives.get(known.name)
     if choice is not None and known.name in SIZES_AT_ROOT:
         return linear_of(choice)
-    return costs.algorithm(known)  # no library asks for the sizes that the root alone knows
+    return costs.algorithm(known, nodes)  # no library asks for the sizes that the root alone knows
 
 
 def linear_of(choice: AlgorithmChoice) -> str:
@@ -113,8 +113,15 @@ class Meeting:
         self.neighbors[position] = row.entries
         self.come += 1
 
-    def collective(self, row: Row, position: int, costs: Costs) -> Collective:
-        """Return it as this member knows it; the first one's word counts for how it is done."""
+    def collective(self, row: Row, position: int, costs: Costs, nodes: tuple[int, ...]) -> Collective:
+        """Return it as this member knows it; the first one's word counts for how it is done.
+
+        Args:
+            row: The call.
+            position: Who the member is.
+            costs: Of the machine.
+            nodes: The numbered nodes of all members.
+        """
         if row.op == Op.ALLTOALLV:
             known = _one_of(row, position)
         elif row.entries:
@@ -124,8 +131,8 @@ class Meeting:
         else:
             known = _regular(row.op, row.peer, row.nbytes, len(row.members), _manner(row))
         if not self.algorithm:
-            self.algorithm = _algorithm(row, known, costs)
-        return known
+            self.algorithm = _algorithm(row, known, costs, nodes)
+        return placed(known, self.algorithm, nodes)
 
     # -- who gets what ------------------------------------------------------------------------------------
 

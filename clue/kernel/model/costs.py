@@ -6,12 +6,14 @@ import math
 from bisect import bisect_right
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import replace
+from functools import lru_cache
 from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
-from clue.collectives import Collective, default_choice
+from clue.collectives import BY_NODES, Collective, default_choice
 from clue.kernel.model.cold import cold_types
 from clue.machine import Contention, Curve, Link, Machine, Network, NodeType, Placement
 
@@ -80,7 +82,7 @@ class Costs:
         self._times = [at for at, _ in machine.changes]
         self._epochs = machine.epochs
         self._messages: list[dict[tuple[int, int, int], MessageCost]] = [{} for _ in self._epochs]
-        self._algorithms: dict[Collective, str] = {}
+        self._algorithms: dict[tuple[Collective, tuple[int, ...]], str] = {}
         self._ports: dict[int, PortLinks] = {}
         self._occupied: frozenset[int] = frozenset(placement.nodes)
         self.cold_types = cold_types(machine)
@@ -183,11 +185,11 @@ class Costs:
         machine = self._epochs[self.epoch(time)]
         return poll_delay(machine, machine.nodes[self.placement.nodes[rank]].name)
 
-    def algorithm(self, collective: Collective) -> str:
-        """Return the algorithm that this machine uses for a collective."""
-        name = self._algorithms.get(collective)
+    def algorithm(self, collective: Collective, nodes: tuple[int, ...] = ()) -> str:
+        """Return the algorithm that this machine uses for a collective of ranks on these :func:`numbered` nodes."""
+        name = self._algorithms.get((collective, nodes))
         if name is None:
-            name = self._algorithms[collective] = algorithm_of(self.machine.network, collective)
+            name = self._algorithms[collective, nodes] = algorithm_of(self.machine.network, collective, nodes)
         return name
 
 
@@ -196,12 +198,31 @@ def has_domains(machine: Machine) -> bool:
     return any(state.network.across_domains is not None for state in machine.epochs)
 
 
-def algorithm_of(network: Network, collective: Collective) -> str:
-    """Return the algorithm that a network's library uses for a collective."""
+def numbered(nodes: Sequence[int]) -> tuple[int, ...]:
+    """Return the node of each rank of a communicator as a :class:`Collective` has them: empty if none share one."""
+    numbers = {node: number for number, node in enumerate(dict.fromkeys(nodes))}
+    return () if len(numbers) == len(nodes) else tuple(map(numbers.__getitem__, nodes))
+
+
+def algorithm_of(network: Network, collective: Collective, nodes: tuple[int, ...]) -> str:
+    """Return the algorithm that a network's library uses for a collective of ranks on these numbered nodes."""
     choice = network.collectives.get(collective.name)
     if choice is not None:
         return choice.algorithm(collective.mean_size)
-    return default_choice(network.collective_library, collective)
+    return default_choice(network.collective_library, replace(collective, nodes=nodes) if nodes else collective)
+
+
+def placed(collective: Collective, algorithm: str, nodes: tuple[int, ...]) -> Collective:
+    """Return a collective as it is lowered: with the numbered nodes of its ranks if the algorithm goes by them."""
+    if nodes and algorithm in BY_NODES.get(collective.name, ()):
+        return _on_nodes(collective, nodes)
+    return collective
+
+
+@lru_cache(maxsize=4096)
+def _on_nodes(collective: Collective, nodes: tuple[int, ...]) -> Collective:
+    """Return it with its nodes; equal ones are one object, which is hashed once for all ranks."""
+    return replace(collective, nodes=nodes)
 
 
 def occupation(contention: Contention, link: Link, nbytes: int) -> float:

@@ -35,12 +35,14 @@ class Instance:
         worlds: By number of a world that is spawned: happens when that is done.
         collectives: By context, the collectives on it in order, where they are known beforehand.
         first: Its first rank among those of all instances.
+        nodes: By context the numbered nodes of its members, once they were asked for.
     """
 
     mailboxes: Mailboxes
     worlds: dict[int, simpy.Event] = field(default_factory=dict)
     collectives: Mapping[int, Sequence[Collective]] = field(default_factory=dict)
     first: int = 0
+    nodes: dict[int, tuple[int, ...]] = field(default_factory=dict)
 
 
 class Actor:

@@ -9,6 +9,7 @@ import simpy
 from clue.collectives import Schedule, lower, neighbor
 from clue.kernel.model.blocked import NEVER_BEGUN, channel_context, describe_wait
 from clue.kernel.model.cold import Cold
+from clue.kernel.model.costs import numbered, placed
 from clue.kernel.model.history import Computed, Spawned, Until
 from clue.kernel.model.program import Row
 from clue.kernel.model.wildcards import Received
@@ -327,7 +328,9 @@ class Rank(Actor):
     def _collective(self, row: Row) -> Events | None:
         serial = self.next_serial(row.context)
         collective = self.instance.collectives[row.context][serial]
-        schedule = lower(collective, self.position(row), self.costs.algorithm(collective))
+        nodes = self.nodes_of(row)
+        algorithm = self.costs.algorithm(collective, nodes)
+        schedule = lower(placed(collective, algorithm, nodes), self.position(row), algorithm)
         return self.run_schedule(row, schedule, serial)
 
     def next_serial(self, context: int) -> int:
@@ -342,6 +345,14 @@ class Rank(Actor):
         if position is None:
             position = self.positions[row.context] = row.members.index(self.rank)
         return position
+
+    def nodes_of(self, row: Row) -> tuple[int, ...]:
+        """Return the numbered nodes of the members of an op's communicator."""
+        nodes = self.instance.nodes.get(row.context)
+        if nodes is None:
+            nodes = numbered([self.nodes[self.offset + member] for member in row.members])
+            self.instance.nodes[row.context] = nodes
+        return nodes
 
     def neighbor_exchange(self, row: Row) -> Events | None:
         """Exchange messages with neighbours."""

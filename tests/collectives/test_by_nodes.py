@@ -1,0 +1,141 @@
+"""Collectives composed among nodes and within them: what crosses the network, in how many steps, and in which order."""
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from clue.collectives import BY_NODES, Collective, Manner, default_choice, lower_all
+from tests.collectives.execution import Cost, execute, matched, reduced
+from tests.collectives.strategies import collectives, regular
+
+EVERY = [(name, algorithm) for name, algorithms in BY_NODES.items() for algorithm in algorithms]
+#: Two nodes of four ranks, one after the other, and dealt out in turn.
+BLOCK, CYCLIC = (0, 0, 0, 0, 1, 1, 1, 1), (0, 1, 0, 1, 0, 1, 0, 1)
+
+
+def on_nodes(name: str, nbytes: int, nodes: tuple[int, ...] = BLOCK, root: int = 0, **how: bool) -> Collective:
+    """Return a collective of ranks on these nodes."""
+    return Collective(name, len(nodes), (nbytes,) * len(nodes), root, Manner(**how), nodes)
+
+
+def crossing(collective: Collective, algorithm: str) -> list[tuple[int, int, int]]:
+    """Return the messages between nodes: source, destination, bytes."""
+    messages = matched(lower_all(collective, algorithm), Cost())
+    nodes = collective.nodes
+    return sorted((m.source, m.dest, m.nbytes) for m in messages if nodes[m.source] != nodes[m.dest])
+
+
+def within(collective: Collective, algorithm: str) -> list[tuple[int, int, int]]:
+    """Return the messages within nodes."""
+    messages = matched(lower_all(collective, algorithm), Cost())
+    nodes = collective.nodes
+    return sorted((m.source, m.dest, m.nbytes) for m in messages if nodes[m.source] == nodes[m.dest])
+
+
+@pytest.mark.parametrize("nodes", [BLOCK, CYCLIC])
+@pytest.mark.parametrize("algorithm", BY_NODES["bcast"])
+@pytest.mark.parametrize("root", range(8))
+def test_a_broadcast_crosses_between_two_nodes_once(nodes: tuple[int, ...], algorithm: str, root: int) -> None:
+    """From leader to leader, whoever is the root and however ranks are dealt out."""
+    other = 1 - nodes[root]
+    here, there = nodes.index(1 - other), nodes.index(other)
+    assert crossing(on_nodes("bcast", 131072, nodes, root), algorithm) == [(here, there, 131072)]
+
+
+def test_a_root_that_does_not_lead_hands_its_data_over_or_broadcasts_first() -> None:
+    """Of ranks 0 to 2 and 3 to 5, rank 1 is the root."""
+    collective = on_nodes("bcast", 100, (0, 0, 0, 1, 1, 1), root=1)
+    there = [(3, 4, 100), (3, 5, 100)]
+    assert within(collective, "node_leaders") == [(0, 1, 100), (0, 2, 100), (1, 0, 100), *there]
+    assert within(collective, "root_node_first") == [(1, 0, 100), (1, 2, 100), *there]
+
+
+def test_the_root_of_a_reduction_waits_for_its_own_node_last_or_for_rank_0() -> None:
+    """Of ranks 0 to 2 and 3 to 5, rank 4 is the root."""
+    collective = on_nodes("reduce", 100, (0, 0, 0, 1, 1, 1), root=4)
+    assert crossing(collective, "root_node_last") == [(0, 3, 100)]
+    assert within(collective, "root_node_last") == [(1, 0, 100), (2, 0, 100), (3, 4, 100), (5, 4, 100)]
+    assert crossing(collective, "node_leaders") == [(0, 4, 100), (3, 0, 100)]
+    assert within(collective, "node_leaders") == [(1, 0, 100), (2, 0, 100), (4, 3, 100), (5, 3, 100)]
+
+
+def test_an_allreduce_crosses_once_each_way() -> None:
+    """Leaders exchange what they have reduced; ring, halving and doubling of all eight would cross more often."""
+    for nodes in (BLOCK, CYCLIC):
+        leader = nodes.index(1)
+        assert crossing(on_nodes("allreduce", 8, nodes), "node_leaders") == [(0, leader, 8), (leader, 0, 8)]
+
+
+def test_a_barrier_releases_nodes_by_one_byte() -> None:
+    """Two nodes of two: each pair meets, the leaders meet, and each leader lets its neighbour go on."""
+    collective = on_nodes("barrier", 0, (0, 0, 1, 1))
+    assert crossing(collective, "node_leaders") == [(0, 2, 0), (2, 0, 0)]
+    pair = [(0, 1, 0), (0, 1, 1), (1, 0, 0)]
+    assert within(collective, "node_leaders") == sorted(pair + [(a + 2, b + 2, n) for a, b, n in pair])
+
+
+def test_a_scan_passes_prefixes_from_node_to_node() -> None:
+    """Three nodes of two. Within: the scan, the sum to the leader, the notice, and on later nodes the prefix."""
+    collective = on_nodes("scan", 100, (0, 0, 1, 1, 2, 2))
+    doubling = [(0, 2, 100), (2, 0, 100), (0, 4, 100), (4, 0, 100)]
+    assert crossing(collective, "node_leaders") == sorted([*doubling, (0, 2, 100), (2, 4, 100)])
+    node = [(0, 1, 100), (1, 0, 100), (1, 0, 100), (0, 1, 4)]
+    later = [(a + first, b + first, n) for first in (2, 4) for a, b, n in [*node, (0, 1, 100)]]
+    assert within(collective, "node_leaders") == sorted(node + later)
+    # Of two ranks that scan, one combines n bytes, the other 2 n: in each node, and twice among leaders.
+    # In the end four ranks combine a prefix.
+    assert reduced(lower_all(collective, "node_leaders")) == 100 * (3 * 3 + 2 * 3 + 4)
+
+
+def test_a_nonblocking_scan_gives_no_notice() -> None:
+    """Whether a prefix comes, it knows from its place."""
+    told = within(on_nodes("scan", 100, (0, 0, 1, 1), nonblocking=True), "node_leaders")
+    assert told == [(0, 1, 100), (1, 0, 100), (1, 0, 100), (2, 3, 100), (2, 3, 100), (3, 2, 100), (3, 2, 100)]
+
+
+def test_nonblocking_parts_follow_the_nonblocking_rules() -> None:
+    """Among 8 leaders 100,000 B are scattered; libraries for nonblocking calls send blocks that hold nothing yet."""
+    nodes = tuple(rank // 2 for rank in range(16))
+    blocking, nonblocking = (on_nodes("bcast", 100_000, nodes, nonblocking=flag) for flag in (False, True))
+    assert sum(n for *_, n in crossing(blocking, "node_leaders")) < sum(
+        n for *_, n in crossing(nonblocking, "node_leaders")
+    )
+
+
+@pytest.mark.parametrize(("name", "algorithm"), EVERY)
+@pytest.mark.parametrize("size", [2, 3, 8, 9])
+@pytest.mark.parametrize("nbytes", [100, 20_000])
+def test_without_shared_nodes_it_is_one_among_all(name: str, algorithm: str, size: int, nbytes: int) -> None:
+    """Each rank leads a node of its own: what MPICH does where nodes do not matter; a reduction by way of rank 0."""
+    collective = regular(name, size, 0 if name == "barrier" else nbytes, root=0)
+    assert lower_all(collective, algorithm) == lower_all(collective, default_choice("mpich", collective))
+
+
+@pytest.mark.parametrize("nodes", [CYCLIC, (0,) * 8])
+def test_a_scan_of_ranks_that_do_not_lie_node_by_node_knows_no_nodes(nodes: tuple[int, ...]) -> None:
+    """As MPICH does it, whatever a machine's file states."""
+    expected = lower_all(regular("scan", 8, 100), "recursive_doubling")
+    assert lower_all(on_nodes("scan", 100, nodes), "node_leaders") == expected
+
+
+@pytest.mark.parametrize(("name", "algorithm"), [pair for pair in EVERY if pair[0] != "scan"])
+@settings(max_examples=25, deadline=None)
+@given(data=st.data())
+def test_what_crosses_crosses_between_leaders(name: str, algorithm: str, data: st.DataObject) -> None:
+    """Only first ranks of nodes talk to other nodes, but for rank 0 that hands a reduction's result to the root."""
+    collective = data.draw(collectives(name))
+    if not collective.nodes:
+        return
+    leaders = {collective.nodes.index(node) for node in set(collective.nodes)}
+    for source, dest, _ in crossing(collective, algorithm):
+        handed_on = (name, algorithm, source, dest) == ("reduce", "node_leaders", 0, collective.root)
+        assert handed_on or {source, dest} <= leaders
+
+
+@pytest.mark.parametrize(
+    ("algorithm", "finish"), [("node_leaders", [3.0, 3.0, 3.0, 3.0]), ("root_node_first", [2.0, 1.0, 3.0, 3.0])]
+)
+def test_a_broadcast_takes_as_long_as_its_parts(algorithm: str, finish: list[float]) -> None:
+    """From rank 1 of two nodes of two: a step to its leader, one across, one within nodes, if it was not the first."""
+    collective = on_nodes("bcast", 100, (0, 0, 1, 1), root=1)
+    assert execute(lower_all(collective, algorithm), Cost(latency=1.0)).finish == finish
