@@ -14,7 +14,6 @@ from __future__ import annotations
 
 import errno
 import os
-import secrets
 import shutil
 import stat
 from collections.abc import Iterator, Mapping, Sequence
@@ -243,7 +242,7 @@ def remove(path: Path) -> None:
 
 def _beside(path: Path, ending: str) -> Path:
     """Return a name in the same folder that nobody can know beforehand, nor prepare."""
-    return path.with_name(f".{path.name[:100]}.{secrets.token_hex(6)}.{ending}")
+    return path.with_name(f".{path.name[:100]}.{os.urandom(6).hex()}.{ending}")
 
 
 def _bring_to_disk(path: Path) -> None:

@@ -7,7 +7,6 @@ looked at in the end: if it was written since the recording began, nobody can sa
 
 from __future__ import annotations
 
-import hashlib
 import os
 import sys
 from importlib.machinery import SourceFileLoader
@@ -86,6 +85,8 @@ def _digest(file: str, began: int | None = None) -> str:
         if began is not None and os.stat(file).st_ctime_ns >= began:  # noqa: PTH116
             return ""
         with open(file, "rb") as content:  # noqa: PTH123
+            import hashlib  # noqa: PLC0415 - when the program has ended: until then it may import that itself
+
             return hashlib.sha256(content.read()).hexdigest()
     except OSError:
         return ""

@@ -6,14 +6,16 @@ import importlib.util
 import runpy
 import sys
 from collections.abc import Callable, Mapping, Sequence
-from importlib.abc import Loader, MetaPathFinder
 from importlib.machinery import ModuleSpec
 from pathlib import Path
 from types import ModuleType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from virtual_layer.compatibility import add_hint
 from virtual_layer.session import Session
+
+if TYPE_CHECKING:  # it imports half of the standard library
+    from importlib.abc import Loader
 
 #: One thread per rank, so that a burst is the work of the rank's own thread.
 THREADS = {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1", "MKL_NUM_THREADS": "1"}
@@ -32,7 +34,7 @@ def settings(environment: Mapping[str, str]) -> dict[str, str]:
     return {name: value for name, value in (threads | YIELDING).items() if name not in environment}
 
 
-class _AfterImport(MetaPathFinder):
+class _AfterImport:
     """Does something right after ``mpi4py.MPI`` is imported, before the program sees it."""
 
     def __init__(self, then: Callable[[ModuleType], None]) -> None:
@@ -44,11 +46,11 @@ class _AfterImport(MetaPathFinder):
         sys.meta_path.remove(self)
         spec = importlib.util.find_spec(name)
         if spec is not None and spec.loader is not None:
-            spec.loader = _Loader(spec.loader, self._then)
+            spec.loader = _Loader(spec.loader, self._then)  # type: ignore[assignment]
         return spec
 
 
-class _Loader(Loader):
+class _Loader:
     def __init__(self, loader: Loader, then: Callable[[ModuleType], None]) -> None:
         self._loader = loader
         self._then = then

@@ -17,7 +17,6 @@ import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from statistics import median
 from typing import Any
 
 from clue.errors import ClueError, RecordError
@@ -309,8 +308,8 @@ def calibrate(recorder: Recorder, stem: Path) -> float:
     recorder.rows.close()
     scratch.unlink()
     recorder.rows = rows
-    recorder.floor = int(median(bursts))
-    return median(differences)
+    recorder.floor = sorted(bursts)[len(bursts) // 2]
+    return sorted(differences)[len(differences) // 2]
 
 
 def _nothing() -> None:

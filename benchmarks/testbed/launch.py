@@ -34,6 +34,7 @@ class RankFigures:
         lates: Bursts that were late.
         mpi_wall: Time in MPI calls.
         mpi_cpu: CPU time in them.
+        delayed: For how long of them it had something to do, and this computer no core free; seconds.
         began: When what is told began: the section between the first two barriers or, if the whole is asked for, when
             MPI's initialisation had ended; seconds of a clock that all ranks share.
         ended: When it ended: the section, or the computation before MPI's finalisation.
@@ -46,6 +47,7 @@ class RankFigures:
     lates: int
     mpi_wall: float
     mpi_cpu: float
+    delayed: float
     began: float
     ended: float
 

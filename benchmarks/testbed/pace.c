@@ -51,7 +51,7 @@ static int quiet = 1, began, spin = 20;  /* polls that find nothing, before a ra
 static __thread int depth;             /* MPI calls under way: libraries call themselves */
 static __thread long empty;            /* polls in a row that found nothing */
 static __thread double wall0, cpu0, debt, waiting_since;
-static double burst_cpu, burst_wall, late, mpi_wall, mpi_cpu, entered_wall, entered_cpu, section_began, section_ended;
+static double burst_cpu, burst_wall, late, mpi_wall, mpi_cpu, delayed, delayed0, entered_wall, entered_cpu, section_began, section_ended;
 static int whole;
 static long bursts, lates;
 static int barriers;
@@ -75,6 +75,18 @@ int clock_gettime(clockid_t clock, struct timespec *time) {
   return 0;
 }
 static double now(clockid_t clock) { struct timespec t; clock_gettime(clock, &t); return t.tv_sec + 1e-9 * t.tv_nsec; }
+
+/* How long this thread has been ready to run, and had no core, seconds. */
+static double without_core(void) {
+  static __thread int file = -2;
+  char said[96], *at = said;
+  if (file == -2) file = open("/proc/thread-self/schedstat", O_RDONLY | O_CLOEXEC);
+  ssize_t length = file < 0 ? -1 : pread(file, said, sizeof said - 1, 0);
+  if (length <= 0) return 0;
+  said[length] = 0;
+  while (*at && *at != ' ') at++;
+  return 1e-9 * (double)strtoll(at, 0, 10);
+}
 
 static void watch(const char *speeds, int core) {
   int file = open(speeds, O_RDONLY);
@@ -258,12 +270,14 @@ static void enter(void) {
     if (debt < -100e-6) { late -= debt; lates++; debt = 0; }
   }
   burst_wall += wall - wall0;
+  delayed0 = without_core();
   entered_wall = wall; entered_cpu = now(CLOCK_THREAD_CPUTIME_ID);
 }
 static void leave(int initialises) {
   if (--depth) return;
   if (asleep) asleep[place] = 0;
   ring(ECHOES);
+  if (entered_wall) delayed += without_core() - delayed0;
   wall0 = now(CLOCK_MONOTONIC);  /* Before anything that may give the core to another: the burst begins now. */
   if (initialises) { began = 1; section_began = wall0; }
   if (began) { watch_length(1); watch_interpreter(1); }
@@ -307,7 +321,7 @@ long MPI_Barrier(TAKEN) {
   enter();
   if (++barriers == 2 && !whole) write_figures();
   long result = real(GIVEN);
-  if (barriers == 1 && !whole) { section_began = now(CLOCK_MONOTONIC); burst_cpu = burst_wall = late = mpi_wall = mpi_cpu = entered_wall = 0; bursts = lates = 0; }
+  if (barriers == 1 && !whole) { section_began = now(CLOCK_MONOTONIC); burst_cpu = burst_wall = late = mpi_wall = mpi_cpu = delayed = entered_wall = 0; bursts = lates = 0; }
   leave(0);
   return result;
 }
@@ -427,6 +441,7 @@ static void write_figures(void) {
   FILE *file = fopen(path, "w");
   if (!file) return;
   fprintf(file, "{\"bursts\":%ld,\"burst_cpu\":%.6f,\"burst_wall\":%.6f,\"late\":%.6f,\"lates\":%ld,\"mpi_wall\":%.6f,"
-          "\"mpi_cpu\":%.6f,\"began\":%.9f,\"ended\":%.9f}\n", bursts, burst_cpu, burst_wall, late, lates, mpi_wall, mpi_cpu, section_began, section_ended);
+          "\"mpi_cpu\":%.6f,\"delayed\":%.6f,\"began\":%.9f,\"ended\":%.9f}\n", bursts, burst_cpu, burst_wall, late, lates, mpi_wall, mpi_cpu, delayed,
+          section_began, section_ended);
   fclose(file);
 }

@@ -1,4 +1,4 @@
-"""A machine as its buyer describes it: nominal speeds, cold starts as here, links as measured there."""
+"""A machine as its buyer describes it: nominal speeds, links and cold starts as measured there."""
 
 from __future__ import annotations
 
@@ -42,23 +42,28 @@ class Buyer:
         document = yaml.safe_load(file.read_text())
         stated = {key: value for key, value in document["network"].items() if key not in _LINKS}
         document["network"] = self._links(machine, hosts, testbed) | stated
+        cold_start = self._cold_start(file.stem, hosts, testbed)
         for node in document["node_types"].values():
-            node["cold_start"] = self._cold_start(float(node.get("performance_factor", 1.0)))
+            factor = float(node.get("performance_factor", 1.0))
+            after = [[f"{wait:.9g} s", f"{extra * factor:.9g} s"] for wait, extra in cold_start["after"]]
+            node["cold_start"] = cold_start | {"after": after}
         target = self.folder / f"{file.stem}.yaml"
         target.write_text(yaml.safe_dump(document, sort_keys=False))
         load_machine(target)
         return target
 
-    def _cold_start(self, factor: float) -> dict[str, Any]:
-        """Return what waits cost on a processor so many times as slow as this computer's, measured here once."""
+    def _cold_start(self, name: str, hosts: tuple[Host, ...], testbed: Callable[[], str]) -> dict[str, Any]:
+        """Return what waits for messages between a machine's hosts cost, seconds of a processor as fast as here."""
 
         def measure() -> dict[str, Any]:
-            self.tell("measuring what waits cost bursts here")
-            here = measure_cold_start()
-            return {"after": here.points, "at_most": here.at_most}
+            self.tell(f"measuring what waits cost bursts on {name}")
+            addresses = [host.address for host in hosts[: len(hosts) // 2 * 2]]
+            mpiexec = [str(launch.mpiexec_of(testbed(), rehearsed=False))]
+            found = measure_cold_start(mpiexec=mpiexec, hosts=addresses, ranks=len(addresses))
+            return {"after": found.points, "at_most": found.at_most}
 
-        known: dict[str, Any] = MeasurementFolder(self.folder).get("cold-start", measure)
-        return known | {"after": [[f"{wait:.9g} s", f"{extra * factor:.9g} s"] for wait, extra in known["after"]]}
+        known: dict[str, Any] = MeasurementFolder(self.folder).get(f"cold-start-{name}", measure)
+        return known
 
     def _links(self, machine: Machine, hosts: tuple[Host, ...], testbed: Callable[[], str]) -> dict[str, Any]:
         types = machine.node_types()

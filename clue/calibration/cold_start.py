@@ -2,21 +2,18 @@
 
 from __future__ import annotations
 
-import json
-import subprocess
-import sys
 from collections.abc import Sequence
 from itertools import accumulate
 from statistics import median
 from typing import NamedTuple
 
-from clue.calibration.kernels import four_digits, one_thread
-from clue.children import running
-from clue.errors import ClueError
+from clue.calibration.kernels import four_digits
+from clue.calibration.launching import launcher, run_program
+from clue.errors import UsageError
 from clue.machine import ColdStart
 
-_PROGRAM = "clue.calibration.programs.measure_cold"
-#: The share of a burst is told by waits up to this one; after longer ones a short burst takes several times as long.
+#: The share of a burst is told by waits up to this one, or the shortest; after longer ones a short burst takes several
+#: times as long.
 _SHORT_WAIT = 2e-3
 _LEAST_SHARE = 0.01
 
@@ -37,25 +34,28 @@ class BurstTime(NamedTuple):
     cpu: float
 
 
-def measure_cold_start(seconds: float = 1.5) -> ColdStart:
-    """Measure what waits cost the bursts after them, blocked in the system with nothing else running.
+def measure_cold_start(
+    seconds: float = 1.5, *, mpiexec: Sequence[str] = (), hosts: Sequence[str] = (), ranks: int = 2
+) -> ColdStart:
+    """Measure what waits cost the bursts after them.
 
     Args:
         seconds: How long it is measured.
+        mpiexec: The words that start MPI programs: waits are those for messages between ranks. Without it a process
+            sleeps here, with nothing else running.
+        hosts: Names of the computers that the ranks run on, one after the other; none: where the launcher puts them.
+        ranks: How many, which work in pairs.
 
     Raises:
-        ClueError: If that cannot be run.
+        UsageError: If the launcher cannot be run, or ranks do not make pairs.
+        ClueError: If the measurement fails.
     """
-    command = [sys.executable, "-m", _PROGRAM, json.dumps({"time": seconds})]
-    with running(
-        command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, errors="replace", env=one_thread()
-    ) as process:
-        said, wrong = process.communicate()
-    try:
-        return cold_start_of([BurstTime(**row) for row in json.loads(said)["result"]])
-    except (ValueError, KeyError, TypeError):
-        last = (wrong.strip().splitlines() or [f"exit status {process.returncode}"])[-1]
-        raise ClueError(f"bursts must run and print their times, got {said.strip() or last}") from None
+    if ranks < 2 or ranks % 2:
+        raise UsageError(f"ranks must make pairs, got {ranks}")
+    settings = {"time": seconds, "messages": bool(mpiexec)}
+    command = launcher(mpiexec, ranks, hosts) if mpiexec else []
+    result = run_program(command, "measure_cold", settings, seconds)
+    return cold_start_of([BurstTime(**row) for row in result["rows"]])
 
 
 def cold_start_of(times: Sequence[BurstTime]) -> ColdStart:
@@ -67,10 +67,11 @@ def cold_start_of(times: Sequence[BurstTime]) -> ColdStart:
     warm = {(each.program, each.short): each.cpu for each in times if not each.wait}
     after = [each for each in times if each.wait]
     extra = {each: max(0.0, each.cpu - warm[each.program, each.short]) for each in after}
-    rows = list(zip(*([each for each in after if each.program == name and not each.short] for name in programs),
-                    strict=True))  # fmt: skip
+    rows = sorted(zip(*([each for each in after if each.program == name and not each.short] for name in programs),
+                      strict=True), key=lambda row: median(each.wait for each in row))  # fmt: skip
     waits = [median(each.wait for each in row) for row in rows]
     longer = accumulate((median(extra[each] for each in row) for row in rows), max)
-    points = [(four_digits(wait), four_digits(seconds)) for wait, seconds in sorted(zip(waits, longer, strict=True))]
-    shares = [extra[each] / warm[each.program, True] for each in after if each.short and each.wait <= _SHORT_WAIT]
+    points = [(four_digits(wait), four_digits(seconds)) for wait, seconds in zip(waits, longer, strict=True)]
+    short = max(_SHORT_WAIT, min(waits))
+    shares = [extra[each] / warm[each.program, True] for each in after if each.short and each.wait <= short]
     return ColdStart.through(points, max(_LEAST_SHARE, four_digits(median(shares))))

@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from clue.calibration.launching import Reporter, silent
+from clue.calibration.launching import Reporter, one_thread, silent
 from clue.calibration.measurement import Estimate, median_of
 from clue.children import end, running
 from clue.errors import ClueError, UsageError
@@ -111,11 +111,6 @@ def _started(settings: object) -> AbstractContextManager[subprocess.Popen[str]]:
         stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, errors="replace",
         env=one_thread(),
     )  # fmt: skip
-
-
-def one_thread() -> dict[str, str]:
-    """Return the environment of a process whose libraries compute in one thread: a processor of the machine is one."""
-    return {**os.environ, **dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"), "1")}
 
 
 def _line(process: subprocess.Popen[str], key: str) -> dict[str, Any]:

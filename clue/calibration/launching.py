@@ -7,6 +7,7 @@ or ``{"error": words}``. Whatever else comes (a launcher's warnings) is kept for
 from __future__ import annotations
 
 import json
+import os
 import re
 import shutil
 import subprocess
@@ -36,6 +37,11 @@ class Reporter(Protocol):
 
 def silent(what: str, done: int = 0, total: int = 0) -> None:
     """Tell nobody."""
+
+
+def one_thread() -> dict[str, str]:
+    """Return the environment of a process whose libraries compute in one thread: a processor of the machine is one."""
+    return {**os.environ, **dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"), "1")}
 
 
 def launcher(mpiexec: Sequence[str], ranks: int, hosts: Sequence[str] = ()) -> list[str]:
@@ -98,7 +104,7 @@ def run_program(
     words = [*command, sys.executable, "-m", f"{_PROGRAMS}.{program}", json.dumps(settings)]
     with running(
         words, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
-        encoding="utf-8", errors="replace",
+        encoding="utf-8", errors="replace", env=one_thread(),
     ) as process:  # fmt: skip
         alarm = threading.Timer(seconds * _PATIENCE + _START, end, (process,))
         alarm.start()

@@ -28,7 +28,7 @@ from clue.config import load_machine
 from clue.config.yaml12 import parse_yaml
 from clue.errors import UsageError
 from clue.files import is_file, read_text, write_texts
-from clue.machine import Machine
+from clue.machine import ColdStart, Machine
 from clue.recording import find_mpiexec, record
 from clue.report.text.calibration import (
     contention_document,
@@ -86,7 +86,7 @@ def _links(arguments: argparse.Namespace, tell: Report) -> tuple[Calibration | N
     if arguments.files:
         link = calibrate_link(_imported(arguments), limit)
         return (None, link) if arguments.within_node else (link, None)
-    hosts = [host for host in (arguments.hosts or "").split(",") if host]
+    hosts = _hosts(arguments)
     if len(hosts) > 2:
         raise UsageError(f"--hosts must name two computers, or one to measure within it, got {len(hosts)}")
     first = _measured(arguments, hosts, tell)
@@ -143,6 +143,10 @@ def _size(text: str, option: str) -> float:
         raise UsageError(f"{option} {error}") from None
 
 
+def _hosts(arguments: argparse.Namespace) -> list[str]:
+    return [host for host in (arguments.hosts or "").split(",") if host]
+
+
 def _mpiexec(arguments: argparse.Namespace) -> list[str]:
     return [find_mpiexec()] if arguments.mpiexec is None else mpiexec_words(arguments.mpiexec)
 
@@ -169,7 +173,7 @@ def _contention(arguments: argparse.Namespace) -> int:
     output, name = _output(arguments)
     folder = None if arguments.plots is None else plots_folder(arguments.plots)
     sizes = [int(_size(text.strip(), "--sizes")) for text in arguments.sizes.split(",")]
-    hosts = [host for host in (arguments.hosts or "").split(",") if host]
+    hosts = _hosts(arguments)
     with progress() as tell:
         machine = _known_machine(arguments, hosts, name, tell)
         measurement = measure_pairs(
@@ -224,9 +228,13 @@ def _processor(arguments: argparse.Namespace) -> int:
         by_kernels = ["--reference", "--region", "--kernels", "--time", "--target"]
         refuse(arguments, by_kernels, "without --trace, whose program is recorded instead", arguments.trace)
     else:
-        refuse(arguments, ["--program", "--repeats", "--mpiexec"], "with the --trace of a program", "none")
+        refuse(arguments, ["--program", "--repeats"], "with the --trace of a program", "none")
+        if not arguments.hosts:
+            refuse(arguments, ["--mpiexec"], "with the --trace of a program or --hosts", "neither")
+    if len(_hosts(arguments)) % 2:
+        raise UsageError(f"--hosts must name an even number of computers, got {arguments.hosts}")
     if arguments.target:
-        refuse(arguments, ["--kernels", "--busy"], "without --target, whose kernels count", "both")
+        refuse(arguments, ["--kernels", "--busy", "--hosts"], "without --target, whose kernels count", "both")
     fill(arguments, time=2.0, repeats=3)
     busy = busy_numbers(arguments.busy or processors)
     with progress() as tell:
@@ -237,8 +245,7 @@ def _processor(arguments: argparse.Namespace) -> int:
             node = measure(arguments, name, busy, tell)
             tell("turns of two busy processes on one processor")
             node = replace(node, time_slice=measure_time_slice(confidence=arguments.confidence))
-            tell("bursts after waits")
-            node = replace(node, cold_start=measure_cold_start())
+            node = replace(node, cold_start=_cold_start(arguments, tell))
     text = node.text()
     _check_node(text, str(output), node)
     write_texts({output: text})
@@ -248,6 +255,16 @@ def _processor(arguments: argparse.Namespace) -> int:
         show(processor_text(node))
     say([f"wrote {output}"])
     return 0
+
+
+def _cold_start(arguments: argparse.Namespace, tell: Report) -> ColdStart:
+    """Measure bursts after waits: for messages between hosts where some are named, and asleep otherwise."""
+    hosts = _hosts(arguments)
+    if not hosts:
+        tell("bursts after waits asleep")
+        return measure_cold_start()
+    tell("bursts after waits for messages")
+    return measure_cold_start(mpiexec=_mpiexec(arguments), hosts=hosts, ranks=len(hosts))
 
 
 def _check_node(text: str, place: str, node: NodeCalibration) -> None:

@@ -126,6 +126,12 @@ def _add_processor(subjects: Commands) -> Parser:
     subject.add_argument("--time", type=above_zero, metavar="SECONDS", help="of each kernel (default: 2)")
     subject.add_argument("--confidence", type=share, default=0.95, metavar="SHARE", help="of intervals (default: 0.95)")
     add_mpiexec(subject)
+    subject.add_argument(
+        "--hosts",
+        metavar="A,B,…",
+        help="an even number of computers of this kind: a rank on each waits for messages of another, as programs do, "
+        "to tell what waits cost the bursts after them (default: a process sleeps here)",
+    )
     subject.add_argument("-o", dest="output", metavar="FILE", help="the YAML to write (default: NAME.yaml)")
     subject.add_argument("--name", help="name of the node type (default: that of FILE, or calibrated)")
     add_json(subject)

@@ -172,8 +172,12 @@ def test_a_buyer_puts_measured_links_into_the_machines_file(tmp_path: Path, monk
     monkeypatch.setattr(Buyer, "_calibrated", calibrated)
     folder = tmp_path / "measured"
     folder.mkdir()
-    network = load_machine(Buyer(folder, 1.0, print).described(file, hosts, lambda: "")).network
+    (folder / "cold-start-stated.json").write_text('{"after": [[0.0, 0.0], [0.001, 5e-05]], "at_most": 1.5}')
+    told = load_machine(Buyer(folder, 1.0, print).described(file, hosts, lambda: ""))
     assert measured == [2, 2]
+    waits_cost = [(node.cold_start.after(1e-3), node.cold_start.at_most) for node in told.nodes[1:]]
+    assert waits_cost == [(pytest.approx(100e-6), 1.5), (pytest.approx(200e-6), 1.5)]
+    network = told.network
     sends = [network.link(*pair, same_node=False).send_delay(0) for pair in (("a", "a"), ("a", "b"), ("b", "a"))]
     assert sends == pytest.approx([1e-6, 2e-6, 2e-6])
     assert network.link("a", "a", same_node=True).send_delay(0) == pytest.approx(10e-6)

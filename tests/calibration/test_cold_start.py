@@ -8,7 +8,9 @@ from clue.calibration.cold_start import BurstTime, cold_start_of, measure_cold_s
 from clue.calibration.processor import NodeCalibration
 from clue.config import load_machine
 from clue.config.yaml12 import parse_yaml
+from clue.errors import UsageError
 from clue.machine import ColdStart
+from clue.recording import find_mpiexec
 
 
 def times(long: dict[int, tuple[float, float, float]], short: dict[int, tuple[float, float, float]]) -> list[BurstTime]:
@@ -30,6 +32,24 @@ def test_the_curve_is_of_medians_that_do_not_fall() -> None:
     assert found.after.times == pytest.approx((0, 5e-6, 5e-6))
     # Shares of 0, 1/4, 1/4, 1/2, 3/4 and 1.
     assert found.at_most == pytest.approx(0.375)
+
+
+def test_only_long_waits_tell_the_share_by_the_shortest() -> None:
+    """After 5 and 9 ms short bursts of 4 us take 1, 2 and 3 us, and then 4 us longer: the first count, 1/2."""
+    long = {0: (40.0, 50.0, 60.0), 5000: (45.0, 55.0, 65.0), 9000: (46.0, 56.0, 66.0)}
+    short = {0: (4.0, 4.0, 4.0), 5000: (5.0, 6.0, 7.0), 9000: (8.0, 8.0, 8.0)}
+    assert cold_start_of(times(long, short)).at_most == pytest.approx(0.5)
+
+
+def test_ranks_wait_for_each_others_messages() -> None:
+    """Two ranks here; three make no pairs."""
+    mpiexec = [find_mpiexec()]
+    found = measure_cold_start(0.01, mpiexec=mpiexec, ranks=2)
+    waits, extra = zip(*found.points, strict=True)
+    assert len(waits) == 1 + 4
+    assert list(extra) == sorted(extra)
+    with pytest.raises(UsageError, match="ranks must make pairs, got 3"):
+        measure_cold_start(0.01, mpiexec=mpiexec, ranks=3)
 
 
 def test_it_is_measured_here_and_written_as_the_simulator_reads_it() -> None:

@@ -116,8 +116,15 @@ WITHOUT_EFFECT = {
         },
         **{
             option: ((f"{option} {value}", f"{option} must go with the --trace of a program, got none"),)
-            for option, value in (("--program", "x.py"), ("--repeats", "2"), ("--mpiexec", "mpiexec"))
+            for option, value in (("--program", "x.py"), ("--repeats", "2"))
         },
+        "--mpiexec": (
+            ("--mpiexec mpiexec", "--mpiexec must go with the --trace of a program or --hosts, got neither"),
+        ),
+        "--hosts": (
+            ("--hosts a", "--hosts must name an even number of computers, got a"),
+            ("--hosts a,b --target dgemm=1e9", "--hosts must go without --target, whose kernels count, got both"),
+        ),
         "--busy": (
             ("--trace pingpong.clue --program pingpong.py --busy 1",
              "pingpong.clue: --busy must go with a trace of one rank, got one of 2"),
