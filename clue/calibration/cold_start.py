@@ -72,6 +72,7 @@ def cold_start_of(times: Sequence[BurstTime]) -> ColdStart:
     waits = [median(each.wait for each in row) for row in rows]
     longer = accumulate((median(extra[each] for each in row) for row in rows), max)
     points = [(four_digits(wait), four_digits(seconds)) for wait, seconds in zip(waits, longer, strict=True)]
-    short = max(_SHORT_WAIT, min(waits))
-    shares = [extra[each] / warm[each.program, True] for each in after if each.short and each.wait <= short]
+    first = (min(each.wait for each in after if each.short and each.program == name) for name in programs)
+    most = max(_SHORT_WAIT, *first)
+    shares = [extra[each] / warm[each.program, True] for each in after if each.short and each.wait <= most]
     return ColdStart.through(points, max(_LEAST_SHARE, four_digits(median(shares))))
