@@ -16,6 +16,7 @@ from benchmarks.unseen import cases, looks, tables
 from benchmarks.unseen.buying import Buyer
 from benchmarks.unseen.experiment import Experiment
 from benchmarks.validate.measured import MeasurementFolder
+from benchmarks.validate.tables import notes_beside
 from clue.errors import ClueError, UsageError
 
 
@@ -60,7 +61,7 @@ def _measure(asked: argparse.Namespace) -> None:
         known |= {(case.program, case.machine): case for case in experiment.on(machine)}
         found = list(known.values())
         tables.write_csv(asked.output, found)  # Each machine takes minutes: what is done is kept.
-        page.write_text(tables.page(found, _command(), looks.looks(), []))
+        page.write_text(tables.page(found, _command(), looks.looks(), notes_beside(asked.output)))
 
 
 def _command() -> str:

@@ -61,8 +61,7 @@ def _experiment(asked: argparse.Namespace, measured: MeasurementFolder) -> Setup
 
 def _write(file: Path, compared: list[PredictedCase], calibrator: Calibrator) -> None:
     tables.write_csv(file, compared)
-    notes = file.with_suffix(".notes.md")
-    remarks = [notes.read_text()] if notes.exists() else []
+    remarks = tables.notes_beside(file)
     file.with_suffix(".md").write_text(tables.page(compared, _command(), list(describe(calibrator)), remarks))
 
 

@@ -45,6 +45,12 @@ def _row(each: PredictedCase) -> list[object]:
     return [*case, *(f"{x:.5f}" for x in seconds), *(f"{x:.4f}" for x in ratios), *told, runs]
 
 
+def notes_beside(table: Path) -> list[str]:
+    """Return what was written by hand about a table, in the file of its name that ends in ``.notes.md``."""
+    notes = table.with_suffix(".notes.md")
+    return [notes.read_text()] if notes.exists() else []
+
+
 def rows(file: Path) -> list[dict[str, str]]:
     """Return the rows of a table, by column; none if there is no file."""
     if not file.exists():
