@@ -204,6 +204,7 @@ def test_what_is_no_price_is_refused(value: object) -> None:
         ("1,9005 EUR", '"1.9005 EUR"'),
         ("0,500 EUR", '"0.500 EUR"'),
         ("1.900 EUR", '"1,900 EUR" or "1.9 EUR"'),
+        ("1.125 EUR", '"1,125 EUR" or "1.1250 EUR"'),
         ("+1.900 EUR", '"+1,900 EUR" or "1.9 EUR"'),
         ("1.900 €", '"1,900 EUR" or "1.9 EUR"'),
     ],
