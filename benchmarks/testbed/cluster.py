@@ -185,8 +185,8 @@ def _build_rack(name: str, rack: Rack, hosts: Sequence[Host]) -> None:
     _call("ip", "-n", switch, "link", "set", end, "master", _bridge(rack))
     _plug(switch, port, _ROOT, rack.latency, frame)
     if rack.bandwidth is not None:
-        _shape(switch, end, rack.bandwidth, frame, _port_memory(hosts, rack))
-        _shape(switch, port, rack.bandwidth, frame, _port_memory(hosts, None))
+        _shape(switch, end, rack.bandwidth, frame, port_memory(hosts, rack))
+        _shape(switch, port, rack.bandwidth, frame, port_memory(hosts, None))
 
 
 def _plug(switch: str, port: str, bridge: str, latency: float, frame: int) -> None:
@@ -237,14 +237,14 @@ def _build_host(name: str, host: Host, hosts: Sequence[Host]) -> None:
             _call("ip", "-n", here, "neigh", "replace", other.address, *words)
     if host.bandwidth is not None:
         _shape(here, "eth0", host.bandwidth, frame, _HOST_FRAMES * frame)
-        _shape(switch, port, host.bandwidth, frame, _port_memory(hosts, host.rack))
+        _shape(switch, port, host.bandwidth, frame, port_memory(hosts, host.rack))
 
 
 def _hardware(host: Host) -> str:
     return f"02:77:00:00:00:{host.index + 1:02x}"
 
 
-def _port_memory(hosts: Sequence[Host], rack: Rack | None) -> int:
+def port_memory(hosts: Sequence[Host], rack: Rack | None) -> int:
     """Return how much can wait at one port of a rack's switch, or the one that joins all, while others are idle, bytes.
 
     A port may have as much of the memory as is left: half of it. Source: A. K. Choudhury and E. L. Hahne, Dynamic queue

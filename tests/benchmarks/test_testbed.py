@@ -86,6 +86,14 @@ def test_cores_have_as_much_to_do_as_each_other() -> None:
     assert cluster.deal_cores(loaded, [0, 1]) == {None: [1], 0: [1], 1: [0]}
 
 
+def test_a_port_has_half_of_its_switchs_memory() -> None:
+    """Three hosts and a cable are four ports in a rack; two racks and a host are three at the switch between them."""
+    racks = Rack("a"), Rack("b")
+    hosts = [Host(index, 10.0, 1, 0, None, rack=rack) for index, rack in enumerate([racks[0]] * 3 + [racks[1], None])]
+    ports = [cluster.port_memory(hosts, rack) / (512 * 1024) for rack in (*racks, None)]
+    assert ports == [2.0, 1.0, 1.5]
+
+
 @pytest.mark.parametrize(
     ("node", "rule"),
     [
