@@ -195,7 +195,8 @@ def parse_money(text: object) -> Money:
         raise ValueError(f"must be {rule}, got {text!r}{meant(*([f'{written} {word}'] if word is not None else []))}")
     if _DOTTED.fullmatch(written):
         decimal = f"{amount:g}"
-        decimal += "0" * bool(_DOTTED.fullmatch(decimal))  # 1.1250 can be read in one way
+        if _DOTTED.fullmatch(decimal):
+            decimal += "0"  # 1.1250 can be read in one way
         hint = meant(f"{written.replace('.', ',')} {known}", f"{decimal} {known}")
         raise ValueError(f"must be an amount that can be read in one way, got {text!r}{hint}")
     return Money(_bounded(amount, f"must be 0, or from {SMALLEST:g} to {LARGEST:g}", text), known)

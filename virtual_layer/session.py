@@ -14,7 +14,7 @@ import resource
 import shutil
 import socket
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -308,8 +308,13 @@ def calibrate(recorder: Recorder, stem: Path) -> float:
     recorder.rows.close()
     scratch.unlink()
     recorder.rows = rows
-    recorder.floor = sorted(bursts)[len(bursts) // 2]
-    return sorted(differences)[len(differences) // 2]
+    recorder.floor = int(_middle(bursts))
+    return _middle(differences)
+
+
+def _middle(values: Sequence[float]) -> float:
+    """Return the upper median. The program may be the first to import what ``statistics`` needs."""
+    return sorted(values)[len(values) // 2]
 
 
 def _nothing() -> None:

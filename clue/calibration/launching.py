@@ -115,7 +115,7 @@ def run_program(
             alarm.cancel()
     if result is None:
         last = " | ".join(others[-5:]) or f"exit status {process.returncode}"
-        raise ClueError(f"{' '.join(words[: len(command)])}: measurement must end with a result, got none: {last}")
+        raise ClueError(f"{' '.join(command) or program}: measurement must end with a result, got none: {last}")
     return result
 
 

@@ -21,6 +21,7 @@ from clue.collectives import (
 )
 from clue.collectives import gather_scatter as gs
 from clue.collectives.rounds import at_once
+from clue.collectives.rules import Rule
 from clue.collectives.schedule import Collective, Schedule
 from clue.errors import UsageError
 from clue.trace.ops import PROC_NULL, Op
@@ -29,29 +30,26 @@ from clue.trace.ops import PROC_NULL, Op
 Algorithm = Callable[[Collective, int], Schedule]
 
 
-def _part(collective: Collective, rank: int) -> Schedule:
-    """Lower a part of a collective that Open MPI composes."""
-    return _lowered(collective, rank, openmpi.choose(collective))
+def _part(choose: Rule, collective: Collective, rank: int) -> Schedule:
+    """Lower a part of a composed collective by the algorithm that a rule chooses."""
+    return _lowered(collective, rank, choose(collective))
 
 
-def _part_by_nodes(collective: Collective, rank: int) -> Schedule:
-    """Lower a part of a collective that MPICH composes."""
-    return _lowered(collective, rank, mpich.choose_flat(collective))
-
+_OPENMPI, _MPICH = partial(_part, openmpi.choose), partial(_part, mpich.choose_flat)
 
 #: Algorithms that go by the nodes of a collective's ranks.
 BY_NODES: Mapping[str, Mapping[str, Algorithm]] = {
-    "barrier": {"node_leaders": partial(by_nodes.barrier, _part_by_nodes)},
+    "barrier": {"node_leaders": partial(by_nodes.barrier, _MPICH)},
     "bcast": {
-        "node_leaders": partial(by_nodes.bcast, _part_by_nodes),
-        "root_node_first": partial(by_nodes.bcast_root_node_first, _part_by_nodes),
+        "node_leaders": partial(by_nodes.bcast, _MPICH),
+        "root_node_first": partial(by_nodes.bcast_root_node_first, _MPICH),
     },
     "reduce": {
-        "node_leaders": partial(by_nodes.reduce, _part_by_nodes),
-        "root_node_last": partial(by_nodes.reduce_root_node_last, _part_by_nodes),
+        "node_leaders": partial(by_nodes.reduce, _MPICH),
+        "root_node_last": partial(by_nodes.reduce_root_node_last, _MPICH),
     },
-    "allreduce": {"node_leaders": partial(by_nodes.allreduce, _part_by_nodes)},
-    "scan": {"node_leaders": partial(by_nodes.scan, _part_by_nodes)},
+    "allreduce": {"node_leaders": partial(by_nodes.allreduce, _MPICH)},
+    "scan": {"node_leaders": partial(by_nodes.scan, _MPICH)},
 }
 
 
@@ -72,7 +70,7 @@ _ALLGATHERS: Mapping[str, Algorithm] = {
     "ring": allgather.ring,
     "neighbor_exchange": allgather.neighbor_exchange,
     "linear": allgather.linear,
-    "gather_bcast": partial(composed.allgatherv, _part),
+    "gather_bcast": partial(composed.allgatherv, _OPENMPI),
 }
 
 #: Algorithms by the name of the collective and their own.
@@ -123,7 +121,7 @@ ALGORITHMS: Mapping[str, Mapping[str, Algorithm]] = {
         "rabenseifner": allreduce.rabenseifner,
         "ring": allreduce.ring,
         "reduce_bcast": allreduce.reduce_bcast,
-        "nonoverlapping": partial(composed.allreduce, _part),
+        "nonoverlapping": partial(composed.allreduce, _OPENMPI),
         "linear": allreduce.linear,
         **BY_NODES["allreduce"],
     },
@@ -158,8 +156,8 @@ ALGORITHMS: Mapping[str, Mapping[str, Algorithm]] = {
         "noncommutative": reduce_scatter.noncommutative,
         "recursive_doubling": reduce_scatter.recursive_doubling,
         "butterfly": reduce_scatter.butterfly,
-        "nonoverlapping": partial(composed.reduce_scatter, _part),
-        "reduce_then_scatter": partial(composed.reduce_scatter_block, _part),
+        "nonoverlapping": partial(composed.reduce_scatter, _OPENMPI),
+        "reduce_then_scatter": partial(composed.reduce_scatter_block, _OPENMPI),
     },
 }
 

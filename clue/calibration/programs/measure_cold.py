@@ -15,6 +15,7 @@ import os
 import sys
 import time
 from collections.abc import Callable
+from itertools import chain
 from statistics import median
 
 import numpy as np
@@ -33,9 +34,7 @@ _GO, _ANSWER = bytearray(1), bytearray(1024)
 
 def _stencil(size: int) -> _Burst:
     a = np.ones((size, size))
-    b = a.copy()
-
-    inner = b[1:-1, 1:-1]
+    inner = a.copy()[1:-1, 1:-1]
 
     def burst() -> None:  # in place: what an allocator does with large arrays is another matter
         np.add(a[2:, 1:-1], a[:-2, 1:-1], out=inner)
@@ -81,83 +80,63 @@ def _asleep(meant: float) -> float:
     return (time.perf_counter_ns() - begin) * 1e-9
 
 
+def _alone(burst: _Burst, meant: float | None) -> tuple[float, float]:
+    """Time a burst of a process that sleeps."""
+    return _timed(burst, _asleep, meant)
+
+
 class _Pair:
     """A rank with the one whose messages it waits for, and which waits for its messages."""
 
-    def __init__(self) -> None:
-        self.comm = MPI.COMM_WORLD
-        self.other = self.comm.rank ^ 1
-        self._first = self.comm.rank % 2 == 0
-
-    def wait(self, _meant: float) -> float:
-        """Wait for the other's message."""
-        self.comm.Send(_GO, self.other)
-        begin = time.perf_counter_ns()
-        self.comm.Recv(_ANSWER, self.other)
-        return (time.perf_counter_ns() - begin) * 1e-9
-
-    def computes(self, meant: float) -> None:
-        """Compute for so long, and send what the other waits for."""
-        self.comm.Recv(_GO, self.other)
-        end = time.perf_counter() + meant
-        while time.perf_counter() < end:
-            for burst, _ in BURSTS.values():
-                burst()
-        self.comm.Send(_ANSWER, self.other)
+    def __init__(self, comm: MPI.Comm) -> None:
+        self._comm, self._other = comm, comm.rank ^ 1
+        self._first = comm.rank % 2 == 0
 
     def sample(self, burst: _Burst, meant: float | None) -> tuple[float, float]:
         """Time a burst, and let the other one time it: before or afterwards."""
         if not self._first and meant is not None:
-            self.computes(meant)
-        timed = _timed(burst, self.wait, meant)
+            self._compute(meant)
+        timed = _timed(burst, self._wait, meant)
         if self._first and meant is not None:
-            self.computes(meant)
+            self._compute(meant)
         return timed
 
-    def goes_on(self, wanted: bool) -> bool:
-        """Return what the first rank wants."""
-        return bool(self.comm.bcast(wanted))
+    def _wait(self, _meant: float) -> float:
+        """Wait for the other's message, which says by itself how long."""
+        self._comm.Send(_GO, self._other)
+        begin = time.perf_counter_ns()
+        self._comm.Recv(_ANSWER, self._other)
+        return (time.perf_counter_ns() - begin) * 1e-9
 
-    def together(self, samples: list[tuple[float, float]]) -> list[tuple[float, float]]:
-        """Return the samples of all ranks, on the first."""
-        gathered = self.comm.gather(samples)
-        return [sample for each in gathered or () for sample in each]
-
-
-class _Alone:
-    """A process by itself."""
-
-    def __init__(self) -> None:
-        if hasattr(os, "sched_setaffinity"):
-            os.sched_setaffinity(0, {max(os.sched_getaffinity(0))})
-
-    def sample(self, burst: _Burst, meant: float | None) -> tuple[float, float]:
-        """Time a burst."""
-        return _timed(burst, _asleep, meant)
-
-    def goes_on(self, wanted: bool) -> bool:
-        """Return what is wanted."""
-        return wanted
-
-    def together(self, samples: list[tuple[float, float]]) -> list[tuple[float, float]]:
-        """Return the samples."""
-        return samples
+    def _compute(self, meant: float) -> None:
+        """Compute for so long, and send what the other waits for."""
+        self._comm.Recv(_GO, self._other)
+        end = time.perf_counter() + meant
+        while time.perf_counter() < end:
+            for burst, _ in BURSTS.values():
+                burst()
+        self._comm.Send(_ANSWER, self._other)
 
 
 def main() -> None:
     """Measure in turns, so that a disturbance does not hit one wait alone, and print."""
     settings = json.loads(sys.argv[1])
-    here, waits = (_Pair(), COMPUTES) if settings["messages"] else (_Alone(), WAITS)
+    sample, waits, comm = _alone, WAITS, MPI.COMM_SELF
+    if settings["messages"]:
+        sample, waits, comm = _Pair(MPI.COMM_WORLD).sample, COMPUTES, MPI.COMM_WORLD
+    elif hasattr(os, "sched_setaffinity"):
+        os.sched_setaffinity(0, {max(os.sched_getaffinity(0))})
     end, turns = time.monotonic() + settings["time"], 0
     cases = [(name, size, wait) for name in BURSTS for size in (0, 1) for wait in (None, *waits)]
     found: list[list[tuple[float, float]]] = [[] for _ in cases]
-    while here.goes_on(turns < _LEAST or time.monotonic() < end):
+    while comm.bcast(turns < _LEAST or time.monotonic() < end):
         for (name, size, wait), samples in zip(cases, found, strict=True):
-            samples.append(here.sample(BURSTS[name][size], wait))
+            samples.append(sample(BURSTS[name][size], wait))
         turns += 1
-    found = [here.together(samples) for samples in found]
-    if not all(found):  # the first rank has them all
+    of_ranks = comm.gather(found)
+    if of_ranks is None:  # the first rank has them all
         return
+    found = [list(chain(*of_case)) for of_case in zip(*of_ranks, strict=True)]
     rows = []
     for (name, size, _), samples in zip(cases, found, strict=True):
         wait, cpu = map(median, zip(*samples, strict=True))
