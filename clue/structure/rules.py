@@ -1,0 +1,494 @@
+"""Exact integer rules: what fits every recording to the last bit, or nothing.
+
+A rule is a sum of up to three products of atoms with rational coefficients, an atom that stands alone (a neighbour, an
+owner in turn), or a case distinction of such. Among the lightest forms that fit, all are kept; where they do not agree at
+a target, recordings do not determine the rule, and it is refused there.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from itertools import combinations, combinations_with_replacement
+from math import lcm
+
+import numpy as np
+import numpy.typing as npt
+
+from clue.structure.atoms import Atom, Integers, Surroundings, partners, small_numbers, tree_sizes
+
+_Floats = npt.NDArray[np.float64]
+#: Largest denominator of a coefficient, and how far from a fraction it may be found.
+_DENOMINATOR, _NEAR = 4096, 1e-6
+#: Distinct samples that a search looks at, chosen evenly; all are checked in the end.
+_LOOKED_AT = 1500
+#: How many equally light forms are kept.
+_KEPT = 24
+#: Conditions that divide samples by cases: the heaviest, and how many are tried; and how many are joined in pairs.
+_LIGHT, _TRIED, _JOINED = 3, 16, 200
+#: The weight of two atoms that are compared.
+_PAIRED = 6
+#: Products among which sums of three are searched, and how much of one must be left beside others to be another.
+_MOST_PRODUCTS, _SAME = 260, 1e-6
+
+
+class UndeterminedError(ValueError):
+    """Forms that fit all recordings disagree elsewhere, or a form gives no integer there."""
+
+
+@dataclass(frozen=True, slots=True)
+class Sum:
+    """A sum of products of atoms: (coefficient, atoms) each."""
+
+    terms: tuple[tuple[Fraction, tuple[Atom, ...]], ...]
+
+    @property
+    def weight(self) -> int:
+        """How far-fetched it is."""
+        return sum(1 + sum(atom.weight for atom in atoms) for _, atoms in self.terms)
+
+    def __call__(self, v: Surroundings) -> Integers:
+        """Return its values.
+
+        Raises:
+            UndeterminedError: If one is no integer.
+        """
+        length = len(next(iter(v.values())))
+        common = lcm(*(coefficient.denominator for coefficient, _ in self.terms), 1)
+        total = np.zeros(length, np.int64)
+        for coefficient, atoms in self.terms:
+            product = np.full(length, int(coefficient * common), np.int64)
+            for atom in atoms:
+                product = product * atom.values(v)
+            total += product
+        if (total % common).any():
+            raise UndeterminedError(f"{self} is no integer there")
+        return total // common
+
+    def __str__(self) -> str:
+        if not self.terms:
+            return "0"
+        return " + ".join(
+            "·".join(([] if coefficient == 1 and atoms else [str(coefficient)]) + [atom.name for atom in atoms])
+            for coefficient, atoms in self.terms
+        )
+
+
+def _agreed(forms: Sequence, v: Surroundings) -> npt.NDArray:
+    """Return what all forms say.
+
+    Raises:
+        UndeterminedError: If they do not agree.
+    """
+    results, errors = [], []
+    for form in forms:
+        try:
+            results.append((form, form(v)))
+        except UndeterminedError as error:
+            errors.append(error)
+    if not results:
+        raise errors[0]
+    for form, values in results[1:]:
+        if (values != results[0][1]).any():
+            raise UndeterminedError(f"{results[0][0]} and {form} fit all recordings alike and differ there")
+    return results[0][1]
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """A rule: equally light forms that all fit, where a condition holds; another rule elsewhere."""
+
+    forms: tuple[Sum, ...]
+    conditions: tuple[Predicate, ...] = ()
+    other: Rule | None = None
+
+    def __call__(self, v: Surroundings) -> Integers:
+        """Return its values.
+
+        Raises:
+            UndeterminedError: If recordings do not determine them.
+        """
+        if self.other is None:
+            return _agreed(self.forms, v)
+        where = _agreed(self.conditions, v)
+        values = np.zeros(len(where), np.int64)
+        for rule, mask in ((Rule(self.forms), where), (self.other, ~where)):
+            if mask.any():
+                values[mask] = rule({name: column[mask] for name, column in v.items()})
+        return values
+
+    def __str__(self) -> str:
+        if self.other is None:
+            return str(self.forms[0])
+        return f"{self.forms[0]} if {self.conditions[0]} else {self.other}"
+
+
+def _take(v: Surroundings, rows: npt.NDArray) -> dict[str, Integers]:
+    return {name: column[rows] for name, column in v.items()}
+
+
+@dataclass
+class Search:
+    """The search for rules among samples.
+
+    Attributes:
+        v: Surroundings of each sample.
+        blocks: Sizes of blocks that the program deals out.
+    """
+
+    v: Surroundings
+    blocks: tuple[int, ...] = ()
+    triples: bool = True
+
+    def __post_init__(self) -> None:
+        self.length = len(next(iter(self.v.values())))
+        self.names = tuple(name for name, column in self.v.items() if len(column) and (column != column[0]).any())
+        self.same_ranks = bool((self.v["r"] == self.v["rank"]).all() and (self.v["s"] == self.v["P"]).all())
+        if self.same_ranks:
+            self.names = tuple(name for name in self.names if name not in ("r", "s"))
+        self._small: list[tuple[Atom, Integers]] | None = None
+        self._alone: list[tuple[Atom, Integers]] | None = None
+        self._conditions: Conditions | None = None
+
+    # --- what there is ---
+
+    def small(self) -> list[tuple[Atom, Integers]]:
+        """Return the atoms with their values, those that vary, the lightest first."""
+        if self._small is None:
+            self._small = self._values((*small_numbers(self.names, self.blocks), *(tree_sizes(self.names) if self._ranked() else ())))
+        return self._small
+
+    def alone(self) -> list[tuple[Atom, Integers]]:
+        """Return the atoms that stand alone."""
+        if self._alone is None:
+            self._alone = self._values(partners(self.names)) if self._ranked() else []
+        return self._alone
+
+    def _ranked(self) -> bool:
+        """Whether ranks matter."""
+        return any(name in self.names for name in ("rank", "r", "P", "s"))
+
+    def _values(self, atoms: Iterable[Atom]) -> list[tuple[Atom, Integers]]:
+        with np.errstate(all="ignore"):
+            found = [(atom, atom.values(self.v)) for atom in sorted(atoms, key=lambda atom: atom.weight)]
+        return [(atom, values) for atom, values in found if (values != values[0]).any()]
+
+    # --- sums ---
+
+    def rule(self, y: Integers, depth: int = 2) -> Rule | None:
+        """Return the lightest rule that fits all samples, if there is one."""
+        lean, rows = self._lean(y)
+        if lean is not self:
+            return lean.rule(y[rows], depth)
+        forms = self.sums(y)
+        if forms:
+            return Rule(forms)
+        return self._cases(y, depth) if depth else None
+
+    def _lean(self, y: Integers) -> tuple[Search, npt.NDArray[np.int64]]:
+        """Return a search without the surroundings that y does not depend on, and which samples it keeps."""
+        names = list(self.names)
+        for name in (*(each for each in reversed(names) if each[0] in "jiem"), "s", "r", "rank", "P", "n"):
+            if name in names and _depends_on(self.v, [each for each in names if each != name], y):
+                names.remove(name)
+        if "rank" in names or "r" in names:  # where a rank lies is told by how many there are
+            names += [size for rank, size in (("rank", "P"), ("r", "s")) if rank in names and size in self.names and size not in names]
+        keys = np.array([self.v[name] for name in names]) if names else np.zeros((1, self.length), np.int64)
+        _, rows = np.unique(keys, axis=1, return_index=True)
+        if len(rows) == self.length:
+            return self, rows
+        rows.sort()
+        if self.same_ranks:
+            names += [{"rank": "r", "P": "s"}[name] for name in names if name in ("rank", "P")]
+        kept = {name: column[rows] if name in names else column[rows][:1].repeat(len(rows)) for name, column in self.v.items()}
+        return Search(kept, self.blocks, self.triples), rows
+
+    def sums(self, y: Integers) -> tuple[Sum, ...]:
+        """Return the lightest sums that fit."""
+        if (y == y[0]).all():
+            return (Sum(((Fraction(int(y[0])), ()),) if y[0] else ()),)
+        return self._single(y) or (() if len(np.unique(y)) == 2 and not y.all() else self._several(y))
+
+    def _single(self, y: Integers) -> tuple[Sum, ...]:
+        atoms = [*self.small(), *self.alone()]
+        if not atoms:
+            return ()
+        rows = _some(self.length)
+        matrix = np.array([values[rows] for _, values in atoms], float)
+        matrix -= matrix.mean(axis=1, keepdims=True)
+        target = y[rows] - y[rows].mean()
+        norms = np.linalg.norm(matrix, axis=1)
+        along = np.abs(matrix @ target) / np.where(norms > 0, norms, np.inf)
+        near = np.flatnonzero(np.abs(along - np.linalg.norm(target)) <= 1e-7 * np.linalg.norm(target)).tolist()
+        return _lightest([form for i in near for form in self._solve(y, [((atoms[i][0],), atoms[i][1])])])
+
+    def _products(self) -> list[tuple[tuple[Atom, ...], Integers]]:
+        small = self.small()
+        found: list[tuple[tuple[Atom, ...], Integers]] = [((atom,), values) for atom, values in small]
+        light = [(atom, values) for atom, values in small if atom.weight <= 4]
+        for (one, first), (other, second) in combinations_with_replacement(light, 2):
+            if one.weight + other.weight <= 6:
+                found.append(((one, other), first * second))
+        for (a, x), (b, y), (c, z) in combinations_with_replacement([each for each in small if each[0].weight <= 1], 3):
+            found.append(((a, b, c), x * y * z))
+        unique: dict[bytes, tuple[tuple[Atom, ...], Integers]] = {}
+        for atoms, values in found:
+            unique.setdefault(values.tobytes(), (atoms, values))
+        return list(unique.values())
+
+    def _several(self, y: Integers) -> tuple[Sum, ...]:
+        products = self._products()
+        if not products:
+            return ()
+        rows = _some(self.length)
+        matrix = np.array([values[rows] for _, values in products], float)
+        target = y[rows].astype(float)
+        centred = matrix - matrix.mean(axis=1, keepdims=True)
+        norms = np.linalg.norm(centred, axis=1)
+        keep = norms > 0
+        products = [product for product, kept in zip(products, keep, strict=True) if kept]
+        basis = centred[keep] / norms[keep, None]
+        rest = target - target.mean()
+        length = np.linalg.norm(rest)
+        fits: list[Sum] = []
+        alone = basis @ rest
+        for i in np.flatnonzero(np.abs(np.abs(alone) - length) <= 1e-7 * length).tolist():
+            fits += self._solve(y, [products[i]])
+        if fits:
+            return _lightest(fits)
+        fits = self._pairs(y, products, basis, rest)
+        if fits:
+            return _lightest(fits)
+        return self._triples(y, products, basis, rest) if self.triples else ()
+
+    def _pairs(self, y: Integers, products: list, basis: _Floats, rest: _Floats) -> list[Sum]:
+        weights = [sum(atom.weight for atom in atoms) for atoms, _ in products]
+        order = np.argsort(weights, kind="stable")[: 2 * _MOST_PRODUCTS]
+        some = [products[i] for i in order]
+        gram, along, whole = basis[order] @ basis[order].T, basis[order] @ rest, float(rest @ rest)
+        # Beside the first: what is left of each other and of the target; a fit leaves nothing.
+        left = 1.0 - gram**2
+        second = (along[None, :] - gram * along[:, None]) ** 2 / np.where(left > _SAME, left, np.inf)
+        remaining = whole - along[:, None] ** 2 - second
+        pairs = [(i, k) for i, k in zip(*np.nonzero(remaining <= 1e-9 * whole), strict=True) if i < k]  # noqa: PLR2004
+        pairs.sort(key=lambda pair: weights[order[pair[0]]] + weights[order[pair[1]]])
+        return [form for i, k in pairs[: 4 * _KEPT] for form in self._solve(y, [some[i], some[k]])]
+
+    def _triples(self, y: Integers, products: list, basis: _Floats, rest: _Floats) -> tuple[Sum, ...]:
+        weights = [sum(atom.weight for atom in atoms) for atoms, _ in products]
+        order = np.argsort(weights, kind="stable")[:_MOST_PRODUCTS]
+        some = [products[i] for i in order]
+        gram, along, whole = basis[order] @ basis[order].T, basis[order] @ rest, float(rest @ rest)
+        found: set[tuple[int, ...]] = set()
+        for i in range(len(some)):
+            # Beside the first: what is left of all others, of the target, and then beside each second.
+            left, target = gram - np.outer(gram[i], gram[i]), along - gram[i] * along[i]
+            size = np.diag(left).copy()
+            size[size < _SAME] = np.inf
+            second = target**2 / size
+            third = target - left * (target / size)[:, None]
+            sizes = np.diag(left) - left**2 / size[:, None]
+            remaining = (whole - along[i] ** 2 - second)[:, None] - third**2 / np.where(sizes > _SAME, sizes, np.inf)
+            for k, m in zip(*np.nonzero(remaining <= 1e-9 * whole), strict=True):
+                found.add(tuple(sorted((i, int(k), int(m)))))
+            if len(found) > 8 * _KEPT:
+                break
+        fits = [form for each in sorted(found) if len(set(each)) == 3 for form in self._solve(y, [some[i] for i in each])]  # noqa: PLR2004
+        return _lightest(fits)
+
+    def _solve(self, y: Integers, products: list[tuple[tuple[Atom, ...], Integers]]) -> list[Sum]:
+        """Return the sum of these products with fractions as coefficients that is exactly y, if there is one."""
+        rows = _some(self.length, 400)
+        columns = [np.ones(len(rows))] + [values[rows].astype(float) for _, values in products]
+        scales = [max(np.abs(column).max(), 1.0) for column in columns]
+        matrix = np.array([column / scale for column, scale in zip(columns, scales, strict=True)]).T
+        found, _, rank, _ = np.linalg.lstsq(matrix, y[rows].astype(float), rcond=1e-12)
+        if rank < len(columns) or np.abs(matrix @ found - y[rows]).max() > 1e-6 * max(np.abs(y).max(), 1) + 1e-6:
+            return []
+        coefficients = [_fraction(float(value / scale)) for value, scale in zip(found, scales, strict=True)]
+        terms = [
+            (coefficient, atoms)
+            for coefficient, atoms in zip(coefficients, [(), *(atoms for atoms, _ in products)], strict=True)
+            if coefficient
+        ]
+        form = Sum(tuple(sorted(terms, key=lambda term: -len(term[1]))))
+        try:
+            return [form] if (form(self.v) == y).all() else []
+        except UndeterminedError:
+            return []
+
+    # --- conditions ---
+
+    def conditions(self) -> Conditions:
+        """Return conditions with where they hold."""
+        if self._conditions is None:
+            sides = [(atom, values) for atom, values in (*self.small(), *self.alone()) if atom.weight <= 5]
+            self._conditions = Conditions.among(sides, self.length)
+        return self._conditions
+
+    def condition(self, mask: npt.NDArray[np.bool_]) -> tuple[Predicate, ...]:
+        """Return the lightest conditions that hold just there."""
+        return self.conditions().just(mask)
+
+    def _cases(self, y: Integers, depth: int) -> Rule | None:
+        """Return a rule by cases: a frequent value apart, or by a condition on the surroundings."""
+        values = set(y.tolist())
+        for value in (each for each in (-1, 0) if each in values):
+            mask = y == value
+            conditions = self.condition(mask)
+            if conditions:
+                other = self._within(~mask, self.triples).rule(y[~mask], depth - 1)
+                if other is not None:
+                    return Rule((Sum(((Fraction(int(value)), ()),) if value else ()),), conditions, other)
+        for predicate, where in self.conditions().different(_TRIED):
+            forms = self._within(where).sums(y[where])
+            if not forms:
+                continue
+            other = self._within(~where).rule(y[~where], depth - 1)
+            if other is not None:
+                return Rule(forms, self.condition(where) or (predicate,), other)
+        return None
+
+    def _within(self, mask: npt.NDArray[np.bool_], triples: bool = False) -> Search:
+        return Search(_take(self.v, mask), self.blocks, triples)
+
+
+def _depends_on(v: Surroundings, names: Sequence[str], y: Integers) -> bool:
+    """Tell whether these surroundings determine y."""
+    if not names:
+        return bool((y == y[0]).all())
+    keys = np.array([v[name] for name in names])
+    _, group = np.unique(keys, axis=1, return_inverse=True)
+    group = group.ravel()
+    some = np.zeros(group.max() + 1, np.int64)
+    some[group] = y
+    return bool((some[group] == y).all())
+
+
+def _fraction(value: float) -> Fraction:
+    return Fraction(value).limit_denominator(_DENOMINATOR)
+
+
+def _some(length: int, most: int = _LOOKED_AT) -> npt.NDArray[np.int64]:
+    if length <= most:
+        return np.arange(length)
+    return np.unique(np.linspace(0, length - 1, most).astype(np.int64))
+
+
+def _lightest(forms: Sequence) -> tuple:
+    if not forms:
+        return ()
+    least = min(form.weight for form in forms)
+    return tuple({str(form): form for form in forms if form.weight == least}.values())[:_KEPT]
+
+
+_COMPARE = {"==": np.equal, "<": np.less, ">=": np.greater_equal}
+_ZERO = Atom("0", lambda v: np.zeros_like(v["P"]), 0)
+
+
+@dataclass(frozen=True, slots=True)
+class Comparison:
+    """One atom compared with another and a number."""
+
+    one: Atom
+    sign: str
+    other: Atom
+    constant: int
+
+    @property
+    def weight(self) -> int:
+        """How far-fetched it is."""
+        return self.one.weight + self.other.weight + abs(self.constant)
+
+    def __call__(self, v: Surroundings) -> npt.NDArray[np.bool_]:
+        """Tell where it holds."""
+        holds: npt.NDArray[np.bool_] = _COMPARE[self.sign](self.one.values(v), self.other.values(v) + self.constant)
+        return holds
+
+    def __str__(self) -> str:
+        other = [] if self.other is _ZERO else [self.other.name]
+        return f"{self.one.name} {self.sign} {' + '.join([*other, *([str(self.constant)] if self.constant or not other else [])])}"
+
+
+@dataclass(frozen=True, slots=True)
+class Predicate:
+    """A condition: comparisons that all hold, or not all."""
+
+    parts: tuple[Comparison, ...]
+    negated: bool = False
+
+    @property
+    def weight(self) -> int:
+        """How far-fetched it is."""
+        return sum(part.weight for part in self.parts)
+
+    def __call__(self, v: Surroundings) -> npt.NDArray[np.bool_]:
+        """Tell where it holds."""
+        holds = np.logical_and.reduce([part(v) for part in self.parts])
+        return ~holds if self.negated else holds
+
+    def __str__(self) -> str:
+        text = " and ".join(map(str, self.parts))
+        return f"not ({text})" if self.negated else text
+
+
+@dataclass(frozen=True, slots=True)
+class Conditions:
+    """Conditions on samples, the lightest first.
+
+    Attributes:
+        parts: The comparisons.
+        holds: Where each holds, shape (comparisons, samples).
+    """
+
+    parts: tuple[Comparison, ...]
+    holds: npt.NDArray[np.bool_]
+
+    @classmethod
+    def among(cls, sides: Sequence[tuple[Atom, Integers]], length: int) -> Conditions:
+        """Compare atoms with small numbers and with each other."""
+        parts: list[Comparison] = []
+        holds: list[npt.NDArray[np.bool_]] = []
+        for i, (atom, values) in enumerate(sides):
+            beside = [(_ZERO, np.zeros(length, np.int64), (0, 1, 2, -1))]
+            beside += [(other, column, (0, -1, 1)) for other, column in sides[i + 1 :] if atom.weight + other.weight <= _PAIRED]
+            made = [(other, constant) for other, _, constants in beside for constant in constants]
+            right = np.array([column + constant for _, column, constants in beside for constant in constants])
+            for sign, compare in _COMPARE.items():
+                where = compare(values, right)
+                for k in np.flatnonzero(where.any(axis=1) & ~where.all(axis=1)).tolist():
+                    parts.append(Comparison(atom, sign, *made[k]))
+                    holds.append(where[k])
+        order = sorted(range(len(parts)), key=lambda i: parts[i].weight)
+        return cls(tuple(parts[i] for i in order), np.array([holds[i] for i in order], bool).reshape(len(order), length))
+
+    def different(self, most: int) -> Iterator[tuple[Predicate, npt.NDArray[np.bool_]]]:
+        """Yield light conditions that divide the samples differently."""
+        seen: set[bytes] = set()
+        for part, where in zip(self.parts, self.holds, strict=True):
+            if part.weight > _LIGHT or len(seen) >= 2 * most:
+                return
+            if where.tobytes() not in seen:
+                seen.update((where.tobytes(), (~where).tobytes()))
+                yield Predicate((part,)), where
+
+    def just(self, mask: npt.NDArray[np.bool_]) -> tuple[Predicate, ...]:
+        """Return the lightest conditions that hold on these samples and no others."""
+        fits = [
+            Predicate((self.parts[i],), negated)
+            for negated in (False, True)
+            for i in np.flatnonzero((self.holds == (mask ^ negated)).all(axis=1)).tolist()
+        ]
+        return _lightest(fits) or _lightest([p for negated in (False, True) for p in self._joined(mask ^ negated, negated)])
+
+    def _joined(self, mask: npt.NDArray[np.bool_], negated: bool) -> Iterator[Predicate]:
+        """Yield pairs of conditions that hold together on these samples and no others."""
+        above = np.flatnonzero(self.holds[:, mask].all(axis=1))
+        _, first = np.unique(self.holds[above], axis=0, return_index=True) if len(above) else (None, np.zeros(0, int))
+        above = above[np.sort(first)][:_JOINED]
+        outside = self.holds[above][:, ~mask]
+        for i in range(len(above)):
+            both = (outside[i] & outside[i + 1 :]).any(axis=1)
+            for k in np.flatnonzero(~both).tolist():
+                yield Predicate((self.parts[above[i]], self.parts[above[i + 1 + k]]), negated)
