@@ -102,17 +102,17 @@ class Recorder:
     def open_call(self, call: int, thread: int, cpu: int, begin: int, end: int) -> None:
         """Say which call the next rows belong to, when it ran, and from where: by whom this was called was called."""
         # As in CallPaths; a call of its own for each would double the cost.
-        frame: Any = _getframe(2)
         steps: Any = self._steps
         try:
+            frame: Any = _getframe(2)
             while steps is not None:
                 inner = steps
                 code, steps, site = inner[frame.f_lasti]
                 if code is not frame.f_code:
                     _, steps, site = inner[id(frame.f_code), frame.f_lasti]
                 frame = frame.f_back
-        except (KeyError, AttributeError):
-            site = self.paths.add(_getframe(2))
+        except (KeyError, AttributeError, ValueError):  # a new path, or one that ends in C
+            site = self.paths.add(_getframe(1).f_back)
         burst = cpu - self.last.get(thread, cpu) - self.floor
         if thread in self._owed:
             burst += self._owed.pop(thread)
