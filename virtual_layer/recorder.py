@@ -25,7 +25,7 @@ from virtual_layer.requests import RecordedRequest, Requests
 from virtual_layer.rows import WINDOW, ExtraFile, RowFile
 from virtual_layer.telling import tell
 
-_PACK = ROW.pack_into
+_PACK, _SIZE = ROW.pack_into, ROW.size
 _CONTINUED = int(Flag.CONTINUED)
 #: Whether a call that cannot be read is an error: for tests of the layer itself.
 STRICT = "VIRTUAL_LAYER_STRICT" in os.environ
@@ -52,6 +52,42 @@ class Recorder:
         floor: CPU time between two calls that follow each other at once, ns: reading the clock, not computation.
         faults: Number of calls that could not be read and were recorded as not modelled.
     """
+
+    # More attributes than the dictionaries of instances share keys for would slow each access.
+    __slots__ = (
+        "_extras",
+        "_null",
+        "_owed",
+        "_region",
+        "_stack",
+        "_stamp",
+        "_steps",
+        "any_source",
+        "any_tag",
+        "comms",
+        "fast_reduce",
+        "faults",
+        "floor",
+        "flops",
+        "inside",
+        "last",
+        "lock",
+        "lost",
+        "messages",
+        "mpi",
+        "new_status",
+        "on",
+        "on_abort",
+        "origin",
+        "paths",
+        "pickles",
+        "probe",
+        "regions",
+        "requests",
+        "rows",
+        "spawn_folder",
+        "worlds",
+    )
 
     def __init__(self, mpi: Any, stem: Path, world: str, folder: str) -> None:
         self.mpi = mpi
@@ -101,21 +137,22 @@ class Recorder:
 
     def open_call(self, call: int, thread: int, cpu: int, begin: int, end: int) -> None:
         """Say which call the next rows belong to, when it ran, and from where: by whom this was called was called."""
-        # As in CallPaths; a call of its own for each would double the cost.
-        steps: Any = self._steps
+        # The walk of CallPaths, frame by frame outwards: a call of its own for it would cost as much as two frames.
+        steps = self._steps
         try:
             frame: Any = _getframe(2)
-            while steps is not None:
-                inner = steps
-                code, steps, site = inner[frame.f_lasti]
-                if code is not frame.f_code:
-                    _, steps, site = inner[id(frame.f_code), frame.f_lasti]
-                frame = frame.f_back
+            while True:
+                function, further, site = steps[frame.f_lasti]
+                if function is not frame.f_code:
+                    _, further, site = steps[id(frame.f_code), frame.f_lasti]
+                if further is None:
+                    break
+                steps, frame = further, frame.f_back
         except (KeyError, AttributeError, ValueError):  # a new path, or one that ends in C
             site = self.paths.add(_getframe(1).f_back)
         burst = cpu - self.last.get(thread, cpu) - self.floor
-        if thread in self._owed:
-            burst += self._owed.pop(thread)
+        if self._owed:
+            burst += self._owed.pop(thread, 0)
         self._stamp = (burst if burst > 0 else 0, begin - self.origin, end - begin, call, site, 0)
 
     # Rows, from virtual_layer.meaning
@@ -140,9 +177,9 @@ class Recorder:
             rows.window, at, burst, begin, took, nbytes, peer, tag, comm, request, extra, len(extras), call,
             self._region, site, flags | continued, op,
         )  # fmt: skip
-        rows.at = at + ROW.size
+        rows.at = at + _SIZE
         self._stamp = (0, begin, 0, call, site, _CONTINUED)
-        return (rows.base + at) // ROW.size
+        return (rows.base + at) // _SIZE
 
     def emit_burst(self) -> int:
         """Write a row for a call without meaning; returns its burst, ns."""
