@@ -232,8 +232,8 @@ BAD: dict[str, tuple[tuple[str, ...], Callable[[], None], str]] = {
     "damaged trace": (("simulate", "run.yaml"), corrupt, "tag.npy: checksum"),
     "trace of another version": (
         ("inspect", "pingpong.clue"),
-        edit("pingpong.clue/head.json", '"version": 1', '"version": 99'),
-        "version must be 1, got 99",
+        edit("pingpong.clue/head.json", '"version": 2', '"version": 99'),
+        "version must be 1 or 2, got 99",
     ),
     "not a trace": (("inspect", "cache"), lambda: Path("cache").mkdir(), "cache"),
     "script missing": (("record", "-n", "1", "none.py"), lambda: None, "none.py"),
