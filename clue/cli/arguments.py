@@ -8,7 +8,9 @@ import sys
 from collections.abc import Sequence
 
 from clue import __version__
+from clue.cli import extrapolate_arguments, run_arguments
 from clue.cli.calibrate_arguments import add_calibrate
+from clue.cli.extrapolate_arguments import add_extrapolate
 from clue.cli.options import (
     Command,
     Commands,
@@ -26,7 +28,8 @@ from clue.cli.options import (
     add_workers,
     positive,
 )
-from clue.cli.run_arguments import add_run, options_first
+from clue.cli.programs import options_first
+from clue.cli.run_arguments import add_run
 from clue.cli.signals import ending_at_once
 from clue.cli.validate_arguments import add_validate
 from clue.formats import FORMATS
@@ -34,12 +37,14 @@ from clue.formats import FORMATS
 _DESCRIPTION = """\
 Which cluster should I buy for my programs? Record an MPI program once, simulate it on clusters
 described in YAML, rank what a budget can buy. Start with: clue simulate wien97"""
+#: By command that may end with a program: its options with a value.
+_VALUED = {"run": run_arguments.VALUED, "extrapolate": extrapolate_arguments.VALUED}
 
 
 def parse_arguments(argv: Sequence[str] | None) -> argparse.Namespace:
     """Parse the command line; ``run`` of what it returns is the command."""
     words = sys.argv[1:] if argv is None else list(argv)
-    return command_line().parse_args(options_first(words))
+    return command_line().parse_args(options_first(words, _VALUED))
 
 
 def command_line() -> argparse.ArgumentParser:
@@ -51,6 +56,7 @@ def command_line() -> argparse.ArgumentParser:
         add(commands)
     add_calibrate(commands, _command("calibrate"))
     add_run(commands, _command("run"))
+    add_extrapolate(commands, _command("extrapolate"))
     add_validate(commands, _command("validate"))
     return parser
 
