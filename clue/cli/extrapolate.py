@@ -12,6 +12,7 @@ from clue.cli.programs import is_program
 from clue.cli.terminal import output_trace, progress, say, show, show_json
 from clue.errors import UsageError, no_such_program
 from clue.extrapolation import Family, Pattern, RefusedError, extrapolate
+from clue.extrapolation.making import DIMENSIONS, name_of
 from clue.extrapolation.pattern import RANKS, SIZE
 from clue.extrapolation.plan import Plan
 from clue.extrapolation.recordings import REPEATS, Planner
@@ -108,7 +109,7 @@ def _remarks(plan: Plan) -> tuple[str, ...]:
     left_out = [f"size {each.size} on {each.ranks} ranks" for each in plan.left_out]
     if not left_out:
         return ()
-    lost = [f"size^{d} / ranks" for d in (1, 2, 3) if not plan.bracketed(d)]
+    lost = [name_of(each) for each in DIMENSIONS if not plan.bracketed(each)]
     so = f": what bursts take is extrapolated where it grows with {' or '.join(lost)}" if lost else ""
     return (f"{', '.join(left_out)} would need more memory than this computer has free, and are left out{so}",)
 

@@ -52,8 +52,11 @@ def _show_simulation(config: SimulationConfig, arguments: argparse.Namespace) ->
     if trace is not None:
         show(trace_text(trace))
     else:
-        assert config.ranks is not None, "a script alone has a number of ranks"
-        show(f"{config.program.script} on {count_of(config.ranks)}, to be recorded on first use")
+        assert config.ranks is not None, "what has no trace has a number of ranks"
+        wanted = config.program.extrapolated
+        how = "to be recorded" if wanted is None else f"at size {wanted.size}, to be extrapolated"
+        name = config.program.script or config.program.name
+        show(f"{name} on {count_of(config.ranks)}, {how} on first use")
     show(machine_text(config.machine))
 
 

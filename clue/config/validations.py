@@ -10,7 +10,7 @@ from pathlib import Path as FilePath
 from clue.config.document import Path, format_value
 from clue.config.faults import Faults, did_you_mean, validated
 from clue.config.machines import build_machine_apart
-from clue.config.references import Reading, build_application, refer_to_machine
+from clue.config.references import Reading, build_application, number_of_ranks, refer_to_machine
 from clue.config.run_schema import OrderForm, ProgramForm
 from clue.config.simulation import PlacementChoice
 from clue.config.sources import Source, read_source
@@ -20,6 +20,9 @@ from clue.errors import ConfigError, UsageError
 from clue.files import is_file
 from clue.machine import Machine
 from clue.predict.application import PLACEHOLDER, Application
+
+#: A size that is a number.
+_NUMBER = re.compile("[1-9][0-9]{0,17}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -213,8 +216,9 @@ class _Builder:
         if ranks is None and (source.trace is None or PLACEHOLDER in source.trace):
             reading.fault((*path, "ranks"), "must be given where there is no trace that knows it, got nothing")
             return None
+        number_of_ranks(within, place, source, ranks)
         filled = _filled(source, size, ranks)
-        if "{size}" in str(filled):
+        if "{size}" in str(filled.model_copy(update={"extrapolate": None})):
             reading.fault((*path, "size"), f"must be given where program {name} has {{size}}, got nothing")
             return None
         return name, build_application(within, place, filled)
@@ -288,8 +292,12 @@ def _filled(form: ProgramForm, size: str, ranks: int | None) -> ProgramForm:
             text = text.replace("{size}", size)
         return text if ranks is None else text.replace(PLACEHOLDER, str(ranks))
 
+    extrapolate = form.extrapolate
+    if extrapolate is not None and extrapolate.size is None and _NUMBER.fullmatch(size):
+        extrapolate = extrapolate.model_copy(update={"size": int(size)})
     return form.model_copy(
         update={
+            "extrapolate": extrapolate,
             "trace": None if form.trace is None else fill(form.trace),
             "args": [fill(each) for each in form.args],
             "repeats": [fill(each) for each in form.repeats],

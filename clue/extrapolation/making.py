@@ -47,7 +47,12 @@ class LocalSize:
     @property
     def name(self) -> str:
         """Its formula."""
-        return f"{'size' if self.dimension == 1 else f'size^{self.dimension}'} / ranks"
+        return name_of(self.dimension)
+
+
+def name_of(dimension: int) -> str:
+    """Return the formula of a local size."""
+    return f"{'size' if dimension == 1 else f'size^{dimension}'} / ranks"
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from glob import escape
 from itertools import count
@@ -36,14 +36,18 @@ class Pattern:
         Raises:
             UsageError: If one is missing, is there twice or is not known.
         """
+        if fault := self.fault():
+            raise UsageError(f"{self.text}: pattern {fault}")
+
+    def fault(self) -> str:
+        """Say what the pattern must be and is not; ``""`` if all is well."""
         found = re.findall(r"\{[^{}]*\}", self.text)
-        if unknown := sorted(set(found) - _NAMES):
-            raise UsageError(f"{self.text}: pattern must have no others than {_listed(_NAMES)}, got {_listed(unknown)}")
-        if any(found.count(name) != 1 for name in _NEEDED) or found.count(REPEAT) > 1:
-            got = " ".join(found) or "neither"
-            raise UsageError(
-                f'{self.text}: pattern must have {SIZE} and {RANKS} once, as "cg-{SIZE}-{RANKS}.clue", got {got}'
+        got = " ".join(found) or "neither"
+        if any(found.count(name) != 1 for name in _NEEDED) or found.count(REPEAT) > 1 or set(found) - _NAMES:
+            return (
+                f'must have {SIZE} and {RANKS} once, as "cg-{SIZE}-{RANKS}.clue", and no other but {REPEAT}, got {got}'
             )
+        return ""
 
     def path(self, size: int, ranks: int, repeat: int = 1) -> Path:
         """Return where a recording lies: a repeat where ``clue record`` puts it, unless ``{repeat}`` says where."""
@@ -83,7 +87,3 @@ class Pattern:
         for name in _NAMES:
             shape = shape.replace(re.escape(name), f"(?P<{name[1:-1]}>{_NUMBER})")
         return re.compile(shape)
-
-
-def _listed(names: Iterable[str]) -> str:
-    return ", ".join(sorted(names))

@@ -106,8 +106,8 @@ def wanted(size: int, ranks: int) -> tuple[Wanted, ...]:
         powers = tuple(sorted({*powers, ranks}))
     middle = powers[len(powers) // 2]
     ideal = [size * min(middle / ranks, 1.0) ** (1 / dimension) for dimension in DIMENSIONS]
-    found = [Wanted(n, p) for n in _sizes(ideal, size, ranks, math.lcm(*powers)) for p in powers]
-    found += [Wanted(n, p) for p in others for n in _sizes(ideal, size, ranks, p)[:2]]
+    found = {Wanted(n, p) for n in _sizes(ideal, size, ranks, math.lcm(*powers)) for p in powers}
+    found |= {Wanted(n, p) for p in others for n in _sizes(ideal, size, ranks, p)[:2]}
     return tuple(sorted(found))
 
 

@@ -82,6 +82,17 @@ WITHOUT_EFFECT = {
              "--collectives must go with a target of form ti or goal, got clue"),
         ),
     },
+    "extrapolate": {
+        **{
+            option: (
+                (f"x-{{size}}-{{ranks}}.clue --size 8 --ranks 4 -o x.clue {option} {value}",
+                 f"{option} must go with --plan or --run, got neither"),
+            )
+            for option, value in (("--traces", "y"), ("--repeats", "2"))
+        },
+        "-o": (("--plan --size 8 --ranks 4 -o x.clue pingpong.py", "-o must go with --run, or a pattern, got --plan"),),
+        **dict.fromkeys(("--size", "--ranks", "--plan", "--run", "--json"), ALWAYS),
+    },
     "schema": {},
     "cache": {"--clear": ALWAYS, "--json": ALWAYS},
     "calibrate network": {
