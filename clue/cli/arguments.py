@@ -32,7 +32,7 @@ from clue.cli.programs import options_first
 from clue.cli.run_arguments import add_run
 from clue.cli.signals import ending_at_once
 from clue.cli.validate_arguments import add_validate
-from clue.formats import FORMATS
+from clue.formats import FORMATS, Kind
 
 _DESCRIPTION = """\
 Which cluster should I buy for my programs? Record an MPI program once, simulate it on clusters
@@ -165,10 +165,12 @@ def _add_inspect(commands: Commands) -> None:
 def _add_convert(commands: Commands) -> None:
     command = commands.add_parser(
         "convert",
-        help="convert a trace to or from another simulator's form, or a machine to SimGrid's platform",
-        description="Convert a trace between these forms: "
-        f"{', '.join(form.title for form in FORMATS if not form.of_machines)}. Or write a machine as "
-        f"{', '.join(form.title for form in FORMATS if form.of_machines)}. What a form cannot hold is told.",
+        help="convert a trace to or from another simulator's form, a machine to SimGrid's platform, or what was "
+        "measured at several sizes to Extra-P's",
+        description=f"Convert a trace between these forms: {_titles(Kind.TRACE)}. Or write a machine as "
+        f"{_titles(Kind.MACHINE)}. Or write what several recordings measured (SOURCE is a pattern such as "
+        '"cg-{size}-{ranks}.clue"), or a table of run times (.csv with size, ranks and measured), as '
+        f"{_titles(Kind.MEASUREMENTS)}. What a form cannot hold is told.",
     )
     command.add_argument("source", metavar="SOURCE")
     command.add_argument("target", metavar="TARGET")
@@ -200,6 +202,10 @@ def _add_convert(commands: Commands) -> None:
     )
     add_volume(command)
     command.set_defaults(run=_command("convert"))
+
+
+def _titles(what: Kind) -> str:
+    return ", ".join(form.title for form in FORMATS if form.kind is what)
 
 
 def _add_schema(commands: Commands) -> None:

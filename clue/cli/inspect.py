@@ -8,7 +8,7 @@ from pathlib import Path
 from clue.cli.effects import refuse
 from clue.cli.terminal import plots_folder, say, show, show_json
 from clue.config import SimulationConfig, load_any
-from clue.formats import format_of
+from clue.formats import Kind, format_of
 from clue.machine import Machine
 from clue.report.document import machine_document, scenario_document, trace_document
 from clue.report.text.machine import machine_text
@@ -22,7 +22,7 @@ def run(arguments: argparse.Namespace) -> int:
     """Show one thing, whatever it is."""
     subject = arguments.subject
     form = format_of(Path(subject))
-    if form is not None and not form.of_machines:
+    if form is not None and form.kind is Kind.TRACE:
         _refuse_plots(arguments, "a trace")
         read = form.read(Path(subject))
         say(read.remarks, prefix="note: ")

@@ -18,6 +18,7 @@ from clue.config.tables import read_table
 from clue.config.validation_schema import COLUMNS, CaseForm, RowForm, TableForm, ValidationForm, row_of
 from clue.errors import ConfigError, UsageError
 from clue.files import is_file
+from clue.formats.extrap import Measurement
 from clue.machine import Machine
 from clue.predict.application import PLACEHOLDER, Application
 
@@ -126,6 +127,38 @@ def _cases(reading: Reading, form: ValidationForm) -> Iterator[_Written]:
         yield reading, ("cases", i), case
     if form.table is not None:
         yield from _rows(reading, form.table)
+
+
+def load_measurements(table: FilePath) -> list[Measurement]:
+    """Return the run times of a table, whose rows have a size and a number of ranks.
+
+    Raises:
+        ConfigError: With everything that is wrong with it.
+    """
+    faults = Faults()
+    reading = Reading(read_table(table, COLUMNS, row_of), table.parent, faults)
+    form = validated(TableForm, reading.document, faults)
+    found: dict[tuple[str, int, int], tuple[float, ...]] = {}
+    for i, row in enumerate(form.rows if form is not None else ()):
+        callpath = "->".join(str(each) for each in (row.program, row.machine) if isinstance(each, str)) or "main"
+        size = row.size if row.size is not None and _NUMBER.fullmatch(row.size) else None
+        for key, known in (("size", size), ("ranks", row.ranks), ("measured", _runs(row))):
+            if not known:
+                got = format_value(getattr(row, key))
+                reading.fault(("rows", i, key), f"must be {_NEEDED[key]}, got {got}")
+        if size is not None and row.ranks is not None:
+            at = callpath, int(size), row.ranks
+            found[at] = (*found.get(at, ()), *_runs(row))
+    if form is not None and not form.rows:
+        reading.fault(("rows",), "must have rows, got none")
+    faults.check()
+    return [
+        Measurement({"size": size, "ranks": ranks}, path, "time", runs) for (path, size, ranks), runs in found.items()
+    ]
+
+
+#: What a row must have, to be a measurement at a size and a number of ranks.
+_NEEDED = {"size": "a whole number", "ranks": "a number of ranks", "measured": "a run time"}
 
 
 def _rows(reading: Reading, name: str) -> Iterator[_Written]:

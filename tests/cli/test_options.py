@@ -65,7 +65,10 @@ WITHOUT_EFFECT = {
         ),
     },
     "convert": {
-        "--from": (("pair.yaml x.xml --from clue", "pair.yaml: --from must go with a trace, got a machine"),),
+        "--from": (
+            ("pair.yaml x.xml --from clue", "pair.yaml: --from must go with a trace, got a machine"),
+            ("t.csv x.jsonl --from clue", "t.csv: --from must go with a trace, got measurements"),
+        ),
         "--to": ALWAYS,
         "--flops-per-second": (
             ("pingpong.clue x.clue.zip --flops-per-second 1e9",
