@@ -48,7 +48,7 @@ def _make(pattern: str, arguments: argparse.Namespace, remarks: Sequence[str]) -
             family = Family.open(pattern)
             tell(f"extrapolating {Path(family.program).name} to size {arguments.size} on {arguments.ranks} ranks")
             made = extrapolate(family, size=arguments.size, ranks=arguments.ranks)
-            made.trace.save(target)
+            written = made.save(target)
     except RefusedError as error:
         if arguments.json:
             show_json(refusal_document(error.refusals, arguments.size, arguments.ranks, remarks))
@@ -58,7 +58,7 @@ def _make(pattern: str, arguments: argparse.Namespace, remarks: Sequence[str]) -
         show_json(extrapolation_document(made, family, str(target)))
     else:
         show(extrapolation_text(made, family, str(target)))
-    say([f"wrote {target}"])
+    say([f"wrote {path}" for path in written])
     return 0
 
 

@@ -67,9 +67,9 @@ class Traces:
 
         wanted = application.extrapolated
         assert wanted is not None
-        trace = kept_extrapolation(wanted.pattern, wanted.size, ranks, self._report)
-        detail(f"took size {wanted.size} on {count_of(ranks)} from {trace.path}: made of {wanted.pattern}")
-        return self._named(application, [trace])
+        traces = kept_extrapolation(wanted.pattern, wanted.size, ranks, self._report)
+        detail(f"took size {wanted.size} on {count_of(ranks)} from {traces[0].path}: made of {wanted.pattern}")
+        return self._named(application, traces)
 
     def _named(self, application: Application, traces: Sequence[Trace]) -> Application:
         paths = [str(trace.path) for trace in traces]

@@ -15,7 +15,7 @@ Prints nothing.
 """
 
 from clue.extrapolation.family import Family, Recording
-from clue.extrapolation.inference import Refusal, RefusedError, infer
+from clue.extrapolation.inference import Made, Refusal, RefusedError, infer
 from clue.extrapolation.making import Extrapolation, Factor, extrapolate
 from clue.extrapolation.pattern import Pattern
 
@@ -23,6 +23,7 @@ __all__ = [
     "Extrapolation",
     "Factor",
     "Family",
+    "Made",
     "Pattern",
     "Recording",
     "Refusal",

@@ -40,11 +40,27 @@ class RefusedError(ClueError):
         super().__init__([f"{place}{each}" for each in refusals])
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class Made:
+    """A trace that was made.
+
+    Attributes:
+        trace: The trace.
+        remarks: What a reader of results should know of it.
+        repeats: The same ops with the bursts of other models: how sure they are, told as repeated recordings tell it.
+            Simulations take the median of each burst, so there must be as many that are shorter as are longer.
+    """
+
+    trace: Trace
+    remarks: tuple[str, ...] = ()
+    repeats: tuple[Trace, ...] = ()
+
+
 class Structure(Protocol):
     """What a program does, at any size and number of ranks."""
 
-    def generate(self, size: int, ranks: int) -> tuple[Trace, tuple[str, ...]]:
-        """Return the trace at a size and a number of ranks, and what a reader should know of it.
+    def generate(self, size: int, ranks: int) -> Made:
+        """Return the trace at a size and a number of ranks.
 
         Raises:
             RefusedError: If it cannot be told there.

@@ -4,7 +4,7 @@
 
     extrapolated/cg-20000-512-0d5f…/            one family at one target
                      facts.json                 what it is, for readers of the cache
-                     cg-20000-512-0d5f….clue    the trace
+                     cg-20000-512-0d5f….clue    the trace; how sure its bursts are: .2.clue, .3.clue
 """
 
 from __future__ import annotations
@@ -18,8 +18,9 @@ from pathlib import Path
 from clue.cache import MARK, Folder, close_to_others, home, open_folder, unsafe_within
 from clue.errors import CacheError, OutputError, TraceError
 from clue.extrapolation.family import Family
-from clue.extrapolation.making import extrapolate
+from clue.extrapolation.making import Extrapolation, extrapolate
 from clue.progress import Progress, silent
+from clue.recording.repeated import numbered
 from clue.trace import Trace
 from clue.units import count_of
 
@@ -30,8 +31,8 @@ _ROOT = Path(__file__).parents[1]
 _MAKERS, _CODE = ("extrapolation", "structure", "models"), {".py", ".cpp", ".hpp"}
 
 
-def kept_extrapolation(pattern: str, size: int, ranks: int, progress: Progress = silent) -> Trace:
-    """Return the trace of a program at a size and a number of ranks, made of recordings unless it is there.
+def kept_extrapolation(pattern: str, size: int, ranks: int, progress: Progress = silent) -> tuple[Trace, ...]:
+    """Return the trace of a program at a size and a number of ranks, and its repeats; made unless they are there.
 
     Raises:
         UsageError: As :func:`extrapolate`.
@@ -42,46 +43,50 @@ def kept_extrapolation(pattern: str, size: int, ranks: int, progress: Progress =
     family = Family.open(pattern)
     recorded = family.at(size, ranks)
     if recorded is not None:
-        return recorded.typical
+        return recorded.traces
     title = f"{Path(family.program).name} at size {size} on {count_of(ranks)}"
     name = f"{Path(family.program).stem}-{size}-{ranks}-{_key(family, size, ranks)}"
     with open_folder(home() / FOLDER) as folder:
         path = folder.path / name
         found = _opened(path)
-        if found is None:
+        if not found:
             with folder.lock(name, lambda who: progress(f"waiting for {who}, which extrapolates {title}", 0, 0)):
                 found = _opened(path)
-                if found is None:
+                if not found:
                     progress(f"extrapolating {title}", 0, 0)
-                    _keep(extrapolate(family, size=size, ranks=ranks).trace, title, folder, name)
+                    _keep(extrapolate(family, size=size, ranks=ranks), title, folder, name)
                     found = _opened(path)
-    if found is None:
+    if not found:
         raise CacheError(f"{path}: trace must be what was just made, got another")
     return found
 
 
-def _keep(trace: Trace, title: str, folder: Folder, name: str) -> None:
+def _keep(made: Extrapolation, title: str, folder: Folder, name: str) -> None:
     path = folder.path / name
     with folder.draft(name) as draft:
-        made = draft / name
+        new = draft / name
         try:
-            made.mkdir()
-            trace.save(made / f"{name}.clue")
-            (made / MARK).write_text(json.dumps({"extrapolated": title}) + "\n")
-            close_to_others(made)
+            new.mkdir()
+            made.save(new / f"{name}.clue")
+            facts = {"extrapolated": title, "traces": 1 + len(made.repeats)}
+            (new / MARK).write_text(json.dumps(facts) + "\n")
+            close_to_others(new)
             if path.exists():
                 shutil.rmtree(path)  # it is damaged, or it would have been found
-            made.rename(path)
+            new.rename(path)
         except (OSError, OutputError) as error:
             raise CacheError(f"{folder.path}: trace must be kept there, got {error}") from None
 
 
-def _opened(path: Path) -> Trace | None:
-    """Open a trace that is kept, unless it is not there, damaged, or others could have changed it."""
+def _opened(path: Path) -> tuple[Trace, ...]:
+    """Open traces that are kept, unless they are not there, damaged, or others could have changed them."""
     try:
-        return None if unsafe_within(path) else Trace.open(path / f"{path.name}.clue")
-    except (OSError, TraceError):
-        return None
+        if unsafe_within(path):
+            return ()
+        count = int(json.loads((path / MARK).read_text())["traces"])
+        return tuple(Trace.open(numbered(path / f"{path.name}.clue", i + 1)) for i in range(count))
+    except (OSError, TraceError, ValueError, KeyError, TypeError):
+        return ()
 
 
 def _key(family: Family, size: int, ranks: int) -> str:

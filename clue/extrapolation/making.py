@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from pathlib import Path
 
 from clue.extrapolation.family import Family
 from clue.extrapolation.inference import Refusal, infer
+from clue.recording.repeated import numbered
 from clue.trace import Trace
 from clue.units import count_of
 
@@ -65,6 +67,7 @@ class Extrapolation:
         warnings: What a reader of results should know; the trace's head has them, too.
         factor: How far it is from what was recorded.
         local: Local sizes at the target beside those that were recorded.
+        repeats: The same ops with the bursts of other models, or other recordings of what was recorded.
         refused: What could not be told; a trace is made only if nothing was refused.
     """
 
@@ -73,7 +76,17 @@ class Extrapolation:
     warnings: tuple[str, ...]
     factor: Factor
     local: tuple[LocalSize, ...]
+    repeats: tuple[Trace, ...] = ()
     refused: tuple[Refusal, ...] = ()
+
+    def save(self, path: Path) -> tuple[Path, ...]:
+        """Save the trace and its repeats as ``clue record`` puts them; returns where they are, the trace first.
+
+        Raises:
+            UsageError: As :meth:`Trace.save`.
+            OutputError: The same.
+        """
+        return tuple(each.save(numbered(path, i)) for i, each in enumerate((self.trace, *self.repeats), 1))
 
 
 def extrapolate(family: Family | str, *, size: int, ranks: int) -> Extrapolation:
@@ -95,12 +108,13 @@ def extrapolate(family: Family | str, *, size: int, ranks: int) -> Extrapolation
     local = tuple(local_size(family, dimension, size, ranks) for dimension in DIMENSIONS)
     recorded = family.at(size, ranks)
     if recorded is not None:
-        return Extrapolation(recorded.typical, size, (), factor, local)
+        return Extrapolation(recorded.typical, size, (), factor, local, recorded.traces[1:])
     family.check_target(size, ranks)
-    made, remarks = infer(family).generate(size, ranks)
-    said = (*_distance(family, size, ranks, factor), *remarks, *family.remarks())
+    made = infer(family).generate(size, ranks)
+    said = (*_distance(family, size, ranks, factor), *made.remarks, *family.remarks())
     warnings = tuple(dict.fromkeys(said))
-    return Extrapolation(_told(family, made, size, warnings), size, warnings, factor, local)
+    trace, *repeats = (_told(family, each, size, warnings) for each in (made.trace, *made.repeats))
+    return Extrapolation(trace, size, warnings, factor, local, tuple(repeats))
 
 
 def local_size(family: Family, dimension: int, size: int, ranks: int) -> LocalSize:

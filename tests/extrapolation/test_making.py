@@ -10,7 +10,7 @@ import pytest
 
 import clue
 from clue.errors import UsageError
-from clue.extrapolation import Family, RefusedError, extrapolate, kept, making
+from clue.extrapolation import Family, Made, RefusedError, extrapolate, kept, making
 from clue.extrapolation.kept import kept_extrapolation
 from tests.extrapolation.families import Ring, ring, saved
 
@@ -98,17 +98,18 @@ def test_traces_that_were_made_are_kept(pattern: str, tmp_path: Path, monkeypatc
             calls.append(family)
 
     monkeypatch.setattr(making, "infer", Counted)
-    first = kept_extrapolation(pattern, 40, 64)
+    first, other, _ = kept_extrapolation(pattern, 40, 64)
+    assert other.bursts.sum() > first.bursts.sum()
     assert first.path is not None and first.path.is_relative_to(tmp_path / "cache" / kept.FOLDER)
-    assert kept_extrapolation(pattern, 40, 64).path == first.path
+    assert kept_extrapolation(pattern, 40, 64)[0].path == first.path
     assert len(calls) == 1
     (first.path / "cpu.npy").write_bytes(b"")
-    assert kept_extrapolation(pattern, 40, 64).path == first.path
+    assert kept_extrapolation(pattern, 40, 64)[0].path == first.path
     assert len(calls) == 2
     kept_extrapolation(pattern, 40, 32)
     assert len(calls) == 3
     ring(8, 2, 2e-3).save(tmp_path / "ring-8-2.clue")
-    assert kept_extrapolation(pattern, 40, 64).path != first.path
+    assert kept_extrapolation(pattern, 40, 64)[0].path != first.path
     assert len(calls) == 4
 
 
@@ -124,7 +125,7 @@ def test_the_cache_tells_what_was_made(pattern: str) -> None:
 
 def test_a_recording_is_not_kept_twice(pattern: str) -> None:
     """What is there at the target is used where it lies."""
-    trace = kept_extrapolation(pattern, 16, 4)
+    (trace,) = kept_extrapolation(pattern, 16, 4)
     assert trace.path is not None and trace.path.name == "ring-16-4.clue"
 
 
@@ -134,9 +135,10 @@ def test_notes_of_a_trace_that_is_made_come_after_what_is_said_of_its_making(
     """Each once."""
 
     class Noted(Ring):
-        def generate(self, size: int, ranks: int) -> tuple[clue.Trace, tuple[str, ...]]:
-            trace, remarks = super().generate(size, ranks)
-            return replace(trace, head=replace(trace.head, notes=("own", *remarks))), remarks
+        def generate(self, size: int, ranks: int) -> Made:
+            made = super().generate(size, ranks)
+            head = replace(made.trace.head, notes=("own", *made.remarks))
+            return replace(made, trace=replace(made.trace, head=head))
 
     monkeypatch.setattr(making, "infer", Noted)
     notes = clue.extrapolate(pattern, size=40, ranks=64).trace.head.notes
