@@ -26,6 +26,7 @@ if TYPE_CHECKING:
         TraceError,
         UsageError,
     )
+    from clue.extrapolation import RefusedError, extrapolate
     from clue.kernel import simulate
     from clue.machine import Machine, Placement
     from clue.predict.replaying import ReplayPredictor
@@ -47,6 +48,7 @@ _HOMES = {
         "TraceError",
         "UsageError",
     ),
+    "clue.extrapolation": ("RefusedError", "extrapolate"),
     "clue.kernel": ("simulate",),
     "clue.machine": ("Machine", "Placement"),
     "clue.predict.replaying": ("ReplayPredictor",),
@@ -65,6 +67,7 @@ __all__ = [
     "Placement",
     "Ranking",
     "RecordError",
+    "RefusedError",
     "ReplayError",
     "ReplayPredictor",
     "Result",
@@ -74,6 +77,7 @@ __all__ = [
     "TraceError",
     "UsageError",
     "__version__",
+    "extrapolate",
     "load_config",
     "load_machine",
     "rank_options",

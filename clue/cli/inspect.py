@@ -8,7 +8,7 @@ from pathlib import Path
 from clue.cli.effects import refuse
 from clue.cli.terminal import plots_folder, say, show, show_json
 from clue.config import SimulationConfig, load_any
-from clue.formats import format_of
+from clue.formats import Kind, format_of
 from clue.machine import Machine
 from clue.report.document import machine_document, scenario_document, sites_document, trace_document
 from clue.report.text.machine import machine_text
@@ -22,7 +22,7 @@ def run(arguments: argparse.Namespace) -> int:
     """Show one thing, whatever it is."""
     subject = arguments.subject
     form = format_of(Path(subject))
-    if form is not None and not form.of_machines:
+    if form is not None and form.kind is Kind.TRACE:
         _refuse_plots(arguments, "a trace")
         read = form.read(Path(subject))
         say(read.remarks, prefix="note: ")
@@ -60,8 +60,11 @@ def _show_simulation(config: SimulationConfig, arguments: argparse.Namespace) ->
     if trace is not None:
         show(trace_text(trace))
     else:
-        assert config.ranks is not None, "a script alone has a number of ranks"
-        show(f"{config.program.script} on {count_of(config.ranks)}, to be recorded on first use")
+        assert config.ranks is not None, "what has no trace has a number of ranks"
+        wanted = config.program.extrapolated
+        how = "to be recorded" if wanted is None else f"at size {wanted.size}, to be extrapolated"
+        name = config.program.script or config.program.name
+        show(f"{name} on {count_of(config.ranks)}, {how} on first use")
     show(machine_text(config.machine))
 
 

@@ -133,7 +133,10 @@ def _simulate(config: SimulationConfig, arguments: argparse.Namespace) -> None:
 
 def _name(config: SimulationConfig, trace: Trace) -> str:
     """Return what the configuration calls the program: that of a cached recording's file says nothing to a reader."""
-    return trace.name if config.program.script is None or config.program.trace else config.program.script.name
+    program = config.program
+    if program.extrapolated is not None:
+        return Path(trace.head.program).name
+    return trace.name if program.script is None or program.trace else program.script.name
 
 
 def _sample(

@@ -183,6 +183,9 @@ def _application(component: Component) -> Document:
         "inputs": [str(file) for file in application.inputs],
         "environment": list(application.environment),
         "trace": application.trace,
+        "extrapolate": None
+        if application.extrapolated is None
+        else {"traces": application.extrapolated.pattern, "size": application.extrapolated.size},
         "share": component.share,
     }
 

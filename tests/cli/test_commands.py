@@ -466,7 +466,8 @@ def test_a_missing_recording_is_told_with_those_that_are_there(capsys: pytest.Ca
     missing = "clue: pp-512.clue: trace must exist, got no such file or folder."
     advice = (
         "record the program on 512 ranks (clue record -n 512 -o pp-512.clue): this computer will do, more ranks than "
-        "cores are fine as long as memory lasts\n"
+        "cores are fine as long as memory lasts; or extrapolate it from recordings of smaller sizes on fewer ranks "
+        "(clue extrapolate --plan says which)\n"
     )
     assert (status, err) == (2, f"{missing} First {advice}")
     for name in ("pp-2.clue", "pp-16.clue", "pp-x.clue"):
@@ -485,7 +486,8 @@ def test_a_recording_of_another_size_is_told_with_what_is_possible(capsys: pytes
         2,
         "clue: pingpong.clue: trace must have 512 ranks, got 2. Ask for ranks: 2, as a recording serves one number of "
         "ranks; or name traces with {ranks} and record the program on 512 ranks (clue record -n 512): this computer "
-        "will do, more ranks than cores are fine as long as memory lasts\n",
+        "will do, more ranks than cores are fine as long as memory lasts; or extrapolate it from recordings of smaller "
+        "sizes on fewer ranks (clue extrapolate --plan says which)\n",
     )
 
 

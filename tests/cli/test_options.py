@@ -65,7 +65,10 @@ WITHOUT_EFFECT = {
         ),
     },
     "convert": {
-        "--from": (("pair.yaml x.xml --from clue", "pair.yaml: --from must go with a trace, got a machine"),),
+        "--from": (
+            ("pair.yaml x.xml --from clue", "pair.yaml: --from must go with a trace, got a machine"),
+            ("t.csv x.jsonl --from clue", "t.csv: --from must go with a trace, got measurements"),
+        ),
         "--to": ALWAYS,
         "--flops-per-second": (
             ("pingpong.clue x.clue.zip --flops-per-second 1e9",
@@ -81,6 +84,17 @@ WITHOUT_EFFECT = {
             ("pingpong.clue x.clue.zip --collectives openmpi",
              "--collectives must go with a target of form ti or goal, got clue"),
         ),
+    },
+    "extrapolate": {
+        **{
+            option: (
+                (f"x-{{size}}-{{ranks}}.clue --size 8 --ranks 4 -o x.clue {option} {value}",
+                 f"{option} must go with --plan or --run, got neither"),
+            )
+            for option, value in (("--traces", "y"), ("--repeats", "2"))
+        },
+        "-o": (("--plan --size 8 --ranks 4 -o x.clue pingpong.py", "-o must go with --run, or a pattern, got --plan"),),
+        **dict.fromkeys(("--size", "--ranks", "--plan", "--run", "--json"), ALWAYS),
     },
     "schema": {},
     "cache": {"--clear": ALWAYS, "--json": ALWAYS},
