@@ -179,7 +179,7 @@ def _formulas(points: Points, terms: Sequence[Term]) -> list[tuple[Formula, floa
 
 
 def _log_ratio(predicted: Floats, target: Floats) -> Floats:
-    """Return how far predictions are off, shape (points, subsets); below a hundredth of the truth it makes no difference."""
+    """Return how far predictions are off, shape (points, subsets); less than a hundredth counts as one."""
     return np.log(np.maximum(predicted, 0.01) / np.maximum(target, 0.01)[:, None])
 
 
