@@ -1,34 +1,22 @@
-"""Members of an ensemble: a sum of terms, and lines between what was measured."""
+"""Formulas: sums of terms with coefficients above 0."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import math
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
+from clue.models.least_squares import all_subsets
 from clue.models.terms import Floats, Term
+import clue.models.trials as T
+from clue.models.trials import Estimate, Trials, estimate
 
-#: How far outside a range a value may be that rounding alone put there.
-_ROUNDING = 1e-9
-
-
-@dataclass(frozen=True, slots=True)
-class Estimate:
-    """What a member says of samples.
-
-    Attributes:
-        seconds: Shape (samples,).
-        variance: Of the logarithm of the seconds, shape (samples,).
-        inside: Where all its terms have values between those that it was fitted to, shape (samples,).
-        applies: Where it says anything at all, shape (samples,).
-    """
-
-    seconds: Floats
-    variance: Floats
-    inside: npt.NDArray[np.bool_]
-    applies: npt.NDArray[np.bool_]
+#: The most terms of a formula.
+LARGEST = 3
+#: Formulas of less weight than this share of the best's are dropped, and all beyond this number.
+PLAUSIBLE, MOST = 1e-3, 48
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,28 +26,27 @@ class Formula:
     Attributes:
         terms: Its terms.
         coefficients: Of each, in seconds.
-        covariance: Of the coefficients, for each unit of squared relative scatter, shape (terms, terms).
-        scatter: How far it is off at points left out of its fit, as a share: root mean square.
+        covariance: Of the coefficients, for each unit of squared scatter, shape (terms, terms).
         ranges: The least and the largest value of each term at the points of the fit.
+        scatter: How far it is off between points of its fit, as a share: root mean square at points left out.
+        beyond: The same with those beyond them.
     """
 
     terms: tuple[Term, ...]
     coefficients: tuple[float, ...]
     covariance: tuple[tuple[float, ...], ...]
-    scatter: float
     ranges: tuple[tuple[float, float], ...]
+    scatter: float
+    beyond: float
 
     def estimate(self, features: Mapping[str, Floats], samples: int) -> Estimate:
         """Return what it says of samples."""
         values = np.stack([term.of(features, samples) for term in self.terms])
         seconds = np.asarray(self.coefficients) @ values
         share = values / np.maximum(seconds, 1e-300)
-        leverage = np.einsum("is,ij,js->s", share, np.asarray(self.covariance), share)
-        low, high = np.array(self.ranges).T[:, :, None]
-        within = (values >= low * (1 - _ROUNDING)) & (values <= high * (1 + _ROUNDING))
-        beyond = np.log2(np.maximum(values / np.maximum(high, 1e-300), 1.0)).max(axis=0)
-        variance = self.scatter**2 * (1 + leverage) + (DISCREPANCY * beyond) ** 2
-        return Estimate(seconds, variance, within.all(axis=0), np.ones(samples, bool))
+        leverage = 1 + np.einsum("is,ij,js->s", share, np.asarray(self.covariance), share)
+        said = estimate(seconds, values, self.ranges, (self.scatter, self.beyond))
+        return Estimate(seconds, said.variance + (leverage - 1) * self.scatter**2, said.inside)
 
     def __str__(self) -> str:
         return " + ".join(
@@ -68,50 +55,55 @@ class Formula:
         )
 
 
-#: What a formula is off by for each doubling of a term beyond what was measured, though it fits there.
-DISCREPANCY = 0.05
-#: What lines are off by for each doubling between two points, where nothing else tells.
-CURVATURE = 0.05
+def formulas(trials: Trials, terms: Sequence[Term]) -> list[tuple[Formula, float]]:
+    """Return the formulas that are plausible beside the best, with the logarithm of their weight."""
+    points = trials.points
+    columns = np.stack([term.of(points.features, len(points)) for term in terms], axis=1)
+    relative, target = columns / points.scale[:, None], points.seconds / points.scale
+    # The first problem is that of all points.
+    weight = np.concatenate([np.ones((1, len(points)), bool), ~trials.left_out]) * points.weights
+    gram = np.einsum("pn,ni,nj->pij", weight, relative, relative, optimize=True)
+    moment = np.einsum("pn,ni,n->pi", weight, relative, target)
+    outside = [
+        (columns[out] < columns[~out].min(axis=0)) | (columns[out] > columns[~out].max(axis=0))
+        for out in trials.left_out
+    ]
+    odds = np.array([trials.odds(term) for term in terms])
+    found = []
+    for fits in all_subsets(gram, moment, max(1, min(LARGEST, len(points) - 1))):
+        chosen = np.zeros((len(terms), len(fits.subsets)))
+        np.put_along_axis(chosen, np.array(fits.subsets).T, 1.0, axis=0)
+        judgement = trials.judge(
+            (
+                (out, (relative[out] @ coefficients.T + TINY) / (target[out, None] + TINY), beyond @ chosen == 0)
+                for out, coefficients, beyond in zip(trials.left_out, fits.coefficients[1:], outside, strict=True)
+            ),
+            len(fits.subsets),
+        )
+        prior = odds @ chosen - T.MULTIPLICITY * math.log(len(fits.subsets)) - T.COST*max(0,len(fits.subsets[0])-2)
+        found += [
+            (float(prior[i]), list(fits.subsets[i]), fits.coefficients[0, i], judgement.scatter[i], judgement.beyond[i])
+            for i in np.flatnonzero(fits.own[0]).tolist()
+        ]
+    nearest = float(min(each[-1] for each in found))
+    found = [(prior + float(trials.evidence(each[-1], nearest)), *each) for prior, *each in found]
+    found.sort(key=lambda each: -each[0])
+    return [
+        (
+            Formula(
+                tuple(terms[j] for j in subset),
+                tuple(coefficients[subset].tolist()),
+                tuple(map(tuple, np.linalg.inv(gram[0][np.ix_(subset, subset)] / points.weights.mean()).tolist())),
+                tuple((float(columns[:, j].min()), float(columns[:, j].max())) for j in subset),
+                float(scatter),
+                float(beyond),
+            ),
+            score,
+        )
+        for score, subset, coefficients, scatter, beyond in found[:MOST]
+        if score > found[0][0] + math.log(PLAUSIBLE)
+    ]
 
 
-@dataclass(frozen=True, slots=True)
-class Interpolation:
-    """Lines between measured points, on logarithmic scales, that never fall as a size grows.
-
-    Attributes:
-        along: The size.
-        sizes: Where it was measured, rising.
-        seconds: What was, not falling.
-        scatter: How far it is off at points left out, as a share: root mean square.
-    """
-
-    along: Term
-    sizes: tuple[float, ...]
-    seconds: tuple[float, ...]
-    scatter: float
-
-    def estimate(self, features: Mapping[str, Floats], samples: int) -> Estimate:
-        """Return what it says of samples; it says nothing of sizes outside those measured."""
-        size = self.along.of(features, samples)
-        within = (size >= self.sizes[0] * (1 - _ROUNDING)) & (size <= self.sizes[-1] * (1 + _ROUNDING))
-        return Estimate(self.at(size), np.full(samples, self.scatter**2), within, within)
-
-    def at(self, size: Floats) -> Floats:
-        """Return the seconds at sizes, which are taken to the ends where they lie outside."""
-        logs = np.log(np.maximum(size, self.sizes[0]))
-        return np.exp(np.interp(logs, np.log(self.sizes), np.log(self.seconds)))
-
-    def __str__(self) -> str:
-        return f"between {len(self.sizes)} points along {self.along}"
-
-
-def rising(values: Floats, weights: Floats) -> Floats:
-    """Return the values that never fall and are nearest, by weighted least squares: pools of adjacent violators."""
-    pools: list[tuple[float, float, int]] = []
-    for value, weight in zip(values.tolist(), weights.tolist(), strict=True):
-        mean, total, count = value, weight, 1
-        while pools and pools[-1][0] >= mean:
-            before, held, number = pools.pop()
-            mean, total, count = (mean * total + before * held) / (total + held), total + held, count + number
-        pools.append((mean, total, count))
-    return np.repeat([mean for mean, _, _ in pools], [count for _, _, count in pools])
+#: Keeps quotients of times that are 0 in bounds.
+TINY = 1e-3
