@@ -225,6 +225,9 @@ def small_numbers(names: tuple[str, ...], blocks: tuple[int, ...]) -> tuple[Atom
         atoms.append(Atom(f"2^{loop}", lambda v, loop=loop: np.int64(1) << np.minimum(v[loop], 62), 2))
         for block in blocks:
             atoms.append(
+                Atom(f"n - {block}·({loop} + 1)", lambda v, loop=loop, block=block: np.maximum(v["n"] - block * (v[loop] + 1), 0), 1)
+            )
+            atoms.append(
                 Atom(f"min({block}, n - {block}·{loop})", lambda v, loop=loop, block=block: np.minimum(block, v["n"] - block * v[loop]), 2)
             )
             for dimension in over:

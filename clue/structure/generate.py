@@ -9,7 +9,7 @@ import numpy as np
 
 from clue.structure.atoms import Integers
 from clue.structure.groups import GROUPS, Class
-from clue.structure.program import PartRules, Refusal, RefusedError, Structure, iterate, within
+from clue.structure.program import PartRules, Refusal, Structure, iterate, within
 from clue.structure.rules import Rule, UndeterminedError
 from clue.trace.head import Communicator
 from clue.trace.ops import NO_REQUEST, Flag, Op
@@ -65,12 +65,8 @@ class Generator:
         whole = np.full(self.ranks, self.ranks)
         return {"n": np.full(self.ranks, self.size), "P": whole, "rank": ranks, "s": whole, "r": ranks}
 
-    def make(self, place: object) -> Columns:
-        """Return all rows.
-
-        Raises:
-            RefusedError: If rules are not determined there.
-        """
+    def make(self) -> Columns:
+        """Return all rows but those of which rules are not determined: these are in ``refusals``."""
         made = []
         for rules in self.structure.parts:
             try:
@@ -79,8 +75,6 @@ class Generator:
                 site = self.structure.sites[rules.part.site].name or "unknown"
                 why = f"must be determined by recordings at size {self.size} on {self.ranks} ranks, got forms that are not: {error}"
                 self.refusals.append(Refusal(f"{site} {rules.part.call}", why))
-        if self.refusals:
-            raise RefusedError(place, self.refusals)
         return self._join(made)
 
     # --- parts ---

@@ -8,7 +8,6 @@ from fractions import Fraction
 
 import numpy as np
 
-from clue.errors import ClueError
 from clue.structure.atoms import Integers
 from clue.structure.groups import GROUPS, Class, fits
 from clue.structure.nest import Nest, Step
@@ -31,23 +30,15 @@ class Refusal:
     """A place that follows no rule.
 
     Attributes:
-        site: File, line and call.
-        why: What must follow a rule, and what was found.
+        site: Where it is, and what it calls: ``"cg.py:72 Alltoallv"``; ``""``: the whole program.
+        why: What must hold, and does not.
     """
 
     site: str
     why: str
 
     def __str__(self) -> str:
-        return f"site {self.site} {self.why}"
-
-
-class RefusedError(ClueError):
-    """A program of which some places follow no rule: no trace is made of it."""
-
-    def __init__(self, place: object, refusals: Sequence[Refusal]) -> None:
-        super().__init__("\n".join(f"{place}: {each}" for each in refusals))
-        self.refusals = tuple(refusals)
+        return f"site {self.site} {self.why}" if self.site else self.why
 
 
 @dataclass(slots=True)
@@ -128,12 +119,17 @@ class Learner:
     Attributes:
         sites: Its call sites.
         tables: What was seen.
+        refusals: What follows no rule.
+        blocks: Sizes of blocks that the program deals out.
+        seen: Of each part that was learned, the surroundings of its rows and where they are in their trace.
+        tell: Is told what is being learned.
     """
 
     sites: tuple[Site, ...]
     tables: Tables
     refusals: list[Refusal] = field(default_factory=list)
     blocks: tuple[int, ...] = ()
+    seen: list[tuple[dict[str, Integers], Integers]] = field(default_factory=list)
     tell: Callable[[str], None] = lambda _: None
 
     def learn(self) -> Structure:
@@ -262,6 +258,7 @@ class Learner:
         row = np.repeat(firsts, lengths) + v["j"]
         self._learn_group(learned, v, row)
         self._learn_fields(learned, v, row)
+        self.seen.append((v, row))
         return learned
 
     def _column(self, name: str, v: Mapping[str, Integers], row: Integers) -> Integers:

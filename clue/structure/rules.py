@@ -223,7 +223,8 @@ class Search:
         near = np.flatnonzero(np.abs(along - np.linalg.norm(target)) <= 1e-7 * np.linalg.norm(target)).tolist()
         return _lightest([form for i in near for form in self._solve(y, [((atoms[i][0],), atoms[i][1])])])
 
-    def _products(self) -> list[tuple[tuple[Atom, ...], Integers]]:
+    def products(self) -> list[tuple[tuple[Atom, ...], Integers]]:
+        """Return light products of up to three atoms with their values, each different one once."""
         small = self.small()
         found: list[tuple[tuple[Atom, ...], Integers]] = [((atom,), values) for atom, values in small]
         light = [(atom, values) for atom, values in small if atom.weight <= 4]
@@ -238,7 +239,7 @@ class Search:
         return list(unique.values())
 
     def _several(self, y: Integers) -> tuple[Sum, ...]:
-        products = self._products()
+        products = self.products()
         if not products:
             return ()
         rows = _some(self.length)
