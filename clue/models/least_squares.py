@@ -1,7 +1,8 @@
 """Non-negative least squares over every subset of a few columns at once.
 
-Where the least squares of a subset have a negative coefficient, its non-negative ones have a zero: they are those of
-the best of its subsets with one column less. So all subsets together, small ones first, need no search for active sets.
+If plain least squares of a subset have a coefficient that is not above 0, the non-negative ones have a zero: they are
+the best of the subset's own subsets with one column less. By rising size, no subset needs a search for its active set,
+and all subsets together take a few array operations.
 """
 
 from __future__ import annotations
@@ -15,74 +16,80 @@ import numpy.typing as npt
 
 from clue.models.terms import Floats
 
-Subset = tuple[int, ...]
-#: Below this determinant, for columns of length 1, columns of a subset are taken for multiples of each other.
+#: Columns of length 1 whose Gram matrix has a smaller determinant are taken to be linearly dependent.
 _DEPENDENT = 1e-11
-#: A coefficient is 0 below this, for columns of length 1.
-_NOTHING = 1e-9
+#: A coefficient of columns of length 1 that is smaller is taken to be 0.
+_ZERO = 1e-9
 
 
-@dataclass(frozen=True, slots=True)
-class Solutions:
-    """The fits of several problems over all subsets of one number of columns.
+@dataclass(frozen=True, slots=True, eq=False)
+class Fits:
+    """The fits of several problems over all subsets of one size.
 
     Attributes:
-        subsets: Which columns.
+        subsets: The columns of each subset, shape (subsets, size).
         coefficients: None below 0, shape (problems, subsets, columns).
-        loss: Sums of squares, shape (problems, subsets).
-        own: Where every column of the subset has a coefficient above 0, shape (problems, subsets).
+        loss: The sum of squares less that of the target, shape (problems, subsets).
+        proper: Where all columns of the subset have a coefficient above 0, shape (problems, subsets).
     """
 
-    subsets: tuple[Subset, ...]
+    subsets: npt.NDArray[np.int64]
     coefficients: Floats
     loss: Floats
-    own: npt.NDArray[np.bool_]
+    proper: npt.NDArray[np.bool_]
 
 
-def all_subsets(gram: Floats, moment: Floats, largest: int) -> Iterator[Solutions]:
-    """Yield the fits over subsets of 1, 2, … columns.
+def all_subsets(gram: Floats, moment: Floats, largest: int) -> Iterator[Fits]:
+    """Yield the fits over all subsets of 1 column, of 2, and so on.
 
     Args:
-        gram: Of columns with each other, shape (problems, columns, columns).
-        moment: Of columns with the target, whose own is left out: losses are less by it. Shape (problems, columns).
+        gram: Inner products of the columns, shape (problems, columns, columns).
+        moment: Inner products of columns and target, shape (problems, columns).
         largest: The most columns of a subset.
     """
-    smaller: Solutions | None = None
-    for size in range(1, min(largest, gram.shape[1]) + 1):
-        smaller = _without_negative(_unbounded(gram, moment, size), smaller)
+    columns = moment.shape[1]
+    smaller = Fits(
+        np.empty((1, 0), np.int64), np.zeros((len(moment), 1, columns)), np.zeros((len(moment), 1)), np.array(0)
+    )
+    for size in range(1, min(largest, columns) + 1):
+        smaller = _non_negative(_plain(gram, moment, np.array(list(combinations(range(columns), size)))), smaller)
         yield smaller
 
 
-def _unbounded(gram: Floats, moment: Floats, size: int) -> Solutions:
-    """Return plain least squares of all subsets of one size; of dependent columns they are no own."""
-    problems, columns = moment.shape
-    subsets = tuple(combinations(range(columns), size))
-    index = np.array(subsets)
-    length = np.sqrt(np.maximum(gram[:, np.arange(columns), np.arange(columns)], 1e-300))[:, index]
-    part = gram[:, index[:, :, None], index[:, None, :]] / (length[..., :, None] * length[..., None, :])
+def covariance(gram: Floats) -> Floats:
+    """Return the inverse of a Gram matrix of independent columns, whatever their lengths."""
+    length = np.sqrt(np.diagonal(gram))
+    return np.asarray(np.linalg.inv(gram / np.outer(length, length)) / np.outer(length, length))
+
+
+def _plain(gram: Floats, moment: Floats, subsets: npt.NDArray[np.int64]) -> Fits:
+    """Return plain least squares; those of dependent columns are not proper."""
+    length = np.sqrt(np.maximum(np.diagonal(gram, axis1=1, axis2=2), 1e-300))[:, subsets]
+    part = gram[:, subsets[:, :, None], subsets[:, None, :]] / (length[..., :, None] * length[..., None, :])
     dependent = np.linalg.det(part) < _DEPENDENT
-    part[dependent] = np.eye(size)
-    right = moment[:, index] / length
-    scaled = np.linalg.solve(part, right[..., None])[..., 0]
-    coefficients = np.zeros((problems, len(subsets), columns))
-    np.put_along_axis(coefficients, np.broadcast_to(index, scaled.shape), scaled / length, axis=2)
-    return Solutions(subsets, coefficients, -(scaled * right).sum(axis=2), (scaled > _NOTHING).all(axis=2) & ~dependent)
+    part[dependent] = np.eye(subsets.shape[1])
+    right = moment[:, subsets] / length
+    solution = np.linalg.solve(part, right[..., None])[..., 0]
+    coefficients = np.zeros((*solution.shape[:2], moment.shape[1]))
+    np.put_along_axis(coefficients, np.broadcast_to(subsets, solution.shape), solution / length, axis=2)
+    proper = (solution > _ZERO).all(axis=2) & ~dependent
+    return Fits(subsets, coefficients, -(solution * right).sum(axis=2), proper)
 
 
-def _without_negative(plain: Solutions, smaller: Solutions | None) -> Solutions:
-    """Replace those that are no own by the best of their subsets with a column less."""
-    if smaller is None:
-        return Solutions(plain.subsets, np.where(plain.own[..., None], plain.coefficients, 0.0),
-                         np.where(plain.own, plain.loss, 0.0), plain.own)  # fmt: skip
-    place = {subset: i for i, subset in enumerate(smaller.subsets)}
-    parts = np.array([[place[part] for part in combinations(subset, len(subset) - 1)] for subset in plain.subsets])
+def _non_negative(plain: Fits, smaller: Fits) -> Fits:
+    """Replace fits that are not proper by the best over one column less."""
+    place = {tuple(subset): i for i, subset in enumerate(smaller.subsets.tolist())}
+    size = plain.subsets.shape[1]
+    parts = np.array([[place[part] for part in combinations(subset, size - 1)] for subset in plain.subsets.tolist()])
     best = np.argmin(smaller.loss[:, parts], axis=2)
-    part = np.take_along_axis(np.broadcast_to(parts, (len(best), *parts.shape)), best[..., None], axis=2)[..., 0]
-    coefficients = np.take_along_axis(smaller.coefficients, part[..., None], axis=1)
-    loss = np.take_along_axis(smaller.loss, part, axis=1)
-    return Solutions(
+    part = np.take_along_axis(parts[None], best[..., None], axis=2)[..., 0]
+    return Fits(
         plain.subsets,
-        np.where(plain.own[..., None], plain.coefficients, coefficients),
-        np.where(plain.own, plain.loss, loss),
-        plain.own,
+        np.where(
+            plain.proper[..., None],
+            plain.coefficients,
+            np.take_along_axis(smaller.coefficients, part[..., None], axis=1),
+        ),
+        np.where(plain.proper, plain.loss, np.take_along_axis(smaller.loss, part, axis=1)),
+        plain.proper,
     )

@@ -1,10 +1,9 @@
-"""What was measured, by distinct points: the median of their repeats, and how far repeats differ."""
+"""Measured times by distinct point: the median of its repeats, and how far repeats differ."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from types import MappingProxyType
 
 import numpy as np
 import numpy.typing as npt
@@ -17,12 +16,14 @@ from clue.models.terms import Features, Floats
 class Points:
     """Distinct values of the features, and what was measured there.
 
+    The median of repeats is what counts: an outlier among three or more of them changes nothing.
+
     Attributes:
         features: By name, shape (points,).
         seconds: The weighted median of a point's samples, shape (points,).
-        scale: What differences are relative to: the seconds, or the least above 0 where they are 0; shape (points,).
+        scale: What residuals are relative to: the seconds, or where these are 0 the least above 0; shape (points,).
         counts: How many samples a point stands for, shape (points,).
-        noise: The relative standard deviation of repeats, its median over points; 0 if there are no repeats.
+        noise: The relative standard deviation of repeats, its median over points; 0 without repeats.
     """
 
     features: Mapping[str, Floats]
@@ -35,25 +36,30 @@ class Points:
     def of(cls, features: Features, seconds: npt.ArrayLike, weights: npt.ArrayLike | None = None) -> Points:
         """Return the distinct points of samples, by rising features.
 
+        Args:
+            features: By name, shape (samples,).
+            seconds: Shape (samples,).
+            weights: How many measurements each sample stands for, 1 unless given; shape (samples,).
+
         Raises:
-            ModelError: There are no samples, lengths differ, or values are negative or no numbers.
+            ModelError: There are no samples, lengths differ, or values are negative or not finite.
         """
-        times = _checked("seconds", seconds)
+        times = nonnegative("seconds", seconds)
         if not len(times):
-            raise ModelError("seconds: at least one time must be measured, got none")
+            raise ModelError("seconds: at least one time must be given, got none")
         given = checked(features, len(times))
-        counts = np.ones(len(times)) if weights is None else _checked("weights", weights, len(times))
-        table = np.stack(list(given.values()), axis=1) if given else np.zeros((len(times), 0))
+        counts = np.ones(len(times)) if weights is None else nonnegative("weights", weights, len(times))
+        if not counts.all():
+            raise ModelError("weights: values must be above 0, got 0")
+        table = np.stack([np.zeros(len(times)), *given.values()], axis=1)
         rows, of_row = np.unique(table, axis=0, return_inverse=True)
-        of_row = of_row.reshape(-1)
-        order = np.lexsort((times, of_row))
-        groups = np.split(order, np.cumsum(np.bincount(of_row))[:-1])
+        order = np.lexsort((times, of_row.reshape(-1)))
+        groups = np.split(order, np.cumsum(np.bincount(of_row.reshape(-1)))[:-1])
         medians = np.array([_median(times[group], counts[group]) for group in groups])
-        least = medians[medians > 0].min() if medians.any() else 1.0
-        scale = np.where(medians > 0, medians, least)
-        spreads = [np.std(times[g], ddof=1) / s for g, s in zip(groups, scale, strict=True) if len(g) > 1]
+        scale = np.where(medians > 0, medians, min(medians[medians > 0], default=1.0))
+        spreads = [np.std(times[group], ddof=1) / s for group, s in zip(groups, scale, strict=True) if len(group) > 1]
         return cls(
-            MappingProxyType({name: rows[:, i] for i, name in enumerate(given)}),
+            {name: rows[:, i] for i, name in enumerate(given, 1)},
             medians,
             scale,
             np.array([counts[group].sum() for group in groups]),
@@ -65,44 +71,45 @@ class Points:
 
     @property
     def weights(self) -> Floats:
-        """How much a point counts: its model is as far off as a single sample is, which repeats do not mend."""
+        """How much each point counts: a model errs as much as one sample does, and repeats mend only the latter."""
         return self.counts / (self.counts + 1)
 
     @property
-    def domain(self) -> Mapping[str, tuple[float, float]]:
-        """From where to where features were measured."""
-        return MappingProxyType(
-            {name: (float(values.min()), float(values.max())) for name, values in self.features.items()}
-        )
+    def domain(self) -> dict[str, tuple[float, float]]:
+        """The least and the largest value of each feature."""
+        return {name: (float(values.min()), float(values.max())) for name, values in self.features.items()}
 
 
 def checked(features: Features, samples: int | None = None) -> dict[str, Floats]:
-    """Return features as arrays of one length.
+    """Return features as arrays of one length: that given, or that of the first.
 
     Raises:
-        ModelError: Lengths differ, or values are negative or no numbers.
+        ModelError: Lengths differ, or values are negative or not finite.
     """
     given: dict[str, Floats] = {}
     for name, values in features.items():
-        given[name] = _checked(name, values, samples)
+        given[name] = nonnegative(name, values, samples)
         samples = len(given[name])
     return given
 
 
-def _checked(name: str, values: npt.ArrayLike, samples: int | None = None) -> Floats:
+def nonnegative(name: str, values: npt.ArrayLike, samples: int | None = None) -> Floats:
+    """Return values as an array of that length.
+
+    Raises:
+        ModelError: The length is another, or values are negative or not finite.
+    """
     array = np.atleast_1d(np.asarray(values, np.float64))
     if array.ndim != 1 or (samples is not None and len(array) != samples):
         raise ModelError(f"{name}: shape must be ({'samples' if samples is None else samples},), got {array.shape}")
     wrong = ~(np.isfinite(array) & (array >= 0))
     if wrong.any():
-        raise ModelError(f"{name}: values must be finite and not negative, got {array[wrong][0]:g}")
+        raise ModelError(f"{name}: values must be finite and at least 0, got {array[wrong][0]:g}")
     return array
 
 
-def _median(sorted_times: Floats, counts: Floats) -> float:
-    """Return the weighted median: in the middle between two where these halve the weight."""
+def _median(times: Floats, counts: Floats) -> float:
+    """Return the weighted median of sorted times: the middle of two of them where these part the weight in halves."""
     reached = np.cumsum(counts)
-    half = reached[-1] / 2
-    low = np.searchsorted(reached, half, side="left")
-    high = np.searchsorted(reached, half, side="right")
-    return float(sorted_times[[low, min(high, len(counts) - 1)]].mean())
+    low, high = (np.searchsorted(reached, reached[-1] / 2, side) for side in ("left", "right"))
+    return float((times[low] + times[min(high, len(times) - 1)]) / 2)

@@ -64,9 +64,20 @@ class Term:
         return frozenset(name for name, _ in self.powers + self.logs)
 
     def of(self, features: Mapping[str, Floats], samples: int) -> Floats:
-        """Return its values, shape (samples,)."""
+        """Return its values, shape (samples,).
+
+        Raises:
+            ModelError: A feature is not given, or a divisor is 0.
+        """
+        missing = sorted(self.features - features.keys())
+        if missing:
+            raise ModelError(
+                f"term {self} needs {', '.join(missing)}, got {', '.join(sorted(features)) or 'no features'}"
+            )
         value = np.ones(samples)
         for name, power in self.powers:
+            if power < 0 and not features[name].all():
+                raise ModelError(f"{name}: values must be above 0 for term {self}, got 0")
             value = value * features[name] ** float(power)
         for name, power in self.logs:
             value = value * np.log2(np.maximum(features[name], 1.0)) ** float(power)

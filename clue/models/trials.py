@@ -1,4 +1,4 @@
-"""What models are judged by: how they predict points that were left out of their fit."""
+"""How models are judged: by what they predict of points that were left out of their fit."""
 
 from __future__ import annotations
 
@@ -14,35 +14,51 @@ from clue.models.terms import RANKS, SIZE, Floats, Term
 
 Flags = npt.NDArray[np.bool_]
 
-#: Parts that the values of a feature are cut into where it has more of them.
+#: How many parts the values of a feature are cut into at most.
 PARTS = 16
-#: Beyond a factor of this, a prediction is wrong, however far it is off.
+#: A prediction that is off by this factor is as wrong as any that is further off.
 WRONG = 100.0
-#: No model is taken to be nearer than this share.
-FLOOR = 1e-6
-#: How much each point tells of which model is right, as a share of what it would if nothing were wrong but noise.
+#: No model is taken to be closer than this share.
+CLOSEST = 1e-6
+#: How much a point says about which model is right where what models leave out is larger than noise, as a share of what
+#: independent points say.
 EVIDENCE = 0.4
-#: How many times likelier a term in sizes that ranks have for themselves is than another, where such sizes are known.
+#: How many times likelier a term in local sizes is than one in those of the run, where features have both.
 PREFERENCE = 3.0
-MULTIPLICITY = 0.5
-COST = 1.5
+#: Few points between others say little of how far a model is off there: all points count as this many more.
 FEW = 3.0
-#: What a model is off by for each doubling of a size beyond what was measured, however well it fits there.
+#: By how much a model that fits is off for each doubling of a size beyond what was measured: for instance because a
+#: cache is full. PREFERENCE, EVIDENCE, FEW and this were chosen on five kernels and judged on ten others.
 DISCREPANCY = 0.07
-#: How far outside a range a value may be that rounding alone put there.
+#: How far outside a range rounding may put a value.
 _ROUNDING = 1e-9
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Trials:
-    """Which points are left out of one fit after the other.
+class Judgement:
+    """How far models are off at points left out: root mean squares of logarithms of ratios, shape (models,).
 
-    Of each feature every value once, or as many neighbours together as make few parts, so that models show how they pass
-    what they do not know; and its largest values together, so that they show how they go on beyond what they know.
+    Attributes:
+        within: At points between those that they were fitted to.
+        overall: At all points.
+        judged: Whether there were any.
+    """
+
+    within: Floats
+    overall: Floats
+    judged: bool
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Trials:
+    """Fits from which points are left out.
+
+    Each value of each feature is left out once (where it has many, neighbours together): so models show how they bridge
+    what they have not seen. The largest values are left out together: so models show how they go on beyond it.
 
     Attributes:
         points: All points.
-        left_out: Shape (trials, points); no trial leaves out all.
+        left_out: Which are left out of which trial, never all; shape (trials, points).
     """
 
     points: Points
@@ -62,69 +78,55 @@ class Trials:
         return cls(points, np.array(list(out.values()), bool).reshape(len(out), len(points)))
 
     @property
-    def floor(self) -> float:
+    def noise(self) -> float:
         """How far a point is off by noise alone, as a share."""
-        return max(FLOOR, self.points.noise / math.sqrt(float(np.median(self.points.counts))))
+        return max(CLOSEST, self.points.noise / math.sqrt(float(np.median(self.points.counts))))
 
     def judge(self, trials: Iterable[tuple[Flags, Floats, Flags]], models: int) -> Judgement:
         """Return how far models are off.
 
         Args:
-            trials: What was left out, shape (points,); what models predict there as a share of the truth, and whether they
-                have such values among those they were fitted to, each of shape (points left out, models).
-            models: How many models there are.
+            trials: What is left out, shape (points,); what models predict there as a share of the truth; and whether
+                that is between the points they were fitted to. The last two have shape (points left out, models).
+            models: How many there are.
         """
-        within, all_of, within_weight, weight = np.zeros((4, models))
+        between = overall = weight_between = np.zeros(models)
+        weight = 0.0
         for out, share, inside in trials:
             counts = self.points.weights[out]
             squares = np.log(np.clip(share, 1 / WRONG, WRONG)) ** 2
-            within += counts @ (squares * inside)
-            within_weight += counts @ inside
-            all_of += counts @ squares
-            weight += counts.sum()
-        beyond = all_of / np.maximum(weight, 1e-300)
-        # As if one point more had been off by as much as all are: so few points within say little.
-        scatter = np.minimum((within + FEW * beyond) / (within_weight + FEW), beyond)
-        return Judgement(np.maximum(np.sqrt(scatter), self.floor), np.maximum(np.sqrt(beyond), self.floor), weight > 0)
+            between, weight_between = between + counts @ (squares * inside), weight_between + counts @ inside
+            overall, weight = overall + counts @ squares, weight + counts.sum()
+        overall = overall / max(weight, 1e-300)
+        within = np.minimum((between + FEW * overall) / (weight_between + FEW), overall)
+        return Judgement(
+            np.maximum(np.sqrt(within), self.noise), np.maximum(np.sqrt(overall), self.noise), bool(weight > 0)
+        )
 
-    def evidence(self, beyond: npt.ArrayLike, nearest: float) -> Floats:
-        """Return the logarithm of how plausible models are that are off by so much, where the best is by ``nearest``.
+    def evidence(self, off: npt.ArrayLike, least: float) -> Floats:
+        """Return the logarithm of how plausible models are that are off by so much, where the best is by ``least``.
 
-        Each point is evidence of its own as far as noise is what models are off by. The rest is what they do not describe,
-        which points share.
+        Points are independent as far as noise is what models are off by. The rest is what models leave out, which
+        neighbours share.
         """
-        noise = min(1.0, (self.floor / nearest) ** 2)
-        return -(EVIDENCE + (1 - EVIDENCE) * noise) * min(len(self.points), PARTS) * np.log(beyond)
+        noise = min(1.0, (self.noise / least) ** 2)
+        independent = (EVIDENCE + (1 - EVIDENCE) * noise) * min(len(self.points), PARTS)
+        return np.asarray(-independent * np.log(off))
 
-    def odds(self, term: Term) -> float:
-        """Return the logarithm of how much likelier a term is than others: sizes of ranks come before those of the run."""
+    def prior(self, term: Term) -> float:
+        """Return the logarithm of how plausible a term is before anything is measured."""
         local = self.points.features.keys() - {SIZE, RANKS}
         return -math.log(PREFERENCE) if local and term.features & {SIZE, RANKS} else 0.0
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Judgement:
-    """How far models are off at points left out, as shares: root mean squares of logarithms, shape (models,).
-
-    Attributes:
-        scatter: At points between those that they were fitted to.
-        beyond: At all.
-        judged: Whether there were any.
-    """
-
-    scatter: Floats
-    beyond: Floats
-    judged: Flags
-
-
-@dataclass(frozen=True, slots=True)
 class Estimate:
     """What a model says of samples, each of shape (samples,).
 
     Attributes:
         seconds: How long they take.
         variance: Of the logarithm of the seconds.
-        inside: Whether all sizes it goes by have values between those measured.
+        inside: Whether every size that the model depends on has a value between those measured.
     """
 
     seconds: Floats
@@ -133,19 +135,19 @@ class Estimate:
 
 
 def estimate(
-    seconds: Floats, sizes: Floats, ranges: Sequence[tuple[float, float]], off: tuple[float, float]
+    seconds: Floats, sizes: Floats, ranges: Sequence[tuple[float, float]], within: float, overall: float
 ) -> Estimate:
     """Return what a model says.
 
     Args:
-        seconds: How long samples take.
-        sizes: What it goes by, shape (sizes, samples).
-        ranges: Between what values each size was measured.
-        off: How far the model is off there, and beyond.
+        seconds: How long samples take, shape (samples,).
+        sizes: What the model depends on, shape (sizes, samples).
+        ranges: The least and the largest measured value of each size.
+        within: How far the model is off between points.
+        overall: How far it is off where others lie beyond.
     """
     low, high = np.array(ranges).T[:, :, None]
     inside = ((sizes >= low * (1 - _ROUNDING)) & (sizes <= high * (1 + _ROUNDING))).all(axis=0)
-    with np.errstate(divide="ignore", over="ignore"):
-        doublings = np.log2(np.maximum(np.maximum(sizes / high, low / sizes), 1.0)).max(axis=0)
-    variance = np.where(inside, off[0], off[1]) ** 2 + (DISCREPANCY * np.minimum(doublings, 1e3)) ** 2
-    return Estimate(seconds, variance, inside)
+    factor = np.maximum(sizes / np.maximum(high, 1e-300), low / np.maximum(sizes, 1e-300))
+    doublings = np.log2(np.clip(factor, 1.0, None)).max(axis=0)
+    return Estimate(seconds, np.where(inside, within, overall) ** 2 + (DISCREPANCY * doublings) ** 2, inside)
