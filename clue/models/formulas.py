@@ -41,13 +41,13 @@ class Formula:
     overall: float
 
     def estimate(self, features: Mapping[str, Floats], samples: int) -> Estimate:
-        """Return what it says of samples; its coefficients' variance comes on top of what it is off by."""
+        """Return what it says of samples; its coefficients' variance comes on top, as that of a lognormal."""
         values = np.stack([term.of(features, samples) for term in self.terms])
         seconds = np.asarray(self.coefficients) @ values
         share = np.divide(values, seconds, out=np.zeros_like(values), where=seconds > 0)
         said = estimate(seconds, values, self.ranges, self.within, self.overall)
         uncertain = self.within**2 * np.einsum("is,ij,js->s", share, np.asarray(self.covariance), share)
-        return Estimate(seconds, said.variance + uncertain, said.inside)
+        return Estimate(seconds, said.variance + np.log1p(uncertain), said.inside)
 
     def __str__(self) -> str:
         return " + ".join(

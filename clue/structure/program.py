@@ -182,7 +182,9 @@ class Learner:
     # --- rules ---
 
     def _rule(self, what: str, v: Mapping[str, Integers], y: Integers) -> Rule:
-        found = Search({name: column for name, column in v.items() if name != "example"}, self.blocks).rule(y)
+        origin = np.left_shift(np.uint64(1), (v["example"] % 64).astype(np.uint64))
+        known = {name: column for name, column in v.items() if name != "example"}
+        found = Search(known, self.blocks, origin=origin).rule(y) if len(y) else Rule((Sum(()),))
         if found is None:
             values = ", ".join(map(str, np.unique(y)[:6].tolist()))
             raise _NoRuleError(f"{_WORDS[what]} must follow a rule in n, P, rank and iteration, got {values}, …")

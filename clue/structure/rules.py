@@ -23,6 +23,10 @@ _Floats = npt.NDArray[np.float64]
 _DENOMINATOR, _NEAR = 4096, 1e-6
 #: Distinct samples that a search looks at, chosen evenly; all are checked in the end.
 _LOOKED_AT = 1500
+#: Samples that must be there beside as many as there are coefficients: a rule that nothing has tested is none.
+_MORE = 1
+#: Values that are taken for cases of their own.
+_SPECIAL = 3
 #: How many equally light forms are kept.
 _KEPT = 24
 #: Conditions that divide samples by cases: the heaviest, and how many are tried; and how many are joined in pairs.
@@ -140,6 +144,7 @@ class Search:
     v: Surroundings
     blocks: tuple[int, ...] = ()
     triples: bool = True
+    origin: npt.NDArray[np.uint64] | None = None
 
     def __post_init__(self) -> None:
         self.length = len(next(iter(self.v.values())))
@@ -178,6 +183,8 @@ class Search:
 
     def rule(self, y: Integers, depth: int = 2) -> Rule | None:
         """Return the lightest rule that fits all samples, if there is one."""
+        if not self._supported():
+            return None
         lean, rows = self._lean(y)
         if lean is not self:
             return lean.rule(y[rows], depth)
@@ -185,6 +192,10 @@ class Search:
         if forms:
             return Rule(forms)
         return self._cases(y, depth) if depth else None
+
+    def _supported(self) -> bool:
+        """Whether more than one recording says it: of one alone nobody knows what depends on what."""
+        return self.origin is None or int(np.bitwise_or.reduce(self.origin)).bit_count() > 1
 
     def _lean(self, y: Integers) -> tuple[Search, npt.NDArray[np.int64]]:
         """Return a search without the surroundings that y does not depend on, and which samples it keeps."""
@@ -195,14 +206,19 @@ class Search:
         if "rank" in names or "r" in names:  # where a rank lies is told by how many there are
             names += [size for rank, size in (("rank", "P"), ("r", "s")) if rank in names and size in self.names and size not in names]
         keys = np.array([self.v[name] for name in names]) if names else np.zeros((1, self.length), np.int64)
-        _, rows = np.unique(keys, axis=1, return_index=True)
+        _, rows, group = np.unique(keys, axis=1, return_index=True, return_inverse=True)
         if len(rows) == self.length:
             return self, rows
+        origin = None
+        if self.origin is not None:
+            origin = np.zeros(len(rows), np.uint64)
+            np.bitwise_or.at(origin, group.ravel(), self.origin)
+            origin = origin[np.argsort(rows)]
         rows.sort()
         if self.same_ranks:
             names += [{"rank": "r", "P": "s"}[name] for name in names if name in ("rank", "P")]
         kept = {name: column[rows] if name in names else column[rows][:1].repeat(len(rows)) for name, column in self.v.items()}
-        return Search(kept, self.blocks, self.triples), rows
+        return Search(kept, self.blocks, self.triples, origin), rows
 
     def sums(self, y: Integers) -> tuple[Sum, ...]:
         """Return the lightest sums that fit."""
@@ -314,6 +330,9 @@ class Search:
             if coefficient
         ]
         form = Sum(tuple(sorted(terms, key=lambda term: -len(term[1]))))
+        # As many samples more than what was fitted say that it is no chance.
+        if self.length < sum(abs(coefficient) != 1 for coefficient, _ in form.terms) + _MORE:
+            return []
         try:
             return [form] if (form(self.v) == y).all() else []
         except UndeterminedError:
@@ -334,16 +353,18 @@ class Search:
 
     def _cases(self, y: Integers, depth: int) -> Rule | None:
         """Return a rule by cases: a frequent value apart, or by a condition on the surroundings."""
-        values = set(y.tolist())
-        for value in (each for each in (-1, 0) if each in values):
+        for value in self._special(y):
             mask = y == value
+            if not self._within(mask)._supported():
+                continue
             conditions = self.condition(mask)
             if conditions:
                 other = self._within(~mask, self.triples).rule(y[~mask], depth - 1)
                 if other is not None:
                     return Rule((Sum(((Fraction(int(value)), ()),) if value else ()),), conditions, other)
         for predicate, where in self.conditions().different(_TRIED):
-            forms = self._within(where).sums(y[where])
+            inside = self._within(where)
+            forms = inside.sums(y[where]) if inside._supported() else ()
             if not forms:
                 continue
             other = self._within(~where).rule(y[~where], depth - 1)
@@ -351,8 +372,15 @@ class Search:
                 return Rule(forms, self.condition(where) or (predicate,), other)
         return None
 
+    def _special(self, y: Integers) -> list[int]:
+        """Return values that may be cases of their own: nobody, nothing, and such as are found at several sizes."""
+        values, counts = np.unique(y, return_counts=True)
+        often = values[np.argsort(-counts, kind="stable")].tolist()
+        several = [each for each in often if len(np.unique(self.v["n"][y == each])) > 1 or "n" not in self.names]
+        return list(dict.fromkeys([each for each in (-1, 0) if each in often] + several[:_SPECIAL]))
+
     def _within(self, mask: npt.NDArray[np.bool_], triples: bool = False) -> Search:
-        return Search(_take(self.v, mask), self.blocks, triples)
+        return Search(_take(self.v, mask), self.blocks, triples, None if self.origin is None else self.origin[mask])
 
 
 def _depends_on(v: Surroundings, names: Sequence[str], y: Integers) -> bool:
