@@ -104,7 +104,7 @@ class Sites(Sequence[Site]):
             return "frames of sites must be different ones, got one twice"
         if sum(map(len, self.paths)) > MOST_FRAMES:
             return f"paths of sites must have at most {MOST_FRAMES} frames together, got more"
-        last = max((max(path, default=0) for path in self.paths), default=0)
-        if last >= max(len(self.frames), 1):
-            return f"frames in paths must be from 0 to {len(self.frames) - 1}, got {last}"
+        bad = [each for path in self.paths for each in path if each >= len(self.frames)]
+        if bad:
+            return f"paths of sites must be of its {len(self.frames)} frames, got number {bad[0]}"
         return ""
