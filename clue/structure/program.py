@@ -18,6 +18,8 @@ from clue.trace.sites import Site
 
 #: Fields of a row that follow rules of their own.
 FIELDS = ("peer", "tag", "nbytes", "flags", "requested")
+#: How far sizes of pickled objects may be from a rule, B: the lengths of a few numbers in them depend on their values.
+PICKLED_SLACK = 16
 _WORDS = {
     "peer": "partners", "tag": "tags", "nbytes": "sizes", "flags": "flags", "requested": "requests", "rows": "messages",
     "entries": "lengths of lists", "entry": "entries of lists", "age": "requests waited for", "count": "iterations",
@@ -120,6 +122,7 @@ class Learner:
         sites: Its call sites.
         tables: What was seen.
         refusals: What follows no rule.
+        remarks: What a reader of results should know.
         blocks: Sizes of blocks that the program deals out.
         seen: Of each part that was learned, the surroundings of its rows and where they are in their trace.
         tell: Is told what is being learned.
@@ -128,6 +131,7 @@ class Learner:
     sites: tuple[Site, ...]
     tables: Tables
     refusals: list[Refusal] = field(default_factory=list)
+    remarks: list[str] = field(default_factory=list)
     blocks: tuple[int, ...] = ()
     seen: list[tuple[dict[str, Integers], Integers]] = field(default_factory=list)
     tell: Callable[[str], None] = lambda _: None
@@ -181,10 +185,10 @@ class Learner:
 
     # --- rules ---
 
-    def _rule(self, what: str, v: Mapping[str, Integers], y: Integers) -> Rule:
+    def _rule(self, what: str, v: Mapping[str, Integers], y: Integers, slack: int = 0) -> Rule:
         origin = np.left_shift(np.uint64(1), (v["example"] % 64).astype(np.uint64))
         known = {name: column for name, column in v.items() if name != "example"}
-        found = Search(known, self.blocks, origin=origin).rule(y) if len(y) else Rule((Sum(()),))
+        found = Search(known, self.blocks, origin=origin, slack=slack).rule(y) if len(y) else Rule((Sum(()),))
         if found is None:
             values = ", ".join(map(str, np.unique(y)[:6].tolist()))
             raise _NoRuleError(f"{_WORDS[what]} must follow a rule in n, P, rank and iteration, got {values}, …")
@@ -303,7 +307,13 @@ class Learner:
             "requested": (request != NO_REQUEST).astype(np.int64),
         }
         for name, column in columns.items():
-            learned.fields[name] = self._rule(name, v, column)
+            try:
+                learned.fields[name] = self._rule(name, v, column)
+            except _NoRuleError:
+                if name != "nbytes" or not (flags & int(Flag.PICKLED)).all():
+                    raise
+                learned.fields[name] = self._rule(name, v, column, PICKLED_SLACK)
+                self.remarks.append(f"sizes of pickled objects at {self._name(learned.part)} are told to {PICKLED_SLACK} B")
         waits = learned.part.op in (Op.WAIT, Op.POLL, Op.MRECV)
         if waits and (request != NO_REQUEST).any():
             learned.age = self._rule("age", v, self._ages(v, row, request))

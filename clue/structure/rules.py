@@ -145,6 +145,7 @@ class Search:
     blocks: tuple[int, ...] = ()
     triples: bool = True
     origin: npt.NDArray[np.uint64] | None = None
+    slack: int = 0
 
     def __post_init__(self) -> None:
         self.length = len(next(iter(self.v.values())))
@@ -218,7 +219,7 @@ class Search:
         if self.same_ranks:
             names += [{"rank": "r", "P": "s"}[name] for name in names if name in ("rank", "P")]
         kept = {name: column[rows] if name in names else column[rows][:1].repeat(len(rows)) for name, column in self.v.items()}
-        return Search(kept, self.blocks, self.triples, origin), rows
+        return Search(kept, self.blocks, self.triples, origin, self.slack), rows
 
     def sums(self, y: Integers) -> tuple[Sum, ...]:
         """Return the lightest sums that fit."""
@@ -236,7 +237,8 @@ class Search:
         target = y[rows] - y[rows].mean()
         norms = np.linalg.norm(matrix, axis=1)
         along = np.abs(matrix @ target) / np.where(norms > 0, norms, np.inf)
-        near = np.flatnonzero(np.abs(along - np.linalg.norm(target)) <= 1e-7 * np.linalg.norm(target)).tolist()
+        whole = float(target @ target)
+        near = np.flatnonzero(whole - along**2 <= 1e-9 * whole + self._leeway(len(rows))).tolist()
         return _lightest([form for i in near for form in self._solve(y, [((atoms[i][0],), atoms[i][1])])])
 
     def products(self) -> list[tuple[tuple[Atom, ...], Integers]]:
@@ -270,7 +272,7 @@ class Search:
         length = np.linalg.norm(rest)
         fits: list[Sum] = []
         alone = basis @ rest
-        for i in np.flatnonzero(np.abs(np.abs(alone) - length) <= 1e-7 * length).tolist():
+        for i in np.flatnonzero(length**2 - alone**2 <= 1e-9 * length**2 + self._leeway(len(rows))).tolist():
             fits += self._solve(y, [products[i]])
         if fits:
             return _lightest(fits)
@@ -278,6 +280,10 @@ class Search:
         if fits:
             return _lightest(fits)
         return self._triples(y, products, basis, rest) if self.triples else ()
+
+    def _leeway(self, rows: int) -> float:
+        """Return the sum of squares by which a form may be off."""
+        return float(rows * self.slack**2)
 
     def _pairs(self, y: Integers, products: list, basis: _Floats, rest: _Floats) -> list[Sum]:
         weights = [sum(atom.weight for atom in atoms) for atoms, _ in products]
@@ -288,7 +294,7 @@ class Search:
         left = 1.0 - gram**2
         second = (along[None, :] - gram * along[:, None]) ** 2 / np.where(left > _SAME, left, np.inf)
         remaining = whole - along[:, None] ** 2 - second
-        pairs = [(i, k) for i, k in zip(*np.nonzero(remaining <= 1e-9 * whole), strict=True) if i < k]  # noqa: PLR2004
+        pairs = [(i, k) for i, k in zip(*np.nonzero(remaining <= 1e-9 * whole + self._leeway(len(rest))), strict=True) if i < k]  # noqa: PLR2004
         pairs.sort(key=lambda pair: weights[order[pair[0]]] + weights[order[pair[1]]])
         return [form for i, k in pairs[: 4 * _KEPT] for form in self._solve(y, [some[i], some[k]])]
 
@@ -307,7 +313,7 @@ class Search:
             third = target - left * (target / size)[:, None]
             sizes = np.diag(left) - left**2 / size[:, None]
             remaining = (whole - along[i] ** 2 - second)[:, None] - third**2 / np.where(sizes > _SAME, sizes, np.inf)
-            for k, m in zip(*np.nonzero(remaining <= 1e-9 * whole), strict=True):
+            for k, m in zip(*np.nonzero(remaining <= 1e-9 * whole + self._leeway(len(rest))), strict=True):
                 found.add(tuple(sorted((i, int(k), int(m)))))
             if len(found) > 8 * _KEPT:
                 break
@@ -321,9 +327,9 @@ class Search:
         scales = [max(np.abs(column).max(), 1.0) for column in columns]
         matrix = np.array([column / scale for column, scale in zip(columns, scales, strict=True)]).T
         found, _, rank, _ = np.linalg.lstsq(matrix, y[rows].astype(float), rcond=1e-12)
-        if rank < len(columns) or np.abs(matrix @ found - y[rows]).max() > 1e-6 * max(np.abs(y).max(), 1) + 1e-6:
+        if rank < len(columns) or np.abs(matrix @ found - y[rows]).max() > 1e-6 * max(np.abs(y).max(), 1) + 1e-6 + self.slack:
             return []
-        coefficients = [_fraction(float(value / scale)) for value, scale in zip(found, scales, strict=True)]
+        coefficients = [_fraction(float(value / scale), self.slack) for value, scale in zip(found, scales, strict=True)]
         terms = [
             (coefficient, atoms)
             for coefficient, atoms in zip(coefficients, [(), *(atoms for atoms, _ in products)], strict=True)
@@ -334,7 +340,7 @@ class Search:
         if self.length < sum(abs(coefficient) != 1 for coefficient, _ in form.terms) + _MORE:
             return []
         try:
-            return [form] if (form(self.v) == y).all() else []
+            return [form] if (np.abs(form(self.v) - y) <= self.slack).all() else []
         except UndeterminedError:
             return []
 
@@ -380,7 +386,8 @@ class Search:
         return list(dict.fromkeys([each for each in (-1, 0) if each in often] + several[:_SPECIAL]))
 
     def _within(self, mask: npt.NDArray[np.bool_], triples: bool = False) -> Search:
-        return Search(_take(self.v, mask), self.blocks, triples, None if self.origin is None else self.origin[mask])
+        origin = None if self.origin is None else self.origin[mask]
+        return Search(_take(self.v, mask), self.blocks, triples, origin, self.slack)
 
 
 def _depends_on(v: Surroundings, names: Sequence[str], y: Integers) -> bool:
@@ -395,8 +402,8 @@ def _depends_on(v: Surroundings, names: Sequence[str], y: Integers) -> bool:
     return bool((some[group] == y).all())
 
 
-def _fraction(value: float) -> Fraction:
-    return Fraction(value).limit_denominator(_DENOMINATOR)
+def _fraction(value: float, slack: int) -> Fraction:
+    return Fraction(value).limit_denominator(1 if slack else _DENOMINATOR)
 
 
 def _some(length: int, most: int = _LOOKED_AT) -> npt.NDArray[np.int64]:
