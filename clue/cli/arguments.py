@@ -150,6 +150,9 @@ def _add_inspect(commands: Commands) -> None:
         description="Show what is in a trace, a machine or a configuration, and what the simulator would leave out.",
     )
     command.add_argument("subject", metavar="TRACE|MACHINE|CONFIG", help="a path, or the name of something shipped")
+    command.add_argument(
+        "--loops", action="store_true", help="show a trace as loops: the program as it was run, merged over ranks"
+    )
     add_json(command)
     add_plots(command, "draw a machine's delay curves into this folder")
     add_volume(command)

@@ -26,19 +26,34 @@ def run(arguments: argparse.Namespace) -> int:
         _refuse_plots(arguments, "a trace")
         read = form.read(Path(subject))
         say(read.remarks, prefix="note: ")
-        trace = read.trace
-        _show(arguments, trace_document(trace), trace_text(trace))
+        _show_trace(read.trace, arguments)
         return 0
     found = load_any(subject)
+    refuse(arguments, ["--loops"], "with a trace", _kind(found), subject)
     if isinstance(found, Machine):
         _show_machine(found, arguments)
         return 0
-    _refuse_plots(arguments, "a simulation" if isinstance(found, SimulationConfig) else "a comparison")
+    _refuse_plots(arguments, _kind(found))
     if isinstance(found, SimulationConfig):
         _show_simulation(found, arguments)
     else:
         _show(arguments, scenario_document(found), scenario_text(found))
     return 0
+
+
+def _kind(found: object) -> str:
+    return {Machine: "a machine", SimulationConfig: "a simulation"}.get(type(found), "a comparison")
+
+
+def _show_trace(trace: Trace, arguments: argparse.Namespace) -> None:
+    if not arguments.loops:
+        _show(arguments, trace_document(trace), trace_text(trace))
+        return
+    from clue.report.loops import LoopsProfile  # noqa: PLC0415 - numpy
+    from clue.report.text.loops import loops_text  # noqa: PLC0415
+
+    profile = LoopsProfile.of(trace)
+    _show(arguments, profile.document(), loops_text(profile))
 
 
 def _show_simulation(config: SimulationConfig, arguments: argparse.Namespace) -> None:
