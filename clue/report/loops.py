@@ -16,6 +16,7 @@ from clue.structure.loops import (
     Expression,
     Loops,
     Node,
+    Part,
     Table,
     Variants,
     compress,
@@ -113,9 +114,29 @@ class LoopsProfile:
 
     def lines(self) -> Iterator[Line]:
         """Yield loops and calls in program order."""
-        parts = self.loops.parts
-        for ranks, together in groupby(parts, key=lambda part: part.ranks):
-            yield from self._lines([part.node for part in together], ranks, 0)
+        for (name, _), parts in groupby(self.loops.parts, key=self._kind):
+            together = list(parts)
+            if name and len(together) > 1:
+                yield self._by_rank(name, together)
+            else:
+                yield from self._lines([part.node for part in together], together[0].ranks, 0)
+
+    def _kind(self, part: Part) -> tuple[str, tuple[int, ...]]:
+        """Return what parts have in common that are told together, as a call that each rank makes in its own messages."""
+        leaves = [node for node in part.node.walk() if node.symbol != LOOP]
+        names = {self.name(node) for node in leaves}
+        pickled = all(self._flags(node) & Flag.PICKLED for node in leaves)
+        return (names.pop(), ()) if pickled and len(names) == 1 else ("", part.ranks)
+
+    def _by_rank(self, name: str, parts: Sequence[Part]) -> Line:
+        nodes = [node for part in parts for node in part.node.walk() if node.symbol != LOOP]
+        first = [node for node in nodes if not self._flags(node) & Flag.CONTINUED]
+        made = sum(self.calls[node] for node in first)
+        ranks = tuple(sorted({rank for part in parts for rank in part.ranks}))
+        messages = sum(self.calls[node] for node in nodes)
+        words = f"{name} in {format_number(messages)} messages, by rank"
+        sites = ", ".join(dict.fromkeys(self.site(node) for node in first if self.site(node)))
+        return Line(0, words, ranks, made, sum(self.seconds[node] for node in first) / max(1, made), sites)
 
     def _lines(self, nodes: Sequence[Node], ranks: tuple[int, ...], depth: int) -> Iterator[Line]:
         for call in self.calls_of(nodes):
@@ -266,6 +287,8 @@ def _told(expression: Expression, show: _Show) -> str:
     factors = [*zip(expression.steps, _ITERATIONS, strict=False), (expression.per_rank, "rank")]
     terms = [_term(step, name, show) for step, name in factors if step]
     told = " ".join([show(expression.base), *terms])
+    if terms and not expression.base and show is not _distance:
+        told = " ".join(terms).removeprefix("+ ")
     if not expression.modulus:
         return told
     end = f" + {show(expression.least)}" if expression.least > 0 else ""
@@ -314,6 +337,7 @@ def _distance(number: int, sign: str | None = None) -> str:
 
 def ranks_text(ranks: Sequence[int]) -> str:
     """Return ranks in words: ``"0, 2–5"``; the first of them where these are many pieces."""
-    pieces = [[number for _, number in run] for _, run in groupby(enumerate(ranks), key=lambda pair: pair[1] - pair[0])]
+    runs = groupby(enumerate(ranks), key=lambda pair: pair[1] - pair[0])
+    pieces = [[number for _, number in run] for _, run in runs]
     told = [f"{run[0]}–{run[-1]}" if len(run) > 1 else str(run[0]) for run in pieces]
     return ", ".join(told[:_TOLD]) + (f" … ({len(ranks)} ranks)" if len(told) > _TOLD else "")

@@ -27,7 +27,13 @@ def loops_text(profile: LoopsProfile) -> RenderableType:
     for line in lines:
         figures = (f"{line.calls:,}", format_time(line.burst)) if line.calls else ("", "")
         ranks = "all" if line.ranks == everybody else ranks_text(line.ranks)
-        add_row(shown, "  " * line.depth + line.words, ranks, *figures, *([line.site or NONE] if sites else []))
+        add_row(
+            shown,
+            "  " * line.depth + line.words,
+            ranks,
+            *figures,
+            *([line.site or (NONE if line.calls else "")] if sites else []),
+        )
     made = (
         ("ranks", str(trace.ranks)),
         ("ops", f"{ops:,}"),

@@ -57,7 +57,7 @@ def shapes_of(ops: Ops, number: Numbering) -> tuple[Shapes, npt.NDArray[np.int32
     for at, column in enumerate((*(getattr(ops, name) for name in SHAPE), requests)):
         words[at // 4] |= column.astype(np.uint64) << np.uint64(16 * (at % 4))
     symbols = number(*words)
-    first = np.unique(symbols, return_index=True)[1] if len(symbols) else np.zeros(0, np.int64)
+    first = np.flatnonzero(np.diff(np.maximum.accumulate(symbols), prepend=-1))
     return Shapes({name: getattr(ops, name)[first] for name in SHAPE}, requests[first]), symbols
 
 

@@ -27,7 +27,7 @@ from clue.structure.loops.columns import (
 )
 from clue.structure.loops.expressions import Affine, Expression, Levels, expression_of
 from clue.structure.loops.library import LOOPS
-from clue.structure.loops.places import LOOP, Flat, Integers, Place, positions, within
+from clue.structure.loops.places import LOOP, Flat, Integers, Place, positions, split, within
 from clue.trace import Op, Trace
 from clue.trace.columns import Ops
 
@@ -131,7 +131,7 @@ def compress(trace: Trace, *, reference: bool = False) -> Loops:
     shapes, symbols = shapes_of(trace.ops, number)
     numbers = [numbers_of(trace.rank(rank), Members.of(trace, rank)) for rank in range(trace.ranks)]
     found = [
-        _parts(fold(symbols[before:after]), own)
+        _parts(split(fold(symbols[before:after])), own)
         for (before, after), own in zip(pairwise(trace.head.offsets), numbers, strict=True)
     ]
     parts = tuple(Part(tuple(sorted(each)), _merged(each, shapes)) for each in _aligned(found))
@@ -244,14 +244,14 @@ def _merged(parts: Mapping[int, _Found], shapes: Shapes) -> Node:
 
     def node() -> Node:
         symbol, children, expressions = next(places)
-        variants = {
-            name: _variants(ranks, [each.get(name, Affine(0)) for each in expressions])
-            for name in dict.fromkeys(name for each in expressions for name in each)
-        }
+        names = dict.fromkeys(name for each in expressions for name in each)
+        variants = {name: _variants(ranks, [each.get(name, Affine(0)) for each in expressions]) for name in names}
         if symbol != LOOP:
             peer, relative = (_tokens(variants[name]) for name in ("peer", "relative"))
-            tie = shapes.columns["op"][symbol] in _RELATIVE
-            del variants["peer" if relative < peer + tie else "relative"]
+            rather = shapes.columns["op"][symbol] in _RELATIVE
+            if rather and any(each.per_rank for each, _ in variants["peer"] if isinstance(each, Affine)):
+                peer += len(ranks)
+            del variants["peer" if relative < peer + rather else "relative"]
         repeated = variants.pop(REPEATED)
         return Node(symbol, repeated, variants, tuple(node() for _ in range(children)))
 

@@ -13,7 +13,7 @@ A place is reached once in every iteration of the loop around it, and repeats it
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TypeAlias
 
 import numpy as np
@@ -127,8 +127,9 @@ def positions(program: Place) -> list[tuple[Place, Integers]]:
             locate(each, begin)
             begin = begin + size
 
-    measure(program)
-    locate(program, np.zeros(1, np.int64))
+    if program.body:
+        measure(program)
+        locate(program, np.zeros(1, np.int64))
     return found
 
 
@@ -140,6 +141,34 @@ def within(counts: Integers) -> Integers:
 def _sums(values: Integers, counts: Integers) -> Integers:
     """Return the sums of consecutive groups of so many values each, none of them empty."""
     return np.add.reduceat(values, np.cumsum(counts) - counts) if len(counts) else counts
+
+
+def split(program: Place) -> Place:
+    """Return a program whose loops end where they end with fewer of a symbol: ``[a (b)^1,1,1,2]^4`` is ``[a b]^4 b``.
+
+    Folding lets further repetitions of what ended the last iteration join it: it cannot know whether they are the same.
+    """
+    return replace(program, body=tuple(each for place in program.body for each in _split(place)))
+
+
+def _split(place: Place) -> tuple[Place, ...]:
+    """Return a place, and what follows it instead of being its end."""
+    if not place.is_loop:
+        return (place,)
+    place = split(place)
+    # The last places of last iterations down to a symbol, and where what is reached there ends an outermost loop.
+    chain, last = [place], np.cumsum(place.counts) - 1
+    while (end := chain[-1].body[-1]).is_loop:
+        chain.append(end)
+        last = np.cumsum(end.counts)[last] - 1
+    others = np.delete(end.counts, last)
+    if not len(others) or (others != others[0]).any() or (end.counts[last] <= others[0]).any():
+        return (place,)
+    more = end.counts[last] - others[0]
+    shorter = replace(end, counts=np.full(len(end.counts), others[0]))
+    for around in reversed(chain):
+        shorter = replace(around, body=(*around.body[:-1], shorter))
+    return shorter, replace(end, counts=more)
 
 
 def signature(program: Place, names: Sequence[str]) -> str:
