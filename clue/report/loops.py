@@ -122,7 +122,7 @@ class LoopsProfile:
                 yield from self._lines([part.node for part in together], together[0].ranks, 0)
 
     def _kind(self, part: Part) -> tuple[str, tuple[int, ...]]:
-        """Return what parts have in common that are told together, as a call that each rank makes in its own messages."""
+        """Return what parts have in common that are told together: a call in messages of each rank's own."""
         leaves = [node for node in part.node.walk() if node.symbol != LOOP]
         names = {self.name(node) for node in leaves}
         pickled = all(self._flags(node) & Flag.PICKLED for node in leaves)
