@@ -129,6 +129,17 @@ def test_numbers_without_a_rule_are_a_table() -> None:
     assert (send.tokens, loops.tokens) == (3, 5)
 
 
+def test_a_table_serves_ranks_that_need_less_of_it() -> None:
+    """Rank r sends r + 1 of the messages of 5, 5, 2 and 9 bytes: how many is affine in the rank, sizes are shared."""
+    built = TraceBuilder(4)
+    for rank, own in enumerate(built):
+        for size in (5, 5, 2, 9)[: rank + 1]:
+            own.send((rank + 1) % 4, size)
+    send = only(compressed(built.build()))
+    assert send.repeated == ((Affine(1, per_rank=1), (0, 1, 2, 3)),)
+    assert send.numbers["nbytes"] == ((Table(((2, 5, 0), (2, 2, 7))), (0, 1, 2, 3)),)
+
+
 def test_parts_of_some_ranks_stand_among_those_of_all() -> None:
     """Rank 0 reads what it hands on; the loop after that is one of all ranks again."""
     built = TraceBuilder(4)

@@ -25,7 +25,7 @@ from clue.structure.loops.columns import (
     ops_of,
     shapes_of,
 )
-from clue.structure.loops.expressions import Affine, Expression, Levels, expression_of
+from clue.structure.loops.expressions import Affine, Expression, Levels, Table, expression_of
 from clue.structure.loops.library import LOOPS
 from clue.structure.loops.places import LOOP, Flat, Integers, Place, positions, split, within
 from clue.trace import Op, Trace
@@ -241,11 +241,15 @@ def _merged(parts: Mapping[int, _Found], shapes: Shapes) -> Node:
     ranks, flat = sorted(parts), next(iter(parts.values())).flat
     numbers = zip(*(parts[rank].expressions for rank in ranks), strict=True)
     places = zip(flat.symbols.tolist(), flat.children.tolist(), numbers, strict=True)
+    sizes = zip(*(parts[rank].flat.repeated() for rank in ranks), strict=True)
+    columns = (*NUMBERS, "relative")
 
     def node() -> Node:
         symbol, children, expressions = next(places)
         names = dict.fromkeys(name for each in expressions for name in each)
         variants = {name: _variants(ranks, [each.get(name, Affine(0)) for each in expressions]) for name in names}
+        rows = dict(zip(ranks, next(sizes), strict=True))
+        variants = {name: _shared(each, rows) if name in columns else each for name, each in variants.items()}
         if symbol != LOOP:
             peer, relative = (_tokens(variants[name]) for name in ("peer", "relative"))
             rather = shapes.columns["op"][symbol] in _RELATIVE
@@ -266,6 +270,24 @@ def _variants(ranks: Sequence[int], expressions: Sequence[Expression]) -> Varian
     if len(found) > 2 and (together := _by_rank(ranks, expressions)):
         return ((together, tuple(ranks)),)
     return tuple((expression, tuple(those)) for expression, those in found.items())
+
+
+def _shared(variants: Variants, rows: Mapping[int, int]) -> Variants:
+    """Let ranks whose values are the first ones of a table have that; ``rows`` says how many each has."""
+    if not any(isinstance(each, Table) for each, _ in variants) or len(variants) == 1:
+        return variants
+    kept: list[tuple[Expression, list[int], Integers | None]] = []
+    for expression, ranks in sorted(variants, key=lambda variant: -max(rows[rank] for rank in variant[1])):
+        most = max(rows[rank] for rank in ranks)
+        flat = isinstance(expression, Table) or expression == Affine(expression.base)
+        values = expression.values((np.array([most]),), 0) if flat else None
+        for _, others, first in kept:
+            if values is not None and first is not None and np.array_equal(first[:most], values):
+                others.extend(ranks)
+                break
+        else:
+            kept.append((expression, list(ranks), values))
+    return tuple((expression, tuple(sorted(ranks))) for expression, ranks, _ in kept)
 
 
 def _by_rank(ranks: Sequence[int], expressions: Sequence[Expression]) -> Affine | None:

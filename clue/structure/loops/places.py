@@ -79,6 +79,11 @@ class Flat:
         symbols, children, reached = np.array(columns, np.int64).reshape(-1, 3).T
         return cls(symbols, children, reached, np.concatenate([place.counts for place in places]))
 
+    def repeated(self) -> list[int]:
+        """Return how often the symbol or body of each place is repeated altogether."""
+        repeated: list[int] = _sums(self.counts, self.reached).tolist()
+        return repeated
+
     def tree(self) -> Place:
         """Return the tree."""
         counts = iter(np.split(self.counts, np.cumsum(self.reached)[:-1]))
