@@ -157,6 +157,9 @@ def _add_inspect(commands: Commands) -> None:
     )
     command.add_argument("subject", metavar="TRACE|MACHINE|CONFIG", help="a path, or the name of something shipped")
     command.add_argument(
+        "--loops", action="store_true", help="show a trace as loops: the program as it was run, merged over ranks"
+    )
+    command.add_argument(
         "--sites",
         action="store_true",
         help="of a trace, show where in the program its calls come from: calls, bytes, the time inside them and "

@@ -26,14 +26,10 @@ def run(arguments: argparse.Namespace) -> int:
         _refuse_plots(arguments, "a trace")
         read = form.read(Path(subject))
         say(read.remarks, prefix="note: ")
-        trace = read.trace
-        if arguments.sites:
-            _show(arguments, sites_document(trace), sites_text(trace))
-        else:
-            _show(arguments, trace_document(trace), trace_text(trace))
+        _show_trace(read.trace, arguments)
         return 0
     found = load_any(subject)
-    refuse(arguments, ["--sites"], "with a trace", _kind(found), subject)
+    refuse(arguments, ["--sites", "--loops"], "with a trace", _kind(found), subject)
     if isinstance(found, Machine):
         _show_machine(found, arguments)
         return 0
@@ -47,6 +43,24 @@ def run(arguments: argparse.Namespace) -> int:
 
 def _kind(found: object) -> str:
     return {Machine: "a machine", SimulationConfig: "a simulation"}.get(type(found), "a comparison")
+
+
+def _show_trace(trace: Trace, arguments: argparse.Namespace) -> None:
+    if arguments.loops:
+        _show_loops(trace, arguments)
+    elif arguments.sites:
+        _show(arguments, sites_document(trace), sites_text(trace))
+    else:
+        _show(arguments, trace_document(trace), trace_text(trace))
+
+
+def _show_loops(trace: Trace, arguments: argparse.Namespace) -> None:
+    refuse(arguments, ["--sites"], "without --loops", "both")
+    from clue.report.loops import LoopsProfile  # noqa: PLC0415 - numpy
+    from clue.report.text.loops import loops_text  # noqa: PLC0415
+
+    profile = LoopsProfile.of(trace)
+    _show(arguments, profile.document(), loops_text(profile))
 
 
 def _show_simulation(config: SimulationConfig, arguments: argparse.Namespace) -> None:

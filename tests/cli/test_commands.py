@@ -14,11 +14,10 @@ import pytest
 
 import clue
 from clue.cli import main
-from clue.kernel.fast import library
+from clue.kernel.fast.library import ENGINE
 from clue.recording import kept, kept_recordings
 from clue.trace import Op, Trace, TraceBuilder
 from clue.trace.sites import UNKNOWN, Frame, Site
-from tests.kernel.compiled import forget
 
 pytestmark = pytest.mark.usefixtures("folder")
 
@@ -117,11 +116,11 @@ def test_fast_engine_computes_or_says_why_not(
     expected = json.loads(out)
     monkeypatch.setenv("CLUE_CACHE", str(tmp_path))
     monkeypatch.setenv("CXX", "")
-    monkeypatch.setattr(library, "shipped", lambda: None)
-    forget()
+    monkeypatch.setattr(ENGINE, "shipped", lambda: None)
+    ENGINE.forget()
     _, out, _ = run(capsys, "simulate", "run.yaml", "--engine", "fast", "--json")
     monkeypatch.undo()
-    forget()
+    ENGINE.forget()
     document = json.loads(out)
     assert document["engine"] == "reference"
     assert any("no C++ compiler was found" in warning for warning in document["warnings"])

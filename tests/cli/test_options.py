@@ -56,6 +56,12 @@ WITHOUT_EFFECT = {
         ),
     },
     "inspect": {
+        "--loops": tuple(
+            (f"{subject} --loops", f"{subject}: --loops must go with a trace, got {what}")
+            for subject, what in (
+                *(("pair.yaml", "a machine"), ("run.yaml", "a simulation"), ("which.yaml", "a comparison")),
+            )
+        ),
         "--json": ALWAYS,
         "--sites": tuple(
             (f"{subject} --sites", f"{subject}: --sites must go with a trace, got {what}")

@@ -22,15 +22,15 @@ from clue.kernel import (
     simulate,
     with_bursts,
 )
-from clue.kernel.fast.compiler import NoLibraryError
-from clue.kernel.fast.library import load
+from clue.kernel.fast.library import ENGINE
 from clue.machine import Curve, FactorTable, Link, Machine, Network, NodeType, Placement
+from clue.native import NoLibraryError
 from clue.trace import Flag, Op, Trace, TraceBuilder
 from tests.kernel.cases import LINK, LOCAL_LINK, machine
 from tests.kernel.random_cases import CASES, random_machine, random_placement, random_trace
 
 try:
-    load()
+    ENGINE.load()
 except NoLibraryError as error:
     pytest.skip(f"no fast engine here: {error}", allow_module_level=True)
 

@@ -16,7 +16,7 @@ import numpy.typing as npt
 from clue.collectives import Collective, Schedule, lower_all, neighbor
 from clue.kernel.fast.calling import call, new_stop
 from clue.kernel.fast.layout import CollectivesLayout, ProgramLayout, Status
-from clue.kernel.fast.library import load
+from clue.kernel.fast.library import ENGINE
 from clue.kernel.model.costs import algorithm_of, numbered, placed
 from clue.kernel.model.program import Program, ranks_with_wildcards
 from clue.machine import Network, Placement
@@ -358,7 +358,7 @@ class Plan:
             world=np.array(program.worlds, np.int32),
             **_positions(program),
         )
-        prepared, stop, library = ctypes.c_void_p(), new_stop(), load()
+        prepared, stop, library = ctypes.c_void_p(), new_stop(), ENGINE.load()
         given = ctypes.byref(layout), ctypes.byref(prepared), ctypes.c_void_p(stop.ctypes.data)
         status = call(lambda: library.clue_prepare(*given), n + len(columns.extras), stop)
         if status == Status.NO_MEMORY:
@@ -425,7 +425,7 @@ def plan_of(program: Program) -> Plan:
     if program.like is not None:
         return plan_of(program.like).with_bursts_of(program)
     if Plan not in program.prepared:
-        load()  # before anything is prepared for an engine that is not there
+        ENGINE.load()  # before anything is prepared for an engine that is not there
         program.prepared[Plan] = Plan(program)
     plan: Plan = program.prepared[Plan]
     return plan
