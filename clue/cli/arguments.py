@@ -138,6 +138,12 @@ def _add_simulate(commands: Commands) -> None:
         "its probability of being the best",
     )
     add_seed(command)
+    command.add_argument(
+        "--sampled",
+        action="store_true",
+        help="replay a tenth of a long program: of loops with many steady iterations a sample, whose slopes tell the "
+        "rest; gives an interval. Where a part does not tell the whole, all is replayed, and the result says why",
+    )
     add_repeats(command)
     command.add_argument(
         "--executor",

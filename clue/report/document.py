@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from clue.purchase import Component, ComponentOutcome, Entry, Ranking, Scenario, WorkloadOutcome
     from clue.recording import Repeated
     from clue.result import Result
+    from clue.steady import Steady
     from clue.trace import Trace
     from clue.uncertainty import ModelError, Sampled, Sampling, Spread
     from clue.units import Money
@@ -53,6 +54,21 @@ def result_document(result: Result, sampled: Sampled | None = None) -> Document:
             "reasons": list(sampled.reasons),
         }
     return _plain(document)
+
+
+def steady_document(steady: Steady) -> Document:
+    """Describe of what part a simulation was: its ops, the interval, and why it is the whole, if it is."""
+    from clue.uncertainty import LEVEL  # noqa: PLC0415 - numpy
+
+    return {
+        "ops": steady.result.ops,
+        "of": steady.of,
+        "loops": [fields(each, "name", "iterations", "simulated") for each in steady.loops],
+        "level": LEVEL,
+        "low": None if steady.why else steady.low,
+        "high": None if steady.why else steady.high,
+        "why": steady.why or None,
+    }
 
 
 def fields(of: object, *names: str) -> Document:
