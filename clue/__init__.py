@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from clue.purchase import Ranking, Scenario, rank_options
     from clue.recording import record
     from clue.result import Result
-    from clue.steady import simulate_sampled
+    from clue.steady import Steady, simulate_sampled
     from clue.trace import Trace, TraceBuilder
 
 __version__ = "0.1.0"
@@ -56,7 +56,7 @@ _HOMES = {
     "clue.purchase": ("Ranking", "Scenario", "rank_options"),
     "clue.recording": ("record",),
     "clue.result": ("Result",),
-    "clue.steady": ("simulate_sampled",),
+    "clue.steady": ("Steady", "simulate_sampled"),
     "clue.trace": ("Trace", "TraceBuilder"),
 }
 _HOME = {name: home for home, names in _HOMES.items() for name in names}
@@ -74,6 +74,7 @@ __all__ = [
     "ReplayPredictor",
     "Result",
     "Scenario",
+    "Steady",
     "Trace",
     "TraceBuilder",
     "TraceError",

@@ -22,8 +22,8 @@ SHARE = 0.1
 STRATA, LONG_STRATA = 16, 10
 #: A loop with fewer strata has no interval to speak of.
 FEWEST = 4
-#: Of so many periods a stratum needs one to warm up and one to measure, and the loop one at either end.
-_SHORTEST = 2 + 3 * FEWEST
+#: So many iterations at least warm up, in whole periods: only the second begins as one does among others.
+_WARM = 2
 
 
 class UnsteadyError(ClueError):
@@ -139,35 +139,46 @@ def _overlap(one: Stretch, other: Stretch) -> bool:
 
 def _usable(trace: Trace, flow: Flow, stretch: Stretch) -> tuple[_Usable | None, str]:
     """Return a stretch as it can be cut and its period; or why it cannot be sampled."""
-    if stretch.iterations * SHARE < _SHORTEST:
-        return None, f"loop {stretch.name} has {stretch.iterations} iterations, too few for a sample of a tenth"
+    name, iterations = stretch.name, stretch.iterations
+    if iterations < _shortest(1):
+        return None, f"loop {name} has {iterations} iterations, a sample of a tenth needs {_shortest(1)}"
     closed = np.flatnonzero(flow.closed(stretch))
-    if (len(closed) - 1) * SHARE < _SHORTEST:
+    if len(closed) - 1 < _shortest(1):
         return None, (
             f"messages, collective calls or requests are under way between all but {len(closed)} of the "
-            f"{stretch.iterations} iterations of loop {stretch.name}"
+            f"{iterations} iterations of loop {name}"
         )
-    stretch = Stretch(stretch.name, stretch.bounds[:, closed])
+    stretch = Stretch(name, stretch.bounds[:, closed])
     period = period_of(trace, stretch)
-    if stretch.iterations * SHARE < _SHORTEST * period:
-        return (
-            None,
-            f"loop {stretch.name} has a period of {period} and {stretch.iterations} iterations, too few for a sample",
+    if stretch.iterations < _shortest(period):
+        return None, (
+            f"loop {name} has {iterations} iterations and a period of {period}, a sample of a tenth needs "
+            f"{_shortest(period)}"
         )
     odd, why = odd_ones(trace, stretch, period, SHARE / 3)
-    return (
-        (None, why)
-        if why
-        else (_Usable(stretch, period, odd, keeps_together(trace, stretch), is_coupled(trace, stretch)), "")
-    )
+    if why:
+        return None, why
+    return _Usable(stretch, period, odd, keeps_together(trace, stretch), is_coupled(trace, stretch)), ""
+
+
+def _warm(period: int) -> int:
+    """Return how many periods warm up at least."""
+    return -(-_WARM // period)
+
+
+def _shortest(period: int) -> int:
+    """Return how many iterations a stretch must have: for each stratum's two runs, and those at either end."""
+    return round(period * (2 * _warm(period) + FEWEST * (2 * _warm(period) + 1)) / SHARE)
 
 
 def _spread(loop: _Usable, share: float, loops: int) -> SampledLoop | None:
     """Lay strata along a stretch, of which this share of iterations can be simulated."""
     stretch, period = loop.stretch, loop.period
     room = share * stretch.iterations / period - len(loop.odd) * (1 + 2 * period) / period
-    strata = max(FEWEST, min((STRATA if loop.together else LONG_STRATA) // loops, int((room - 2) / 4)))
-    warm = max(1, int(room / (6 * strata + 2)))
+    least = _warm(period)
+    most = (STRATA if loop.together else LONG_STRATA) // loops
+    strata = max(FEWEST, min(most, int((room - 2 * least) / (4 * least))))
+    warm = max(least, int(room / (6 * strata + 2)))
     measured = int((room - 2 * warm) / strata) - 2 * warm
     if measured < 1:
         return None

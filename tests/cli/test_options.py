@@ -38,6 +38,11 @@ WITHOUT_EFFECT = {
         ),
         "--top": (("run.yaml --top 3", "run: --top must go with a comparison, got one program on one machine"),),
         "--samples": ALWAYS,
+        "--sampled": (
+            ("which.yaml --sampled", "which: --sampled must go with one program on one machine, got a comparison"),
+            ("run.yaml --sampled --samples 9 --explain",
+             "run: --sampled must go without what needs a whole replay, got --samples and --explain"),
+        ),
         "--window": (
             ("run.yaml --window 1s:2s", "--window must go with --plots, got no folder for plots"),
             ("which.yaml --plots p --window 1s:2s", "which: --window must go with one program on one machine, got a"),
