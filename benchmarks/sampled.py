@@ -156,7 +156,9 @@ def main() -> None:
     ]
     print("\n".join(lines))
     if asked.output is not None:
-        asked.output.write_text("\n".join(["# Sampled simulations beside full replays", "", *lines]) + "\n")
+        how = "`python -m benchmarks.sampled --recordings FOLDER -o benchmarks/sampled.md`"
+        title = ["# Sampled simulations beside full replays", "", f"{how}; each program was recorded once.", ""]
+        asked.output.write_text("\n".join([*title, *lines]) + "\n")
 
 
 if __name__ == "__main__":

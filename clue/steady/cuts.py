@@ -116,8 +116,9 @@ def _requests(trace: Trace) -> Integers:
     for rank in range(trace.ranks):
         mentions, rows = _mentions(trace.rank(rank))
         if len(rows):
-            first, last = np.full(mentions.max() + 1, -1), np.full(mentions.max() + 1, -1)
-            first[mentions[::-1]], last[mentions] = rows[::-1], rows
+            _, which = np.unique(mentions, return_inverse=True)
+            first, last = np.zeros((2, which.max() + 1), np.int64)
+            first[which[::-1]], last[which] = rows[::-1], rows
             twice = first < last
             np.add.at(change, offsets[rank] + first[twice], 1)
             np.add.at(change, offsets[rank] + last[twice], -1)

@@ -80,6 +80,8 @@ def _waits(trace: Trace, rank: int, rows: slice) -> npt.NDArray[np.int64]:
         group, other = communicators[comm].group, communicators[comm].remote or communicators[comm].group
         if op in (Op.RECV, Op.IRECV, Op.MPROBE) and peer >= 0:
             pairs.append((rank, other[peer]))
+        elif communicators[comm].remote is not None:
+            continue
         elif op in (Op.BCAST, Op.SCATTER, Op.SCATTERV):
             pairs.append((rank, group[peer]))
         elif op in (Op.REDUCE, Op.GATHER, Op.GATHERV):

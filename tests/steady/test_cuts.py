@@ -23,7 +23,7 @@ def only(trace: Trace) -> Stretch:
 
 def closed(trace: Trace) -> list[bool]:
     """Return at which bounds of its only loop nothing is under way."""
-    return Flow.of(trace).closed(only(trace)).tolist()
+    return [bool(each) for each in Flow.of(trace).closed(only(trace))]
 
 
 def test_messages_that_stay_within_their_iteration_cross_no_cut() -> None:
