@@ -15,9 +15,10 @@ Prints nothing.
 """
 
 from clue.extrapolation.family import Family, Recording
-from clue.extrapolation.inference import Made, Refusal, RefusedError, infer
+from clue.extrapolation.inference import Made, RefusedError, infer
 from clue.extrapolation.making import Extrapolation, Factor, extrapolate
 from clue.extrapolation.pattern import Pattern
+from clue.structure import Refusal
 
 __all__ = [
     "Extrapolation",

@@ -7,8 +7,9 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from clue.extrapolation.family import Family
-from clue.extrapolation.inference import Refusal, infer
+from clue.extrapolation.inference import infer
 from clue.recording.repeated import numbered
+from clue.structure import Refusal
 from clue.trace import Trace
 from clue.units import count_of
 

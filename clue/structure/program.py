@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
-from fractions import Fraction
 
 import numpy as np
 
 from clue.structure.atoms import Integers
-from clue.structure.groups import GROUPS, Class, fits
+from clue.structure.groups import GROUPS, WORLD, Class, fits
 from clue.structure.nest import Nest, Step
 from clue.structure.rules import Rule, Search, Sum, UndeterminedError
-from clue.structure.table import Example, Part, Rows, Tables
+from clue.structure.table import Part, Rows, Tables
 from clue.trace.ops import NO_REQUEST, Flag, Op
 from clue.trace.sites import Site
 
@@ -64,7 +63,7 @@ class PartRules:
     rows: Rule
     fields: dict[str, Rule] = field(default_factory=dict)
     group: str = "all"
-    of: Class = Class("WORLD", 0)
+    of: Class = WORLD
     entries: Rule | None = None
     entry: Rule | None = None
     age: Rule | None = None
@@ -90,7 +89,7 @@ class Structure:
         """Return the surroundings of each iteration of the loops around a part, for some ranks."""
         for depth, loop in enumerate(self.nest.loops(part.site)):
             v = iterate(v, f"i{depth}", self.loops[loop](v))
-        return _cube(part, v, len(self.nest.loops(part.site)))
+        return _cube(part, dict(v), len(self.nest.loops(part.site)))
 
 
 def iterate(v: Mapping[str, Integers], name: str, counts: Integers) -> dict[str, Integers]:
@@ -141,7 +140,9 @@ class Learner:
         structure = Structure(self.sites, self.tables.nest)
         for site, often in self.tables.astray.items():
             self._refuse(site, "", f"must be called once, or in a loop of the program, got {often} more calls")
-        ordered = sorted(self.tables.parts.items(), key=lambda item: self.tables.nest.key(self.tables.nest.paths[item[0].site]))
+        ordered = sorted(
+            self.tables.parts.items(), key=lambda item: self.tables.nest.key(self.tables.nest.paths[item[0].site])
+        )
         for part, _ in ordered:
             self._learn_loops(structure, part.site)
         for part, rows in ordered:
@@ -246,7 +247,11 @@ class Learner:
         """A loop over n / b iterations deals out blocks of b."""
         for form in rule.forms:
             for coefficient, atoms in form.terms:
-                if [atom.name for atom in atoms] == ["n"] and coefficient.denominator > 1 and coefficient.denominator not in self.blocks:
+                if (
+                    [atom.name for atom in atoms] == ["n"]
+                    and coefficient.denominator > 1
+                    and coefficient.denominator not in self.blocks
+                ):
                     self.blocks = (*self.blocks, coefficient.denominator)
 
     def _learn_part(self, part: Part, rows: Rows) -> PartRules:
@@ -279,7 +284,9 @@ class Learner:
         pairs = set(zip(v["example"].tolist(), comm.tolist(), strict=True))
         classes = {self.tables.classes[example][number] for example, number in pairs}
         if len(classes) > 1:
-            raise _NoRuleError(f"communicators must be of one kind, got {', '.join(sorted(each.name for each in classes))}")
+            raise _NoRuleError(
+                f"communicators must be of one kind, got {', '.join(sorted(each.name for each in classes))}"
+            )
         learned.of = classes.pop()
         kinds = [name for name in GROUPS if all(self._fits(name, *pair) for pair in pairs)]
         if not kinds:
@@ -293,7 +300,9 @@ class Learner:
 
     def _fits(self, kind: str, example: int, number: int) -> bool:
         head = self.tables.examples[example].trace.head
-        return head.communicators[number].remote is None and fits(kind, head.communicators[number], self.tables.examples[example].ranks)
+        return head.communicators[number].remote is None and fits(
+            kind, head.communicators[number], self.tables.examples[example].ranks
+        )
 
     def _learn_fields(self, learned: PartRules, v: dict[str, Integers], row: Integers) -> None:
         request = self._column("request", v, row)
@@ -313,7 +322,9 @@ class Learner:
                 if name != "nbytes" or not (flags & int(Flag.PICKLED)).all():
                     raise
                 learned.fields[name] = self._rule(name, v, column, PICKLED_SLACK)
-                self.remarks.append(f"sizes of pickled objects at {self._name(learned.part)} are told to {PICKLED_SLACK} B")
+                self.remarks.append(
+                    f"sizes of pickled objects at {self._name(learned.part)} are told to {PICKLED_SLACK} B"
+                )
         waits = learned.part.op in (Op.WAIT, Op.POLL, Op.MRECV)
         if waits and (request != NO_REQUEST).any():
             learned.age = self._rule("age", v, self._ages(v, row, request))

@@ -1,17 +1,18 @@
 """Exact integer rules: what fits every recording to the last bit, or nothing.
 
 A rule is a sum of up to three products of atoms with rational coefficients, an atom that stands alone (a neighbour, an
-owner in turn), or a case distinction of such. Among the lightest forms that fit, all are kept; where they do not agree at
-a target, recordings do not determine the rule, and it is refused there.
+owner in turn) or a case distinction of such. Of the lightest forms that fit, all are kept; where they do not agree at a
+target, recordings do not determine the rule, and it is refused there.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from itertools import combinations, combinations_with_replacement
+from itertools import combinations_with_replacement
 from math import lcm
+from typing import TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -19,6 +20,9 @@ import numpy.typing as npt
 from clue.structure.atoms import Atom, Integers, Surroundings, partners, small_numbers, tree_sizes
 
 _Floats = npt.NDArray[np.float64]
+Booleans = npt.NDArray[np.bool_]
+#: Atoms that are multiplied, and what comes out.
+_Product = tuple[tuple[Atom, ...], Integers]
 #: Largest denominator of a coefficient, and how far from a fraction it may be found.
 _DENOMINATOR, _NEAR = 4096, 1e-6
 #: Distinct samples that a search looks at, chosen evenly; all are checked in the end.
@@ -79,7 +83,10 @@ class Sum:
         )
 
 
-def _agreed(forms: Sequence, v: Surroundings) -> npt.NDArray:
+_Said = TypeVar("_Said", Integers, Booleans)
+
+
+def _agreed(forms: Sequence[Callable[[Surroundings], _Said]], v: Surroundings) -> _Said:
     """Return what all forms say.
 
     Raises:
@@ -128,7 +135,7 @@ class Rule:
         return f"{self.forms[0]} if {self.conditions[0]} else {self.other}"
 
 
-def _take(v: Surroundings, rows: npt.NDArray) -> dict[str, Integers]:
+def _take(v: Surroundings, rows: Booleans) -> dict[str, Integers]:
     return {name: column[rows] for name, column in v.items()}
 
 
@@ -162,7 +169,9 @@ class Search:
     def small(self) -> list[tuple[Atom, Integers]]:
         """Return the atoms with their values, those that vary, the lightest first."""
         if self._small is None:
-            self._small = self._values((*small_numbers(self.names, self.blocks), *(tree_sizes(self.names) if self._ranked() else ())))
+            self._small = self._values(
+                (*small_numbers(self.names, self.blocks), *(tree_sizes(self.names) if self._ranked() else ()))
+            )
         return self._small
 
     def alone(self) -> list[tuple[Atom, Integers]]:
@@ -205,7 +214,11 @@ class Search:
             if name in names and _depends_on(self.v, [each for each in names if each != name], y):
                 names.remove(name)
         if "rank" in names or "r" in names:  # where a rank lies is told by how many there are
-            names += [size for rank, size in (("rank", "P"), ("r", "s")) if rank in names and size in self.names and size not in names]
+            names += [
+                size
+                for rank, size in (("rank", "P"), ("r", "s"))
+                if rank in names and size in self.names and size not in names
+            ]
         keys = np.array([self.v[name] for name in names]) if names else np.zeros((1, self.length), np.int64)
         _, rows, group = np.unique(keys, axis=1, return_index=True, return_inverse=True)
         if len(rows) == self.length:
@@ -218,7 +231,10 @@ class Search:
         rows.sort()
         if self.same_ranks:
             names += [{"rank": "r", "P": "s"}[name] for name in names if name in ("rank", "P")]
-        kept = {name: column[rows] if name in names else column[rows][:1].repeat(len(rows)) for name, column in self.v.items()}
+        kept = {
+            name: column[rows] if name in names else column[rows][:1].repeat(len(rows))
+            for name, column in self.v.items()
+        }
         return Search(kept, self.blocks, self.triples, origin, self.slack), rows
 
     def sums(self, y: Integers) -> tuple[Sum, ...]:
@@ -241,17 +257,17 @@ class Search:
         near = np.flatnonzero(whole - along**2 <= 1e-9 * whole + self._leeway(len(rows))).tolist()
         return _lightest([form for i in near for form in self._solve(y, [((atoms[i][0],), atoms[i][1])])])
 
-    def products(self) -> list[tuple[tuple[Atom, ...], Integers]]:
+    def products(self) -> list[_Product]:
         """Return light products of up to three atoms with their values, each different one once."""
         small = self.small()
-        found: list[tuple[tuple[Atom, ...], Integers]] = [((atom,), values) for atom, values in small]
+        found: list[_Product] = [((atom,), values) for atom, values in small]
         light = [(atom, values) for atom, values in small if atom.weight <= 4]
         for (one, first), (other, second) in combinations_with_replacement(light, 2):
             if one.weight + other.weight <= 6:
                 found.append(((one, other), first * second))
         for (a, x), (b, y), (c, z) in combinations_with_replacement([each for each in small if each[0].weight <= 1], 3):
             found.append(((a, b, c), x * y * z))
-        unique: dict[bytes, tuple[tuple[Atom, ...], Integers]] = {}
+        unique: dict[bytes, _Product] = {}
         for atoms, values in found:
             unique.setdefault(values.tobytes(), (atoms, values))
         return list(unique.values())
@@ -285,7 +301,7 @@ class Search:
         """Return the sum of squares by which a form may be off."""
         return float(rows * self.slack**2)
 
-    def _pairs(self, y: Integers, products: list, basis: _Floats, rest: _Floats) -> list[Sum]:
+    def _pairs(self, y: Integers, products: list[_Product], basis: _Floats, rest: _Floats) -> list[Sum]:
         weights = [sum(atom.weight for atom in atoms) for atoms, _ in products]
         order = np.argsort(weights, kind="stable")[: 2 * _MOST_PRODUCTS]
         some = [products[i] for i in order]
@@ -294,11 +310,15 @@ class Search:
         left = 1.0 - gram**2
         second = (along[None, :] - gram * along[:, None]) ** 2 / np.where(left > _SAME, left, np.inf)
         remaining = whole - along[:, None] ** 2 - second
-        pairs = [(i, k) for i, k in zip(*np.nonzero(remaining <= 1e-9 * whole + self._leeway(len(rest))), strict=True) if i < k]  # noqa: PLR2004
+        pairs = [
+            (i, k)
+            for i, k in zip(*np.nonzero(remaining <= 1e-9 * whole + self._leeway(len(rest))), strict=True)
+            if i < k
+        ]
         pairs.sort(key=lambda pair: weights[order[pair[0]]] + weights[order[pair[1]]])
         return [form for i, k in pairs[: 4 * _KEPT] for form in self._solve(y, [some[i], some[k]])]
 
-    def _triples(self, y: Integers, products: list, basis: _Floats, rest: _Floats) -> tuple[Sum, ...]:
+    def _triples(self, y: Integers, products: list[_Product], basis: _Floats, rest: _Floats) -> tuple[Sum, ...]:
         weights = [sum(atom.weight for atom in atoms) for atoms, _ in products]
         order = np.argsort(weights, kind="stable")[:_MOST_PRODUCTS]
         some = [products[i] for i in order]
@@ -317,17 +337,22 @@ class Search:
                 found.add(tuple(sorted((i, int(k), int(m)))))
             if len(found) > 8 * _KEPT:
                 break
-        fits = [form for each in sorted(found) if len(set(each)) == 3 for form in self._solve(y, [some[i] for i in each])]  # noqa: PLR2004
+        fits = [
+            form for each in sorted(found) if len(set(each)) == 3 for form in self._solve(y, [some[i] for i in each])
+        ]
         return _lightest(fits)
 
-    def _solve(self, y: Integers, products: list[tuple[tuple[Atom, ...], Integers]]) -> list[Sum]:
+    def _solve(self, y: Integers, products: list[_Product]) -> list[Sum]:
         """Return the sum of these products with fractions as coefficients that is exactly y, if there is one."""
         rows = _some(self.length, 400)
         columns = [np.ones(len(rows))] + [values[rows].astype(float) for _, values in products]
         scales = [max(np.abs(column).max(), 1.0) for column in columns]
         matrix = np.array([column / scale for column, scale in zip(columns, scales, strict=True)]).T
         found, _, rank, _ = np.linalg.lstsq(matrix, y[rows].astype(float), rcond=1e-12)
-        if rank < len(columns) or np.abs(matrix @ found - y[rows]).max() > 1e-6 * max(np.abs(y).max(), 1) + 1e-6 + self.slack:
+        if (
+            rank < len(columns)
+            or np.abs(matrix @ found - y[rows]).max() > 1e-6 * max(np.abs(y).max(), 1) + 1e-6 + self.slack
+        ):
             return []
         coefficients = [_fraction(float(value / scale), self.slack) for value, scale in zip(found, scales, strict=True)]
         terms = [
@@ -353,7 +378,7 @@ class Search:
             self._conditions = Conditions.among(sides, self.length)
         return self._conditions
 
-    def condition(self, mask: npt.NDArray[np.bool_]) -> tuple[Predicate, ...]:
+    def condition(self, mask: Booleans) -> tuple[Predicate, ...]:
         """Return the lightest conditions that hold just there."""
         return self.conditions().just(mask)
 
@@ -385,7 +410,7 @@ class Search:
         several = [each for each in often if len(np.unique(self.v["n"][y == each])) > 1 or "n" not in self.names]
         return list(dict.fromkeys([each for each in (-1, 0) if each in often] + several[:_SPECIAL]))
 
-    def _within(self, mask: npt.NDArray[np.bool_], triples: bool = False) -> Search:
+    def _within(self, mask: Booleans, triples: bool = False) -> Search:
         origin = None if self.origin is None else self.origin[mask]
         return Search(_take(self.v, mask), self.blocks, triples, origin, self.slack)
 
@@ -412,7 +437,10 @@ def _some(length: int, most: int = _LOOKED_AT) -> npt.NDArray[np.int64]:
     return np.unique(np.linspace(0, length - 1, most).astype(np.int64))
 
 
-def _lightest(forms: Sequence) -> tuple:
+_Form = TypeVar("_Form", "Sum", "Predicate")
+
+
+def _lightest(forms: Sequence[_Form]) -> tuple[_Form, ...]:
     if not forms:
         return ()
     least = min(form.weight for form in forms)
@@ -437,14 +465,15 @@ class Comparison:
         """How far-fetched it is."""
         return self.one.weight + self.other.weight + abs(self.constant)
 
-    def __call__(self, v: Surroundings) -> npt.NDArray[np.bool_]:
+    def __call__(self, v: Surroundings) -> Booleans:
         """Tell where it holds."""
-        holds: npt.NDArray[np.bool_] = _COMPARE[self.sign](self.one.values(v), self.other.values(v) + self.constant)
+        holds: Booleans = _COMPARE[self.sign](self.one.values(v), self.other.values(v) + self.constant)
         return holds
 
     def __str__(self) -> str:
         other = [] if self.other is _ZERO else [self.other.name]
-        return f"{self.one.name} {self.sign} {' + '.join([*other, *([str(self.constant)] if self.constant or not other else [])])}"
+        added = [str(self.constant)] if self.constant or not other else []
+        return f"{self.one.name} {self.sign} {' + '.join([*other, *added])}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -459,9 +488,9 @@ class Predicate:
         """How far-fetched it is."""
         return sum(part.weight for part in self.parts)
 
-    def __call__(self, v: Surroundings) -> npt.NDArray[np.bool_]:
+    def __call__(self, v: Surroundings) -> Booleans:
         """Tell where it holds."""
-        holds = np.logical_and.reduce([part(v) for part in self.parts])
+        holds: Booleans = np.logical_and.reduce([part(v) for part in self.parts])
         return ~holds if self.negated else holds
 
     def __str__(self) -> str:
@@ -479,16 +508,18 @@ class Conditions:
     """
 
     parts: tuple[Comparison, ...]
-    holds: npt.NDArray[np.bool_]
+    holds: Booleans
 
     @classmethod
     def among(cls, sides: Sequence[tuple[Atom, Integers]], length: int) -> Conditions:
         """Compare atoms with small numbers and with each other."""
         parts: list[Comparison] = []
-        holds: list[npt.NDArray[np.bool_]] = []
+        holds: list[Booleans] = []
         for i, (atom, values) in enumerate(sides):
-            beside = [(_ZERO, np.zeros(length, np.int64), (0, 1, 2, -1))]
-            beside += [(other, column, (0, -1, 1)) for other, column in sides[i + 1 :] if atom.weight + other.weight <= _PAIRED]
+            beside: list[tuple[Atom, Integers, tuple[int, ...]]] = [(_ZERO, np.zeros(length, np.int64), (0, 1, 2, -1))]
+            beside += [
+                (other, column, (0, -1, 1)) for other, column in sides[i + 1 :] if atom.weight + other.weight <= _PAIRED
+            ]
             made = [(other, constant) for other, _, constants in beside for constant in constants]
             right = np.array([column + constant for _, column, constants in beside for constant in constants])
             for sign, compare in _COMPARE.items():
@@ -497,9 +528,11 @@ class Conditions:
                     parts.append(Comparison(atom, sign, *made[k]))
                     holds.append(where[k])
         order = sorted(range(len(parts)), key=lambda i: parts[i].weight)
-        return cls(tuple(parts[i] for i in order), np.array([holds[i] for i in order], bool).reshape(len(order), length))
+        return cls(
+            tuple(parts[i] for i in order), np.array([holds[i] for i in order], bool).reshape(len(order), length)
+        )
 
-    def different(self, most: int) -> Iterator[tuple[Predicate, npt.NDArray[np.bool_]]]:
+    def different(self, most: int) -> Iterator[tuple[Predicate, Booleans]]:
         """Yield light conditions that divide the samples differently."""
         seen: set[bytes] = set()
         for part, where in zip(self.parts, self.holds, strict=True):
@@ -509,16 +542,18 @@ class Conditions:
                 seen.update((where.tobytes(), (~where).tobytes()))
                 yield Predicate((part,)), where
 
-    def just(self, mask: npt.NDArray[np.bool_]) -> tuple[Predicate, ...]:
+    def just(self, mask: Booleans) -> tuple[Predicate, ...]:
         """Return the lightest conditions that hold on these samples and no others."""
         fits = [
             Predicate((self.parts[i],), negated)
             for negated in (False, True)
             for i in np.flatnonzero((self.holds == (mask ^ negated)).all(axis=1)).tolist()
         ]
-        return _lightest(fits) or _lightest([p for negated in (False, True) for p in self._joined(mask ^ negated, negated)])
+        return _lightest(fits) or _lightest(
+            [p for negated in (False, True) for p in self._joined(mask ^ negated, negated)]
+        )
 
-    def _joined(self, mask: npt.NDArray[np.bool_], negated: bool) -> Iterator[Predicate]:
+    def _joined(self, mask: Booleans, negated: bool) -> Iterator[Predicate]:
         """Yield pairs of conditions that hold together on these samples and no others."""
         above = np.flatnonzero(self.holds[:, mask].all(axis=1))
         _, first = np.unique(self.holds[above], axis=0, return_index=True) if len(above) else (None, np.zeros(0, int))
