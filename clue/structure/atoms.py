@@ -264,7 +264,8 @@ def _logarithm(name: str) -> Atom:
 
 def _log2(values: Integers) -> Integers:
     """Return the logarithm rounded up."""
-    return np.ceil(np.log2(np.maximum(values, 1).astype(float))).astype(np.int64)
+    logarithms: Integers = np.ceil(np.log2(np.maximum(values, 1).astype(float))).astype(np.int64)
+    return logarithms
 
 
 def partners(names: tuple[str, ...]) -> tuple[Atom, ...]:
