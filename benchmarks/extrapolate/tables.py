@@ -68,8 +68,8 @@ def _opening(command: str) -> Iterator[str]:
         "take on a machine is the truth here, so that figures judge extrapolation alone, not the model of machines.",
         "*Structure* is exact if every op of every rank has the same kind, size, partner, tag, communicator and",
         "request as when recorded. *Fit* is the rival: makespans of the small recordings on that machine, fitted in",
-        "performance model normal form (`benchmarks/extrapolate/pmnf.py`). All figures stand in the CSV file beside this",
-        "page, the machines in `benchmarks/extrapolate/machines`.",
+        "performance model normal form (`benchmarks/extrapolate/pmnf.py`). All figures stand in the CSV file beside",
+        "this page, the machines in `benchmarks/extrapolate/machines`.",
         "",
     )
 
