@@ -156,6 +156,12 @@ def _add_inspect(commands: Commands) -> None:
         description="Show what is in a trace, a machine or a configuration, and what the simulator would leave out.",
     )
     command.add_argument("subject", metavar="TRACE|MACHINE|CONFIG", help="a path, or the name of something shipped")
+    command.add_argument(
+        "--sites",
+        action="store_true",
+        help="of a trace, show where in the program its calls come from: calls, bytes, the time inside them and "
+        "what is computed before, by call path",
+    )
     add_json(command)
     add_plots(command, "draw a machine's delay curves into this folder")
     add_volume(command)

@@ -10,10 +10,10 @@ from clue.cli.terminal import plots_folder, say, show, show_json
 from clue.config import SimulationConfig, load_any
 from clue.formats import Kind, format_of
 from clue.machine import Machine
-from clue.report.document import machine_document, scenario_document, trace_document
+from clue.report.document import machine_document, scenario_document, sites_document, trace_document
 from clue.report.text.machine import machine_text
 from clue.report.text.scenario import scenario_text
-from clue.report.text.trace import trace_text
+from clue.report.text.trace import sites_text, trace_text
 from clue.trace import Trace
 from clue.units import count_of
 
@@ -27,18 +27,26 @@ def run(arguments: argparse.Namespace) -> int:
         read = form.read(Path(subject))
         say(read.remarks, prefix="note: ")
         trace = read.trace
-        _show(arguments, trace_document(trace), trace_text(trace))
+        if arguments.sites:
+            _show(arguments, sites_document(trace), sites_text(trace))
+        else:
+            _show(arguments, trace_document(trace), trace_text(trace))
         return 0
     found = load_any(subject)
+    refuse(arguments, ["--sites"], "with a trace", _kind(found), subject)
     if isinstance(found, Machine):
         _show_machine(found, arguments)
         return 0
-    _refuse_plots(arguments, "a simulation" if isinstance(found, SimulationConfig) else "a comparison")
+    _refuse_plots(arguments, _kind(found))
     if isinstance(found, SimulationConfig):
         _show_simulation(found, arguments)
     else:
         _show(arguments, scenario_document(found), scenario_text(found))
     return 0
+
+
+def _kind(found: object) -> str:
+    return {Machine: "a machine", SimulationConfig: "a simulation"}.get(type(found), "a comparison")
 
 
 def _show_simulation(config: SimulationConfig, arguments: argparse.Namespace) -> None:

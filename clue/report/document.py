@@ -203,6 +203,31 @@ def recordings_document(recorded: Repeated) -> Document:
     )
 
 
+def sites_document(trace: Trace) -> Document:
+    """Describe where in the program a trace's calls come from; the frames of a site are outermost first."""
+    from clue.report.profile import profile_sites  # noqa: PLC0415 - numpy
+
+    return {
+        "trace": trace.name,
+        "program": trace.head.program,
+        "ops": len(trace.ops),
+        "sites": [
+            {
+                "site": each.number,
+                "name": each.site.name,
+                "frames": [
+                    {**fields(frame, "file", "function", "line", "at"), "loops": list(frame.loops)}
+                    for frame in each.site.frames
+                ],
+                "calls": list(each.calls),
+                **fields(each, "count", "nbytes", "compute", "seconds"),
+            }
+            for each in profile_sites(trace)
+        ],
+        "notes": list(trace.head.notes),
+    }
+
+
 def trace_document(trace: Trace) -> Document:
     """Describe a trace: program, computer, calls, regions, communicators and ranks, as recorded."""
     from clue.report.profile import (  # noqa: PLC0415 - numpy

@@ -17,6 +17,7 @@ from clue.cli import main
 from clue.kernel.fast import library
 from clue.recording import kept, kept_recordings
 from clue.trace import Op, Trace, TraceBuilder
+from clue.trace.sites import UNKNOWN, Frame, Site
 from tests.kernel.compiled import forget
 
 pytestmark = pytest.mark.usefixtures("folder")
@@ -145,6 +146,45 @@ def test_inspect_says_which_calls_are_not_modelled(capsys: pytest.CaptureFixture
     assert "Win.Put" in out and "250 ms" in out
 
 
+def test_inspect_shows_where_calls_come_from(capsys: pytest.CaptureFixture[str]) -> None:
+    """By call path, the longest first: sends of 100 and 50 B after bursts of 1 and 3 s, and a burst at the end."""
+    main = Frame("lib/cg.py", "<module>", 90, 4)
+    send, receive = (Site((main, Frame("cg.py", "exchange", line, 8, (60,)))) for line in (72, 73))
+    trace = TraceBuilder(2, "cg.py")
+    for seconds, nbytes in ((1.0, 100), (3.0, 50)):
+        trace[0].compute(seconds)
+        trace[0].at(send)
+        trace[0].add(Op.SEND, peer=1, nbytes=nbytes, took=500_000_000)
+        trace[1].at(receive)
+        trace[1].add(Op.RECV, peer=0, took=2_500_000_000)
+    trace[0].at(UNKNOWN)
+    trace[0].compute(0.25)
+    trace.build().save("cg.clue")
+
+    status, out, _ = run(capsys, "inspect", "cg.clue", "--sites")
+    assert status == 0
+    lines = [line.split() for line in out.splitlines()]
+    table = [line for line in lines if line and line[0] in {"cg.py:72", "cg.py:73", "(unknown)"}]
+    assert table == [
+        ["cg.py:72", "exchange", "cg.py:90", "Send", "2", "150", "B", "4", "s", "1", "s"],
+        ["cg.py:73", "exchange", "cg.py:90", "Recv", "2", "0", "s", "5", "s"],
+        ["(unknown)", "–", "0", "250", "ms", "0", "s"],
+    ]
+    document = json.loads(run(capsys, "inspect", "cg.clue", "--sites", "--json")[1])
+    assert [(each["site"], each["name"], each["count"]) for each in document["sites"]] == [
+        (1, "cg.py:72", 2), (2, "cg.py:73", 2), (0, "", 0),
+    ]  # fmt: skip
+    first = document["sites"][0]
+    assert (first["calls"], first["nbytes"], first["compute"], first["seconds"]) == (["Send"], 150, 4.0, 1.0)
+    assert first["frames"][1] == {"file": "cg.py", "function": "exchange", "line": 72, "at": 8, "loops": [60]}
+
+
+def test_inspect_says_that_no_sites_are_known(capsys: pytest.CaptureFixture[str]) -> None:
+    """As of a trace that an earlier clue recorded; and what to do."""
+    _, out, _ = run(capsys, "inspect", "pingpong.clue", "--sites")
+    assert "(unknown)" in out and "none is known: record the program again" in out
+
+
 def test_convert_there_and_back(capsys: pytest.CaptureFixture[str]) -> None:
     """A folder, a compressed file, a folder again: the same trace."""
     assert run(capsys, "convert", "pingpong.clue", "small.clue.zip")[0] == 0
@@ -232,8 +272,8 @@ BAD: dict[str, tuple[tuple[str, ...], Callable[[], None], str]] = {
     "damaged trace": (("simulate", "run.yaml"), corrupt, "tag.npy: checksum"),
     "trace of another version": (
         ("inspect", "pingpong.clue"),
-        edit("pingpong.clue/head.json", '"version": 1', '"version": 99'),
-        "version must be 1, got 99",
+        edit("pingpong.clue/head.json", '"version": 2', '"version": 99'),
+        "version must be 1 or 2, got 99",
     ),
     "not a trace": (("inspect", "cache"), lambda: Path("cache").mkdir(), "cache"),
     "script missing": (("record", "-n", "1", "none.py"), lambda: None, "none.py"),

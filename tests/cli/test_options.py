@@ -57,6 +57,12 @@ WITHOUT_EFFECT = {
     },
     "inspect": {
         "--json": ALWAYS,
+        "--sites": tuple(
+            (f"{subject} --sites", f"{subject}: --sites must go with a trace, got {what}")
+            for subject, what in (
+                *(("pair.yaml", "a machine"), ("run.yaml", "a simulation"), ("which.yaml", "a comparison")),
+            )
+        ),
         "--plots": tuple(
             (f"{subject} --plots p", f"{subject}: --plots must go with a machine, got {what}")
             for subject, what in (
