@@ -158,8 +158,7 @@ def _opened(size: int, ranks: int, paths: Sequence[Path]) -> Recording:
 
 def has_sites(trace: Trace) -> bool:
     """Tell whether a trace knows the call sites of its ops."""
-    sites = getattr(trace.head, "sites", None)  # of traces that have them
-    return sites is None or len(sites) > 1 or not len(trace.ops)
+    return len(trace.head.sites) > 1 or not len(trace.ops)
 
 
 def _programs(recordings: Sequence[Recording]) -> Iterator[str]:
