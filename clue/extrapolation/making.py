@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from clue.extrapolation.family import Family
+from clue.extrapolation.family import EXTRAPOLATED, Family
 from clue.extrapolation.inference import Refusal, infer
 from clue.extrapolation.memory import peak_memory
 from clue.recording.repeated import numbered
@@ -151,7 +151,7 @@ def _told(family: Family, trace: Trace, size: int, warnings: tuple[str, ...], pe
         processor=first.processor,
         mpi=first.mpi,
         python=first.python,
-        clock=first.clock,
+        clock=EXTRAPOLATED,
         notes=tuple(dict.fromkeys((*warnings, *trace.head.notes))),
     )
     return replace(trace, head=head)
