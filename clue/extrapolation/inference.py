@@ -57,11 +57,13 @@ class Structure:
         program: Its calls as rules.
         bursts: Of each part of a call the bursts before it.
         name: What it was learned from.
+        remarks: What a reader of results should know, whatever the target.
     """
 
     program: structure.Structure
     bursts: tuple[Bursts, ...]
     name: str
+    remarks: tuple[str, ...] = ()
 
     def generate(self, size: int, ranks: int) -> Made:
         """Return the trace at a size and a number of ranks.
@@ -77,7 +79,7 @@ class Structure:
         for bursts, (v, rows) in zip(self.bursts, columns.surroundings, strict=True):
             drawn[:, rows] = bursts.draw(v, columns.columns["peer"][rows])
         middle, low, high = (self._trace(columns, each) for each in drawn[:3])
-        return Made(middle, tuple(_remarks(drawn[0], drawn[3])), (low, high))
+        return Made(middle, (*self.remarks, *_remarks(drawn[0], drawn[3])), (low, high))
 
     def _trace(self, columns: Columns, seconds: Floats) -> Trace:
         every = columns.columns | {"cpu": np.round(seconds * 1e9).astype(np.int64), "extra": _places(columns)}
@@ -112,7 +114,7 @@ def infer(family: Family) -> Structure:
     program = learner.learn()
     if learner.refusals:
         raise RefusedError(tuple(learner.refusals), family.name)
-    return Structure(program, _bursts(family, learner, program), family.name)
+    return Structure(program, _bursts(family, learner, program), family.name, tuple(learner.remarks))
 
 
 def _numbered(trace: Trace, numbers: dict[Site, int]) -> Integers:
