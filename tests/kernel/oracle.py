@@ -393,8 +393,8 @@ class Rank:
     """What is known of a rank.
 
     Attributes:
-        busy_from: Begin of the burst or sleep that it is in, or was in last.
-        busy_until: End of the burst or sleep that it is in, or was in last.
+        left: When it left its last call, for bursts and sleeps.
+        back: When its next call begins, or its program ends; nothing while it is in a call.
         mark: When its last burst ended.
         messages: Time spent on messages since then.
         waits: All waits since it last owed nothing.
@@ -406,8 +406,8 @@ class Rank:
         communicate: Time spent on messages.
     """
 
-    busy_from: float = 0.0
-    busy_until: float = 0.0
+    left: float = 0.0
+    back: Moment | None = None
     mark: float = 0.0
     messages: float = 0.0
     waits: float = 0.0
@@ -417,6 +417,17 @@ class Rank:
     finish: float = -1.0
     compute: float = 0.0
     communicate: float = 0.0
+
+    def leave(self, now: float) -> None:
+        """Compute or sleep, perhaps after other bursts and sleeps."""
+        if self.back is None:
+            self.left, self.back = now, Moment()
+
+    def come_back(self) -> None:
+        """Call, or end."""
+        back, self.back = self.back, None
+        if back is not None:
+            back.come()
 
     def spend(self, seconds: float) -> float:
         """Spend time on messages."""
@@ -510,7 +521,10 @@ class Oracle:
     def life(self, me: int) -> Life:
         """Do one step of a rank after the other."""
         for step in self.program[me]:
+            if step.kind not in {"compute", "sleep"}:
+                self.ranks[me].come_back()
             yield from getattr(self, step.kind)(me, step)
+        self.ranks[me].come_back()
         self.ranks[me].finish = self.clock.now
 
     # -- time without messages ---------------------------------------------------------------------------------------
@@ -526,22 +540,22 @@ class Oracle:
         if longer == owed:
             rank.waits = rank.paid = 0.0
         rank.compute += warm + longer
-        rank.busy_from, rank.busy_until = begin, begin + warm + longer
-        yield rank.busy_until
+        rank.leave(begin)
+        yield begin + warm + longer
         rank.mark, rank.messages = self.clock.now, 0.0
 
     def sleep(self, me: int, step: Step) -> Life:
         """Time passes."""
-        rank = self.ranks[me]
-        rank.busy_from, rank.busy_until = self.clock.now, self.clock.now + step.nanoseconds * 1e-9
-        yield rank.busy_until
+        self.ranks[me].leave(self.clock.now)
+        yield self.clock.now + step.nanoseconds * 1e-9
 
     def progress(self, rank: int, message: Message) -> Life:
         """P(now): wait until the library of a rank goes on with a message."""
         if self.network.progress is Progress.CALLS:
             yield Look(self.clock.now, message.source, message.actor)
             there = self.ranks[rank]
-            yield max(self.clock.now, there.busy_until if there.busy_from < self.clock.now else 0.0)
+            if there.back is not None and there.left < self.clock.now:
+                yield there.back
 
     # -- messages ----------------------------------------------------------------------------------------------------
 

@@ -103,7 +103,7 @@ def execute(
 def _start(job: Job, rank: Rank, source: Source) -> Conversation:
     """Let a source tell a rank what to do."""
     conversation = Conversation(job, rank, source)
-    job.machine.env.process(rank.run(conversation.ops(), conversation.meaning))
+    job.machine.env.process(rank.run(conversation.ops(), conversation.meaning, conversation.apart))
     return conversation
 
 

@@ -36,6 +36,7 @@ class Instance:
         collectives: By context, the collectives on it in order, where they are known beforehand.
         first: Its first rank among those of all instances.
         nodes: By context the numbered nodes of its members, once they were asked for.
+        chosen: By context and collective what it is lowered as and by which algorithm, likewise.
     """
 
     mailboxes: Mailboxes
@@ -43,6 +44,7 @@ class Instance:
     collectives: Mapping[int, Sequence[Collective]] = field(default_factory=dict)
     first: int = 0
     nodes: dict[int, tuple[int, ...]] = field(default_factory=dict)
+    chosen: dict[tuple[int, Collective], tuple[Collective, str]] = field(default_factory=dict)
 
 
 class Actor:
