@@ -183,7 +183,7 @@ def occupation(link: Link, nbytes: int) -> float:
 
 
 class Free:
-    """Messages do not slow each other; so within a node, whatever the model."""
+    """Messages do not slow each other."""
 
     def __init__(self, clock: Clock) -> None:
         self.clock = clock
@@ -276,9 +276,8 @@ class Flow:
 class ByFlows:
     """Links that are shared max-min fairly."""
 
-    def __init__(self, clock: Clock, topology: Topology, machine: Machine, nodes: Sequence[int]) -> None:
-        self.clock, self.topology, self.nodes, self.places = clock, topology, nodes, len(machine.nodes)
-        self.capacity = [float(each) for each in topology.capacities(self.places)]
+    def __init__(self, clock: Clock, capacity: Sequence[float]) -> None:
+        self.clock, self.capacity = clock, capacity
         self.flows: list[Flow] = []
         self.settled_at = 0.0
         self.settlings = 0
@@ -315,10 +314,9 @@ class ByFlows:
         yield least
         message.free.come()
 
-    def route(self, message: Message) -> tuple[int, ...]:
+    def route(self, _: Message) -> tuple[int, ...]:
         """Return the links on a message's way."""
-        ends = (np.array([self.nodes[rank]]) for rank in (message.source, message.dest))
-        return tuple(int(link) for link in self.topology.routes(self.places, *ends)[0] if link >= 0)
+        return tuple(range(len(self.capacity)))
 
     def at_once(self, route: tuple[int, ...], m: int, alone: float, o: float) -> float:
         """Return the bytes that the links let through at once."""
@@ -357,7 +355,9 @@ class ByFlows:
             return
         self.advance()
         for flow in self.flows:
-            while flow.milestones and flow.left <= flow.milestones[-1][0] + 1e-11 * flow.size:
+            # What is left is a rounding of the bytes, or takes no longer than one of the time.
+            rounding = 1e-11 * flow.size + 1e-15 * self.clock.now * flow.rate
+            while flow.milestones and flow.left <= flow.milestones[-1][0] + rounding:
                 self.clock.at(self.clock.now, flow.milestones.pop()[1].come)
         over = [flow for flow in self.flows if not flow.milestones]
         self.flows = [flow for flow in self.flows if flow.milestones]
@@ -383,6 +383,19 @@ class ByFlows:
             for flow in held:
                 flow.rate = level
             rising -= held
+
+
+class OverTopology(ByFlows):
+    """The links of a network."""
+
+    def __init__(self, clock: Clock, topology: Topology, machine: Machine, nodes: Sequence[int]) -> None:
+        super().__init__(clock, [float(each) for each in topology.capacities(len(machine.nodes))])
+        self.topology, self.nodes, self.places = topology, nodes, len(machine.nodes)
+
+    def route(self, message: Message) -> tuple[int, ...]:
+        """Return the links on a message's way."""
+        ends = (np.array([self.nodes[rank]]) for rank in (message.source, message.dest))
+        return tuple(int(link) for link in self.topology.routes(self.places, *ends)[0] if link >= 0)
 
 
 # -- ranks -----------------------------------------------------------------------------------------------------------
@@ -478,7 +491,7 @@ class Oracle:
         self.ranks = [Rank() for _ in program]
         self.channels: dict[tuple[object, ...], Channel] = defaultdict(Channel)
         self.actors = [count(1) for _ in program]
-        self.within = Free(self.clock)
+        self.within = [self.memory(kind.copy_bandwidth) for kind in machine.nodes]
         self.between = self.model()
 
     def model(self) -> Free | AtPorts | ByFlows:
@@ -489,8 +502,12 @@ class Oracle:
             case Ports():
                 return AtPorts(self.clock, self.machine, self.nodes)
             case Flows(topology):
-                return ByFlows(self.clock, topology, self.machine, self.nodes)
+                return OverTopology(self.clock, topology, self.machine, self.nodes)
         return Free(self.clock)
+
+    def memory(self, bandwidth: float | None) -> Free | ByFlows:
+        """Return what carries messages within a node."""
+        return Free(self.clock) if bandwidth is None else ByFlows(self.clock, [bandwidth])
 
     def run(self) -> list[Rank]:
         """Return what became of every rank.
@@ -579,8 +596,8 @@ class Oracle:
         if not message.is_eager:
             yield from self.handshake(message)
         yield Turn(self.clock.now, message.source, 0 if message.is_eager else message.actor)
-        same_node = self.nodes[message.source] == self.nodes[message.dest]
-        yield from (self.within if same_node else self.between).carry(message)
+        here = self.nodes[message.source]
+        yield from (self.within[here] if here == self.nodes[message.dest] else self.between).carry(message)
 
     def handshake(self, message: Message) -> Life:
         """What has to pass before the data of a rendezvous start."""

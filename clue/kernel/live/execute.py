@@ -157,6 +157,7 @@ def _result(job: Job) -> Result:
         worlds=tuple(rank.world for rank in ranks),
         regions=running.costs.regions,
         host_speeds=running.costs.host_speeds,
+        largest=job.mailboxes.largest,
         unmodelled=tuple(Unmodelled(call, count, 0.0) for call, count in job.unmodelled.items()),
     )
     replay = outcome("live", ranks, (0, 0), len(job.mailboxes.left_over()), running.observation)
