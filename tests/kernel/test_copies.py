@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from clue.explain import explain
+from clue.explain.efficiencies import with_ideal_network
 from clue.explain.shares import part_shares
 from clue.kernel import Candidate, compile_program, contention_free, simulate
 from clue.kernel.live import execute
@@ -14,6 +17,7 @@ from clue.machine import (
     FactorTable,
     Flows,
     Link,
+    LinkNoise,
     Machine,
     Network,
     NoContention,
@@ -24,6 +28,8 @@ from clue.machine import (
 from clue.machine.contention.topology import Switch
 from clue.result import Part
 from clue.trace import Trace, TraceBuilder
+from clue.uncertainty import Sample
+from clue.uncertainty.machines import draw_machine
 from tests.kernel.live_sources import playing
 
 ENGINES = pytest.mark.parametrize("engine", ["reference", "fast"])
@@ -131,6 +137,31 @@ def test_nodes_that_state_nothing_copy_as_before_beside_those_that_do(engine: st
     one, other = NodeType("one", 8, copy_bandwidth=1e6), NodeType("other", 8)
     on = Machine("two", (one, other), Network(BETWEEN, COPYING, contention=Ports()))
     assert finishes(pairs(MB, MB, MB, MB), on, (0, 0, 0, 0, 1, 1, 1, 1), engine) == [2.0] * 4 + [1.0] * 4
+
+
+def test_bandwidth_of_memory_is_a_parameter() -> None:
+    """2 s at 1 MB/s are 2 s / 1.1 where it is 1.1 times as much, and 2 s / 0.9 where it is 0.9 times as much."""
+    found = explain(compile_program(pairs(MB, MB)), machine(1e6), Placement((0,) * 4)).sensitivities
+    (memory,) = (each for each in found if each.parameter == "node_types.host.copy_bandwidth")
+    assert (memory.lower, memory.higher) == pytest.approx((2 / 0.9, 2 / 1.1))
+    unstated = explain(compile_program(pairs(MB, MB)), machine(None), Placement((0,) * 4)).sensitivities
+    assert not any("copy_bandwidth" in each.parameter for each in unstated)
+
+
+def test_an_ideal_network_copies_in_no_time() -> None:
+    """Messages take no time within a node either, whatever its memory copies."""
+    ideal = with_ideal_network(machine(1e6))
+    assert finishes(pairs(MB, MB), ideal, (0,) * 4, "reference") == [0.0] * 4
+
+
+def test_noise_of_the_link_is_that_of_the_memory() -> None:
+    """A sample in which copies take 1.2 times as long by themselves has memory that takes 1.2 times as long."""
+    on = machine(1e6, within=replace(COPYING, transmission_delay=Curve.line(1.0), noise=LinkNoise(0.0, 0.2)))
+    for number in range(3):
+        drawn = draw_machine(on, Sample(5, number))
+        longer = drawn.network.within_node.transmission_delay(0)
+        assert longer != 1.0
+        assert drawn.nodes[0].copy_bandwidth == pytest.approx(1e6 / longer)
 
 
 def test_what_copies_share_is_on_the_critical_path() -> None:
