@@ -8,7 +8,7 @@
 //   Core        program and machine, messages by slot, who can go on, events                 core.hpp, slots.hpp, events.hpp
 //   Clocks      … and how time passes, by what processors do (Alone, Shared)                 processors.hpp, turns.hpp
 //   Messages    … and eager messages and rendezvous, by what the network does                messages.hpp, sharing.hpp
-//               (Unshared, Factor, Ports, Flows)                                             networks.hpp
+//               (Unshared, Factor, Ports, Flows, Copying)                                    networks.hpp
 //   Rounds      … and collectives                                                            rounds.hpp
 //   Engine      … and the programs of ranks: this file
 #pragma once
