@@ -265,7 +265,7 @@ private:
         const int64_t i = a.row;
         const Shape& s = shape(i);
         // What are no calls: those between which there is nothing else are one absence.
-        if (s.op != OP_COMPUTE && s.op != OP_SLEEP) enter(a);
+        if (m.in_calls && s.op != OP_COMPUTE && s.op != OP_SLEEP) enter(a);
         switch (s.op) {
             case OP_SEND:
             case OP_ISEND: return send(a, i, s);

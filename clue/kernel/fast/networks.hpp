@@ -125,8 +125,7 @@ public:
 
     Departure start(Core& core, int32_t s, double time, bool rendezvous, const Fare& fare) {
         const Details& d = core.details(s);
-        const Way way = way_of(d);
-        if (m_.bytes[d.size] == 0 || way.begin == way.end) return go_alone(core.slot(s), time, fare);
+        if (m_.bytes[d.size] == 0 || (m_.copies && shares_nothing(d))) return go_alone(core.slot(s), time, fare);
         core.later(s, time, ENTER);
         return {time, time, fare.send, time + fare.send, held(rendezvous, fare.at) != 0.0};
     }
@@ -160,6 +159,12 @@ private:
     Way way_of(const Details& d) {
         const int32_t pair = routes_.of({m_.node[d.source], m_.node[d.dest], 0, 0});
         return {m_.route + m_.first_link[pair], m_.route + m_.first_link[pair + 1]};
+    }
+
+    // Whether its way has no links: within a node that states nothing of its memory, or between nodes without a topology.
+    bool shares_nothing(const Details& d) {
+        const Way way = way_of(d);
+        return way.begin == way.end;
     }
 
     int32_t new_flow() {
