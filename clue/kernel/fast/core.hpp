@@ -118,7 +118,7 @@ struct Core {
     }
 
     // Let something happen to a message.
-    void later(int32_t s, double time, What what) {
+    HOT void later(int32_t s, double time, What what) {
         const Details& d = details(s);
         events.push({time, order_high(ACTION, d.source), d.order, what, s, 0});
     }

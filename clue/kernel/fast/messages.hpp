@@ -231,7 +231,7 @@ private:
         return !RECORDER::RECORDS && slot.state & SENT && d.sent <= a.clock;
     }
 
-    Details& describe(const Actor& a, int32_t s, int32_t dest, int32_t size) {
+    HOT Details& describe(const Actor& a, int32_t s, int32_t dest, int32_t size) {
         Details& d = details(s);
         d.source = a.number;
         d.dest = dest;

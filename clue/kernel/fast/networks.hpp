@@ -123,14 +123,14 @@ public:
             routes_.of({static_cast<int32_t>(m_.pair[i] / m_.nodes), static_cast<int32_t>(m_.pair[i] % m_.nodes), 0, 0});
     }
 
-    Departure start(Core& core, int32_t s, double time, bool rendezvous, const Fare& fare) {
+    HOT Departure start(Core& core, int32_t s, double time, bool rendezvous, const Fare& fare) {
         const Details& d = core.details(s);
         if (m_.bytes[d.size] == 0 || (m_.copies && shares_nothing(d))) return go_alone(core.slot(s), time, fare);
         core.later(s, time, ENTER);
         return {time, time, fare.send, time + fare.send, held(rendezvous, fare.at) != 0.0};
     }
 
-    void happen(Core& core, const Event& event) {
+    HOT void happen(Core& core, const Event& event) {
         if (event.what == ENTER) enter(core, event.id);
         else if (event.what == RATES) settle(core);
         else if (event.what == PASS) pass(core, event);
