@@ -28,6 +28,8 @@ _APART = 1.1
 _VALUES, _LEAST = 12, 1e-9
 #: How far single bursts may lie from the middle of theirs before they count as outliers, in quartile distances.
 _OUTLYING = 20.0
+#: The widest that an interval is drawn; a model of a single point knows no end of it.
+_WIDEST = 5.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,7 +77,8 @@ class Pool:
         if self.model is None:
             nothing = np.zeros(len(v["n"]))
             return nothing, nothing, nothing
-        return self.model.predict(self.features(v))
+        mean, low, high = self.model.predict(self.features(v))
+        return mean, np.maximum(low, mean / _WIDEST), np.minimum(high, mean * _WIDEST)
 
     def inside(self, v: Surroundings) -> Floats:
         """Return whether each row lies within what was recorded, 1 or 0."""
