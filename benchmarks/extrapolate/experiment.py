@@ -119,7 +119,7 @@ def predicted(target: Target, recorder: Recorder) -> Iterator[Case]:
         family = recorder.family(target)
         made = extrapolate(family, size=target.size, ranks=target.ranks)
     except RefusedError as error:
-        yield _refused(target, "refused: " + "; ".join(map(str, error.refusals)))
+        yield _refused(target, "refused: " + "; ".join(dict.fromkeys(map(str, error.refusals))))
         return
     except ClueError as error:
         yield _refused(target, f"not recorded: {error}")
