@@ -16,7 +16,7 @@ from clue.trace.builder import RankColumns, trace_of
 from clue.trace.sites import UNKNOWN, Site, Sites
 
 #: Share of the computation at a target that may lie outside what was recorded before it is said.
-_OUTSIDE = 0.1
+_OUTSIDE = 0.5
 
 
 class RefusedError(ClueError):
@@ -74,7 +74,7 @@ class Structure:
         generator = Generator(self.program, size, ranks)
         columns = generator.make()
         if generator.refusals:
-            raise RefusedError(tuple(generator.refusals), self.name)
+            raise RefusedError(tuple(dict.fromkeys(generator.refusals)), self.name)
         drawn = np.zeros((4, len(columns.columns["op"])))
         for bursts, (v, rows) in zip(self.bursts, columns.surroundings, strict=True):
             drawn[:, rows] = bursts.draw(v, columns.columns["peer"][rows])
@@ -113,7 +113,7 @@ def infer(family: Family) -> Structure:
     learner = Learner(tuple(numbers), Tables.of(tuple(numbers), examples))
     program = learner.learn()
     if learner.refusals:
-        raise RefusedError(tuple(learner.refusals), family.name)
+        raise RefusedError(tuple(dict.fromkeys(learner.refusals)), family.name)
     return Structure(program, _bursts(family, learner, program), family.name, tuple(learner.remarks))
 
 
@@ -156,6 +156,6 @@ def _remarks(seconds: Floats, inside: Floats) -> list[str]:
     if outside <= _OUTSIDE:
         return []
     return [
-        f"{outside:.0%} of the computation lies outside the local sizes that were recorded: "
+        f"{outside:.0%} of the computation depends on sizes beyond those that were recorded: "
         "clue extrapolate --plan says what to record"
     ]

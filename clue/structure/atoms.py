@@ -223,12 +223,21 @@ def small_numbers(names: tuple[str, ...], blocks: tuple[int, ...]) -> tuple[Atom
 def _spread(blocks: tuple[int, ...], over: tuple[Dimension, ...]) -> Iterator[Atom]:
     """Return what follows from spreading a size over ranks."""
     n = _variable("n")
+    yield from map(_part_of, _PARTS)
     for dimension in over:
         yield from (dimension.size, dimension.at)
     for dimension in over:
         yield from (*shares(n, dimension), *quotients(n, dimension))
     for block in blocks:
         yield from (owned(block, dimension) for dimension in over)
+
+
+#: Into how many parts programs divide a size whatever the number of ranks.
+_PARTS = (2, 3, 4, 5, 8, 10, 16, 32, 64)
+
+
+def _part_of(parts: int) -> Atom:
+    return Atom(f"n // {parts}", lambda v: v["n"] // parts, 3)
 
 
 def _levels(loop: str, over: tuple[Dimension, ...]) -> Iterator[Atom]:

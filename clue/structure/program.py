@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import hashlib
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 
@@ -123,6 +125,7 @@ class Learner:
         refusals: What follows no rule.
         remarks: What a reader of results should know.
         blocks: Sizes of blocks that the program deals out.
+        known: Rules by digest of what they were learned from: calls that a program makes twice are learned once.
         seen: Of each part that was learned, the surroundings of its rows and where they are in their trace.
         tell: Is told what is being learned.
     """
@@ -132,6 +135,7 @@ class Learner:
     refusals: list[Refusal] = field(default_factory=list)
     remarks: list[str] = field(default_factory=list)
     blocks: tuple[int, ...] = ()
+    known: dict[bytes, Rule | None] = field(default_factory=dict)
     seen: list[tuple[dict[str, Integers], Integers]] = field(default_factory=list)
     tell: Callable[[str], None] = lambda _: None
 
@@ -187,13 +191,22 @@ class Learner:
     # --- rules ---
 
     def _rule(self, what: str, v: Mapping[str, Integers], y: Integers, slack: int = 0) -> Rule:
-        origin = np.left_shift(np.uint64(1), (v["example"] % 64).astype(np.uint64))
-        known = {name: column for name, column in v.items() if name != "example"}
-        found = Search(known, self.blocks, origin=origin, slack=slack).rule(y) if len(y) else Rule((Sum(()),))
+        key = hashlib.sha1(
+            b"".join(column.tobytes() for column in (*v.values(), y, np.array([slack, *self.blocks]))),
+            usedforsecurity=False,
+        ).digest()
+        if key not in self.known:
+            self.known[key] = self._found(v, y, slack)
+        found = self.known[key]
         if found is None:
             values = ", ".join(map(str, np.unique(y)[:6].tolist()))
             raise _NoRuleError(f"{_WORDS[what]} must follow a rule in n, P, rank and iteration, got {values}, …")
         return found
+
+    def _found(self, v: Mapping[str, Integers], y: Integers, slack: int) -> Rule | None:
+        origin = np.left_shift(np.uint64(1), (v["example"] % 64).astype(np.uint64))
+        surroundings = {name: column for name, column in v.items() if name != "example"}
+        return Search(surroundings, self.blocks, origin=origin, slack=slack).rule(y) if len(y) else Rule((Sum(()),))
 
     def _learn_loops(self, structure: Structure, site: int) -> None:
         v: Mapping[str, Integers] = self._start()
@@ -204,13 +217,14 @@ class Learner:
             v = iterate(v, f"i{depth}", self._seen(loop, v, depth))
 
     def _learn_loop(self, loop: tuple[Step, ...], site: int, v: Mapping[str, Integers], depth: int) -> Rule:
+        rule = self._count_partners(loop, v, depth)
+        if rule is not None:
+            return rule
         try:
             return self._rule("count", v, self._seen(loop, v, depth))
         except _NoRuleError as error:
-            rule = self._count_partners(loop, v, depth)
-            if rule is None:
-                self._refuse(site, f"in the loop of line {loop[-1].loop}", str(error))
-            return rule or Rule((Sum(()),))
+            self._refuse(site, f"in the loop of line {loop[-1].loop}", str(error))
+            return Rule((Sum(()),))
 
     def _count_partners(self, loop: tuple[Step, ...], v: Mapping[str, Integers], depth: int) -> Rule | None:
         """Take the iterations of a loop over partners that leaves some out for the partners themselves.
@@ -231,6 +245,11 @@ class Learner:
                 sizes[key[: depth + 2]] = len(trace.head.communicators[trace.ops.comm[first]].group)
         if any(partner[key] <= partner.get((*key[:-1], key[-1] - 1), -1) for key in partner):
             return None
+        made = Counter(key[:-1] for key in partner)
+        if all(partner[key] - key[-1] == partner.get((*key[:-1], 0), -1) for key in partner) and len(
+            {sizes[key] - often for key, often in made.items()}
+        ) == 1:  # fmt: skip
+            return None  # those left out are always the same: iterations are as good
         known = [key in sizes for key in _keys(v, depth)]
         seen = {name: column[known] for name, column in v.items()}
         try:
