@@ -17,7 +17,7 @@ from typing import TypeVar
 import numpy as np
 import numpy.typing as npt
 
-from clue.structure.atoms import Atom, Integers, Surroundings, partners, small_numbers, tree_sizes
+from clue.structure.atoms import Atom, Integers, Surroundings, padded, partners, small_numbers, tree_sizes
 
 _Floats = npt.NDArray[np.float64]
 Booleans = npt.NDArray[np.bool_]
@@ -267,6 +267,9 @@ class Search:
                 found.append(((one, other), first * second))
         for (a, x), (b, y), (c, z) in combinations_with_replacement([each for each in small if each[0].weight <= 1], 3):
             found.append(((a, b, c), x * y * z))
+        widths = [padded(atom) for atom, _ in light if atom.name.startswith("share(n,")]
+        for one, other in combinations_with_replacement(widths, 2):
+            found.append(((one, other), one.values(self.v) * other.values(self.v)))
         unique: dict[bytes, _Product] = {}
         for atoms, values in found:
             unique.setdefault(values.tobytes(), (atoms, values))
