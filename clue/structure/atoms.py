@@ -108,11 +108,11 @@ def dimensions() -> tuple[Dimension, ...]:
         Dimension(large, Atom("rank // p", lambda v: v["rank"] // _P(v["P"]), 2)),
         Dimension(small, Atom("rank % p", lambda v: v["rank"] % _P(v["P"]), 2)),
     )
-    a, b, c = Atom("a", lambda v: _A(v["P"]), 2), Atom("b", lambda v: _B(v["P"]), 2), Atom("c", lambda v: _C(v["P"]), 2)
+    a, b, c = Atom("a", lambda v: _A(v["P"]), 3), Atom("b", lambda v: _B(v["P"]), 3), Atom("c", lambda v: _C(v["P"]), 3)
     cube = (
-        Dimension(a, Atom("rank // (b·c)", lambda v: v["rank"] // (_B(v["P"]) * _C(v["P"])), 2)),
-        Dimension(b, Atom("rank // c % b", lambda v: v["rank"] // _C(v["P"]) % _B(v["P"]), 2)),
-        Dimension(c, Atom("rank % c", lambda v: v["rank"] % _C(v["P"]), 2)),
+        Dimension(a, Atom("rank // (b·c)", lambda v: v["rank"] // (_B(v["P"]) * _C(v["P"])), 3)),
+        Dimension(b, Atom("rank // c % b", lambda v: v["rank"] // _C(v["P"]) % _B(v["P"]), 3)),
+        Dimension(c, Atom("rank % c", lambda v: v["rank"] % _C(v["P"]), 3)),
     )
     return (line, *wide, *tall, *cube)
 
@@ -121,7 +121,7 @@ def shares(whole: Atom, dimension: Dimension) -> Iterator[Atom]:
     """Return the share of a whole that a rank has along a dimension, by each custom of rounding."""
     m, c, n = dimension.size.values, dimension.at.values, whole.values
     name = f"{whole.name}, {dimension.size.name}, {dimension.at.name}"
-    weight = dimension.size.weight + whole.weight
+    weight = min(dimension.size.weight, 2) + whole.weight  # faces of blocks are products of two of them
     yield Atom(f"share({name})", lambda v: (c(v) + 1) * n(v) // m(v) - c(v) * n(v) // m(v), weight)
     yield Atom(f"first_larger({name})", lambda v: n(v) // m(v) + (c(v) < n(v) % m(v)), weight)
     yield Atom(f"last_smaller({name})", lambda v: np.clip(n(v) - c(v) * -(-n(v) // m(v)), 0, -(-n(v) // m(v))), weight)

@@ -21,6 +21,8 @@ from clue.trace.sites import Site
 FIELDS = ("peer", "tag", "nbytes", "flags", "requested")
 #: How far sizes of pickled objects may be from a rule, B: the lengths of a few numbers in them depend on their values.
 PICKLED_SLACK = 16
+#: What is no product of sizes.
+_PLAIN = frozenset({"peer", "rows", "flags", "requested", "age"})
 _WORDS = {
     "peer": "partners", "tag": "tags", "nbytes": "sizes", "flags": "flags", "requested": "requests", "rows": "messages",
     "entries": "lengths of lists", "entry": "entries of lists", "age": "requests waited for", "count": "iterations",
@@ -191,22 +193,24 @@ class Learner:
     # --- rules ---
 
     def _rule(self, what: str, v: Mapping[str, Integers], y: Integers, slack: int = 0) -> Rule:
+        plain = what in _PLAIN
         key = hashlib.sha1(
-            b"".join(column.tobytes() for column in (*v.values(), y, np.array([slack, *self.blocks]))),
+            b"".join(column.tobytes() for column in (*v.values(), y, np.array([slack, plain, *self.blocks]))),
             usedforsecurity=False,
         ).digest()
         if key not in self.known:
-            self.known[key] = self._found(v, y, slack)
+            self.known[key] = self._found(v, y, slack, plain)
         found = self.known[key]
         if found is None:
             values = ", ".join(map(str, np.unique(y)[:6].tolist()))
             raise _NoRuleError(f"{_WORDS[what]} must follow a rule in n, P, rank and iteration, got {values}, …")
         return found
 
-    def _found(self, v: Mapping[str, Integers], y: Integers, slack: int) -> Rule | None:
+    def _found(self, v: Mapping[str, Integers], y: Integers, slack: int, plain: bool) -> Rule | None:
         origin = np.left_shift(np.uint64(1), (v["example"] % 64).astype(np.uint64))
         surroundings = {name: column for name, column in v.items() if name != "example"}
-        return Search(surroundings, self.blocks, origin=origin, slack=slack).rule(y) if len(y) else Rule((Sum(()),))
+        search = Search(surroundings, self.blocks, origin=origin, slack=slack, plain=plain)
+        return search.rule(y) if len(y) else Rule((Sum(()),))
 
     def _learn_loops(self, structure: Structure, site: int) -> None:
         v: Mapping[str, Integers] = self._start()
@@ -217,7 +221,7 @@ class Learner:
             v = iterate(v, f"i{depth}", self._seen(loop, v, depth))
 
     def _learn_loop(self, loop: tuple[Step, ...], site: int, v: Mapping[str, Integers], depth: int) -> Rule:
-        rule = self._count_partners(loop, v, depth)
+        rule = self._count_partners(loop, v, depth) if self._leaves_out(loop) else None
         if rule is not None:
             return rule
         try:
@@ -225,6 +229,13 @@ class Learner:
         except _NoRuleError as error:
             self._refuse(site, f"in the loop of line {loop[-1].loop}", str(error))
             return Rule((Sum(()),))
+
+    def _leaves_out(self, loop: tuple[Step, ...]) -> bool:
+        """Whether iterations of a loop differ in number within one recording."""
+        numbers: dict[int, set[int]] = {}
+        for key, count in self.tables.loops[loop].items():
+            numbers.setdefault(key[0], set()).add(count)
+        return any(len(each) > 1 for each in numbers.values())
 
     def _count_partners(self, loop: tuple[Step, ...], v: Mapping[str, Integers], depth: int) -> Rule | None:
         """Take the iterations of a loop over partners that leaves some out for the partners themselves.

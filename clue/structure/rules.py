@@ -31,6 +31,8 @@ _LOOKED_AT = 1500
 _MORE = 1
 #: Values that are taken for cases of their own.
 _SPECIAL = 3
+#: Iterations of a loop that may have rules of their own.
+_STEPS = 8
 #: How many equally light forms are kept.
 _KEPT = 24
 #: Conditions that divide samples by cases: the heaviest, and how many are tried; and how many are joined in pairs.
@@ -108,11 +110,12 @@ def _agreed(forms: Sequence[Callable[[Surroundings], _Said]], v: Surroundings) -
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """A rule: equally light forms that all fit, where a condition holds; another rule elsewhere."""
+    """A rule: equally light forms that all fit, or a rule inside, where a condition holds; another rule elsewhere."""
 
     forms: tuple[Sum, ...]
     conditions: tuple[Predicate, ...] = ()
     other: Rule | None = None
+    inside: Rule | None = None
 
     def __call__(self, v: Surroundings) -> Integers:
         """Return its values.
@@ -124,7 +127,7 @@ class Rule:
             return _agreed(self.forms, v)
         where = _agreed(self.conditions, v)
         values = np.zeros(len(where), np.int64)
-        for rule, mask in ((Rule(self.forms), where), (self.other, ~where)):
+        for rule, mask in ((self.inside or Rule(self.forms), where), (self.other, ~where)):
             if mask.any():
                 values[mask] = rule({name: column[mask] for name, column in v.items()})
         return values
@@ -132,7 +135,7 @@ class Rule:
     def __str__(self) -> str:
         if self.other is None:
             return str(self.forms[0])
-        return f"{self.forms[0]} if {self.conditions[0]} else {self.other}"
+        return f"{self.inside or self.forms[0]} if {self.conditions[0]} else {self.other}"
 
 
 def _take(v: Surroundings, rows: Booleans) -> dict[str, Integers]:
@@ -146,6 +149,10 @@ class Search:
     Attributes:
         v: Surroundings of each sample.
         blocks: Sizes of blocks that the program deals out.
+        triples: Whether sums of three are searched.
+        origin: From which recordings each sample is, as bits.
+        slack: How far a rule may be off.
+        plain: Whether it is about ranks and numbers of them, which are no products.
     """
 
     v: Surroundings
@@ -153,6 +160,7 @@ class Search:
     triples: bool = True
     origin: npt.NDArray[np.uint64] | None = None
     slack: int = 0
+    plain: bool = False
 
     def __post_init__(self) -> None:
         self.length = len(next(iter(self.v.values())))
@@ -201,7 +209,25 @@ class Search:
         forms = self.sums(y)
         if forms:
             return Rule(forms)
-        return self._cases(y, depth) if depth else None
+        return (self._special_cases(y, depth) or self._steps(y, depth) or self._cases(y, depth)) if depth else None
+
+    def _steps(self, y: Integers, depth: int) -> Rule | None:
+        """Return a rule for each iteration of a short loop, as one over directions."""
+        for name in (each for each in self.names if each[0] in "ije"):
+            steps = np.unique(self.v[name]).tolist()
+            if not 1 < len(steps) <= _STEPS:
+                continue
+            # The last step's rule stands for no other: what is behind it nobody has seen.
+            rules: list[tuple[int, Rule]] = []
+            for step in steps:
+                mask = self.v[name] == step
+                rule = self._within(mask, self.triples).rule(y[mask], depth)
+                if rule is None:
+                    break
+                rules.append((step, rule))
+            if len(rules) == len(steps):
+                return _chain(name, rules)
+        return None
 
     def _supported(self) -> bool:
         """Whether more than one recording says it: of one alone nobody knows what depends on what."""
@@ -235,7 +261,7 @@ class Search:
             name: column[rows] if name in names else column[rows][:1].repeat(len(rows))
             for name, column in self.v.items()
         }
-        return Search(kept, self.blocks, self.triples, origin, self.slack), rows
+        return Search(kept, self.blocks, self.triples, origin, self.slack, self.plain), rows
 
     def sums(self, y: Integers) -> tuple[Sum, ...]:
         """Return the lightest sums that fit."""
@@ -276,7 +302,7 @@ class Search:
         return list(unique.values())
 
     def _several(self, y: Integers) -> tuple[Sum, ...]:
-        products = self.products()
+        products = [((atom,), values) for atom, values in self.small()] if self.plain else self.products()
         if not products:
             return ()
         rows = _some(self.length)
@@ -385,8 +411,8 @@ class Search:
         """Return the lightest conditions that hold just there."""
         return self.conditions().just(mask)
 
-    def _cases(self, y: Integers, depth: int) -> Rule | None:
-        """Return a rule by cases: a frequent value apart, or by a condition on the surroundings."""
+    def _special_cases(self, y: Integers, depth: int) -> Rule | None:
+        """Return a rule that has a value apart, as nobody or nothing."""
         for value in self._special(y):
             mask = y == value
             if not self._within(mask)._supported():
@@ -396,6 +422,10 @@ class Search:
                 other = self._within(~mask, self.triples).rule(y[~mask], depth - 1)
                 if other is not None:
                     return Rule((Sum(((Fraction(int(value)), ()),) if value else ()),), conditions, other)
+        return None
+
+    def _cases(self, y: Integers, depth: int) -> Rule | None:
+        """Return a rule by a condition on the surroundings."""
         for predicate, where in self.conditions().different(_TRIED):
             inside = self._within(where)
             forms = inside.sums(y[where]) if inside._supported() else ()
@@ -415,7 +445,16 @@ class Search:
 
     def _within(self, mask: Booleans, triples: bool = False) -> Search:
         origin = None if self.origin is None else self.origin[mask]
-        return Search(_take(self.v, mask), self.blocks, triples, origin, self.slack)
+        return Search(_take(self.v, mask), self.blocks, triples, origin, self.slack, self.plain)
+
+
+def _chain(name: str, rules: Sequence[tuple[int, Rule]]) -> Rule:
+    """Return a rule that is another in each step, and none in others."""
+    chained = Rule((Sum(((Fraction(1, 2), ()),)),))
+    for step, rule in reversed(rules):
+        here = Atom(name, lambda v: v[name])
+        chained = Rule(rule.forms, (Predicate((Comparison(here, "==", _ZERO, step),)),), chained, rule)
+    return chained
 
 
 def _depends_on(v: Surroundings, names: Sequence[str], y: Integers) -> bool:
