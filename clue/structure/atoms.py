@@ -16,8 +16,9 @@ import numpy as np
 import numpy.typing as npt
 
 Integers = npt.NDArray[np.int64]
-#: Surroundings of a place, by name: ``n`` size, ``P`` ranks, ``rank`` among all, ``s`` and ``r`` size of the communicator
-#: and rank there, ``i0`` … iterations of the loops around, ``m0`` … how many they make, ``j`` place within a call.
+#: Surroundings of a place, by name: ``n`` size, ``P`` ranks, ``rank`` among all, ``s`` and ``r`` size of the
+#: communicator and rank there, ``i0`` … iterations of the loops around, ``m0`` … how many they make, ``j`` place
+#: within a call.
 Surroundings = Mapping[str, Integers]
 
 
@@ -49,7 +50,7 @@ def squarest(ranks: int) -> tuple[int, int]:
 
 @cache
 def cubest(ranks: int) -> tuple[int, int, int]:
-    """Return a grid of three dimensions, largest first, as MPI_Dims_create makes it: as near to each other as can be."""
+    """Return a grid of three dimensions as MPI_Dims_create makes it: largest first, as near to each other as can be."""
     shapes = (
         (a, b, ranks // a // b)
         for a in range(1, ranks + 1)
@@ -57,7 +58,9 @@ def cubest(ranks: int) -> tuple[int, int, int]:
         for b in range(1, ranks // a + 1)
         if ranks // a % b == 0
     )
-    return min((shape for shape in shapes if shape[0] >= shape[1] >= shape[2]), key=lambda shape: (shape[0] - shape[2], shape))
+    return min(
+        (shape for shape in shapes if shape[0] >= shape[1] >= shape[2]), key=lambda shape: (shape[0] - shape[2], shape)
+    )
 
 
 def _each(function: Callable[[int], tuple[int, ...]], which: int) -> Callable[[Integers], Integers]:
@@ -118,12 +121,15 @@ def shares(whole: Atom, dimension: Dimension) -> Iterator[Atom]:
     """Return the share of a whole that a rank has along a dimension, by each custom of rounding."""
     m, c, n = dimension.size.values, dimension.at.values, whole.values
     name = f"{whole.name}, {dimension.size.name}, {dimension.at.name}"
-    weight = dimension.size.weight + whole.weight
+    weight = min(dimension.size.weight, 2) + whole.weight  # faces of blocks are products of two of them
     yield Atom(f"share({name})", lambda v: (c(v) + 1) * n(v) // m(v) - c(v) * n(v) // m(v), weight)
     yield Atom(f"first_larger({name})", lambda v: n(v) // m(v) + (c(v) < n(v) % m(v)), weight)
-    yield Atom(
-        f"last_smaller({name})", lambda v: np.clip(n(v) - c(v) * -(-n(v) // m(v)), 0, -(-n(v) // m(v))), weight
-    )
+    yield Atom(f"last_smaller({name})", lambda v: np.clip(n(v) - c(v) * -(-n(v) // m(v)), 0, -(-n(v) // m(v))), weight)
+
+
+def padded(share: Atom) -> Atom:
+    """Return a share with a row of the neighbours on either side."""
+    return Atom(f"({share.name} + 2)", lambda v: share.values(v) + 2, share.weight)
 
 
 def quotients(whole: Atom, dimension: Dimension) -> Iterator[Atom]:
@@ -146,17 +152,22 @@ def _before(end: Integers, block: int, m: Integers, c: Integers) -> Integers:
 
 def cyclic(block: int, loop: str, dimension: Dimension) -> Iterator[Atom]:
     """Return what a rank owns of the indices from an iteration's block on, and from the next."""
-    m, c, weight = dimension.size.values, dimension.at.values, dimension.size.weight + 2
-    for later, name in ((0, loop), (1, f"{loop} + 1")):
-        yield Atom(
-            f"owned({block}·({name}) …, {dimension.size.name}, {dimension.at.name})",
-            lambda v, later=later: _owned(block * (v[loop] + later), v["n"], block, m(v), c(v)),
-            weight,
-        )
+    yield _owned_from(block, loop, 0, dimension)
+    yield _owned_from(block, loop, 1, dimension)
+
+
+def _owned_from(block: int, loop: str, later: int, dimension: Dimension) -> Atom:
+    m, c = dimension.size.values, dimension.at.values
+    first = f"{block}·({loop} + 1)" if later else f"{block}·{loop}"
+    return Atom(
+        f"owned({first} …, {dimension.size.name}, {dimension.at.name})",
+        lambda v: _owned(block * (v[loop] + later), v["n"], block, m(v), c(v)),
+        dimension.size.weight + 2,
+    )
 
 
 def owned_by_both(block: int, loop: str, owner: str, one: Dimension, other: Dimension) -> Atom:
-    """Return what lies behind an iteration's block and belongs to an owner along one dimension and to a rank along another."""
+    """Return what lies behind an iteration's block, for an owner along one dimension and a rank along another."""
     p, q, c = one.size.values, other.size.values, other.at.values
 
     def values(v: Surroundings) -> Integers:
@@ -175,7 +186,7 @@ def owned_by_both(block: int, loop: str, owner: str, one: Dimension, other: Dime
     )
 
 
-def _met(end: Integers, block: int, p: int, q: int, a: int, c: int) -> Integers:
+def _met(end: Integers, block: int, p: int, q: int, a: int, c: int) -> Integers:  # noqa: PLR0917 - two residues
     """Return how many indices below an end lie in blocks that are a modulo p and c modulo q."""
     period = lcm(p, q)
     met = next((i for i in range(period) if i % p == a % p and i % q == c % q), None)
@@ -203,118 +214,165 @@ def small_numbers(names: tuple[str, ...], blocks: tuple[int, ...]) -> tuple[Atom
         names: Surroundings that vary.
         blocks: Sizes of blocks that the program is known to deal out.
     """
-    n = _variable("n")
     loops = tuple(name for name in names if name[0] == "i")
-    atoms = [_variable(name) for name in names]
     over = dimensions() if "P" in names else ()
-    if "P" in names:
+    logarithms = (_logarithm(name) for name in ("P", "s", "n") if name in names)
+    return (
+        *map(_variable, names),
+        *_spread(blocks, over),
+        *(atom for loop in loops for atom in (*_levels(loop, over), *_panels(loop, loops, blocks, over))),
+        *logarithms,
+    )
+
+
+def _spread(blocks: tuple[int, ...], over: tuple[Dimension, ...]) -> Iterator[Atom]:
+    """Return what follows from spreading a size over ranks."""
+    n = _variable("n")
+    yield from map(_part_of, _PARTS)
+    for dimension in over:
+        yield from (dimension.size, dimension.at)
+    for dimension in over:
+        yield from (*shares(n, dimension), *quotients(n, dimension))
+    for block in blocks:
+        yield from (owned(block, dimension) for dimension in over)
+
+
+#: Into how many parts programs divide a size whatever the number of ranks.
+_PARTS = (2, 3, 4, 5, 8, 10, 16, 32, 64)
+
+
+def _part_of(parts: int) -> Atom:
+    return Atom(f"n // {parts}", lambda v: v["n"] // parts, 3)
+
+
+def _levels(loop: str, over: tuple[Dimension, ...]) -> Iterator[Atom]:
+    """Return what follows from halving a size in each iteration."""
+    level = Atom(f"n >> {loop}", lambda v: v["n"] >> np.minimum(v[loop], 62), 2)
+    yield level
+    yield Atom(f"2^{loop}", lambda v: np.int64(1) << np.minimum(v[loop], 62), 2)
+    for dimension in over:
+        yield from shares(level, dimension)
+
+
+def _panels(loop: str, loops: tuple[str, ...], blocks: tuple[int, ...], over: tuple[Dimension, ...]) -> Iterator[Atom]:
+    """Return what follows from going through a size by blocks."""
+    for block in blocks:
+        yield from _rest(block, loop)
         for dimension in over:
-            atoms += [dimension.size, dimension.at]
-        for dimension in over:
-            atoms += [*shares(n, dimension), *quotients(n, dimension)]
-        for block in blocks:
-            for dimension in over:
-                atoms.append(owned(block, dimension))
-        for loop in loops:
-            ahead = Atom(f"i_n({loop})", lambda v, loop=loop: v["n"] >> np.minimum(v[loop], 62), 2)
-            atoms.append(ahead)
-            for dimension in over:
-                atoms += shares(ahead, dimension)
-    for loop in loops:
-        atoms.append(Atom(f"n >> {loop}", lambda v, loop=loop: v["n"] >> np.minimum(v[loop], 62), 2))
-        atoms.append(Atom(f"2^{loop}", lambda v, loop=loop: np.int64(1) << np.minimum(v[loop], 62), 2))
-        for block in blocks:
-            atoms.append(
-                Atom(f"n - {block}·({loop} + 1)", lambda v, loop=loop, block=block: np.maximum(v["n"] - block * (v[loop] + 1), 0), 1)
-            )
-            atoms.append(
-                Atom(f"min({block}, n - {block}·{loop})", lambda v, loop=loop, block=block: np.minimum(block, v["n"] - block * v[loop]), 2)
-            )
-            for dimension in over:
-                atoms += cyclic(block, loop, dimension)
-            pairs = [(over[1], over[2]), (over[2], over[1]), (over[3], over[4]), (over[4], over[3])] if over else []
-            for owner in loops:
-                if owner != loop:
-                    atoms += [owned_by_both(block, loop, owner, *pair) for pair in pairs]
-    for name in ("P", "s", "n"):
-        if name in names:
-            atoms.append(Atom(f"log2 {name}", lambda v, name=name: _log2(v[name]), 2))
-    return tuple(atoms)
+            yield from cyclic(block, loop, dimension)
+        for owner in loops:
+            if owner != loop and over:
+                grids = ((over[1], over[2]), (over[2], over[1]), (over[3], over[4]), (over[4], over[3]))
+                yield from (owned_by_both(block, loop, owner, *grid) for grid in grids)
+
+
+def _rest(block: int, loop: str) -> Iterator[Atom]:
+    """Return what is left behind an iteration's block, and how large that is."""
+    yield Atom(f"n - {block}·({loop} + 1)", lambda v: np.maximum(v["n"] - block * (v[loop] + 1), 0))
+    yield Atom(f"min({block}, n - {block}·{loop})", lambda v: np.minimum(block, v["n"] - block * v[loop]), 2)
+
+
+def _logarithm(name: str) -> Atom:
+    return Atom(f"log2 {name}", lambda v: _log2(v[name]), 2)
 
 
 def _log2(values: Integers) -> Integers:
     """Return the logarithm rounded up."""
-    return np.ceil(np.log2(np.maximum(values, 1).astype(float))).astype(np.int64)
+    logarithms: Integers = np.ceil(np.log2(np.maximum(values, 1).astype(float))).astype(np.int64)
+    return logarithms
 
 
 def partners(names: tuple[str, ...]) -> tuple[Atom, ...]:
     """Return what ranks are found by: neighbours in rings and grids, owners in turn, butterflies and trees."""
-    steps = tuple(name for name in names if name[0] in "ije" and name not in ("j",)) + (("j",) if "j" in names else ())
-    turns: list[Atom] = []
+    steps = tuple(name for name in names if name[0] in "ije")
     over = dimensions() if "P" in names else ()
-    for size in (_variable("s"), *(d.size for d in over)):
-        for step in steps:
-            turns.append(Atom(f"{step} % {size.name}", lambda v, step=step, size=size: v[step] % size.values(v), 1 + size.weight))
-        for step, sign, offset in product(steps, (1, -1), (-1, 0, 1)):
-            turns.append(
-                Atom(
-                    f"(r {'+' if sign > 0 else '-'} {step} {offset:+d}) % {size.name}",
-                    lambda v, step=step, sign=sign, offset=offset, size=size: (v["r"] + sign * v[step] + offset) % size.values(v),
-                    2 + size.weight + abs(offset),
-                )
-            )
-    ring = [
-        Atom(f"(r {offset:+d}) % s", lambda v, offset=offset: (v["r"] + offset) % v["s"], 1 + abs(offset))
-        for offset in (1, -1, 2, -2)
-    ]
-    tree = []
-    for step in steps:
-        for half in (0, 1):
-            power = f"2^({step} // 2)" if half else f"2^{step}"
-            bit = lambda v, step=step, half=half: np.int64(1) << np.minimum(v[step] >> half, 62)  # noqa: E731
-            tree.append(Atom(f"r ^ {power}", lambda v, bit=bit: v["r"] ^ bit(v), 3))
-            tree.append(Atom(f"r + {power}", lambda v, bit=bit: v["r"] + bit(v), 3))
-            tree.append(Atom(f"r - {power}", lambda v, bit=bit: v["r"] - bit(v), 3))
-            tree.append(Atom(f"(r + {power}) % s", lambda v, bit=bit: (v["r"] + bit(v)) % v["s"], 4))
-            tree.append(Atom(f"(r - {power}) % s", lambda v, bit=bit: (v["r"] - bit(v)) % v["s"], 4))
-    tree.append(Atom("r & (r - 1)", lambda v: v["r"] & (v["r"] - 1), 3))
-    tree.append(Atom("r ^ 1", lambda v: v["r"] ^ 1, 2))
-    grid = []
-    for axis, dimension in enumerate(over[1:], 1):
-        stride = _stride(axis)
-        for offset in (1, -1):
-            grid.append(
-                Atom(
-                    f"neighbour({dimension.at.name}, {offset:+d})",
-                    lambda v, d=dimension, stride=stride, offset=offset: v["rank"]
-                    + ((d.at.values(v) + offset) % d.size.values(v) - d.at.values(v)) * stride(v),
-                    2 + dimension.size.weight,
-                )
-            )
-    return (*ring, *turns, *tree, *grid)
+    sizes = (_variable("s"), *(dimension.size for dimension in over))
+    return (
+        *map(_in_ring, (1, -1, 2, -2)),
+        *(atom for size in sizes for step in steps for atom in _in_turn(step, size)),
+        *(atom for step in steps for atom in _in_tree(step)),
+        Atom("r & (r - 1)", lambda v: v["r"] & (v["r"] - 1), 3),
+        Atom("r ^ 1", lambda v: v["r"] ^ 1, 2),
+        *(_neighbour(axis, dimension, offset) for axis, dimension in enumerate(over[1:]) for offset in (1, -1)),
+    )
 
 
-def _stride(axis: int) -> Callable[[Surroundings], Integers]:
-    one = lambda v: np.ones_like(v["P"])  # noqa: E731
-    strides = {1: lambda v: _Q(v["P"]), 2: one, 3: lambda v: _P(v["P"]), 4: one, 5: lambda v: _B(v["P"]) * _C(v["P"]), 6: lambda v: _C(v["P"]), 7: one}
-    return strides[axis]
+def _in_ring(offset: int) -> Atom:
+    return Atom(f"(r {offset:+d}) % s", lambda v: (v["r"] + offset) % v["s"], 1 + abs(offset))
+
+
+def _in_turn(step: str, size: Atom) -> Iterator[Atom]:
+    """Return whose turn it is in an iteration, counted from the first rank or from oneself."""
+    yield Atom(f"{step} % {size.name}", lambda v: v[step] % size.values(v), 1 + size.weight)
+    yield from (_turned(step, sign, offset, size) for sign, offset in product((1, -1), (-1, 0, 1)))
+
+
+def _turned(step: str, sign: int, offset: int, size: Atom) -> Atom:
+    return Atom(
+        f"(r {'+' if sign > 0 else '-'} {step} {offset:+d}) % {size.name}",
+        lambda v: (v["r"] + sign * v[step] + offset) % size.values(v),
+        2 + size.weight + abs(offset),
+    )
+
+
+def _in_tree(step: str) -> Iterator[Atom]:
+    """Return partners that are a power of two away, a step or two to each."""
+    for halved in (False, True):
+        power = f"2^({step} // 2)" if halved else f"2^{step}"
+        away = _power(step, halved)
+        yield from _away(power, away)
+
+
+def _power(step: str, halved: bool) -> Callable[[Surroundings], Integers]:
+    def values(v: Surroundings) -> Integers:
+        power: Integers = np.int64(1) << np.minimum(v[step] >> int(halved), 62)
+        return power
+
+    return values
+
+
+def _away(name: str, away: Callable[[Surroundings], Integers]) -> Iterator[Atom]:
+    yield Atom(f"r ^ {name}", lambda v: v["r"] ^ away(v), 3)
+    yield Atom(f"r + {name}", lambda v: v["r"] + away(v), 3)
+    yield Atom(f"r - {name}", lambda v: v["r"] - away(v), 3)
+    yield Atom(f"(r + {name}) % s", lambda v: (v["r"] + away(v)) % v["s"], 4)
+    yield Atom(f"(r - {name}) % s", lambda v: (v["r"] - away(v)) % v["s"], 4)
+
+
+#: How far ranks lie apart that are neighbours along each dimension but the row of all.
+_STRIDES: tuple[Callable[[Surroundings], Integers], ...] = (
+    lambda v: _Q(v["P"]),
+    lambda v: np.ones_like(v["P"]),
+    lambda v: _P(v["P"]),
+    lambda v: np.ones_like(v["P"]),
+    lambda v: _B(v["P"]) * _C(v["P"]),
+    lambda v: _C(v["P"]),
+    lambda v: np.ones_like(v["P"]),
+)
+
+
+def _neighbour(axis: int, dimension: Dimension, offset: int) -> Atom:
+    size, at, stride = dimension.size.values, dimension.at.values, _STRIDES[axis]
+    return Atom(
+        f"neighbour({dimension.at.name}, {offset:+d})",
+        lambda v: v["rank"] + ((at(v) + offset) % size(v) - at(v)) * stride(v),
+        2 + dimension.size.weight,
+    )
 
 
 def tree_sizes(names: tuple[str, ...]) -> tuple[Atom, ...]:
-    """Return what binomial trees need: the lowest bit of a rank, and how many children are there."""
-    low = Atom("ctz(r)", lambda v: _trailing(v["r"], v["s"]), 3)
-    children = Atom("children(r, s)", _children, 4)
-    bits = tuple(
-        Atom(f"bit {name} of r", lambda v, name=name: v["r"] >> np.minimum(v[name], 62) & 1, 2)
-        for name in names
-        if name[0] == "i"
+    """Return what trees need: the lowest bit of a rank, how many children are there, and single bits."""
+    loops = (name for name in names if name[0] == "i")
+    return (
+        Atom("ctz(r)", lambda v: _trailing(v["r"], v["s"]), 3),
+        Atom("children(r, s)", _children, 4),
+        *(atom for name in loops for atom in _bits(name)),
     )
-    above = tuple(
-        Atom(f"r + 2^{name}", lambda v, name=name: v["r"] + (np.int64(1) << np.minimum(v[name], 62)), 3)
-        for name in names
-        if name[0] == "i"
-    )
-    return (low, children, *bits, *above)
+
+
+def _bits(name: str) -> Iterator[Atom]:
+    yield Atom(f"bit {name} of r", lambda v: v["r"] >> np.minimum(v[name], 62) & 1, 2)
+    yield Atom(f"r + 2^{name}", lambda v: v["r"] + (np.int64(1) << np.minimum(v[name], 62)), 3)
 
 
 def _trailing(r: Integers, s: Integers) -> Integers:
@@ -324,6 +382,6 @@ def _trailing(r: Integers, s: Integers) -> Integers:
 
 
 def _children(v: Surroundings) -> Integers:
-    """Return the number of children in a binomial tree of s ranks: those r + 2^k below s with k below the lowest bit."""
+    """Return the number of children in a binomial tree: those r + 2^k below s with k below the lowest bit of r."""
     low, room = _trailing(v["r"], v["s"]), np.maximum(v["s"] - v["r"], 1)
     return np.minimum(low, _log2(room))

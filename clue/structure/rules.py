@@ -1,24 +1,28 @@
 """Exact integer rules: what fits every recording to the last bit, or nothing.
 
 A rule is a sum of up to three products of atoms with rational coefficients, an atom that stands alone (a neighbour, an
-owner in turn), or a case distinction of such. Among the lightest forms that fit, all are kept; where they do not agree at
-a target, recordings do not determine the rule, and it is refused there.
+owner in turn) or a case distinction of such. Of the lightest forms that fit, all are kept; where they do not agree at a
+target, recordings do not determine the rule, and it is refused there.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from itertools import combinations, combinations_with_replacement
+from itertools import combinations_with_replacement
 from math import lcm
+from typing import TypeVar
 
 import numpy as np
 import numpy.typing as npt
 
-from clue.structure.atoms import Atom, Integers, Surroundings, partners, small_numbers, tree_sizes
+from clue.structure.atoms import Atom, Integers, Surroundings, padded, partners, small_numbers, tree_sizes
 
 _Floats = npt.NDArray[np.float64]
+Booleans = npt.NDArray[np.bool_]
+#: Atoms that are multiplied, and what comes out.
+_Product = tuple[tuple[Atom, ...], Integers]
 #: Largest denominator of a coefficient, and how far from a fraction it may be found.
 _DENOMINATOR, _NEAR = 4096, 1e-6
 #: Distinct samples that a search looks at, chosen evenly; all are checked in the end.
@@ -27,6 +31,8 @@ _LOOKED_AT = 1500
 _MORE = 1
 #: Values that are taken for cases of their own.
 _SPECIAL = 3
+#: Iterations of a loop that may have rules of their own.
+_STEPS = 8
 #: How many equally light forms are kept.
 _KEPT = 24
 #: Conditions that divide samples by cases: the heaviest, and how many are tried; and how many are joined in pairs.
@@ -79,7 +85,10 @@ class Sum:
         )
 
 
-def _agreed(forms: Sequence, v: Surroundings) -> npt.NDArray:
+_Said = TypeVar("_Said", Integers, Booleans)
+
+
+def _agreed(forms: Sequence[Callable[[Surroundings], _Said]], v: Surroundings) -> _Said:
     """Return what all forms say.
 
     Raises:
@@ -101,11 +110,12 @@ def _agreed(forms: Sequence, v: Surroundings) -> npt.NDArray:
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """A rule: equally light forms that all fit, where a condition holds; another rule elsewhere."""
+    """A rule: equally light forms that all fit, or a rule inside, where a condition holds; another rule elsewhere."""
 
     forms: tuple[Sum, ...]
     conditions: tuple[Predicate, ...] = ()
     other: Rule | None = None
+    inside: Rule | None = None
 
     def __call__(self, v: Surroundings) -> Integers:
         """Return its values.
@@ -117,7 +127,7 @@ class Rule:
             return _agreed(self.forms, v)
         where = _agreed(self.conditions, v)
         values = np.zeros(len(where), np.int64)
-        for rule, mask in ((Rule(self.forms), where), (self.other, ~where)):
+        for rule, mask in ((self.inside or Rule(self.forms), where), (self.other, ~where)):
             if mask.any():
                 values[mask] = rule({name: column[mask] for name, column in v.items()})
         return values
@@ -125,10 +135,10 @@ class Rule:
     def __str__(self) -> str:
         if self.other is None:
             return str(self.forms[0])
-        return f"{self.forms[0]} if {self.conditions[0]} else {self.other}"
+        return f"{self.inside or self.forms[0]} if {self.conditions[0]} else {self.other}"
 
 
-def _take(v: Surroundings, rows: npt.NDArray) -> dict[str, Integers]:
+def _take(v: Surroundings, rows: Booleans) -> dict[str, Integers]:
     return {name: column[rows] for name, column in v.items()}
 
 
@@ -139,6 +149,10 @@ class Search:
     Attributes:
         v: Surroundings of each sample.
         blocks: Sizes of blocks that the program deals out.
+        triples: Whether sums of three are searched.
+        origin: From which recordings each sample is, as bits.
+        slack: How far a rule may be off.
+        plain: Whether it is about ranks and numbers of them, which are no products.
     """
 
     v: Surroundings
@@ -146,6 +160,7 @@ class Search:
     triples: bool = True
     origin: npt.NDArray[np.uint64] | None = None
     slack: int = 0
+    plain: bool = False
 
     def __post_init__(self) -> None:
         self.length = len(next(iter(self.v.values())))
@@ -162,7 +177,9 @@ class Search:
     def small(self) -> list[tuple[Atom, Integers]]:
         """Return the atoms with their values, those that vary, the lightest first."""
         if self._small is None:
-            self._small = self._values((*small_numbers(self.names, self.blocks), *(tree_sizes(self.names) if self._ranked() else ())))
+            self._small = self._values(
+                (*small_numbers(self.names, self.blocks), *(tree_sizes(self.names) if self._ranked() else ()))
+            )
         return self._small
 
     def alone(self) -> list[tuple[Atom, Integers]]:
@@ -192,7 +209,25 @@ class Search:
         forms = self.sums(y)
         if forms:
             return Rule(forms)
-        return self._cases(y, depth) if depth else None
+        return (self._special_cases(y, depth) or self._steps(y, depth) or self._cases(y, depth)) if depth else None
+
+    def _steps(self, y: Integers, depth: int) -> Rule | None:
+        """Return a rule for each iteration of a short loop, as one over directions."""
+        for name in (each for each in self.names if each[0] in "ije"):
+            steps = np.unique(self.v[name]).tolist()
+            if not 1 < len(steps) <= _STEPS:
+                continue
+            # The last step's rule stands for no other: what is behind it nobody has seen.
+            rules: list[tuple[int, Rule]] = []
+            for step in steps:
+                mask = self.v[name] == step
+                rule = self._within(mask, self.triples).rule(y[mask], depth)
+                if rule is None:
+                    break
+                rules.append((step, rule))
+            if len(rules) == len(steps):
+                return _chain(name, rules)
+        return None
 
     def _supported(self) -> bool:
         """Whether more than one recording says it: of one alone nobody knows what depends on what."""
@@ -205,7 +240,11 @@ class Search:
             if name in names and _depends_on(self.v, [each for each in names if each != name], y):
                 names.remove(name)
         if "rank" in names or "r" in names:  # where a rank lies is told by how many there are
-            names += [size for rank, size in (("rank", "P"), ("r", "s")) if rank in names and size in self.names and size not in names]
+            names += [
+                size
+                for rank, size in (("rank", "P"), ("r", "s"))
+                if rank in names and size in self.names and size not in names
+            ]
         keys = np.array([self.v[name] for name in names]) if names else np.zeros((1, self.length), np.int64)
         _, rows, group = np.unique(keys, axis=1, return_index=True, return_inverse=True)
         if len(rows) == self.length:
@@ -218,8 +257,11 @@ class Search:
         rows.sort()
         if self.same_ranks:
             names += [{"rank": "r", "P": "s"}[name] for name in names if name in ("rank", "P")]
-        kept = {name: column[rows] if name in names else column[rows][:1].repeat(len(rows)) for name, column in self.v.items()}
-        return Search(kept, self.blocks, self.triples, origin, self.slack), rows
+        kept = {
+            name: column[rows] if name in names else column[rows][:1].repeat(len(rows))
+            for name, column in self.v.items()
+        }
+        return Search(kept, self.blocks, self.triples, origin, self.slack, self.plain), rows
 
     def sums(self, y: Integers) -> tuple[Sum, ...]:
         """Return the lightest sums that fit."""
@@ -241,23 +283,26 @@ class Search:
         near = np.flatnonzero(whole - along**2 <= 1e-9 * whole + self._leeway(len(rows))).tolist()
         return _lightest([form for i in near for form in self._solve(y, [((atoms[i][0],), atoms[i][1])])])
 
-    def products(self) -> list[tuple[tuple[Atom, ...], Integers]]:
+    def products(self) -> list[_Product]:
         """Return light products of up to three atoms with their values, each different one once."""
         small = self.small()
-        found: list[tuple[tuple[Atom, ...], Integers]] = [((atom,), values) for atom, values in small]
+        found: list[_Product] = [((atom,), values) for atom, values in small]
         light = [(atom, values) for atom, values in small if atom.weight <= 4]
         for (one, first), (other, second) in combinations_with_replacement(light, 2):
             if one.weight + other.weight <= 6:
                 found.append(((one, other), first * second))
         for (a, x), (b, y), (c, z) in combinations_with_replacement([each for each in small if each[0].weight <= 1], 3):
             found.append(((a, b, c), x * y * z))
-        unique: dict[bytes, tuple[tuple[Atom, ...], Integers]] = {}
+        widths = [padded(atom) for atom, _ in light if atom.name.startswith("share(n,")]
+        for one, other in combinations_with_replacement(widths, 2):
+            found.append(((one, other), one.values(self.v) * other.values(self.v)))
+        unique: dict[bytes, _Product] = {}
         for atoms, values in found:
             unique.setdefault(values.tobytes(), (atoms, values))
         return list(unique.values())
 
     def _several(self, y: Integers) -> tuple[Sum, ...]:
-        products = self.products()
+        products = [((atom,), values) for atom, values in self.small()] if self.plain else self.products()
         if not products:
             return ()
         rows = _some(self.length)
@@ -285,7 +330,7 @@ class Search:
         """Return the sum of squares by which a form may be off."""
         return float(rows * self.slack**2)
 
-    def _pairs(self, y: Integers, products: list, basis: _Floats, rest: _Floats) -> list[Sum]:
+    def _pairs(self, y: Integers, products: list[_Product], basis: _Floats, rest: _Floats) -> list[Sum]:
         weights = [sum(atom.weight for atom in atoms) for atoms, _ in products]
         order = np.argsort(weights, kind="stable")[: 2 * _MOST_PRODUCTS]
         some = [products[i] for i in order]
@@ -294,11 +339,15 @@ class Search:
         left = 1.0 - gram**2
         second = (along[None, :] - gram * along[:, None]) ** 2 / np.where(left > _SAME, left, np.inf)
         remaining = whole - along[:, None] ** 2 - second
-        pairs = [(i, k) for i, k in zip(*np.nonzero(remaining <= 1e-9 * whole + self._leeway(len(rest))), strict=True) if i < k]  # noqa: PLR2004
+        pairs = [
+            (i, k)
+            for i, k in zip(*np.nonzero(remaining <= 1e-9 * whole + self._leeway(len(rest))), strict=True)
+            if i < k
+        ]
         pairs.sort(key=lambda pair: weights[order[pair[0]]] + weights[order[pair[1]]])
         return [form for i, k in pairs[: 4 * _KEPT] for form in self._solve(y, [some[i], some[k]])]
 
-    def _triples(self, y: Integers, products: list, basis: _Floats, rest: _Floats) -> tuple[Sum, ...]:
+    def _triples(self, y: Integers, products: list[_Product], basis: _Floats, rest: _Floats) -> tuple[Sum, ...]:
         weights = [sum(atom.weight for atom in atoms) for atoms, _ in products]
         order = np.argsort(weights, kind="stable")[:_MOST_PRODUCTS]
         some = [products[i] for i in order]
@@ -317,17 +366,22 @@ class Search:
                 found.add(tuple(sorted((i, int(k), int(m)))))
             if len(found) > 8 * _KEPT:
                 break
-        fits = [form for each in sorted(found) if len(set(each)) == 3 for form in self._solve(y, [some[i] for i in each])]  # noqa: PLR2004
+        fits = [
+            form for each in sorted(found) if len(set(each)) == 3 for form in self._solve(y, [some[i] for i in each])
+        ]
         return _lightest(fits)
 
-    def _solve(self, y: Integers, products: list[tuple[tuple[Atom, ...], Integers]]) -> list[Sum]:
+    def _solve(self, y: Integers, products: list[_Product]) -> list[Sum]:
         """Return the sum of these products with fractions as coefficients that is exactly y, if there is one."""
         rows = _some(self.length, 400)
         columns = [np.ones(len(rows))] + [values[rows].astype(float) for _, values in products]
         scales = [max(np.abs(column).max(), 1.0) for column in columns]
         matrix = np.array([column / scale for column, scale in zip(columns, scales, strict=True)]).T
         found, _, rank, _ = np.linalg.lstsq(matrix, y[rows].astype(float), rcond=1e-12)
-        if rank < len(columns) or np.abs(matrix @ found - y[rows]).max() > 1e-6 * max(np.abs(y).max(), 1) + 1e-6 + self.slack:
+        if (
+            rank < len(columns)
+            or np.abs(matrix @ found - y[rows]).max() > 1e-6 * max(np.abs(y).max(), 1) + 1e-6 + self.slack
+        ):
             return []
         coefficients = [_fraction(float(value / scale), self.slack) for value, scale in zip(found, scales, strict=True)]
         terms = [
@@ -353,12 +407,12 @@ class Search:
             self._conditions = Conditions.among(sides, self.length)
         return self._conditions
 
-    def condition(self, mask: npt.NDArray[np.bool_]) -> tuple[Predicate, ...]:
+    def condition(self, mask: Booleans) -> tuple[Predicate, ...]:
         """Return the lightest conditions that hold just there."""
         return self.conditions().just(mask)
 
-    def _cases(self, y: Integers, depth: int) -> Rule | None:
-        """Return a rule by cases: a frequent value apart, or by a condition on the surroundings."""
+    def _special_cases(self, y: Integers, depth: int) -> Rule | None:
+        """Return a rule that has a value apart, as nobody or nothing."""
         for value in self._special(y):
             mask = y == value
             if not self._within(mask)._supported():
@@ -368,6 +422,10 @@ class Search:
                 other = self._within(~mask, self.triples).rule(y[~mask], depth - 1)
                 if other is not None:
                     return Rule((Sum(((Fraction(int(value)), ()),) if value else ()),), conditions, other)
+        return None
+
+    def _cases(self, y: Integers, depth: int) -> Rule | None:
+        """Return a rule by a condition on the surroundings."""
         for predicate, where in self.conditions().different(_TRIED):
             inside = self._within(where)
             forms = inside.sums(y[where]) if inside._supported() else ()
@@ -385,9 +443,18 @@ class Search:
         several = [each for each in often if len(np.unique(self.v["n"][y == each])) > 1 or "n" not in self.names]
         return list(dict.fromkeys([each for each in (-1, 0) if each in often] + several[:_SPECIAL]))
 
-    def _within(self, mask: npt.NDArray[np.bool_], triples: bool = False) -> Search:
+    def _within(self, mask: Booleans, triples: bool = False) -> Search:
         origin = None if self.origin is None else self.origin[mask]
-        return Search(_take(self.v, mask), self.blocks, triples, origin, self.slack)
+        return Search(_take(self.v, mask), self.blocks, triples, origin, self.slack, self.plain)
+
+
+def _chain(name: str, rules: Sequence[tuple[int, Rule]]) -> Rule:
+    """Return a rule that is another in each step, and none in others."""
+    chained = Rule((Sum(((Fraction(1, 2), ()),)),))
+    for step, rule in reversed(rules):
+        here = Atom(name, lambda v: v[name])
+        chained = Rule(rule.forms, (Predicate((Comparison(here, "==", _ZERO, step),)),), chained, rule)
+    return chained
 
 
 def _depends_on(v: Surroundings, names: Sequence[str], y: Integers) -> bool:
@@ -412,7 +479,10 @@ def _some(length: int, most: int = _LOOKED_AT) -> npt.NDArray[np.int64]:
     return np.unique(np.linspace(0, length - 1, most).astype(np.int64))
 
 
-def _lightest(forms: Sequence) -> tuple:
+_Form = TypeVar("_Form", "Sum", "Predicate")
+
+
+def _lightest(forms: Sequence[_Form]) -> tuple[_Form, ...]:
     if not forms:
         return ()
     least = min(form.weight for form in forms)
@@ -437,14 +507,15 @@ class Comparison:
         """How far-fetched it is."""
         return self.one.weight + self.other.weight + abs(self.constant)
 
-    def __call__(self, v: Surroundings) -> npt.NDArray[np.bool_]:
+    def __call__(self, v: Surroundings) -> Booleans:
         """Tell where it holds."""
-        holds: npt.NDArray[np.bool_] = _COMPARE[self.sign](self.one.values(v), self.other.values(v) + self.constant)
+        holds: Booleans = _COMPARE[self.sign](self.one.values(v), self.other.values(v) + self.constant)
         return holds
 
     def __str__(self) -> str:
         other = [] if self.other is _ZERO else [self.other.name]
-        return f"{self.one.name} {self.sign} {' + '.join([*other, *([str(self.constant)] if self.constant or not other else [])])}"
+        added = [str(self.constant)] if self.constant or not other else []
+        return f"{self.one.name} {self.sign} {' + '.join([*other, *added])}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -459,9 +530,9 @@ class Predicate:
         """How far-fetched it is."""
         return sum(part.weight for part in self.parts)
 
-    def __call__(self, v: Surroundings) -> npt.NDArray[np.bool_]:
+    def __call__(self, v: Surroundings) -> Booleans:
         """Tell where it holds."""
-        holds = np.logical_and.reduce([part(v) for part in self.parts])
+        holds: Booleans = np.logical_and.reduce([part(v) for part in self.parts])
         return ~holds if self.negated else holds
 
     def __str__(self) -> str:
@@ -479,16 +550,18 @@ class Conditions:
     """
 
     parts: tuple[Comparison, ...]
-    holds: npt.NDArray[np.bool_]
+    holds: Booleans
 
     @classmethod
     def among(cls, sides: Sequence[tuple[Atom, Integers]], length: int) -> Conditions:
         """Compare atoms with small numbers and with each other."""
         parts: list[Comparison] = []
-        holds: list[npt.NDArray[np.bool_]] = []
+        holds: list[Booleans] = []
         for i, (atom, values) in enumerate(sides):
-            beside = [(_ZERO, np.zeros(length, np.int64), (0, 1, 2, -1))]
-            beside += [(other, column, (0, -1, 1)) for other, column in sides[i + 1 :] if atom.weight + other.weight <= _PAIRED]
+            beside: list[tuple[Atom, Integers, tuple[int, ...]]] = [(_ZERO, np.zeros(length, np.int64), (0, 1, 2, -1))]
+            beside += [
+                (other, column, (0, -1, 1)) for other, column in sides[i + 1 :] if atom.weight + other.weight <= _PAIRED
+            ]
             made = [(other, constant) for other, _, constants in beside for constant in constants]
             right = np.array([column + constant for _, column, constants in beside for constant in constants])
             for sign, compare in _COMPARE.items():
@@ -497,9 +570,11 @@ class Conditions:
                     parts.append(Comparison(atom, sign, *made[k]))
                     holds.append(where[k])
         order = sorted(range(len(parts)), key=lambda i: parts[i].weight)
-        return cls(tuple(parts[i] for i in order), np.array([holds[i] for i in order], bool).reshape(len(order), length))
+        return cls(
+            tuple(parts[i] for i in order), np.array([holds[i] for i in order], bool).reshape(len(order), length)
+        )
 
-    def different(self, most: int) -> Iterator[tuple[Predicate, npt.NDArray[np.bool_]]]:
+    def different(self, most: int) -> Iterator[tuple[Predicate, Booleans]]:
         """Yield light conditions that divide the samples differently."""
         seen: set[bytes] = set()
         for part, where in zip(self.parts, self.holds, strict=True):
@@ -509,16 +584,18 @@ class Conditions:
                 seen.update((where.tobytes(), (~where).tobytes()))
                 yield Predicate((part,)), where
 
-    def just(self, mask: npt.NDArray[np.bool_]) -> tuple[Predicate, ...]:
+    def just(self, mask: Booleans) -> tuple[Predicate, ...]:
         """Return the lightest conditions that hold on these samples and no others."""
         fits = [
             Predicate((self.parts[i],), negated)
             for negated in (False, True)
             for i in np.flatnonzero((self.holds == (mask ^ negated)).all(axis=1)).tolist()
         ]
-        return _lightest(fits) or _lightest([p for negated in (False, True) for p in self._joined(mask ^ negated, negated)])
+        return _lightest(fits) or _lightest(
+            [p for negated in (False, True) for p in self._joined(mask ^ negated, negated)]
+        )
 
-    def _joined(self, mask: npt.NDArray[np.bool_], negated: bool) -> Iterator[Predicate]:
+    def _joined(self, mask: Booleans, negated: bool) -> Iterator[Predicate]:
         """Yield pairs of conditions that hold together on these samples and no others."""
         above = np.flatnonzero(self.holds[:, mask].all(axis=1))
         _, first = np.unique(self.holds[above], axis=0, return_index=True) if len(above) else (None, np.zeros(0, int))
