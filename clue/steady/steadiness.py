@@ -74,9 +74,12 @@ def is_coupled(trace: Trace, stretch: Stretch) -> bool:
 def _waits(trace: Trace, rank: int, rows: slice) -> npt.NDArray[np.int64]:
     """Return pairs of ranks of which the first waits for the second in these rows of a rank, shape (pairs, 2)."""
     ops, communicators = trace.ops[rows], trace.head.communicators
-    called = np.unique(np.stack([ops.op, ops.comm, ops.peer], axis=1).astype(np.int64), axis=0)
+    # Many times as fast as unique rows of a table.
+    span = (max(Op) + 1, len(communicators), int(ops.peer.max()) + 3)
+    called = np.unique(np.ravel_multi_index((ops.op, ops.comm, ops.peer + 2), span))
     pairs = [(rank, rank)]
-    for op, comm, peer in called.tolist():
+    for op, comm, place in zip(*(column.tolist() for column in np.unravel_index(called, span)), strict=True):
+        peer = place - 2
         group, other = communicators[comm].group, communicators[comm].remote or communicators[comm].group
         if op in (Op.RECV, Op.IRECV, Op.MPROBE) and peer >= 0:
             pairs.append((rank, other[peer]))
