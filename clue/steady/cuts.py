@@ -116,8 +116,10 @@ def _requests(trace: Trace) -> Integers:
     for rank in range(trace.ranks):
         mentions, rows = _mentions(trace.rank(rank))
         if len(rows):
-            _, which = np.unique(mentions, return_inverse=True)
-            first, last = np.zeros((2, which.max() + 1), np.int64)
+            which = mentions - mentions.min()
+            if which.max() > 8 * len(which):  # numbers are mostly dense, and need no sorting
+                which = np.unique(mentions, return_inverse=True)[1]
+            first, last = np.full((2, which.max() + 1), -1)
             first[which[::-1]], last[which] = rows[::-1], rows
             twice = first < last
             np.add.at(change, offsets[rank] + first[twice], 1)
