@@ -29,14 +29,19 @@ class Atom:
         name: As a reader sees it.
         values: The function; what it gives is an integer each.
         weight: How far-fetched it is: of two rules that fit, the lighter one is taken.
+        family: What programs multiply with each other: shares along the dimensions of one grid; "" if it is none such.
+        block: The block that it counts, or 0.
     """
 
     name: str
     values: Callable[[Surroundings], Integers]
     weight: int = 1
+    family: str = ""
+    block: int = 0
 
 
-def _variable(name: str, weight: int = 1) -> Atom:
+def variable(name: str, weight: int = 1) -> Atom:
+    """Return one of the surroundings."""
     return Atom(name, lambda v: v[name], weight)
 
 
@@ -91,25 +96,26 @@ class Dimension:
 
     size: Atom
     at: Atom
+    grid: str = "line"
 
 
 def dimensions() -> tuple[Dimension, ...]:
     """Return the dimensions in which programs lay out ranks: a row of all, grids of two and three dimensions."""
-    line = Dimension(_variable("P"), _variable("rank"))
+    line = Dimension(variable("P"), variable("rank"))
     small, large = Atom("p", lambda v: _P(v["P"]), 2), Atom("q", lambda v: _Q(v["P"]), 2)
     wide = (
-        Dimension(small, Atom("rank // q", lambda v: v["rank"] // _Q(v["P"]), 2)),
-        Dimension(large, Atom("rank % q", lambda v: v["rank"] % _Q(v["P"]), 2)),
+        Dimension(small, Atom("rank // q", lambda v: v["rank"] // _Q(v["P"]), 2), "wide"),
+        Dimension(large, Atom("rank % q", lambda v: v["rank"] % _Q(v["P"]), 2), "wide"),
     )
     tall = (
-        Dimension(large, Atom("rank // p", lambda v: v["rank"] // _P(v["P"]), 2)),
-        Dimension(small, Atom("rank % p", lambda v: v["rank"] % _P(v["P"]), 2)),
+        Dimension(large, Atom("rank // p", lambda v: v["rank"] // _P(v["P"]), 2), "tall"),
+        Dimension(small, Atom("rank % p", lambda v: v["rank"] % _P(v["P"]), 2), "tall"),
     )
     a, b, c = Atom("a", lambda v: _A(v["P"]), 3), Atom("b", lambda v: _B(v["P"]), 3), Atom("c", lambda v: _C(v["P"]), 3)
     cube = (
-        Dimension(a, Atom("rank // (b·c)", lambda v: v["rank"] // (_B(v["P"]) * _C(v["P"])), 3)),
-        Dimension(b, Atom("rank // c % b", lambda v: v["rank"] // _C(v["P"]) % _B(v["P"]), 3)),
-        Dimension(c, Atom("rank % c", lambda v: v["rank"] % _C(v["P"]), 3)),
+        Dimension(a, Atom("rank // (b·c)", lambda v: v["rank"] // (_B(v["P"]) * _C(v["P"])), 3), "cube"),
+        Dimension(b, Atom("rank // c % b", lambda v: v["rank"] // _C(v["P"]) % _B(v["P"]), 3), "cube"),
+        Dimension(c, Atom("rank % c", lambda v: v["rank"] % _C(v["P"]), 3), "cube"),
     )
     return (line, *wide, *tall, *cube)
 
@@ -118,19 +124,45 @@ def shares(whole: Atom, dimension: Dimension) -> Iterator[Atom]:
     """Return the share of a whole that a rank has along a dimension, by each custom of rounding."""
     m, c, n = dimension.size.values, dimension.at.values, whole.values
     name = f"{whole.name}, {dimension.size.name}, {dimension.at.name}"
-    weight = dimension.size.weight + whole.weight
-    yield Atom(f"share({name})", lambda v: (c(v) + 1) * n(v) // m(v) - c(v) * n(v) // m(v), weight)
-    yield Atom(f"first_larger({name})", lambda v: n(v) // m(v) + (c(v) < n(v) % m(v)), weight)
-    yield Atom(
-        f"last_smaller({name})", lambda v: np.clip(n(v) - c(v) * -(-n(v) // m(v)), 0, -(-n(v) // m(v))), weight
+    weight = max(dimension.size.weight, dimension.at.weight) + whole.weight
+    customs: tuple[tuple[str, Callable[[Surroundings], Integers]], ...] = (
+        ("share", lambda v: (c(v) + 1) * n(v) // m(v) - c(v) * n(v) // m(v)),
+        ("first_larger", lambda v: n(v) // m(v) + (c(v) < n(v) % m(v))),
+        ("last_smaller", lambda v: np.clip(n(v) - c(v) * -(-n(v) // m(v)), 0, -(-n(v) // m(v)))),
+        ("last_larger", lambda v: n(v) // m(v) + np.where(c(v) == m(v) - 1, n(v) % m(v), 0)),
     )
+    for custom, values in customs:
+        yield Atom(f"{custom}({name})", values, weight, f"{custom} {dimension.grid}")
 
 
 def quotients(whole: Atom, dimension: Dimension) -> Iterator[Atom]:
     """Return a whole divided by a dimension's size, rounded down and up."""
     m, n, weight = dimension.size.values, whole.values, dimension.size.weight + whole.weight
-    yield Atom(f"{whole.name} // {dimension.size.name}", lambda v: n(v) // m(v), weight)
-    yield Atom(f"ceil({whole.name} / {dimension.size.name})", lambda v: -(-n(v) // m(v)), weight)
+    grid = dimension.grid
+    yield Atom(f"{whole.name} // {dimension.size.name}", lambda v: n(v) // m(v), weight, f"floor {grid}")
+    yield Atom(f"ceil({whole.name} / {dimension.size.name})", lambda v: -(-n(v) // m(v)), weight, f"ceil {grid}")
+
+
+def parts(whole: Atom, block: int, more: int = 0) -> Iterator[Atom]:
+    """Return how many blocks a whole has, or a little more or less than it: whole ones, and all."""
+    x, weight = whole.values, whole.weight + _oddity(block) + (more != 0)
+    name = f"({whole.name} {more:+d})" if more else whole.name
+    yield Atom(f"{name} // {block}", lambda v: (x(v) + more) // block, weight, block=block)
+    yield Atom(f"ceil({name} / {block})", lambda v: -(-(x(v) + more) // block), weight, block=block)
+
+
+def residue(name: str, turns: int) -> Atom:
+    """Return what is left of one of the surroundings beside whole turns."""
+    return Atom(f"{name} % {turns}", lambda v: v[name] % turns, turns.bit_length())
+
+
+def _oddity(number: int) -> int:
+    """Return how unusual a number is in a program: powers of two and of ten are not."""
+    return min(_odd(number), *(_odd(number // ten) * 2 for ten in (10, 100, 1000, 10000) if number % ten == 0), number).bit_length() - 1
+
+
+def _odd(number: int) -> int:
+    return number // (number & -number)
 
 
 def _owned(first: Integers, n: Integers, block: int, m: Integers, c: Integers) -> Integers:
@@ -203,14 +235,17 @@ def small_numbers(names: tuple[str, ...], blocks: tuple[int, ...]) -> tuple[Atom
         names: Surroundings that vary.
         blocks: Sizes of blocks that the program is known to deal out.
     """
-    n = _variable("n")
+    n = variable("n")
     loops = tuple(name for name in names if name[0] == "i")
-    atoms = [_variable(name) for name in names]
+    atoms = [variable(name) for name in names]
     over = dimensions() if "P" in names else ()
+    for name in names:
+        if name in ("rank", "r", "P", "s", *loops):
+            atoms += [each for k in (2, 3, 4) for each in (residue(name, k), *parts(variable(name), k))]
     if "P" in names:
         for dimension in over:
             atoms += [dimension.size, dimension.at]
-        for dimension in over:
+        for dimension in (*over, *_others(names)):
             atoms += [*shares(n, dimension), *quotients(n, dimension)]
         for block in blocks:
             for dimension in over:
@@ -242,6 +277,30 @@ def small_numbers(names: tuple[str, ...], blocks: tuple[int, ...]) -> tuple[Atom
     return tuple(atoms)
 
 
+def _others(names: tuple[str, ...]) -> Iterator[Dimension]:
+    """Return where others are along a row of ranks: the partner, each entry of a list, who is on in an iteration."""
+    for size in ("P", "s"):
+        if size not in names:
+            continue
+        if size == "s":
+            yield Dimension(variable("s"), variable("r"))
+        for name in names:
+            if name in ("peer", "e") or name[0] == "i":
+                yield Dimension(variable(size), variable(name))
+            if name[0] == "i":
+                for sign, offset in product((1, -1), (-1, 0, 1)):
+                    yield Dimension(variable(size), _turn(name, sign, offset, variable(size)))
+
+
+def _turn(step: str, sign: int, offset: int, size: Atom) -> Atom:
+    """Return who is some steps further round."""
+    return Atom(
+        f"(r {'+' if sign > 0 else '-'} {step}{f' {offset:+d}' if offset else ''}) % {size.name}",
+        lambda v: (v["r"] + sign * v[step] + offset) % size.values(v),
+        2 + size.weight + abs(offset),
+    )
+
+
 def _log2(values: Integers) -> Integers:
     """Return the logarithm rounded up."""
     return np.ceil(np.log2(np.maximum(values, 1).astype(float))).astype(np.int64)
@@ -252,17 +311,11 @@ def partners(names: tuple[str, ...]) -> tuple[Atom, ...]:
     steps = tuple(name for name in names if name[0] in "ije" and name not in ("j",)) + (("j",) if "j" in names else ())
     turns: list[Atom] = []
     over = dimensions() if "P" in names else ()
-    for size in (_variable("s"), *(d.size for d in over)):
+    for size in (variable("s"), *(d.size for d in over)):
         for step in steps:
             turns.append(Atom(f"{step} % {size.name}", lambda v, step=step, size=size: v[step] % size.values(v), 1 + size.weight))
         for step, sign, offset in product(steps, (1, -1), (-1, 0, 1)):
-            turns.append(
-                Atom(
-                    f"(r {'+' if sign > 0 else '-'} {step} {offset:+d}) % {size.name}",
-                    lambda v, step=step, sign=sign, offset=offset, size=size: (v["r"] + sign * v[step] + offset) % size.values(v),
-                    2 + size.weight + abs(offset),
-                )
-            )
+            turns.append(_turn(step, sign, offset, size))
     ring = [
         Atom(f"(r {offset:+d}) % s", lambda v, offset=offset: (v["r"] + offset) % v["s"], 1 + abs(offset))
         for offset in (1, -1, 2, -2)

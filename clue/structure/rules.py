@@ -10,13 +10,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from itertools import combinations, combinations_with_replacement
-from math import lcm
+from itertools import combinations, combinations_with_replacement, islice, product
+from math import lcm, log2
 
 import numpy as np
 import numpy.typing as npt
 
-from clue.structure.atoms import Atom, Integers, Surroundings, partners, small_numbers, tree_sizes
+from clue.structure.atoms import Atom, Integers, Surroundings, partners, parts, residue, small_numbers, tree_sizes, variable
 
 _Floats = npt.NDArray[np.float64]
 #: Largest denominator of a coefficient, and how far from a fraction it may be found.
@@ -25,10 +25,18 @@ _DENOMINATOR, _NEAR = 4096, 1e-6
 _LOOKED_AT = 1500
 #: Samples that must be there beside as many as there are coefficients: a rule that nothing has tested is none.
 _MORE = 1
+#: Bits that a step of weight takes to say. What takes more to say than the samples that it explains explains nothing.
+_BITS = 2.0
 #: Values that are taken for cases of their own.
 _SPECIAL = 3
 #: How many equally light forms are kept.
 _KEPT = 24
+#: How much heavier than the lightest form one may be and still be its rival.
+_MARGIN = 1
+#: Iterations that are told one by one where no rule tells them all.
+_FEW = 8
+#: Turns in which a loop may do several things.
+_TURNS = (2, 3, 4)
 #: Conditions that divide samples by cases: the heaviest, and how many are tried; and how many are joined in pairs.
 _LIGHT, _TRIED, _JOINED = 3, 16, 200
 #: The weight of two atoms that are compared.
@@ -51,6 +59,14 @@ class Sum:
     def weight(self) -> int:
         """How far-fetched it is."""
         return sum(1 + sum(atom.weight for atom in atoms) for _, atoms in self.terms)
+
+    @property
+    def bits(self) -> float:
+        """How much it takes to say it."""
+        return sum(
+            1 + log2(abs(coefficient.numerator) * coefficient.denominator) + _BITS * sum(atom.weight for atom in atoms)
+            for coefficient, atoms in self.terms
+        )
 
     def __call__(self, v: Surroundings) -> Integers:
         """Return its values.
@@ -101,11 +117,24 @@ def _agreed(forms: Sequence, v: Surroundings) -> npt.NDArray:
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """A rule: equally light forms that all fit, where a condition holds; another rule elsewhere."""
+    """A rule: forms that all fit; or one rule where a condition holds, and another elsewhere.
 
-    forms: tuple[Sum, ...]
+    Attributes:
+        forms: The forms, the lightest first.
+        conditions: Conditions that all divide the recordings alike.
+        then: What holds where they do.
+        other: What holds elsewhere.
+    """
+
+    forms: tuple[Sum, ...] = ()
     conditions: tuple[Predicate, ...] = ()
+    then: Rule | None = None
     other: Rule | None = None
+
+    @classmethod
+    def constant(cls, value: int) -> Rule:
+        """Return the rule of a number that never changes."""
+        return cls((Sum(((Fraction(value), ()),) if value else ()),))
 
     def __call__(self, v: Surroundings) -> Integers:
         """Return its values.
@@ -113,11 +142,11 @@ class Rule:
         Raises:
             UndeterminedError: If recordings do not determine them.
         """
-        if self.other is None:
+        if self.then is None or self.other is None:
             return _agreed(self.forms, v)
         where = _agreed(self.conditions, v)
         values = np.zeros(len(where), np.int64)
-        for rule, mask in ((Rule(self.forms), where), (self.other, ~where)):
+        for rule, mask in ((self.then, where), (self.other, ~where)):
             if mask.any():
                 values[mask] = rule({name: column[mask] for name, column in v.items()})
         return values
@@ -125,7 +154,7 @@ class Rule:
     def __str__(self) -> str:
         if self.other is None:
             return str(self.forms[0])
-        return f"{self.forms[0]} if {self.conditions[0]} else {self.other}"
+        return f"{self.then} if {self.conditions[0]} else {self.other}"
 
 
 def _take(v: Surroundings, rows: npt.NDArray) -> dict[str, Integers]:
@@ -146,6 +175,7 @@ class Search:
     triples: bool = True
     origin: npt.NDArray[np.uint64] | None = None
     slack: int = 0
+    frozen: frozenset[str] = frozenset()
 
     def __post_init__(self) -> None:
         self.length = len(next(iter(self.v.values())))
@@ -156,6 +186,8 @@ class Search:
         self._small: list[tuple[Atom, Integers]] | None = None
         self._alone: list[tuple[Atom, Integers]] | None = None
         self._conditions: Conditions | None = None
+        #: Products that have the same values in all samples.
+        self._alike: dict[bytes, list[tuple[Atom, ...]]] = {}
 
     # --- what there is ---
 
@@ -177,8 +209,14 @@ class Search:
 
     def _values(self, atoms: Iterable[Atom]) -> list[tuple[Atom, Integers]]:
         with np.errstate(all="ignore"):
-            found = [(atom, atom.values(self.v)) for atom in sorted(atoms, key=lambda atom: atom.weight)]
-        return [(atom, values) for atom, values in found if (values != values[0]).any()]
+            found = [(atom, self._value(atom)) for atom in sorted(atoms, key=lambda atom: atom.weight)]
+        return [(atom, values) for atom, values in found if values is not None and (values != values[0]).any()]
+
+    def _value(self, atom: Atom) -> Integers | None:
+        """Return the values of an atom, if it does not need surroundings that were left out."""
+        seen = _Seen(self.v)
+        values = atom.values(seen)
+        return None if seen.used & self.frozen else values
 
     # --- sums ---
 
@@ -192,7 +230,7 @@ class Search:
         forms = self.sums(y)
         if forms:
             return Rule(forms)
-        return self._cases(y, depth) if depth else None
+        return (self._cases(y, depth) or self._one_by_one(y, depth)) if depth else None
 
     def _supported(self) -> bool:
         """Whether more than one recording says it: of one alone nobody knows what depends on what."""
@@ -219,13 +257,15 @@ class Search:
         if self.same_ranks:
             names += [{"rank": "r", "P": "s"}[name] for name in names if name in ("rank", "P")]
         kept = {name: column[rows] if name in names else column[rows][:1].repeat(len(rows)) for name, column in self.v.items()}
-        return Search(kept, self.blocks, self.triples, origin, self.slack), rows
+        varied = (name for name, column in self.v.items() if (column != column[0]).any())
+        frozen = self.frozen | (frozenset(varied) - frozenset(names))
+        return Search(kept, self.blocks, self.triples, origin, self.slack, frozen), rows
 
     def sums(self, y: Integers) -> tuple[Sum, ...]:
         """Return the lightest sums that fit."""
         if (y == y[0]).all():
             return (Sum(((Fraction(int(y[0])), ()),) if y[0] else ()),)
-        return self._single(y) or (() if len(np.unique(y)) == 2 and not y.all() else self._several(y))
+        return self._single(y) or self._blocks(y) or (() if len(np.unique(y)) == 2 and not y.all() else self._several(y))
 
     def _single(self, y: Integers) -> tuple[Sum, ...]:
         atoms = [*self.small(), *self.alone()]
@@ -241,19 +281,34 @@ class Search:
         near = np.flatnonzero(whole - along**2 <= 1e-9 * whole + self._leeway(len(rows))).tolist()
         return _lightest([form for i in near for form in self._solve(y, [((atoms[i][0],), atoms[i][1])])])
 
+    def _blocks(self, y: Integers) -> tuple[Sum, ...]:
+        """Return how many blocks there are of something, and whatever else that may be."""
+        found = [
+            form
+            for whole, values in self.small()
+            if whole.weight <= _PAIRED // 2
+            for block in _candidates(values, y)
+            for more in (0, -1, 1)
+            for atom in parts(whole, block, more)
+            for form in self._solve(y, [((atom,), self._value(atom))])
+            if form.terms[0][0].denominator == 1
+        ]
+        return _lightest(found)
+
     def products(self) -> list[tuple[tuple[Atom, ...], Integers]]:
         """Return light products of up to three atoms with their values, each different one once."""
         small = self.small()
         found: list[tuple[tuple[Atom, ...], Integers]] = [((atom,), values) for atom, values in small]
-        light = [(atom, values) for atom, values in small if atom.weight <= 4]
+        light = [(atom, values) for atom, values in small if atom.weight <= 4 or atom.family]
         for (one, first), (other, second) in combinations_with_replacement(light, 2):
-            if one.weight + other.weight <= 6:
+            if one.weight + other.weight <= 6 or one.family and one.family == other.family:
                 found.append(((one, other), first * second))
         for (a, x), (b, y), (c, z) in combinations_with_replacement([each for each in small if each[0].weight <= 1], 3):
             found.append(((a, b, c), x * y * z))
         unique: dict[bytes, tuple[tuple[Atom, ...], Integers]] = {}
-        for atoms, values in found:
+        for atoms, values in sorted(found, key=lambda each: sum(atom.weight for atom in each[0])):
             unique.setdefault(values.tobytes(), (atoms, values))
+            self._alike.setdefault(values.tobytes(), []).append(atoms)
         return list(unique.values())
 
     def _several(self, y: Integers) -> tuple[Sum, ...]:
@@ -280,6 +335,14 @@ class Search:
         if fits:
             return _lightest(fits)
         return self._triples(y, products, basis, rest) if self.triples else ()
+
+    def bits(self, y: Integers) -> float:
+        """Return how much it takes to say all samples one by one, or which value each has beside the most common one."""
+        values, counts = np.unique(y, return_counts=True)
+        each = np.log2(1.0 + np.abs(values.astype(float)))
+        shares = counts / len(y)
+        which = -float(counts @ np.log2(shares)) + float(each.sum() - each[counts.argmax()])
+        return min(float(counts @ each), which)
 
     def _leeway(self, rows: int) -> float:
         """Return the sum of squares by which a form may be off."""
@@ -336,13 +399,21 @@ class Search:
             if coefficient
         ]
         form = Sum(tuple(sorted(terms, key=lambda term: -len(term[1]))))
-        # As many samples more than what was fitted say that it is no chance.
-        if self.length < sum(abs(coefficient) != 1 for coefficient, _ in form.terms) + _MORE:
+        if self.length < len(form.terms) + _MORE or form.bits > self.bits(y):
             return []
         try:
-            return [form] if (np.abs(form(self.v) - y) <= self.slack).all() else []
+            fits = bool((np.abs(form(self.v) - y) <= self.slack).all())
         except UndeterminedError:
             return []
+        return self._rivals(form, dict(products)) if fits else []
+
+    def _rivals(self, form: Sum, values: dict[tuple[Atom, ...], Integers]) -> list[Sum]:
+        """Return a form, and those with other products in it that nobody can tell from its own in these samples."""
+        choices = [
+            [(coefficient, each) for each in (self._alike.get(values[atoms].tobytes(), [atoms])[:_KEPT] if atoms else [atoms])]
+            for coefficient, atoms in form.terms
+        ]
+        return [Sum(terms) for terms in islice(product(*choices), _KEPT**2)]
 
     # --- conditions ---
 
@@ -355,7 +426,8 @@ class Search:
 
     def condition(self, mask: npt.NDArray[np.bool_]) -> tuple[Predicate, ...]:
         """Return the lightest conditions that hold just there."""
-        return self.conditions().just(mask)
+        found = self.conditions().just(mask)
+        return tuple(each for each in found if _BITS * (each.weight + 1) <= _told(mask))
 
     def _cases(self, y: Integers, depth: int) -> Rule | None:
         """Return a rule by cases: a frequent value apart, or by a condition on the surroundings."""
@@ -367,16 +439,42 @@ class Search:
             if conditions:
                 other = self._within(~mask, self.triples).rule(y[~mask], depth - 1)
                 if other is not None:
-                    return Rule((Sum(((Fraction(int(value)), ()),) if value else ()),), conditions, other)
-        for predicate, where in self.conditions().different(_TRIED):
+                    return Rule((), conditions, Rule.constant(int(value)), other)
+        for where in self.conditions().different(_TRIED):
             inside = self._within(where)
             forms = inside.sums(y[where]) if inside._supported() else ()
-            if not forms:
+            conditions = self.condition(where) if forms else ()
+            if not conditions:
                 continue
             other = self._within(~where).rule(y[~where], depth - 1)
             if other is not None:
-                return Rule(forms, self.condition(where) or (predicate,), other)
+                return Rule((), conditions, Rule(forms), other)
         return None
+
+    def _one_by_one(self, y: Integers, depth: int) -> Rule | None:
+        """Return a rule for each iteration of a loop that always makes the same few."""
+        for name in self.names:
+            count = self.v.get("m" + (name[1:] or name)) if name[0] in "ije" else None
+            if count is None:
+                continue
+            if "m" + (name[1:] or name) not in self.frozen and (_FEW >= count[0] == count).all():
+                return self._each(y, variable(name), self.v[name], int(count[0]), depth)
+            for turns in _TURNS if name[0] == "i" else ():
+                rule = self._each(y, residue(name, turns), self.v[name] % turns, turns, depth - 1)
+                if rule is not None:
+                    return rule
+        return None
+
+    def _each(self, y: Integers, which: Atom, values: Integers, count: int, depth: int) -> Rule | None:  # noqa: PLR0917
+        """Return a rule for each of a few values of an atom."""
+        rule = None
+        for value in reversed(range(count)):
+            mask = values == value
+            each = self._within(mask, self.triples).rule(y[mask], depth) if mask.any() else None
+            if each is None:
+                return None
+            rule = each if rule is None else Rule((), (Predicate((Comparison(which, "==", _ZERO, value),)),), each, rule)
+        return rule
 
     def _special(self, y: Integers) -> list[int]:
         """Return values that may be cases of their own: nobody, nothing, and such as are found at several sizes."""
@@ -387,7 +485,28 @@ class Search:
 
     def _within(self, mask: npt.NDArray[np.bool_], triples: bool = False) -> Search:
         origin = None if self.origin is None else self.origin[mask]
-        return Search(_take(self.v, mask), self.blocks, triples, origin, self.slack)
+        return Search(_take(self.v, mask), self.blocks, triples, origin, self.slack, self.frozen)
+
+
+def _candidates(whole: Integers, y: Integers) -> range:
+    """Return by what a whole may have been divided."""
+    at = int(y.argmax())
+    x, most = int(whole[at]), int(y[at])
+    if x <= most or most < 1:
+        return range(0)
+    return range(max(x // (most + 3), 2), x // max(most - 2, 1) + 1)
+
+
+class _Seen(dict[str, Integers]):
+    """Surroundings that know which of them were looked at."""
+
+    def __init__(self, v: Surroundings) -> None:
+        super().__init__(v)
+        self.used: set[str] = set()
+
+    def __getitem__(self, name: str) -> Integers:
+        self.used.add(name)
+        return super().__getitem__(name)
 
 
 def _depends_on(v: Surroundings, names: Sequence[str], y: Integers) -> bool:
@@ -406,6 +525,12 @@ def _fraction(value: float, slack: int) -> Fraction:
     return Fraction(value).limit_denominator(1 if slack else _DENOMINATOR)
 
 
+def _told(mask: npt.NDArray[np.bool_]) -> float:
+    """Return how much it takes to say on which samples a condition holds."""
+    share = float(mask.mean())
+    return -len(mask) * sum(each * log2(each) for each in (share, 1 - share) if each)
+
+
 def _some(length: int, most: int = _LOOKED_AT) -> npt.NDArray[np.int64]:
     if length <= most:
         return np.arange(length)
@@ -415,8 +540,9 @@ def _some(length: int, most: int = _LOOKED_AT) -> npt.NDArray[np.int64]:
 def _lightest(forms: Sequence) -> tuple:
     if not forms:
         return ()
-    least = min(form.weight for form in forms)
-    return tuple({str(form): form for form in forms if form.weight == least}.values())[:_KEPT]
+    most = min(form.weight for form in forms) + _MARGIN
+    light = sorted((form for form in forms if form.weight <= most), key=lambda form: form.weight)
+    return tuple({str(form): form for form in light}.values())[:_KEPT]
 
 
 _COMPARE = {"==": np.equal, "<": np.less, ">=": np.greater_equal}
@@ -499,15 +625,15 @@ class Conditions:
         order = sorted(range(len(parts)), key=lambda i: parts[i].weight)
         return cls(tuple(parts[i] for i in order), np.array([holds[i] for i in order], bool).reshape(len(order), length))
 
-    def different(self, most: int) -> Iterator[tuple[Predicate, npt.NDArray[np.bool_]]]:
-        """Yield light conditions that divide the samples differently."""
+    def different(self, most: int) -> Iterator[npt.NDArray[np.bool_]]:
+        """Yield where light conditions hold that divide the samples differently."""
         seen: set[bytes] = set()
         for part, where in zip(self.parts, self.holds, strict=True):
             if part.weight > _LIGHT or len(seen) >= 2 * most:
                 return
             if where.tobytes() not in seen:
                 seen.update((where.tobytes(), (~where).tobytes()))
-                yield Predicate((part,)), where
+                yield where
 
     def just(self, mask: npt.NDArray[np.bool_]) -> tuple[Predicate, ...]:
         """Return the lightest conditions that hold on these samples and no others."""
