@@ -104,18 +104,21 @@ def dimensions() -> tuple[Dimension, ...]:
     line = Dimension(variable("P"), variable("rank"))
     small, large = Atom("p", lambda v: _P(v["P"]), 2), Atom("q", lambda v: _Q(v["P"]), 2)
     wide = (
-        Dimension(small, Atom("rank // q", lambda v: v["rank"] // _Q(v["P"]), 2), "wide"),
-        Dimension(large, Atom("rank % q", lambda v: v["rank"] % _Q(v["P"]), 2), "wide"),
+        Dimension(small, Atom("rank // q", lambda v: v["rank"] // _Q(v["P"]), 2, "0 wide"), "wide"),
+        Dimension(large, Atom("rank % q", lambda v: v["rank"] % _Q(v["P"]), 2, "1 wide"), "wide"),
     )
     tall = (
         Dimension(large, Atom("rank // p", lambda v: v["rank"] // _P(v["P"]), 2), "tall"),
         Dimension(small, Atom("rank % p", lambda v: v["rank"] % _P(v["P"]), 2), "tall"),
     )
-    a, b, c = Atom("a", lambda v: _A(v["P"]), 3), Atom("b", lambda v: _B(v["P"]), 3), Atom("c", lambda v: _C(v["P"]), 3)
+    a, b, c = (
+        Atom(name, lambda v, of=of: of(v["P"]), 3, f"{axis} cube")
+        for axis, (name, of) in enumerate((("a", _A), ("b", _B), ("c", _C)))
+    )
     cube = (
-        Dimension(a, Atom("rank // (b·c)", lambda v: v["rank"] // (_B(v["P"]) * _C(v["P"])), 3), "cube"),
-        Dimension(b, Atom("rank // c % b", lambda v: v["rank"] // _C(v["P"]) % _B(v["P"]), 3), "cube"),
-        Dimension(c, Atom("rank % c", lambda v: v["rank"] % _C(v["P"]), 3), "cube"),
+        Dimension(a, Atom("rank // (b·c)", lambda v: v["rank"] // (_B(v["P"]) * _C(v["P"])), 3, "0 cube"), "cube"),
+        Dimension(b, Atom("rank // c % b", lambda v: v["rank"] // _C(v["P"]) % _B(v["P"]), 3, "1 cube"), "cube"),
+        Dimension(c, Atom("rank % c", lambda v: v["rank"] % _C(v["P"]), 3, "2 cube"), "cube"),
     )
     return (line, *wide, *tall, *cube)
 
@@ -241,7 +244,9 @@ def small_numbers(names: tuple[str, ...], blocks: tuple[int, ...]) -> tuple[Atom
     over = dimensions() if "P" in names else ()
     for name in names:
         if name in ("rank", "r", "P", "s", *loops):
-            atoms += [each for k in (2, 3, 4) for each in (residue(name, k), *parts(variable(name), k))]
+            atoms += [residue(name, k) for k in (2, 3, 4)]
+        if name in ("P", "s", *loops):
+            atoms += [each for k in (2, 3, 4) for each in parts(variable(name, 2), k)]
     if "P" in names:
         for dimension in over:
             atoms += [dimension.size, dimension.at]

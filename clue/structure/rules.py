@@ -22,7 +22,7 @@ _Floats = npt.NDArray[np.float64]
 #: Largest denominator of a coefficient, and how far from a fraction it may be found.
 _DENOMINATOR, _NEAR = 4096, 1e-6
 #: Distinct samples that a search looks at, chosen evenly; all are checked in the end.
-_LOOKED_AT = 1500
+_LOOKED_AT = 400
 #: Samples that must be there beside as many as there are coefficients: a rule that nothing has tested is none.
 _MORE = 1
 #: Bits that a step of weight takes to say. What takes more to say than the samples that it explains explains nothing.
@@ -35,14 +35,20 @@ _KEPT = 24
 _MARGIN = 1
 #: Iterations that are told one by one where no rule tells them all.
 _FEW = 8
+#: Blocks that there must be at least where they are counted.
+_BLOCKS = 4
 #: Turns in which a loop may do several things.
 _TURNS = (2, 3, 4)
 #: Conditions that divide samples by cases: the heaviest, and how many are tried; and how many are joined in pairs.
 _LIGHT, _TRIED, _JOINED = 3, 16, 200
-#: The weight of two atoms that are compared.
-_PAIRED = 6
+#: The weight of two atoms that are compared: along one dimension, and others.
+_PAIRED, _UNLIKE = 6, 4
+#: The heaviest atom of a condition.
+_HEAVIEST = 5
+#: Weight of two atoms that are multiplied, and how many such pairs there are at most.
+_MULTIPLIED, _MOST_PAIRS = 5, 1500
 #: Products among which sums of three are searched, and how much of one must be left beside others to be another.
-_MOST_PRODUCTS, _SAME = 260, 1e-6
+_MOST_PRODUCTS, _SAME = 120, 1e-6
 
 
 class UndeterminedError(ValueError):
@@ -187,6 +193,7 @@ class Search:
         self._alone: list[tuple[Atom, Integers]] | None = None
         self._conditions: Conditions | None = None
         #: Products that have the same values in all samples.
+        self._rows = _some(self.length)
         self._alike: dict[bytes, list[tuple[Atom, ...]]] = {}
 
     # --- what there is ---
@@ -224,9 +231,14 @@ class Search:
         """Return the lightest rule that fits all samples, if there is one."""
         if not self._supported():
             return None
-        lean, rows = self._lean(y)
-        if lean is not self:
-            return lean.rule(y[rows], depth)
+        leans = self._leans(y)
+        if leans:
+            return next((found for lean, rows in leans if (found := lean._rule(y[rows], depth))), None)
+        return self._rule(y, depth)
+
+    def _rule(self, y: Integers, depth: int) -> Rule | None:
+        if not self._supported():
+            return None
         forms = self.sums(y)
         if forms:
             return Rule(forms)
@@ -236,18 +248,32 @@ class Search:
         """Whether more than one recording says it: of one alone nobody knows what depends on what."""
         return self.origin is None or int(np.bitwise_or.reduce(self.origin)).bit_count() > 1
 
-    def _lean(self, y: Integers) -> tuple[Search, npt.NDArray[np.int64]]:
-        """Return a search without the surroundings that y does not depend on, and which samples it keeps."""
-        names = list(self.names)
-        for name in (*(each for each in reversed(names) if each[0] in "jiem"), "s", "r", "rank", "P", "n"):
-            if name in names and _depends_on(self.v, [each for each in names if each != name], y):
-                names.remove(name)
+    def _leans(self, y: Integers) -> list[tuple[Search, npt.NDArray[np.int64]]]:
+        """Return searches without surroundings that y does not depend on, and which samples each keeps.
+
+        What is determined by several others, as iterations by rank and ranks, may stand for them: so at first what has
+        most values is left out, and then what is most special.
+        """
+        common = sorted(self.names, key=lambda name: (name != "peer", -len(np.unique(self.v[name])), name[0] != "m"))
+        special = [*(each for each in reversed(self.names) if each[0] in "jiem"), "peer", "s", "r", "rank", "P", "n"]
+        found: dict[frozenset[str], list[str]] = {}
+        for order in (common, special):
+            names = list(self.names)
+            for name in order:
+                if name in names and _depends_on(self.v, [each for each in names if each != name], y):
+                    names.remove(name)
+            found.setdefault(frozenset(names), names)
+        made = [each for names in found.values() if (each := self._lean(names))]
+        return made if len(made) == len(found) else []
+
+    def _lean(self, names: list[str]) -> tuple[Search, npt.NDArray[np.int64]] | None:
+        """Return a search with these surroundings alone, and which samples it keeps, if it is any leaner."""
         if "rank" in names or "r" in names:  # where a rank lies is told by how many there are
             names += [size for rank, size in (("rank", "P"), ("r", "s")) if rank in names and size in self.names and size not in names]
         keys = np.array([self.v[name] for name in names]) if names else np.zeros((1, self.length), np.int64)
         _, rows, group = np.unique(keys, axis=1, return_index=True, return_inverse=True)
         if len(rows) == self.length:
-            return self, rows
+            return None
         origin = None
         if self.origin is not None:
             origin = np.zeros(len(rows), np.uint64)
@@ -271,7 +297,7 @@ class Search:
         atoms = [*self.small(), *self.alone()]
         if not atoms:
             return ()
-        rows = _some(self.length)
+        rows = self._rows
         matrix = np.array([values[rows] for _, values in atoms], float)
         matrix -= matrix.mean(axis=1, keepdims=True)
         target = y[rows] - y[rows].mean()
@@ -279,7 +305,7 @@ class Search:
         along = np.abs(matrix @ target) / np.where(norms > 0, norms, np.inf)
         whole = float(target @ target)
         near = np.flatnonzero(whole - along**2 <= 1e-9 * whole + self._leeway(len(rows))).tolist()
-        return _lightest([form for i in near for form in self._solve(y, [((atoms[i][0],), atoms[i][1])])])
+        return _lightest([form for i in near for form in self._solve(y, [((atoms[i][0],), atoms[i][1][rows])])])
 
     def _blocks(self, y: Integers) -> tuple[Sum, ...]:
         """Return how many blocks there are of something, and whatever else that may be."""
@@ -290,33 +316,49 @@ class Search:
             for block in _candidates(values, y)
             for more in (0, -1, 1)
             for atom in parts(whole, block, more)
-            for form in self._solve(y, [((atom,), self._value(atom))])
-            if form.terms[0][0].denominator == 1
+            for form in self._multiple(y, atom)
         ]
         return _lightest(found)
 
+    def _multiple(self, y: Integers, atom: Atom) -> list[Sum]:
+        """Return so many times an atom, and a number more, if that is y."""
+        values = atom.values(self.v)
+        low, high = int(y.argmin()), int(y.argmax())
+        step, apart = int(y[high] - y[low]), int(values[high] - values[low])
+        if not apart or step % apart:
+            return []
+        more = int(y[low] - step // apart * values[low])
+        if (step // apart * values + more != y).any():
+            return []
+        form = Sum(((Fraction(step // apart), (atom,)), *(((Fraction(more), ()),) if more else ())))
+        return [form] if self.length >= len(form.terms) + _MORE and form.bits <= self.bits(y) else []
+
     def products(self) -> list[tuple[tuple[Atom, ...], Integers]]:
-        """Return light products of up to three atoms with their values, each different one once."""
-        small = self.small()
-        found: list[tuple[tuple[Atom, ...], Integers]] = [((atom,), values) for atom, values in small]
-        light = [(atom, values) for atom, values in small if atom.weight <= 4 or atom.family]
-        for (one, first), (other, second) in combinations_with_replacement(light, 2):
-            if one.weight + other.weight <= 6 or one.family and one.family == other.family:
-                found.append(((one, other), first * second))
+        """Return light products of up to three atoms with their values in what is looked at, each different one once."""
+        small = [(atom, values[self._rows]) for atom, values in self.small()]
+        found = [((atom,), values) for atom, values in small]
+        pairs = [
+            (one, other)
+            for one, other in combinations_with_replacement(small, 2)
+            if one[0].weight + other[0].weight <= _MULTIPLIED or one[0].family and one[0].family == other[0].family
+        ]
+        pairs.sort(key=lambda pair: pair[0][0].weight + pair[1][0].weight)
+        found += [((one, other), first * second) for (one, first), (other, second) in pairs[:_MOST_PAIRS]]
         for (a, x), (b, y), (c, z) in combinations_with_replacement([each for each in small if each[0].weight <= 1], 3):
             found.append(((a, b, c), x * y * z))
         unique: dict[bytes, tuple[tuple[Atom, ...], Integers]] = {}
-        for atoms, values in sorted(found, key=lambda each: sum(atom.weight for atom in each[0])):
-            unique.setdefault(values.tobytes(), (atoms, values))
-            self._alike.setdefault(values.tobytes(), []).append(atoms)
+        for atoms, values in found:
+            key = values.tobytes()
+            unique.setdefault(key, (atoms, values))
+            self._alike.setdefault(key, []).append(atoms)
         return list(unique.values())
 
     def _several(self, y: Integers) -> tuple[Sum, ...]:
         products = self.products()
         if not products:
             return ()
-        rows = _some(self.length)
-        matrix = np.array([values[rows] for _, values in products], float)
+        rows = self._rows
+        matrix = np.array([values for _, values in products], float)
         target = y[rows].astype(float)
         centred = matrix - matrix.mean(axis=1, keepdims=True)
         norms = np.linalg.norm(centred, axis=1)
@@ -350,7 +392,7 @@ class Search:
 
     def _pairs(self, y: Integers, products: list, basis: _Floats, rest: _Floats) -> list[Sum]:
         weights = [sum(atom.weight for atom in atoms) for atoms, _ in products]
-        order = np.argsort(weights, kind="stable")[: 2 * _MOST_PRODUCTS]
+        order = np.argsort(weights, kind="stable")[: 3 * _MOST_PRODUCTS]
         some = [products[i] for i in order]
         gram, along, whole = basis[order] @ basis[order].T, basis[order] @ rest, float(rest @ rest)
         # Beside the first: what is left of each other and of the target; a fit leaves nothing.
@@ -385,8 +427,8 @@ class Search:
 
     def _solve(self, y: Integers, products: list[tuple[tuple[Atom, ...], Integers]]) -> list[Sum]:
         """Return the sum of these products with fractions as coefficients that is exactly y, if there is one."""
-        rows = _some(self.length, 400)
-        columns = [np.ones(len(rows))] + [values[rows].astype(float) for _, values in products]
+        rows = self._rows
+        columns = [np.ones(len(rows))] + [values.astype(float) for _, values in products]
         scales = [max(np.abs(column).max(), 1.0) for column in columns]
         matrix = np.array([column / scale for column, scale in zip(columns, scales, strict=True)]).T
         found, _, rank, _ = np.linalg.lstsq(matrix, y[rows].astype(float), rcond=1e-12)
@@ -401,11 +443,13 @@ class Search:
         form = Sum(tuple(sorted(terms, key=lambda term: -len(term[1]))))
         if self.length < len(form.terms) + _MORE or form.bits > self.bits(y):
             return []
+        return [each for each in self._rivals(form, dict(products)) if self._fits(each, y)] if self._fits(form, y) else []
+
+    def _fits(self, form: Sum, y: Integers) -> bool:
         try:
-            fits = bool((np.abs(form(self.v) - y) <= self.slack).all())
+            return bool((np.abs(form(self.v) - y) <= self.slack).all())
         except UndeterminedError:
-            return []
-        return self._rivals(form, dict(products)) if fits else []
+            return False
 
     def _rivals(self, form: Sum, values: dict[tuple[Atom, ...], Integers]) -> list[Sum]:
         """Return a form, and those with other products in it that nobody can tell from its own in these samples."""
@@ -420,8 +464,9 @@ class Search:
     def conditions(self) -> Conditions:
         """Return conditions with where they hold."""
         if self._conditions is None:
-            sides = [(atom, values) for atom, values in (*self.small(), *self.alone()) if atom.weight <= 5]
-            self._conditions = Conditions.among(sides, self.length)
+            sides = [each for each in self.small() if each[0].weight <= _HEAVIEST]
+            turns = [each for each in self.alone() if each[0].weight <= _HEAVIEST]
+            self._conditions = Conditions.among(sides, turns, self.length)
         return self._conditions
 
     def condition(self, mask: npt.NDArray[np.bool_]) -> tuple[Predicate, ...]:
@@ -492,7 +537,7 @@ def _candidates(whole: Integers, y: Integers) -> range:
     """Return by what a whole may have been divided."""
     at = int(y.argmax())
     x, most = int(whole[at]), int(y[at])
-    if x <= most or most < 1:
+    if x <= most or most < _BLOCKS:
         return range(0)
     return range(max(x // (most + 3), 2), x // max(most - 2, 1) + 1)
 
@@ -531,10 +576,10 @@ def _told(mask: npt.NDArray[np.bool_]) -> float:
     return -len(mask) * sum(each * log2(each) for each in (share, 1 - share) if each)
 
 
-def _some(length: int, most: int = _LOOKED_AT) -> npt.NDArray[np.int64]:
-    if length <= most:
+def _some(length: int) -> npt.NDArray[np.int64]:
+    if length <= _LOOKED_AT:
         return np.arange(length)
-    return np.unique(np.linspace(0, length - 1, most).astype(np.int64))
+    return np.unique(np.linspace(0, length - 1, _LOOKED_AT).astype(np.int64))
 
 
 def _lightest(forms: Sequence) -> tuple:
@@ -547,6 +592,11 @@ def _lightest(forms: Sequence) -> tuple:
 
 _COMPARE = {"==": np.equal, "<": np.less, ">=": np.greater_equal}
 _ZERO = Atom("0", lambda v: np.zeros_like(v["P"]), 0)
+
+
+def _comparable(one: Atom, other: Atom) -> bool:
+    """Tell whether programs compare one with the other."""
+    return one.weight + other.weight <= (_PAIRED if one.family and one.family == other.family else _UNLIKE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -608,16 +658,18 @@ class Conditions:
     holds: npt.NDArray[np.bool_]
 
     @classmethod
-    def among(cls, sides: Sequence[tuple[Atom, Integers]], length: int) -> Conditions:
-        """Compare atoms with small numbers and with each other."""
+    def among(
+        cls, sides: Sequence[tuple[Atom, Integers]], turns: Sequence[tuple[Atom, Integers]], length: int
+    ) -> Conditions:
+        """Compare atoms with small numbers and with each other; turns may be somewhere, and no more or less."""
         parts: list[Comparison] = []
         holds: list[npt.NDArray[np.bool_]] = []
-        for i, (atom, values) in enumerate(sides):
+        for i, (atom, values) in enumerate((*sides, *turns)):
             beside = [(_ZERO, np.zeros(length, np.int64), (0, 1, 2, -1))]
-            beside += [(other, column, (0, -1, 1)) for other, column in sides[i + 1 :] if atom.weight + other.weight <= _PAIRED]
+            beside += [(other, column, (0, -1, 1) if i < len(sides) else (0,)) for other, column in sides[i + 1 if i < len(sides) else 0 :] if _comparable(atom, other)]
             made = [(other, constant) for other, _, constants in beside for constant in constants]
             right = np.array([column + constant for _, column, constants in beside for constant in constants])
-            for sign, compare in _COMPARE.items():
+            for sign, compare in _COMPARE.items() if i < len(sides) else [("==", np.equal)]:
                 where = compare(values, right)
                 for k in np.flatnonzero(where.any(axis=1) & ~where.all(axis=1)).tolist():
                     parts.append(Comparison(atom, sign, *made[k]))
