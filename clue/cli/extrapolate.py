@@ -41,6 +41,8 @@ def run(arguments: argparse.Namespace) -> int:
 
 def _make(pattern: str, arguments: argparse.Namespace, remarks: Sequence[str]) -> int:
     """Make a trace of the recordings that a pattern names; what is refused is told, and the status is 1."""
+    if Pattern(pattern).names(Path(arguments.output)):
+        raise UsageError(f"{arguments.output}: -o must be none of the names that {pattern} stands for, got one")
     target = output_trace(arguments.output)
     try:
         with progress() as tell:

@@ -6,6 +6,7 @@
     arguments       command lines of one program at several sizes: which words follow the size
     family          the recordings that a pattern names, held to be of one program
     inference       family -> what it does at any size and number of ranks, or why that cannot be told
+    memory          what a rank needs at a target
     making          the trace at a target, and how far that is from what was recorded
     kept            traces that were made, by the content of what they were made of
     plan            which recordings to make for a target, and what they need here
@@ -15,9 +16,10 @@ Prints nothing.
 """
 
 from clue.extrapolation.family import Family, Recording
-from clue.extrapolation.inference import Made, Refusal, RefusedError, infer
+from clue.extrapolation.inference import Made, RefusedError, infer
 from clue.extrapolation.making import Extrapolation, Factor, extrapolate
 from clue.extrapolation.pattern import Pattern
+from clue.structure import Refusal
 
 __all__ = [
     "Extrapolation",

@@ -1,9 +1,9 @@
 """Bursts at sizes that nobody recorded: pooled by place and role, fitted, and drawn with the variability they had.
 
-A place is a part of a call site. Roles are what ranks do apart from others there: the root of a collective, the first
-and the last rank, where the rest differs from them in every recording. What bursts of one recording differ by is explained
-by a size that a rank has for itself, if there is one (:func:`clue.structure.samples.local_size`); means are fitted over
-that size, the problem's size and the number of ranks (:mod:`clue.models`).
+A place is a part of a call site. Roles are what some ranks do apart from others there (the root of a collective, the
+first and the last rank), where they differ in every recording. What bursts of one recording differ by is explained by a
+size that a rank has for itself, if there is one (:func:`clue.structure.samples.local_size`); means are fitted over that
+size, the problem's size and the number of ranks (:mod:`clue.models`).
 """
 
 from __future__ import annotations
@@ -28,6 +28,8 @@ _APART = 1.1
 _VALUES, _LEAST = 12, 1e-9
 #: How far single bursts may lie from the middle of theirs before they count as outliers, in quartile distances.
 _OUTLYING = 20.0
+#: The widest that an interval is drawn; a model of a single point knows no end of it.
+_WIDEST = 5.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,7 +77,8 @@ class Pool:
         if self.model is None:
             nothing = np.zeros(len(v["n"]))
             return nothing, nothing, nothing
-        return self.model.predict(self.features(v))
+        mean, low, high = self.model.predict(self.features(v))
+        return mean, np.maximum(low, mean / _WIDEST), np.minimum(high, mean * _WIDEST)
 
     def inside(self, v: Surroundings) -> Floats:
         """Return whether each row lies within what was recorded, 1 or 0."""
@@ -95,7 +98,7 @@ class Bursts:
     site: str
 
     @classmethod
-    def learn(
+    def learn(  # noqa: PLR0917 - columns beside each other
         cls, site: str, v: Surroundings, peer: Integers, example: Integers, seconds: Floats, blocks: tuple[int, ...]
     ) -> Bursts:
         """Return the bursts of a place.
@@ -162,7 +165,7 @@ def _pool(v: Surroundings, example: Integers, seconds: Floats, blocks: tuple[int
 
 def _without_outliers(example: Integers, seconds: Floats) -> Floats:
     """Return bursts of which none is far beyond the others of its recording."""
-    bounded = seconds.copy()
+    bounded: Floats = seconds.copy()
     for each in np.unique(example):
         mine = example == each
         low, middle, high = np.quantile(seconds[mine], (0.25, 0.5, 0.75))
@@ -174,7 +177,8 @@ def _points(
     v: Surroundings, example: Integers, seconds: Floats, size: LocalSize | None
 ) -> tuple[dict[str, Floats], Floats, Floats]:
     """Return the mean burst of each recording, by values of the local size, and how many each stands for."""
-    features: dict[str, list[float]] = {"n": [], "P": []} | ({} if size is None else {"m": []})
+    names = ["n", "P"] if size is None else ["n", "P", "m"]
+    features: dict[str, list[float]] = {name: [] for name in names}
     times, counts = [], []
     sizes = np.zeros(len(seconds)) if size is None else size(v)
     for each in np.unique(example):

@@ -13,6 +13,9 @@ from clue.trace import Flag, Op, Trace
 from clue.uncertainty import typical_recording
 from clue.units import count_of
 
+#: What the head of a trace that was made has for a clock.
+EXTRAPOLATED = "extrapolated"
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Recording:
@@ -145,6 +148,8 @@ def _opened(size: int, ranks: int, paths: Sequence[Path]) -> Recording:
     for trace in traces:
         if trace.ranks != ranks:
             raise TraceError(f"{trace.path}: trace must have {count_of(ranks)}, as its name says, got {trace.ranks}")
+        if trace.head.clock == EXTRAPOLATED:
+            raise TraceError(f"{trace.path}: trace must be a recording, got one that was extrapolated itself")
         if not has_sites(trace):
             raise TraceError(
                 f"{trace.path}: trace must say where its calls stand in the program, got none: record it again, as it "
@@ -158,8 +163,7 @@ def _opened(size: int, ranks: int, paths: Sequence[Path]) -> Recording:
 
 def has_sites(trace: Trace) -> bool:
     """Tell whether a trace knows the call sites of its ops."""
-    sites = getattr(trace.head, "sites", None)  # of traces that have them
-    return sites is None or len(sites) > 1 or not len(trace.ops)
+    return len(trace.head.sites) > 1 or not len(trace.ops)
 
 
 def _programs(recordings: Sequence[Recording]) -> Iterator[str]:

@@ -16,7 +16,7 @@ from clue.trace.builder import RankColumns, trace_of
 from clue.trace.sites import UNKNOWN, Site, Sites
 
 #: Share of the computation at a target that may lie outside what was recorded before it is said.
-_OUTSIDE = 0.1
+_OUTSIDE = 0.5
 
 
 class RefusedError(ClueError):
@@ -57,11 +57,13 @@ class Structure:
         program: Its calls as rules.
         bursts: Of each part of a call the bursts before it.
         name: What it was learned from.
+        remarks: What a reader of results should know, whatever the target.
     """
 
     program: structure.Structure
     bursts: tuple[Bursts, ...]
     name: str
+    remarks: tuple[str, ...] = ()
 
     def generate(self, size: int, ranks: int) -> Made:
         """Return the trace at a size and a number of ranks.
@@ -72,12 +74,12 @@ class Structure:
         generator = Generator(self.program, size, ranks)
         columns = generator.make()
         if generator.refusals:
-            raise RefusedError(tuple(generator.refusals), self.name)
+            raise RefusedError(tuple(dict.fromkeys(generator.refusals)), self.name)
         drawn = np.zeros((4, len(columns.columns["op"])))
         for bursts, (v, rows) in zip(self.bursts, columns.surroundings, strict=True):
             drawn[:, rows] = bursts.draw(v, columns.columns["peer"][rows])
         middle, low, high = (self._trace(columns, each) for each in drawn[:3])
-        return Made(middle, tuple(_remarks(drawn[0], drawn[3])), (low, high))
+        return Made(middle, (*self.remarks, *_remarks(drawn[0], drawn[3])), (low, high))
 
     def _trace(self, columns: Columns, seconds: Floats) -> Trace:
         every = columns.columns | {"cpu": np.round(seconds * 1e9).astype(np.int64), "extra": _places(columns)}
@@ -111,8 +113,8 @@ def infer(family: Family) -> Structure:
     learner = Learner(tuple(numbers), Tables.of(tuple(numbers), examples))
     program = learner.learn()
     if learner.refusals:
-        raise RefusedError(tuple(learner.refusals), family.name)
-    return Structure(program, _bursts(family, learner, program), family.name)
+        raise RefusedError(tuple(dict.fromkeys(learner.refusals)), family.name)
+    return Structure(program, _bursts(family, learner, program), family.name, tuple(learner.remarks))
 
 
 def _numbered(trace: Trace, numbers: dict[Site, int]) -> Integers:
@@ -154,6 +156,6 @@ def _remarks(seconds: Floats, inside: Floats) -> list[str]:
     if outside <= _OUTSIDE:
         return []
     return [
-        f"{outside:.0%} of the computation lies outside the local sizes that were recorded: "
+        f"{outside:.0%} of the computation depends on sizes beyond those that were recorded: "
         "clue extrapolate --plan says what to record"
     ]

@@ -6,11 +6,13 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from clue.extrapolation.family import Family
-from clue.extrapolation.inference import Refusal, infer
+from clue.extrapolation.family import EXTRAPOLATED, Family
+from clue.extrapolation.inference import infer
+from clue.extrapolation.memory import peak_memory
 from clue.recording.repeated import numbered
+from clue.structure import Refusal
 from clue.trace import Trace
-from clue.units import count_of
+from clue.units import count_of, format_size
 
 #: What a local size may grow with: the length, the area or the volume of what is divided among ranks.
 DIMENSIONS = (1, 2, 3)
@@ -111,9 +113,12 @@ def extrapolate(family: Family | str, *, size: int, ranks: int) -> Extrapolation
         return Extrapolation(recorded.typical, size, (), factor, local, recorded.traces[1:])
     family.check_target(size, ranks)
     made = infer(family).generate(size, ranks)
-    said = (*_distance(family, size, ranks, factor), *made.remarks, *family.remarks())
+    peak, grows = peak_memory(family, size, ranks)
+    said = [*_distance(family, size, ranks, factor), *made.remarks, *family.remarks()]
+    if grows:
+        said.append(f"a rank is taken to need {format_size(peak)} of memory: peaks of recordings grow with {grows}")
     warnings = tuple(dict.fromkeys(said))
-    trace, *repeats = (_told(family, each, size, warnings) for each in (made.trace, *made.repeats))
+    trace, *repeats = (_told(family, each, size, warnings, peak) for each in (made.trace, *made.repeats))
     return Extrapolation(trace, size, warnings, factor, local, tuple(repeats))
 
 
@@ -135,17 +140,19 @@ def _distance(family: Family, size: int, ranks: int, factor: Factor) -> Iterator
             yield f"the {what} is below the smallest that was recorded ({least}): what goes on there nobody has seen"
 
 
-def _told(family: Family, trace: Trace, size: int, warnings: tuple[str, ...]) -> Trace:
-    """Return a trace whose head says what it is."""
+def _told(family: Family, trace: Trace, size: int, warnings: tuple[str, ...], peak: float) -> Trace:
+    """Return a trace whose head says what it is, and how much memory each rank needs."""
     first = family.recordings[0].typical.head
+    rank_heads = tuple(replace(each, peak_memory=round(peak)) for each in trace.head.rank_heads)
     head = replace(
         trace.head,
+        rank_heads=rank_heads,
         program=first.program,
         arguments=family.command(size, trace.ranks),
         processor=first.processor,
         mpi=first.mpi,
         python=first.python,
-        clock=first.clock,
+        clock=EXTRAPOLATED,
         notes=tuple(dict.fromkeys((*warnings, *trace.head.notes))),
     )
     return replace(trace, head=head)

@@ -1,17 +1,20 @@
-"""What recordings measured, for those who fit models of their own: CPU time, calls and bytes by call."""
+"""What recordings measured, for those who fit models of their own: CPU time, calls, bytes by place."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from pathlib import PurePath
 
 import numpy as np
 
 from clue.extrapolation.family import Family
 from clue.formats.extrap import Measurement
 from clue.trace import Flag, Trace
+from clue.trace.sites import Site
 
 #: Metrics, each the mean over ranks: CPU seconds of bursts before calls, calls, bytes handed to calls.
 TIME, CALLS, BYTES = "time", "calls", "bytes"
+_ROOT = "main"
 
 
 def measurements_of(family: Family) -> Iterator[Measurement]:
@@ -30,9 +33,16 @@ def _totals(trace: Trace) -> dict[tuple[str, str], float]:
     ops = trace.ops
     metrics = {TIME: trace.bursts * 1e-9, CALLS: (ops.flags & Flag.CONTINUED) == 0, BYTES: ops.nbytes}
     found: dict[tuple[str, str], float] = {}
+    paths = [_path(site) for site in trace.head.sites]
     for metric, values in metrics.items():
-        sums = np.bincount(ops.call, weights=values, minlength=len(trace.head.calls)) / trace.ranks
-        found["main", metric] = float(sums.sum())
-        for call, total in zip(trace.head.calls, sums.tolist(), strict=True):
-            found[f"main->{call}", metric] = found.get((f"main->{call}", metric), 0.0) + total
+        sums = np.bincount(ops.site, weights=values, minlength=len(paths)) / trace.ranks
+        found[_ROOT, metric] = float(sums.sum())
+        for path, total in zip(paths, sums.tolist(), strict=True):
+            if path != _ROOT:
+                found[path, metric] = found.get((path, metric), 0.0) + total
     return found
+
+
+def _path(site: Site) -> str:
+    """Return a call path by files and lines; that of the unknown site is the whole program."""
+    return "->".join([_ROOT, *(f"{PurePath(each.file).name}:{each.line}" for each in site.frames)])

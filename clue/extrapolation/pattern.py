@@ -54,6 +54,10 @@ class Pattern:
         filled = self.text.replace(SIZE, str(size)).replace(RANKS, str(ranks))
         return Path(filled.replace(REPEAT, str(repeat))) if REPEAT in filled else numbered(Path(filled), repeat)
 
+    def names(self, path: Path) -> bool:
+        """Tell whether a path is that of one of the recordings."""
+        return self._expression().fullmatch(str(path)) is not None
+
     def found(self) -> Mapping[tuple[int, int], tuple[Path, ...]]:
         """Return the recordings that are there: by size and ranks, of each the first and then its repeats."""
         places: dict[tuple[int, int], dict[int, Path]] = {}

@@ -19,8 +19,8 @@ from clue.extrapolation.making import DIMENSIONS
 _POWERS, _OTHERS = (4, 8, 16), (6, 27)
 #: The same for smaller targets.
 _SMALL_POWERS, _SMALL_OTHERS, _FEW = (2, 4, 8), (6,), 16
-#: A size may differ by such a share of it, or by so much, from what is ideal.
-_SLACK, _LEAST_SLACK = 0.04, 2
+#: A size may differ by such a share of it, or by so much, from what is ideal; those for rules alone by more.
+_SLACK, _LEAST_SLACK, _SLACK_OF_OTHERS = 0.04, 2, 0.3
 #: Exponents that times and memory may grow with.
 _STEEPEST, _UNKNOWN = 4.0, 3.0
 
@@ -107,29 +107,30 @@ def wanted(size: int, ranks: int) -> tuple[Wanted, ...]:
     middle = powers[len(powers) // 2]
     ideal = [size * min(middle / ranks, 1.0) ** (1 / dimension) for dimension in DIMENSIONS]
     found = {Wanted(n, p) for n in _sizes(ideal, size, ranks, math.lcm(*powers)) for p in powers}
-    found |= {Wanted(n, p) for p in others for n in _sizes(ideal, size, ranks, p)[:2]}
+    found |= {Wanted(n, p) for p in others for n in _sizes(ideal, size, ranks, p, _SLACK_OF_OTHERS)[:2]}
     return tuple(sorted(found))
 
 
-def _sizes(ideal: Sequence[float], size: int, ranks: int, granule: int) -> list[int]:
+def _sizes(ideal: Sequence[float], size: int, ranks: int, granule: int, share: float = _SLACK) -> list[int]:
     """Return at least two sizes near ideal ones; where the target's is a multiple of its ranks, multiples of theirs."""
-    granule = granule if size % ranks == 0 else 1
-    found = {nice(each, size, granule) for each in ideal}
+    granule, share = (granule, share) if size % ranks == 0 else (1, _SLACK)
+    found = {nice(each, size, granule, share) for each in ideal}
     while len(found) < 2:
-        found.add(nice(min(found) / 2, size, granule) if min(found) > granule else max(found) + granule)
+        found.add(nice(min(found) / 2, size, granule, share) if min(found) > granule else max(found) + granule)
     return sorted(found)
 
 
-def nice(ideal: float, size: int, granule: int) -> int:
+def nice(ideal: float, size: int, granule: int, share: float = _SLACK) -> int:
     """Return a size near an ideal one that divides as the target's does: most programs take only such sizes.
 
     Args:
         ideal: What it should be.
         size: The target's size; what divides it should divide the result.
         granule: What must divide the result.
+        share: How far it may be off, as a share of what is ideal.
     """
     shared = math.lcm(size, granule)
-    slack = max(_SLACK * ideal, _LEAST_SLACK, granule / 2)
+    slack = max(share * ideal, _LEAST_SLACK, granule / 2)
     first, last = max(math.ceil((ideal - slack) / granule), 1), math.floor((ideal + slack) / granule)
     near = (granule * i for i in range(first, max(last, first) + 1))
     return max(near, key=lambda each: (math.gcd(each, shared), -abs(each - ideal)))

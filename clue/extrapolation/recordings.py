@@ -92,7 +92,7 @@ class Planner:
             raise RecordError(faults)
         made = recordings_of([self._request(each) for each in done], plan.repeats, self.progress)
         for each, traces in zip(done, made, strict=True):
-            _save(traces[: plan.repeats], partial(pattern.path, each.size, each.ranks))
+            save_recordings(traces[: plan.repeats], partial(pattern.path, each.size, each.ranks))
         return faults
 
     def _samples(self, recordings: Sequence[Wanted]) -> list[Sample]:
@@ -119,7 +119,7 @@ def _why(error: RecordError) -> str:
     return ": ".join(error.faults[-1].split(": ")[:2])
 
 
-def _save(traces: Sequence[Trace], place: Callable[[int], Path]) -> None:
+def save_recordings(traces: Sequence[Trace], place: Callable[[int], Path]) -> None:
     """Save recordings of a run as ``clue record --repeats`` does: the first has what bursts typically take."""
     first = typical_recording(traces)
     others = [each for each in traces if each.path != first.path]

@@ -325,7 +325,7 @@ def _node_type(node: NodeType) -> Document:
         "memory_contention": {str(busy): dict(shares) for busy, shares in node.memory_contention.items()},
         **fields(node, "background_load", "time_slice"),
         "cold_start": cold_start_document(node.cold_start),
-        **fields(node, "initialisation_delay", "spawn_delay", "packing_delay", "reduction_delay"),
+        **fields(node, "copy_bandwidth", "initialisation_delay", "spawn_delay", "packing_delay", "reduction_delay"),
         "waiting": node.waiting.value,
         "source": node.source,
         "noise": asdict(node.noise),

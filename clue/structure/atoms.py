@@ -16,8 +16,9 @@ import numpy as np
 import numpy.typing as npt
 
 Integers = npt.NDArray[np.int64]
-#: Surroundings of a place, by name: ``n`` size, ``P`` ranks, ``rank`` among all, ``s`` and ``r`` size of the communicator
-#: and rank there, ``i0`` … iterations of the loops around, ``m0`` … how many they make, ``j`` place within a call.
+#: Surroundings of a place, by name: ``n`` size, ``P`` ranks, ``rank`` among all, ``s`` and ``r`` size of the
+#: communicator and rank there, ``i0`` … iterations of the loops around, ``m0`` … how many they make, ``j`` place
+#: within a call.
 Surroundings = Mapping[str, Integers]
 
 
@@ -29,7 +30,8 @@ class Atom:
         name: As a reader sees it.
         values: The function; what it gives is an integer each.
         weight: How far-fetched it is: of two rules that fit, the lighter one is taken.
-        family: What programs multiply with each other: shares along the dimensions of one grid; "" if it is none such.
+        family: What programs multiply or compare with each other: shares along the dimensions of one grid, places along
+            one dimension; "" if it is none such.
         block: The block that it counts, or 0.
     """
 
@@ -54,7 +56,7 @@ def squarest(ranks: int) -> tuple[int, int]:
 
 @cache
 def cubest(ranks: int) -> tuple[int, int, int]:
-    """Return a grid of three dimensions, largest first, as MPI_Dims_create makes it: as near to each other as can be."""
+    """Return a grid of three dimensions as MPI_Dims_create makes it: largest first, as near to each other as can be."""
     shapes = (
         (a, b, ranks // a // b)
         for a in range(1, ranks + 1)
@@ -62,7 +64,9 @@ def cubest(ranks: int) -> tuple[int, int, int]:
         for b in range(1, ranks // a + 1)
         if ranks // a % b == 0
     )
-    return min((shape for shape in shapes if shape[0] >= shape[1] >= shape[2]), key=lambda shape: (shape[0] - shape[2], shape))
+    return min(
+        (shape for shape in shapes if shape[0] >= shape[1] >= shape[2]), key=lambda shape: (shape[0] - shape[2], shape)
+    )
 
 
 def _each(function: Callable[[int], tuple[int, ...]], which: int) -> Callable[[Integers], Integers]:
@@ -92,6 +96,7 @@ class Dimension:
     Attributes:
         size: How many there are.
         at: Where a rank is.
+        grid: The grid it is one of.
     """
 
     size: Atom
@@ -108,11 +113,11 @@ def dimensions() -> tuple[Dimension, ...]:
         Dimension(large, Atom("rank % q", lambda v: v["rank"] % _Q(v["P"]), 2, "1 wide"), "wide"),
     )
     tall = (
-        Dimension(large, Atom("rank // p", lambda v: v["rank"] // _P(v["P"]), 2), "tall"),
-        Dimension(small, Atom("rank % p", lambda v: v["rank"] % _P(v["P"]), 2), "tall"),
+        Dimension(large, Atom("rank // p", lambda v: v["rank"] // _P(v["P"]), 2, "0 tall"), "tall"),
+        Dimension(small, Atom("rank % p", lambda v: v["rank"] % _P(v["P"]), 2, "1 tall"), "tall"),
     )
     a, b, c = (
-        Atom(name, lambda v, of=of: of(v["P"]), 3, f"{axis} cube")
+        Atom(name, lambda v, of=of: of(v["P"]), 3, f"{axis} cube")  # type: ignore[misc]
         for axis, (name, of) in enumerate((("a", _A), ("b", _B), ("c", _C)))
     )
     cube = (
@@ -127,7 +132,7 @@ def shares(whole: Atom, dimension: Dimension) -> Iterator[Atom]:
     """Return the share of a whole that a rank has along a dimension, by each custom of rounding."""
     m, c, n = dimension.size.values, dimension.at.values, whole.values
     name = f"{whole.name}, {dimension.size.name}, {dimension.at.name}"
-    weight = max(dimension.size.weight, dimension.at.weight) + whole.weight
+    weight = min(max(dimension.size.weight, dimension.at.weight), 2) + whole.weight  # faces are products of two of them
     customs: tuple[tuple[str, Callable[[Surroundings], Integers]], ...] = (
         ("share", lambda v: (c(v) + 1) * n(v) // m(v) - c(v) * n(v) // m(v)),
         ("first_larger", lambda v: n(v) // m(v) + (c(v) < n(v) % m(v))),
@@ -136,6 +141,11 @@ def shares(whole: Atom, dimension: Dimension) -> Iterator[Atom]:
     )
     for custom, values in customs:
         yield Atom(f"{custom}({name})", values, weight, f"{custom} {dimension.grid}")
+
+
+def padded(share: Atom) -> Atom:
+    """Return a share with a row of the neighbours on either side."""
+    return Atom(f"({share.name} + 2)", lambda v: share.values(v) + 2, share.weight)
 
 
 def quotients(whole: Atom, dimension: Dimension) -> Iterator[Atom]:
@@ -161,7 +171,8 @@ def residue(name: str, turns: int) -> Atom:
 
 def _oddity(number: int) -> int:
     """Return how unusual a number is in a program: powers of two and of ten are not."""
-    return min(_odd(number), *(_odd(number // ten) * 2 for ten in (10, 100, 1000, 10000) if number % ten == 0), number).bit_length() - 1
+    tens = (_odd(number // ten) * 2 for ten in (10, 100, 1000, 10000) if number % ten == 0)
+    return min((_odd(number), *tens)).bit_length() - 1
 
 
 def _odd(number: int) -> int:
@@ -181,17 +192,22 @@ def _before(end: Integers, block: int, m: Integers, c: Integers) -> Integers:
 
 def cyclic(block: int, loop: str, dimension: Dimension) -> Iterator[Atom]:
     """Return what a rank owns of the indices from an iteration's block on, and from the next."""
-    m, c, weight = dimension.size.values, dimension.at.values, dimension.size.weight + 2
-    for later, name in ((0, loop), (1, f"{loop} + 1")):
-        yield Atom(
-            f"owned({block}·({name}) …, {dimension.size.name}, {dimension.at.name})",
-            lambda v, later=later: _owned(block * (v[loop] + later), v["n"], block, m(v), c(v)),
-            weight,
-        )
+    yield _owned_from(block, loop, 0, dimension)
+    yield _owned_from(block, loop, 1, dimension)
+
+
+def _owned_from(block: int, loop: str, later: int, dimension: Dimension) -> Atom:
+    m, c = dimension.size.values, dimension.at.values
+    first = f"{block}·({loop} + 1)" if later else f"{block}·{loop}"
+    return Atom(
+        f"owned({first} …, {dimension.size.name}, {dimension.at.name})",
+        lambda v: _owned(block * (v[loop] + later), v["n"], block, m(v), c(v)),
+        dimension.size.weight + 2,
+    )
 
 
 def owned_by_both(block: int, loop: str, owner: str, one: Dimension, other: Dimension) -> Atom:
-    """Return what lies behind an iteration's block and belongs to an owner along one dimension and to a rank along another."""
+    """Return what lies behind an iteration's block, for an owner along one dimension and a rank along another."""
     p, q, c = one.size.values, other.size.values, other.at.values
 
     def values(v: Surroundings) -> Integers:
@@ -210,7 +226,7 @@ def owned_by_both(block: int, loop: str, owner: str, one: Dimension, other: Dime
     )
 
 
-def _met(end: Integers, block: int, p: int, q: int, a: int, c: int) -> Integers:
+def _met(end: Integers, block: int, p: int, q: int, a: int, c: int) -> Integers:  # noqa: PLR0917 - two residues
     """Return how many indices below an end lie in blocks that are a modulo p and c modulo q."""
     period = lcm(p, q)
     met = next((i for i in range(period) if i % p == a % p and i % q == c % q), None)
@@ -238,141 +254,180 @@ def small_numbers(names: tuple[str, ...], blocks: tuple[int, ...]) -> tuple[Atom
         names: Surroundings that vary.
         blocks: Sizes of blocks that the program is known to deal out.
     """
-    n = variable("n")
     loops = tuple(name for name in names if name[0] == "i")
-    atoms = [variable(name) for name in names]
     over = dimensions() if "P" in names else ()
+    logarithms = (_logarithm(name) for name in ("P", "s", "n") if name in names)
+    return (
+        *map(variable, names),
+        *_turns_of(names),
+        *_spread(blocks, over),
+        *(atom for dimension in _others(names) for atom in shares(variable("n"), dimension) if "n" in names),
+        *(atom for loop in loops for atom in (*_levels(loop, over), *_panels(loop, loops, blocks, over))),
+        *logarithms,
+    )
+
+
+def _spread(blocks: tuple[int, ...], over: tuple[Dimension, ...]) -> Iterator[Atom]:
+    """Return what follows from spreading a size over ranks."""
+    n = variable("n")
+    for dimension in over:
+        yield from (dimension.size, dimension.at)
+    for dimension in over:
+        yield from (*shares(n, dimension), *quotients(n, dimension))
+    for block in blocks:
+        yield from (owned(block, dimension) for dimension in over)
+
+
+def _turns_of(names: tuple[str, ...]) -> Iterator[Atom]:
+    """Return what repeats or is shared by two, three and four."""
     for name in names:
-        if name in ("rank", "r", "P", "s", *loops):
-            atoms += [residue(name, k) for k in (2, 3, 4)]
-        if name in ("P", "s", *loops):
-            atoms += [each for k in (2, 3, 4) for each in parts(variable(name, 2), k)]
-    if "P" in names:
-        for dimension in over:
-            atoms += [dimension.size, dimension.at]
-        for dimension in (*over, *_others(names)):
-            atoms += [*shares(n, dimension), *quotients(n, dimension)]
-        for block in blocks:
-            for dimension in over:
-                atoms.append(owned(block, dimension))
-        for loop in loops:
-            ahead = Atom(f"i_n({loop})", lambda v, loop=loop: v["n"] >> np.minimum(v[loop], 62), 2)
-            atoms.append(ahead)
-            for dimension in over:
-                atoms += shares(ahead, dimension)
-    for loop in loops:
-        atoms.append(Atom(f"n >> {loop}", lambda v, loop=loop: v["n"] >> np.minimum(v[loop], 62), 2))
-        atoms.append(Atom(f"2^{loop}", lambda v, loop=loop: np.int64(1) << np.minimum(v[loop], 62), 2))
-        for block in blocks:
-            atoms.append(
-                Atom(f"n - {block}·({loop} + 1)", lambda v, loop=loop, block=block: np.maximum(v["n"] - block * (v[loop] + 1), 0), 1)
-            )
-            atoms.append(
-                Atom(f"min({block}, n - {block}·{loop})", lambda v, loop=loop, block=block: np.minimum(block, v["n"] - block * v[loop]), 2)
-            )
-            for dimension in over:
-                atoms += cyclic(block, loop, dimension)
-            pairs = [(over[1], over[2]), (over[2], over[1]), (over[3], over[4]), (over[4], over[3])] if over else []
-            for owner in loops:
-                if owner != loop:
-                    atoms += [owned_by_both(block, loop, owner, *pair) for pair in pairs]
-    for name in ("P", "s", "n"):
-        if name in names:
-            atoms.append(Atom(f"log2 {name}", lambda v, name=name: _log2(v[name]), 2))
-    return tuple(atoms)
+        if name in ("rank", "r", "P", "s") or name[0] == "i":
+            yield from (residue(name, k) for k in (2, 3, 4))
+        if name in ("P", "s") or name[0] == "i":
+            yield from (each for k in (2, 3, 4) for each in parts(variable(name, 2), k))
 
 
 def _others(names: tuple[str, ...]) -> Iterator[Dimension]:
     """Return where others are along a row of ranks: the partner, each entry of a list, who is on in an iteration."""
-    for size in ("P", "s"):
-        if size not in names:
-            continue
+    for size in (each for each in ("P", "s") if each in names):
         if size == "s":
             yield Dimension(variable("s"), variable("r"))
-        for name in names:
-            if name in ("peer", "e") or name[0] == "i":
-                yield Dimension(variable(size), variable(name))
-            if name[0] == "i":
-                for sign, offset in product((1, -1), (-1, 0, 1)):
-                    yield Dimension(variable(size), _turn(name, sign, offset, variable(size)))
+        yield from (
+            Dimension(variable(size), variable(name)) for name in names if name in ("peer", "e") or name[0] == "i"
+        )
+        for name in (each for each in names if each[0] == "i"):
+            for sign, offset in product((1, -1), (-1, 0, 1)):
+                yield Dimension(variable(size), _turned(name, sign, offset, variable(size)))
 
 
-def _turn(step: str, sign: int, offset: int, size: Atom) -> Atom:
-    """Return who is some steps further round."""
+def _levels(loop: str, over: tuple[Dimension, ...]) -> Iterator[Atom]:
+    """Return what follows from halving a size in each iteration."""
+    level = Atom(f"n >> {loop}", lambda v: v["n"] >> np.minimum(v[loop], 62), 2)
+    yield level
+    yield Atom(f"2^{loop}", lambda v: np.int64(1) << np.minimum(v[loop], 62), 2)
+    for dimension in over:
+        yield from shares(level, dimension)
+
+
+def _panels(loop: str, loops: tuple[str, ...], blocks: tuple[int, ...], over: tuple[Dimension, ...]) -> Iterator[Atom]:
+    """Return what follows from going through a size by blocks."""
+    for block in blocks:
+        yield from _rest(block, loop)
+        for dimension in over:
+            yield from cyclic(block, loop, dimension)
+        for owner in loops:
+            if owner != loop and over:
+                grids = ((over[1], over[2]), (over[2], over[1]), (over[3], over[4]), (over[4], over[3]))
+                yield from (owned_by_both(block, loop, owner, *grid) for grid in grids)
+
+
+def _rest(block: int, loop: str) -> Iterator[Atom]:
+    """Return what is left behind an iteration's block, and how large that is."""
+    yield Atom(f"n - {block}·({loop} + 1)", lambda v: np.maximum(v["n"] - block * (v[loop] + 1), 0))
+    yield Atom(f"min({block}, n - {block}·{loop})", lambda v: np.minimum(block, v["n"] - block * v[loop]), 2)
+
+
+def _logarithm(name: str) -> Atom:
+    return Atom(f"log2 {name}", lambda v: _log2(v[name]), 2)
+
+
+def _log2(values: Integers) -> Integers:
+    """Return the logarithm rounded up."""
+    logarithms: Integers = np.ceil(np.log2(np.maximum(values, 1).astype(float))).astype(np.int64)
+    return logarithms
+
+
+def partners(names: tuple[str, ...]) -> tuple[Atom, ...]:
+    """Return what ranks are found by: neighbours in rings and grids, owners in turn, butterflies and trees."""
+    steps = tuple(name for name in names if name[0] in "ije")
+    over = dimensions() if "P" in names else ()
+    sizes = (variable("s"), *(dimension.size for dimension in over))
+    return (
+        *map(_in_ring, (1, -1, 2, -2)),
+        *(atom for size in sizes for step in steps for atom in _in_turn(step, size)),
+        *(atom for step in steps for atom in _in_tree(step)),
+        Atom("r & (r - 1)", lambda v: v["r"] & (v["r"] - 1), 3),
+        Atom("r ^ 1", lambda v: v["r"] ^ 1, 2),
+        *(_neighbour(axis, dimension, offset) for axis, dimension in enumerate(over[1:]) for offset in (1, -1)),
+    )
+
+
+def _in_ring(offset: int) -> Atom:
+    return Atom(f"(r {offset:+d}) % s", lambda v: (v["r"] + offset) % v["s"], 1 + abs(offset))
+
+
+def _in_turn(step: str, size: Atom) -> Iterator[Atom]:
+    """Return whose turn it is in an iteration, counted from the first rank or from oneself."""
+    yield Atom(f"{step} % {size.name}", lambda v: v[step] % size.values(v), 1 + size.weight)
+    yield from (_turned(step, sign, offset, size) for sign, offset in product((1, -1), (-1, 0, 1)))
+
+
+def _turned(step: str, sign: int, offset: int, size: Atom) -> Atom:
     return Atom(
-        f"(r {'+' if sign > 0 else '-'} {step}{f' {offset:+d}' if offset else ''}) % {size.name}",
+        f"(r {'+' if sign > 0 else '-'} {step} {offset:+d}) % {size.name}",
         lambda v: (v["r"] + sign * v[step] + offset) % size.values(v),
         2 + size.weight + abs(offset),
     )
 
 
-def _log2(values: Integers) -> Integers:
-    """Return the logarithm rounded up."""
-    return np.ceil(np.log2(np.maximum(values, 1).astype(float))).astype(np.int64)
+def _in_tree(step: str) -> Iterator[Atom]:
+    """Return partners that are a power of two away, a step or two to each."""
+    for halved in (False, True):
+        power = f"2^({step} // 2)" if halved else f"2^{step}"
+        away = _power(step, halved)
+        yield from _away(power, away)
 
 
-def partners(names: tuple[str, ...]) -> tuple[Atom, ...]:
-    """Return what ranks are found by: neighbours in rings and grids, owners in turn, butterflies and trees."""
-    steps = tuple(name for name in names if name[0] in "ije" and name not in ("j",)) + (("j",) if "j" in names else ())
-    turns: list[Atom] = []
-    over = dimensions() if "P" in names else ()
-    for size in (variable("s"), *(d.size for d in over)):
-        for step in steps:
-            turns.append(Atom(f"{step} % {size.name}", lambda v, step=step, size=size: v[step] % size.values(v), 1 + size.weight))
-        for step, sign, offset in product(steps, (1, -1), (-1, 0, 1)):
-            turns.append(_turn(step, sign, offset, size))
-    ring = [
-        Atom(f"(r {offset:+d}) % s", lambda v, offset=offset: (v["r"] + offset) % v["s"], 1 + abs(offset))
-        for offset in (1, -1, 2, -2)
-    ]
-    tree = []
-    for step in steps:
-        for half in (0, 1):
-            power = f"2^({step} // 2)" if half else f"2^{step}"
-            bit = lambda v, step=step, half=half: np.int64(1) << np.minimum(v[step] >> half, 62)  # noqa: E731
-            tree.append(Atom(f"r ^ {power}", lambda v, bit=bit: v["r"] ^ bit(v), 3))
-            tree.append(Atom(f"r + {power}", lambda v, bit=bit: v["r"] + bit(v), 3))
-            tree.append(Atom(f"r - {power}", lambda v, bit=bit: v["r"] - bit(v), 3))
-            tree.append(Atom(f"(r + {power}) % s", lambda v, bit=bit: (v["r"] + bit(v)) % v["s"], 4))
-            tree.append(Atom(f"(r - {power}) % s", lambda v, bit=bit: (v["r"] - bit(v)) % v["s"], 4))
-    tree.append(Atom("r & (r - 1)", lambda v: v["r"] & (v["r"] - 1), 3))
-    tree.append(Atom("r ^ 1", lambda v: v["r"] ^ 1, 2))
-    grid = []
-    for axis, dimension in enumerate(over[1:], 1):
-        stride = _stride(axis)
-        for offset in (1, -1):
-            grid.append(
-                Atom(
-                    f"neighbour({dimension.at.name}, {offset:+d})",
-                    lambda v, d=dimension, stride=stride, offset=offset: v["rank"]
-                    + ((d.at.values(v) + offset) % d.size.values(v) - d.at.values(v)) * stride(v),
-                    2 + dimension.size.weight,
-                )
-            )
-    return (*ring, *turns, *tree, *grid)
+def _power(step: str, halved: bool) -> Callable[[Surroundings], Integers]:
+    def values(v: Surroundings) -> Integers:
+        power: Integers = np.int64(1) << np.minimum(v[step] >> int(halved), 62)
+        return power
+
+    return values
 
 
-def _stride(axis: int) -> Callable[[Surroundings], Integers]:
-    one = lambda v: np.ones_like(v["P"])  # noqa: E731
-    strides = {1: lambda v: _Q(v["P"]), 2: one, 3: lambda v: _P(v["P"]), 4: one, 5: lambda v: _B(v["P"]) * _C(v["P"]), 6: lambda v: _C(v["P"]), 7: one}
-    return strides[axis]
+def _away(name: str, away: Callable[[Surroundings], Integers]) -> Iterator[Atom]:
+    yield Atom(f"r ^ {name}", lambda v: v["r"] ^ away(v), 3)
+    yield Atom(f"r + {name}", lambda v: v["r"] + away(v), 3)
+    yield Atom(f"r - {name}", lambda v: v["r"] - away(v), 3)
+    yield Atom(f"(r + {name}) % s", lambda v: (v["r"] + away(v)) % v["s"], 4)
+    yield Atom(f"(r - {name}) % s", lambda v: (v["r"] - away(v)) % v["s"], 4)
+
+
+#: How far ranks lie apart that are neighbours along each dimension but the row of all.
+_STRIDES: tuple[Callable[[Surroundings], Integers], ...] = (
+    lambda v: _Q(v["P"]),
+    lambda v: np.ones_like(v["P"]),
+    lambda v: _P(v["P"]),
+    lambda v: np.ones_like(v["P"]),
+    lambda v: _B(v["P"]) * _C(v["P"]),
+    lambda v: _C(v["P"]),
+    lambda v: np.ones_like(v["P"]),
+)
+
+
+def _neighbour(axis: int, dimension: Dimension, offset: int) -> Atom:
+    size, at, stride = dimension.size.values, dimension.at.values, _STRIDES[axis]
+    return Atom(
+        f"neighbour({dimension.at.name}, {offset:+d})",
+        lambda v: v["rank"] + ((at(v) + offset) % size(v) - at(v)) * stride(v),
+        2 + dimension.size.weight,
+    )
 
 
 def tree_sizes(names: tuple[str, ...]) -> tuple[Atom, ...]:
-    """Return what binomial trees need: the lowest bit of a rank, and how many children are there."""
-    low = Atom("ctz(r)", lambda v: _trailing(v["r"], v["s"]), 3)
-    children = Atom("children(r, s)", _children, 4)
-    bits = tuple(
-        Atom(f"bit {name} of r", lambda v, name=name: v["r"] >> np.minimum(v[name], 62) & 1, 2)
-        for name in names
-        if name[0] == "i"
+    """Return what trees need: the lowest bit of a rank, how many children are there, and single bits."""
+    loops = (name for name in names if name[0] == "i")
+    return (
+        Atom("ctz(r)", lambda v: _trailing(v["r"], v["s"]), 3),
+        Atom("children(r, s)", _children, 4),
+        *(atom for name in loops for atom in _bits(name)),
     )
-    above = tuple(
-        Atom(f"r + 2^{name}", lambda v, name=name: v["r"] + (np.int64(1) << np.minimum(v[name], 62)), 3)
-        for name in names
-        if name[0] == "i"
-    )
-    return (low, children, *bits, *above)
+
+
+def _bits(name: str) -> Iterator[Atom]:
+    yield Atom(f"bit {name} of r", lambda v: v["r"] >> np.minimum(v[name], 62) & 1, 2)
+    yield Atom(f"r + 2^{name}", lambda v: v["r"] + (np.int64(1) << np.minimum(v[name], 62)), 3)
 
 
 def _trailing(r: Integers, s: Integers) -> Integers:
@@ -382,6 +437,6 @@ def _trailing(r: Integers, s: Integers) -> Integers:
 
 
 def _children(v: Surroundings) -> Integers:
-    """Return the number of children in a binomial tree of s ranks: those r + 2^k below s with k below the lowest bit."""
+    """Return the number of children in a binomial tree: those r + 2^k below s with k below the lowest bit of r."""
     low, room = _trailing(v["r"], v["s"]), np.maximum(v["s"] - v["r"], 1)
     return np.minimum(low, _log2(room))

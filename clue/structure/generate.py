@@ -8,9 +8,9 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from clue.structure.atoms import Integers
-from clue.structure.groups import GROUPS, Class
+from clue.structure.groups import GROUPS, WORLD, Class
 from clue.structure.program import PartRules, Refusal, Structure, iterate, within
-from clue.structure.rules import Rule, UndeterminedError
+from clue.structure.rules import UndeterminedError
 from clue.trace.head import Communicator
 from clue.trace.ops import NO_REQUEST, Flag, Op
 
@@ -55,7 +55,7 @@ class Generator:
     refusals: list[Refusal] = field(default_factory=list)
 
     def __post_init__(self) -> None:
-        self._communicators: dict[tuple[Class, tuple[int, ...]], int] = {(Class("WORLD", 0), tuple(range(self.ranks))): 0}
+        self._communicators: dict[tuple[Class, tuple[int, ...]], int] = {(WORLD, tuple(range(self.ranks))): 0}
         self._calls: dict[str, int] = {}
         self._regions: dict[str, int] = {"": 0}
 
@@ -73,7 +73,8 @@ class Generator:
                 made.append(self._part(rules))
             except UndeterminedError as error:
                 site = self.structure.sites[rules.part.site].name or "unknown"
-                why = f"must be determined by recordings at size {self.size} on {self.ranks} ranks, got forms that are not: {error}"
+                target = f"size {self.size} on {self.ranks} ranks"
+                why = f"must be determined by recordings at {target}, got forms that are not: {error}"
                 self.refusals.append(Refusal(f"{site} {rules.part.call}", why))
         return self._join(made) if not self.refusals else _NOTHING
 
@@ -134,7 +135,9 @@ class Generator:
     def _join(self, made: Sequence[_Made]) -> Columns:
         width = max(len(each.keys) for each in made)
         keys = [
-            np.concatenate([each.keys[i] if i < len(each.keys) else np.zeros(len(each.v["n"]), np.int64) for each in made])
+            np.concatenate(
+                [each.keys[i] if i < len(each.keys) else np.zeros(len(each.v["n"]), np.int64) for each in made]
+            )
             for i in range(width)
         ]
         rank = np.concatenate([each.v["rank"] for each in made])
@@ -143,38 +146,17 @@ class Generator:
         back = np.empty(len(order), np.int64)
         back[order] = np.arange(len(order))
         bounds = np.cumsum([0, *(len(each.v["n"]) for each in made)])
-        surroundings = [(each.v, back[first:end]) for each, first, end in zip(made, bounds[:-1], bounds[1:], strict=True)]
-        self._continue(columns, made, order)
+        surroundings = [
+            (each.v, back[first:end]) for each, first, end in zip(made, bounds[:-1], bounds[1:], strict=True)
+        ]
+        _continue(columns, made, order)
         offsets = np.searchsorted(rank[order], np.arange(self.ranks + 1))
-        extras = self._extras(columns, made, order)
+        extras = _extras(made, order)
         self._requests(columns, offsets, extras)
         return Columns(
             columns, extras, offsets, surroundings, tuple(self._calls), tuple(self._regions),
             tuple(Communicator(of.name, group, None, i) for i, (of, group) in enumerate(self._communicators)),
         )  # fmt: skip
-
-    def _continue(self, columns: dict[str, Integers], made: Sequence[_Made], order: Integers) -> None:
-        """Mark the rows of a call but its first one."""
-        # A call is what has a site and iterations in common: all keys but the last two, and a hypercube's step.
-        width = max(len(each.keys) for each in made)
-        keys = []
-        for i in range(width):
-            column = [each.call_keys[i] if i < len(each.call_keys) else np.full(len(each.v["n"]), -1) for each in made]
-            keys.append(np.concatenate(column)[order])
-        keys.append(np.concatenate([each.v["rank"] for each in made])[order])
-        keys.append(columns["site"])
-        same = np.ones(len(order), bool)
-        same[:1] = False
-        for key in keys:
-            same[1:] &= key[1:] == key[:-1]
-        columns["flags"] = columns["flags"] | np.where(same, int(Flag.CONTINUED), 0)
-
-    def _extras(self, columns: dict[str, Integers], made: Sequence[_Made], order: Integers) -> Integers:
-        counts = np.concatenate([each.columns["count"] for each in made])
-        entries = np.concatenate([each.entries for each in made])
-        starts = np.cumsum(counts) - counts
-        sizes = counts[order]
-        return entries[np.repeat(starts[order], sizes) + within(sizes)] if len(entries) else entries
 
     def _requests(self, columns: dict[str, Integers], offsets: Integers, extras: Integers) -> None:
         """Number requests in the order in which each rank begins them."""
@@ -182,14 +164,44 @@ class Generator:
         age = columns.pop("age")
         waits = np.isin(columns["op"], (Op.WAIT, Op.POLL, Op.MRECV))
         begins = requested & ~waits
-        before = np.cumsum(begins) - begins
+        before: Integers = np.cumsum(begins) - begins
         rank = np.repeat(np.arange(self.ranks), np.diff(offsets))
-        before = before - np.concatenate([before, [0]])[np.minimum(offsets[:-1], len(before) - 1 if len(before) else 0)][rank]
+        before = (
+            before
+            - np.concatenate([before, [0]])[np.minimum(offsets[:-1], len(before) - 1 if len(before) else 0)][rank]
+        )
         columns["request"] = np.where(begins, before, np.where(waits & requested, before - age, NO_REQUEST))
         counts = columns["count"]
         owner = np.repeat(np.arange(len(counts)), counts)
         mine = waits[owner]
         extras[mine] = before[owner][mine] - extras[mine]
+
+
+def _continue(columns: dict[str, Integers], made: Sequence[_Made], order: Integers) -> None:
+    """Mark the rows of a call but its first one."""
+    # A call is what has a site and iterations in common.
+    width = max(len(each.call_keys) for each in made)
+    keys = [
+        np.concatenate(
+            [each.call_keys[i] if i < len(each.call_keys) else np.full(len(each.v["n"]), -1) for each in made]
+        )[order]
+        for i in range(width)
+    ]
+    keys += [np.concatenate([each.v["rank"] for each in made])[order], columns["site"]]
+    same = np.ones(len(order), bool)
+    same[:1] = False
+    for key in keys:
+        same[1:] &= key[1:] == key[:-1]
+    columns["flags"] = columns["flags"] | np.where(same, int(Flag.CONTINUED), 0)
+
+
+def _extras(made: Sequence[_Made], order: Integers) -> Integers:
+    """Return the lists of all rows, in their order."""
+    counts = np.concatenate([each.columns["count"] for each in made])
+    entries = np.concatenate([each.entries for each in made])
+    starts = np.cumsum(counts) - counts
+    sizes = counts[order]
+    return entries[np.repeat(starts[order], sizes) + within(sizes)] if len(entries) else entries
 
 
 @dataclass(slots=True)

@@ -26,6 +26,10 @@ class Class:
     ordinal: int
 
 
+#: That of the communicator of all ranks.
+WORLD = Class("WORLD", 0)
+
+
 def classes_of(head: Head) -> Mapping[int, Class]:
     """Return the class of each communicator of a trace."""
     seen: Counter[tuple[str, tuple[int, ...]]] = Counter()

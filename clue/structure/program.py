@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+import hashlib
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
-from fractions import Fraction
 
 import numpy as np
 
 from clue.structure.atoms import Integers
-from clue.structure.groups import GROUPS, Class, fits
+from clue.structure.groups import GROUPS, WORLD, Class, fits
 from clue.structure.nest import Nest, Step
 from clue.structure.rules import Rule, Search, Sum, UndeterminedError
-from clue.structure.table import Example, Part, Rows, Tables
+from clue.structure.table import Part, Rows, Tables
 from clue.trace.ops import NO_REQUEST, Flag, Op
 from clue.trace.sites import Site
 
@@ -22,6 +23,8 @@ FIELDS = ("peer", "tag", "nbytes", "flags", "requested")
 PICKLED_SLACK = 16
 #: Blocks that are none: pairs, and the like.
 _SMALL = 4
+#: What is no product of sizes.
+_PLAIN = frozenset({"peer", "rows", "flags", "requested", "age"})
 _WORDS = {
     "peer": "partners", "tag": "tags", "nbytes": "sizes", "flags": "flags", "requested": "requests", "rows": "messages",
     "entries": "lengths of lists", "entry": "entries of lists", "age": "requests waited for", "count": "iterations",
@@ -66,7 +69,7 @@ class PartRules:
     rows: Rule
     fields: dict[str, Rule] = field(default_factory=dict)
     group: str = "all"
-    of: Class = Class("WORLD", 0)
+    of: Class = WORLD
     entries: Rule | None = None
     entry: Rule | None = None
     age: Rule | None = None
@@ -92,7 +95,7 @@ class Structure:
         """Return the surroundings of each iteration of the loops around a part, for some ranks."""
         for depth, loop in enumerate(self.nest.loops(part.site)):
             v = iterate(v, f"i{depth}", self.loops[loop](v))
-        return _cube(part, v, len(self.nest.loops(part.site)))
+        return _cube(part, dict(v), len(self.nest.loops(part.site)))
 
 
 def iterate(v: Mapping[str, Integers], name: str, counts: Integers) -> dict[str, Integers]:
@@ -126,6 +129,7 @@ class Learner:
         refusals: What follows no rule.
         remarks: What a reader of results should know.
         blocks: Sizes of blocks that the program deals out.
+        known: Rules by digest of what they were learned from: calls that a program makes twice are learned once.
         seen: Of each part that was learned, the surroundings of its rows and where they are in their trace.
         tell: Is told what is being learned.
     """
@@ -135,6 +139,7 @@ class Learner:
     refusals: list[Refusal] = field(default_factory=list)
     remarks: list[str] = field(default_factory=list)
     blocks: tuple[int, ...] = ()
+    known: dict[bytes, Rule | None] = field(default_factory=dict)
     seen: list[tuple[dict[str, Integers], Integers]] = field(default_factory=list)
     tell: Callable[[str], None] = lambda _: None
 
@@ -143,7 +148,9 @@ class Learner:
         structure = Structure(self.sites, self.tables.nest)
         for site, often in self.tables.astray.items():
             self._refuse(site, "", f"must be called once, or in a loop of the program, got {often} more calls")
-        ordered = sorted(self.tables.parts.items(), key=lambda item: self.tables.nest.key(self.tables.nest.paths[item[0].site]))
+        ordered = sorted(
+            self.tables.parts.items(), key=lambda item: self.tables.nest.key(self.tables.nest.paths[item[0].site])
+        )
         for part, _ in ordered:
             self._learn_loops(structure, part.site)
         for part, rows in ordered:
@@ -188,13 +195,24 @@ class Learner:
     # --- rules ---
 
     def _rule(self, what: str, v: Mapping[str, Integers], y: Integers, slack: int = 0) -> Rule:
-        origin = np.left_shift(np.uint64(1), (v["example"] % 64).astype(np.uint64))
-        known = {name: column for name, column in v.items() if name != "example"}
-        found = Search(known, self.blocks, origin=origin, slack=slack).rule(y) if len(y) else Rule((Sum(()),))
+        plain = what in _PLAIN
+        key = hashlib.sha1(
+            b"".join(column.tobytes() for column in (*v.values(), y, np.array([slack, plain, *self.blocks]))),
+            usedforsecurity=False,
+        ).digest()
+        if key not in self.known:
+            self.known[key] = self._found(v, y, slack, plain)
+        found = self.known[key]
         if found is None:
             values = ", ".join(map(str, np.unique(y)[:6].tolist()))
             raise _NoRuleError(f"{_WORDS[what]} must follow a rule in n, P, rank and iteration, got {values}, …")
         return found
+
+    def _found(self, v: Mapping[str, Integers], y: Integers, slack: int, plain: bool) -> Rule | None:
+        origin = np.left_shift(np.uint64(1), (v["example"] % 64).astype(np.uint64))
+        surroundings = {name: column for name, column in v.items() if name != "example"}
+        search = Search(surroundings, self.blocks, origin=origin, slack=slack, plain=plain)
+        return search.rule(y) if len(y) else Rule((Sum(()),))
 
     def _learn_loops(self, structure: Structure, site: int) -> None:
         v: Mapping[str, Integers] = self._start()
@@ -205,13 +223,21 @@ class Learner:
             v = iterate(v, f"i{depth}", self._seen(loop, v, depth))
 
     def _learn_loop(self, loop: tuple[Step, ...], site: int, v: Mapping[str, Integers], depth: int) -> Rule:
+        rule = self._count_partners(loop, v, depth) if self._leaves_out(loop) else None
+        if rule is not None:
+            return rule
         try:
             return self._rule("count", v, self._seen(loop, v, depth))
         except _NoRuleError as error:
-            rule = self._count_partners(loop, v, depth)
-            if rule is None:
-                self._refuse(site, f"in the loop of line {loop[-1].loop}", str(error))
-            return rule or Rule((Sum(()),))
+            self._refuse(site, f"in the loop of line {loop[-1].loop}", str(error))
+            return Rule((Sum(()),))
+
+    def _leaves_out(self, loop: tuple[Step, ...]) -> bool:
+        """Whether iterations of a loop differ in number within one recording."""
+        numbers: dict[int, set[int]] = {}
+        for key, count in self.tables.loops[loop].items():
+            numbers.setdefault(key[0], set()).add(count)
+        return any(len(each) > 1 for each in numbers.values())
 
     def _count_partners(self, loop: tuple[Step, ...], v: Mapping[str, Integers], depth: int) -> Rule | None:
         """Take the iterations of a loop over partners that leaves some out for the partners themselves.
@@ -232,6 +258,11 @@ class Learner:
                 sizes[key[: depth + 2]] = len(trace.head.communicators[trace.ops.comm[first]].group)
         if any(partner[key] <= partner.get((*key[:-1], key[-1] - 1), -1) for key in partner):
             return None
+        made = Counter(key[:-1] for key in partner)
+        if all(partner[key] - key[-1] == partner.get((*key[:-1], 0), -1) for key in partner) and len(
+            {sizes[key] - often for key, often in made.items()}
+        ) == 1:  # fmt: skip
+            return None  # those left out are always the same: iterations are as good
         known = [key in sizes for key in _keys(v, depth)]
         seen = {name: column[known] for name, column in v.items()}
         try:
@@ -248,8 +279,13 @@ class Learner:
         """A loop over n / b iterations deals out blocks of b."""
         for form in rule.forms:
             for coefficient, atoms in form.terms:
-                self.blocks = tuple(dict.fromkeys((*self.blocks, *(atom.block for atom in atoms if atom.block > _SMALL))))
-                if [atom.name for atom in atoms] == ["n"] and coefficient.denominator > 1 and coefficient.denominator not in self.blocks:
+                counted = (atom.block for atom in atoms if atom.block > _SMALL)
+                self.blocks = tuple(dict.fromkeys((*self.blocks, *counted)))
+                if (
+                    [atom.name for atom in atoms] == ["n"]
+                    and coefficient.denominator > 1
+                    and coefficient.denominator not in self.blocks
+                ):
                     self.blocks = (*self.blocks, coefficient.denominator)
 
     def _learn_part(self, part: Part, rows: Rows) -> PartRules:
@@ -281,7 +317,9 @@ class Learner:
         pairs = set(zip(v["example"].tolist(), comm.tolist(), strict=True))
         classes = {self.tables.classes[example][number] for example, number in pairs}
         if len(classes) > 1:
-            raise _NoRuleError(f"communicators must be of one kind, got {', '.join(sorted(each.name for each in classes))}")
+            raise _NoRuleError(
+                f"communicators must be of one kind, got {', '.join(sorted(each.name for each in classes))}"
+            )
         learned.of = classes.pop()
         kinds = [name for name in GROUPS if all(self._fits(name, *pair) for pair in pairs)]
         if not kinds:
@@ -295,7 +333,9 @@ class Learner:
 
     def _fits(self, kind: str, example: int, number: int) -> bool:
         head = self.tables.examples[example].trace.head
-        return head.communicators[number].remote is None and fits(kind, head.communicators[number], self.tables.examples[example].ranks)
+        return head.communicators[number].remote is None and fits(
+            kind, head.communicators[number], self.tables.examples[example].ranks
+        )
 
     def _learn_fields(self, learned: PartRules, v: dict[str, Integers], row: Integers) -> None:
         request = self._column("request", v, row)
@@ -317,7 +357,9 @@ class Learner:
                 if name != "nbytes" or not (flags & int(Flag.PICKLED)).all():
                     raise
                 learned.fields[name] = self._rule(name, v, column, PICKLED_SLACK)
-                self.remarks.append(f"sizes of pickled objects at {self._name(learned.part)} are told to {PICKLED_SLACK} B")
+                self.remarks.append(
+                    f"sizes of pickled objects at {self._name(learned.part)} are told to {PICKLED_SLACK} B"
+                )
         v.pop("peer", None)
         waits = learned.part.op in (Op.WAIT, Op.POLL, Op.MRECV)
         if waits and (request != NO_REQUEST).any():

@@ -16,7 +16,7 @@ from math import lcm, log2
 import numpy as np
 import numpy.typing as npt
 
-from clue.structure.atoms import Atom, Integers, Surroundings, partners, parts, residue, small_numbers, tree_sizes, variable
+from clue.structure.atoms import Atom, Integers, Surroundings, padded, partners, parts, residue, small_numbers, tree_sizes, variable
 
 _Floats = npt.NDArray[np.float64]
 #: Largest denominator of a coefficient, and how far from a fraction it may be found.
@@ -33,8 +33,8 @@ _SPECIAL = 3
 _KEPT = 24
 #: How much heavier than the lightest form one may be and still be its rival.
 _MARGIN = 1
-#: Iterations that are told one by one where no rule tells them all.
-_FEW = 8
+#: Iterations of a loop that may have rules of their own.
+_STEPS = 8
 #: Blocks that there must be at least where they are counted.
 _BLOCKS = 4
 #: Turns in which a loop may do several things.
@@ -174,6 +174,11 @@ class Search:
     Attributes:
         v: Surroundings of each sample.
         blocks: Sizes of blocks that the program deals out.
+        triples: Whether sums of three are searched.
+        origin: From which recordings each sample is, as bits.
+        slack: How far a rule may be off.
+        frozen: Surroundings that were left out, and have one value instead of theirs.
+        plain: Whether it is about ranks and numbers of them, which are no products.
     """
 
     v: Surroundings
@@ -182,6 +187,7 @@ class Search:
     origin: npt.NDArray[np.uint64] | None = None
     slack: int = 0
     frozen: frozenset[str] = frozenset()
+    plain: bool = False
 
     def __post_init__(self) -> None:
         self.length = len(next(iter(self.v.values())))
@@ -242,7 +248,9 @@ class Search:
         forms = self.sums(y)
         if forms:
             return Rule(forms)
-        return (self._cases(y, depth) or self._one_by_one(y, depth)) if depth else None
+        if not depth:
+            return None
+        return self._special_cases(y, depth) or self._steps(y, depth) or self._cases(y, depth) or self._in_turns(y, depth)
 
     def _supported(self) -> bool:
         """Whether more than one recording says it: of one alone nobody knows what depends on what."""
@@ -285,7 +293,7 @@ class Search:
         kept = {name: column[rows] if name in names else column[rows][:1].repeat(len(rows)) for name, column in self.v.items()}
         varied = (name for name, column in self.v.items() if (column != column[0]).any())
         frozen = self.frozen | (frozenset(varied) - frozenset(names))
-        return Search(kept, self.blocks, self.triples, origin, self.slack, frozen), rows
+        return Search(kept, self.blocks, self.triples, origin, self.slack, frozen, self.plain), rows
 
     def sums(self, y: Integers) -> tuple[Sum, ...]:
         """Return the lightest sums that fit."""
@@ -343,6 +351,11 @@ class Search:
             if one[0].weight + other[0].weight <= _MULTIPLIED or one[0].family and one[0].family == other[0].family
         ]
         pairs.sort(key=lambda pair: pair[0][0].weight + pair[1][0].weight)
+        widths = [padded(atom) for atom, _ in small if atom.name.startswith("share(n,")]
+        found += [
+            ((one, other), (one.values(self.v) * other.values(self.v))[self._rows])
+            for one, other in combinations_with_replacement(widths, 2)
+        ]
         found += [((one, other), first * second) for (one, first), (other, second) in pairs[:_MOST_PAIRS]]
         for (a, x), (b, y), (c, z) in combinations_with_replacement([each for each in small if each[0].weight <= 1], 3):
             found.append(((a, b, c), x * y * z))
@@ -353,8 +366,15 @@ class Search:
             self._alike.setdefault(key, []).append(atoms)
         return list(unique.values())
 
+    def _lone(self) -> list[tuple[tuple[Atom, ...], Integers]]:
+        """Return the atoms as products of one."""
+        found = [((atom,), values[self._rows]) for atom, values in self.small()]
+        for atoms, values in found:
+            self._alike.setdefault(values.tobytes(), []).append(atoms)
+        return found
+
     def _several(self, y: Integers) -> tuple[Sum, ...]:
-        products = self.products()
+        products = self._lone() if self.plain else self.products()
         if not products:
             return ()
         rows = self._rows
@@ -474,8 +494,8 @@ class Search:
         found = self.conditions().just(mask)
         return tuple(each for each in found if _BITS * (each.weight + 1) <= _told(mask))
 
-    def _cases(self, y: Integers, depth: int) -> Rule | None:
-        """Return a rule by cases: a frequent value apart, or by a condition on the surroundings."""
+    def _special_cases(self, y: Integers, depth: int) -> Rule | None:
+        """Return a rule that has a value apart, as nobody or nothing."""
         for value in self._special(y):
             mask = y == value
             if not self._within(mask)._supported():
@@ -485,6 +505,10 @@ class Search:
                 other = self._within(~mask, self.triples).rule(y[~mask], depth - 1)
                 if other is not None:
                     return Rule((), conditions, Rule.constant(int(value)), other)
+        return None
+
+    def _cases(self, y: Integers, depth: int) -> Rule | None:
+        """Return a rule by a condition on the surroundings."""
         for where in self.conditions().different(_TRIED):
             inside = self._within(where)
             forms = inside.sums(y[where]) if inside._supported() else ()
@@ -496,30 +520,27 @@ class Search:
                 return Rule((), conditions, Rule(forms), other)
         return None
 
-    def _one_by_one(self, y: Integers, depth: int) -> Rule | None:
-        """Return a rule for each iteration of a loop that always makes the same few."""
-        for name in self.names:
-            count = self.v.get("m" + (name[1:] or name)) if name[0] in "ije" else None
-            if count is None:
-                continue
-            if "m" + (name[1:] or name) not in self.frozen and (_FEW >= count[0] == count).all():
-                return self._each(y, variable(name), self.v[name], int(count[0]), depth)
-            for turns in _TURNS if name[0] == "i" else ():
-                rule = self._each(y, residue(name, turns), self.v[name] % turns, turns, depth - 1)
-                if rule is not None:
-                    return rule
+    def _steps(self, y: Integers, depth: int) -> Rule | None:
+        """Return a rule for each iteration of a short loop, as one over directions."""
+        for name in (each for each in self.names if each[0] in "ije"):
+            steps = np.unique(self.v[name]).tolist()
+            if 1 < len(steps) <= _STEPS:
+                rules = [self._where(self.v[name] == step, y, depth) for step in steps]
+                if all(rules):
+                    return _chain(variable(name), list(zip(steps, rules, strict=True)))
         return None
 
-    def _each(self, y: Integers, which: Atom, values: Integers, count: int, depth: int) -> Rule | None:  # noqa: PLR0917
-        """Return a rule for each of a few values of an atom."""
-        rule = None
-        for value in reversed(range(count)):
-            mask = values == value
-            each = self._within(mask, self.triples).rule(y[mask], depth) if mask.any() else None
-            if each is None:
-                return None
-            rule = each if rule is None else Rule((), (Predicate((Comparison(which, "==", _ZERO, value),)),), each, rule)
-        return rule
+    def _in_turns(self, y: Integers, depth: int) -> Rule | None:
+        """Return a rule for each of a few turns in which a loop does several things."""
+        for name, turns in product((each for each in self.names if each[0] == "i"), _TURNS):
+            at = self.v[name] % turns
+            rules = [self._where(at == turn, y, depth - 1) for turn in range(turns)]
+            if all(rules):
+                return _chain(residue(name, turns), list(enumerate(rules)))
+        return None
+
+    def _where(self, mask: npt.NDArray[np.bool_], y: Integers, depth: int) -> Rule | None:
+        return self._within(mask, self.triples).rule(y[mask], depth) if mask.any() else None
 
     def _special(self, y: Integers) -> list[int]:
         """Return values that may be cases of their own: nobody, nothing, and such as are found at several sizes."""
@@ -530,7 +551,7 @@ class Search:
 
     def _within(self, mask: npt.NDArray[np.bool_], triples: bool = False) -> Search:
         origin = None if self.origin is None else self.origin[mask]
-        return Search(_take(self.v, mask), self.blocks, triples, origin, self.slack, self.frozen)
+        return Search(_take(self.v, mask), self.blocks, triples, origin, self.slack, self.frozen, self.plain)
 
 
 def _candidates(whole: Integers, y: Integers) -> range:
@@ -540,6 +561,14 @@ def _candidates(whole: Integers, y: Integers) -> range:
     if x <= most or most < _BLOCKS:
         return range(0)
     return range(max(x // (most + 3), 2), x // max(most - 2, 1) + 1)
+
+
+def _chain(which: Atom, rules: Sequence[tuple[int, Rule | None]]) -> Rule:
+    """Return a rule that is another for each value of an atom, and none for others: what is there nobody has seen."""
+    chained = Rule((Sum(((Fraction(1, 2), ()),)),))
+    for value, rule in reversed(rules):
+        chained = Rule((), (Predicate((Comparison(which, "==", _ZERO, value),)),), rule, chained)
+    return chained
 
 
 class _Seen(dict[str, Integers]):

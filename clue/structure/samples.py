@@ -33,7 +33,9 @@ class LocalSize:
         return " · ".join(atom.name for atom in self.atoms)
 
 
-def local_size(v: Mapping[str, Integers], example: Integers, seconds: Floats, blocks: tuple[int, ...]) -> LocalSize | None:
+def local_size(
+    v: Mapping[str, Integers], example: Integers, seconds: Floats, blocks: tuple[int, ...]
+) -> LocalSize | None:
     """Return the size that best explains how bursts of one recording differ by rank and iteration, if one does.
 
     Args:

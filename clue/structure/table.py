@@ -1,14 +1,14 @@
 """What recordings of one program say of each place in it: tables from which rules are learned.
 
-Places are the loops of a program, and the *parts* of its call sites: rows of one kind that a call consists of (a Sendrecv
-is a receive, a send and a wait). For each place there is a table of its surroundings (size, ranks, rank, iterations of the
-loops around) with what was seen there: how often, and the fields of each row.
+Places are the loops of a program, and the *parts* of its call sites: rows of one kind that a call consists of (a
+Sendrecv is a receive, a send and a wait). For each place there is a table of its surroundings (size, ranks, rank,
+iterations of the loops around) with what was seen there: how often, and the fields of each row.
 """
 
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import groupby
 
@@ -134,7 +134,7 @@ class Tables:
             for at in astray:
                 self.astray[numbers[at]] = self.astray.get(numbers[at], 0) + 1
             stops = [*begins[1:].tolist(), end - first]
-            for at, (site, where, begin, stop) in enumerate(zip(numbers, inside, begins.tolist(), stops, strict=True)):
+            for site, where, begin, stop in zip(numbers, inside, begins.tolist(), stops, strict=True):
                 self._count((number, rank), site, where)
                 self._add((number, rank), site, where, first + begin, first + stop)
         self.begun.append(begun)
@@ -151,7 +151,8 @@ class Tables:
         ops, head = trace.ops, trace.head
         name, region = head.calls[ops.call[begin]], head.regions[ops.region[begin]]
         if name in _HYPERCUBE and ops.flags[begin] & _PICKLED and ops.op[begin] in (Op.SEND, Op.RECV):
-            return self._add_cube(place, site, where, begin, end, name, region)
+            self._add_cube(place, site, where, begin, end)
+            return
         seen: dict[int, int] = defaultdict(int)
         at = begin
         for kind, run in groupby(ops.op[begin:end].tolist()):
@@ -160,12 +161,11 @@ class Tables:
             seen[kind] += 1
             at += length
 
-    def _add_cube(
-        self, place: tuple[int, int], site: int, where: tuple[int, ...], begin: int, end: int, name: str, region: str
-    ) -> None:
+    def _add_cube(self, place: tuple[int, int], site: int, where: tuple[int, ...], begin: int, end: int) -> None:
         """Add the messages of a hypercube: those with one partner are a step, counted by the bit that differs."""
         trace = self.examples[place[0]].trace
         ops, at = trace.ops, begin
+        name, region = trace.head.calls[ops.call[begin]], trace.head.regions[ops.region[begin]]
         for (kind, peer), run in groupby(zip(ops.op[begin:end].tolist(), ops.peer[begin:end].tolist(), strict=True)):
             length = sum(1 for _ in run)
             if kind in (Op.SEND, Op.RECV):
@@ -184,8 +184,13 @@ class Tables:
         rows.lengths.append(length)
 
 
-def _starts(op: npt.NDArray[np.uint8], request: Integers, flags: Integers) -> npt.NDArray[np.bool_]:
+def _starts(op: npt.NDArray[np.uint8], request: npt.NDArray[np.int32], flags: Integers) -> npt.NDArray[np.bool_]:
     """Tell which rows begin a request."""
-    sends = (op == Op.ISEND) | (op == Op.IRECV) | (op == Op.MPROBE) | ((flags & int(Flag.NONBLOCKING)) > 0) & (op >= Op.BARRIER)
+    sends = (
+        (op == Op.ISEND)
+        | (op == Op.IRECV)
+        | (op == Op.MPROBE)
+        | ((flags & int(Flag.NONBLOCKING)) > 0) & (op >= Op.BARRIER)
+    )
     starts: npt.NDArray[np.bool_] = sends & (request != NO_REQUEST)
     return starts

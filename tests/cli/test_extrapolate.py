@@ -121,6 +121,8 @@ def test_what_is_refused_leaves_no_trace(capsys: pytest.CaptureFixture[str], mon
             "a-8-2.clue: pattern must have {size} and {ranks} once",
         ),
         ("ring-{size}-{ranks}.clue", "ring-{size}-{ranks}.clue: -o must say where the trace goes, got none"),
+        (f"{PATTERN} -o ring-40-8.clue", f"ring-40-8.clue: -o must be none of the names that {PATTERN} stands for"),
+        (f"{PATTERN} -o ./ring-40-8.clue", f"./ring-40-8.clue: -o must be none of the names that {PATTERN} stands for"),
         ("ring-{size}.clue -o x.clue", "ring-{size}.clue: pattern must have {size} and {ranks} once"),
         ("x.py -o x.clue", "x.py: program must stand behind --plan or --run, got neither"),
         ("other-{size}-{ranks}.clue -o x.clue", "other-{size}-{ranks}.clue: recordings must be there, got none"),
@@ -154,6 +156,15 @@ def test_options_stand_before_or_behind_a_pattern_but_not_behind_a_program(
     found = parse_arguments(["extrapolate", *words])
     assert (found.size, found.ranks) == (8, 2)
     assert [word for word in found.words if word != "--"] == program
+
+
+def test_what_was_extrapolated_is_no_recording(capsys: pytest.CaptureFixture[str]) -> None:
+    """Whoever names it like one is told."""
+    assert extrapolated(capsys, "-o", "large.clue")[0] == 0
+    Path("large.clue").rename("ring-40-8.clue")
+    status, _, err = extrapolated(capsys, "-o", "larger.clue", size="80")
+    assert status == 2
+    assert err == "clue: ring-40-8.clue: trace must be a recording, got one that was extrapolated itself\n"
 
 
 def test_a_configuration_is_simulated_by_a_trace_that_is_made(capsys: pytest.CaptureFixture[str]) -> None:

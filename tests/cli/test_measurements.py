@@ -30,6 +30,7 @@ def test_what_recordings_measured(capsys: pytest.CaptureFixture[str]) -> None:
     lines = converted("ring-{size}-{ranks}.clue")
     found = {(str(line["params"]), line["callpath"], line["metric"]): line["value"] for line in lines}
     at = str({"size": 16, "ranks": 4})
+    assert found[at, "main->ring.py:9->ring.py:3", "time"] == found[at, "main", "time"]
     assert found[at, "main", "time"] == pytest.approx([STEPS * 16**2 / 4 * 1e-3])
     assert found[at, "main", "calls"] == [STEPS]
     assert found[at, "main", "bytes"] == [STEPS * 8 * 16]

@@ -8,8 +8,10 @@ from pathlib import Path
 
 from clue.extrapolation import Family, Made
 from clue.trace import Trace, TraceBuilder
+from clue.trace.sites import Frame, Site
 
 STEPS = 3
+SITE = Site((Frame("ring.py", "<module>", 9, 40), Frame("ring.py", "step", 3, 12, (2,))))
 
 
 def ring(
@@ -17,17 +19,13 @@ def ring(
 ) -> Trace:
     """Return a program of some steps: a burst that grows with size^2 / ranks, a row to the next, one from before."""
     trace = TraceBuilder(ranks, program)
-    for _ in range(STEPS):
-        for rank in range(ranks):
+    for rank in range(ranks):
+        trace[rank].at(SITE)
+        for _ in range(STEPS):
             trace[rank].compute(seconds * size**2 / ranks)
             trace[rank].sendrecv((rank + 1) % ranks, 8 * size, (rank - 1) % ranks)
-    built = sited(trace.build())
+    built = trace.build()
     return replace(built, head=replace(built.head, arguments=tuple(arguments) or ("--n", str(size))))
-
-
-def sited(trace: Trace) -> Trace:
-    """Return a trace whose ops know where they stand."""
-    return trace
 
 
 def saved(folder: Path, keys: Iterable[tuple[int, int]], name: str = "ring-{size}-{ranks}.clue") -> str:

@@ -15,7 +15,7 @@ from clue.extrapolation import Family, Pattern, Recording
 from clue.extrapolation.arguments import CommandLine, common, filled
 from clue.recording.repeated import numbered
 from clue.trace import Flag, Op, Trace, TraceBuilder
-from tests.extrapolation.families import ring, saved, sited
+from tests.extrapolation.families import ring, saved
 
 GRID = tuple((size, ranks) for size in (8, 16) for ranks in (2, 4))
 
@@ -215,7 +215,7 @@ def test_what_a_reader_should_know_is_said() -> None:
         trace[0].send(1, 8)
         trace[1].add(Op.POLL)
         trace[1].recv(0, flags=Flag.ANY_SOURCE)
-        built = sited(trace.build())
+        built = trace.build()
         traces.append(Recording(size, 2, (replace(built, head=replace(built.head, processor=processor)),)))
     said = Family.of(traces, "ring").remarks()
     assert [line.split(",")[0].split(":")[0] for line in said] == [
@@ -233,6 +233,19 @@ def test_names_of_repeats_are_those_of_recordings() -> None:
     assert [Pattern("a/cg-{size}-{ranks}.clue").path(8, 2, repeat) for repeat in (1, 2, 3)] == [
         numbered(path, repeat) for repeat in (1, 2, 3)
     ]
+
+
+def test_a_trace_without_sites_is_to_be_recorded_again(tmp_path: Path) -> None:
+    """As one of an earlier version, or of another recorder."""
+    pattern = saved(tmp_path, GRID)
+    trace = TraceBuilder(4, "ring.py")
+    for rank in trace:
+        rank.collective(Op.BARRIER)
+    trace.build().save(tmp_path / "ring-8-4.clue")
+    assert refused(pattern) == (
+        f"{tmp_path}/ring-8-4.clue: trace must say where its calls stand in the program, got none: record it again, as "
+        "it was recorded by an earlier version of clue, or by another recorder",
+    )
 
 
 def test_damaged_traces_are_told_as_such(tmp_path: Path) -> None:

@@ -59,6 +59,14 @@ def test_sizes_divide_as_the_target_does() -> None:
     assert nice(724.1, 2048, 16) == 704
     assert nice(100.0, 1000, 1) == 100
     assert nice(10.4, 997, 1) == 10
+    assert nice(128.0, 512, 6, 0.3) == 96
+
+
+def test_sizes_for_rules_alone_divide_well() -> None:
+    """By hand: of 512 on 32 ranks 96 and 192 are multiples of 6 and of 32, and 108 and 216 of 27 and of 4."""
+    found = wanted(512, 32)
+    assert [each.size for each in found if each.ranks == 6] == [96, 192]
+    assert [each.size for each in found if each.ranks == 27] == [108, 216]
 
 
 def test_times_and_memory_grow_as_the_samples_did() -> None:

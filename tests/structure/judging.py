@@ -61,10 +61,10 @@ def learn(case: Case) -> Learned:
         trace = run(case.program, size, ranks)
         own = np.array([sites.setdefault(site, len(sites)) for site in trace.head.sites], np.int64)
         examples.append(Example(size, ranks, trace, own[trace.ops.site]))
-    began = time.perf_counter()
+    began = time.process_time()
     learner = Learner(tuple(sites), Tables.of(tuple(sites), examples))
     structure = learner.learn()
-    return Learned(structure, tuple(map(str, learner.refusals)), sites, time.perf_counter() - began)
+    return Learned(structure, tuple(map(str, learner.refusals)), sites, time.process_time() - began)
 
 
 def judge(case: Case) -> Iterator[Verdict]:
@@ -126,12 +126,12 @@ def _named(names: Sequence[Any], column: npt.NDArray[Any]) -> list[Any]:
 def main(names: Sequence[str]) -> None:
     """Print a table of verdicts."""
     for name in names or CASES:
-        began = time.perf_counter()
+        began = time.process_time()
         case = CASES[name]
         verdicts = list(judge(case))
         words = ", ".join(each.outcome for each in verdicts)
         why = next((each.why for each in verdicts if each.outcome == WRONG), next((each.why for each in verdicts if each.why), ""))
-        print(f"{name:22} {time.perf_counter() - began:6.1f} s  {words}\n    {why[:300]}" if why else f"{name:22} {time.perf_counter() - began:6.1f} s  {words}", flush=True)
+        print(f"{name:22} {time.process_time() - began:6.1f} s  {words}\n    {why[:300]}" if why else f"{name:22} {time.process_time() - began:6.1f} s  {words}", flush=True)
 
 
 if __name__ == "__main__":

@@ -154,7 +154,8 @@ class Plan:
         self._distinct, self._calls, self._which = self._instances(comm_context)
         self._homes = list(dict.fromkeys(home for _, home in self._calls))
         self._ways: dict[tuple[int, ...], int] = {(): 0}
-        self._sharing: dict[tuple[int, ...], Sharing] = {(): ((0,) * len(self._homes),)}
+        self._apart: Sharing = ((0,) * len(self._homes),)
+        self._sharing: dict[tuple[int, ...], Sharing] = {}
         self.layout, self._bytes = self._prepare(comm_context)
         self._size_index = {size: i for i, size in enumerate(self._bytes)}
 
@@ -181,9 +182,11 @@ class Plan:
             placement: Node of each rank of all copies.
         """
         nodes = numbered(placement.nodes)
+        if not nodes:
+            return self._apart
         if nodes not in self._sharing:
-            if len(self._sharing) > _KEPT:
-                self._sharing.popitem()
+            if len(self._sharing) == _KEPT:
+                del self._sharing[next(iter(self._sharing))]  # the oldest
             copies = range(0, len(nodes), self.program.ranks)
             rows = [self._shared_by(nodes[first : first + self.program.ranks]) for first in copies]
             self._sharing[nodes] = _one_if_equal(rows)

@@ -71,6 +71,7 @@ class Description:
         processor: The recording host's processor.
         notes: What the recorder says about the trace.
         memory: Peak memory of each rank when recorded, bytes; empty: nobody asks.
+        largest: Size of its largest message or block of a collective, bytes.
     """
 
     name: str
@@ -83,6 +84,7 @@ class Description:
     processor: str = ""
     notes: tuple[str, ...] = ()
     memory: tuple[float, ...] = ()
+    largest: int = 0
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -189,6 +191,7 @@ def compile_program(trace: Trace) -> Program:
         processor=head.processor,
         notes=tuple(head.notes),
         memory=tuple(float(each.peak_memory) for each in head.rank_heads),
+        largest=int(ops.nbytes.max(where=ops.op != Op.SLEEP, initial=0)),
     )
 
 
