@@ -25,8 +25,8 @@ _DENOMINATOR, _NEAR = 4096, 1e-6
 _LOOKED_AT = 400
 #: Samples that must be there beside as many as there are coefficients: a rule that nothing has tested is none.
 _MORE = 1
-#: Bits that a step of weight takes to say. What takes more to say than the samples that it explains explains nothing.
-_BITS = 2.0
+#: Bits that a step of weight takes to say, and a term. What takes more to say than the samples that it explains explains nothing.
+_BITS, _TERM = 2.0, 2.0
 #: Values that are taken for cases of their own.
 _SPECIAL = 3
 #: How many equally light forms are kept.
@@ -70,7 +70,7 @@ class Sum:
     def bits(self) -> float:
         """How much it takes to say it."""
         return sum(
-            1 + log2(abs(coefficient.numerator) * coefficient.denominator) + _BITS * sum(atom.weight for atom in atoms)
+            _TERM + log2(abs(coefficient.numerator) * coefficient.denominator) + _BITS * sum(atom.weight for atom in atoms)
             for coefficient, atoms in self.terms
         )
 

@@ -72,8 +72,9 @@ def _frame(frame: FrameType) -> Frame:
     code, at, line = frame.f_code, frame.f_lasti, frame.f_lineno
     if (code, at) not in _FRAMES:
         file = code.co_filename
-        loops = _LOOPS.around(code, file, at, line)
-        _FRAMES[code, at] = Frame(PurePath(file).name, getattr(code, "co_qualname", code.co_name), line, at, loops)
+        loops, branches = (each(code, file, at, line) for each in (_LOOPS.around, _LOOPS.branches))
+        name = getattr(code, "co_qualname", code.co_name)
+        _FRAMES[code, at] = Frame(PurePath(file).name, name, line, at, loops, branches)
     return _FRAMES[code, at]
 
 
