@@ -1,4 +1,4 @@
-"""Which loops stand around a place in a function, by the source."""
+"""Which loops and branches stand around a place in a function, by the source."""
 
 from __future__ import annotations
 
@@ -37,13 +37,35 @@ class Loops:
 
     def around(self, code: CodeType, file: str, at: int, line: int) -> tuple[int, ...]:
         """Return the lines of the loops around a position in a function, outermost first; none without the source."""
+        span = _span(code, at, line)
+        return tuple(
+            node.lineno
+            for node in self._nodes(code, file, span)
+            if any(_holds(each, span) for each in _repeated(node))
+        )
+
+    def branches(self, code: CodeType, file: str, at: int, line: int) -> tuple[tuple[int, int], ...]:
+        """Return the line of each if around a position in a function, outermost first, and which branch it is in."""
+        span = _span(code, at, line)
+        return tuple(
+            (node.lineno, which)
+            for node in self._nodes(code, file, span)
+            if isinstance(node, ast.If)
+            for which, branch in enumerate((node.body, node.orelse))
+            if any(_holds(each, span) for each in branch)
+        )
+
+    def _nodes(self, code: CodeType, file: str, span: _Span) -> Iterator[Any]:
+        """Yield the nodes of a function around a stretch, from the outermost inwards; none without the source."""
         if file not in self._scopes:
             self._scopes[file] = _scopes(file, self._began)
         first = 0 if code.co_name == "<module>" else code.co_firstlineno
-        span = _span(code, at, line)
         scopes = self._scopes[file].get((code.co_name, first), [])
-        scope = next((each for each in scopes if isinstance(each, ast.Module) or _holds(each, span)), None)
-        return () if scope is None else tuple(_loops(scope, span))
+        node: Any = next((each for each in scopes if isinstance(each, ast.Module) or _holds(each, span)), None)
+        while node is not None:
+            yield node
+            # Statements without a place of their own, as the case of a match, hold what has one.
+            node = next((each for each in _placed(node) if _holds(each, span)), None)
 
 
 def _scopes(file: str, began: int) -> dict[tuple[str, int], list[ast.AST]]:
@@ -84,16 +106,6 @@ def _holds(node: Any, span: _Span) -> bool:
     return not (first == node.lineno and begin < node.col_offset) and not (
         last == node.end_lineno and end > node.end_col_offset
     )
-
-
-def _loops(scope: ast.AST, span: _Span) -> Iterator[int]:
-    """Yield the lines of the loops of a function around a stretch, from the outermost inwards."""
-    node: ast.AST | None = scope
-    while node is not None:
-        if any(_holds(each, span) for each in _repeated(node)):
-            yield node.lineno  # type: ignore[attr-defined]
-        # Statements without a place of their own, as the case of a match, hold what has one.
-        node = next((each for each in _placed(node) if _holds(each, span)), None)
 
 
 def _repeated(node: ast.AST) -> list[ast.AST]:

@@ -149,7 +149,8 @@ class CallPaths:
         if not file.startswith("<"):
             file = self._whole(file)
         function = getattr(code, "co_qualname", code.co_name)
-        return Frame(self._named(file), function[:4096], line, at, loops.around(code, file, at, line))
+        around, branches = (each(code, file, at, line) for each in (loops.around, loops.branches))
+        return Frame(self._named(file), function[:4096], line, at, around, branches)
 
     def _named(self, file: str) -> str:
         for home in self._home:

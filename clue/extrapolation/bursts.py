@@ -28,6 +28,8 @@ _APART = 1.1
 _VALUES, _LEAST = 12, 1e-9
 #: How far single bursts may lie from the middle of theirs before they count as outliers, in quartile distances.
 _OUTLYING = 20.0
+#: Recordings that a constant and a size are fitted to at least, and what part of a constant's errors a size may leave.
+_FITTED, _CLOSER = 3, 0.5
 #: The widest that an interval is drawn; a model of a single point knows no end of it.
 _WIDEST = 5.0
 
@@ -54,6 +56,21 @@ ROLES = (
 
 
 @dataclass(frozen=True, slots=True)
+class EvenShare:
+    """What a rank has of a problem that is divided evenly: a length, an area or a volume."""
+
+    dimension: int
+
+    def __call__(self, v: Surroundings) -> Floats:
+        """Return its values."""
+        share: Floats = v["n"].astype(float) ** self.dimension / v["P"]
+        return share
+
+    def __str__(self) -> str:
+        return f"n^{self.dimension} / P"
+
+
+@dataclass(frozen=True, slots=True)
 class Pool:
     """Bursts of one role at one place.
 
@@ -63,7 +80,7 @@ class Pool:
         spread: How they vary around it.
     """
 
-    size: LocalSize | None
+    size: LocalSize | EvenShare | None
     model: Ensemble | None
     spread: Distribution
 
@@ -136,7 +153,7 @@ class Bursts:
         return result[0], result[1], result[2], result[3]
 
 
-def _some(v: Surroundings, where: npt.NDArray[np.bool_]) -> dict[str, Integers]:
+def _some(v: Surroundings, where: npt.NDArray[np.bool_] | Integers) -> dict[str, Integers]:
     return {name: column[where] for name, column in v.items()}
 
 
@@ -155,12 +172,39 @@ def _pool(v: Surroundings, example: Integers, seconds: Floats, blocks: tuple[int
     if not len(seconds) or not (seconds > _LEAST).any():
         return Pool(None, None, Distribution.of([]))
     seconds = _without_outliers(example, seconds)
-    size = local_size(v, example, seconds, blocks) if len(np.unique(example)) < len(seconds) else None
+    found = local_size(v, example, seconds, blocks) if len(np.unique(example)) < len(seconds) else None
+    size: LocalSize | EvenShare | None = found or _even_share(v, example, seconds)
     points, times, counts = _points(v, example, seconds, size)
     model = fit(points, times, weights=counts)
     means = model.predict(Pool(size, model, Distribution.of([])).features(v))[0]
     relative = [seconds[example == each] / np.maximum(means[example == each], _LEAST) for each in np.unique(example)]
     return Pool(size, model, Distribution.of(relative))
+
+
+def _even_share(v: Surroundings, example: Integers, seconds: Floats) -> EvenShare | None:
+    """Return the even share of the problem on which means of recordings depend most closely, if on any."""
+    firsts: Integers = np.unique(example, return_index=True)[1].astype(np.int64)
+    means = np.array([seconds[example == each].mean() for each in example[firsts]])
+    if len(means) <= _FITTED or not (means > 0).all():
+        return None
+    some = _some(v, firsts)
+    left = {share: _left(share(some), means) for share in map(EvenShare, (1, 2, 3))}
+    best = min(left, key=left.__getitem__)
+    return best if left[best] < _CLOSER * _left(np.zeros(len(means)), means) else None
+
+
+def _left(size: Floats, means: Floats) -> float:
+    """Return what a constant and a size leave of relative means, squared."""
+    columns = np.array([np.ones(len(means)), size / max(size.max(), 1.0)]).T / means[:, None]
+    found = np.linalg.lstsq(columns, np.ones(len(means)), rcond=None)[0]
+    if found.min() < 0:  # times grow with sizes
+        return min(_share_left(columns[:, i]) for i in (0, 1))
+    return float(np.square(columns @ found - 1).sum())
+
+
+def _share_left(column: Floats) -> float:
+    size = float(column @ column)
+    return float(np.square(column * (column.sum() / size) - 1).sum()) if size else float(len(column))
 
 
 def _without_outliers(example: Integers, seconds: Floats) -> Floats:
@@ -174,7 +218,7 @@ def _without_outliers(example: Integers, seconds: Floats) -> Floats:
 
 
 def _points(
-    v: Surroundings, example: Integers, seconds: Floats, size: LocalSize | None
+    v: Surroundings, example: Integers, seconds: Floats, size: LocalSize | EvenShare | None
 ) -> tuple[dict[str, Floats], Floats, Floats]:
     """Return the mean burst of each recording, by values of the local size, and how many each stands for."""
     names = ["n", "P"] if size is None else ["n", "P", "m"]

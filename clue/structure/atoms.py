@@ -30,14 +30,20 @@ class Atom:
         name: As a reader sees it.
         values: The function; what it gives is an integer each.
         weight: How far-fetched it is: of two rules that fit, the lighter one is taken.
+        family: What programs multiply or compare with each other: shares along the dimensions of one grid, places along
+            one dimension; "" if it is none such.
+        block: The block that it counts, or 0.
     """
 
     name: str
     values: Callable[[Surroundings], Integers]
     weight: int = 1
+    family: str = ""
+    block: int = 0
 
 
-def _variable(name: str, weight: int = 1) -> Atom:
+def variable(name: str, weight: int = 1) -> Atom:
+    """Return one of the surroundings."""
     return Atom(name, lambda v: v[name], weight)
 
 
@@ -90,29 +96,34 @@ class Dimension:
     Attributes:
         size: How many there are.
         at: Where a rank is.
+        grid: The grid it is one of.
     """
 
     size: Atom
     at: Atom
+    grid: str = "line"
 
 
 def dimensions() -> tuple[Dimension, ...]:
     """Return the dimensions in which programs lay out ranks: a row of all, grids of two and three dimensions."""
-    line = Dimension(_variable("P"), _variable("rank"))
+    line = Dimension(variable("P"), variable("rank"))
     small, large = Atom("p", lambda v: _P(v["P"]), 2), Atom("q", lambda v: _Q(v["P"]), 2)
     wide = (
-        Dimension(small, Atom("rank // q", lambda v: v["rank"] // _Q(v["P"]), 2)),
-        Dimension(large, Atom("rank % q", lambda v: v["rank"] % _Q(v["P"]), 2)),
+        Dimension(small, Atom("rank // q", lambda v: v["rank"] // _Q(v["P"]), 2, "0 wide"), "wide"),
+        Dimension(large, Atom("rank % q", lambda v: v["rank"] % _Q(v["P"]), 2, "1 wide"), "wide"),
     )
     tall = (
-        Dimension(large, Atom("rank // p", lambda v: v["rank"] // _P(v["P"]), 2)),
-        Dimension(small, Atom("rank % p", lambda v: v["rank"] % _P(v["P"]), 2)),
+        Dimension(large, Atom("rank // p", lambda v: v["rank"] // _P(v["P"]), 2, "0 tall"), "tall"),
+        Dimension(small, Atom("rank % p", lambda v: v["rank"] % _P(v["P"]), 2, "1 tall"), "tall"),
     )
-    a, b, c = Atom("a", lambda v: _A(v["P"]), 3), Atom("b", lambda v: _B(v["P"]), 3), Atom("c", lambda v: _C(v["P"]), 3)
+    a, b, c = (
+        Atom(name, lambda v, of=of: of(v["P"]), 3, f"{axis} cube")  # type: ignore[misc]
+        for axis, (name, of) in enumerate((("a", _A), ("b", _B), ("c", _C)))
+    )
     cube = (
-        Dimension(a, Atom("rank // (b·c)", lambda v: v["rank"] // (_B(v["P"]) * _C(v["P"])), 3)),
-        Dimension(b, Atom("rank // c % b", lambda v: v["rank"] // _C(v["P"]) % _B(v["P"]), 3)),
-        Dimension(c, Atom("rank % c", lambda v: v["rank"] % _C(v["P"]), 3)),
+        Dimension(a, Atom("rank // (b·c)", lambda v: v["rank"] // (_B(v["P"]) * _C(v["P"])), 3, "0 cube"), "cube"),
+        Dimension(b, Atom("rank // c % b", lambda v: v["rank"] // _C(v["P"]) % _B(v["P"]), 3, "1 cube"), "cube"),
+        Dimension(c, Atom("rank % c", lambda v: v["rank"] % _C(v["P"]), 3, "2 cube"), "cube"),
     )
     return (line, *wide, *tall, *cube)
 
@@ -121,10 +132,15 @@ def shares(whole: Atom, dimension: Dimension) -> Iterator[Atom]:
     """Return the share of a whole that a rank has along a dimension, by each custom of rounding."""
     m, c, n = dimension.size.values, dimension.at.values, whole.values
     name = f"{whole.name}, {dimension.size.name}, {dimension.at.name}"
-    weight = min(dimension.size.weight, 2) + whole.weight  # faces of blocks are products of two of them
-    yield Atom(f"share({name})", lambda v: (c(v) + 1) * n(v) // m(v) - c(v) * n(v) // m(v), weight)
-    yield Atom(f"first_larger({name})", lambda v: n(v) // m(v) + (c(v) < n(v) % m(v)), weight)
-    yield Atom(f"last_smaller({name})", lambda v: np.clip(n(v) - c(v) * -(-n(v) // m(v)), 0, -(-n(v) // m(v))), weight)
+    weight = min(max(dimension.size.weight, dimension.at.weight), 2) + whole.weight  # faces are products of two of them
+    customs: tuple[tuple[str, Callable[[Surroundings], Integers]], ...] = (
+        ("share", lambda v: (c(v) + 1) * n(v) // m(v) - c(v) * n(v) // m(v)),
+        ("first_larger", lambda v: n(v) // m(v) + (c(v) < n(v) % m(v))),
+        ("last_smaller", lambda v: np.clip(n(v) - c(v) * -(-n(v) // m(v)), 0, -(-n(v) // m(v)))),
+        ("last_larger", lambda v: n(v) // m(v) + np.where(c(v) == m(v) - 1, n(v) % m(v), 0)),
+    )
+    for custom, values in customs:
+        yield Atom(f"{custom}({name})", values, weight, f"{custom} {dimension.grid}")
 
 
 def padded(share: Atom) -> Atom:
@@ -135,8 +151,32 @@ def padded(share: Atom) -> Atom:
 def quotients(whole: Atom, dimension: Dimension) -> Iterator[Atom]:
     """Return a whole divided by a dimension's size, rounded down and up."""
     m, n, weight = dimension.size.values, whole.values, dimension.size.weight + whole.weight
-    yield Atom(f"{whole.name} // {dimension.size.name}", lambda v: n(v) // m(v), weight)
-    yield Atom(f"ceil({whole.name} / {dimension.size.name})", lambda v: -(-n(v) // m(v)), weight)
+    grid = dimension.grid
+    yield Atom(f"{whole.name} // {dimension.size.name}", lambda v: n(v) // m(v), weight, f"floor {grid}")
+    yield Atom(f"ceil({whole.name} / {dimension.size.name})", lambda v: -(-n(v) // m(v)), weight, f"ceil {grid}")
+
+
+def parts(whole: Atom, block: int, more: int = 0) -> Iterator[Atom]:
+    """Return how many blocks a whole has, or a little more or less than it: whole ones, and all."""
+    x, weight = whole.values, whole.weight + _oddity(block) + (more != 0)
+    name = f"({whole.name} {more:+d})" if more else whole.name
+    yield Atom(f"{name} // {block}", lambda v: (x(v) + more) // block, weight, block=block)
+    yield Atom(f"ceil({name} / {block})", lambda v: -(-(x(v) + more) // block), weight, block=block)
+
+
+def residue(name: str, turns: int) -> Atom:
+    """Return what is left of one of the surroundings beside whole turns."""
+    return Atom(f"{name} % {turns}", lambda v: v[name] % turns, turns.bit_length())
+
+
+def _oddity(number: int) -> int:
+    """Return how unusual a number is in a program: powers of two and of ten are not."""
+    tens = (_odd(number // ten) * 2 for ten in (10, 100, 1000, 10000) if number % ten == 0)
+    return min((_odd(number), *tens)).bit_length() - 1
+
+
+def _odd(number: int) -> int:
+    return number // (number & -number)
 
 
 def _owned(first: Integers, n: Integers, block: int, m: Integers, c: Integers) -> Integers:
@@ -218,8 +258,10 @@ def small_numbers(names: tuple[str, ...], blocks: tuple[int, ...]) -> tuple[Atom
     over = dimensions() if "P" in names else ()
     logarithms = (_logarithm(name) for name in ("P", "s", "n") if name in names)
     return (
-        *map(_variable, names),
+        *map(variable, names),
+        *_turns_of(names),
         *_spread(blocks, over),
+        *(atom for dimension in _others(names) for atom in shares(variable("n"), dimension) if "n" in names),
         *(atom for loop in loops for atom in (*_levels(loop, over), *_panels(loop, loops, blocks, over))),
         *logarithms,
     )
@@ -227,8 +269,7 @@ def small_numbers(names: tuple[str, ...], blocks: tuple[int, ...]) -> tuple[Atom
 
 def _spread(blocks: tuple[int, ...], over: tuple[Dimension, ...]) -> Iterator[Atom]:
     """Return what follows from spreading a size over ranks."""
-    n = _variable("n")
-    yield from map(_part_of, _PARTS)
+    n = variable("n")
     for dimension in over:
         yield from (dimension.size, dimension.at)
     for dimension in over:
@@ -237,12 +278,26 @@ def _spread(blocks: tuple[int, ...], over: tuple[Dimension, ...]) -> Iterator[At
         yield from (owned(block, dimension) for dimension in over)
 
 
-#: Into how many parts programs divide a size whatever the number of ranks.
-_PARTS = (2, 3, 4, 5, 8, 10, 16, 32, 64)
+def _turns_of(names: tuple[str, ...]) -> Iterator[Atom]:
+    """Return what repeats or is shared by two, three and four."""
+    for name in names:
+        if name in ("rank", "r", "P", "s") or name[0] == "i":
+            yield from (residue(name, k) for k in (2, 3, 4))
+        if name in ("P", "s") or name[0] == "i":
+            yield from (each for k in (2, 3, 4) for each in parts(variable(name, 2), k))
 
 
-def _part_of(parts: int) -> Atom:
-    return Atom(f"n // {parts}", lambda v: v["n"] // parts, 3)
+def _others(names: tuple[str, ...]) -> Iterator[Dimension]:
+    """Return where others are along a row of ranks: the partner, each entry of a list, who is on in an iteration."""
+    for size in (each for each in ("P", "s") if each in names):
+        if size == "s":
+            yield Dimension(variable("s"), variable("r"))
+        yield from (
+            Dimension(variable(size), variable(name)) for name in names if name in ("peer", "e") or name[0] == "i"
+        )
+        for name in (each for each in names if each[0] == "i"):
+            for sign, offset in product((1, -1), (-1, 0, 1)):
+                yield Dimension(variable(size), _turned(name, sign, offset, variable(size)))
 
 
 def _levels(loop: str, over: tuple[Dimension, ...]) -> Iterator[Atom]:
@@ -286,7 +341,7 @@ def partners(names: tuple[str, ...]) -> tuple[Atom, ...]:
     """Return what ranks are found by: neighbours in rings and grids, owners in turn, butterflies and trees."""
     steps = tuple(name for name in names if name[0] in "ije")
     over = dimensions() if "P" in names else ()
-    sizes = (_variable("s"), *(dimension.size for dimension in over))
+    sizes = (variable("s"), *(dimension.size for dimension in over))
     return (
         *map(_in_ring, (1, -1, 2, -2)),
         *(atom for size in sizes for step in steps for atom in _in_turn(step, size)),

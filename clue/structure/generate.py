@@ -76,7 +76,7 @@ class Generator:
                 target = f"size {self.size} on {self.ranks} ranks"
                 why = f"must be determined by recordings at {target}, got forms that are not: {error}"
                 self.refusals.append(Refusal(f"{site} {rules.part.call}", why))
-        return self._join(made)
+        return self._join(made) if not self.refusals else _NOTHING
 
     # --- parts ---
 
@@ -86,7 +86,11 @@ class Generator:
         v = iterate(domain, "j", lengths)
         comm = self._comm(rules, v)
         rows = len(v["n"])
-        columns = {name: rule(v) if rows else np.zeros(0, np.int64) for name, rule in rules.fields.items()}
+        columns = {}
+        for name, rule in rules.fields.items():
+            columns[name] = rule(v) if rows else np.zeros(0, np.int64)
+            v["peer"] = columns["peer"]
+        del v["peer"]
         columns |= {
             "comm": comm,
             "op": np.full(rows, rules.part.op),
@@ -211,3 +215,7 @@ class _Made:
     @property
     def call_keys(self) -> list[Integers]:
         return self.keys[: -3 if self.cube else -2]
+
+
+#: What is made where anything is refused.
+_NOTHING = Columns({}, *(np.zeros(0, np.int64) for _ in range(2)), [], (), (), ())

@@ -9,7 +9,7 @@ and two loops of which the outer does nothing but the inner one as one: rules mu
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 import numpy.typing as npt
@@ -22,14 +22,15 @@ _BEHIND = 1 << 40
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """A step on the way to a call: into a loop, or to a place in a function.
+    """A step on the way to a call: into a loop, into a branch, or to a place in a function.
 
     Attributes:
         file: Of the function.
         function: Its name.
         loop: Line of the loop statement, or 0 for a place.
-        at: The place's order within the function; -1 for a loop.
+        at: The place's order within the function; -1 for a loop or a branch.
         line: The place's line.
+        branch: Which branch of the if of this line, or -1.
     """
 
     file: str
@@ -37,6 +38,16 @@ class Step:
     loop: int
     at: int
     line: int
+    branch: int = -1
+
+    @property
+    def is_place(self) -> bool:
+        """Whether it leads to a place."""
+        return self.at >= 0
+
+    def excludes(self, other: Step) -> bool:
+        """Tell whether no iteration takes both: they are branches of one if."""
+        return self.branch >= 0 and replace(self, branch=other.branch) == other != self
 
     @property
     def is_loop(self) -> bool:
@@ -52,8 +63,9 @@ def steps(site: Site) -> tuple[Step, ...]:
 
 
 def _steps_within(frame: Frame) -> Iterable[Step]:
-    for loop in frame.loops:
-        yield Step(frame.file, frame.function, loop, -1, loop)
+    inside = [(line, Step(frame.file, frame.function, line, -1, line)) for line in frame.loops]
+    inside += [(line, Step(frame.file, frame.function, 0, -1, line, which)) for line, which in frame.branches]
+    yield from (step for _, step in sorted(inside, key=lambda each: each[0]))
     yield Step(frame.file, frame.function, 0, frame.at, frame.line)
 
 
@@ -63,7 +75,7 @@ class Nest:
 
     Attributes:
         paths: Way to each site, by its number.
-        order: Where each loop begins within its function: the first place in it.
+        order: Where each loop and branch begins within its function: the first place in it.
     """
 
     paths: tuple[tuple[Step, ...], ...]
@@ -76,8 +88,8 @@ class Nest:
         order: dict[Step, int] = {}
         for path in paths:
             for i, step in enumerate(path):
-                if step.is_loop:
-                    first = next(each.at for each in path[i:] if not each.is_loop)
+                if not step.is_place:
+                    first = next(each.at for each in path[i:] if each.is_place)
                     order[step] = min(order.get(step, first), first)
         return cls(paths, order)
 
@@ -88,7 +100,7 @@ class Nest:
 
     def place(self, step: Step) -> int:
         """Return where a step lies within its function."""
-        return self.order[step] if step.is_loop else step.at
+        return step.at if step.is_place else self.order[step]
 
     def key(self, path: tuple[Step, ...]) -> tuple[int, ...]:
         """Return a key by which paths are in program order."""
@@ -113,7 +125,7 @@ class Nest:
         return shared, not forward
 
     def _forward(self, one: tuple[Step, ...], other: tuple[Step, ...]) -> bool:
-        return bool(one and other) and self.place(one[0]) < self.place(other[0])
+        return bool(one and other) and not one[0].excludes(other[0]) and self.place(one[0]) < self.place(other[0])
 
 
 @dataclass(slots=True)

@@ -21,6 +21,8 @@ from clue.trace.sites import Site
 FIELDS = ("peer", "tag", "nbytes", "flags", "requested")
 #: How far sizes of pickled objects may be from a rule, B: the lengths of a few numbers in them depend on their values.
 PICKLED_SLACK = 16
+#: Blocks that are none: pairs, and the like.
+_SMALL = 4
 #: What is no product of sizes.
 _PLAIN = frozenset({"peer", "rows", "flags", "requested", "age"})
 _WORDS = {
@@ -101,7 +103,7 @@ def iterate(v: Mapping[str, Integers], name: str, counts: Integers) -> dict[str,
     counts = np.maximum(counts, 0)
     inside = {each: np.repeat(column, counts) for each, column in v.items()}
     inside[name] = within(counts)
-    inside["m" + name[1:]] = np.repeat(counts, counts)
+    inside["m" + (name[1:] or name)] = np.repeat(counts, counts)
     return inside
 
 
@@ -277,6 +279,8 @@ class Learner:
         """A loop over n / b iterations deals out blocks of b."""
         for form in rule.forms:
             for coefficient, atoms in form.terms:
+                counted = (atom.block for atom in atoms if atom.block > _SMALL)
+                self.blocks = tuple(dict.fromkeys((*self.blocks, *counted)))
                 if (
                     [atom.name for atom in atoms] == ["n"]
                     and coefficient.denominator > 1
@@ -295,7 +299,6 @@ class Learner:
             firsts[at[key]] = first
         learned = PartRules(part, rows.order, self._rule("rows", domain, lengths))
         v = iterate(domain, "j", lengths)
-        v.pop("m", None)
         row = np.repeat(firsts, lengths) + v["j"]
         self._learn_group(learned, v, row)
         self._learn_fields(learned, v, row)
@@ -346,6 +349,8 @@ class Learner:
             "requested": (request != NO_REQUEST).astype(np.int64),
         }
         for name, column in columns.items():
+            if name != "peer":  # what a message is may depend on whom it goes to
+                v["peer"] = columns["peer"]
             try:
                 learned.fields[name] = self._rule(name, v, column)
             except _NoRuleError:
@@ -355,6 +360,7 @@ class Learner:
                 self.remarks.append(
                     f"sizes of pickled objects at {self._name(learned.part)} are told to {PICKLED_SLACK} B"
                 )
+        v.pop("peer", None)
         waits = learned.part.op in (Op.WAIT, Op.POLL, Op.MRECV)
         if waits and (request != NO_REQUEST).any():
             learned.age = self._rule("age", v, self._ages(v, row, request))

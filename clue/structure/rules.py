@@ -1,46 +1,54 @@
 """Exact integer rules: what fits every recording to the last bit, or nothing.
 
 A rule is a sum of up to three products of atoms with rational coefficients, an atom that stands alone (a neighbour, an
-owner in turn) or a case distinction of such. Of the lightest forms that fit, all are kept; where they do not agree at a
-target, recordings do not determine the rule, and it is refused there.
+owner in turn), or a case distinction of such. Among the lightest forms that fit, all are kept; where they do not agree at
+a target, recordings do not determine the rule, and it is refused there.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from itertools import combinations_with_replacement
-from math import lcm
-from typing import TypeVar
+from itertools import combinations, combinations_with_replacement, islice, product
+from math import lcm, log2
 
 import numpy as np
 import numpy.typing as npt
 
-from clue.structure.atoms import Atom, Integers, Surroundings, padded, partners, small_numbers, tree_sizes
+from clue.structure.atoms import Atom, Integers, Surroundings, padded, partners, parts, residue, small_numbers, tree_sizes, variable
 
 _Floats = npt.NDArray[np.float64]
-Booleans = npt.NDArray[np.bool_]
-#: Atoms that are multiplied, and what comes out.
-_Product = tuple[tuple[Atom, ...], Integers]
 #: Largest denominator of a coefficient, and how far from a fraction it may be found.
 _DENOMINATOR, _NEAR = 4096, 1e-6
 #: Distinct samples that a search looks at, chosen evenly; all are checked in the end.
-_LOOKED_AT = 1500
+_LOOKED_AT = 400
 #: Samples that must be there beside as many as there are coefficients: a rule that nothing has tested is none.
 _MORE = 1
+#: Bits that a step of weight takes to say, and a term. What takes more to say than the samples that it explains explains nothing.
+_BITS, _TERM = 2.0, 2.0
 #: Values that are taken for cases of their own.
 _SPECIAL = 3
-#: Iterations of a loop that may have rules of their own.
-_STEPS = 8
 #: How many equally light forms are kept.
 _KEPT = 24
+#: How much heavier than the lightest form one may be and still be its rival.
+_MARGIN = 1
+#: Iterations of a loop that may have rules of their own.
+_STEPS = 8
+#: Blocks that there must be at least where they are counted.
+_BLOCKS = 4
+#: Turns in which a loop may do several things.
+_TURNS = (2, 3, 4)
 #: Conditions that divide samples by cases: the heaviest, and how many are tried; and how many are joined in pairs.
 _LIGHT, _TRIED, _JOINED = 3, 16, 200
-#: The weight of two atoms that are compared.
-_PAIRED = 6
+#: The weight of two atoms that are compared: along one dimension, and others.
+_PAIRED, _UNLIKE = 6, 4
+#: The heaviest atom of a condition.
+_HEAVIEST = 5
+#: Weight of two atoms that are multiplied, and how many such pairs there are at most.
+_MULTIPLIED, _MOST_PAIRS = 5, 1500
 #: Products among which sums of three are searched, and how much of one must be left beside others to be another.
-_MOST_PRODUCTS, _SAME = 260, 1e-6
+_MOST_PRODUCTS, _SAME = 120, 1e-6
 
 
 class UndeterminedError(ValueError):
@@ -57,6 +65,14 @@ class Sum:
     def weight(self) -> int:
         """How far-fetched it is."""
         return sum(1 + sum(atom.weight for atom in atoms) for _, atoms in self.terms)
+
+    @property
+    def bits(self) -> float:
+        """How much it takes to say it."""
+        return sum(
+            _TERM + log2(abs(coefficient.numerator) * coefficient.denominator) + _BITS * sum(atom.weight for atom in atoms)
+            for coefficient, atoms in self.terms
+        )
 
     def __call__(self, v: Surroundings) -> Integers:
         """Return its values.
@@ -85,10 +101,7 @@ class Sum:
         )
 
 
-_Said = TypeVar("_Said", Integers, Booleans)
-
-
-def _agreed(forms: Sequence[Callable[[Surroundings], _Said]], v: Surroundings) -> _Said:
+def _agreed(forms: Sequence, v: Surroundings) -> npt.NDArray:
     """Return what all forms say.
 
     Raises:
@@ -110,12 +123,24 @@ def _agreed(forms: Sequence[Callable[[Surroundings], _Said]], v: Surroundings) -
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """A rule: equally light forms that all fit, or a rule inside, where a condition holds; another rule elsewhere."""
+    """A rule: forms that all fit; or one rule where a condition holds, and another elsewhere.
 
-    forms: tuple[Sum, ...]
+    Attributes:
+        forms: The forms, the lightest first.
+        conditions: Conditions that all divide the recordings alike.
+        then: What holds where they do.
+        other: What holds elsewhere.
+    """
+
+    forms: tuple[Sum, ...] = ()
     conditions: tuple[Predicate, ...] = ()
+    then: Rule | None = None
     other: Rule | None = None
-    inside: Rule | None = None
+
+    @classmethod
+    def constant(cls, value: int) -> Rule:
+        """Return the rule of a number that never changes."""
+        return cls((Sum(((Fraction(value), ()),) if value else ()),))
 
     def __call__(self, v: Surroundings) -> Integers:
         """Return its values.
@@ -123,11 +148,11 @@ class Rule:
         Raises:
             UndeterminedError: If recordings do not determine them.
         """
-        if self.other is None:
+        if self.then is None or self.other is None:
             return _agreed(self.forms, v)
         where = _agreed(self.conditions, v)
         values = np.zeros(len(where), np.int64)
-        for rule, mask in ((self.inside or Rule(self.forms), where), (self.other, ~where)):
+        for rule, mask in ((self.then, where), (self.other, ~where)):
             if mask.any():
                 values[mask] = rule({name: column[mask] for name, column in v.items()})
         return values
@@ -135,10 +160,10 @@ class Rule:
     def __str__(self) -> str:
         if self.other is None:
             return str(self.forms[0])
-        return f"{self.inside or self.forms[0]} if {self.conditions[0]} else {self.other}"
+        return f"{self.then} if {self.conditions[0]} else {self.other}"
 
 
-def _take(v: Surroundings, rows: Booleans) -> dict[str, Integers]:
+def _take(v: Surroundings, rows: npt.NDArray) -> dict[str, Integers]:
     return {name: column[rows] for name, column in v.items()}
 
 
@@ -152,6 +177,7 @@ class Search:
         triples: Whether sums of three are searched.
         origin: From which recordings each sample is, as bits.
         slack: How far a rule may be off.
+        frozen: Surroundings that were left out, and have one value instead of theirs.
         plain: Whether it is about ranks and numbers of them, which are no products.
     """
 
@@ -160,6 +186,7 @@ class Search:
     triples: bool = True
     origin: npt.NDArray[np.uint64] | None = None
     slack: int = 0
+    frozen: frozenset[str] = frozenset()
     plain: bool = False
 
     def __post_init__(self) -> None:
@@ -171,15 +198,16 @@ class Search:
         self._small: list[tuple[Atom, Integers]] | None = None
         self._alone: list[tuple[Atom, Integers]] | None = None
         self._conditions: Conditions | None = None
+        #: Products that have the same values in all samples.
+        self._rows = _some(self.length)
+        self._alike: dict[bytes, list[tuple[Atom, ...]]] = {}
 
     # --- what there is ---
 
     def small(self) -> list[tuple[Atom, Integers]]:
         """Return the atoms with their values, those that vary, the lightest first."""
         if self._small is None:
-            self._small = self._values(
-                (*small_numbers(self.names, self.blocks), *(tree_sizes(self.names) if self._ranked() else ()))
-            )
+            self._small = self._values((*small_numbers(self.names, self.blocks), *(tree_sizes(self.names) if self._ranked() else ())))
         return self._small
 
     def alone(self) -> list[tuple[Atom, Integers]]:
@@ -194,8 +222,14 @@ class Search:
 
     def _values(self, atoms: Iterable[Atom]) -> list[tuple[Atom, Integers]]:
         with np.errstate(all="ignore"):
-            found = [(atom, atom.values(self.v)) for atom in sorted(atoms, key=lambda atom: atom.weight)]
-        return [(atom, values) for atom, values in found if (values != values[0]).any()]
+            found = [(atom, self._value(atom)) for atom in sorted(atoms, key=lambda atom: atom.weight)]
+        return [(atom, values) for atom, values in found if values is not None and (values != values[0]).any()]
+
+    def _value(self, atom: Atom) -> Integers | None:
+        """Return the values of an atom, if it does not need surroundings that were left out."""
+        seen = _Seen(self.v)
+        values = atom.values(seen)
+        return None if seen.used & self.frozen else values
 
     # --- sums ---
 
@@ -203,52 +237,51 @@ class Search:
         """Return the lightest rule that fits all samples, if there is one."""
         if not self._supported():
             return None
-        lean, rows = self._lean(y)
-        if lean is not self:
-            return lean.rule(y[rows], depth)
+        leans = self._leans(y)
+        if leans:
+            return next((found for lean, rows in leans if (found := lean._rule(y[rows], depth))), None)
+        return self._rule(y, depth)
+
+    def _rule(self, y: Integers, depth: int) -> Rule | None:
+        if not self._supported():
+            return None
         forms = self.sums(y)
         if forms:
             return Rule(forms)
-        return (self._special_cases(y, depth) or self._steps(y, depth) or self._cases(y, depth)) if depth else None
-
-    def _steps(self, y: Integers, depth: int) -> Rule | None:
-        """Return a rule for each iteration of a short loop, as one over directions."""
-        for name in (each for each in self.names if each[0] in "ije"):
-            steps = np.unique(self.v[name]).tolist()
-            if not 1 < len(steps) <= _STEPS:
-                continue
-            # The last step's rule stands for no other: what is behind it nobody has seen.
-            rules: list[tuple[int, Rule]] = []
-            for step in steps:
-                mask = self.v[name] == step
-                rule = self._within(mask, self.triples).rule(y[mask], depth)
-                if rule is None:
-                    break
-                rules.append((step, rule))
-            if len(rules) == len(steps):
-                return _chain(name, rules)
-        return None
+        if not depth:
+            return None
+        return self._special_cases(y, depth) or self._steps(y, depth) or self._cases(y, depth) or self._in_turns(y, depth)
 
     def _supported(self) -> bool:
         """Whether more than one recording says it: of one alone nobody knows what depends on what."""
         return self.origin is None or int(np.bitwise_or.reduce(self.origin)).bit_count() > 1
 
-    def _lean(self, y: Integers) -> tuple[Search, npt.NDArray[np.int64]]:
-        """Return a search without the surroundings that y does not depend on, and which samples it keeps."""
-        names = list(self.names)
-        for name in (*(each for each in reversed(names) if each[0] in "jiem"), "s", "r", "rank", "P", "n"):
-            if name in names and _depends_on(self.v, [each for each in names if each != name], y):
-                names.remove(name)
+    def _leans(self, y: Integers) -> list[tuple[Search, npt.NDArray[np.int64]]]:
+        """Return searches without surroundings that y does not depend on, and which samples each keeps.
+
+        What is determined by several others, as iterations by rank and ranks, may stand for them: so at first what has
+        most values is left out, and then what is most special.
+        """
+        common = sorted(self.names, key=lambda name: (name != "peer", -len(np.unique(self.v[name])), name[0] != "m"))
+        special = [*(each for each in reversed(self.names) if each[0] in "jiem"), "peer", "s", "r", "rank", "P", "n"]
+        found: dict[frozenset[str], list[str]] = {}
+        for order in (common, special):
+            names = list(self.names)
+            for name in order:
+                if name in names and _depends_on(self.v, [each for each in names if each != name], y):
+                    names.remove(name)
+            found.setdefault(frozenset(names), names)
+        made = [each for names in found.values() if (each := self._lean(names))]
+        return made if len(made) == len(found) else []
+
+    def _lean(self, names: list[str]) -> tuple[Search, npt.NDArray[np.int64]] | None:
+        """Return a search with these surroundings alone, and which samples it keeps, if it is any leaner."""
         if "rank" in names or "r" in names:  # where a rank lies is told by how many there are
-            names += [
-                size
-                for rank, size in (("rank", "P"), ("r", "s"))
-                if rank in names and size in self.names and size not in names
-            ]
+            names += [size for rank, size in (("rank", "P"), ("r", "s")) if rank in names and size in self.names and size not in names]
         keys = np.array([self.v[name] for name in names]) if names else np.zeros((1, self.length), np.int64)
         _, rows, group = np.unique(keys, axis=1, return_index=True, return_inverse=True)
         if len(rows) == self.length:
-            return self, rows
+            return None
         origin = None
         if self.origin is not None:
             origin = np.zeros(len(rows), np.uint64)
@@ -257,23 +290,22 @@ class Search:
         rows.sort()
         if self.same_ranks:
             names += [{"rank": "r", "P": "s"}[name] for name in names if name in ("rank", "P")]
-        kept = {
-            name: column[rows] if name in names else column[rows][:1].repeat(len(rows))
-            for name, column in self.v.items()
-        }
-        return Search(kept, self.blocks, self.triples, origin, self.slack, self.plain), rows
+        kept = {name: column[rows] if name in names else column[rows][:1].repeat(len(rows)) for name, column in self.v.items()}
+        varied = (name for name, column in self.v.items() if (column != column[0]).any())
+        frozen = self.frozen | (frozenset(varied) - frozenset(names))
+        return Search(kept, self.blocks, self.triples, origin, self.slack, frozen, self.plain), rows
 
     def sums(self, y: Integers) -> tuple[Sum, ...]:
         """Return the lightest sums that fit."""
         if (y == y[0]).all():
             return (Sum(((Fraction(int(y[0])), ()),) if y[0] else ()),)
-        return self._single(y) or (() if len(np.unique(y)) == 2 and not y.all() else self._several(y))
+        return self._single(y) or self._blocks(y) or (() if len(np.unique(y)) == 2 and not y.all() else self._several(y))
 
     def _single(self, y: Integers) -> tuple[Sum, ...]:
         atoms = [*self.small(), *self.alone()]
         if not atoms:
             return ()
-        rows = _some(self.length)
+        rows = self._rows
         matrix = np.array([values[rows] for _, values in atoms], float)
         matrix -= matrix.mean(axis=1, keepdims=True)
         target = y[rows] - y[rows].mean()
@@ -281,32 +313,72 @@ class Search:
         along = np.abs(matrix @ target) / np.where(norms > 0, norms, np.inf)
         whole = float(target @ target)
         near = np.flatnonzero(whole - along**2 <= 1e-9 * whole + self._leeway(len(rows))).tolist()
-        return _lightest([form for i in near for form in self._solve(y, [((atoms[i][0],), atoms[i][1])])])
+        return _lightest([form for i in near for form in self._solve(y, [((atoms[i][0],), atoms[i][1][rows])])])
 
-    def products(self) -> list[_Product]:
-        """Return light products of up to three atoms with their values, each different one once."""
-        small = self.small()
-        found: list[_Product] = [((atom,), values) for atom, values in small]
-        light = [(atom, values) for atom, values in small if atom.weight <= 4]
-        for (one, first), (other, second) in combinations_with_replacement(light, 2):
-            if one.weight + other.weight <= 6:
-                found.append(((one, other), first * second))
+    def _blocks(self, y: Integers) -> tuple[Sum, ...]:
+        """Return how many blocks there are of something, and whatever else that may be."""
+        found = [
+            form
+            for whole, values in self.small()
+            if whole.weight <= _PAIRED // 2
+            for block in _candidates(values, y)
+            for more in (0, -1, 1)
+            for atom in parts(whole, block, more)
+            for form in self._multiple(y, atom)
+        ]
+        return _lightest(found)
+
+    def _multiple(self, y: Integers, atom: Atom) -> list[Sum]:
+        """Return so many times an atom, and a number more, if that is y."""
+        values = atom.values(self.v)
+        low, high = int(y.argmin()), int(y.argmax())
+        step, apart = int(y[high] - y[low]), int(values[high] - values[low])
+        if not apart or step % apart:
+            return []
+        more = int(y[low] - step // apart * values[low])
+        if (step // apart * values + more != y).any():
+            return []
+        form = Sum(((Fraction(step // apart), (atom,)), *(((Fraction(more), ()),) if more else ())))
+        return [form] if self.length >= len(form.terms) + _MORE and form.bits <= self.bits(y) else []
+
+    def products(self) -> list[tuple[tuple[Atom, ...], Integers]]:
+        """Return light products of up to three atoms with their values in what is looked at, each different one once."""
+        small = [(atom, values[self._rows]) for atom, values in self.small()]
+        found = [((atom,), values) for atom, values in small]
+        pairs = [
+            (one, other)
+            for one, other in combinations_with_replacement(small, 2)
+            if one[0].weight + other[0].weight <= _MULTIPLIED or one[0].family and one[0].family == other[0].family
+        ]
+        pairs.sort(key=lambda pair: pair[0][0].weight + pair[1][0].weight)
+        widths = [padded(atom) for atom, _ in small if atom.name.startswith("share(n,")]
+        found += [
+            ((one, other), (one.values(self.v) * other.values(self.v))[self._rows])
+            for one, other in combinations_with_replacement(widths, 2)
+        ]
+        found += [((one, other), first * second) for (one, first), (other, second) in pairs[:_MOST_PAIRS]]
         for (a, x), (b, y), (c, z) in combinations_with_replacement([each for each in small if each[0].weight <= 1], 3):
             found.append(((a, b, c), x * y * z))
-        widths = [padded(atom) for atom, _ in light if atom.name.startswith("share(n,")]
-        for one, other in combinations_with_replacement(widths, 2):
-            found.append(((one, other), one.values(self.v) * other.values(self.v)))
-        unique: dict[bytes, _Product] = {}
+        unique: dict[bytes, tuple[tuple[Atom, ...], Integers]] = {}
         for atoms, values in found:
-            unique.setdefault(values.tobytes(), (atoms, values))
+            key = values.tobytes()
+            unique.setdefault(key, (atoms, values))
+            self._alike.setdefault(key, []).append(atoms)
         return list(unique.values())
 
+    def _lone(self) -> list[tuple[tuple[Atom, ...], Integers]]:
+        """Return the atoms as products of one."""
+        found = [((atom,), values[self._rows]) for atom, values in self.small()]
+        for atoms, values in found:
+            self._alike.setdefault(values.tobytes(), []).append(atoms)
+        return found
+
     def _several(self, y: Integers) -> tuple[Sum, ...]:
-        products = [((atom,), values) for atom, values in self.small()] if self.plain else self.products()
+        products = self._lone() if self.plain else self.products()
         if not products:
             return ()
-        rows = _some(self.length)
-        matrix = np.array([values[rows] for _, values in products], float)
+        rows = self._rows
+        matrix = np.array([values for _, values in products], float)
         target = y[rows].astype(float)
         centred = matrix - matrix.mean(axis=1, keepdims=True)
         norms = np.linalg.norm(centred, axis=1)
@@ -326,28 +398,32 @@ class Search:
             return _lightest(fits)
         return self._triples(y, products, basis, rest) if self.triples else ()
 
+    def bits(self, y: Integers) -> float:
+        """Return how much it takes to say all samples one by one, or which value each has beside the most common one."""
+        values, counts = np.unique(y, return_counts=True)
+        each = np.log2(1.0 + np.abs(values.astype(float)))
+        shares = counts / len(y)
+        which = -float(counts @ np.log2(shares)) + float(each.sum() - each[counts.argmax()])
+        return min(float(counts @ each), which)
+
     def _leeway(self, rows: int) -> float:
         """Return the sum of squares by which a form may be off."""
         return float(rows * self.slack**2)
 
-    def _pairs(self, y: Integers, products: list[_Product], basis: _Floats, rest: _Floats) -> list[Sum]:
+    def _pairs(self, y: Integers, products: list, basis: _Floats, rest: _Floats) -> list[Sum]:
         weights = [sum(atom.weight for atom in atoms) for atoms, _ in products]
-        order = np.argsort(weights, kind="stable")[: 2 * _MOST_PRODUCTS]
+        order = np.argsort(weights, kind="stable")[: 3 * _MOST_PRODUCTS]
         some = [products[i] for i in order]
         gram, along, whole = basis[order] @ basis[order].T, basis[order] @ rest, float(rest @ rest)
         # Beside the first: what is left of each other and of the target; a fit leaves nothing.
         left = 1.0 - gram**2
         second = (along[None, :] - gram * along[:, None]) ** 2 / np.where(left > _SAME, left, np.inf)
         remaining = whole - along[:, None] ** 2 - second
-        pairs = [
-            (i, k)
-            for i, k in zip(*np.nonzero(remaining <= 1e-9 * whole + self._leeway(len(rest))), strict=True)
-            if i < k
-        ]
+        pairs = [(i, k) for i, k in zip(*np.nonzero(remaining <= 1e-9 * whole + self._leeway(len(rest))), strict=True) if i < k]  # noqa: PLR2004
         pairs.sort(key=lambda pair: weights[order[pair[0]]] + weights[order[pair[1]]])
         return [form for i, k in pairs[: 4 * _KEPT] for form in self._solve(y, [some[i], some[k]])]
 
-    def _triples(self, y: Integers, products: list[_Product], basis: _Floats, rest: _Floats) -> tuple[Sum, ...]:
+    def _triples(self, y: Integers, products: list, basis: _Floats, rest: _Floats) -> tuple[Sum, ...]:
         weights = [sum(atom.weight for atom in atoms) for atoms, _ in products]
         order = np.argsort(weights, kind="stable")[:_MOST_PRODUCTS]
         some = [products[i] for i in order]
@@ -366,22 +442,17 @@ class Search:
                 found.add(tuple(sorted((i, int(k), int(m)))))
             if len(found) > 8 * _KEPT:
                 break
-        fits = [
-            form for each in sorted(found) if len(set(each)) == 3 for form in self._solve(y, [some[i] for i in each])
-        ]
+        fits = [form for each in sorted(found) if len(set(each)) == 3 for form in self._solve(y, [some[i] for i in each])]  # noqa: PLR2004
         return _lightest(fits)
 
-    def _solve(self, y: Integers, products: list[_Product]) -> list[Sum]:
+    def _solve(self, y: Integers, products: list[tuple[tuple[Atom, ...], Integers]]) -> list[Sum]:
         """Return the sum of these products with fractions as coefficients that is exactly y, if there is one."""
-        rows = _some(self.length, 400)
-        columns = [np.ones(len(rows))] + [values[rows].astype(float) for _, values in products]
+        rows = self._rows
+        columns = [np.ones(len(rows))] + [values.astype(float) for _, values in products]
         scales = [max(np.abs(column).max(), 1.0) for column in columns]
         matrix = np.array([column / scale for column, scale in zip(columns, scales, strict=True)]).T
         found, _, rank, _ = np.linalg.lstsq(matrix, y[rows].astype(float), rcond=1e-12)
-        if (
-            rank < len(columns)
-            or np.abs(matrix @ found - y[rows]).max() > 1e-6 * max(np.abs(y).max(), 1) + 1e-6 + self.slack
-        ):
+        if rank < len(columns) or np.abs(matrix @ found - y[rows]).max() > 1e-6 * max(np.abs(y).max(), 1) + 1e-6 + self.slack:
             return []
         coefficients = [_fraction(float(value / scale), self.slack) for value, scale in zip(found, scales, strict=True)]
         terms = [
@@ -390,26 +461,38 @@ class Search:
             if coefficient
         ]
         form = Sum(tuple(sorted(terms, key=lambda term: -len(term[1]))))
-        # As many samples more than what was fitted say that it is no chance.
-        if self.length < sum(abs(coefficient) != 1 for coefficient, _ in form.terms) + _MORE:
+        if self.length < len(form.terms) + _MORE or form.bits > self.bits(y):
             return []
+        return [each for each in self._rivals(form, dict(products)) if self._fits(each, y)] if self._fits(form, y) else []
+
+    def _fits(self, form: Sum, y: Integers) -> bool:
         try:
-            return [form] if (np.abs(form(self.v) - y) <= self.slack).all() else []
+            return bool((np.abs(form(self.v) - y) <= self.slack).all())
         except UndeterminedError:
-            return []
+            return False
+
+    def _rivals(self, form: Sum, values: dict[tuple[Atom, ...], Integers]) -> list[Sum]:
+        """Return a form, and those with other products in it that nobody can tell from its own in these samples."""
+        choices = [
+            [(coefficient, each) for each in (self._alike.get(values[atoms].tobytes(), [atoms])[:_KEPT] if atoms else [atoms])]
+            for coefficient, atoms in form.terms
+        ]
+        return [Sum(terms) for terms in islice(product(*choices), _KEPT**2)]
 
     # --- conditions ---
 
     def conditions(self) -> Conditions:
         """Return conditions with where they hold."""
         if self._conditions is None:
-            sides = [(atom, values) for atom, values in (*self.small(), *self.alone()) if atom.weight <= 5]
-            self._conditions = Conditions.among(sides, self.length)
+            sides = [each for each in self.small() if each[0].weight <= _HEAVIEST]
+            turns = [each for each in self.alone() if each[0].weight <= _HEAVIEST]
+            self._conditions = Conditions.among(sides, turns, self.length)
         return self._conditions
 
-    def condition(self, mask: Booleans) -> tuple[Predicate, ...]:
+    def condition(self, mask: npt.NDArray[np.bool_]) -> tuple[Predicate, ...]:
         """Return the lightest conditions that hold just there."""
-        return self.conditions().just(mask)
+        found = self.conditions().just(mask)
+        return tuple(each for each in found if _BITS * (each.weight + 1) <= _told(mask))
 
     def _special_cases(self, y: Integers, depth: int) -> Rule | None:
         """Return a rule that has a value apart, as nobody or nothing."""
@@ -421,20 +504,43 @@ class Search:
             if conditions:
                 other = self._within(~mask, self.triples).rule(y[~mask], depth - 1)
                 if other is not None:
-                    return Rule((Sum(((Fraction(int(value)), ()),) if value else ()),), conditions, other)
+                    return Rule((), conditions, Rule.constant(int(value)), other)
         return None
 
     def _cases(self, y: Integers, depth: int) -> Rule | None:
         """Return a rule by a condition on the surroundings."""
-        for predicate, where in self.conditions().different(_TRIED):
+        for where in self.conditions().different(_TRIED):
             inside = self._within(where)
             forms = inside.sums(y[where]) if inside._supported() else ()
-            if not forms:
+            conditions = self.condition(where) if forms else ()
+            if not conditions:
                 continue
             other = self._within(~where).rule(y[~where], depth - 1)
             if other is not None:
-                return Rule(forms, self.condition(where) or (predicate,), other)
+                return Rule((), conditions, Rule(forms), other)
         return None
+
+    def _steps(self, y: Integers, depth: int) -> Rule | None:
+        """Return a rule for each iteration of a short loop, as one over directions."""
+        for name in (each for each in self.names if each[0] in "ije"):
+            steps = np.unique(self.v[name]).tolist()
+            if 1 < len(steps) <= _STEPS:
+                rules = [self._where(self.v[name] == step, y, depth) for step in steps]
+                if all(rules):
+                    return _chain(variable(name), list(zip(steps, rules, strict=True)))
+        return None
+
+    def _in_turns(self, y: Integers, depth: int) -> Rule | None:
+        """Return a rule for each of a few turns in which a loop does several things."""
+        for name, turns in product((each for each in self.names if each[0] == "i"), _TURNS):
+            at = self.v[name] % turns
+            rules = [self._where(at == turn, y, depth - 1) for turn in range(turns)]
+            if all(rules):
+                return _chain(residue(name, turns), list(enumerate(rules)))
+        return None
+
+    def _where(self, mask: npt.NDArray[np.bool_], y: Integers, depth: int) -> Rule | None:
+        return self._within(mask, self.triples).rule(y[mask], depth) if mask.any() else None
 
     def _special(self, y: Integers) -> list[int]:
         """Return values that may be cases of their own: nobody, nothing, and such as are found at several sizes."""
@@ -443,18 +549,38 @@ class Search:
         several = [each for each in often if len(np.unique(self.v["n"][y == each])) > 1 or "n" not in self.names]
         return list(dict.fromkeys([each for each in (-1, 0) if each in often] + several[:_SPECIAL]))
 
-    def _within(self, mask: Booleans, triples: bool = False) -> Search:
+    def _within(self, mask: npt.NDArray[np.bool_], triples: bool = False) -> Search:
         origin = None if self.origin is None else self.origin[mask]
-        return Search(_take(self.v, mask), self.blocks, triples, origin, self.slack, self.plain)
+        return Search(_take(self.v, mask), self.blocks, triples, origin, self.slack, self.frozen, self.plain)
 
 
-def _chain(name: str, rules: Sequence[tuple[int, Rule]]) -> Rule:
-    """Return a rule that is another in each step, and none in others."""
+def _candidates(whole: Integers, y: Integers) -> range:
+    """Return by what a whole may have been divided."""
+    at = int(y.argmax())
+    x, most = int(whole[at]), int(y[at])
+    if x <= most or most < _BLOCKS:
+        return range(0)
+    return range(max(x // (most + 3), 2), x // max(most - 2, 1) + 1)
+
+
+def _chain(which: Atom, rules: Sequence[tuple[int, Rule | None]]) -> Rule:
+    """Return a rule that is another for each value of an atom, and none for others: what is there nobody has seen."""
     chained = Rule((Sum(((Fraction(1, 2), ()),)),))
-    for step, rule in reversed(rules):
-        here = Atom(name, lambda v: v[name])
-        chained = Rule(rule.forms, (Predicate((Comparison(here, "==", _ZERO, step),)),), chained, rule)
+    for value, rule in reversed(rules):
+        chained = Rule((), (Predicate((Comparison(which, "==", _ZERO, value),)),), rule, chained)
     return chained
+
+
+class _Seen(dict[str, Integers]):
+    """Surroundings that know which of them were looked at."""
+
+    def __init__(self, v: Surroundings) -> None:
+        super().__init__(v)
+        self.used: set[str] = set()
+
+    def __getitem__(self, name: str) -> Integers:
+        self.used.add(name)
+        return super().__getitem__(name)
 
 
 def _depends_on(v: Surroundings, names: Sequence[str], y: Integers) -> bool:
@@ -473,24 +599,33 @@ def _fraction(value: float, slack: int) -> Fraction:
     return Fraction(value).limit_denominator(1 if slack else _DENOMINATOR)
 
 
-def _some(length: int, most: int = _LOOKED_AT) -> npt.NDArray[np.int64]:
-    if length <= most:
+def _told(mask: npt.NDArray[np.bool_]) -> float:
+    """Return how much it takes to say on which samples a condition holds."""
+    share = float(mask.mean())
+    return -len(mask) * sum(each * log2(each) for each in (share, 1 - share) if each)
+
+
+def _some(length: int) -> npt.NDArray[np.int64]:
+    if length <= _LOOKED_AT:
         return np.arange(length)
-    return np.unique(np.linspace(0, length - 1, most).astype(np.int64))
+    return np.unique(np.linspace(0, length - 1, _LOOKED_AT).astype(np.int64))
 
 
-_Form = TypeVar("_Form", "Sum", "Predicate")
-
-
-def _lightest(forms: Sequence[_Form]) -> tuple[_Form, ...]:
+def _lightest(forms: Sequence) -> tuple:
     if not forms:
         return ()
-    least = min(form.weight for form in forms)
-    return tuple({str(form): form for form in forms if form.weight == least}.values())[:_KEPT]
+    most = min(form.weight for form in forms) + _MARGIN
+    light = sorted((form for form in forms if form.weight <= most), key=lambda form: form.weight)
+    return tuple({str(form): form for form in light}.values())[:_KEPT]
 
 
 _COMPARE = {"==": np.equal, "<": np.less, ">=": np.greater_equal}
 _ZERO = Atom("0", lambda v: np.zeros_like(v["P"]), 0)
+
+
+def _comparable(one: Atom, other: Atom) -> bool:
+    """Tell whether programs compare one with the other."""
+    return one.weight + other.weight <= (_PAIRED if one.family and one.family == other.family else _UNLIKE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -507,15 +642,14 @@ class Comparison:
         """How far-fetched it is."""
         return self.one.weight + self.other.weight + abs(self.constant)
 
-    def __call__(self, v: Surroundings) -> Booleans:
+    def __call__(self, v: Surroundings) -> npt.NDArray[np.bool_]:
         """Tell where it holds."""
-        holds: Booleans = _COMPARE[self.sign](self.one.values(v), self.other.values(v) + self.constant)
+        holds: npt.NDArray[np.bool_] = _COMPARE[self.sign](self.one.values(v), self.other.values(v) + self.constant)
         return holds
 
     def __str__(self) -> str:
         other = [] if self.other is _ZERO else [self.other.name]
-        added = [str(self.constant)] if self.constant or not other else []
-        return f"{self.one.name} {self.sign} {' + '.join([*other, *added])}"
+        return f"{self.one.name} {self.sign} {' + '.join([*other, *([str(self.constant)] if self.constant or not other else [])])}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -530,9 +664,9 @@ class Predicate:
         """How far-fetched it is."""
         return sum(part.weight for part in self.parts)
 
-    def __call__(self, v: Surroundings) -> Booleans:
+    def __call__(self, v: Surroundings) -> npt.NDArray[np.bool_]:
         """Tell where it holds."""
-        holds: Booleans = np.logical_and.reduce([part(v) for part in self.parts])
+        holds = np.logical_and.reduce([part(v) for part in self.parts])
         return ~holds if self.negated else holds
 
     def __str__(self) -> str:
@@ -550,52 +684,48 @@ class Conditions:
     """
 
     parts: tuple[Comparison, ...]
-    holds: Booleans
+    holds: npt.NDArray[np.bool_]
 
     @classmethod
-    def among(cls, sides: Sequence[tuple[Atom, Integers]], length: int) -> Conditions:
-        """Compare atoms with small numbers and with each other."""
+    def among(
+        cls, sides: Sequence[tuple[Atom, Integers]], turns: Sequence[tuple[Atom, Integers]], length: int
+    ) -> Conditions:
+        """Compare atoms with small numbers and with each other; turns may be somewhere, and no more or less."""
         parts: list[Comparison] = []
-        holds: list[Booleans] = []
-        for i, (atom, values) in enumerate(sides):
-            beside: list[tuple[Atom, Integers, tuple[int, ...]]] = [(_ZERO, np.zeros(length, np.int64), (0, 1, 2, -1))]
-            beside += [
-                (other, column, (0, -1, 1)) for other, column in sides[i + 1 :] if atom.weight + other.weight <= _PAIRED
-            ]
+        holds: list[npt.NDArray[np.bool_]] = []
+        for i, (atom, values) in enumerate((*sides, *turns)):
+            beside = [(_ZERO, np.zeros(length, np.int64), (0, 1, 2, -1))]
+            beside += [(other, column, (0, -1, 1) if i < len(sides) else (0,)) for other, column in sides[i + 1 if i < len(sides) else 0 :] if _comparable(atom, other)]
             made = [(other, constant) for other, _, constants in beside for constant in constants]
             right = np.array([column + constant for _, column, constants in beside for constant in constants])
-            for sign, compare in _COMPARE.items():
+            for sign, compare in _COMPARE.items() if i < len(sides) else [("==", np.equal)]:
                 where = compare(values, right)
                 for k in np.flatnonzero(where.any(axis=1) & ~where.all(axis=1)).tolist():
                     parts.append(Comparison(atom, sign, *made[k]))
                     holds.append(where[k])
         order = sorted(range(len(parts)), key=lambda i: parts[i].weight)
-        return cls(
-            tuple(parts[i] for i in order), np.array([holds[i] for i in order], bool).reshape(len(order), length)
-        )
+        return cls(tuple(parts[i] for i in order), np.array([holds[i] for i in order], bool).reshape(len(order), length))
 
-    def different(self, most: int) -> Iterator[tuple[Predicate, Booleans]]:
-        """Yield light conditions that divide the samples differently."""
+    def different(self, most: int) -> Iterator[npt.NDArray[np.bool_]]:
+        """Yield where light conditions hold that divide the samples differently."""
         seen: set[bytes] = set()
         for part, where in zip(self.parts, self.holds, strict=True):
             if part.weight > _LIGHT or len(seen) >= 2 * most:
                 return
             if where.tobytes() not in seen:
                 seen.update((where.tobytes(), (~where).tobytes()))
-                yield Predicate((part,)), where
+                yield where
 
-    def just(self, mask: Booleans) -> tuple[Predicate, ...]:
+    def just(self, mask: npt.NDArray[np.bool_]) -> tuple[Predicate, ...]:
         """Return the lightest conditions that hold on these samples and no others."""
         fits = [
             Predicate((self.parts[i],), negated)
             for negated in (False, True)
             for i in np.flatnonzero((self.holds == (mask ^ negated)).all(axis=1)).tolist()
         ]
-        return _lightest(fits) or _lightest(
-            [p for negated in (False, True) for p in self._joined(mask ^ negated, negated)]
-        )
+        return _lightest(fits) or _lightest([p for negated in (False, True) for p in self._joined(mask ^ negated, negated)])
 
-    def _joined(self, mask: Booleans, negated: bool) -> Iterator[Predicate]:
+    def _joined(self, mask: npt.NDArray[np.bool_], negated: bool) -> Iterator[Predicate]:
         """Yield pairs of conditions that hold together on these samples and no others."""
         above = np.flatnonzero(self.holds[:, mask].all(axis=1))
         _, first = np.unique(self.holds[above], axis=0, return_index=True) if len(above) else (None, np.zeros(0, int))

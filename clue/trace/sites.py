@@ -35,6 +35,8 @@ class Frame:
         line: Line number.
         at: Position within the function, by which calls on one line differ: an offset into its bytecode, or 0.
         loops: Line numbers of the loops around it within the function, outermost first: for, while, comprehension.
+        branches: The branches around it within the function, outermost first: line number of each if, and 0 where its
+            condition holds, 1 where it does not.
     """
 
     file: _File
@@ -42,6 +44,7 @@ class Frame:
     line: _Number
     at: _Number
     loops: tuple[_Number, ...] = ()
+    branches: tuple[tuple[_Number, ...], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,6 +105,8 @@ class Sites(Sequence[Site]):
             return f"paths of sites must be at most {MOST_SITES} different ones, the first of them empty, got others"
         if len(set(self.frames)) < len(self.frames):
             return "frames of sites must be different ones, got one twice"
+        if any(len(each) != 2 for frame in self.frames for each in frame.branches):
+            return "branches of frames must be pairs of a line and which, got others"
         if sum(map(len, self.paths)) > MOST_FRAMES:
             return f"paths of sites must have at most {MOST_FRAMES} frames together, got more"
         bad = [each for path in self.paths for each in path if each >= len(self.frames)]
