@@ -269,11 +269,13 @@ class Search:
         forms = self.sums(y)
         if forms:
             return Rule(forms)
-        if not depth:
-            return None
-        return (
-            self._special_cases(y, depth) or self._steps(y, depth) or self._cases(y, depth) or self._in_turns(y, depth)
-        )
+        # Few cases are told before many.
+        for cases in range(1, depth + 1):
+            for found in (self._special_cases, self._steps, self._cases, self._in_turns):
+                rule = found(y, cases)
+                if rule is not None:
+                    return rule
+        return None
 
     def _supported(self) -> bool:
         """Whether several sizes and numbers of ranks say it: of one alone nobody knows what depends on what."""
@@ -561,7 +563,7 @@ class Search:
 
     def _cases(self, y: Integers, depth: int) -> Rule | None:
         """Return a rule by a condition on the surroundings."""
-        for where in self.conditions().different(_TRIED):
+        for where in self.conditions().different(_TRIED if depth > 1 else 4 * _TRIED):
             inside = self._within(where)
             forms = inside.sums(y[where]) if inside._supported() else ()
             conditions = self.condition(where) if forms else ()
