@@ -39,9 +39,7 @@ class Loops:
         """Return the lines of the loops around a position in a function, outermost first; none without the source."""
         span = _span(code, at, line)
         return tuple(
-            node.lineno
-            for node in self._nodes(code, file, span)
-            if any(_holds(each, span) for each in _repeated(node))
+            node.lineno for node in self._nodes(code, file, span) if any(_holds(each, span) for each in _repeated(node))
         )
 
     def branches(self, code: CodeType, file: str, at: int, line: int) -> tuple[tuple[int, int], ...]:

@@ -149,7 +149,7 @@ class CallPaths:
         if not file.startswith("<"):
             file = self._whole(file)
         function = getattr(code, "co_qualname", code.co_name)
-        around, branches = (each(code, file, at, line) for each in (loops.around, loops.branches))
+        around, branches = loops.around(code, file, at, line), loops.branches(code, file, at, line)
         return Frame(self._named(file), function[:4096], line, at, around, branches)
 
     def _named(self, file: str) -> str:

@@ -117,13 +117,13 @@ def dimensions() -> tuple[Dimension, ...]:
         Dimension(small, Atom("rank % p", lambda v: v["rank"] % _P(v["P"]), 2, "1 tall"), "tall"),
     )
     a, b, c = (
-        Atom(name, lambda v, of=of: of(v["P"]), 3, f"{axis} cube")  # type: ignore[misc]
+        Atom(name, lambda v, of=of: of(v["P"]), 4, f"{axis} cube")  # type: ignore[misc]
         for axis, (name, of) in enumerate((("a", _A), ("b", _B), ("c", _C)))
     )
     cube = (
-        Dimension(a, Atom("rank // (b·c)", lambda v: v["rank"] // (_B(v["P"]) * _C(v["P"])), 3, "0 cube"), "cube"),
-        Dimension(b, Atom("rank // c % b", lambda v: v["rank"] // _C(v["P"]) % _B(v["P"]), 3, "1 cube"), "cube"),
-        Dimension(c, Atom("rank % c", lambda v: v["rank"] % _C(v["P"]), 3, "2 cube"), "cube"),
+        Dimension(a, Atom("rank // (b·c)", lambda v: v["rank"] // (_B(v["P"]) * _C(v["P"])), 4, "0 cube"), "cube"),
+        Dimension(b, Atom("rank // c % b", lambda v: v["rank"] // _C(v["P"]) % _B(v["P"]), 4, "1 cube"), "cube"),
+        Dimension(c, Atom("rank % c", lambda v: v["rank"] % _C(v["P"]), 4, "2 cube"), "cube"),
     )
     return (line, *wide, *tall, *cube)
 

@@ -218,4 +218,5 @@ class _Made:
 
 
 #: What is made where anything is refused.
-_NOTHING = Columns({}, *(np.zeros(0, np.int64) for _ in range(2)), [], (), (), ())
+_NONE = np.zeros(0, np.int64)
+_NOTHING = Columns({}, _NONE, _NONE, [], (), (), ())

@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 
 import numpy as np
+import numpy.typing as npt
 
 from clue.structure.atoms import Integers
 from clue.structure.groups import GROUPS, WORLD, Class, fits
@@ -23,6 +24,7 @@ FIELDS = ("peer", "tag", "nbytes", "flags", "requested")
 PICKLED_SLACK = 16
 #: Blocks that are none: pairs, and the like.
 _SMALL = 4
+_ORIGINS = np.uint64(32)
 #: What is no product of sizes.
 _PLAIN = frozenset({"peer", "rows", "flags", "requested", "age"})
 _WORDS = {
@@ -209,7 +211,7 @@ class Learner:
         return found
 
     def _found(self, v: Mapping[str, Integers], y: Integers, slack: int, plain: bool) -> Rule | None:
-        origin = np.left_shift(np.uint64(1), (v["example"] % 64).astype(np.uint64))
+        origin = np.left_shift(_place(v["P"]), _ORIGINS) | _place(v["n"])
         surroundings = {name: column for name, column in v.items() if name != "example"}
         search = Search(surroundings, self.blocks, origin=origin, slack=slack, plain=plain)
         return search.rule(y) if len(y) else Rule((Sum(()),))
@@ -394,6 +396,13 @@ class Learner:
             value = int(trace.ops.extras[trace.head.extra_offsets[rank] + int(trace.ops.extra[at]) + e])
             values[i] = self._age(example, rank, at, value) if waits else value
         return values
+
+
+def _place(column: Integers) -> npt.NDArray[np.uint64]:
+    """Return which of all values each has, as a bit; what has one value everywhere counts as two."""
+    values, which = np.unique(column, return_inverse=True)
+    bits = np.left_shift(np.uint64(1), (which % int(_ORIGINS)).astype(np.uint64))
+    return bits if len(values) > 1 else np.full(len(column), 3, np.uint64)
 
 
 class _NoRuleError(ValueError):

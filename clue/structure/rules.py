@@ -1,31 +1,48 @@
 """Exact integer rules: what fits every recording to the last bit, or nothing.
 
 A rule is a sum of up to three products of atoms with rational coefficients, an atom that stands alone (a neighbour, an
-owner in turn), or a case distinction of such. Among the lightest forms that fit, all are kept; where they do not agree at
-a target, recordings do not determine the rule, and it is refused there.
+owner in turn), or a case distinction of such. It must take less to say than the samples that it explains. Of the forms
+that fit the lightest are kept, and those next to them; where they do not agree at a target, recordings do not determine
+the rule, and it is refused there.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from itertools import combinations, combinations_with_replacement, islice, product
+from itertools import combinations_with_replacement, islice, product
 from math import lcm, log2
+from typing import TypeVar
 
 import numpy as np
 import numpy.typing as npt
 
-from clue.structure.atoms import Atom, Integers, Surroundings, padded, partners, parts, residue, small_numbers, tree_sizes, variable
+from clue.structure.atoms import (
+    Atom,
+    Integers,
+    Surroundings,
+    padded,
+    partners,
+    parts,
+    residue,
+    small_numbers,
+    tree_sizes,
+    variable,
+)
 
 _Floats = npt.NDArray[np.float64]
+#: Atoms that are multiplied, and what comes out.
+_Product = tuple[tuple[Atom, ...], Integers]
+_Form = TypeVar("_Form", "Sum", "Predicate")
+_Said = TypeVar("_Said", Integers, npt.NDArray[np.bool_])
 #: Largest denominator of a coefficient, and how far from a fraction it may be found.
 _DENOMINATOR, _NEAR = 4096, 1e-6
 #: Distinct samples that a search looks at, chosen evenly; all are checked in the end.
 _LOOKED_AT = 400
 #: Samples that must be there beside as many as there are coefficients: a rule that nothing has tested is none.
 _MORE = 1
-#: Bits that a step of weight takes to say, and a term. What takes more to say than the samples that it explains explains nothing.
+#: Bits that a step of weight takes to say, and a term: what takes more than the samples that it explains says nothing.
 _BITS, _TERM = 2.0, 2.0
 #: Values that are taken for cases of their own.
 _SPECIAL = 3
@@ -42,7 +59,7 @@ _TURNS = (2, 3, 4)
 #: Conditions that divide samples by cases: the heaviest, and how many are tried; and how many are joined in pairs.
 _LIGHT, _TRIED, _JOINED = 3, 16, 200
 #: The weight of two atoms that are compared: along one dimension, and others.
-_PAIRED, _UNLIKE = 6, 4
+_PAIRED, _UNLIKE = 8, 4
 #: The heaviest atom of a condition.
 _HEAVIEST = 5
 #: Weight of two atoms that are multiplied, and how many such pairs there are at most.
@@ -70,7 +87,9 @@ class Sum:
     def bits(self) -> float:
         """How much it takes to say it."""
         return sum(
-            _TERM + log2(abs(coefficient.numerator) * coefficient.denominator) + _BITS * sum(atom.weight for atom in atoms)
+            _TERM
+            + log2(abs(coefficient.numerator) * coefficient.denominator)
+            + _BITS * sum(atom.weight for atom in atoms)
             for coefficient, atoms in self.terms
         )
 
@@ -101,7 +120,7 @@ class Sum:
         )
 
 
-def _agreed(forms: Sequence, v: Surroundings) -> npt.NDArray:
+def _agreed(forms: Sequence[Callable[[Surroundings], _Said]], v: Surroundings) -> _Said:
     """Return what all forms say.
 
     Raises:
@@ -163,7 +182,7 @@ class Rule:
         return f"{self.then} if {self.conditions[0]} else {self.other}"
 
 
-def _take(v: Surroundings, rows: npt.NDArray) -> dict[str, Integers]:
+def _take(v: Surroundings, rows: npt.NDArray[np.bool_]) -> dict[str, Integers]:
     return {name: column[rows] for name, column in v.items()}
 
 
@@ -175,7 +194,7 @@ class Search:
         v: Surroundings of each sample.
         blocks: Sizes of blocks that the program deals out.
         triples: Whether sums of three are searched.
-        origin: From which recordings each sample is, as bits.
+        origin: At which sizes each sample is found, as bits from 0, and on which numbers of ranks, as bits from 32.
         slack: How far a rule may be off.
         frozen: Surroundings that were left out, and have one value instead of theirs.
         plain: Whether it is about ranks and numbers of them, which are no products.
@@ -207,7 +226,9 @@ class Search:
     def small(self) -> list[tuple[Atom, Integers]]:
         """Return the atoms with their values, those that vary, the lightest first."""
         if self._small is None:
-            self._small = self._values((*small_numbers(self.names, self.blocks), *(tree_sizes(self.names) if self._ranked() else ())))
+            self._small = self._values(
+                (*small_numbers(self.names, self.blocks), *(tree_sizes(self.names) if self._ranked() else ()))
+            )
         return self._small
 
     def alone(self) -> list[tuple[Atom, Integers]]:
@@ -248,13 +269,20 @@ class Search:
         forms = self.sums(y)
         if forms:
             return Rule(forms)
-        if not depth:
-            return None
-        return self._special_cases(y, depth) or self._steps(y, depth) or self._cases(y, depth) or self._in_turns(y, depth)
+        # Few cases are told before many.
+        for cases in range(1, depth + 1):
+            for found in (self._special_cases, self._steps, self._cases, self._in_turns):
+                rule = found(y, cases)
+                if rule is not None:
+                    return rule
+        return None
 
     def _supported(self) -> bool:
-        """Whether more than one recording says it: of one alone nobody knows what depends on what."""
-        return self.origin is None or int(np.bitwise_or.reduce(self.origin)).bit_count() > 1
+        """Whether several sizes and numbers of ranks say it: of one alone nobody knows what depends on what."""
+        if self.origin is None:
+            return True
+        ranks, sizes = divmod(int(np.bitwise_or.reduce(self.origin)), 1 << 32)
+        return ranks.bit_count() > 1 and sizes.bit_count() > 1
 
     def _leans(self, y: Integers) -> list[tuple[Search, npt.NDArray[np.int64]]]:
         """Return searches without surroundings that y does not depend on, and which samples each keeps.
@@ -277,7 +305,11 @@ class Search:
     def _lean(self, names: list[str]) -> tuple[Search, npt.NDArray[np.int64]] | None:
         """Return a search with these surroundings alone, and which samples it keeps, if it is any leaner."""
         if "rank" in names or "r" in names:  # where a rank lies is told by how many there are
-            names += [size for rank, size in (("rank", "P"), ("r", "s")) if rank in names and size in self.names and size not in names]
+            names += [
+                size
+                for rank, size in (("rank", "P"), ("r", "s"))
+                if rank in names and size in self.names and size not in names
+            ]
         keys = np.array([self.v[name] for name in names]) if names else np.zeros((1, self.length), np.int64)
         _, rows, group = np.unique(keys, axis=1, return_index=True, return_inverse=True)
         if len(rows) == self.length:
@@ -290,7 +322,10 @@ class Search:
         rows.sort()
         if self.same_ranks:
             names += [{"rank": "r", "P": "s"}[name] for name in names if name in ("rank", "P")]
-        kept = {name: column[rows] if name in names else column[rows][:1].repeat(len(rows)) for name, column in self.v.items()}
+        kept = {
+            name: column[rows] if name in names else column[rows][:1].repeat(len(rows))
+            for name, column in self.v.items()
+        }
         varied = (name for name, column in self.v.items() if (column != column[0]).any())
         frozen = self.frozen | (frozenset(varied) - frozenset(names))
         return Search(kept, self.blocks, self.triples, origin, self.slack, frozen, self.plain), rows
@@ -299,7 +334,9 @@ class Search:
         """Return the lightest sums that fit."""
         if (y == y[0]).all():
             return (Sum(((Fraction(int(y[0])), ()),) if y[0] else ()),)
-        return self._single(y) or self._blocks(y) or (() if len(np.unique(y)) == 2 and not y.all() else self._several(y))
+        return (
+            self._single(y) or self._blocks(y) or (() if len(np.unique(y)) == 2 and not y.all() else self._several(y))
+        )
 
     def _single(self, y: Integers) -> tuple[Sum, ...]:
         atoms = [*self.small(), *self.alone()]
@@ -320,7 +357,7 @@ class Search:
         found = [
             form
             for whole, values in self.small()
-            if whole.weight <= _PAIRED // 2
+            if whole.weight <= _UNLIKE - 1
             for block in _candidates(values, y)
             for more in (0, -1, 1)
             for atom in parts(whole, block, more)
@@ -341,14 +378,14 @@ class Search:
         form = Sum(((Fraction(step // apart), (atom,)), *(((Fraction(more), ()),) if more else ())))
         return [form] if self.length >= len(form.terms) + _MORE and form.bits <= self.bits(y) else []
 
-    def products(self) -> list[tuple[tuple[Atom, ...], Integers]]:
-        """Return light products of up to three atoms with their values in what is looked at, each different one once."""
+    def products(self) -> list[_Product]:
+        """Return light products of up to three atoms with their values in what is looked at, different ones once."""
         small = [(atom, values[self._rows]) for atom, values in self.small()]
-        found = [((atom,), values) for atom, values in small]
+        found: list[_Product] = [((atom,), values) for atom, values in small]
         pairs = [
             (one, other)
             for one, other in combinations_with_replacement(small, 2)
-            if one[0].weight + other[0].weight <= _MULTIPLIED or one[0].family and one[0].family == other[0].family
+            if one[0].weight + other[0].weight <= _MULTIPLIED or (one[0].family and one[0].family == other[0].family)
         ]
         pairs.sort(key=lambda pair: pair[0][0].weight + pair[1][0].weight)
         widths = [padded(atom) for atom, _ in small if atom.name.startswith("share(n,")]
@@ -366,9 +403,9 @@ class Search:
             self._alike.setdefault(key, []).append(atoms)
         return list(unique.values())
 
-    def _lone(self) -> list[tuple[tuple[Atom, ...], Integers]]:
+    def _lone(self) -> list[_Product]:
         """Return the atoms as products of one."""
-        found = [((atom,), values[self._rows]) for atom, values in self.small()]
+        found: list[_Product] = [((atom,), values[self._rows]) for atom, values in self.small()]
         for atoms, values in found:
             self._alike.setdefault(values.tobytes(), []).append(atoms)
         return found
@@ -399,18 +436,21 @@ class Search:
         return self._triples(y, products, basis, rest) if self.triples else ()
 
     def bits(self, y: Integers) -> float:
-        """Return how much it takes to say all samples one by one, or which value each has beside the most common one."""
+        """Return how much it takes to say all samples: each, which are not as most, or how far from the middle."""
         values, counts = np.unique(y, return_counts=True)
         each = np.log2(1.0 + np.abs(values.astype(float)))
         shares = counts / len(y)
         which = -float(counts @ np.log2(shares)) + float(each.sum() - each[counts.argmax()])
-        return min(float(counts @ each), which)
+        middle = float(np.median(y))
+        away = np.abs(y - middle)
+        around = float(np.log2(1.0 + abs(middle)) + np.log2(1.0 + away).sum() + np.count_nonzero(away))
+        return min(float(counts @ each), which, around)
 
     def _leeway(self, rows: int) -> float:
         """Return the sum of squares by which a form may be off."""
         return float(rows * self.slack**2)
 
-    def _pairs(self, y: Integers, products: list, basis: _Floats, rest: _Floats) -> list[Sum]:
+    def _pairs(self, y: Integers, products: list[_Product], basis: _Floats, rest: _Floats) -> list[Sum]:
         weights = [sum(atom.weight for atom in atoms) for atoms, _ in products]
         order = np.argsort(weights, kind="stable")[: 3 * _MOST_PRODUCTS]
         some = [products[i] for i in order]
@@ -419,11 +459,15 @@ class Search:
         left = 1.0 - gram**2
         second = (along[None, :] - gram * along[:, None]) ** 2 / np.where(left > _SAME, left, np.inf)
         remaining = whole - along[:, None] ** 2 - second
-        pairs = [(i, k) for i, k in zip(*np.nonzero(remaining <= 1e-9 * whole + self._leeway(len(rest))), strict=True) if i < k]  # noqa: PLR2004
+        pairs = [
+            (i, k)
+            for i, k in zip(*np.nonzero(remaining <= 1e-9 * whole + self._leeway(len(rest))), strict=True)
+            if i < k
+        ]
         pairs.sort(key=lambda pair: weights[order[pair[0]]] + weights[order[pair[1]]])
         return [form for i, k in pairs[: 4 * _KEPT] for form in self._solve(y, [some[i], some[k]])]
 
-    def _triples(self, y: Integers, products: list, basis: _Floats, rest: _Floats) -> tuple[Sum, ...]:
+    def _triples(self, y: Integers, products: list[_Product], basis: _Floats, rest: _Floats) -> tuple[Sum, ...]:
         weights = [sum(atom.weight for atom in atoms) for atoms, _ in products]
         order = np.argsort(weights, kind="stable")[:_MOST_PRODUCTS]
         some = [products[i] for i in order]
@@ -442,17 +486,22 @@ class Search:
                 found.add(tuple(sorted((i, int(k), int(m)))))
             if len(found) > 8 * _KEPT:
                 break
-        fits = [form for each in sorted(found) if len(set(each)) == 3 for form in self._solve(y, [some[i] for i in each])]  # noqa: PLR2004
+        fits = [
+            form for each in sorted(found) if len(set(each)) == 3 for form in self._solve(y, [some[i] for i in each])
+        ]
         return _lightest(fits)
 
-    def _solve(self, y: Integers, products: list[tuple[tuple[Atom, ...], Integers]]) -> list[Sum]:
+    def _solve(self, y: Integers, products: list[_Product]) -> list[Sum]:
         """Return the sum of these products with fractions as coefficients that is exactly y, if there is one."""
         rows = self._rows
         columns = [np.ones(len(rows))] + [values.astype(float) for _, values in products]
         scales = [max(np.abs(column).max(), 1.0) for column in columns]
         matrix = np.array([column / scale for column, scale in zip(columns, scales, strict=True)]).T
         found, _, rank, _ = np.linalg.lstsq(matrix, y[rows].astype(float), rcond=1e-12)
-        if rank < len(columns) or np.abs(matrix @ found - y[rows]).max() > 1e-6 * max(np.abs(y).max(), 1) + 1e-6 + self.slack:
+        if (
+            rank < len(columns)
+            or np.abs(matrix @ found - y[rows]).max() > 1e-6 * max(np.abs(y).max(), 1) + 1e-6 + self.slack
+        ):
             return []
         coefficients = [_fraction(float(value / scale), self.slack) for value, scale in zip(found, scales, strict=True)]
         terms = [
@@ -463,7 +512,9 @@ class Search:
         form = Sum(tuple(sorted(terms, key=lambda term: -len(term[1]))))
         if self.length < len(form.terms) + _MORE or form.bits > self.bits(y):
             return []
-        return [each for each in self._rivals(form, dict(products)) if self._fits(each, y)] if self._fits(form, y) else []
+        return (
+            [each for each in self._rivals(form, dict(products)) if self._fits(each, y)] if self._fits(form, y) else []
+        )
 
     def _fits(self, form: Sum, y: Integers) -> bool:
         try:
@@ -474,7 +525,10 @@ class Search:
     def _rivals(self, form: Sum, values: dict[tuple[Atom, ...], Integers]) -> list[Sum]:
         """Return a form, and those with other products in it that nobody can tell from its own in these samples."""
         choices = [
-            [(coefficient, each) for each in (self._alike.get(values[atoms].tobytes(), [atoms])[:_KEPT] if atoms else [atoms])]
+            [
+                (coefficient, each)
+                for each in (self._alike.get(values[atoms].tobytes(), [atoms])[:_KEPT] if atoms else [atoms])
+            ]
             for coefficient, atoms in form.terms
         ]
         return [Sum(terms) for terms in islice(product(*choices), _KEPT**2)]
@@ -509,7 +563,7 @@ class Search:
 
     def _cases(self, y: Integers, depth: int) -> Rule | None:
         """Return a rule by a condition on the surroundings."""
-        for where in self.conditions().different(_TRIED):
+        for where in self.conditions().different(_TRIED if depth > 1 else 4 * _TRIED):
             inside = self._within(where)
             forms = inside.sums(y[where]) if inside._supported() else ()
             conditions = self.condition(where) if forms else ()
@@ -611,7 +665,7 @@ def _some(length: int) -> npt.NDArray[np.int64]:
     return np.unique(np.linspace(0, length - 1, _LOOKED_AT).astype(np.int64))
 
 
-def _lightest(forms: Sequence) -> tuple:
+def _lightest(forms: Sequence[_Form]) -> tuple[_Form, ...]:
     if not forms:
         return ()
     most = min(form.weight for form in forms) + _MARGIN
@@ -649,7 +703,8 @@ class Comparison:
 
     def __str__(self) -> str:
         other = [] if self.other is _ZERO else [self.other.name]
-        return f"{self.one.name} {self.sign} {' + '.join([*other, *([str(self.constant)] if self.constant or not other else [])])}"
+        added = [str(self.constant)] if self.constant or not other else []
+        return f"{self.one.name} {self.sign} {' + '.join([*other, *added])}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -666,7 +721,7 @@ class Predicate:
 
     def __call__(self, v: Surroundings) -> npt.NDArray[np.bool_]:
         """Tell where it holds."""
-        holds = np.logical_and.reduce([part(v) for part in self.parts])
+        holds: npt.NDArray[np.bool_] = np.logical_and.reduce([part(v) for part in self.parts])
         return ~holds if self.negated else holds
 
     def __str__(self) -> str:
@@ -694,8 +749,12 @@ class Conditions:
         parts: list[Comparison] = []
         holds: list[npt.NDArray[np.bool_]] = []
         for i, (atom, values) in enumerate((*sides, *turns)):
-            beside = [(_ZERO, np.zeros(length, np.int64), (0, 1, 2, -1))]
-            beside += [(other, column, (0, -1, 1) if i < len(sides) else (0,)) for other, column in sides[i + 1 if i < len(sides) else 0 :] if _comparable(atom, other)]
+            beside: list[tuple[Atom, Integers, tuple[int, ...]]] = [(_ZERO, np.zeros(length, np.int64), (0, 1, 2, -1))]
+            beside += [
+                (other, column, (0, -1, 1) if i < len(sides) else (0,))
+                for other, column in sides[i + 1 if i < len(sides) else 0 :]
+                if _comparable(atom, other)
+            ]
             made = [(other, constant) for other, _, constants in beside for constant in constants]
             right = np.array([column + constant for _, column, constants in beside for constant in constants])
             for sign, compare in _COMPARE.items() if i < len(sides) else [("==", np.equal)]:
@@ -704,7 +763,9 @@ class Conditions:
                     parts.append(Comparison(atom, sign, *made[k]))
                     holds.append(where[k])
         order = sorted(range(len(parts)), key=lambda i: parts[i].weight)
-        return cls(tuple(parts[i] for i in order), np.array([holds[i] for i in order], bool).reshape(len(order), length))
+        return cls(
+            tuple(parts[i] for i in order), np.array([holds[i] for i in order], bool).reshape(len(order), length)
+        )
 
     def different(self, most: int) -> Iterator[npt.NDArray[np.bool_]]:
         """Yield where light conditions hold that divide the samples differently."""
@@ -723,7 +784,9 @@ class Conditions:
             for negated in (False, True)
             for i in np.flatnonzero((self.holds == (mask ^ negated)).all(axis=1)).tolist()
         ]
-        return _lightest(fits) or _lightest([p for negated in (False, True) for p in self._joined(mask ^ negated, negated)])
+        return _lightest(fits) or _lightest(
+            [p for negated in (False, True) for p in self._joined(mask ^ negated, negated)]
+        )
 
     def _joined(self, mask: npt.NDArray[np.bool_], negated: bool) -> Iterator[Predicate]:
         """Yield pairs of conditions that hold together on these samples and no others."""

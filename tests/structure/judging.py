@@ -96,7 +96,8 @@ def difference(trace: Trace, made: Columns, sites: dict[Site, int]) -> str:
         if real != other:
             row = next(i for i, (a, b) in enumerate(zip(real, other, strict=False)) if a != b)
             rank = int(np.searchsorted(offsets, row, side="right")) - 1 if name != "extras" else -1
-            return f"{name} of row {row} (rank {rank}, {trace.head.sites[trace.ops.site[row]].name}) is {real[row]}, made {other[row]}"
+            site = trace.head.sites[trace.ops.site[row]].name if name != "extras" else ""
+            return f"{name} of row {row} (rank {rank}, {site}) is {real[row]}, made {other[row]}"
     return ""
 
 
@@ -130,8 +131,16 @@ def main(names: Sequence[str]) -> None:
         case = CASES[name]
         verdicts = list(judge(case))
         words = ", ".join(each.outcome for each in verdicts)
-        why = next((each.why for each in verdicts if each.outcome == WRONG), next((each.why for each in verdicts if each.why), ""))
-        print(f"{name:22} {time.process_time() - began:6.1f} s  {words}\n    {why[:300]}" if why else f"{name:22} {time.process_time() - began:6.1f} s  {words}", flush=True)
+        why = next(
+            (each.why for each in verdicts if each.outcome == WRONG),
+            next((each.why for each in verdicts if each.why), ""),
+        )
+        print(  # noqa: T201 - a tool
+            f"{name:22} {time.process_time() - began:6.1f} s  {words}\n    {why[:300]}"
+            if why
+            else f"{name:22} {time.process_time() - began:6.1f} s  {words}",
+            flush=True,
+        )
 
 
 if __name__ == "__main__":

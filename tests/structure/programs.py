@@ -52,13 +52,16 @@ def case(
 
 
 _POWERS = case(
-    recorded=tuple((n, p) for n in (50, 77, 112) for p in (2, 4, 8, 16)), targets=((224, 64), (233, 64), (200, 32), (150, 128))
+    recorded=tuple((n, p) for n in (50, 77, 112) for p in (2, 4, 8, 16)),
+    targets=((224, 64), (233, 64), (200, 32), (150, 128)),
 )
 _SQUARES = case(
-    recorded=tuple((n, p) for n in (50, 77, 112) for p in (4, 9, 16, 25)), targets=((224, 64), (233, 64), (200, 49), (150, 36))
+    recorded=tuple((n, p) for n in (50, 77, 112) for p in (4, 9, 16, 25)),
+    targets=((224, 64), (233, 64), (200, 49), (150, 36)),
 )
 _DIVIDED = case(
-    recorded=tuple((n, p) for n in (432, 864, 1296) for p in (4, 6, 8, 16)), targets=((2 * 1296, 64), (1280, 40), (37 * 40, 37))
+    recorded=tuple((n, p) for n in (432, 864, 1296) for p in (4, 6, 8, 16)),
+    targets=((2 * 1296, 64), (1280, 40), (37 * 40, 37)),
 )
 
 
@@ -283,7 +286,9 @@ def square_2d(comm: Comm, n: int) -> None:
 def halo_3d(comm: Comm, n: int) -> None:
     """Exchange faces over a grid of three dimensions."""
     a, b, c = dims3(comm.size)
-    x, y, z = (first_larger(n, m, i) for m, i in ((a, comm.rank // (b * c)), (b, comm.rank // c % b), (c, comm.rank % c)))
+    x, y, z = (
+        first_larger(n, m, i) for m, i in ((a, comm.rank // (b * c)), (b, comm.rank // c % b), (c, comm.rank % c))
+    )
     _halo(comm, (y * z, x * z, x * y), (a, b, c), False, 3)
 
 
@@ -772,7 +777,9 @@ def even_strips(comm: Comm, n: int) -> None:
     """Jacobi on even strips."""
     rows = n // comm.size
     for _ in range(10):
-        comm.sendrecv(8 * n, comm.rank - 1 if comm.rank else NOBODY, comm.rank + 1 if comm.rank < comm.size - 1 else NOBODY)
+        comm.sendrecv(
+            8 * n, comm.rank - 1 if comm.rank else NOBODY, comm.rank + 1 if comm.rank < comm.size - 1 else NOBODY
+        )
         comm.allreduce(8)
     comm.gather(8 * n * rows)
 

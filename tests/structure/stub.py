@@ -72,7 +72,7 @@ def _frame(frame: FrameType) -> Frame:
     code, at, line = frame.f_code, frame.f_lasti, frame.f_lineno
     if (code, at) not in _FRAMES:
         file = code.co_filename
-        loops, branches = (each(code, file, at, line) for each in (_LOOPS.around, _LOOPS.branches))
+        loops, branches = _LOOPS.around(code, file, at, line), _LOOPS.branches(code, file, at, line)
         name = getattr(code, "co_qualname", code.co_name)
         _FRAMES[code, at] = Frame(PurePath(file).name, name, line, at, loops, branches)
     return _FRAMES[code, at]
@@ -136,7 +136,7 @@ class Comm:
         else:
             self._builder.add(Op.LOCAL, call=call)
 
-    def sendrecv(self, nbytes: int, dest: int, source: int, sendtag: int = 0, recvtag: int = 0) -> None:  # noqa: PLR0917
+    def sendrecv(self, nbytes: int, dest: int, source: int, sendtag: int = 0, recvtag: int = 0) -> None:
         """Send and receive at once."""
         more = int(Flag.CONTINUED)
         receive = self._begin(Op.IRECV, "Sendrecv", peer=source, tag=recvtag)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -24,11 +26,13 @@ UNKNOWN = ("even_strips", "panels", "ranks_beyond", "odd_ends", "threshold", "tr
 
 @pytest.mark.parametrize("name", KNOWN)
 def test_programs_are_exact_at_targets_that_nobody_recorded(name: str) -> None:
+    """Nothing differs: rows, partners, tags, sizes, flags, requests, lists, communicators."""
     assert [(each.outcome, each.why) for each in judge(CASES[name])] == [(EXACT, "")] * len(CASES[name].targets)
 
 
 @pytest.mark.parametrize("name", UNKNOWN)
 def test_what_recordings_do_not_determine_is_refused_by_site(name: str) -> None:
+    """Rivals that fit all recordings and differ at the target, thresholds, groups without a rule."""
     verdicts = list(judge(CASES[name]))
     assert {each.outcome for each in verdicts} != {EXACT}
     for each in verdicts:
@@ -41,7 +45,11 @@ def test_what_recordings_do_not_determine_is_refused_by_site(name: str) -> None:
     custom=st.sampled_from((first_larger, between, last_smaller)),
     element=st.integers(1, 64), header=st.integers(0, 32), block=st.sampled_from((8, 10, 16, 32)), by=st.integers(1, 2),
 )  # fmt: skip
-def test_templates_with_any_parameters_are_exact_or_refused(custom, element: int, header: int, block: int, by: int) -> None:  # type: ignore[no-untyped-def]
+def test_templates_with_any_parameters_are_exact_or_refused(
+    custom: Callable[[int, int, int], int], element: int, header: int, block: int, by: int
+) -> None:
+    """Elements, headers, blocks, distances and customs of rounding as they come."""
+
     def program(comm: Comm, n: int) -> None:
         mine = custom(n, comm.size, comm.rank)
         for _ in range(0, n, block):
@@ -56,11 +64,14 @@ def test_templates_with_any_parameters_are_exact_or_refused(custom, element: int
 
 
 @settings(max_examples=25, deadline=None)
-@given(seed=st.integers(0, 2**32 - 1), most=st.sampled_from((2, 3, 10, 1000)), of=st.sampled_from(("n", "P", "nP", "nPr")))
+@given(
+    seed=st.integers(0, 2**32 - 1), most=st.sampled_from((2, 3, 10, 1000)), of=st.sampled_from(("P", "nP", "nPr"))
+)
 def test_chance_follows_no_rule(seed: int, most: int, of: str) -> None:
+    """Random numbers by size, ranks or both must not be explained."""
     places = [(n, p, r) for n in (50, 77, 112) for p in (4, 6, 8, 16) for r in range(p)]
     n, p, r = (np.array(column, np.int64) for column in zip(*places, strict=True))
-    key = {"n": n, "P": p, "nP": n * 64 + p, "nPr": (n * 64 + p) * 64 + r}[of]
+    key = {"P": p, "nP": n * 64 + p, "nPr": (n * 64 + p) * 64 + r}[of]
     _, which = np.unique(key, return_inverse=True)
     y = np.random.default_rng(seed).integers(0, most, which.max() + 1)[which]
     if len(np.unique(y)) > 1:
@@ -69,6 +80,7 @@ def test_chance_follows_no_rule(seed: int, most: int, of: str) -> None:
 
 
 def test_refusals_are_not_guesses() -> None:
+    """Data-dependent sizes are refused where they are learned."""
     learned = learn(CASES["pairs_table"])
     assert learned.refusals and "Alltoallv entries of lists must follow a rule" in learned.refusals[0]
     assert next(iter(judge(CASES["pairs_table"]))).outcome == REFUSED
