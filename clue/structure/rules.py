@@ -545,8 +545,19 @@ class Search:
 
     def condition(self, mask: npt.NDArray[np.bool_]) -> tuple[Predicate, ...]:
         """Return the lightest conditions that hold just there."""
-        found = self.conditions().just(mask)
+        found = self.conditions().just(mask) or self._in_turn(mask)
         return tuple(each for each in found if _BITS * (each.weight + 1) <= _told(mask))
+
+    def _in_turn(self, mask: npt.NDArray[np.bool_]) -> tuple[Predicate, ...]:
+        """Return that every so many iterations do it, as those that look whether to go on."""
+        for name in (each for each in self.names if each[0] == "i"):
+            at = np.unique(self.v[name][mask])
+            turns = int(np.gcd.reduce(np.diff(at))) if len(at) > _SPECIAL else 0
+            if turns > 1:
+                part = Comparison(residue(name, turns), "==", _ZERO, int(at[0]) % turns)
+                if (part(self.v) == mask).all():
+                    return (Predicate((part,)),)
+        return ()
 
     def _special_cases(self, y: Integers, depth: int) -> Rule | None:
         """Return a rule that has a value apart, as nobody or nothing."""

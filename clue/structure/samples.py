@@ -61,7 +61,9 @@ def local_size(
     if whole <= len(rest) * _NOTHING:
         return None
     best, found = _EXPLAINED, None
-    for atoms, values in Search(v, blocks).products():
+    for atoms, _ in Search(v, blocks).products():
+        size_of = LocalSize(atoms)
+        values = size_of(v)
         if (values < 0).any():
             continue
         mean = np.bincount(of, values) / counts
@@ -77,7 +79,7 @@ def local_size(
         left = rest - slope * shape
         explained = 1.0 - float(left @ left) / whole - _HEAVY * sum(atom.weight for atom in atoms)
         if explained > best:
-            best, found = explained, LocalSize(atoms)
+            best, found = explained, size_of
     return found
 
 

@@ -64,9 +64,7 @@ def test_templates_with_any_parameters_are_exact_or_refused(
 
 
 @settings(max_examples=25, deadline=None)
-@given(
-    seed=st.integers(0, 2**32 - 1), most=st.sampled_from((2, 3, 10, 1000)), of=st.sampled_from(("P", "nP", "nPr"))
-)
+@given(seed=st.integers(0, 2**32 - 1), most=st.sampled_from((2, 3, 10, 1000)), of=st.sampled_from(("P", "nP", "nPr")))
 def test_chance_follows_no_rule(seed: int, most: int, of: str) -> None:
     """Random numbers by size, ranks or both must not be explained."""
     places = [(n, p, r) for n in (50, 77, 112) for p in (4, 6, 8, 16) for r in range(p)]
