@@ -328,7 +328,7 @@ def _rest(block: int, loop: str) -> Iterator[Atom]:
 
 
 def _logarithm(name: str) -> Atom:
-    return Atom(f"log2 {name}", lambda v: _log2(v[name]), 2)
+    return Atom(f"log2 {name}", lambda v: _log2(v[name]))
 
 
 def _log2(values: Integers) -> Integers:

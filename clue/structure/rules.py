@@ -87,7 +87,7 @@ class Sum:
     def bits(self) -> float:
         """How much it takes to say it."""
         return sum(
-            _TERM
+            (_TERM if atoms else 1.0)
             + log2(abs(coefficient.numerator) * coefficient.denominator)
             + _BITS * sum(atom.weight for atom in atoms)
             for coefficient, atoms in self.terms
