@@ -1,7 +1,7 @@
-"""What hatch does when it builds a wheel: put a compiled engine in, so that who installs it never compiles.
+"""What hatch does when it builds a wheel: put compiled libraries in, so that who installs it never compiles.
 
-Without a C++ compiler the wheel is made as well: pure Python, for any computer, on which the engine is compiled on its
-first use. An editable installation has its sources changed all the time, and goes without.
+Without a C++ compiler the wheel is made as well: pure Python, for any computer, on which they are compiled on
+their first use. An editable installation has its sources changed all the time, and goes without.
 """
 
 from __future__ import annotations
@@ -16,23 +16,26 @@ from hatchling.builders.hooks.plugin.interface import BuildHookInterface
 
 
 class EngineHook(BuildHookInterface[Any]):
-    """Compiles the engine into the wheel."""
+    """Compiles libraries into the wheel."""
 
     def initialize(self, version: str, build_data: dict[str, Any]) -> None:
-        """Add the engine to what is built, and say in the wheel's name for which computers it is."""
+        """Add the libraries to what is built, and say in the wheel's name for which computers it is."""
         if version == "editable" or sys.platform != "linux":
             return
         sys.path.insert(0, self.root)
-        from clue.kernel.fast.compiler import NoLibraryError  # noqa: PLC0415 - of what is built here
-        from clue.kernel.fast.shipped import ship  # noqa: PLC0415
+        from clue.kernel.fast.library import ENGINE  # noqa: PLC0415 - of what is built here
+        from clue.native import NoLibraryError  # noqa: PLC0415
+        from clue.native.shipped import ship  # noqa: PLC0415
+        from clue.structure.loops.library import LOOPS  # noqa: PLC0415
 
         self._folder = TemporaryDirectory()
         try:
-            engine = ship(Path(self._folder.name))
+            made = {ship(each.source, Path(self._folder.name)): each.source.folder for each in (ENGINE, LOOPS)}
         except NoLibraryError as error:
-            self.app.display_warning(f"the wheel goes without a compiled engine: {error}")
+            self.app.display_warning(f"the wheel goes without compiled libraries: {error}")
             return
-        build_data["force_include"][str(engine)] = f"clue/kernel/fast/{engine.name}"
+        for library, folder in made.items():
+            build_data["force_include"][str(library)] = str(folder.relative_to(self.root) / library.name)
         build_data["pure_python"] = False
-        # It is called by ctypes: any Python 3 will do.
+        # They are called by ctypes: any Python 3 will do.
         build_data["tag"] = f"py3-none-{sysconfig.get_platform().replace('-', '_').replace('.', '_')}"

@@ -26,12 +26,14 @@ if TYPE_CHECKING:
         TraceError,
         UsageError,
     )
+    from clue.extrapolation import RefusedError, extrapolate
     from clue.kernel import simulate
     from clue.machine import Machine, Placement
     from clue.predict.replaying import ReplayPredictor
     from clue.purchase import Ranking, Scenario, rank_options
     from clue.recording import record
     from clue.result import Result
+    from clue.steady import Steady, simulate_sampled
     from clue.trace import Trace, TraceBuilder
 
 __version__ = "0.1.0"
@@ -47,12 +49,14 @@ _HOMES = {
         "TraceError",
         "UsageError",
     ),
+    "clue.extrapolation": ("RefusedError", "extrapolate"),
     "clue.kernel": ("simulate",),
     "clue.machine": ("Machine", "Placement"),
     "clue.predict.replaying": ("ReplayPredictor",),
     "clue.purchase": ("Ranking", "Scenario", "rank_options"),
     "clue.recording": ("record",),
     "clue.result": ("Result",),
+    "clue.steady": ("Steady", "simulate_sampled"),
     "clue.trace": ("Trace", "TraceBuilder"),
 }
 _HOME = {name: home for home, names in _HOMES.items() for name in names}
@@ -65,20 +69,24 @@ __all__ = [
     "Placement",
     "Ranking",
     "RecordError",
+    "RefusedError",
     "ReplayError",
     "ReplayPredictor",
     "Result",
     "Scenario",
+    "Steady",
     "Trace",
     "TraceBuilder",
     "TraceError",
     "UsageError",
     "__version__",
+    "extrapolate",
     "load_config",
     "load_machine",
     "rank_options",
     "record",
     "simulate",
+    "simulate_sampled",
 ]
 
 

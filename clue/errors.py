@@ -6,6 +6,7 @@
     ├── UsageError          a command or an argument that makes no sense            exit status 2
     ├── ConfigError         YAML that breaks a rule; carries every fault found      exit status 2
     ├── TraceError          a trace that is missing, damaged or incomplete          exit status 2
+    ├── ModelError          measured times from which nothing can be fitted         exit status 2
     ├── CacheError          a cache that others could change, or that is not usable exit status 1
     ├── RecordError         a program that could not be recorded                    exit status 1
     ├── LiveError           a program that failed while it ran in virtual time      exit status 1
@@ -64,6 +65,12 @@ class ConfigError(ClueError):
 
 class TraceError(ClueError):
     """Report a trace that is missing, of another version, damaged or incomplete."""
+
+    exit_status = 2
+
+
+class ModelError(ClueError):
+    """Report measured times from which no model can be fitted, or a question that a model cannot answer."""
 
     exit_status = 2
 

@@ -15,10 +15,10 @@ from typing import Any
 from clue.trace.parts import Imported
 
 #: Folders of packages that are installed, whoever did it: these have versions.
-_INSTALLED = (f"{os.sep}site-packages{os.sep}", f"{os.sep}dist-packages{os.sep}")
+INSTALLED = (f"{os.sep}site-packages{os.sep}", f"{os.sep}dist-packages{os.sep}")
 _ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))  # noqa: PTH120, PTH100 - the rank starts fast
 #: The standard library has Python's version, and clue is no part of the program.
-_NOT_COUNTED = (
+NOT_COUNTED = (
     os.path.dirname(os.__file__) + os.sep,  # noqa: PTH120
     *(os.path.join(_ROOT, part) + os.sep for part in ("clue", "virtual_layer")),  # noqa: PTH118
 )
@@ -37,7 +37,7 @@ class Imports:
 
         def noted(loader: SourceFileLoader, path: str) -> Any:
             file = os.path.abspath(path)  # noqa: PTH100
-            if file not in self._digests and _is_own(file):
+            if file not in self._digests and is_own(file):
                 self._digests[file] = _digest(file)
             return plain(loader, path)
 
@@ -52,17 +52,18 @@ class Imports:
         packages: dict[str, str] = {}
         for name, module in list(sys.modules.items()):
             file = None if name in self._before else _file(module)
-            if file is None or file in self._digests or file.startswith(_NOT_COUNTED[1:]):
+            if file is None or file in self._digests or file.startswith(NOT_COUNTED[1:]):
                 continue
-            if any(part in file for part in _INSTALLED):
+            if any(part in file for part in INSTALLED):
                 packages.setdefault(name.partition(".")[0], file)
-            elif _is_own(file):
+            elif is_own(file):
                 self._digests[file] = _digest(file, began)
         return Imported(self._digests, packages)
 
 
-def _is_own(file: str) -> bool:
-    return not file.startswith(_NOT_COUNTED) and not any(part in file for part in _INSTALLED)
+def is_own(file: str) -> bool:
+    """Tell whether a file is the program's own: not of an installed package, of Python, or of clue."""
+    return not file.startswith(NOT_COUNTED) and not any(part in file for part in INSTALLED)
 
 
 def _file(module: object) -> str | None:

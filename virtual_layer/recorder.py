@@ -10,6 +10,7 @@ import os
 import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
+from sys import _getframe
 from threading import RLock, get_ident
 from time import perf_counter_ns, thread_time_ns
 from typing import Any
@@ -17,13 +18,14 @@ from typing import Any
 from clue.trace.ops import ANY, NO_REQUEST, PROC_NULL, Flag, Op
 from clue.trace.parts import EXTRAS, READINGS, ROW, ROWS
 from virtual_layer.communicators import Communicators
+from virtual_layer.paths import CallPaths
 from virtual_layer.pickles import Pickles
 from virtual_layer.probe import Probe
 from virtual_layer.requests import RecordedRequest, Requests
 from virtual_layer.rows import WINDOW, ExtraFile, RowFile
 from virtual_layer.telling import tell
 
-_PACK = ROW.pack_into
+_PACK, _SIZE = ROW.pack_into, ROW.size
 _CONTINUED = int(Flag.CONTINUED)
 #: Whether a call that cannot be read is an error: for tests of the layer itself.
 STRICT = "VIRTUAL_LAYER_STRICT" in os.environ
@@ -45,12 +47,49 @@ class Recorder:
         messages: Serial numbers of matched messages not yet received, by Python object.
         pickles: Sizes of pickled objects.
         probe: Readings of the host's speed.
+        paths: From where in the program its calls come.
         worlds: Keys of the worlds it spawned, in order.
         floor: CPU time between two calls that follow each other at once, ns: reading the clock, not computation.
         faults: Number of calls that could not be read and were recorded as not modelled.
     """
 
-    def __init__(self, mpi: Any, stem: Path, world: str) -> None:
+    # More attributes than the dictionaries of instances share keys for would slow each access.
+    __slots__ = (
+        "_extras",
+        "_null",
+        "_owed",
+        "_region",
+        "_stack",
+        "_stamp",
+        "_steps",
+        "any_source",
+        "any_tag",
+        "comms",
+        "fast_reduce",
+        "faults",
+        "floor",
+        "flops",
+        "inside",
+        "last",
+        "lock",
+        "lost",
+        "messages",
+        "mpi",
+        "new_status",
+        "on",
+        "on_abort",
+        "origin",
+        "paths",
+        "pickles",
+        "probe",
+        "regions",
+        "requests",
+        "rows",
+        "spawn_folder",
+        "worlds",
+    )
+
+    def __init__(self, mpi: Any, stem: Path, world: str, folder: str) -> None:
         self.mpi = mpi
         self.lost = ""
         self.comms = Communicators(mpi, world)
@@ -71,11 +110,13 @@ class Recorder:
         self.rows = RowFile(stem.with_suffix(ROWS))
         self._extras = ExtraFile(stem.with_suffix(EXTRAS))
         self.probe = Probe(stem.with_suffix(READINGS))
+        self.paths = CallPaths(folder)
+        self._steps = self.paths.steps
         self._stack: list[int] = []
         self._region = 0
         self._null, self.any_source, self.any_tag = mpi.PROC_NULL, mpi.ANY_SOURCE, mpi.ANY_TAG
         self._owed: dict[int, int] = {}
-        self._stamp = (0, 0, 0, 0, 0)
+        self._stamp = (0, 0, 0, 0, 0, 0)
         self.origin = perf_counter_ns()
         self.last: dict[int, int] = {get_ident(): thread_time_ns()}
         self.on = True
@@ -84,7 +125,7 @@ class Recorder:
         """Begin the first burst now."""
         self.probe.restart()
         self.origin = perf_counter_ns()
-        self._stamp = (0, 0, 0, 0, 0)
+        self._stamp = (0, 0, 0, 0, 0, 0)
         self.last.clear()  # the wrappers hold this very dictionary
         self.last[get_ident()] = thread_time_ns()
 
@@ -95,11 +136,24 @@ class Recorder:
     # Calls, from virtual_layer.interpose
 
     def open_call(self, call: int, thread: int, cpu: int, begin: int, end: int) -> None:
-        """Say which call the next rows belong to and when it ran."""
+        """Say which call the next rows belong to, when it ran, and from where: by whom this was called was called."""
+        # The walk of CallPaths, frame by frame outwards: a call of its own for it would cost as much as two frames.
+        steps = self._steps
+        try:
+            frame: Any = _getframe(2)
+            while True:
+                function, further, site = steps[frame.f_lasti]
+                if function is not frame.f_code:
+                    _, further, site = steps[id(frame.f_code), frame.f_lasti]
+                if further is None:
+                    break
+                steps, frame = further, frame.f_back
+        except (KeyError, AttributeError, ValueError):  # a new path, or one that ends in C
+            site = self.paths.add(_getframe(1).f_back)
         burst = cpu - self.last.get(thread, cpu) - self.floor
-        if thread in self._owed:
-            burst += self._owed.pop(thread)
-        self._stamp = (burst if burst > 0 else 0, begin - self.origin, end - begin, call, 0)
+        if self._owed:
+            burst += self._owed.pop(thread, 0)
+        self._stamp = (burst if burst > 0 else 0, begin - self.origin, end - begin, call, site, 0)
 
     # Rows, from virtual_layer.meaning
 
@@ -108,7 +162,7 @@ class Recorder:
         request: int = NO_REQUEST, extras: Sequence[int] = (),
     ) -> int:  # fmt: skip
         """Write a row of the present call; returns its number."""
-        burst, begin, took, call, continued = self._stamp
+        burst, begin, took, call, site, continued = self._stamp
         rows, extra = self.rows, 0
         try:
             if extras:
@@ -121,11 +175,11 @@ class Recorder:
         at = rows.at
         _PACK(
             rows.window, at, burst, begin, took, nbytes, peer, tag, comm, request, extra, len(extras), call,
-            self._region, flags | continued, op,
+            self._region, site, flags | continued, op,
         )  # fmt: skip
-        rows.at = at + ROW.size
-        self._stamp = (0, begin, 0, call, _CONTINUED)
-        return (rows.base + at) // ROW.size
+        rows.at = at + _SIZE
+        self._stamp = (0, begin, 0, call, site, _CONTINUED)
+        return (rows.base + at) // _SIZE
 
     def emit_burst(self) -> int:
         """Write a row for a call without meaning; returns its burst, ns."""

@@ -16,8 +16,8 @@ from typing import Any
 
 from clue.trace.parts import ROW, offset_of
 
-#: Bytes mapped at a time: what recording adds to a rank's memory.
-WINDOW = 1 << 18
+#: Bytes mapped at a time, in whole rows and pages: what recording adds to a rank's memory.
+WINDOW = 7 * 9 << 12
 _MATCHED = struct.Struct("<ii")
 _KIND = struct.Struct("<HB")  # flags, op
 _PEER, _KIND_AT = offset_of("peer"), offset_of("flags")

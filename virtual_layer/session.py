@@ -22,6 +22,7 @@ from typing import Any
 from clue.errors import ClueError, RecordError
 from clue.trace.parts import END, FIRST_WORLD, FOLDER, START, End, Start, stem
 from clue.trace.place import check_place
+from clue.trace.sites import DEEPEST, MOST_SITES
 from virtual_layer import interpose, regions, shared_memory
 from virtual_layer.below import Signs
 from virtual_layer.catalogue import CALLS, MpiCall, title
@@ -74,6 +75,7 @@ class Session:
         self._made = False
         self._process = os.getpid()
         self._fault = ""
+        self._cwd = os.getcwd()  # noqa: PTH109 - as text
         self._began = time.perf_counter()
         self._started = time.time_ns()
         self._described = b""
@@ -120,7 +122,7 @@ class Session:
             self._together(mpi, self._make_folder)
         self._together(mpi, self._introduce)
         shared_memory.remove_names(shared_memory.MPICH)
-        recorder = self._recorder = Recorder(mpi, self._stem, self._world)
+        recorder = self._recorder = Recorder(mpi, self._stem, self._world, self._cwd)
         recorder.on_abort = self.fail
         if self._assignment.child is not None:
             parents = [(world, rank) for world, rank in self._parents]
@@ -240,6 +242,7 @@ class Session:
             computer=None if self._reading is None or reading is None else self._reading.until(reading),
             imports=self.imports.found(self._started),
             probe=recorder.probe.work,
+            sites=recorder.paths.sites(self._started),
         )
         final, draft = self._stem.with_suffix(END), self._stem.with_suffix(".end.draft")
         try:
@@ -253,6 +256,12 @@ class Session:
         notes = [*filter(None, [self.below.note()])]
         if recorder.faults:
             notes.append(f"{recorder.faults} calls could not be read and count as not modelled")
+        if recorder.paths.unknown:
+            notes.append(
+                f"{recorder.paths.unknown:,} calls have no call site: at most {MOST_SITES - 1:,} are told apart"
+            )
+        if recorder.paths.cut:
+            notes.append(f"of call paths of more than {DEEPEST} functions the innermost are kept")
         if len(recorder.last) > 1:
             notes.append(
                 f"{len(recorder.last)} threads called MPI: their calls are replayed one after the other, as they ended"

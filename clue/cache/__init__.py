@@ -5,6 +5,7 @@
     CLUE_CACHE, else clue in XDG_CACHE_HOME, else ~/.cache/clue
         engine/     the fast engine
         traces/     recordings of programs
+        extrapolated/   traces that were made of recordings
         hosts/      what computers that recorded can do at their best
         testbed/    helpers of emulated clusters
 

@@ -11,7 +11,7 @@ from pathlib import Path
 from clue.cache.folders import DIGEST, LOCK, Folder, draft_of, home, open_folder
 
 #: The folders in it.
-FOLDERS = ("engine", "traces", "hosts", "testbed")
+FOLDERS = ("engine", "traces", "extrapolated", "hosts", "testbed")
 #: By a file of this name a folder is known that is kept as a whole. A file that is kept has a digest beside it.
 MARK = "facts.json"
 #: What earlier versions of clue kept without either.

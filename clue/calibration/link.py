@@ -53,11 +53,13 @@ class FittedLink:
         link: It.
         assumptions: What the data could not tell and was assumed, in words.
         progress: When its library goes on with messages.
+        copy_bandwidth: Within a node what its memory copies, bytes per second, if that was seen.
     """
 
     link: Link
     assumptions: tuple[str, ...]
     progress: Progress = Progress.ASYNCHRONOUS
+    copy_bandwidth: float | None = None
 
 
 def progress_of(links: Iterable[FittedLink]) -> Progress:

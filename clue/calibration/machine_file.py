@@ -144,12 +144,12 @@ def node_lines(node: NodeType) -> list[str]:
         shares = {busy: {r or "default": v for r, v in each.items()} for busy, each in node.memory_contention.items()}
         lines.append("memory_contention_factor:")
         lines += [f"  {busy}: {by_region(each)}" for busy, each in shares.items()]
-    if node.background_load:
-        lines.append(f"background_load: {node.background_load:.6g}")
+    lines += [f"background_load: {node.background_load:.6g}"] if node.background_load else []
     if node.time_slice:
         lines.append(f"time_slice: {time_text(node.time_slice)}")
     if node.cold_start.is_stated:
         lines.append(f"cold_start: {cold_start_text(node.cold_start)}")
+    lines += [f"copy_bandwidth: {node.copy_bandwidth:.6g} B/s"] if node.copy_bandwidth is not None else []
     if node.price is not None:
         lines.append(f"price: {node.price.amount:.15g} {node.price.currency}")
     for name in ("initialisation_delay", "spawn_delay"):

@@ -8,20 +8,24 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
+from clue.calibration.contention import measure_pairs
+from clue.calibration.copies import LARGE, copy_bandwidth
 from clue.calibration.launching import Reporter, launcher, run_program, silent
 from clue.calibration.link import FittedLink, fit_link, progress_of
-from clue.calibration.machine_file import CalibratedNetwork, MachineFile, size_text
+from clue.calibration.machine_file import CalibratedNetwork, MachineFile, node_lines, size_text
 from clue.calibration.measurement import EagerLimit, Estimate, Measurement, SizeRow
 from clue.calibration.residuals import Residual, Residuals, residuals, summary
 from clue.errors import UsageError
 from clue.machine import LinkNoise, Machine, Network, NodeType, Ports
-from clue.units import format_size, format_time
+from clue.units import count_of, format_size, format_time
 
 #: What is measured unless said otherwise: nothing, and powers of two up to 16 MiB.
 SIZES = (0, *(1 << k for k in range(25)))
 #: Seconds that one link may take.
 TIME = 60.0
 CONFIDENCE, PRECISION = 0.95, 0.02
+#: Copies at once are of so many bytes at most, and of two pairs at least, each rank with a processor.
+_COPIED, _LEAST_PROCESSORS = 1 << 20, 4
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,6 +41,52 @@ class Calibration:
     measurement: Measurement
     fitted: FittedLink
     residuals: Residuals
+
+
+def calibrate_within(measurement: Measurement, eager_limit: float | None = None) -> Calibration:
+    """Calibrate the link within a node; several pairs at once share its memory there, and no ports."""
+    alone = calibrate_link(replace(measurement, shared=()), eager_limit)
+    bandwidth, said = copy_bandwidth(measurement, alone.fitted.link)
+    fitted = replace(alone.fitted, copy_bandwidth=bandwidth, assumptions=(*alone.fitted.assumptions, *said))
+    return replace(alone, measurement=measurement, fitted=fitted)
+
+
+def with_copies(
+    measurement: Measurement,
+    mpiexec: Sequence[str],
+    processors: int,
+    hosts: Sequence[str] = (),
+    *,
+    seconds: float = TIME,
+    confidence: float = CONFIDENCE,
+    report: Reporter = silent,
+) -> Measurement:
+    """Return a measurement within a node with that of several pairs at once, a processor for each of their ranks.
+
+    Args:
+        measurement: Of one pair.
+        mpiexec: The words that start MPI programs, without the number of ranks.
+        processors: Of the node.
+        hosts: Its name; none: where the launcher puts ranks.
+        seconds: How long it may take.
+        confidence: Of the intervals of medians.
+        report: Told of the progress.
+
+    Raises:
+        UsageError: If the launcher cannot be run.
+        ClueError: If the measurement fails.
+    """
+    sizes = [row.size for row in measurement.rows if row.one_way is not None and LARGE <= row.size <= _COPIED]
+    if processors < _LEAST_PROCESSORS or not sizes:
+        why = f"{count_of(processors, 'processor')}" if sizes else "no large messages"
+        note = f"copies: what the memory of a node copies of several messages at once was not measured ({why})"
+        return replace(measurement, notes=(*measurement.notes, note))
+    pairs = measure_pairs(
+        mpiexec, processors // 2 * 2, hosts, sizes=[max(sizes)], seconds=seconds, confidence=confidence,
+        node_per_rank=True, report=report,
+    )  # fmt: skip
+    together = tuple(SizeRow(each.size, each.one_way, pairs=each.pairs) for each in pairs.rows)
+    return replace(measurement, shared=together, notes=(*measurement.notes, *pairs.notes))
 
 
 def calibrate_link(measurement: Measurement, eager_limit: float | None = None) -> Calibration:
@@ -175,6 +225,7 @@ def machine_file(
         network=network,
         nodes=nodes or (2 if between else 1),
         processors=processors,
+        node_lines=tuple(node_lines(NodeType("node", copy_bandwidth=within.fitted.copy_bandwidth if within else None))),
         title=f"A network calibrated by clue{f' on {first.date}' if first.date else ''}.",
         comments=tuple(
             paragraph

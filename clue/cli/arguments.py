@@ -8,7 +8,9 @@ import sys
 from collections.abc import Sequence
 
 from clue import __version__
+from clue.cli import extrapolate_arguments, run_arguments
 from clue.cli.calibrate_arguments import add_calibrate
+from clue.cli.extrapolate_arguments import add_extrapolate
 from clue.cli.options import (
     Command,
     Commands,
@@ -26,20 +28,23 @@ from clue.cli.options import (
     add_workers,
     positive,
 )
-from clue.cli.run_arguments import add_run, options_first
+from clue.cli.programs import options_first
+from clue.cli.run_arguments import add_run
 from clue.cli.signals import ending_at_once
 from clue.cli.validate_arguments import add_validate
-from clue.formats import FORMATS
+from clue.formats import FORMATS, Kind
 
 _DESCRIPTION = """\
 Which cluster should I buy for my programs? Record an MPI program once, simulate it on clusters
 described in YAML, rank what a budget can buy. Start with: clue simulate wien97"""
+#: By command that may end with a program: its options with a value.
+_VALUED = {"run": run_arguments.VALUED, "extrapolate": extrapolate_arguments.VALUED}
 
 
 def parse_arguments(argv: Sequence[str] | None) -> argparse.Namespace:
     """Parse the command line; ``run`` of what it returns is the command."""
     words = sys.argv[1:] if argv is None else list(argv)
-    return command_line().parse_args(options_first(words))
+    return command_line().parse_args(options_first(words, _VALUED))
 
 
 def command_line() -> argparse.ArgumentParser:
@@ -51,6 +56,7 @@ def command_line() -> argparse.ArgumentParser:
         add(commands)
     add_calibrate(commands, _command("calibrate"))
     add_run(commands, _command("run"))
+    add_extrapolate(commands, _command("extrapolate"))
     add_validate(commands, _command("validate"))
     return parser
 
@@ -132,6 +138,12 @@ def _add_simulate(commands: Commands) -> None:
         "its probability of being the best",
     )
     add_seed(command)
+    command.add_argument(
+        "--sampled",
+        action="store_true",
+        help="replay a tenth of a long program: of loops with many steady iterations a sample, whose slopes tell the "
+        "rest; gives an interval. Where a part does not tell the whole, all is replayed, and the result says why",
+    )
     add_repeats(command)
     command.add_argument(
         "--executor",
@@ -150,6 +162,15 @@ def _add_inspect(commands: Commands) -> None:
         description="Show what is in a trace, a machine or a configuration, and what the simulator would leave out.",
     )
     command.add_argument("subject", metavar="TRACE|MACHINE|CONFIG", help="a path, or the name of something shipped")
+    command.add_argument(
+        "--loops", action="store_true", help="show a trace as loops: the program as it was run, merged over ranks"
+    )
+    command.add_argument(
+        "--sites",
+        action="store_true",
+        help="of a trace, show where in the program its calls come from: calls, bytes, the time inside them and "
+        "what is computed before, by call path",
+    )
     add_json(command)
     add_plots(command, "draw a machine's delay curves into this folder")
     add_volume(command)
@@ -159,10 +180,12 @@ def _add_inspect(commands: Commands) -> None:
 def _add_convert(commands: Commands) -> None:
     command = commands.add_parser(
         "convert",
-        help="convert a trace to or from another simulator's form, or a machine to SimGrid's platform",
-        description="Convert a trace between these forms: "
-        f"{', '.join(form.title for form in FORMATS if not form.of_machines)}. Or write a machine as "
-        f"{', '.join(form.title for form in FORMATS if form.of_machines)}. What a form cannot hold is told.",
+        help="convert a trace to or from another simulator's form, a machine to SimGrid's platform, or what was "
+        "measured at several sizes to Extra-P's",
+        description=f"Convert a trace between these forms: {_titles(Kind.TRACE)}. Or write a machine as "
+        f"{_titles(Kind.MACHINE)}. Or write what several recordings measured (SOURCE is a pattern such as "
+        '"cg-{size}-{ranks}.clue"), or a table of run times (.csv with size, ranks and measured), as '
+        f"{_titles(Kind.MEASUREMENTS)}. What a form cannot hold is told.",
     )
     command.add_argument("source", metavar="SOURCE")
     command.add_argument("target", metavar="TARGET")
@@ -194,6 +217,10 @@ def _add_convert(commands: Commands) -> None:
     )
     add_volume(command)
     command.set_defaults(run=_command("convert"))
+
+
+def _titles(what: Kind) -> str:
+    return ", ".join(form.title for form in FORMATS if form.kind is what)
 
 
 def _add_schema(commands: Commands) -> None:

@@ -6,6 +6,7 @@ import argparse
 
 from clue.cache import FOLDERS, Item, clear, home, items
 from clue.cli.terminal import say, show, show_json
+from clue.extrapolation import kept as made
 from clue.recording import hosts, kept, kept_recordings
 from clue.report.text.cache import cache_text
 from clue.units import format_size
@@ -17,12 +18,13 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _show(arguments: argparse.Namespace) -> int:
-    recordings, speeds = kept_recordings(), items(hosts.FOLDER)
-    compiled = [item for name in FOLDERS if name not in {kept.FOLDER, hosts.FOLDER} for item in items(name)]
+    recordings, extrapolated, speeds = kept_recordings(), items(made.FOLDER), items(hosts.FOLDER)
+    others = {kept.FOLDER, made.FOLDER, hosts.FOLDER}
+    compiled = [item for name in FOLDERS if name not in others for item in items(name)]
     if not arguments.json:
-        show(cache_text(home(), recordings, compiled, speeds))
+        show(cache_text(home(), recordings, extrapolated, compiled, speeds))
         return 0
-    everything = [*(each.item for each in recordings), *compiled, *speeds]
+    everything = [*(each.item for each in recordings), *extrapolated, *compiled, *speeds]
     show_json(
         {
             "cache": str(home()),
@@ -40,6 +42,7 @@ def _show(arguments: argparse.Namespace) -> int:
                 }
                 for each in recordings
             ],
+            "extrapolated": list(map(_item, extrapolated)),
             "compiled": list(map(_item, compiled)),
             "hosts": list(map(_item, speeds)),
         }

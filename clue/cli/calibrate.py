@@ -18,7 +18,16 @@ from clue.calibration.contention import contention_file, judge, known_ports, mea
 from clue.calibration.importing import read_benchmark
 from clue.calibration.kernels import KERNELS, busy_numbers, measure_kernels, speeds_in, stated_speeds
 from clue.calibration.measurement import Measurement, merged
-from clue.calibration.network import SIZES, Calibration, calibrate_link, machine_file, machine_of, measure_link
+from clue.calibration.network import (
+    SIZES,
+    Calibration,
+    calibrate_link,
+    calibrate_within,
+    machine_file,
+    machine_of,
+    measure_link,
+    with_copies,
+)
 from clue.calibration.processor import CountedRun, NodeCalibration, node_by_kernels, node_by_program, regions_like
 from clue.calibration.time_slice import measure_time_slice
 from clue.children import side_by_side
@@ -84,18 +93,28 @@ def _links(arguments: argparse.Namespace, tell: Report) -> tuple[Calibration | N
     """Return the links between nodes and within a node, as far as files or measurements give them."""
     limit = _eager_limit(arguments.eager_limit)
     if arguments.files:
-        link = calibrate_link(_imported(arguments), limit)
-        return (None, link) if arguments.within_node else (link, None)
+        imported = _imported(arguments)
+        if arguments.within_node:
+            return None, calibrate_within(imported, limit)
+        return calibrate_link(imported, limit), None
     hosts = _hosts(arguments)
     if len(hosts) > 2:
         raise UsageError(f"--hosts must name two computers, or one to measure within it, got {len(hosts)}")
     first = _measured(arguments, hosts, tell)
     if first.same_host:
-        return None, calibrate_link(first, limit)
+        return None, calibrate_within(_with_copies(arguments, first, hosts, tell), limit)
     if not hosts:
         return calibrate_link(first, limit), None
-    second = _measured(arguments, hosts[:1], tell)
-    return calibrate_link(first, limit), calibrate_link(second, limit)
+    second = _with_copies(arguments, _measured(arguments, hosts[:1], tell), hosts[:1], tell)
+    return calibrate_link(first, limit), calibrate_within(second, limit)
+
+
+def _with_copies(arguments: argparse.Namespace, found: Measurement, hosts: list[str], tell: Report) -> Measurement:
+    processors = arguments.processors or os.cpu_count() or 1
+    seconds, confidence = arguments.time / 4, arguments.confidence
+    return with_copies(
+        found, _mpiexec(arguments), processors, hosts, seconds=seconds, confidence=confidence, report=tell
+    )
 
 
 def _measured(arguments: argparse.Namespace, hosts: list[str], tell: Report) -> Measurement:

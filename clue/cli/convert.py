@@ -1,4 +1,4 @@
-"""``clue convert``: a trace from one form to another, or a machine to SimGrid's platform."""
+"""``clue convert``: a trace to another form, a machine to SimGrid's platform, measurements to Extra-P's."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from clue.cli.effects import refuse
 from clue.cli.terminal import output_file, output_trace, say
 from clue.errors import UsageError
 from clue.files import write_texts
-from clue.formats import BY_NAME, FORMATS, OWN, Format, format_of
+from clue.formats import BY_NAME, FORMATS, OWN, Format, Kind, format_of
 from clue.trace import Trace
 from clue.units import count_of
 
@@ -26,17 +26,18 @@ def run(arguments: argparse.Namespace) -> int:
     to = _form(arguments.target_format, target)
     if to is not OWN:
         output_file(target)
-    origin = None if to.of_machines else _form(arguments.source_format, source)
+    origin = _form(arguments.source_format, source) if to.kind is Kind.TRACE else None
     _refuse_idle(arguments, origin, to)
     options = {
         "flops_per_second": arguments.flops_per_second,
         "lower": arguments.lower or None,
         "library": arguments.collectives,
     }
-    if origin is None:
-        _write(_machine(arguments.source), target, to, options)
-    else:
+    if origin is not None:
         _write(_trace(source, origin, options), target, to, options)
+    else:
+        read = _machine if to.kind is Kind.MACHINE else _measurements
+        _write(read(arguments.source), target, to, options)
     return 0
 
 
@@ -47,7 +48,7 @@ def _form(name: str | None, path: Path) -> Format:
 def _refuse_idle(arguments: argparse.Namespace, origin: Format | None, to: Format) -> None:
     """Refuse options that this conversion has no use for."""
     if origin is None:
-        refuse(arguments, ["--from"], "with a trace", "a machine", arguments.source)
+        refuse(arguments, ["--from"], "with a trace", to.kind.value, arguments.source)
     used = to.write_with | (origin.read_with if origin else frozenset())
     for option, keyword in _OPTIONS.items():
         if keyword not in used:
@@ -68,6 +69,17 @@ def _machine(source: str) -> object:
     from clue.config import load_machine  # noqa: PLC0415 - only for machines
 
     return load_machine(source)
+
+
+def _measurements(source: str) -> object:
+    """Return what recordings that a pattern names measured, or run times of a table."""
+    from clue.config.validations import load_measurements  # noqa: PLC0415 - only for measurements
+    from clue.extrapolation import Family  # noqa: PLC0415 - the same
+    from clue.extrapolation.measurements import measurements_of  # noqa: PLC0415 - the same
+
+    if Path(source).suffix == ".csv":
+        return load_measurements(Path(source))
+    return list(measurements_of(Family.open(source)))
 
 
 def _write(subject: object, target: Path, form: Format, options: dict[str, object]) -> None:

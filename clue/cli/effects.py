@@ -10,7 +10,7 @@ from collections.abc import Iterable
 from clue.errors import UsageError
 
 #: Where options are kept that are not kept under their own names.
-_NAMES = {"-n": "ranks", "-o": "output", "--from": "source_format", "--to": "target_format"}
+_NAMES = {"-n": "ranks", "-o": "output", "--from": "source_format", "--to": "target_format", "--run": "carry_out"}
 
 
 def refuse(arguments: argparse.Namespace, options: Iterable[str], rule: str, got: str, place: str = "") -> None:

@@ -8,12 +8,12 @@ from pathlib import Path
 from clue.cli.effects import refuse
 from clue.cli.terminal import plots_folder, say, show, show_json
 from clue.config import SimulationConfig, load_any
-from clue.formats import format_of
+from clue.formats import Kind, format_of
 from clue.machine import Machine
-from clue.report.document import machine_document, scenario_document, trace_document
+from clue.report.document import machine_document, scenario_document, sites_document, trace_document
 from clue.report.text.machine import machine_text
 from clue.report.text.scenario import scenario_text
-from clue.report.text.trace import trace_text
+from clue.report.text.trace import sites_text, trace_text
 from clue.trace import Trace
 from clue.units import count_of
 
@@ -22,23 +22,45 @@ def run(arguments: argparse.Namespace) -> int:
     """Show one thing, whatever it is."""
     subject = arguments.subject
     form = format_of(Path(subject))
-    if form is not None and not form.of_machines:
+    if form is not None and form.kind is Kind.TRACE:
         _refuse_plots(arguments, "a trace")
         read = form.read(Path(subject))
         say(read.remarks, prefix="note: ")
-        trace = read.trace
-        _show(arguments, trace_document(trace), trace_text(trace))
+        _show_trace(read.trace, arguments)
         return 0
     found = load_any(subject)
+    refuse(arguments, ["--sites", "--loops"], "with a trace", _kind(found), subject)
     if isinstance(found, Machine):
         _show_machine(found, arguments)
         return 0
-    _refuse_plots(arguments, "a simulation" if isinstance(found, SimulationConfig) else "a comparison")
+    _refuse_plots(arguments, _kind(found))
     if isinstance(found, SimulationConfig):
         _show_simulation(found, arguments)
     else:
         _show(arguments, scenario_document(found), scenario_text(found))
     return 0
+
+
+def _kind(found: object) -> str:
+    return {Machine: "a machine", SimulationConfig: "a simulation"}.get(type(found), "a comparison")
+
+
+def _show_trace(trace: Trace, arguments: argparse.Namespace) -> None:
+    if arguments.loops:
+        _show_loops(trace, arguments)
+    elif arguments.sites:
+        _show(arguments, sites_document(trace), sites_text(trace))
+    else:
+        _show(arguments, trace_document(trace), trace_text(trace))
+
+
+def _show_loops(trace: Trace, arguments: argparse.Namespace) -> None:
+    refuse(arguments, ["--sites"], "without --loops", "both")
+    from clue.report.loops import LoopsProfile  # noqa: PLC0415 - numpy
+    from clue.report.text.loops import loops_text  # noqa: PLC0415
+
+    profile = LoopsProfile.of(trace)
+    _show(arguments, profile.document(), loops_text(profile))
 
 
 def _show_simulation(config: SimulationConfig, arguments: argparse.Namespace) -> None:
@@ -52,8 +74,11 @@ def _show_simulation(config: SimulationConfig, arguments: argparse.Namespace) ->
     if trace is not None:
         show(trace_text(trace))
     else:
-        assert config.ranks is not None, "a script alone has a number of ranks"
-        show(f"{config.program.script} on {count_of(config.ranks)}, to be recorded on first use")
+        assert config.ranks is not None, "what has no trace has a number of ranks"
+        wanted = config.program.extrapolated
+        how = "to be recorded" if wanted is None else f"at size {wanted.size}, to be extrapolated"
+        name = config.program.script or config.program.name
+        show(f"{name} on {count_of(config.ranks)}, {how} on first use")
     show(machine_text(config.machine))
 
 

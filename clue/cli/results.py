@@ -11,13 +11,14 @@ from clue.cli.terminal import Volume, detail, plots_folder, say, show, show_json
 from clue.explain import Explanation, RankingExplanation
 from clue.machine import Machine
 from clue.purchase import Ranking
-from clue.report.document import ranking_document, result_document
+from clue.report.document import ranking_document, result_document, steady_document
 from clue.report.explanation import explanation_document, ranking_explanation_document
 from clue.report.text.explanation import explanation_text
 from clue.report.text.ranking import ranking_text
 from clue.report.text.ranking_explanation import ranking_explanation_text
 from clue.report.text.result import result_text
 from clue.result import Result
+from clue.steady import Steady
 from clue.uncertainty import Sampled
 
 #: So many reasons are told why nothing is ranked.
@@ -30,15 +31,17 @@ def show_result(
     arguments: argparse.Namespace,
     *,
     sampled: Sampled | None = None,
+    steady: Steady | None = None,
     explanation: Explanation | None = None,
 ) -> None:
     """Show a result as text, or as JSON where that is asked for."""
     if arguments.json:
         say(result.warnings, prefix="clue: warning: ")
         explained = {} if explanation is None else {"explanation": explanation_document(explanation)}
-        show_json(result_document(result, sampled) | explained)
+        part = {} if steady is None else {"sampled": steady_document(steady)}
+        show_json(result_document(result, sampled) | part | explained)
     else:
-        show(result_text(result, title, sampled))
+        show(result_text(result, title, sampled, steady))
         if explanation is not None:
             show("", explanation_text(explanation))
 

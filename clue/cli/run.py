@@ -10,8 +10,8 @@ from pathlib import Path
 
 from clue.cli.effects import refuse
 from clue.cli.options import counted
+from clue.cli.programs import is_program
 from clue.cli.results import plot_ranking, plot_result, show_ranking, show_result, status_of
-from clue.cli.run_arguments import is_program
 from clue.cli.terminal import check_plots, output_trace, progress, say
 from clue.config import PlacementChoice, SimulationConfig, load_config, load_machine
 from clue.errors import UsageError, no_such_program

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Sequence
 
 from clue.cli.options import (
     Command,
@@ -17,10 +16,8 @@ from clue.cli.options import (
     positive,
 )
 
-#: What may stand at the place of a program's file, as with ``python``.
-_PYTHON = ("-m", "-c")
 #: Options with a value, which is not mistaken for the configuration.
-_VALUED = ("-n", "--machine", "--placement", "--record", "--bursts", "--limit", "--plots", "--window")
+VALUED = ("-n", "--machine", "--placement", "--record", "--bursts", "--limit", "--plots", "--window")
 #: Wall seconds that a rank may go without an MPI call.
 LIMIT = 600.0
 
@@ -72,26 +69,3 @@ def add_run(commands: Commands, run: Command) -> None:
     add_volume(command)
     command.add_argument("words", nargs=argparse.REMAINDER, metavar="CONFIG.yaml | PROGRAM.py ARGS…")
     command.set_defaults(run=run)
-
-
-def options_first(words: Sequence[str]) -> list[str]:
-    """Put the options of ``clue run CONFIG.yaml --json`` before the configuration.
-
-    What stands behind a program are the program's arguments and stays where it is; a program is a ``.py`` file, a
-    module (``-m``) or code (``-c``).
-    """
-    if not words or words[0] != "run":
-        return list(words)
-    at = 1
-    while at < len(words) and words[at].startswith("-") and words[at] not in _PYTHON:
-        at += 2 if words[at] in _VALUED else 1
-    if at >= len(words):
-        return list(words)
-    if is_program(words[at]):
-        return [*words[:at], "--", *words[at:]]
-    return [*words[:at], *words[at + 1 :], words[at]]
-
-
-def is_program(word: str) -> bool:
-    """Tell whether a word begins a program rather than naming a configuration."""
-    return word in _PYTHON or word.endswith(".py")

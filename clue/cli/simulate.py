@@ -7,7 +7,7 @@ import os
 from dataclasses import replace
 from pathlib import Path
 
-from clue.cli.effects import refuse
+from clue.cli.effects import is_given, refuse
 from clue.cli.results import plot_ranking, plot_result, show_ranking, show_result, status_of
 from clue.cli.signals import INTERRUPTED
 from clue.cli.terminal import Report, Volume, check_plots, detail, plots_folder, progress, say
@@ -17,10 +17,12 @@ from clue.config.model_errors import known_model_error
 from clue.errors import UsageError
 from clue.explain import RankingExplanation, explain, explain_ranking
 from clue.kernel import Candidate, Program, compile_program, engine_for, reason_for, simulate
+from clue.machine import Placement
 from clue.predict.executors import PROCESSES
 from clue.predict.predictor import Predictor
 from clue.predict.replaying import ReplayPredictor, recording
 from clue.purchase import Ranking, Scenario, rank_options
+from clue.steady import simulate_sampled
 from clue.trace import Trace
 from clue.uncertainty import BurstNoise, Sampled, Sampling, sample_errors
 
@@ -40,12 +42,18 @@ def run(arguments: argparse.Namespace) -> int:
     refuse(arguments, ["--executor", "--top"], "with a comparison", "one program on one machine", config.name)
     if not arguments.samples:
         refuse(arguments, ["--workers"], "with a comparison or --samples", "one simulation", config.name)
-    _simulate(config, arguments)
+    if arguments.sampled:
+        given = [option for option in ("--samples", "--explain", "--plots") if is_given(arguments, option)]
+        if given:
+            refuse(arguments, ["--sampled"], "without what needs a whole replay", " and ".join(given), config.name)
+        _simulate_part(config, arguments)
+    else:
+        _simulate(config, arguments)
     return 0
 
 
 def _compare(scenario: Scenario, arguments: argparse.Namespace) -> int:
-    refuse(arguments, ["--window"], "with one program on one machine", "a comparison", scenario.name)
+    refuse(arguments, ["--window", "--sampled"], "with one program on one machine", "a comparison", scenario.name)
     executor = arguments.executor or PROCESSES
     if executor != PROCESSES:
         refuse(arguments, ["--workers"], f"with --executor {PROCESSES}", executor, scenario.name)
@@ -91,12 +99,21 @@ def _explain_ranking(
     return explanation, False
 
 
-def _simulate(config: SimulationConfig, arguments: argparse.Namespace) -> None:
-    if config.ranks is not None and config.program.trace is None:  # before time is spent on a recording
-        config.placement.place(config.machine, config.ranks * config.instances)
+def _simulate_part(config: SimulationConfig, arguments: argparse.Namespace) -> None:
     with progress() as tell:
-        trace, noise = _recording(config, Traces(tell, arguments.repeats))
-        placement = config.placement.place(config.machine, trace.ranks * config.instances)
+        trace, placement = _prepared(config, arguments, tell)[:2]
+        name = _name(config, trace)
+        tell(f"simulating a part of {name} on {config.machine.name}")
+        steady = simulate_sampled(
+            trace, config.machine, placement, arguments.engine, instances=config.instances, name=name
+        )
+    detail(f"the {steady.result.engine} engine replayed {steady.result.ops:,} ops of {steady.of:,}")
+    show_result(steady.result, _title(config, trace), arguments, steady=steady)
+
+
+def _simulate(config: SimulationConfig, arguments: argparse.Namespace) -> None:
+    with progress() as tell:
+        trace, placement, noise = _prepared(config, arguments, tell)
         program = replace(compile_program(trace), name=_name(config, trace))
         tell(f"simulating {program.name} on {config.machine.name}")
         pictures = arguments.plots is not None
@@ -123,7 +140,7 @@ def _simulate(config: SimulationConfig, arguments: argparse.Namespace) -> None:
             explanation = explain(
                 program, config.machine, placement, config.instances, engine=arguments.engine, progress=tell
             )
-        title = f"{Path(trace.head.program).name} on {config.machine.name}"
+        title = _title(config, trace)
         plots = plot_result(result, config.machine, title, arguments, explanation)
         if sampled is not None and pictures:
             plots.append(_plot_samples(sampled, title, arguments))
@@ -131,9 +148,26 @@ def _simulate(config: SimulationConfig, arguments: argparse.Namespace) -> None:
     say([f"wrote {path}" for path in plots])
 
 
+def _prepared(
+    config: SimulationConfig, arguments: argparse.Namespace, tell: Report
+) -> tuple[Trace, Placement, BurstNoise | None]:
+    """Return the trace, where its ranks are, and how much its recordings differ."""
+    if config.ranks is not None and config.program.trace is None:  # before time is spent on a recording
+        config.placement.place(config.machine, config.ranks * config.instances)
+    trace, noise = _recording(config, Traces(tell, arguments.repeats))
+    return trace, config.placement.place(config.machine, trace.ranks * config.instances), noise
+
+
+def _title(config: SimulationConfig, trace: Trace) -> str:
+    return f"{Path(trace.head.program).name} on {config.machine.name}"
+
+
 def _name(config: SimulationConfig, trace: Trace) -> str:
     """Return what the configuration calls the program: that of a cached recording's file says nothing to a reader."""
-    return trace.name if config.program.script is None or config.program.trace else config.program.script.name
+    program = config.program
+    if program.extrapolated is not None:
+        return Path(trace.head.program).name
+    return trace.name if program.script is None or program.trace else program.script.name
 
 
 def _sample(

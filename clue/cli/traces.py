@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from clue.cli.terminal import Report, detail
 from clue.errors import UsageError
 from clue.predict.application import PLACEHOLDER, Application, Key
-from clue.predict.replaying import record_on
+from clue.predict.replaying import EXTRAPOLATE, record_on
 from clue.trace import Trace
 from clue.units import count_of
 
@@ -45,11 +45,12 @@ class Traces:
         Raises:
             UsageError: If it is said how often to record, and only traces are wanted.
         """
-        scripts = [key for key in wanted if key[0].trace is None]
+        named = {key: self._extrapolated(*key) for key in wanted if key[0].trace is None and key[0].extrapolated}
+        scripts = [key for key in wanted if key[0].trace is None and key not in named]
         if not scripts:
             if wanted and self._repeats is not None:
                 raise UsageError("--repeats must go with a script to record, got traces only")
-            return [application for application, _ in wanted]
+            return [named.get(key, key[0]) for key in wanted]
         from clue.recording import recordings_of  # noqa: PLC0415 - only those who record need it
 
         requests = [_request(*key) for key in scripts]
@@ -57,8 +58,18 @@ class Traces:
         for request, traces in zip(requests, found, strict=True):
             which = "the only recording" if len(traces) == 1 else f"the typical one of {len(traces)} recordings"
             detail(f"took {request.title} from {traces[0].path}: {which}")
-        named = {key: self._named(key[0], traces) for key, traces in zip(scripts, found, strict=True)}
+        named |= {key: self._named(key[0], traces) for key, traces in zip(scripts, found, strict=True)}
         return [named.get(key, key[0]) for key in wanted]
+
+    def _extrapolated(self, application: Application, ranks: int) -> Application:
+        """Return an application with the trace that is made of its recordings."""
+        from clue.extrapolation.kept import kept_extrapolation  # noqa: PLC0415 - only those who extrapolate need it
+
+        wanted = application.extrapolated
+        assert wanted is not None
+        traces = kept_extrapolation(wanted.pattern, wanted.size, ranks, self._report)
+        detail(f"took size {wanted.size} on {count_of(ranks)} from {traces[0].path}: made of {wanted.pattern}")
+        return self._named(application, traces)
 
     def _named(self, application: Application, traces: Sequence[Trace]) -> Application:
         paths = [str(trace.path) for trace in traces]
@@ -71,7 +82,7 @@ def _opened(pattern: str, ranks: int) -> Trace:
     if PLACEHOLDER in pattern and not path.exists():
         known = ", ".join(map(str, recorded_ranks(pattern)))
         there = f"Recordings are there for these numbers of ranks: {known}. Ask for them, or" if known else "First"
-        advice = f"{there} {record_on(ranks, str(path))}"
+        advice = f"{there} {record_on(ranks, str(path))}; or {EXTRAPOLATE}"
         raise UsageError(f"{path}: trace must exist, got no such file or folder. {advice}")
     trace = Trace.open(path)
     detail(f"opened {path}: {count_of(trace.ranks)}, {len(trace.ops):,} ops")

@@ -7,7 +7,7 @@ from pathlib import Path as FilePath
 from clue.config.document import Document, format_value
 from clue.config.faults import Faults, did_you_mean, validated
 from clue.config.machines import build_machine_apart, machine_from
-from clue.config.references import Reading, build_application, refer_to_machine
+from clue.config.references import Reading, build_application, number_of_ranks, refer_to_machine
 from clue.config.run_schema import OrderForm, RunForm, SimulationForm
 from clue.config.scenarios import build_scenario
 from clue.config.simulation import PlacementChoice, SimulationConfig
@@ -108,14 +108,14 @@ def _simulation(reading: Reading, name: str, path: FilePath | None) -> Simulatio
     if form is None:
         return None
     program = build_application(reading, ("program",), form.program)
-    _check_ranks(reading, form.program)
+    ranks = _ranks(reading, form.program)
     placement = _placement(form.placement)
     if machine is None:
         return None
     for i, node in enumerate(placement.nodes or ()):
         if node >= len(machine.nodes):
             reading.fault(("placement", i), f"must be a node from 0 to {len(machine.nodes) - 1}, got {node}")
-    return SimulationConfig(form.name or name, program, machine, form.program.ranks, placement, form.instances, path)
+    return SimulationConfig(form.name or name, program, machine, ranks, placement, form.instances, path)
 
 
 def _machine(reading: Reading) -> Machine | None:
@@ -126,10 +126,12 @@ def _machine(reading: Reading) -> Machine | None:
     return build_machine_apart(*referred, reading.faults) if referred is not None else None
 
 
-def _check_ranks(reading: Reading, form: RunForm) -> None:
-    if form.ranks is None and (form.trace is None or PLACEHOLDER in form.trace):
+def _ranks(reading: Reading, form: RunForm) -> int | None:
+    ranks = number_of_ranks(reading, ("program",), form, form.ranks)
+    if ranks is None and (form.trace is None or PLACEHOLDER in form.trace):
         rule = "must be given where there is no trace that knows it, got nothing"
         reading.fault(("program", "ranks"), rule)
+    return ranks
 
 
 def _placement(form: str | OrderForm | list[int]) -> PlacementChoice:

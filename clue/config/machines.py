@@ -164,6 +164,7 @@ def _node_type(name: str, form: NodeTypeForm) -> NodeType:
         source=form.source,
         noise=NodeNoise(form.noise.computation, form.noise.factor),
         cold_start=_cold_start(form.cold_start),
+        copy_bandwidth=form.copy_bandwidth,
     )
 
 
@@ -397,3 +398,6 @@ def _check_change(document: Document, path: Path, change: ChangeForm, form: Mach
         for key, kept in (("processors", before.processors), ("domains", before.domains)):
             if keys.get(key, kept) != kept:
                 faults.add(document, (*below, key), f"must stay {kept} during a run, got {format_value(keys[key])}")
+        if "copy_bandwidth" in keys:
+            rule = f"must stay as it is at first, got {format_value(keys['copy_bandwidth'])}"
+            faults.add(document, (*below, "copy_bandwidth"), rule)

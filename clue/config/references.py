@@ -13,7 +13,7 @@ from clue.config.sources import locate, read_file
 from clue.errors import ConfigError
 from clue.files import exists, is_file
 from clue.machine import Machine
-from clue.predict.application import PLACEHOLDER, Application
+from clue.predict.application import PLACEHOLDER, Application, Extrapolated
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,7 +98,7 @@ def _counted(machine: Document, reading: Reading, path: Path) -> Document:
 
 def build_application(reading: Reading, path: Path, form: ProgramForm) -> Application:
     """Build an application whose form stands at a path, and check that what it names is there."""
-    if form.script is None and form.trace is None:
+    if form.script is None and form.trace is None and form.extrapolate is None:
         reading.fault(path, "must have a script or a trace, got neither")
     script = reading.base / form.script if form.script is not None else None
     if script is not None and not is_file(script):
@@ -119,6 +119,7 @@ def build_application(reading: Reading, path: Path, form: ProgramForm) -> Applic
     for i, repeat in enumerate(repeats):
         if PLACEHOLDER not in repeat and not exists(FilePath(repeat)):
             reading.fault((*path, "repeats", i), f"must be a trace that exists, got {format_value(form.repeats[i])}")
+    extrapolated = None if form.extrapolate is None else _extrapolated(reading, (*path, "extrapolate"), form)
     return Application(
         script,
         tuple(form.args),
@@ -126,4 +127,31 @@ def build_application(reading: Reading, path: Path, form: ProgramForm) -> Applic
         tuple(repeats),
         tuple(inputs),
         tuple(form.environment),
+        extrapolated,
     )
+
+
+def _extrapolated(reading: Reading, path: Path, form: ProgramForm) -> Extrapolated | None:
+    """Build what traces are made of, and check that it is there."""
+    from clue.extrapolation.pattern import Pattern  # noqa: PLC0415 - numpy is for those who have recordings
+
+    named = form.extrapolate
+    assert named is not None
+    if form.trace is not None:
+        reading.fault(path, "must stand without a trace, got both", of_key=True)
+    if named.size is None:
+        reading.fault((*path, "size"), "must be given, got nothing")
+    pattern = Pattern(str(reading.base / named.traces))
+    if fault := pattern.fault():
+        reading.fault((*path, "traces"), fault)
+    elif not pattern.found():
+        reading.fault((*path, "traces"), f"must name recordings that exist, got {format_value(named.traces)}")
+    return None if named.size is None else Extrapolated(pattern.text, named.size)
+
+
+def number_of_ranks(reading: Reading, path: Path, form: ProgramForm, ranks: int | None) -> int | None:
+    """Return on how many ranks a program runs whose form stands at a path: as is said beside it, or by it."""
+    own = None if form.extrapolate is None else form.extrapolate.ranks
+    if own is not None and ranks not in (own, None):
+        reading.fault((*path, "extrapolate", "ranks"), f"must be {ranks}, as is said elsewhere, or left out, got {own}")
+    return ranks if ranks is not None else own

@@ -28,8 +28,20 @@ def _as_text(value: object) -> object:
 Argument = Annotated[str, BeforeValidator(_as_text, json_schema_input_type=str | int)]
 
 
+class ExtrapolateForm(Form):
+    """Recordings at small sizes and numbers of ranks, of which the trace of a large one is made."""
+
+    traces: Name = Field(
+        description="Names of the recordings, relative to the file that names it; {size} and {ranks} stand for theirs."
+    )
+    size: PositiveInt | None = Field(None, description="The size that is wanted; in a validation that of the case.")
+    ranks: Ranks | None = Field(
+        None, description="The number of ranks that is wanted; left out: that of the program or the workload."
+    )
+
+
 class ProgramForm(Form):
-    """A program: a script to record, a trace that was recorded, or both; the trace is preferred."""
+    """A program: a script to record, a trace that was recorded or is made of others; a trace is preferred."""
 
     script: str | None = Field(
         None, min_length=1, description="Python program with mpi4py; relative to the file that names it."
@@ -56,6 +68,9 @@ class ProgramForm(Form):
         default=[],
         description="Further recordings of the same run beside the trace: each burst then takes the median of all, and "
         "--samples draws bursts as they differ.",
+    )
+    extrapolate: ExtrapolateForm | None = Field(
+        None, description="Make the trace of recordings of smaller sizes on fewer ranks (clue extrapolate --plan)."
     )
 
 

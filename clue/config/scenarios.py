@@ -8,8 +8,8 @@ from clue.config.document import Path, children
 from clue.config.faults import validated
 from clue.config.machines import check_currencies
 from clue.config.offers import generate_options, part_prices
-from clue.config.references import Reading, build_application, option_machine
-from clue.config.run_schema import KernelForm, OrderForm, ScenarioForm, WorkloadForm
+from clue.config.references import Reading, build_application, number_of_ranks, option_machine
+from clue.config.run_schema import KernelForm, OrderForm, ProgramForm, ScenarioForm, WorkloadForm
 from clue.machine import Machine
 from clue.purchase.scenario import Component, Criterion, Option, Scenario, Workload
 from clue.units import Money
@@ -89,12 +89,23 @@ def _workload(reading: Reading, name: str, form: WorkloadForm) -> Workload:
 
 
 def _ranks(reading: Reading, path: Path, form: WorkloadForm) -> tuple[int, ...]:
-    if form.ranks is None:
-        programs = [form.program, *(kernel.program for kernel in (form.kernels or {}).values())]
-        if any(program is not None and program.script is None for program in programs):
+    programs = _programs(path, form)
+    own = sorted({each.extrapolate.ranks or 0 for each in programs.values() if each.extrapolate is not None} - {0})
+    listed = own if form.ranks is None else form.ranks if isinstance(form.ranks, list) else [form.ranks]
+    for place, program in programs.items():
+        for ranks in listed:
+            number_of_ranks(reading, place, program, ranks)
+    if not listed:
+        if any(program.script is None for program in programs.values()):
             reading.fault((*path, "ranks"), "must be given where there is only a trace, got nothing")
         return (1,)
-    return tuple(dict.fromkeys(form.ranks if isinstance(form.ranks, list) else [form.ranks]))
+    return tuple(dict.fromkeys(listed))
+
+
+def _programs(path: Path, form: WorkloadForm) -> Mapping[Path, ProgramForm]:
+    """Return the forms of a workload's programs by where they stand."""
+    kernels = {(*path, "kernels", key, "program"): kernel.program for key, kernel in (form.kernels or {}).items()}
+    return kernels if form.program is None else {(*path, "program"): form.program, **kernels}
 
 
 def _memory(form: WorkloadForm, ranks: tuple[int, ...]) -> Mapping[int, float]:

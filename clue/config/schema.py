@@ -16,6 +16,7 @@ from clue.config.contention import AnyContentionForm, LogGOPSForm
 from clue.config.curves import CurveForm
 from clue.config.forms import Form, OneOrTable, shape
 from clue.config.quantities import (
+    Bandwidth,
     EagerLimit,
     Number,
     OtherEagerLimit,
@@ -206,6 +207,11 @@ class NodeTypeForm(Form):
     cold_start: ColdStartForm | None = Field(
         None, description="What bursts take longer after waits; left out: nothing."
     )
+    copy_bandwidth: Bandwidth | None = Field(
+        None,
+        description="What the memory of a node copies per second of all messages within it together; copies at once "
+        "share it equally. Left out: they do not slow each other.",
+    )
     price: Price | None = Field(None, description="Price of one node.")
     initialisation_delay: Time = Field(0.0, description="Time before a spawned process starts.")
     spawn_delay: Time = Field(0.0, description="Time that spawning takes the caller.")
@@ -330,7 +336,7 @@ class ChangeForm(Form):
 
     at: Time = Field(description="Virtual time from which they hold.")
     node_types: dict[str, dict[str, Any]] = Field(
-        default={}, description="Keys of node types as above; processors may not change."
+        default={}, description="Keys of node types as above; processors, domains and copy_bandwidth may not change."
     )
     network: dict[str, Any] = Field(default={}, description="Keys of the network as above.")
 

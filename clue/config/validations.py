@@ -10,7 +10,7 @@ from pathlib import Path as FilePath
 from clue.config.document import Path, format_value
 from clue.config.faults import Faults, did_you_mean, validated
 from clue.config.machines import build_machine_apart
-from clue.config.references import Reading, build_application, refer_to_machine
+from clue.config.references import Reading, build_application, number_of_ranks, refer_to_machine
 from clue.config.run_schema import OrderForm, ProgramForm
 from clue.config.simulation import PlacementChoice
 from clue.config.sources import Source, read_source
@@ -18,8 +18,12 @@ from clue.config.tables import read_table
 from clue.config.validation_schema import COLUMNS, CaseForm, RowForm, TableForm, ValidationForm, row_of
 from clue.errors import ConfigError, UsageError
 from clue.files import is_file
+from clue.formats.extrap import Measurement
 from clue.machine import Machine
 from clue.predict.application import PLACEHOLDER, Application
+
+#: A size that is a number.
+_NUMBER = re.compile("[1-9][0-9]{0,17}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,6 +129,38 @@ def _cases(reading: Reading, form: ValidationForm) -> Iterator[_Written]:
         yield from _rows(reading, form.table)
 
 
+def load_measurements(table: FilePath) -> list[Measurement]:
+    """Return the run times of a table, whose rows have a size and a number of ranks.
+
+    Raises:
+        ConfigError: With everything that is wrong with it.
+    """
+    faults = Faults()
+    reading = Reading(read_table(table, COLUMNS, row_of), table.parent, faults)
+    form = validated(TableForm, reading.document, faults)
+    found: dict[tuple[str, int, int], tuple[float, ...]] = {}
+    for i, row in enumerate(form.rows if form is not None else ()):
+        callpath = "->".join(str(each) for each in (row.program, row.machine) if isinstance(each, str)) or "main"
+        size = row.size if row.size is not None and _NUMBER.fullmatch(row.size) else None
+        for key, known in (("size", size), ("ranks", row.ranks), ("measured", _runs(row))):
+            if not known:
+                got = format_value(getattr(row, key))
+                reading.fault(("rows", i, key), f"must be {_NEEDED[key]}, got {got}")
+        if size is not None and row.ranks is not None:
+            at = callpath, int(size), row.ranks
+            found[at] = (*found.get(at, ()), *_runs(row))
+    if form is not None and not form.rows:
+        reading.fault(("rows",), "must have rows, got none")
+    faults.check()
+    return [
+        Measurement({"size": size, "ranks": ranks}, path, "time", runs) for (path, size, ranks), runs in found.items()
+    ]
+
+
+#: What a row must have, to be a measurement at a size and a number of ranks.
+_NEEDED = {"size": "a whole number", "ranks": "a number of ranks", "measured": "a run time"}
+
+
 def _rows(reading: Reading, name: str) -> Iterator[_Written]:
     file = reading.base / name
     if not is_file(file):
@@ -213,8 +249,9 @@ class _Builder:
         if ranks is None and (source.trace is None or PLACEHOLDER in source.trace):
             reading.fault((*path, "ranks"), "must be given where there is no trace that knows it, got nothing")
             return None
+        number_of_ranks(within, place, source, ranks)
         filled = _filled(source, size, ranks)
-        if "{size}" in str(filled):
+        if "{size}" in str(filled.model_copy(update={"extrapolate": None})):
             reading.fault((*path, "size"), f"must be given where program {name} has {{size}}, got nothing")
             return None
         return name, build_application(within, place, filled)
@@ -288,8 +325,12 @@ def _filled(form: ProgramForm, size: str, ranks: int | None) -> ProgramForm:
             text = text.replace("{size}", size)
         return text if ranks is None else text.replace(PLACEHOLDER, str(ranks))
 
+    extrapolate = form.extrapolate
+    if extrapolate is not None and extrapolate.size is None and _NUMBER.fullmatch(size):
+        extrapolate = extrapolate.model_copy(update={"size": int(size)})
     return form.model_copy(
         update={
+            "extrapolate": extrapolate,
             "trace": None if form.trace is None else fill(form.trace),
             "args": [fill(each) for each in form.args],
             "repeats": [fill(each) for each in form.repeats],

@@ -97,7 +97,10 @@ def efficiencies_of(  # noqa: PLR0917 - what a simulation needs, and what it gav
 
 def with_ideal_network(machine: Machine) -> Machine:
     """Return a machine whose messages take no time; which of them wait for their receive stays as it is."""
-    return machine.map(network=lambda network: network.map(_free, contention=lambda _: NoContention()))
+    return machine.map(
+        lambda node: replace(node, copy_bandwidth=None),
+        lambda network: network.map(_free, contention=lambda _: NoContention()),
+    )
 
 
 def _free(link: Link, _: Place) -> Link:

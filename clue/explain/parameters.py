@@ -9,6 +9,7 @@ node_types.H.speed.REGION                 the speed there is 1.1 times as high (
 node_types.H.memory_contention_factor     what memory contention takes of a processor's speed is 1.1 times as much
 node_types.H.cold_start                   what waits cost the bursts after them is 1.1 times as much
 node_types.H.background_load, time_slice  the figure is 1.1 times as high
+node_types.H.copy_bandwidth               the same
 node_types.H.…_delay                      the same
 network.LINK.send_delay.latency           an empty message takes 1.1 times as long, the others that much longer
 network.LINK.send_delay.bandwidth         what the delay grows by with size is divided by 1.1
@@ -42,7 +43,8 @@ from clue.machine import Contention, Curve, Link, Machine, NodeType, Parameter, 
 #: Memory contention leaves at least this share of a processor's speed.
 _LEAST_SHARE = 0.01
 _FIGURES = (
-    "background_load", "time_slice", "initialisation_delay", "spawn_delay", "packing_delay", "reduction_delay",
+    "background_load", "time_slice", "copy_bandwidth", "initialisation_delay", "spawn_delay", "packing_delay",
+    "reduction_delay",
 )  # fmt: skip
 
 #: Changes a part of a machine by a factor.
@@ -138,7 +140,8 @@ def _colder(node: NodeType, factor: float) -> NodeType:
 
 
 def _scaled(figure: str, node: NodeType, factor: float) -> NodeType:
-    return replace(node, **{figure: getattr(node, figure) * factor})
+    value = getattr(node, figure)
+    return node if value is None else replace(node, **{figure: value * factor})
 
 
 # --- links -----------------------------------------------------------------------------------------------------------

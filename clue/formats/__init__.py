@@ -1,8 +1,8 @@
-"""Forms of traces and machines: clue's own, those of SimGrid and LogGOPSim; :mod:`clue.formats.registry` lists them.
+"""Forms of traces, machines and measurements, clue's and others', which :mod:`clue.formats.registry` lists.
 
 What a form cannot hold is told, never dropped silently.
 """
 
-from clue.formats.registry import BY_NAME, FORMATS, OWN, Format, format_of
+from clue.formats.registry import BY_NAME, FORMATS, OWN, Format, Kind, format_of
 
-__all__ = ["BY_NAME", "FORMATS", "OWN", "Format", "format_of"]
+__all__ = ["BY_NAME", "FORMATS", "OWN", "Format", "Kind", "format_of"]

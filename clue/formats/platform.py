@@ -99,6 +99,10 @@ def _remark(machine: Machine, remarks: Remarks) -> None:
         ),
         ("node types have memory contention, which is left out", sum(bool(t.memory_contention) for t in types)),
         ("node types have background load, which is left out", sum(t.background_load > 0 for t in types)),
+        (
+            "node types share their memory among copies, which is left out",
+            sum(t.copy_bandwidth is not None for t in types),
+        ),
         ("node types have cold starts, which are left out", sum(t.cold_start.is_stated for t in types)),
         ("node types have a reduction delay, which is left out", sum(t.reduction_delay > 0 for t in types)),
         (

@@ -1,9 +1,10 @@
-"""The forms of traces and machines that clue knows: a line each, whose module is loaded when it is used."""
+"""The forms of traces, machines and measurements that clue knows: a line each, whose module is loaded when used."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from enum import Enum
 from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -14,9 +15,17 @@ if TYPE_CHECKING:
     from clue.formats.remarks import Converted, Written
 
 
+class Kind(Enum):
+    """What a form holds, and what it is made of."""
+
+    TRACE = "a trace"
+    MACHINE = "a machine"
+    MEASUREMENTS = "measurements"
+
+
 @dataclass(frozen=True, slots=True)
 class Format:
-    """A form of traces, or of machines.
+    """A form of traces, of machines, or of measurements.
 
     Attributes:
         name: As options have it.
@@ -24,10 +33,10 @@ class Format:
         suffixes: Endings of names of files that have it.
         reader: What reads it: a function of this package as ``module.function``, of the path, which returns a
             :class:`Converted`; ``""`` if nothing does.
-        writer: What writes it: one of the trace or machine, and of the file's name, which returns a :class:`Written`.
+        writer: What writes it: one of what it holds, and of the file's name, which returns a :class:`Written`.
         read_with: Keywords that the reader takes.
         write_with: Keywords that the writer takes.
-        of_machines: Whether machines are written in it.
+        kind: What it holds.
     """
 
     name: str
@@ -37,7 +46,7 @@ class Format:
     writer: str = ""
     read_with: frozenset[str] = frozenset()
     write_with: frozenset[str] = frozenset()
-    of_machines: bool = False
+    kind: Kind = Kind.TRACE
 
     def read(self, path: Path, **options: object) -> Converted:
         """Read a trace; options that were not given are left to the reader, and those it has no use for are ignored.
@@ -47,12 +56,12 @@ class Format:
             TraceError: If it is a damaged trace of clue.
         """
         if not self.reader:
-            raise UsageError(f"{path}: source must be a trace, or a machine of clue, got {self.title}")
+            raise UsageError(f"{path}: source must be one that clue reads, got {self.title}")
         found: Converted = _function(self.reader)(path, **_those(options, self.read_with))
         return found
 
     def write(self, subject: object, name: str, **options: object) -> Written:
-        """Return a trace or a machine in this form, with options as for reading.
+        """Return what this form holds in it, with options as for reading.
 
         Raises:
             UsageError: If the form cannot hold it.
@@ -86,7 +95,10 @@ FORMATS = (
     ),
     Format(
         "simgrid", "SimGrid's platform (.xml)", (".xml",),
-        writer="platform.write_platform", write_with=frozenset({"flops_per_second"}), of_machines=True,
+        writer="platform.write_platform", write_with=frozenset({"flops_per_second"}), kind=Kind.MACHINE,
+    ),
+    Format(
+        "extrap", "Extra-P's JSON Lines (.jsonl)", (".jsonl",), writer="extrap.write_extrap", kind=Kind.MEASUREMENTS,
     ),
 )  # fmt: skip
 BY_NAME = {form.name: form for form in FORMATS}

@@ -5,19 +5,23 @@ from clue.kernel.makespans import contention_free, makespans
 from clue.kernel.model.bounds import computation_bound
 from clue.kernel.model.bursts import with_bursts
 from clue.kernel.model.candidate import Candidate
-from clue.kernel.model.program import Program, compile_program
-from clue.kernel.simulate import simulate
+from clue.kernel.model.program import Description, Program, compile_program, describe, partners
+from clue.kernel.simulate import place, simulate
 
 __all__ = [
     "ENGINES",
     "Candidate",
+    "Description",
     "Program",
     "compile_program",
     "computation_bound",
     "contention_free",
+    "describe",
     "engine_for",
     "is_awaited",
     "makespans",
+    "partners",
+    "place",
     "reason_for",
     "simulate",
     "with_bursts",

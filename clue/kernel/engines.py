@@ -38,16 +38,17 @@ def engine_for(work: int, asked: str = "auto") -> str:
         return asked
     if work < _OPS_WORTH_LOADING:
         return "reference"
-    from clue.kernel.fast import NoLibraryError, library  # noqa: PLC0415 - small work does without it
+    from clue.kernel.fast.library import ENGINE  # noqa: PLC0415 - small work does without it
+    from clue.native import NoLibraryError  # noqa: PLC0415
 
     try:
-        if library.is_there():
+        if ENGINE.is_there():
             return "fast"
     except NoLibraryError:
         return "fast"  # a cache that is refused must be told of beside the result, not stand for the reference for ever
     if work < _OPS_WORTH_COMPILING:
         return "reference"
-    library.is_under_way()
+    ENGINE.is_under_way()
     return WHEN_COMPILED
 
 
@@ -68,9 +69,9 @@ def is_awaited(engine: str) -> bool:
     """Tell whether the fast engine is to replay as soon as it is compiled, which it is not yet."""
     if engine != WHEN_COMPILED:
         return False
-    from clue.kernel.fast import library  # noqa: PLC0415
+    from clue.kernel.fast.library import ENGINE  # noqa: PLC0415
 
-    return library.is_under_way()
+    return ENGINE.is_under_way()
 
 
 def is_fast(engine: str, ops: int) -> bool:

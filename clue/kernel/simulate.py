@@ -18,6 +18,8 @@ from clue.machine import FactorTable, Machine, NoContention, Placement, memory_f
 from clue.result import SEGMENT, RankResult, Result, Timeline, Traffic
 from clue.trace import Trace
 
+#: On a node with so many ranks two pairs may copy at once; messages from so many bytes on leave caches.
+_TWO_PAIRS, _LARGE = 4, 1 << 16
 _ONE_SIDED = "; a live run gives such calls the time of messages (clue run)"
 
 
@@ -124,7 +126,7 @@ def warnings_of(replay: Replay, program: Description, machine: Machine, placed: 
     yield from _speed_caveats(machine, program)
     yield from _wildcard_caveats(replay, program)
     yield from _contention_caveats(replay, machine, placed)
-    yield from _neighbour_caveats(machine, placed)
+    yield from _neighbour_caveats(program, machine, placed)
     for name in without_turns(machine, placed, joined_nodes(placed, program.worlds)):
         yield Caveat(
             About.MACHINE,
@@ -222,9 +224,10 @@ def _speed_caveats(machine: Machine, program: Description) -> Iterator[Caveat]:
         )
 
 
-def _neighbour_caveats(machine: Machine, placed: Placement) -> Iterator[Caveat]:
-    """Say which nodes have several busy processors, and nothing stated of what those take from each other."""
-    crowded = {machine.nodes[node].name for node, ranks in Counter(placed.nodes).items() if ranks > 1}
+def _neighbour_caveats(program: Description, machine: Machine, placed: Placement) -> Iterator[Caveat]:
+    """Say which nodes have several ranks, and nothing stated of what those take from each other."""
+    ranks_on = Counter(placed.nodes)
+    crowded = {machine.nodes[node].name for node, ranks in ranks_on.items() if ranks > 1}
     types = (each for state in machine.epochs for each in state.node_types().values())
     stated = {each.name for each in types if each.memory_contention or each.processors == 1}
     if unstated := sorted(crowded - stated):
@@ -234,6 +237,16 @@ def _neighbour_caveats(machine: Machine, placed: Placement) -> Iterator[Caveat]:
             "no memory contention is stated of {types}, so several ranks of a node compute as fast as one alone: "
             "figures are too short where they share caches or memory bandwidth. Measure memory_contention_factor "
             "(clue calibrate processor), or state that there is none ({{2: 1}})",
+            {"types": ", ".join(unstated)},
+        )
+    copying = {machine.nodes[node].name for node, ranks in ranks_on.items() if ranks >= _TWO_PAIRS}
+    stated = {each.name for each in machine.nodes if each.copy_bandwidth is not None}
+    if program.largest >= _LARGE and (unstated := sorted(copying - stated)):
+        yield Caveat(
+            About.MACHINE,
+            machine.name,
+            "no copy_bandwidth is stated of {types}, so messages within a node do not slow each other: figures are too "
+            "short where its ranks copy large ones at a time. Measure it (clue calibrate network, within a node)",
             {"types": ", ".join(unstated)},
         )
 

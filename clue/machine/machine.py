@@ -71,6 +71,8 @@ class NodeType:
         time_slice: How long a process runs there before another has its turn, where ranks share processors with
             background load, seconds; 0: processors are shared evenly at every instant.
         cold_start: What bursts take longer after waits.
+        copy_bandwidth: Bytes per second that all messages within a node together are copied at most, by its memory;
+            ``None``: they share nothing. It holds at all times as it is at first.
         price: Price of one node.
         initialisation_delay: Time before a spawned process starts.
         spawn_delay: Time that a Spawn takes its caller.
@@ -100,6 +102,7 @@ class NodeType:
     noise: NodeNoise = NodeNoise()
     cold_start: ColdStart = field(default_factory=ColdStart)
     domains: int = 1
+    copy_bandwidth: float | None = None
 
     def factor(self, region: str) -> float:
         """Return the multiplier of recorded computation time in a region (1 for the paper's 0)."""
@@ -123,6 +126,10 @@ class NodeType:
             speeds={region: speed / factor for region, speed in self.speeds.items()},
             cold_start=self.cold_start.scaled(factor),
         )
+
+    def copying_longer(self, factor: float) -> NodeType:
+        """Return the node type with a memory that takes so many times as long for what it copies of messages."""
+        return self if self.copy_bandwidth is None else replace(self, copy_bandwidth=self.copy_bandwidth / factor)
 
 
 @dataclass(frozen=True, slots=True)

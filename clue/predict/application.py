@@ -10,6 +10,19 @@ PLACEHOLDER = "{ranks}"
 
 
 @dataclass(frozen=True, slots=True)
+class Extrapolated:
+    """A program whose traces are made of recordings of smaller sizes and numbers of ranks.
+
+    Attributes:
+        pattern: Names of the recordings; ``{size}`` and ``{ranks}`` in it stand for theirs.
+        size: The size that is wanted.
+    """
+
+    pattern: str
+    size: int
+
+
+@dataclass(frozen=True, slots=True)
 class Application:
     """A program that can be run, or had as a trace, at a number of ranks.
 
@@ -20,6 +33,7 @@ class Application:
         repeats: Paths of further recordings of the same, which tell how much its bursts differ.
         inputs: Files that the script reads: when one changes, it is recorded again.
         environment: Names of environment variables that the script reads: the same.
+        extrapolated: What its traces are made of, if they are made. Preferred to recording, as well.
     """
 
     script: Path | None = None
@@ -28,11 +42,14 @@ class Application:
     repeats: tuple[str, ...] = ()
     inputs: tuple[Path, ...] = ()
     environment: tuple[str, ...] = ()
+    extrapolated: Extrapolated | None = None
 
     @property
     def name(self) -> str:
-        """What it is called: its script, or its trace as it is written for any number of ranks."""
-        return self.script.name if self.script is not None else Path(self.trace or "").name
+        """What it is called: its script, or its traces as they are written for any size and number of ranks."""
+        if self.script is not None:
+            return self.script.name
+        return Path(self.trace or (self.extrapolated.pattern if self.extrapolated else "")).name
 
 
 #: An application at a number of ranks.

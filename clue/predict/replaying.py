@@ -28,6 +28,8 @@ TraceSource = Callable[[Application, int], Trace]
 Recorder = Callable[[Sequence[Key]], Sequence[Application]]
 #: To describe a machine to the engine takes as long as it takes to replay so many ops there among others.
 _OPS_FOR_A_MACHINE = 200_000
+#: Advice to those who cannot record on so many ranks.
+EXTRAPOLATE = "extrapolate it from recordings of smaller sizes on fewer ranks (clue extrapolate --plan says which)"
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -63,7 +65,8 @@ def recording(application: Application, ranks: int, traces: TraceSource) -> tupl
         if trace.ranks != ranks:
             raise UsageError(
                 f"{trace.name}: trace must have {count_of(ranks)}, got {trace.ranks}. Ask for ranks: {trace.ranks}, as "
-                f"a recording serves one number of ranks; or name traces with {PLACEHOLDER} and {record_on(ranks)}"
+                f"a recording serves one number of ranks; or name traces with {PLACEHOLDER} and {record_on(ranks)}; "
+                f"or {EXTRAPOLATE}"
             )
     return typical_recording(found), noise_of_recordings(found)
 

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from clue.purchase import Component, ComponentOutcome, Entry, Ranking, Scenario, WorkloadOutcome
     from clue.recording import Repeated
     from clue.result import Result
+    from clue.steady import Steady
     from clue.trace import Trace
     from clue.uncertainty import ModelError, Sampled, Sampling, Spread
     from clue.units import Money
@@ -53,6 +54,21 @@ def result_document(result: Result, sampled: Sampled | None = None) -> Document:
             "reasons": list(sampled.reasons),
         }
     return _plain(document)
+
+
+def steady_document(steady: Steady) -> Document:
+    """Describe of what part a simulation was: its ops, the interval, and why it is the whole, if it is."""
+    from clue.uncertainty import LEVEL  # noqa: PLC0415 - numpy
+
+    return {
+        "ops": steady.result.ops,
+        "of": steady.of,
+        "loops": [fields(each, "name", "iterations", "simulated") for each in steady.loops],
+        "level": LEVEL,
+        "low": None if steady.why else steady.low,
+        "high": None if steady.why else steady.high,
+        "why": steady.why or None,
+    }
 
 
 def fields(of: object, *names: str) -> Document:
@@ -183,6 +199,9 @@ def _application(component: Component) -> Document:
         "inputs": [str(file) for file in application.inputs],
         "environment": list(application.environment),
         "trace": application.trace,
+        "extrapolate": None
+        if application.extrapolated is None
+        else {"traces": application.extrapolated.pattern, "size": application.extrapolated.size},
         "share": component.share,
     }
 
@@ -198,6 +217,31 @@ def recordings_document(recorded: Repeated) -> Document:
             "spread": recorded.spread,
         }
     )
+
+
+def sites_document(trace: Trace) -> Document:
+    """Describe where in the program a trace's calls come from; the frames of a site are outermost first."""
+    from clue.report.profile import profile_sites  # noqa: PLC0415 - numpy
+
+    return {
+        "trace": trace.name,
+        "program": trace.head.program,
+        "ops": len(trace.ops),
+        "sites": [
+            {
+                "site": each.number,
+                "name": each.site.name,
+                "frames": [
+                    {**fields(frame, "file", "function", "line", "at"), "loops": list(frame.loops)}
+                    for frame in each.site.frames
+                ],
+                "calls": list(each.calls),
+                **fields(each, "count", "nbytes", "compute", "seconds"),
+            }
+            for each in profile_sites(trace)
+        ],
+        "notes": list(trace.head.notes),
+    }
 
 
 def trace_document(trace: Trace) -> Document:
@@ -297,7 +341,7 @@ def _node_type(node: NodeType) -> Document:
         "memory_contention": {str(busy): dict(shares) for busy, shares in node.memory_contention.items()},
         **fields(node, "background_load", "time_slice"),
         "cold_start": cold_start_document(node.cold_start),
-        **fields(node, "initialisation_delay", "spawn_delay", "packing_delay", "reduction_delay"),
+        **fields(node, "copy_bandwidth", "initialisation_delay", "spawn_delay", "packing_delay", "reduction_delay"),
         "waiting": node.waiting.value,
         "source": node.source,
         "noise": asdict(node.noise),

@@ -10,6 +10,7 @@ import numpy.typing as npt
 
 from clue.result import Unmodelled
 from clue.trace import Flag, Op, Trace
+from clue.trace.sites import Site
 
 _SILENT = (Op.COMPUTE, Op.WAIT, Op.PACK, Op.SLEEP, Op.LOCAL, Op.OTHER, Op.MRECV)
 
@@ -51,6 +52,29 @@ class RegionProfile:
 
 
 @dataclass(frozen=True, slots=True)
+class SiteProfile:
+    """All calls from one place of the program, by one way through it.
+
+    Attributes:
+        number: Index of the site in the trace.
+        site: Its call path; the unknown one for what no line of the program is known to have called.
+        calls: Names of the MPI calls made there: one, but where a name stands for several functions.
+        count: How often they were made, over all ranks; 0 where a region begins or ends.
+        nbytes: Bytes handed to them, as in :class:`CallProfile`.
+        compute: CPU time of the bursts that end there, as recorded, summed over ranks, s.
+        seconds: Wall time inside the calls when recorded, summed over ranks, s.
+    """
+
+    number: int
+    site: Site
+    calls: tuple[str, ...]
+    count: int
+    nbytes: int
+    compute: float
+    seconds: float
+
+
+@dataclass(frozen=True, slots=True)
 class CommunicatorProfile:
     """One communicator of the program.
 
@@ -83,6 +107,28 @@ def profile_calls(trace: Trace) -> tuple[CallProfile, ...]:
         if count[i]
     ]
     return tuple(sorted(profiles, key=lambda each: (-each.seconds, -each.count, each.call)))
+
+
+def profile_sites(trace: Trace) -> tuple[SiteProfile, ...]:
+    """Sum a trace up by site, in the order of computation and time inside calls together, the longest first."""
+    ops, sites, kinds = trace.ops, trace.head.sites, len(trace.head.calls)
+    made = ops.op != Op.COMPUTE
+    calls = np.flatnonzero(made & ((ops.flags & Flag.CONTINUED) == 0))
+    names: dict[int, list[str]] = {}
+    for key in np.unique(ops.site[calls].astype(np.int64) * kinds + ops.call[calls]).tolist():
+        names.setdefault(key // kinds, []).append(trace.head.calls[key % kinds])
+    count = np.bincount(ops.site[calls], minlength=len(sites))
+    nbytes = np.bincount(ops.site[made], weights=_payload(trace)[made], minlength=len(sites))
+    compute, seconds = (
+        np.bincount(ops.site, weights=each, minlength=len(sites)) * 1e-9 for each in (ops.cpu, ops.took)
+    )
+    profiles = [
+        SiteProfile(
+            i, sites[i], tuple(names.get(i, ())), int(count[i]), int(nbytes[i]), float(compute[i]), float(seconds[i])
+        )
+        for i in np.unique(ops.site).tolist()
+    ]
+    return tuple(sorted(profiles, key=lambda each: (-each.compute - each.seconds, each.number)))
 
 
 def _payload(trace: Trace) -> npt.NDArray[np.int64]:

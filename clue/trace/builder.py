@@ -24,6 +24,7 @@ from clue.errors import TraceError
 from clue.trace.columns import Ops
 from clue.trace.head import Communicator, Head, RankHead
 from clue.trace.ops import COLUMNS, NO_REQUEST, Flag, Op
+from clue.trace.sites import UNKNOWN, Site, Sites
 from clue.trace.store import Trace
 
 _DEFAULTS = {"request": NO_REQUEST}
@@ -54,6 +55,7 @@ class RankColumns:
 def trace_of(
     ranks: Sequence[RankColumns], program: str, *, notes: Sequence[str] = (), calls: Sequence[str] = (),
     regions: Sequence[str] = ("",), communicators: Sequence[Communicator] = (), rank_heads: Sequence[RankHead] = (),
+    sites: Sequence[Site] = (UNKNOWN,),
 ) -> Trace:  # fmt: skip
     """Join ranks to a trace, which is checked.
 
@@ -65,6 +67,7 @@ def trace_of(
         regions: Names of regions.
         communicators: Those of the program; all ranks on one if not given.
         rank_heads: What is known of each rank, if anything.
+        sites: Call paths, if ``site`` is among the columns; the first is the unknown one.
 
     Raises:
         TraceError: If a field means nothing, as a partner that is not there.
@@ -92,6 +95,7 @@ def trace_of(
         regions=tuple(regions),
         communicators=tuple(communicators) or (Communicator("WORLD", tuple(range(len(ranks))), None, 0),),
         notes=tuple(notes),
+        sites=Sites.of(sites),
     )
     trace = Trace(head, Ops(**columns, extras=np.concatenate([rank.extras for rank in ranks])))
     trace.check()
@@ -120,6 +124,7 @@ class RankBuilder:
         self._rank = rank
         self._burst = 0.0
         self._region = 0
+        self._site = 0
         self._requests = 0
         self.rows: list[tuple[int, ...]] = []
         self.extras: list[int] = []
@@ -132,9 +137,14 @@ class RankBuilder:
             self._region = index
         self._burst += seconds
 
+    def at(self, site: Site) -> None:
+        """Say from where in the program the next ops come."""
+        self._site = self._trace.site(site)
+
     def add(self, op: Op, *, extras: Sequence[int] = (), call: str | None = None, **fields: int) -> None:
         """Add any op with its fields (see :mod:`clue.trace.ops`)."""
         row = {**_DEFAULTS, **fields, "op": int(op), "region": self._region, "cpu": round(self._burst * 1e9)}
+        row["site"] = self._site
         self._burst = 0.0
         if extras:
             row |= {"extra": len(self.extras), "count": len(extras)}
@@ -212,6 +222,7 @@ class TraceBuilder:
         self._program = program
         self._calls: dict[str, int] = {}
         self._regions: dict[str, int] = {"": 0}
+        self._sites: dict[Site, int] = {UNKNOWN: 0}
         self._communicators = [Communicator("WORLD", tuple(range(ranks)), None, 0)]
         self._flops: list[dict[int, float]] = [{} for _ in range(ranks)]
         self._memory = [0] * ranks
@@ -231,6 +242,10 @@ class TraceBuilder:
     def call(self, name: str) -> int:
         """Return the index of a call's name, new or known."""
         return self._calls.setdefault(name, len(self._calls))
+
+    def site(self, site: Site) -> int:
+        """Return the index of a site, new or known."""
+        return self._sites.setdefault(site, len(self._sites))
 
     def communicator(self, group: Sequence[int], name: str = "Create") -> int:
         """Add an intracommunicator of these ranks of the trace; returns its index."""
@@ -271,6 +286,7 @@ class TraceBuilder:
             self._program,
             calls=tuple(self._calls),
             regions=tuple(self._regions),
+            sites=tuple(self._sites),
             communicators=self._communicators,
             rank_heads=[
                 replace(NOBODY, peak_memory=memory, world=world, flops=flops)

@@ -36,6 +36,7 @@ class Ops:
     count: npt.NDArray[np.int32]
     call: npt.NDArray[np.uint16]
     region: npt.NDArray[np.uint16]
+    site: npt.NDArray[np.uint16]
     flags: npt.NDArray[np.uint16]
     op: npt.NDArray[np.uint8]
     extras: npt.NDArray[np.int64]

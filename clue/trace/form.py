@@ -77,8 +77,8 @@ def parse(content: bytes, place: object) -> Any:
         raise TraceError(f"{place}: file must be JSON, got {error}") from None
 
 
-def parse_version(content: bytes, place: object, name: str, version: int, what: str) -> Any:
-    """Parse JSON that says of which format and version it is.
+def parse_version(content: bytes, place: object, name: str, versions: Sequence[int], what: str) -> Any:
+    """Parse JSON that says of which format and version it is: one of some versions, in rising order.
 
     Raises:
         TraceError: If it is of another one, or no JSON.
@@ -87,9 +87,9 @@ def parse_version(content: bytes, place: object, name: str, version: int, what: 
     if not isinstance(data, dict) or data.get("format") != name:
         raise TraceError(f'{place}: format must be "{name}": this is not {what}')
     found = data.get("version")
-    if type(found) is not int or found != version:
+    if type(found) is not int or found not in versions:
         again = "record the program again with this version of clue"
-        raise TraceError(f"{place}: version must be {version}, got {shown(found)}: {again}")
+        raise TraceError(f"{place}: version must be {' or '.join(map(str, versions))}, got {shown(found)}: {again}")
     return data
 
 

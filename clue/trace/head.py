@@ -13,7 +13,8 @@ from typing import Annotated
 
 from clue.errors import TraceError
 from clue.trace.form import Within, parse_version, read
-from clue.trace.ops import TRACE_FORMAT, TRACE_VERSION
+from clue.trace.ops import TRACE_FORMAT, TRACE_VERSION, TRACE_VERSIONS
+from clue.trace.sites import Sites
 from clue.units import format_size
 
 #: Bytes that a head may have: some 400 000 ranks.
@@ -126,6 +127,7 @@ class Head:
         checksums: CRC-32 of each column.
         probe: What its readings mean, if it has any.
         typical: Of how many recordings its typical bursts are, if it has any.
+        sites: Call paths, indexed by the site column; entry 0 is the unknown one.
     """
 
     program: _Text
@@ -147,6 +149,7 @@ class Head:
     checksums: Mapping[str, _Checksum] = field(default_factory=dict)
     probe: Probe | None = None
     typical: Typical | None = None
+    sites: Sites = field(default_factory=Sites)
 
     def to_json(self, place: Path) -> bytes:
         """Encode as JSON.
@@ -169,4 +172,4 @@ class Head:
         Raises:
             TraceError: If it is not the head of a trace of this version, with all that is wrong.
         """
-        return read(cls, parse_version(content, place, TRACE_FORMAT, TRACE_VERSION, "a trace of clue"), place)
+        return read(cls, parse_version(content, place, TRACE_FORMAT, TRACE_VERSIONS, "a trace of clue"), place)

@@ -67,7 +67,7 @@ def check_head(head: Head, place: object) -> None:
     Raises:
         TraceError: At the first that does not.
     """
-    for fault in (*_ranks(head), *_probe(head), *_names(head), *_communicators(head)):
+    for fault in (*_ranks(head), *_probe(head), *_names(head), *_sites(head), *_communicators(head)):
         raise TraceError(f"{place}: {fault}")
 
 
@@ -118,6 +118,11 @@ def _names(head: Head) -> Sequence[str]:
     if head.regions[:1] != ("",) or len(set(head.regions)) < len(head.regions):
         return [f'regions must be different names, the first of them "", got {_some(head.regions)}']
     return []
+
+
+def _sites(head: Head) -> Sequence[str]:
+    fault = head.sites.fault()
+    return [fault] if fault else []
 
 
 def _communicators(head: Head) -> Sequence[str]:
@@ -229,6 +234,7 @@ class _Rows:
         self._require_within("comm", 0, len(head.communicators) - 1, "be a communicator of the head")
         self._require_within("call", 0, len(head.calls) - 1, "be a call of the head")
         self._require_within("region", 0, len(head.regions) - 1, "be a region of the head")
+        self._require_within("site", 0, len(head.sites) - 1, "be a site of the head")
         largest = {
             column: self._require_within(column, *bounds, "be from {} to {}".format(*bounds))
             for column, bounds in _BOUNDS.items()

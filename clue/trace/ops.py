@@ -49,7 +49,9 @@ from enum import IntEnum, IntFlag
 
 TRACE_FORMAT = "clue-trace"
 #: Raised with every change of the layout or of the meaning of a field; see CHANGELOG.md for the history.
-TRACE_VERSION = 1
+TRACE_VERSION = 2
+#: Earlier versions that are still read: 1 has no sites.
+TRACE_VERSIONS = (1, TRACE_VERSION)
 
 PROC_NULL = -1
 ANY = -2
@@ -133,6 +135,7 @@ COLUMNS: tuple[tuple[str, str, str], ...] = (
     ("count", "<i4", "i"),  # how many entries it has there
     ("call", "<u2", "H"),  # index in the head's calls: the MPI call by name
     ("region", "<u2", "H"),  # index in the head's regions; 0 is outside any region
+    ("site", "<u2", "H"),  # index in the head's sites: where in the program the call is; 0 is not known
     ("flags", "<u2", "H"),
     ("op", "|u1", "B"),
 )

@@ -29,6 +29,7 @@ from clue.trace.ops import COLUMNS, Op
 from clue.trace.parts import END, EXTRAS, FOLDER, Imported
 from clue.trace.parts.reading import NAMED, RankPart, whole_parts
 from clue.trace.place import HEAD, IMPORTS
+from clue.trace.sites import MOST_FRAMES, MOST_SITES, Frame, Site, Sites
 from clue.trace.speed import best_of
 
 #: Names that a column of their numbers has room for.
@@ -66,6 +67,42 @@ class _Names:
         if len(self.index) > _MOST_NAMES:
             raise TraceError(f"regions and calls must have at most {_MOST_NAMES} names each, got {len(self.index)}")
         return np.array(numbers, dtype=np.uint16)
+
+
+class _Paths:
+    """Numbers for call paths, in order of appearance; what there is no room for is unknown, and counted."""
+
+    def __init__(self) -> None:
+        self._paths: dict[tuple[Frame, ...], int] = {(): 0}
+        self._room = MOST_FRAMES
+        self.rows_without = 0
+
+    def translate(self, sites: Sites, column: npt.NDArray[np.uint16]) -> npt.NDArray[np.uint16]:
+        """Return the column in the numbers of the trace."""
+        rows = np.bincount(column, minlength=len(sites))
+        table = np.zeros(len(sites), dtype=np.uint16)
+        for at in np.flatnonzero(rows).tolist():
+            number = self._number(tuple(sites.frames[each] for each in sites.paths[at]))
+            table[at] = number or 0
+            self.rows_without += 0 if number is not None else int(rows[at])
+        return table[column]
+
+    def _number(self, frames: tuple[Frame, ...]) -> int | None:
+        if frames not in self._paths:
+            if len(self._paths) == MOST_SITES or len(frames) > self._room:
+                return None
+            self._room -= len(frames)
+        return self._paths.setdefault(frames, len(self._paths))
+
+    def listed(self) -> Sites:
+        """Return all that were numbered."""
+        return Sites.of(map(Site, self._paths))
+
+    def notes(self) -> list[str]:
+        """Say what there was no room for."""
+        if not self.rows_without:
+            return []
+        return [f"{self.rows_without:,} ops have no call site: a trace tells at most {MOST_SITES - 1:,} apart"]
 
 
 class _Agreement:
@@ -126,7 +163,7 @@ class _Whole:
         self._parts = parts
         for part in parts:
             _check_end(part)
-        self._calls, self._regions = _Names(), _Names("")
+        self._calls, self._regions, self._sites = _Names(), _Names(""), _Paths()
         self._agreement = _Agreement(folder, parts)
         self._agreement.translate(0, parts[0], np.array([True]))
         self._worlds = {key: at for at, key in enumerate(dict.fromkeys(part.start.world for part in parts))}
@@ -134,6 +171,8 @@ class _Whole:
         self._extra_offsets = _offsets(part.file(EXTRAS).stat().st_size // 8 for part in parts)
         lengths = {name: self._offsets[-1] for name, _, _ in COLUMNS} | {"extras": self._extra_offsets[-1]}
         kinds = {name: kind for name, kind, _ in COLUMNS} | {"extras": "<i8"}
+        if all(len(part.ended().sites) == 1 for part in parts):
+            del lengths["site"]
         self._readings = [part.readings() for part in parts]
         if any(part.ended().probe for part in parts):
             kinds["readings"], lengths["readings"] = "<i8", sum(each.size for each in self._readings)
@@ -166,14 +205,20 @@ class _Whole:
             "call": _used_names(self._calls, part.start.calls, rows["call"]),
             "region": self._regions.translate(end.regions)[rows["region"]],
             "comm": self._agreement.translate(rank, part, used)[rows["comm"]],
+            "site": self._sites.translate(end.sites, rows["site"]),
         }
         for name, _, _ in COLUMNS:
-            self._columns[name][begin:stop] = translated.get(name, rows[name])
+            if name in self._columns:
+                self._columns[name][begin:stop] = translated.get(name, rows[name])
         self._columns["extras"][slice(*self._extra_offsets[rank : rank + 2])] = extras
 
     def _head(self) -> Head:
         first, ends = self._parts[0].start, [part.ended() for part in self._parts]
-        notes = common_notes([end.notes for end in ends]) + socket_notes([end.sockets for end in ends])
+        notes = [
+            *common_notes([end.notes for end in ends]),
+            *socket_notes([end.sockets for end in ends]),
+            *self._sites.notes(),
+        ]
         hosts = [part.start.host for part in self._parts]
         delayed = disturbance.delays(hosts, [end.computer for end in ends])
         ranks = [
@@ -204,6 +249,7 @@ class _Whole:
             ),
             checksums={name: checksum(array) for name, array in self._columns.items()},
             probe=self._probe(),
+            sites=self._sites.listed(),
         )
 
     def _probe(self) -> Probe | None:
@@ -220,6 +266,9 @@ def _check_end(part: RankPart) -> None:
     groups = [number for each in end.communicators for number in each[2:] if number is not None]
     _check_numbers(part, "group", np.array(groups, np.int64), end.groups)
     _check_numbers(part, "region of flops", np.array(list(end.flops), np.int64), end.regions)
+    fault = end.sites.fault()
+    if fault:
+        raise TraceError(f"{part.file(END)}: {fault}")
 
 
 def _check_rows(part: RankPart, rows: npt.NDArray[np.void], extras: npt.NDArray[np.int64]) -> None:
@@ -228,6 +277,7 @@ def _check_rows(part: RankPart, rows: npt.NDArray[np.void], extras: npt.NDArray[
     spawns = rows["extra"][rows["op"] == Op.SPAWN]
     _check_numbers(part, "call", rows["call"], part.start.calls)
     _check_numbers(part, "region", rows["region"], end.regions)
+    _check_numbers(part, "site", rows["site"], end.sites)
     _check_numbers(part, "comm", rows["comm"], end.communicators or [None])
     _check_numbers(part, "extra", spawns, extras)
     _check_numbers(part, "world", extras[spawns], end.worlds)

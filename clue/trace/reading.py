@@ -90,7 +90,8 @@ def _checked(path: Path, head: Head, fetch: _Fetch) -> _Content:
         columns[name] = column = fetch(name, kind, length)
         if checksum(column) != head.checksums.get(name):
             raise TraceError(f"{path}/{name}.npy: checksum must be that of the head: the trace is damaged")
-    ops = Ops(**{name: columns.pop(name) for name in _KINDS})
+    nowhere = {} if "site" in columns else {"site": np.zeros(head.offsets[-1], _KINDS["site"])}
+    ops = Ops(**nowhere, **{name: columns.pop(name) for name in _KINDS if name in columns})
     check_rows(head, ops, path)
     for name, column in columns.items():
         check_beside(head, name, column, path)
@@ -101,6 +102,8 @@ def _announced(head: Head) -> dict[str, tuple[np.dtype[Any], int]]:
     """Return type and length of each column that a head says is there."""
     rows = head.offsets[-1]
     columns = {name: (kind, head.extra_offsets[-1] if name == "extras" else rows) for name, kind in _KINDS.items()}
+    if len(head.sites) == 1:
+        del columns["site"]
     if head.probe is not None:
         columns["readings"] = (np.dtype("<i8"), ENTRIES * head.probe.offsets[-1])
     if head.typical is not None:
@@ -207,8 +210,8 @@ def _members(listed: Sequence[zipfile.ZipInfo]) -> dict[str, zipfile.ZipInfo]:
         ValueError: If they are not.
     """
     names = [member.filename for member in listed]
-    expected = [HEAD, *(f"{name}.npy" for name in _KINDS)]
-    possible = [f"{name}.npy" for name in BESIDE]
+    expected = [HEAD, *(f"{name}.npy" for name in _KINDS if name != "site")]
+    possible = [f"{name}.npy" for name in ("site", *BESIDE)]
     for name in names:
         if name not in (*expected, *possible):
             raise ValueError(f"a member {name[:_SHOWN]!a}, which is no part of a trace")

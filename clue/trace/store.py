@@ -4,6 +4,7 @@
 
     pingpong.clue/head.json        written last: without it the trace is incomplete
                   cpu.npy …        one file per column, all ranks one after the other (head: offsets)
+                  site.npy         where the head names sites: the call path of each op (clue.trace.sites)
                   extras.npy       lists that do not fit a row (requests of a Waitall, sizes of an Alltoallv)
                   readings.npy     where the head says so: how fast the host was (clue.trace.speed)
                   typical.npy      where the head says so: what each burst takes by all recordings of the run, ns
@@ -154,7 +155,8 @@ class Trace:
 
     def _arrays(self) -> Iterator[tuple[str, npt.NDArray[Any]]]:
         for each in fields(self.ops):
-            yield each.name, np.ascontiguousarray(getattr(self.ops, each.name))
+            if each.name != "site" or len(self.head.sites) > 1:
+                yield each.name, np.ascontiguousarray(getattr(self.ops, each.name))
         if self.head.probe is not None:
             yield "readings", np.ascontiguousarray(self.readings).ravel()
         if self.typical is not None:

@@ -13,7 +13,7 @@ from __future__ import annotations
 from clue.uncertainty.bursts import BurstNoise, draw_bursts
 from clue.uncertainty.machines import draw_machine, states_noise
 from clue.uncertainty.makespans import NO_NOISE, draw, is_uncertain, sample_errors, sample_makespans
-from clue.uncertainty.model_error import Character, Expected, ModelError
+from clue.uncertainty.model_error import Character, Expected, ModelError, student
 from clue.uncertainty.noise import Sample, Sampling
 from clue.uncertainty.order import CERTAIN, probability_of_best, shared_positions
 from clue.uncertainty.recordings import noise_of_recordings, typical_recording
@@ -42,5 +42,6 @@ __all__ = [
     "sample_makespans",
     "shared_positions",
     "states_noise",
+    "student",
     "typical_recording",
 ]

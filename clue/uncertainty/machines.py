@@ -36,10 +36,13 @@ def draw_machine(machine: Machine, sample: Sample) -> Machine:
     The noise of a factor belongs to the name and the speed of a node type, that of a delay to the figures of the link:
     machines that have them in common have their draws in common. What changes during a run keeps its draws.
     """
-    types = machine.node_types()
+    types, network = machine.node_types(), machine.network
 
     def node(each: NodeType) -> NodeType:
-        return _drawn_type(each, _factor(each.noise.factor, types.get(each.name, each), sample))
+        within = network.link(each.name, each.name, same_node=True)
+        _, transmission = _link_factors(within, within, sample)
+        drawn = _drawn_type(each, _factor(each.noise.factor, types.get(each.name, each), sample))
+        return drawn if transmission == 1.0 else drawn.copying_longer(transmission)
 
     return machine.map(node, lambda network: _drawn_network(network, machine.network, sample))
 

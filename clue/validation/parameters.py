@@ -124,7 +124,10 @@ def _delay(inside: bool, change: _OfLink, machine: Machine, cost: float) -> Mach
     def shared(contention: Contention) -> Contention:
         return contention.busier(cost) if change is _narrower and not inside else contention
 
-    return machine.map(network=lambda network: network.map(changed, shared))
+    def node(each: NodeType) -> NodeType:
+        return each.copying_longer(cost) if change is _narrower and (inside or not own) else each
+
+    return machine.map(node, lambda network: network.map(changed, shared))
 
 
 def _later(link: Link, cost: float) -> Link:

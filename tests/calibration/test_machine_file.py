@@ -21,6 +21,7 @@ STATED = {
             "background_load": 0.5,
             "time_slice": "3 ms",
             "cold_start": {"after": [["20 us", "1 us"], ["1 ms", "5 us"]], "at_most": 0.5},
+            "copy_bandwidth": "16 GB/s",
             "price": "900 EUR",
             "initialisation_delay": "1 s",
             "spawn_delay": "2 s",

@@ -14,10 +14,10 @@ import pytest
 
 import clue
 from clue.cli import main
-from clue.kernel.fast import library
+from clue.kernel.fast.library import ENGINE
 from clue.recording import kept, kept_recordings
 from clue.trace import Op, Trace, TraceBuilder
-from tests.kernel.compiled import forget
+from clue.trace.sites import UNKNOWN, Frame, Site
 
 pytestmark = pytest.mark.usefixtures("folder")
 
@@ -116,11 +116,11 @@ def test_fast_engine_computes_or_says_why_not(
     expected = json.loads(out)
     monkeypatch.setenv("CLUE_CACHE", str(tmp_path))
     monkeypatch.setenv("CXX", "")
-    monkeypatch.setattr(library, "shipped", lambda: None)
-    forget()
+    monkeypatch.setattr(ENGINE, "shipped", lambda: None)
+    ENGINE.forget()
     _, out, _ = run(capsys, "simulate", "run.yaml", "--engine", "fast", "--json")
     monkeypatch.undo()
-    forget()
+    ENGINE.forget()
     document = json.loads(out)
     assert document["engine"] == "reference"
     assert any("no C++ compiler was found" in warning for warning in document["warnings"])
@@ -143,6 +143,45 @@ def test_inspect_says_which_calls_are_not_modelled(capsys: pytest.CaptureFixture
     trace.build().save("put.clue")
     _, out, _ = run(capsys, "inspect", "put.clue")
     assert "Win.Put" in out and "250 ms" in out
+
+
+def test_inspect_shows_where_calls_come_from(capsys: pytest.CaptureFixture[str]) -> None:
+    """By call path, the longest first: sends of 100 and 50 B after bursts of 1 and 3 s, and a burst at the end."""
+    main = Frame("lib/cg.py", "<module>", 90, 4)
+    send, receive = (Site((main, Frame("cg.py", "exchange", line, 8, (60,)))) for line in (72, 73))
+    trace = TraceBuilder(2, "cg.py")
+    for seconds, nbytes in ((1.0, 100), (3.0, 50)):
+        trace[0].compute(seconds)
+        trace[0].at(send)
+        trace[0].add(Op.SEND, peer=1, nbytes=nbytes, took=500_000_000)
+        trace[1].at(receive)
+        trace[1].add(Op.RECV, peer=0, took=2_500_000_000)
+    trace[0].at(UNKNOWN)
+    trace[0].compute(0.25)
+    trace.build().save("cg.clue")
+
+    status, out, _ = run(capsys, "inspect", "cg.clue", "--sites")
+    assert status == 0
+    lines = [line.split() for line in out.splitlines()]
+    table = [line for line in lines if line and line[0] in {"cg.py:72", "cg.py:73", "(unknown)"}]
+    assert table == [
+        ["cg.py:72", "exchange", "cg.py:90", "Send", "2", "150", "B", "4", "s", "1", "s"],
+        ["cg.py:73", "exchange", "cg.py:90", "Recv", "2", "0", "s", "5", "s"],
+        ["(unknown)", "–", "0", "250", "ms", "0", "s"],
+    ]
+    document = json.loads(run(capsys, "inspect", "cg.clue", "--sites", "--json")[1])
+    assert [(each["site"], each["name"], each["count"]) for each in document["sites"]] == [
+        (1, "cg.py:72", 2), (2, "cg.py:73", 2), (0, "", 0),
+    ]  # fmt: skip
+    first = document["sites"][0]
+    assert (first["calls"], first["nbytes"], first["compute"], first["seconds"]) == (["Send"], 150, 4.0, 1.0)
+    assert first["frames"][1] == {"file": "cg.py", "function": "exchange", "line": 72, "at": 8, "loops": [60]}
+
+
+def test_inspect_says_that_no_sites_are_known(capsys: pytest.CaptureFixture[str]) -> None:
+    """As of a trace that an earlier clue recorded; and what to do."""
+    _, out, _ = run(capsys, "inspect", "pingpong.clue", "--sites")
+    assert "(unknown)" in out and "none is known: record the program again" in out
 
 
 def test_convert_there_and_back(capsys: pytest.CaptureFixture[str]) -> None:
@@ -232,8 +271,8 @@ BAD: dict[str, tuple[tuple[str, ...], Callable[[], None], str]] = {
     "damaged trace": (("simulate", "run.yaml"), corrupt, "tag.npy: checksum"),
     "trace of another version": (
         ("inspect", "pingpong.clue"),
-        edit("pingpong.clue/head.json", '"version": 1', '"version": 99'),
-        "version must be 1, got 99",
+        edit("pingpong.clue/head.json", '"version": 2', '"version": 99'),
+        "version must be 1 or 2, got 99",
     ),
     "not a trace": (("inspect", "cache"), lambda: Path("cache").mkdir(), "cache"),
     "script missing": (("record", "-n", "1", "none.py"), lambda: None, "none.py"),
@@ -466,7 +505,8 @@ def test_a_missing_recording_is_told_with_those_that_are_there(capsys: pytest.Ca
     missing = "clue: pp-512.clue: trace must exist, got no such file or folder."
     advice = (
         "record the program on 512 ranks (clue record -n 512 -o pp-512.clue): this computer will do, more ranks than "
-        "cores are fine as long as memory lasts\n"
+        "cores are fine as long as memory lasts; or extrapolate it from recordings of smaller sizes on fewer ranks "
+        "(clue extrapolate --plan says which)\n"
     )
     assert (status, err) == (2, f"{missing} First {advice}")
     for name in ("pp-2.clue", "pp-16.clue", "pp-x.clue"):
@@ -485,7 +525,8 @@ def test_a_recording_of_another_size_is_told_with_what_is_possible(capsys: pytes
         2,
         "clue: pingpong.clue: trace must have 512 ranks, got 2. Ask for ranks: 2, as a recording serves one number of "
         "ranks; or name traces with {ranks} and record the program on 512 ranks (clue record -n 512): this computer "
-        "will do, more ranks than cores are fine as long as memory lasts\n",
+        "will do, more ranks than cores are fine as long as memory lasts; or extrapolate it from recordings of smaller "
+        "sizes on fewer ranks (clue extrapolate --plan says which)\n",
     )
 
 

@@ -145,7 +145,7 @@ BAD = {
     "no end": (("x.goal", "x.clue"), file("x.goal", "num_ranks 1\nrank 0 {\n"), "last rank must end with a bracket"),
     "no machine": (("none.yaml", "x.xml"), nothing, "none.yaml"),
     "bad machine": (("pair.yaml", "x.xml"), file("pair.yaml", MACHINE.replace("10 us", "10 MB")), "pair.yaml:5"),
-    "platform to read": (("pair.xml", "x.clue"), nothing, "source must be a trace, or a machine of clue"),
+    "platform to read": (("pair.xml", "x.clue"), nothing, "source must be one that clue reads"),
     "no folder": (("exchange.clue", "pair.yaml/x.ti"), nothing, "pair.yaml/x.ti: output must be a file that can be"),
     "a pipe": (("exchange.clue", "pipe.ti"), lambda: os.mkfifo("pipe.ti"), "pipe.ti: output must be a file"),
     "itself": (("exchange.clue", "./exchange.clue"), nothing, "target must differ from the source"),

@@ -38,6 +38,11 @@ WITHOUT_EFFECT = {
         ),
         "--top": (("run.yaml --top 3", "run: --top must go with a comparison, got one program on one machine"),),
         "--samples": ALWAYS,
+        "--sampled": (
+            ("which.yaml --sampled", "which: --sampled must go with one program on one machine, got a comparison"),
+            ("run.yaml --sampled --samples 9 --explain",
+             "run: --sampled must go without what needs a whole replay, got --samples and --explain"),
+        ),
         "--window": (
             ("run.yaml --window 1s:2s", "--window must go with --plots, got no folder for plots"),
             ("which.yaml --plots p --window 1s:2s", "which: --window must go with one program on one machine, got a"),
@@ -56,7 +61,19 @@ WITHOUT_EFFECT = {
         ),
     },
     "inspect": {
+        "--loops": tuple(
+            (f"{subject} --loops", f"{subject}: --loops must go with a trace, got {what}")
+            for subject, what in (
+                *(("pair.yaml", "a machine"), ("run.yaml", "a simulation"), ("which.yaml", "a comparison")),
+            )
+        ),
         "--json": ALWAYS,
+        "--sites": tuple(
+            (f"{subject} --sites", f"{subject}: --sites must go with a trace, got {what}")
+            for subject, what in (
+                *(("pair.yaml", "a machine"), ("run.yaml", "a simulation"), ("which.yaml", "a comparison")),
+            )
+        ),
         "--plots": tuple(
             (f"{subject} --plots p", f"{subject}: --plots must go with a machine, got {what}")
             for subject, what in (
@@ -65,7 +82,10 @@ WITHOUT_EFFECT = {
         ),
     },
     "convert": {
-        "--from": (("pair.yaml x.xml --from clue", "pair.yaml: --from must go with a trace, got a machine"),),
+        "--from": (
+            ("pair.yaml x.xml --from clue", "pair.yaml: --from must go with a trace, got a machine"),
+            ("t.csv x.jsonl --from clue", "t.csv: --from must go with a trace, got measurements"),
+        ),
         "--to": ALWAYS,
         "--flops-per-second": (
             ("pingpong.clue x.clue.zip --flops-per-second 1e9",
@@ -81,6 +101,17 @@ WITHOUT_EFFECT = {
             ("pingpong.clue x.clue.zip --collectives openmpi",
              "--collectives must go with a target of form ti or goal, got clue"),
         ),
+    },
+    "extrapolate": {
+        **{
+            option: (
+                (f"x-{{size}}-{{ranks}}.clue --size 8 --ranks 4 -o x.clue {option} {value}",
+                 f"{option} must go with --plan or --run, got neither"),
+            )
+            for option, value in (("--traces", "y"), ("--repeats", "2"))
+        },
+        "-o": (("--plan --size 8 --ranks 4 -o x.clue pingpong.py", "-o must go with --run, or a pattern, got --plan"),),
+        **dict.fromkeys(("--size", "--ranks", "--plan", "--run", "--json"), ALWAYS),
     },
     "schema": {},
     "cache": {"--clear": ALWAYS, "--json": ALWAYS},

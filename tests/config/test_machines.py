@@ -103,6 +103,16 @@ def test_domains_and_the_link_across_them_arrive() -> None:
     assert (plain.nodes[0].domains, plain.network.across_domains) == (1, None)
 
 
+def test_what_the_memory_of_a_node_copies_arrives_and_stays() -> None:
+    """A bandwidth, or nothing; it may not change during a run."""
+    assert load_machine(mapping(node_types={"a": {"copy_bandwidth": "16 GB/s"}})).nodes[0].copy_bandwidth == 16e9
+    assert load_machine(mapping()).nodes[0].copy_bandwidth is None
+    changes = [{"at": "1 s", "node_types": {"a": {"copy_bandwidth": "8 GB/s"}}}]
+    fault = 'changes[0].node_types.a.copy_bandwidth must stay as it is at first, got "8 GB/s"'
+    with pytest.raises(ConfigError, match=re.escape(fault)):
+        load_machine(mapping(changes=changes))
+
+
 @pytest.mark.parametrize(
     ("node", "network", "fault"),
     [

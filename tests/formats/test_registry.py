@@ -37,5 +37,5 @@ def test_readers_and_writers_take_the_options_that_their_line_names(form: Format
 
 def test_what_nothing_reads_is_said() -> None:
     """A platform is written only."""
-    with pytest.raises(UsageError, match=r"x\.xml: source must be a trace, or a machine of clue, got SimG"):
+    with pytest.raises(UsageError, match=r"x\.xml: source must be one that clue reads, got SimG"):
         BY_NAME["simgrid"].read(Path("x.xml"))

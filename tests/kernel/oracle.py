@@ -183,7 +183,7 @@ def occupation(link: Link, nbytes: int) -> float:
 
 
 class Free:
-    """Messages do not slow each other; so within a node, whatever the model."""
+    """Messages do not slow each other."""
 
     def __init__(self, clock: Clock) -> None:
         self.clock = clock
@@ -276,9 +276,8 @@ class Flow:
 class ByFlows:
     """Links that are shared max-min fairly."""
 
-    def __init__(self, clock: Clock, topology: Topology, machine: Machine, nodes: Sequence[int]) -> None:
-        self.clock, self.topology, self.nodes, self.places = clock, topology, nodes, len(machine.nodes)
-        self.capacity = [float(each) for each in topology.capacities(self.places)]
+    def __init__(self, clock: Clock, capacity: Sequence[float]) -> None:
+        self.clock, self.capacity = clock, capacity
         self.flows: list[Flow] = []
         self.settled_at = 0.0
         self.settlings = 0
@@ -315,10 +314,9 @@ class ByFlows:
         yield least
         message.free.come()
 
-    def route(self, message: Message) -> tuple[int, ...]:
+    def route(self, _: Message) -> tuple[int, ...]:
         """Return the links on a message's way."""
-        ends = (np.array([self.nodes[rank]]) for rank in (message.source, message.dest))
-        return tuple(int(link) for link in self.topology.routes(self.places, *ends)[0] if link >= 0)
+        return tuple(range(len(self.capacity)))
 
     def at_once(self, route: tuple[int, ...], m: int, alone: float, o: float) -> float:
         """Return the bytes that the links let through at once."""
@@ -357,7 +355,9 @@ class ByFlows:
             return
         self.advance()
         for flow in self.flows:
-            while flow.milestones and flow.left <= flow.milestones[-1][0] + 1e-11 * flow.size:
+            # What is left is a rounding of the bytes, or takes no longer than one of the time.
+            rounding = 1e-11 * flow.size + 1e-15 * self.clock.now * flow.rate
+            while flow.milestones and flow.left <= flow.milestones[-1][0] + rounding:
                 self.clock.at(self.clock.now, flow.milestones.pop()[1].come)
         over = [flow for flow in self.flows if not flow.milestones]
         self.flows = [flow for flow in self.flows if flow.milestones]
@@ -385,6 +385,19 @@ class ByFlows:
             rising -= held
 
 
+class OverTopology(ByFlows):
+    """The links of a network."""
+
+    def __init__(self, clock: Clock, topology: Topology, machine: Machine, nodes: Sequence[int]) -> None:
+        super().__init__(clock, [float(each) for each in topology.capacities(len(machine.nodes))])
+        self.topology, self.nodes, self.places = topology, nodes, len(machine.nodes)
+
+    def route(self, message: Message) -> tuple[int, ...]:
+        """Return the links on a message's way."""
+        ends = (np.array([self.nodes[rank]]) for rank in (message.source, message.dest))
+        return tuple(int(link) for link in self.topology.routes(self.places, *ends)[0] if link >= 0)
+
+
 # -- ranks -----------------------------------------------------------------------------------------------------------
 
 
@@ -393,8 +406,8 @@ class Rank:
     """What is known of a rank.
 
     Attributes:
-        busy_from: Begin of the burst or sleep that it is in, or was in last.
-        busy_until: End of the burst or sleep that it is in, or was in last.
+        left: When it left its last call, for bursts and sleeps.
+        back: When its next call begins, or its program ends; nothing while it is in a call.
         mark: When its last burst ended.
         messages: Time spent on messages since then.
         waits: All waits since it last owed nothing.
@@ -406,8 +419,8 @@ class Rank:
         communicate: Time spent on messages.
     """
 
-    busy_from: float = 0.0
-    busy_until: float = 0.0
+    left: float = 0.0
+    back: Moment | None = None
     mark: float = 0.0
     messages: float = 0.0
     waits: float = 0.0
@@ -417,6 +430,17 @@ class Rank:
     finish: float = -1.0
     compute: float = 0.0
     communicate: float = 0.0
+
+    def leave(self, now: float) -> None:
+        """Compute or sleep, perhaps after other bursts and sleeps."""
+        if self.back is None:
+            self.left, self.back = now, Moment()
+
+    def come_back(self) -> None:
+        """Call, or end."""
+        back, self.back = self.back, None
+        if back is not None:
+            back.come()
 
     def spend(self, seconds: float) -> float:
         """Spend time on messages."""
@@ -467,7 +491,7 @@ class Oracle:
         self.ranks = [Rank() for _ in program]
         self.channels: dict[tuple[object, ...], Channel] = defaultdict(Channel)
         self.actors = [count(1) for _ in program]
-        self.within = Free(self.clock)
+        self.within = [self.memory(kind.copy_bandwidth) for kind in machine.nodes]
         self.between = self.model()
 
     def model(self) -> Free | AtPorts | ByFlows:
@@ -478,8 +502,12 @@ class Oracle:
             case Ports():
                 return AtPorts(self.clock, self.machine, self.nodes)
             case Flows(topology):
-                return ByFlows(self.clock, topology, self.machine, self.nodes)
+                return OverTopology(self.clock, topology, self.machine, self.nodes)
         return Free(self.clock)
+
+    def memory(self, bandwidth: float | None) -> Free | ByFlows:
+        """Return what carries messages within a node."""
+        return Free(self.clock) if bandwidth is None else ByFlows(self.clock, [bandwidth])
 
     def run(self) -> list[Rank]:
         """Return what became of every rank.
@@ -510,7 +538,10 @@ class Oracle:
     def life(self, me: int) -> Life:
         """Do one step of a rank after the other."""
         for step in self.program[me]:
+            if step.kind not in {"compute", "sleep"}:
+                self.ranks[me].come_back()
             yield from getattr(self, step.kind)(me, step)
+        self.ranks[me].come_back()
         self.ranks[me].finish = self.clock.now
 
     # -- time without messages ---------------------------------------------------------------------------------------
@@ -526,22 +557,22 @@ class Oracle:
         if longer == owed:
             rank.waits = rank.paid = 0.0
         rank.compute += warm + longer
-        rank.busy_from, rank.busy_until = begin, begin + warm + longer
-        yield rank.busy_until
+        rank.leave(begin)
+        yield begin + warm + longer
         rank.mark, rank.messages = self.clock.now, 0.0
 
     def sleep(self, me: int, step: Step) -> Life:
         """Time passes."""
-        rank = self.ranks[me]
-        rank.busy_from, rank.busy_until = self.clock.now, self.clock.now + step.nanoseconds * 1e-9
-        yield rank.busy_until
+        self.ranks[me].leave(self.clock.now)
+        yield self.clock.now + step.nanoseconds * 1e-9
 
     def progress(self, rank: int, message: Message) -> Life:
         """P(now): wait until the library of a rank goes on with a message."""
         if self.network.progress is Progress.CALLS:
             yield Look(self.clock.now, message.source, message.actor)
             there = self.ranks[rank]
-            yield max(self.clock.now, there.busy_until if there.busy_from < self.clock.now else 0.0)
+            if there.back is not None and there.left < self.clock.now:
+                yield there.back
 
     # -- messages ----------------------------------------------------------------------------------------------------
 
@@ -565,8 +596,8 @@ class Oracle:
         if not message.is_eager:
             yield from self.handshake(message)
         yield Turn(self.clock.now, message.source, 0 if message.is_eager else message.actor)
-        same_node = self.nodes[message.source] == self.nodes[message.dest]
-        yield from (self.within if same_node else self.between).carry(message)
+        here = self.nodes[message.source]
+        yield from (self.within[here] if here == self.nodes[message.dest] else self.between).carry(message)
 
     def handshake(self, message: Message) -> Life:
         """What has to pass before the data of a rendezvous start."""

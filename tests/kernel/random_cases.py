@@ -357,6 +357,7 @@ def _node_type(random: Random, name: str, ties: bool, plain: bool) -> NodeType:
         reduction_delay=random.choice((0.0, 2.0**-24, 1e-9)),
         speeds=random.choice(({}, {}, {"assemble": 2.0**30})),
         cold_start=ColdStart() if plain else _cold_start(random, ties),
+        copy_bandwidth=None if plain else random.choice((None, None, 2.0**18, 2.0**22)),
         spawn_delay=_delay(random, ties),
         initialisation_delay=_delay(random, ties),
         **shared,  # type: ignore[arg-type]

@@ -18,18 +18,17 @@ import pytest
 import clue
 from clue.kernel import contention_free, engine_for, engines, is_awaited, reason_for
 from clue.kernel.engines import WHEN_COMPILED
-from clue.kernel.fast import NoLibraryError, library
-from clue.kernel.fast.library import load
+from clue.kernel.fast.library import ENGINE
 from clue.kernel.model.candidate import Candidate
 from clue.kernel.model.program import compile_program
 from clue.machine import Placement
+from clue.native import NoLibraryError
 from clue.predict import executors
 from clue.predict.executors import Pool
 from clue.predict.replaying import ReplayPredictor
 from clue.purchase import Criterion, rank_options
 from clue.trace import TraceBuilder
 from tests.kernel.cases import machine
-from tests.kernel.compiled import forget
 from tests.purchase.test_search import many, trace
 
 MUCH = 10_000_000
@@ -49,7 +48,7 @@ def ping_pong(rounds: int) -> clue.Trace:
 def compiler(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[threading.Event]:
     """Have an empty cache, and a compiler that copies the real engine as soon as it is told to."""
     try:
-        real = load()._name
+        real = ENGINE.load()._name
     except NoLibraryError as error:
         pytest.skip(str(error))
     go = threading.Event()
@@ -58,16 +57,15 @@ def compiler(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[thread
         assert go.wait(60)
         shutil.copy(real, path)
 
-    monkeypatch.setattr(library, "compile_engine", compile_to)
-    monkeypatch.setattr(library, "shipped", lambda: None)
+    monkeypatch.setattr(ENGINE, "compile", compile_to)
+    monkeypatch.setattr(ENGINE, "shipped", lambda: None)
     monkeypatch.setenv("CLUE_CACHE", str(tmp_path / "cache"))
-    forget()
+    ENGINE.forget()
     yield go
     go.set()
-    if library._background.cache_info().currsize:
-        library._background().wait()
+    ENGINE.wait()
     monkeypatch.undo()
-    forget()
+    ENGINE.forget()
 
 
 def test_engine_is_chosen_by_all_of_the_work(compiler: threading.Event) -> None:
@@ -76,7 +74,7 @@ def test_engine_is_chosen_by_all_of_the_work(compiler: threading.Event) -> None:
     absent = ["reference", "reference", WHEN_COMPILED]
     assert [engine_for(work) for work in sizes] == absent
     compiler.set()
-    load()
+    ENGINE.load()
     there = ["reference", "fast", "fast"]
     assert [engine_for(work) for work in sizes] == there
     for decided, work in zip([*absent, *there], 2 * sizes, strict=True):
@@ -94,7 +92,7 @@ def test_reference_begins_while_the_engine_is_compiled(compiler: threading.Event
     where = [Candidate(machine(2), Placement((0, 1)))]
     assert not contention_free(program, where, engine=engine)[1].any()
     compiler.set()
-    library._background().wait()
+    ENGINE.wait()
     then = clue.simulate(program, machine(2), engine=engine)
     assert (then.engine, is_awaited(engine)) == ("fast", False)
     assert (then.ranks, then.warnings) == (first.ranks, first.warnings)
@@ -129,9 +127,9 @@ def test_a_compiler_that_fails_beside_the_work_is_told_of_once(monkeypatch: pyte
     def fail(_: Path) -> None:
         raise NoLibraryError("no such luck")
 
-    monkeypatch.setattr(library, "compile_engine", fail)
+    monkeypatch.setattr(ENGINE, "compile", fail)
     engine = engine_for(MUCH)
-    library._background().wait()
+    ENGINE.wait()
     ranking = rank_options(many(Criterion.POINTS), ReplayPredictor(trace, engine=engine), top=3)
     told = [warning for warning in ranking.warnings if "fast engine" in warning]
     assert told == ["engine: the fast engine is not used: no such luck; the reference engine computed this"]
@@ -147,12 +145,12 @@ WANTS = """\
 import sys, time
 from pathlib import Path
 from clue.kernel import engine_for
-from clue.kernel.fast import library
-library.shipped = lambda: None
+from clue.kernel.fast.library import ENGINE
+ENGINE.shipped = lambda: None
 assert engine_for(10**7) == "fast when compiled"
 while not Path(sys.argv[1], "outer").exists():
     time.sleep(0.01)
-{"ends": int, "works": lambda: time.sleep(60), "waits": library.load}[sys.argv[2]]()
+{"ends": int, "works": lambda: time.sleep(60), "waits": ENGINE.load}[sys.argv[2]]()
 """
 
 
@@ -207,17 +205,17 @@ def test_a_compiler_ends_with_the_process_that_wants_it(doing: str, tmp_path: Pa
 TOGETHER = """\
 import clue
 from clue.kernel import engine_for
-from clue.kernel.fast import library
-library.shipped = lambda: None
+from clue.kernel.fast.library import ENGINE
+ENGINE.shipped = lambda: None
 assert engine_for(10**7) in {"fast", "fast when compiled"}
-library.load()
+ENGINE.load()
 """
 
 
 def test_several_processes_compile_it_once(tmp_path: Path) -> None:
     """The others wait, each beside its work, and load what the first has made."""
     try:
-        shutil.copy(load()._name, tmp_path / "real.so")
+        shutil.copy(ENGINE.load()._name, tmp_path / "real.so")
     except NoLibraryError as error:
         pytest.skip(str(error))
     copy = f"#!/bin/sh\necho asked >> {tmp_path}/asked\nsleep 1\nfor last; do :; done\ncp {tmp_path}/real.so $last\n"

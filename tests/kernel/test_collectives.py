@@ -8,8 +8,10 @@ from typing import Any
 
 import pytest
 
+from clue.collectives import Collective
 from clue.errors import ReplayError
 from clue.kernel import simulate
+from clue.kernel.model.costs import Costs
 from clue.machine import AlgorithmChoice, Curve, Link, Machine, Network, NodeType
 from clue.trace import Flag, Op, TraceBuilder
 from tests.kernel.cases import ANSWER, RECEIVE, SEND, TRANSMIT, machine, sending, transmission
@@ -274,3 +276,22 @@ def test_engines_choose_alike_where_sizes_differ_by_a_byte() -> None:
                 rank.collective(Op.REDUCE_SCATTER, own or nbytes)
         reference, fast = (simulate(trace.build(), on, engine=engine).makespan for engine in ("reference", "fast"))
         assert reference == fast
+
+
+def test_nodes_of_members_are_looked_at_once_for_all_ranks(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Choosing an algorithm hashes the nodes of all members: once for equal collectives of a communicator."""
+    asked: list[str] = []
+    choose = Costs.algorithm
+
+    def counted(self: Costs, collective: Collective, nodes: tuple[int, ...] = ()) -> str:
+        asked.append(collective.name)
+        return choose(self, collective, nodes)
+
+    monkeypatch.setattr(Costs, "algorithm", counted)
+    trace = TraceBuilder(4)
+    for _ in range(3):
+        for rank in trace:
+            rank.collective(Op.ALLREDUCE, 1000)
+            rank.collective(Op.BARRIER)
+    simulate(trace.build(), machine(2), (0, 0, 1, 1), "reference")
+    assert sorted(asked) == ["allreduce", "barrier"]

@@ -10,10 +10,10 @@ from hypothesis import strategies as st
 
 from clue.errors import DeadlockError
 from clue.kernel import Program, compile_program, simulate
-from clue.kernel.fast.compiler import NoLibraryError
-from clue.kernel.fast.library import load
+from clue.kernel.fast.library import ENGINE
 from clue.machine import Machine
 from clue.machine.contention import NUMBERS
+from clue.native import NoLibraryError
 from clue.result import Result
 from clue.trace import Op, Trace, TraceBuilder
 from tests.kernel.cases import machine
@@ -21,7 +21,7 @@ from tests.kernel.comparing import same_figures
 from tests.kernel.random_cases import CASES, random_machine, random_placement, random_trace
 
 try:
-    load()
+    ENGINE.load()
 except NoLibraryError as error:
     pytest.skip(f"no fast engine here: {error}", allow_module_level=True)
 

@@ -7,18 +7,20 @@ import shutil
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 import clue
 from clue.cache import DIGEST, home
-from clue.kernel.fast import NoLibraryError, compiler, library
-from clue.kernel.fast.library import FOLDER, load
+from clue.kernel.fast.library import ENGINE
 from clue.machine import Machine
+from clue.native import NoLibraryError
+from clue.native.compiler import compile_library, find_compiler
+from clue.native.library import FOLDER
 from clue.trace import TraceBuilder
 from tests.kernel.cases import machine
-from tests.kernel.compiled import forget
 
 COMPILED = Callable[[], int]
 
@@ -27,28 +29,28 @@ COMPILED = Callable[[], int]
 def compiled(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[COMPILED]:
     """Have an empty cache, and a compiler that copies the real engine; tells how often it was asked."""
     try:
-        load()
+        ENGINE.load()
     except NoLibraryError as error:
         pytest.skip(str(error))
-    real = load()._name
+    real = ENGINE.load()._name
     asked: list[Path] = []
 
     def compile_to(path: Path) -> None:
         asked.append(path)
         shutil.copy(real, path)
 
-    monkeypatch.setattr(library, "compile_engine", compile_to)
-    monkeypatch.setattr(library, "shipped", lambda: None)
+    monkeypatch.setattr(ENGINE, "compile", compile_to)
+    monkeypatch.setattr(ENGINE, "shipped", lambda: None)
     monkeypatch.setenv("CLUE_CACHE", str(tmp_path / "cache"))
-    forget()
+    ENGINE.forget()
     yield lambda: len(asked)
     monkeypatch.undo()
-    forget()
+    ENGINE.forget()
 
 
 def engine() -> Path:
     """Return where the engine is kept."""
-    return home() / FOLDER / library._name()
+    return home() / FOLDER / ENGINE.name
 
 
 def busy(ops: int) -> clue.Trace:
@@ -68,33 +70,33 @@ def pair() -> Machine:
 def test_engine_is_compiled_once(compiled: COMPILED) -> None:
     """The next process finds it."""
     for _ in range(2):
-        load()
-        forget()
+        ENGINE.load()
+        ENGINE.forget()
     assert compiled() == 1
-    assert library.is_there()
+    assert ENGINE.is_there()
 
 
 @pytest.mark.parametrize("size", [0, 100_000])
 def test_engine_that_is_cut_off_is_compiled_again(compiled: COMPILED, size: int) -> None:
     """An empty file no longer means the reference for ever, nor a short one a bus error."""
-    load()
-    forget()
+    ENGINE.load()
+    ENGINE.forget()
     shorter = engine().read_bytes()[:size]
     engine().unlink()  # what this process has loaded must not change under it
     engine().write_bytes(shorter)
     engine().chmod(0o700)
-    assert not library.is_there()
+    assert not ENGINE.is_there()
     assert clue.simulate(busy(2), pair(), engine="fast").engine == "fast"
     assert compiled() == 2
 
 
 def test_planted_engine_is_not_loaded(compiled: COMPILED) -> None:
     """A file that others may write, with the right digest beside it, is replaced before anything of it runs."""
-    load()
-    forget()
+    ENGINE.load()
+    ENGINE.forget()
     for file in (engine(), engine().with_name(engine().name + DIGEST)):
         file.chmod(0o777)
-    load()
+    ENGINE.load()
     assert compiled() == 2
     assert engine().stat().st_mode & 0o077 == 0
 
@@ -118,36 +120,36 @@ def test_small_programs_do_without_it(compiled: COMPILED) -> None:
     assert compiled() == 0
 
 
-def test_structures_that_are_not_those_of_python_do_not_compile(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_structures_that_are_not_those_of_python_do_not_compile(tmp_path: Path) -> None:
     """Two pointers that change places leave all sizes as they are; the compiler holds where each field lies."""
-    if compiler.find_compiler() is None:
+    if find_compiler() is None:
         pytest.skip("no C++ compiler")
-    shutil.copytree(compiler.SOURCES, tmp_path / "fast", ignore=shutil.ignore_patterns("*.py", "*.so", "__pycache__"))
+    shutil.copytree(
+        ENGINE.source.folder, tmp_path / "fast", ignore=shutil.ignore_patterns("*.py", "*.so", "__pycache__")
+    )
     header = tmp_path / "fast" / "layout.hpp"
     text = header.read_text()
     header.write_text(
         text.replace("* answer;", "* x;").replace("* envelope;", "* answer;").replace("* x;", "* envelope;")
     )
     assert header.read_text() != text
-    monkeypatch.setattr(compiler, "SOURCES", tmp_path / "fast")
     with pytest.raises(NoLibraryError, match=r"engine must compile, got .*Machine, (answer|envelope)"):
-        compiler.compile_engine(tmp_path / "engine.so")
+        compile_library(replace(ENGINE.source, main=tmp_path / "fast" / "engine.cpp"), tmp_path / "engine.so")
 
 
-def test_a_field_that_python_does_not_see_does_not_compile(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_field_that_python_does_not_see_does_not_compile(tmp_path: Path) -> None:
     """A last one that is not written as the others are moves none of them, but makes the structure larger."""
-    if compiler.find_compiler() is None:
+    if find_compiler() is None:
         pytest.skip("no C++ compiler")
-    shutil.copytree(compiler.SOURCES, tmp_path / "fast", ignore=shutil.ignore_patterns("*.py", "*.so", "__pycache__"))
+    shutil.copytree(
+        ENGINE.source.folder, tmp_path / "fast", ignore=shutil.ignore_patterns("*.py", "*.so", "__pycache__")
+    )
     header = tmp_path / "fast" / "layout.hpp"
     text = header.read_text("utf-8")
     header.write_text(text.replace("int64_t most_simultaneous;", "int64_t most_simultaneous, further;"), "utf-8")
     assert header.read_text("utf-8") != text
-    monkeypatch.setattr(compiler, "SOURCES", tmp_path / "fast")
     with pytest.raises(NoLibraryError, match=r"engine must compile, got .*sizeof\(Outcome"):
-        compiler.compile_engine(tmp_path / "engine.so")
+        compile_library(replace(ENGINE.source, main=tmp_path / "fast" / "engine.cpp"), tmp_path / "engine.so")
 
 
 def test_structures_are_read_in_any_locale() -> None:

@@ -89,6 +89,7 @@ def random_node_type(random: Random, name: str) -> NodeType:
         performance_factor=random.choice((0.0, 0.5 + random.random())),
         performance_factors=random.choice(({}, {"solve": 0.3 + random.random()})),
         cold_start=random_cold_start(random),
+        copy_bandwidth=random.choice((None, (0.1 + random.random()) * 3e7)),
     )
 
 

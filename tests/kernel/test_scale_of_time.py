@@ -47,6 +47,7 @@ def longer_node(node: NodeType) -> NodeType:
     after = replace(cold.after, sizes=tuple(SCALE * wait for wait in cold.after.sizes)).scaled(SCALE)
     # Extra time by wait: the slopes stay.
     changed["cold_start"] = replace(cold, after=replace(after, slopes=cold.after.slopes))
+    node = node.copying_longer(SCALE)
     return replace(node, **changed, speeds={region: speed / SCALE for region, speed in node.speeds.items()})
 
 

@@ -19,7 +19,7 @@ from clue.machine import (
     Progress,
 )
 from clue.machine.contention.topology import Switch, Switches
-from clue.trace import Trace, TraceBuilder
+from clue.trace import Op, Trace, TraceBuilder
 
 ENGINES = pytest.mark.parametrize("engine", ["reference", "fast"])
 #: Per byte; sizes are such that times are whole.
@@ -135,6 +135,31 @@ def test_who_shares_a_processor_acknowledges_after_its_burst(engine: str) -> Non
     on = machine(link, progress=Progress.CALLS)
     ranks = simulate(trace.build(), on, Placement((0, 1, 1)), engine).ranks
     assert [rank.finish for rank in ranks] == [7.0, 6.0, 6.0]
+
+
+@ENGINES
+@pytest.mark.parametrize("between", ["another region", "a sleep", "a call"])
+@pytest.mark.parametrize("shared", [False, True], ids=["own processor", "shared processor"])
+def test_bursts_without_a_call_between_them_are_one_absence(engine: str, between: str, *, shared: bool) -> None:
+    """The message is there after 1 s; bursts of 2 s follow each other, or a call between them that costs nothing.
+
+    On a processor that rank 2 shares until then both take twice as long. The acknowledgement travels for 1 s.
+    """
+    link = Link(Curve.line(0.25), Curve.line(0.75), acknowledged_from=1)
+    trace = TraceBuilder(3)
+    trace[0].send(1, 8)
+    trace[1].compute(2.0, "solve")
+    if between == "a call":
+        trace[1].add(Op.LOCAL)
+    elif between == "a sleep":
+        trace[1].add(Op.SLEEP, nbytes=0)
+    trace[1].compute(2.0)
+    trace[1].recv(0)
+    trace[2].compute(4.0)
+    on = machine(link, progress=Progress.CALLS, nodes=3)
+    ranks = simulate(trace.build(), on, Placement((0, 1, 1 if shared else 2)), engine).ranks
+    times = 2 if shared else 1
+    assert [rank.finish for rank in ranks[:2]] == [times * (2.0 if between == "a call" else 4.0) + 1.0, times * 4.0]
 
 
 @ENGINES

@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import shutil
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 import clue
-from clue.kernel.fast import NoLibraryError, compiler, library, shipped
-from clue.kernel.fast.library import load
+from clue.kernel.fast.library import ENGINE
+from clue.native import NoLibraryError, shipped
+from clue.native.compiler import key
 from tests.kernel.cases import machine
-from tests.kernel.compiled import forget
 from tests.kernel.test_library import busy
 
 
@@ -20,22 +21,21 @@ from tests.kernel.test_library import busy
 def installed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     """Have an installation with an engine, no cache and no compiler; returns the engine."""
     try:
-        real = load()._name
+        real = ENGINE.load()._name
     except NoLibraryError as error:
         pytest.skip(str(error))
     package = tmp_path / "fast"
-    shutil.copytree(compiler.SOURCES, package, ignore=shutil.ignore_patterns("*.py", "*.so", "__pycache__"))
-    monkeypatch.setattr(shipped, "compile_engine", lambda path, _: shutil.copy(real, path))
-    for module in (compiler, shipped):
-        monkeypatch.setattr(module, "SOURCES", package)
+    shutil.copytree(ENGINE.source.folder, package, ignore=shutil.ignore_patterns("*.py", "*.so", "__pycache__"))
+    monkeypatch.setattr(shipped, "compile_library", lambda _, path, __: shutil.copy(real, path))
+    monkeypatch.setattr(ENGINE, "source", replace(ENGINE.source, main=package / "engine.cpp"))
     monkeypatch.setenv("CLUE_CACHE", str(tmp_path / "cache"))
     monkeypatch.setenv("CXX", "")
-    compiler.key.cache_clear()
-    forget()
-    yield shipped.ship(package)
+    key.cache_clear()
+    ENGINE.forget()
+    yield shipped.ship(ENGINE.source, package)
     monkeypatch.undo()
-    compiler.key.cache_clear()
-    forget()
+    key.cache_clear()
+    ENGINE.forget()
 
 
 def replayed() -> clue.Result:
@@ -57,9 +57,9 @@ def test_shipped_engine_that_does_not_fit_is_not_taken(fault: str, installed: Pa
         installed.write_bytes(installed.read_bytes()[:100_000])
     elif fault == "other sources":
         (installed.parent / "engine.hpp").write_text("// changed\n")
-        compiler.key.cache_clear()
+        key.cache_clear()
     else:
         installed.write_bytes(b"for another system")
-        installed.rename(installed.parent / f"engine-{compiler.key()}-{shipped._content(installed)}.so")
-    assert not library.is_there()
+        installed.rename(installed.parent / f"engine-{key(ENGINE.source)}-{shipped._content(installed)}.so")
+    assert not ENGINE.is_there()
     assert replayed().engine == "reference"

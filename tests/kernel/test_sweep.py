@@ -22,15 +22,16 @@ from clue.kernel import (
     simulate,
     with_bursts,
 )
-from clue.kernel.fast.compiler import NoLibraryError
-from clue.kernel.fast.library import load
+from clue.kernel.fast.library import ENGINE
+from clue.kernel.fast.plan import plan_of
 from clue.machine import Curve, FactorTable, Link, Machine, Network, NodeType, Placement
+from clue.native import NoLibraryError
 from clue.trace import Flag, Op, Trace, TraceBuilder
 from tests.kernel.cases import LINK, LOCAL_LINK, machine
 from tests.kernel.random_cases import CASES, random_machine, random_placement, random_trace
 
 try:
-    load()
+    ENGINE.load()
 except NoLibraryError as error:
     pytest.skip(f"no fast engine here: {error}", allow_module_level=True)
 
@@ -201,3 +202,16 @@ def test_progress_is_told() -> None:
     contention_free(compile_program(exchange(1)), candidates, told.append, engine="fast")
     assert told == sorted(told)
     assert told[-1] == 600
+
+
+def test_a_plan_forgets_the_placement_that_it_has_known_longest() -> None:
+    """Of 65 ways to share nodes the first is worked out anew when it comes back, the others are known."""
+    trace = TraceBuilder(8)
+    for rank in trace:
+        rank.collective(Op.BARRIER)
+    plan = plan_of(compile_program(trace.build()))
+    ways = [Placement((0, *map(int, f"{number:07b}"))) for number in range(65)]
+    known = [plan.sharing(way) for way in ways]
+    assert all(plan.sharing(way) is first for way, first in zip(ways[1:], known[1:], strict=True))
+    assert plan.sharing(ways[0]) is not known[0]
+    assert plan.sharing(ways[0]) == known[0]

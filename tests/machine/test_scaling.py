@@ -33,6 +33,14 @@ def test_a_slower_node_is_slower_everywhere() -> None:
     assert (node.performance_factor, node.performance_factors, node.speeds) == (2.0, {"a": 6.0}, {"b": 4.0})
 
 
+def test_a_slower_memory_copies_less() -> None:
+    """Twice as long for the same bytes; computation, and what states nothing, stays."""
+    node = NodeType("n", performance_factor=3.0, copy_bandwidth=8.0)
+    assert node.copying_longer(2.0) == NodeType("n", performance_factor=3.0, copy_bandwidth=4.0)
+    assert node.slower(2.0).copy_bandwidth == 8.0
+    assert NodeType("n").copying_longer(2.0) == NodeType("n")
+
+
 def test_what_is_shared_is_kept_longer() -> None:
     """Ports are busy twice as long, links have half the bandwidth; what says nothing of it stays."""
     assert Ports(Curve.line(1.0, 2.0)).busier(2.0) == Ports(Curve.line(2.0, 4.0))

@@ -9,9 +9,8 @@ from pathlib import Path
 import pytest
 
 from clue.cli import main
-from clue.kernel.fast import NoLibraryError, library
-from clue.kernel.fast.library import load
-from tests.kernel.compiled import forget
+from clue.kernel.fast.library import ENGINE
+from clue.native import NoLibraryError
 from tests.purchase.in_full import whole_ranking
 from tests.scenarios.generated import OPTIONS, source, write
 
@@ -56,16 +55,16 @@ def test_without_a_compiler_the_ranking_is_the_same_and_says_so(
     compiler.chmod(compiler.stat().st_mode | stat.S_IXUSR)
     monkeypatch.setenv("CLUE_CACHE", str(tmp_path / "cache"))
     monkeypatch.setenv("CXX", str(compiler))
-    monkeypatch.setattr(library, "shipped", lambda: None)
-    forget()
+    monkeypatch.setattr(ENGINE, "shipped", lambda: None)
+    ENGINE.forget()
     try:
         found = simulated(tmp_path, capsys, "--engine", "fast", "--top", "5")
         for _ in range(2):
             with pytest.raises(NoLibraryError, match="engine must compile, got error: no such luck"):
-                load()
+                ENGINE.load()
     finally:
         monkeypatch.undo()
-        forget()
+        ENGINE.forget()
     told = [str(warning) for warning in found.pop("warnings") if "fast engine" in str(warning)]
     expected.pop("warnings")
     assert (found.pop("engine_reason"), expected.pop("engine_reason")) == (

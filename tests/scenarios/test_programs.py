@@ -112,7 +112,7 @@ def test_only_the_first_columns() -> None:
     """--columns stops early, counts only those operations, and leaves nothing to check."""
     line = run(2, "tridiagonalisation", "--n", 100, "--block", 16, "--columns", 50)
     speed = 4 / 3 * (100**3 - 50**3) / float(line["seconds"]) / 1e6
-    assert float(line["Mflop/s"]) == pytest.approx(speed, rel=0.05)
+    assert float(line["Mflop/s"]) == pytest.approx(speed, rel=0.05, abs=0.5)  # printed as a whole number
     refused = start(1, str(PROGRAMS / "tridiagonalisation.py"), "--n", "9", "--columns", "5", "--check")
     assert refused.returncode == 2
     assert "--columns must be 1 to 9, and 9 to check, got 5" in refused.stderr

@@ -25,8 +25,9 @@ class Row(ctypes.LittleEndianStructure):
     _fields_ = (
         *((name, ctypes.c_int64) for name in ("cpu", "begin", "took", "nbytes")),
         *((name, ctypes.c_int32) for name in ("peer", "tag", "comm", "request", "extra", "count")),
-        *((name, ctypes.c_uint16) for name in ("call", "region", "flags")),
-        *((name, ctypes.c_uint8) for name in ("op", "unused")),
+        *((name, ctypes.c_uint16) for name in ("call", "region", "site", "flags")),
+        ("op", ctypes.c_uint8),
+        ("unused", ctypes.c_uint8 * 7),
     )
 
 
@@ -34,7 +35,7 @@ def record(folder: Path, rank: int, rows: list[Row], extras: bytes = b"") -> Non
     """Write what one of two ranks leaves, with no more keys than there must be."""
     stem = f"{folder}/parts/w0-r{rank:05d}"
     start = {
-        "format": "clue-parts", "version": 1, "world": "w0", "rank": rank, "size": 2, "host": "node7",
+        "format": "clue-parts", "version": 2, "world": "w0", "rank": rank, "size": 2, "host": "node7",
         "started": 1_700_000_000_000_000_000, "program": "./ring", "arguments": ["-n", "8"], "calls": CALLS,
     }  # fmt: skip
     end = {
@@ -79,7 +80,7 @@ def test_the_description_of_a_row_is_that_of_its_fields() -> None:
     """Size and offsets of the struct are those that clue reads and its recorder writes."""
     names = [field[0] for field in Row._fields_][:-1]
     assert [getattr(Row, name).offset for name in names] == [offset_of(name) for name in names]
-    assert ctypes.sizeof(Row) == ROW.size == 64
+    assert ctypes.sizeof(Row) == ROW.size == 72
 
 
 def test_keys_of_communicators_are_compared_for_equality_only(tmp_path: Path) -> None:
@@ -122,15 +123,15 @@ def _lose_rank_1(parts: Path) -> None:
 @pytest.mark.parametrize(
     ("spoil", "told"),
     [
-        (_document(".json", version=2), r"w0-r00001\.json: version must be 1, got 2: record the program again"),
-        (_document(".json", version=None), r"w0-r00001\.json: version must be 1, got nothing"),
+        (_document(".json", version=1), r"w0-r00001\.json: version must be 2, got 1: record the program again"),
+        (_document(".json", version=None), r"w0-r00001\.json: version must be 2, got nothing"),
         (_document(".json", format="other"), r'format must be "clue-parts": this is not what a rank leaves'),
         (_document(".json", rank=0), r"w0-r00001\.json: name must be that of the rank's world and of its rank there"),
         (_document(".json", world="w1"), "name must be that of the rank's world"),
         (_document(".json", size=1), "got rank 1 of 1 in world w0"),
         (_document(".end.json", rows=2), r"w0-r00001\.rows: rows must all be written, got 1 of 2"),
         (_append(".rows", SEND), "rows must all be written, got 2 of 1"),
-        (_append(".rows", b"\1"), r"w0-r00001\.rows: file must have 64 bytes, got 65"),
+        (_append(".rows", b"\1"), r"w0-r00001\.rows: file must have 72 bytes, got 73"),
         (_append(".extras", b"\1"), r"w0-r00001\.extras: file must have a multiple of 8 bytes, got 1"),
         (_lose_rank_1, "world w0 must have parts of 2 ranks, got none of rank 1"),
     ],

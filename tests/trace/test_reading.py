@@ -244,7 +244,7 @@ def test_rows_of_a_killed_rank_are_not_read_beyond_those_written() -> None:
     with rows.open("r+b") as file:
         file.truncate(10**12)
     assert "rank 0 after op 0 (Send to 1, tag 0 at 0 s)" in refusal("t.clue")
-    content = np.fromfile(rows, np.uint8, 64)
+    content = np.fromfile(rows, np.uint8, 72)
     content[56:58] = 200
     content.tofile(rows)
     assert "rank 0 after op 0 (computation to 1" in refusal("t.clue")

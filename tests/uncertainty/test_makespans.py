@@ -15,10 +15,10 @@ from hypothesis import strategies as st
 
 from clue.errors import DeadlockError
 from clue.kernel import compile_program, simulate
-from clue.kernel.fast.compiler import NoLibraryError
-from clue.kernel.fast.library import load
+from clue.kernel.fast.library import ENGINE
 from clue.machine import Curve, Flows, Link, LinkNoise, Machine, Network, NodeNoise, NodeType, Placement, Ports
 from clue.machine.contention.topology import FatTree, Switch
+from clue.native import NoLibraryError
 from clue.trace import TraceBuilder
 from clue.uncertainty import (
     BurstNoise,
@@ -227,7 +227,7 @@ def with_noise(random: Random, on: Machine) -> Machine:
 def test_samples_are_simulations_of_what_is_drawn(seed: int, plain: bool) -> None:
     """Of any program on any machine, all at once or one by one, by either engine: equal to the last bit."""
     try:
-        load()
+        ENGINE.load()
     except NoLibraryError as error:
         pytest.skip(f"no fast engine here: {error}")
     random = Random(seed)

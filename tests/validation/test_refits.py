@@ -293,6 +293,18 @@ def test_what_is_within_nodes_changes_nothing_between_them() -> None:
     assert changed.within_node.send_delay(0) == pytest.approx(2 * shared.within_node.send_delay(0))
 
 
+def test_memory_copies_less_where_the_bandwidth_within_nodes_does() -> None:
+    """Twice the cost within nodes halves what memory copies; between them it stays."""
+    node = NodeType("host", processors=2, copy_bandwidth=8e9)
+    on = Machine("m", (node,) * 2, Network(link(), link(latency=LATENCY / 10)))
+    cases = [measured(PROGRAMS[0], on, on, nodes=nodes) for nodes in ((0, 0), (0, 1))]
+    changed = {each.of: each.change(on, 2.0) for each in parameters_of(cases)[0] if each.name == "bandwidth"}
+    assert {of: each.nodes[0].copy_bandwidth for of, each in changed.items()} == {
+        "between nodes": 8e9,
+        "within nodes": 4e9,
+    }
+
+
 def test_the_one_link_is_refitted_where_all_ranks_share_a_node() -> None:
     """A machine that says nothing of links within nodes: its one link counts there."""
 

@@ -17,7 +17,7 @@ PER_WINDOW = WINDOW // ROW.size
 
 
 def _append(rows: RowFile, number: int) -> int:
-    return rows.append(number, 0, 0, 0, -2, -2, 0, -1, 0, 0, 0, 0, 0, Op.IRECV)
+    return rows.append(number, 0, 0, 0, -2, -2, 0, -1, 0, 0, 0, 0, 0, 0, Op.IRECV)
 
 
 def test_rows_cross_windows_and_are_cut_at_the_end(tmp_path: Path) -> None:
@@ -25,7 +25,7 @@ def test_rows_cross_windows_and_are_cut_at_the_end(tmp_path: Path) -> None:
     rows = RowFile(tmp_path / "rows")
     assert [_append(rows, number) for number in range(2 * PER_WINDOW + 3)] == list(range(2 * PER_WINDOW + 3))
     rows.close()
-    table = np.fromfile(tmp_path / "rows", dtype="<i8").reshape(-1, 8)
+    table = np.fromfile(tmp_path / "rows", dtype="<i8").reshape(-1, ROW.size // 8)
     assert table[:, 0].tolist() == list(range(2 * PER_WINDOW + 3))
 
 
@@ -44,7 +44,7 @@ def test_rows_are_completed_in_any_window(tmp_path: Path) -> None:
         at = ROW.unpack_from(data, row * ROW.size)
         expected = (5, row % 1000) if row in (0, PER_WINDOW, PER_WINDOW + 1) else (-2, -2)
         assert (at[0], at[4:6]) == (row, expected)
-        assert at[12:14] == ((Flag.CANCELLED, Op.POLL) if expected[0] == 5 else (0, Op.IRECV))
+        assert at[13:15] == ((Flag.CANCELLED, Op.POLL) if expected[0] == 5 else (0, Op.IRECV))
 
 
 def test_rows_survive_without_being_closed(tmp_path: Path) -> None:

@@ -6,14 +6,14 @@
     Machine × Placement ──tables──▶ costs ──┼─▶ engine.hpp: one replay ──▶ figures of every rank
                                             └─▶ tape.hpp: many machines at once ──▶ finish times
 
-``library`` loads what ``compiler`` makes, for the cache or for a wheel (``shipped``); ``layout`` and ``layout.hpp`` say
-what is handed over. Op codes, delay curves, rates of shared processors and the lowering of collectives are not written
-again here: they come as numbers.
+``library`` says what is compiled, which :mod:`clue.native` does; ``layout`` and ``layout.hpp`` say what is handed over.
+Op codes, delay curves, rates of shared processors and the lowering of collectives are not written again here: they come
+as numbers.
 """
 
-from clue.kernel.fast.compiler import NoLibraryError
 from clue.kernel.fast.engine import replay
 from clue.kernel.fast.plan import NotCoveredError
 from clue.kernel.fast.sweep import makespans
+from clue.native import NoLibraryError
 
 __all__ = ["NoLibraryError", "NotCoveredError", "makespans", "replay"]

@@ -44,7 +44,7 @@ struct Actor {
     }
 };
 
-// When a rank is not within a call: while it computes or sleeps. Asked in the order of virtual time.
+// When a rank is not within a call: from the first burst or sleep after a call to the next call. Asked in the order of virtual time.
 struct Absence {
     // What is to happen to a message.
     struct Waiting {
@@ -52,14 +52,17 @@ struct Absence {
         What what;
     };
 
-    void note(double begin, double end) {
-        if (end > begin) noted.emplace_back(begin, end);
-    }
-
-    // Let one begin whose end is not known.
+    // Let its rank compute or sleep; one that is under way goes on.
     void begin(double time) {
+        if (under_way) return;
         under_way = true;
         since = time;
+    }
+
+    // Let its rank make a call, or end.
+    void end(double time) {
+        under_way = false;
+        if (time > since) noted.emplace_back(since, time);
     }
 
     // The time itself, or the end of an absence then; when one begins the call still goes on.
@@ -115,7 +118,7 @@ struct Core {
     }
 
     // Let something happen to a message.
-    void later(int32_t s, double time, What what) {
+    HOT void later(int32_t s, double time, What what) {
         const Details& d = details(s);
         events.push({time, order_high(ACTION, d.source), d.order, what, s, 0});
     }

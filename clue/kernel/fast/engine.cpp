@@ -25,6 +25,13 @@ void replay(const Program& program, const Machine& machine, Outcome& outcome) {
     else Engine<NETWORK, Alone>(program, machine, outcome).run();
 }
 
+// Replay with a network, or with another one where messages within nodes share its memory.
+template <class NETWORK, class COPYING>
+void replay(const Program& program, const Machine& machine, Outcome& outcome) {
+    if (machine.copies) Engine<COPYING, Shared>(program, machine, outcome).run();
+    else replay<NETWORK>(program, machine, outcome);
+}
+
 // What copies of a program number together has to fit.
 void check_numbers(const Program& program, const Machine& machine) {
     const int64_t most = std::numeric_limits<int32_t>::max() / machine.instances;
@@ -51,9 +58,9 @@ int64_t clue_replay(const Program* program, const Machine* machine, Outcome* out
     return told([&]() -> int64_t {
         check_numbers(*program, *machine);
         switch (machine->network) {
-            case CONTENTION_NONE: replay<Unshared>(*program, *machine, *outcome); break;
-            case CONTENTION_FACTOR: replay<Factor>(*program, *machine, *outcome); break;
-            case CONTENTION_PORTS: replay<Ports>(*program, *machine, *outcome); break;
+            case CONTENTION_NONE: replay<Unshared, Flows>(*program, *machine, *outcome); break;
+            case CONTENTION_FACTOR: replay<Factor, Copying<Factor>>(*program, *machine, *outcome); break;
+            case CONTENTION_PORTS: replay<Ports, Copying<Ports>>(*program, *machine, *outcome); break;
             case CONTENTION_FLOWS: replay<Flows>(*program, *machine, *outcome); break;
             default: return STATUS_NO_SUCH_MODEL;
         }

@@ -8,7 +8,7 @@
 //   Core        program and machine, messages by slot, who can go on, events                 core.hpp, slots.hpp, events.hpp
 //   Clocks      … and how time passes, by what processors do (Alone, Shared)                 processors.hpp, turns.hpp
 //   Messages    … and eager messages and rendezvous, by what the network does                messages.hpp, sharing.hpp
-//               (Unshared, Factor, Ports, Flows)                                             networks.hpp
+//               (Unshared, Factor, Ports, Flows, Copying)                                    networks.hpp
 //   Rounds      … and collectives                                                            rounds.hpp
 //   Engine      … and the programs of ranks: this file
 #pragma once
@@ -140,14 +140,19 @@ private:
         processors.warm(a);
     }
 
-    // A rank was not within a call since a time.
-    void absent(const Actor& a, double since) {
-        if (m.in_calls) absences[a.number].note(since, a.clock);
+    // A rank begins to compute or to sleep.
+    void leave(const Actor& a) {
+        if (m.in_calls) absences[a.number].begin(a.clock);
     }
 
-    void end_absence(const Actor& a) {
+    // A rank makes a call, or ends.
+    void enter(const Actor& a) {
+        if (m.in_calls && absences[a.number].under_way) end_absence(a);
+    }
+
+    [[gnu::noinline]] void end_absence(const Actor& a) {
         Absence& absence = absences[a.number];
-        absence.under_way = false;
+        absence.end(a.clock);
         for (const Absence::Waiting& each : std::exchange(absence.waiting, {})) this->carry_on(each.slot, each.what, a.clock);
     }
 
@@ -185,9 +190,8 @@ private:
                         }
                         const int32_t region = shape(a.row).region;
                         tape.burst(cpu, a.row, a.number, region);
-                        const double begin = a.clock;
+                        leave(a);
                         computed(a, region, processors.run(core(), a, cpu * m.factor[a.type * p.regions + region]));
-                        absent(a, begin);
                     }
                     a.stage = OP;
                     [[fallthrough]];
@@ -199,14 +203,13 @@ private:
                     if (!turn(a)) return;
                     a.begin = a.clock;
                     a.stage = BURSTING;
-                    if (m.in_calls) absences[a.number].begin(a.clock);
+                    leave(a);
                     processors.begin_burst(core(), a, burst(a.row), shape(a.row).region);
                     return;
                 case BURSTING:
                     a.clock = now;
                     a.turn = -1.0;
                     computed(a, shape(a.row).region, a.clock - a.begin);
-                    if (m.in_calls) end_absence(a);
                     a.stage = OP;
                     break;
                 case SEND_ENDS:
@@ -244,6 +247,7 @@ private:
                     break;
                 }
                 case END:
+                    enter(a);
                     if (!come(a, -1)) return;
                     a.stage = DONE;
                     return;
@@ -260,6 +264,8 @@ private:
     bool begin_op(Actor& a) {
         const int64_t i = a.row;
         const Shape& s = shape(i);
+        // What are no calls: those between which there is nothing else are one absence.
+        if (m.in_calls && s.op != OP_COMPUTE && s.op != OP_SLEEP) enter(a);
         switch (s.op) {
             case OP_SEND:
             case OP_ISEND: return send(a, i, s);
@@ -294,8 +300,8 @@ private:
                 const double seconds = static_cast<double>(p.nbytes[i]) / 1e9;
                 tape.scale(seconds, SLEEPING, a.number);
                 const double since = a.clock;
+                leave(a);
                 a.clock += seconds;
-                absent(a, since);
                 processors.wake_up(a, since);
                 break;
             }

@@ -14,7 +14,7 @@ import numpy.typing as npt
 from clue.errors import Blocked, DeadlockError
 from clue.kernel.fast.calling import call, new_stop
 from clue.kernel.fast.layout import MachineLayout, OutcomeLayout, Status
-from clue.kernel.fast.library import load
+from clue.kernel.fast.library import ENGINE
 from clue.kernel.fast.plan import NotCoveredError, Plan, plan_of
 from clue.kernel.fast.tables import tables_of
 from clue.kernel.model.blocked import NEVER_BEGUN, describe_wait
@@ -63,7 +63,9 @@ def replay(program: Program, machine: Machine, placement: Placement, instances: 
     """
     plan = plan_of(program)
     wild, rows = plan.received
-    figures, status = replayed(plan, tables_of(plan, machine, placement, instances), rows, seen, load().clue_replay)
+    figures, status = replayed(
+        plan, tables_of(plan, machine, placement, instances), rows, seen, ENGINE.load().clue_replay
+    )
     if status == Status.NO_MEMORY:
         raise MemoryError("the fast engine has too little memory for this program")
     if status == Status.TOO_MANY:

@@ -115,6 +115,7 @@ struct Machine {
     int64_t in_calls;       // whether libraries do something only while their rank is within a call
     int64_t overheads;      // whether any link states what the call of a nonblocking send takes
     int64_t acknowledges;   // whether any has messages whose sends end when they are acknowledged
+    int64_t copies;         // whether messages within some nodes share its memory
     const int32_t* node;            // [instances * ranks]
     const int32_t* type;            // [instances * ranks] of that node
     const int32_t* domain;          // [instances * ranks] of that node

@@ -148,6 +148,9 @@ protected:
 private:
     bool between_nodes(int32_t source, int32_t dest) const { return m.node[source] != m.node[dest]; }
 
+    // Whether a message may do something to others.
+    bool couples(int32_t source, int32_t dest) const { return NETWORK::COUPLED && (between_nodes(source, dest) || (NETWORK::WITHIN && m.copies)); }
+
     Fare fare(int64_t l, int32_t size) const {
         const int64_t at = l * m.sizes + size;
         return {m.send[at], m.transmission[at], at};
@@ -160,7 +163,7 @@ private:
 
     HOT bool launch_eager(Actor& a, int32_t s, int32_t dest, int32_t size, int64_t l, uint16_t flags, bool blocking) {
         const double head = a.clock + m.envelope[l];
-        const bool coupled = NETWORK::COUPLED && between_nodes(a.number, dest), kept = NETWORK::LATER && coupled;
+        const bool coupled = couples(a.number, dest), kept = NETWORK::LATER && coupled;
         Slot& slot = this->slot(s);
         slot.state |= LAUNCHED;
         if (kept) describe(a, s, dest, size);
@@ -228,7 +231,7 @@ private:
         return !RECORDER::RECORDS && slot.state & SENT && d.sent <= a.clock;
     }
 
-    Details& describe(const Actor& a, int32_t s, int32_t dest, int32_t size) {
+    HOT Details& describe(const Actor& a, int32_t s, int32_t dest, int32_t size) {
         Details& d = details(s);
         d.source = a.number;
         d.dest = dest;
@@ -282,7 +285,7 @@ private:
         Details& d = details(s);
         Slot& slot = this->slot(s);
         tape.transfer(s);
-        const bool coupled = NETWORK::COUPLED && between_nodes(d.source, d.dest);
+        const bool coupled = couples(d.source, d.dest);
         const Departure departure = depart(s, start, coupled, true, fare(link(epoch(start), d.source, d.dest), d.size));
         d.busy = departure.busy;
         if (!departure.later) {

@@ -1,12 +1,14 @@
-// What messages between nodes do to each other. A policy is one of
+// What messages do to each other. A policy is one of
 //
 //   Unshared   nothing
-//   Factor     each is slowed by how many are under way when it starts
-//   Ports      they queue for the ports of their nodes
-//   Flows      they share the links of a topology fairly
+//   Factor     between nodes each is slowed by how many are under way when it starts
+//   Ports      between nodes they queue for the ports of their nodes
+//   Flows      they share links fairly: between nodes those of a topology, within nodes their memory
+//   Copying    within nodes they share its memory; between nodes another policy holds
 //
-// It says by COUPLED whether they do anything at all, by IN_TURN whether their data start in the order of virtual time, by LATER
-// whether their arrivals come up as events, so that what is to be known of them must be kept; and `start` lets a message go.
+// It says by COUPLED whether they do anything at all, by WITHIN whether they may do so within nodes, by IN_TURN whether between nodes
+// their data start in the order of virtual time, by LATER whether their arrivals come up as events, so that what is to be known of
+// them must be kept; and `start` lets a message go.
 #pragma once
 
 #include <cstdint>
@@ -40,7 +42,7 @@ inline Departure go_alone(Slot& slot, double time, const Fare& fare) {
 }
 
 struct Unshared {
-    static constexpr bool COUPLED = false, IN_TURN = false, LATER = false;
+    static constexpr bool COUPLED = false, WITHIN = false, IN_TURN = false, LATER = false;
 
     explicit Unshared(const Machine&, Outcome&) {}
 
@@ -52,7 +54,7 @@ struct Unshared {
 
 class Factor {
 public:
-    static constexpr bool COUPLED = true, IN_TURN = true, LATER = false;
+    static constexpr bool COUPLED = true, WITHIN = false, IN_TURN = true, LATER = false;
 
     Factor(const Machine& machine, Outcome& outcome) : m_(machine), out_(outcome) {}
 
@@ -79,7 +81,7 @@ private:
 
 class Ports {
 public:
-    static constexpr bool COUPLED = true, IN_TURN = true, LATER = true;
+    static constexpr bool COUPLED = true, WITHIN = false, IN_TURN = true, LATER = true;
 
     Ports(const Machine& machine, Outcome&) : m_(machine), sends_(machine.nodes, 0.0), receives_(machine.nodes, 0.0) {}
 
@@ -113,7 +115,7 @@ private:
 
 class Flows {
 public:
-    static constexpr bool COUPLED = true, IN_TURN = false, LATER = true;
+    static constexpr bool COUPLED = true, WITHIN = true, IN_TURN = false, LATER = true;
 
     Flows(const Machine& machine, Outcome&)
         : m_(machine), sharing_(machine.capacities, static_cast<int32_t>(machine.links)), links_(machine.links) {
@@ -121,13 +123,14 @@ public:
             routes_.of({static_cast<int32_t>(m_.pair[i] / m_.nodes), static_cast<int32_t>(m_.pair[i] % m_.nodes), 0, 0});
     }
 
-    Departure start(Core& core, int32_t s, double time, bool rendezvous, const Fare& fare) {
-        if (m_.bytes[core.details(s).size] == 0) return go_alone(core.slot(s), time, fare);
+    HOT Departure start(Core& core, int32_t s, double time, bool rendezvous, const Fare& fare) {
+        const Details& d = core.details(s);
+        if (m_.bytes[d.size] == 0 || (m_.copies && shares_nothing(d))) return go_alone(core.slot(s), time, fare);
         core.later(s, time, ENTER);
         return {time, time, fare.send, time + fare.send, held(rendezvous, fare.at) != 0.0};
     }
 
-    void happen(Core& core, const Event& event) {
+    HOT void happen(Core& core, const Event& event) {
         if (event.what == ENTER) enter(core, event.id);
         else if (event.what == RATES) settle(core);
         else if (event.what == PASS) pass(core, event);
@@ -156,6 +159,12 @@ private:
     Way way_of(const Details& d) {
         const int32_t pair = routes_.of({m_.node[d.source], m_.node[d.dest], 0, 0});
         return {m_.route + m_.first_link[pair], m_.route + m_.first_link[pair + 1]};
+    }
+
+    // Whether its way has no links: within a node that states nothing of its memory, or between nodes without a topology.
+    bool shares_nothing(const Details& d) {
+        const Way way = way_of(d);
+        return way.begin == way.end;
     }
 
     int32_t new_flow() {
@@ -271,6 +280,30 @@ private:
     std::vector<int32_t> free_;
     std::vector<Link> links_;
     bool unsettled_ = false;
+};
+
+template <class BETWEEN>
+class Copying {
+public:
+    static constexpr bool COUPLED = true, WITHIN = true, IN_TURN = BETWEEN::IN_TURN, LATER = true;
+
+    Copying(const Machine& machine, Outcome& outcome) : m_(machine), between_(machine, outcome), copies_(machine, outcome) {}
+
+    Departure start(Core& core, int32_t s, double time, bool rendezvous, const Fare& fare) {
+        const Details& d = core.details(s);
+        if (m_.node[d.source] != m_.node[d.dest]) return between_.start(core, s, time, rendezvous, fare);
+        return copies_.start(core, s, time, rendezvous, fare);
+    }
+
+    void happen(Core& core, const Event& event) {
+        if (event.what == HEAD) between_.happen(core, event);
+        else copies_.happen(core, event);
+    }
+
+private:
+    const Machine& m_;
+    BETWEEN between_;
+    Flows copies_;
 };
 
 }  // namespace clue

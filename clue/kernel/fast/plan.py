@@ -16,7 +16,7 @@ import numpy.typing as npt
 from clue.collectives import Collective, Schedule, lower_all, neighbor
 from clue.kernel.fast.calling import call, new_stop
 from clue.kernel.fast.layout import CollectivesLayout, ProgramLayout, Status
-from clue.kernel.fast.library import load
+from clue.kernel.fast.library import ENGINE
 from clue.kernel.model.costs import algorithm_of, numbered, placed
 from clue.kernel.model.program import Program, ranks_with_wildcards
 from clue.machine import Network, Placement
@@ -154,7 +154,8 @@ class Plan:
         self._distinct, self._calls, self._which = self._instances(comm_context)
         self._homes = list(dict.fromkeys(home for _, home in self._calls))
         self._ways: dict[tuple[int, ...], int] = {(): 0}
-        self._sharing: dict[tuple[int, ...], Sharing] = {(): ((0,) * len(self._homes),)}
+        self._apart: Sharing = ((0,) * len(self._homes),)
+        self._sharing: dict[tuple[int, ...], Sharing] = {}
         self.layout, self._bytes = self._prepare(comm_context)
         self._size_index = {size: i for i, size in enumerate(self._bytes)}
 
@@ -181,9 +182,11 @@ class Plan:
             placement: Node of each rank of all copies.
         """
         nodes = numbered(placement.nodes)
+        if not nodes:
+            return self._apart
         if nodes not in self._sharing:
-            if len(self._sharing) > _KEPT:
-                self._sharing.popitem()
+            if len(self._sharing) == _KEPT:
+                del self._sharing[next(iter(self._sharing))]  # the oldest
             copies = range(0, len(nodes), self.program.ranks)
             rows = [self._shared_by(nodes[first : first + self.program.ranks]) for first in copies]
             self._sharing[nodes] = _one_if_equal(rows)
@@ -358,7 +361,7 @@ class Plan:
             world=np.array(program.worlds, np.int32),
             **_positions(program),
         )
-        prepared, stop, library = ctypes.c_void_p(), new_stop(), load()
+        prepared, stop, library = ctypes.c_void_p(), new_stop(), ENGINE.load()
         given = ctypes.byref(layout), ctypes.byref(prepared), ctypes.c_void_p(stop.ctypes.data)
         status = call(lambda: library.clue_prepare(*given), n + len(columns.extras), stop)
         if status == Status.NO_MEMORY:
@@ -425,7 +428,7 @@ def plan_of(program: Program) -> Plan:
     if program.like is not None:
         return plan_of(program.like).with_bursts_of(program)
     if Plan not in program.prepared:
-        load()  # before anything is prepared for an engine that is not there
+        ENGINE.load()  # before anything is prepared for an engine that is not there
         program.prepared[Plan] = Plan(program)
     plan: Plan = program.prepared[Plan]
     return plan

@@ -15,7 +15,7 @@ import numpy.typing as npt
 from clue.kernel.fast.calling import new_stop
 from clue.kernel.fast.engine import replayed
 from clue.kernel.fast.layout import MachineLayout, Status
-from clue.kernel.fast.library import load
+from clue.kernel.fast.library import ENGINE
 from clue.kernel.fast.plan import Choices, NotCoveredError, Plan, Sharing, plan_of
 from clue.kernel.fast.tables import uncoupled_tables_of
 from clue.kernel.model.candidate import Candidate
@@ -47,7 +47,7 @@ class Tape:
     def __init__(self, plan: Plan, machine: MachineLayout) -> None:
         self._plan = plan
         self._handle = ctypes.c_void_p()
-        library = load()
+        library = ENGINE.load()
 
         def record(*given: Any) -> int:
             status: int = library.clue_record(*given, ctypes.byref(self._handle))
@@ -67,7 +67,7 @@ class Tape:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
     ) -> None:
-        load().clue_forget(self._handle)
+        ENGINE.load().clue_forget(self._handle)
 
     def run(
         self, machines: Sequence[MachineLayout], workers: int, bursts: Sequence[_Doubles] | None = None
@@ -94,7 +94,7 @@ class Tape:
             lasting = None if own is None else ctypes.c_void_p(own[first:after].ctypes.data)
             count = ctypes.c_int64(after - first)
             program = ctypes.byref(self._plan.layout)
-            status: int = load().clue_sweep(self._handle, program, where, lasting, count, *pointers)
+            status: int = ENGINE.load().clue_sweep(self._handle, program, where, lasting, count, *pointers)
             return status
 
         bounds = self._shared_out(len(machines), workers)
@@ -112,7 +112,7 @@ class Tape:
     @staticmethod
     def _shared_out(machines: int, workers: int) -> list[int]:
         """Return where each worker's machines begin, and where the last one's end; blocks stay whole."""
-        lanes = load().clue_lanes()
+        lanes = ENGINE.load().clue_lanes()
         blocks = -(-machines // lanes)
         share = -(-blocks // workers) * lanes
         return [*range(0, machines, share), machines]

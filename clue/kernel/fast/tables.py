@@ -14,10 +14,10 @@ from clue.kernel.fast.plan import Choices, Plan
 from clue.kernel.model.cold import starts_cold
 from clue.kernel.model.costs import Costs, empty_message, has_domains, held_parts, occupations, poll_delay, port_links
 from clue.kernel.model.crowding import disturbed_nodes
+from clue.kernel.model.shared_links import SharedLinks, shares_copies
 from clue.kernel.model.turns import joined_nodes, shares_in_turns
 from clue.machine import Contention, Link, Machine, NodeType, Placement, Progress, Waiting
 from clue.machine.contention import NUMBERS
-from clue.machine.contention.topology import Topology
 
 _Doubles = npt.NDArray[np.float64]
 
@@ -53,8 +53,9 @@ def tables_of(plan: Plan, machine: Machine, placement: Placement, instances: int
     layout.in_calls = machine.network.progress is Progress.CALLS
     if contention.keeps_ports:
         _give_ports(layout, epochs, placement, plan.sizes)
-    if contention.topology is not None:
-        _give_routes(layout, contention.topology, placement, plan.pairs(choices))
+    layout.copies = shares_copies(machine)
+    if contention.topology is not None or layout.copies:
+        _give_routes(layout, SharedLinks(machine), placement, plan.pairs(choices))
     return layout
 
 
@@ -108,12 +109,12 @@ def _domains(machine: Machine, placement: Placement) -> npt.NDArray[np.int32]:
     return np.fromiter(machine.domains(placement.nodes), np.int32, len(placement.nodes))
 
 
-def _links(machine: Machine, names: Sequence[str]) -> list[tuple[Link, Link]]:
-    """Return the link of every class, with the link back."""
+def _links(machine: Machine, names: Sequence[str]) -> list[tuple[Link, Link, bool]]:
+    """Return the link of every class, with the link back, and whether it is within a node."""
     network = machine.network
-    between = [(network.link(a, b, False), network.link(b, a, False)) for a in names for b in names]
-    inside = [(network.link(name, name, True, together),) * 2 for together in (True, False) for name in names]
-    return between + inside
+    between = [(network.link(a, b, False), network.link(b, a, False), False) for a in names for b in names]
+    inside = [network.link(name, name, True, together) for together in (True, False) for name in names]
+    return between + [(link, link, True) for link in inside]
 
 
 def _give_links(layout: MachineLayout, epochs: Sequence[Machine], names: Sequence[str], sizes: list[int]) -> None:
@@ -123,18 +124,18 @@ def _give_links(layout: MachineLayout, epochs: Sequence[Machine], names: Sequenc
     }  # fmt: skip
     nbytes = np.array(sizes, np.float64)
     for machine in epochs:
-        known: dict[int, tuple[_Doubles, ...]] = {}
+        known: dict[tuple[int, bool], tuple[_Doubles, ...]] = {}
         contention = machine.network.contention
-        for link, back in _links(machine, names):
-            if id(link) not in known:
-                known[id(link)] = (
+        for link, back, within in _links(machine, names):
+            if (id(link), within) not in known:
+                known[id(link), within] = (
                     link.send_delay.over(nbytes),
                     link.transmission_delay.over(nbytes),
-                    occupations(contention, link, nbytes),
-                    held_parts(contention, link, nbytes),
+                    occupations(contention, link, nbytes, within=within),
+                    held_parts(contention, link, nbytes, within=within),
                     np.full_like(nbytes, -1.0) if link.send_overhead is None else link.send_overhead.over(nbytes),
                 )
-            for column, delays in zip(by_size.values(), known[id(link)], strict=True):
+            for column, delays in zip(by_size.values(), known[id(link), within], strict=True):
                 column.append(delays)
             by_class["receive"].append(link.receive_delay)
             by_class["answer"].append(empty_message(back))
@@ -207,15 +208,13 @@ def _give_figures(layout: MachineLayout, epochs: Sequence[Machine]) -> None:
     layout.give("contention", np.array(padded, np.float64))
 
 
-def _give_routes(layout: MachineLayout, topology: Topology, placement: Placement, ranks: npt.NDArray[np.int64]) -> None:
+def _give_routes(layout: MachineLayout, links: SharedLinks, placement: Placement, ranks: npt.NDArray[np.int64]) -> None:
     nodes = layout.nodes
     placed = np.array(placement.nodes, np.int64).reshape(layout.instances, -1)
     pairs = np.unique((placed[:, ranks[:, 0]] * nodes + placed[:, ranks[:, 1]]).ravel())
-    pairs = pairs[pairs // nodes != pairs % nodes]
-    routes = topology.routes(nodes, pairs // nodes, pairs % nodes)
-    capacities = topology.capacities(nodes)
-    layout.links, layout.pairs = len(capacities), len(pairs)
-    layout.give("capacities", np.ascontiguousarray(capacities, np.float64))
+    routes = links.routes(pairs // nodes, pairs % nodes)
+    layout.links, layout.pairs = len(links.capacities), len(pairs)
+    layout.give("capacities", links.capacities)
     layout.give("pair", pairs)
     layout.give("first_link", np.concatenate([[0], np.cumsum((routes >= 0).sum(axis=1))]).astype(np.int64))
     layout.give("route", np.ascontiguousarray(routes[routes >= 0], np.int32))

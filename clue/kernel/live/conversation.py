@@ -18,7 +18,7 @@ from clue.kernel.model.history import Spawned
 from clue.kernel.model.program import ANY_TAG, Row
 from clue.kernel.reference.actor import Background, Events
 from clue.kernel.reference.matching import Message, Pending, Receive
-from clue.kernel.reference.rank import HANDLERS, Handler, Rank
+from clue.kernel.reference.rank import APART, HANDLERS, Handler, Rank
 from clue.result import Activity, Part
 from clue.trace import ANY, COLLECTIVES, NO_REQUEST, PROC_NULL, Flag, Op
 from clue.trace.calls import BLOCKING, Call, LiveOp
@@ -54,6 +54,8 @@ class Conversation:
         self._table = self._meanings()
         #: What ops mean, as a rank asks for it.
         self.meaning = {op: handler for op, (handler, _, _) in self._table.items()}
+        #: Ops that are no calls of MPI, as far as a trace could tell.
+        self.apart = APART | {LiveOp.SLEEP} | {op for op, (_, _, kept) in self._table.items() if not kept}
 
     # -- the program --------------------------------------------------------------------------------------
 

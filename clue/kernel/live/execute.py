@@ -103,7 +103,7 @@ def execute(
 def _start(job: Job, rank: Rank, source: Source) -> Conversation:
     """Let a source tell a rank what to do."""
     conversation = Conversation(job, rank, source)
-    job.machine.env.process(rank.run(conversation.ops(), conversation.meaning))
+    job.machine.env.process(rank.run(conversation.ops(), conversation.meaning, conversation.apart))
     return conversation
 
 
@@ -157,6 +157,7 @@ def _result(job: Job) -> Result:
         worlds=tuple(rank.world for rank in ranks),
         regions=running.costs.regions,
         host_speeds=running.costs.host_speeds,
+        largest=job.mailboxes.largest,
         unmodelled=tuple(Unmodelled(call, count, 0.0) for call, count in job.unmodelled.items()),
     )
     replay = outcome("live", ranks, (0, 0), len(job.mailboxes.left_over()), running.observation)

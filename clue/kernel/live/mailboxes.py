@@ -195,6 +195,7 @@ class LiveMailboxes(Mailboxes):
         outgoing: By rank what a message carries that it sends now.
         bells: By rank what to ring when something about its messages changes.
         late: Messages that arrived later than they would have, had it been known who gets them.
+        largest: Size of the largest, bytes.
     """
 
     message_type = LiveMessage
@@ -207,6 +208,7 @@ class LiveMailboxes(Mailboxes):
         self.outgoing: dict[int, Any] = {}
         self.bells: dict[int, Bell] = {}
         self.late = 0
+        self.largest = 0
 
     def box(self, context: int, rank: int) -> Box:
         """Return a rank's box in a context."""
@@ -223,6 +225,7 @@ class LiveMailboxes(Mailboxes):
     def deliver(self, channel: Channel, message: Message) -> Receive | None:
         """Match a message with the first receive posted for it, or keep it; returns the receive."""
         context, source, dest, tag = channel
+        self.largest = max(self.largest, message.nbytes)
         if tag < 0:
             return None if context == UNMATCHED else super().deliver(channel, message)
         assert isinstance(message, LiveMessage)

@@ -9,6 +9,7 @@ import numpy.typing as npt
 
 from clue.kernel.model.cold import starts_cold
 from clue.kernel.model.crowding import crowded_nodes
+from clue.kernel.model.shared_links import shares_copies
 from clue.machine import Machine, NoContention, Placement, Progress
 
 
@@ -37,5 +38,7 @@ class Candidate:
         if network.acknowledges:
             return False
         if machine.changes or starts_cold(machine, self.placement.nodes):
+            return False
+        if shares_copies(machine):
             return False
         return not crowded_nodes(machine, self.placement)

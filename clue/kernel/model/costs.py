@@ -172,10 +172,10 @@ class Costs:
             answer=empty_message(back),
             envelope=empty_message(link),
             between_nodes=not same,
-            occupation=occupation(contention, link, nbytes),
+            occupation=occupation(contention, link, nbytes, within=same),
             send_port=kept(ports.sending.get(sender, ())),
             receive_port=kept(ports.receiving.get(receiver, ())),
-            held=held(contention, link, nbytes),
+            held=held(contention, link, nbytes, within=same),
             call=None if link.send_overhead is None else link.send_overhead(nbytes),
             acknowledged=link.acknowledged_from is not None and nbytes >= link.acknowledged_from,
         )
@@ -225,18 +225,25 @@ def _on_nodes(collective: Collective, nodes: tuple[int, ...]) -> Collective:
     return replace(collective, nodes=nodes)
 
 
-def occupation(contention: Contention, link: Link, nbytes: int) -> float:
-    """Return how long a message keeps what it shares: as stated, or the part of its delays that grows with its size."""
-    stated = _stated_occupation(contention, link)
+def occupation(contention: Contention, link: Link, nbytes: int, *, within: bool = False) -> float:
+    """Return how long a message keeps what it shares: as stated, or the part of its delays that grows with its size.
+
+    Args:
+        contention: Between nodes.
+        link: That of the message.
+        nbytes: Its size.
+        within: Whether the link is within a node.
+    """
+    stated = _stated_occupation(contention, link, within)
     if stated is not None:
         return stated(nbytes)
     send, transmission = link.send_delay, link.transmission_delay
     return max(send(nbytes) - send(0), transmission(nbytes) - transmission(0), 0.0)
 
 
-def occupations(contention: Contention, link: Link, nbytes: _Doubles) -> _Doubles:
+def occupations(contention: Contention, link: Link, nbytes: _Doubles, *, within: bool = False) -> _Doubles:
     """Return the occupation of each size, bit by bit what :func:`occupation` gives."""
-    stated = _stated_occupation(contention, link)
+    stated = _stated_occupation(contention, link, within)
     if stated is not None:
         return stated.over(nbytes)
     send, transmission = link.send_delay, link.transmission_delay
@@ -244,8 +251,8 @@ def occupations(contention: Contention, link: Link, nbytes: _Doubles) -> _Double
     return np.maximum(growth, 0.0)
 
 
-def _stated_occupation(contention: Contention, link: Link) -> Curve | None:
-    return link.busy if contention.busy is None else contention.busy
+def _stated_occupation(contention: Contention, link: Link, within: bool) -> Curve | None:
+    return link.busy if within or contention.busy is None else contention.busy
 
 
 class PortLinks(NamedTuple):
@@ -286,19 +293,19 @@ def port_links(machine: Machine, occupied: Collection[int]) -> PortLinks:
     )
 
 
-def held(contention: Contention, link: Link, nbytes: int) -> float:
+def held(contention: Contention, link: Link, nbytes: int, *, within: bool = False) -> float:
     """Return how far an eager sender is held until its data have left.
 
     With ports: in which part of the wait for its send port it takes part, the one that s(m) has in what the delays grow
-    by. With flows: which part of its bytes must be through, what s(m) grows by beside what the message keeps its links
-    for. So who is blocked until its data have left, as over TCP without room for them, goes on when they have; who
-    copies them goes on when they are copied.
+    by. With flows, and within a node: which part of its bytes must be through, what s(m) grows by beside what the
+    message keeps its links for. So who is blocked until its data have left, as over TCP without room for them, goes on
+    when they have; who copies them goes on when they are copied.
     """
     send = link.send_delay(nbytes) - link.send_delay(0)
-    if contention.keeps_ports:
+    if within or contention.topology is not None:
+        whole = occupation(contention, link, nbytes, within=within)
+    elif contention.keeps_ports:
         whole = send + (link.transmission_delay(nbytes) - link.transmission_delay(0))
-    elif contention.topology is not None:
-        whole = occupation(contention, link, nbytes)
     else:
         return 0.0
     if send <= 0.0:
@@ -306,13 +313,13 @@ def held(contention: Contention, link: Link, nbytes: int) -> float:
     return min(send / whole, 1.0) if whole > 0.0 else 1.0
 
 
-def held_parts(contention: Contention, link: Link, nbytes: _Doubles) -> _Doubles:
+def held_parts(contention: Contention, link: Link, nbytes: _Doubles, *, within: bool = False) -> _Doubles:
     """Return that part for each size, bit by bit what :func:`held` gives."""
     send = link.send_delay.over(nbytes) - link.send_delay(0)
-    if contention.keeps_ports:
+    if within or contention.topology is not None:
+        whole = occupations(contention, link, nbytes, within=within)
+    elif contention.keeps_ports:
         whole = send + (link.transmission_delay.over(nbytes) - link.transmission_delay(0))
-    elif contention.topology is not None:
-        whole = occupations(contention, link, nbytes)
     else:
         return np.zeros_like(nbytes)
     parts = np.divide(send, whole, out=np.ones_like(send), where=whole > 0.0)

@@ -71,6 +71,7 @@ class Description:
         processor: The recording host's processor.
         notes: What the recorder says about the trace.
         memory: Peak memory of each rank when recorded, bytes; empty: nobody asks.
+        largest: Size of its largest message or block of a collective, bytes.
     """
 
     name: str
@@ -83,6 +84,7 @@ class Description:
     processor: str = ""
     notes: tuple[str, ...] = ()
     memory: tuple[float, ...] = ()
+    largest: int = 0
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -169,26 +171,36 @@ def compile_program(trace: Trace) -> Program:
         ReplayError: If the members of a communicator disagree about its collectives.
     """
     head, ops = trace.head, replace(trace.ops, cpu=trace.bursts)
-    unresolved, polls = _unresolved(ops), np.flatnonzero(ops.are(Op.POLL))
+    said = describe(trace)
     return Program(
-        name=trace.name,
+        **{each.name: getattr(said, each.name) for each in fields(said)},
         columns=ops,
-        peers=_translate(trace, unresolved),
+        peers=partners(trace),
         offsets=head.offsets,
         extra_offsets=head.extra_offsets,
         groups=tuple(c.group for c in head.communicators) or ((),),
         contexts=tuple(c.context for c in head.communicators) or (0,),
         collectives=_assemble(trace),
+        cpu_by_region=cpu_by_region(ops, head.offsets, len(head.regions)),
+    )
+
+
+def describe(trace: Trace) -> Description:
+    """Return what must be said of a program."""
+    head, ops = trace.head, trace.ops
+    polls = np.flatnonzero(ops.are(Op.POLL))
+    return Description(
+        name=trace.name,
         worlds=tuple(each.world for each in head.rank_heads),
         regions=head.regions,
-        cpu_by_region=cpu_by_region(ops, head.offsets, len(head.regions)),
         host_speeds={region: flops / cpu for region, (flops, cpu) in trace.flops().items() if cpu > 0},
         unmodelled=tuple(Unmodelled(call, *extent) for call, extent in trace.left_out().items()),
-        unresolved=len(unresolved),
+        unresolved=len(_unresolved(ops)),
         failed_polls=int((ops.flags[polls] & _CANCELLED == 0).sum()),
         processor=head.processor,
         notes=tuple(head.notes),
         memory=tuple(float(each.peak_memory) for each in head.rank_heads),
+        largest=int(ops.nbytes.max(where=ops.op != Op.SLEEP, initial=0)),
     )
 
 
@@ -213,9 +225,9 @@ def _unresolved(ops: Ops) -> npt.NDArray[np.int64]:
     return np.flatnonzero(receives & ((ops.peer == ANY) | ((ops.tag == ANY) & (ops.peer != PROC_NULL))))
 
 
-def _translate(trace: Trace, unresolved: npt.NDArray[np.int64]) -> npt.NDArray[np.int32]:
-    """Turn ranks within communicators into ranks of the trace."""
-    ops = trace.ops
+def partners(trace: Trace) -> npt.NDArray[np.int32]:
+    """Return the partner of each op as a rank of the trace, ``PROC_NULL`` where it is not known, shape (ops,)."""
+    ops, unresolved = trace.ops, _unresolved(trace.ops)
     reach = [c.group if c.remote is None else c.remote for c in trace.head.communicators]
     # In the world, mostly, ranks are those of the trace.
     renumbered = np.array([group != tuple(range(len(group))) for group in reach], np.bool_)

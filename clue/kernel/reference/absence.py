@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 
 class Absence:
-    """When a rank is not within a call: while it computes or sleeps.
+    """When a rank is not within a call: from the first burst or sleep after a call to the next call.
 
     It is asked in the order of virtual time, when all that happens before has happened. A rank that is blocked then is
     within a call; one that has run ahead has noted its absences. When an absence begins the call still goes on: what
@@ -22,19 +22,19 @@ class Absence:
         #: What is to happen at the end of an absence under way; ``None`` if there is none.
         self._waiting: list[Callable[[float], None]] | None = None
 
-    def note(self, begin: float, end: float) -> None:
-        """Note an absence whose end is known."""
-        if end > begin:
-            self._noted.append((begin, end))
-
     def begin(self, time: float) -> None:
-        """Let an absence begin whose end is not known."""
-        self._began, self._waiting = time, []
+        """Let the rank compute or sleep; an absence that is under way goes on."""
+        if self._waiting is None:
+            self._began, self._waiting = time, []
 
     def end(self, time: float) -> None:
-        """Let it end."""
+        """Let the rank make a call, or end."""
+        if self._waiting is None:
+            return
         waiting, self._waiting = self._waiting, None
-        for happens in waiting or ():
+        if time > self._began:
+            self._noted.append((self._began, time))
+        for happens in waiting:
             happens(time)
 
     def after(self, time: float, happens: Callable[[float], None]) -> None:

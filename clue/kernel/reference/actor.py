@@ -15,7 +15,7 @@ from clue.kernel.model.observation import Segment
 from clue.kernel.model.program import Row
 from clue.kernel.model.turns import Turns
 from clue.kernel.reference.matching import Channel, Mailboxes, Message, Pending, Receive
-from clue.kernel.reference.virtual_machine import UNSHARED, VirtualMachine, wake
+from clue.kernel.reference.virtual_machine import VirtualMachine, wake
 from clue.kernel.reference.virtual_time import action
 from clue.result import Activity, Part
 from clue.trace import Flag
@@ -36,6 +36,7 @@ class Instance:
         collectives: By context, the collectives on it in order, where they are known beforehand.
         first: Its first rank among those of all instances.
         nodes: By context the numbered nodes of its members, once they were asked for.
+        chosen: By context and collective what it is lowered as and by which algorithm, likewise.
     """
 
     mailboxes: Mailboxes
@@ -43,6 +44,7 @@ class Instance:
     collectives: Mapping[int, Sequence[Collective]] = field(default_factory=dict)
     first: int = 0
     nodes: dict[int, tuple[int, ...]] = field(default_factory=dict)
+    chosen: dict[tuple[int, Collective], tuple[Collective, str]] = field(default_factory=dict)
 
 
 class Actor:
@@ -66,8 +68,7 @@ class Actor:
         self.mailboxes = instance.mailboxes
         self.message_type = instance.mailboxes.message_type
         self.observed = machine.observation.messages is not None
-        self.transport = machine.transport
-        self.ordered = self.transport.takes_turns
+        self.ordered = machine.transport.takes_turns
         self.nodes = machine.placement.nodes
         self.offset = instance.first
         self.number = number = instance.first + rank
@@ -171,10 +172,9 @@ class Actor:
         self.launched += 1
         message = self.message_type(self.number, dest, nbytes, self.clock, self.order + self.launched)
         if (cost.eager or flags & _BUFFERED) and not flags & _SYNCHRONOUS:
-            transport = self.transport if cost.between_nodes else UNSHARED
             head = self.clock + cost.envelope
             message.acknowledged = cost.acknowledged and not flags & _BUFFERED
-            transport.begin(message, self.clock, cost)
+            self.machine.carrier(cost).begin(message, self.clock, cost)
             self._pay(message, cost, blocking)
             if message.arrival is not None:
                 message.envelope = min(message.arrival, head)

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Container, Iterable, Mapping, Sequence
 
 import simpy
 
-from clue.collectives import Schedule, lower, neighbor
+from clue.collectives import Collective, Schedule, lower, neighbor
 from clue.kernel.model.blocked import NEVER_BEGUN, channel_context, describe_wait
 from clue.kernel.model.cold import Cold
 from clue.kernel.model.costs import numbered, placed
@@ -24,6 +24,8 @@ from clue.trace import ANY, COLLECTIVES, NO_REQUEST, PROC_NULL, Flag, Op
 _ANY_SOURCE, _CANCELLED, _NONBLOCKING = int(Flag.ANY_SOURCE), int(Flag.CANCELLED), int(Flag.NONBLOCKING)
 
 
+#: Ops that are no calls of MPI: those between which there is nothing else are one absence of their rank.
+APART = frozenset({int(Op.COMPUTE), int(Op.SLEEP)})
 #: Does an op; returns ``None`` when it is done, or what to wait for.
 Handler = Callable[["Rank", Row], "Events | None"]
 
@@ -69,13 +71,19 @@ class Rank(Actor):
 
     # -- the program --------------------------------------------------------------------------------------
 
-    def run(self, ops: Iterable[Row], meaning: Mapping[int, Handler] | Sequence[Handler] | None = None) -> Events:
+    def run(
+        self,
+        ops: Iterable[Row],
+        meaning: Mapping[int, Handler] | Sequence[Handler] | None = None,
+        apart: Container[int] = APART,
+    ) -> Events:
         """Do one op after the other.
 
         Args:
             ops: The rows of a trace, or calls as a running program makes them: the next one is asked for when the one
                 before is done.
             meaning: What ops mean, by their number; left out: those of a trace.
+            apart: Ops that are no calls of MPI.
         """
         yield from self._start()
         self.began = True
@@ -87,6 +95,8 @@ class Rank(Actor):
                     self.compute_alone(row.cpu, row.region)
                 else:
                     yield from self.compute_among_others(row.cpu, row.region)
+            if self.absence is not None and row.op not in apart:
+                self.absence.end(self.clock)
             blocking = handlers[row.op](self, row)
             if blocking is not None:
                 self.blocked_on = row
@@ -112,6 +122,8 @@ class Rank(Actor):
                 shared.begin()
 
     def _stop(self) -> Events:
+        if self.absence is not None:
+            self.absence.end(self.clock)
         if self.processor is not None:
             yield from self.in_turn()
             self.processor.end()
@@ -123,13 +135,13 @@ class Rank(Actor):
         cold = self._begin_cold(alone)
         alone = seconds = alone + cold
         begin = self.clock
+        if self.absence is not None:
+            self.absence.begin(begin)
         if self.turns is None:
             self.clock = begin + seconds
         else:
             self.clock = self.turns.run(begin, alone)
             seconds = self.clock - begin
-        if self.absence is not None:
-            self.absence.note(begin, self.clock)
         self._computed(region, seconds)
         if self.keeps:
             self.keep(Activity.COMPUTE, begin, Computed(region, alone, cold))
@@ -146,8 +158,6 @@ class Rank(Actor):
             self.absence.begin(begin)
         alone = yield from self.processor.compute(self.number, region, cpu)  # type: ignore[union-attr]
         self.clock = self.env.now
-        if self.absence is not None:
-            self.absence.end(self.clock)
         self._turn = -1.0
         self._computed(region, self.clock - begin)
         if self.keeps:
@@ -318,20 +328,27 @@ class Rank(Actor):
         self.spend(Activity.SEND, row.nbytes * self.costs.node_type(self.node, self.clock).packing_delay, Part.PACKING)
 
     def _sleep(self, row: Row) -> None:
-        begin, self.clock = self.clock, self.clock + row.nbytes / 1e9
         if self.absence is not None:
-            self.absence.note(begin, self.clock)
+            self.absence.begin(self.clock)
+        begin, self.clock = self.clock, self.clock + row.nbytes / 1e9
         if self.keeps:
             self.keep(Activity.WAIT, begin, Part.SLEEP)
         self.wake(begin)
 
     def _collective(self, row: Row) -> Events | None:
         serial = self.next_serial(row.context)
-        collective = self.instance.collectives[row.context][serial]
-        nodes = self.nodes_of(row)
-        algorithm = self.costs.algorithm(collective, nodes)
-        schedule = lower(placed(collective, algorithm, nodes), self.position(row), algorithm)
-        return self.run_schedule(row, schedule, serial)
+        collective, algorithm = self._chosen(row, self.instance.collectives[row.context][serial])
+        return self.run_schedule(row, lower(collective, self.position(row), algorithm), serial)
+
+    def _chosen(self, row: Row, collective: Collective) -> tuple[Collective, str]:
+        """Return a collective of an op's communicator as it is lowered, and the algorithm."""
+        # By context: hashing the nodes of all members at every collective would take longer than all the rest of it.
+        known = self.instance.chosen.get((row.context, collective))
+        if known is None:
+            nodes = self.nodes_of(row)
+            algorithm = self.costs.algorithm(collective, nodes)
+            known = self.instance.chosen[row.context, collective] = placed(collective, algorithm, nodes), algorithm
+        return known
 
     def next_serial(self, context: int) -> int:
         """Count the collectives of this rank on a context; returns the number of the next one, from 0."""

@@ -1,4 +1,6 @@
-"""How messages between nodes get there: those under way delay each other. One class for each model of contention.
+"""How messages get there: those under way delay each other. One class for each model of contention between nodes.
+
+Within a node messages delay each other only where they share its memory, as flows share links.
 
 Each has ``begin``, called when the data of a message start: it sets when they leave (``message.leaves``), for how long
 they keep the sender busy, when that is free of them (``message.sent``), and when they arrive. Where later messages may
@@ -18,11 +20,11 @@ from typing_extensions import assert_never
 
 from clue.kernel.model.costs import Costs, MessageCost
 from clue.kernel.model.observation import Observation
+from clue.kernel.model.shared_links import SharedLinks, shares_copies
 from clue.kernel.reference.matching import Message
 from clue.kernel.reference.sharing import FairSharing
 from clue.kernel.reference.virtual_time import RATES_SETTLE, VirtualTime
 from clue.machine import FactorTable, Flows, NoContention, Ports
-from clue.machine.contention.topology import Topology
 
 
 class Setting(Protocol):
@@ -43,7 +45,7 @@ class Setting(Protocol):
 
 
 class Transport(Protocol):
-    """What carries messages between nodes.
+    """What carries messages.
 
     Attributes:
         takes_turns: Whether ``begin`` must be called in the order of virtual time.
@@ -56,7 +58,7 @@ class Transport(Protocol):
 
 
 class UnsharedTransport:
-    """Messages do not delay each other; so it is within a node always."""
+    """Messages do not delay each other."""
 
     takes_turns = False
 
@@ -147,7 +149,7 @@ class _Flow:
 
     __slots__ = ("at_once", "kept", "last", "left", "limit", "message", "next", "rate", "rest", "route", "updated")
 
-    def __init__(self, message: Message, cost: MessageCost) -> None:
+    def __init__(self, message: Message, cost: MessageCost, route: tuple[int, ...]) -> None:
         self.message = message
         nbytes, occupation = message.nbytes, cost.occupation
         self.limit = nbytes / occupation if occupation else float("inf")
@@ -159,11 +161,17 @@ class _Flow:
         self.rest: float | None = max(cost.send - held * occupation, 0.0) if held else None
         self.left = self.updated = self.rate = 0.0
         self.next: simpy.Event | None = None
-        self.route: tuple[int, ...] = ()
+        self.route = route
+
+
+#: Carries what shares nothing.
+UNSHARED = UnsharedTransport()
 
 
 class FlowsTransport:
-    """Messages share the links of a topology max-min fairly; rates are settled once all that happens at a time has.
+    """Messages share links max-min fairly, those of a topology and the memory of nodes.
+
+    Rates are settled once all that happens at a time has happened.
 
     A message may keep links longer than it travels: links let some of it through at once, as shapers and switches do.
     What a link has let through so it makes up for while it is idle; until then it lets through that much less.
@@ -171,13 +179,12 @@ class FlowsTransport:
 
     takes_turns = False
 
-    def __init__(self, setting: Setting, topology: Topology) -> None:
+    def __init__(self, setting: Setting) -> None:
         self._setting = setting
         self._nodes = setting.costs.placement.nodes
-        self._topology = topology
-        self._size = len(setting.costs.machine.nodes)
+        self._links = SharedLinks(setting.costs.machine)
         self._routes: dict[tuple[int, int], tuple[int, ...]] = {}
-        capacities = topology.capacities(self._size).tolist()
+        capacities = self._links.capacities.tolist()
         self._sharing = FairSharing(capacities)
         self._flows: list[_Flow | None] = []
         self._free: list[int] = []
@@ -189,12 +196,12 @@ class FlowsTransport:
 
     def begin(self, message: Message, start: float, cost: MessageCost) -> None:
         """Let the data of a message start; the fixed part of its travel follows when all its bytes are through."""
-        message.leaves, message.busy = start, cost.send
-        if not message.nbytes:
-            message.sent = start + cost.send
-            message.arrival = message.sent + cost.transmission
+        route = self._route(self._nodes[message.source], self._nodes[message.dest])
+        if not message.nbytes or not route:
+            UNSHARED.begin(message, start, cost)
             return
-        flow = _Flow(message, cost)
+        message.leaves, message.busy = start, cost.send
+        flow = _Flow(message, cost, route)
         if not message.eager:
             message.leaving = max(min(cost.occupation, cost.send + cost.transmission) - cost.send, 0.0)
         if flow.rest is None:
@@ -202,8 +209,7 @@ class FlowsTransport:
         self._setting.at(start, message.order, lambda: self._enter(flow))
 
     def _enter(self, flow: _Flow) -> None:
-        now, message = self._setting.env.now, flow.message
-        flow.route = route = self._route(self._nodes[message.source], self._nodes[message.dest])
+        now, message, route = self._setting.env.now, flow.message, flow.route
         let_through = flow.at_once
         for link in route:
             if not self._on[link]:
@@ -235,7 +241,7 @@ class FlowsTransport:
         """Return the links from one node to another."""
         known = self._routes.get((source, dest))
         if known is None:
-            (row,) = self._topology.routes(self._size, np.array([source]), np.array([dest])).tolist()
+            (row,) = self._links.routes(np.array([source]), np.array([dest])).tolist()
             known = self._routes[source, dest] = tuple(link for link in row if link >= 0)
         return known
 
@@ -292,12 +298,19 @@ def transport_of(setting: Setting) -> Transport:
     contention = setting.costs.machine.contention
     match contention:
         case NoContention():
-            return UnsharedTransport()
+            return UNSHARED
         case FactorTable():
             return FactorTransport(setting)
         case Ports():
             return PortsTransport(setting)
-        case Flows(topology):
-            return FlowsTransport(setting, topology)
+        case Flows():
+            return FlowsTransport(setting)
         case _:
             assert_never(contention)
+
+
+def copying(setting: Setting, between: Transport) -> Transport:
+    """Return what carries messages within nodes, given what does so between them."""
+    if not shares_copies(setting.costs.machine):
+        return UNSHARED
+    return between if isinstance(between, FlowsTransport) else FlowsTransport(setting)

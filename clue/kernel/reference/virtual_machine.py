@@ -9,19 +9,16 @@ from collections.abc import Callable, Collection, Mapping
 
 import simpy
 
-from clue.kernel.model.costs import Costs
+from clue.kernel.model.costs import Costs, MessageCost
 from clue.kernel.model.crowding import disturbed_nodes
 from clue.kernel.model.observation import Observation
 from clue.kernel.model.turns import Turns, shares_in_turns
 from clue.kernel.reference.absence import Absence
 from clue.kernel.reference.matching import Message, Pending, Receive
 from clue.kernel.reference.processors import SharedNode
-from clue.kernel.reference.transport import UnsharedTransport, transport_of
+from clue.kernel.reference.transport import Transport, copying, transport_of
 from clue.kernel.reference.virtual_time import VirtualTime
 from clue.machine import Machine, Placement, Progress
-
-#: Within a node messages do not delay each other.
-UNSHARED = UnsharedTransport()
 
 
 class VirtualMachine:
@@ -55,6 +52,7 @@ class VirtualMachine:
         self.costs = Costs(machine, placement, regions, host_speeds)
         self.observation = observation
         self.transport = transport_of(self)
+        self._copies = copying(self, self.transport)
         self.shared: dict[int, SharedNode] = {}
         self.shares_in_turns: dict[int, float] = {}
         in_calls = machine.network.progress is Progress.CALLS
@@ -89,6 +87,10 @@ class VirtualMachine:
         event = self.env.at(time, order)
         event.callbacks = [lambda _: happens()]
         return event
+
+    def carrier(self, cost: MessageCost) -> Transport:
+        """Return what carries a message between nodes, or within one."""
+        return self.transport if cost.between_nodes else self._copies
 
     def meet(self, message: Message, receive: Receive) -> None:
         """Go on with a message that has met its receive."""
@@ -142,9 +144,8 @@ class VirtualMachine:
     def _transfer(self, message: Message, start: float) -> None:
         """Let the data of a rendezvous go."""
         cost = self.costs.message(message.source, message.dest, message.nbytes, start)
-        transport = self.transport if cost.between_nodes else UNSHARED
         message.answered = start
-        transport.begin(message, start, cost)
+        self.carrier(cost).begin(message, start, cost)
         if message.sent is not None:
             wake(message)
         if message.arrival is not None:

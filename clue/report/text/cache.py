@@ -21,13 +21,18 @@ _MINUTE, _HOUR, _DAY = 60.0, 3600.0, 86400.0
 
 
 def cache_text(
-    place: Path, recordings: Sequence[Listed], compiled: Sequence[Item], hosts: Sequence[Item]
+    place: Path,
+    recordings: Sequence[Listed],
+    extrapolated: Sequence[Item],
+    compiled: Sequence[Item],
+    hosts: Sequence[Item],
 ) -> RenderableType:
     """Show where the cache is, how large, and what is in it."""
-    nbytes = sum(item.nbytes for item in (*(each.item for each in recordings), *compiled, *hosts))
+    nbytes = sum(item.nbytes for item in (*(each.item for each in recordings), *extrapolated, *compiled, *hosts))
     return stack(
         heading(f"{place}: {format_size(nbytes)}"),
         _recordings(recordings) if recordings else None,
+        _files("Extrapolated traces", extrapolated) if extrapolated else None,
         _files("Compiled code", compiled) if compiled else None,
         _files("How fast hosts are at their best", hosts) if hosts else None,
     )

@@ -30,7 +30,7 @@ def network_text(between: Calibration | None, within: Calibration | None) -> Ren
 
 
 def _link_text(place: str, calibration: Calibration) -> Iterator[RenderableType]:
-    measurement, link = calibration.measurement, calibration.fitted.link
+    measurement, link, copied = calibration.measurement, calibration.fitted.link, calibration.fitted.copy_bandwidth
     limit = (
         "all messages" if link.eager_limit is None else f"{format_size(link.eager_limit)} ({link.eager_limit:.0f} B)"
     )
@@ -45,6 +45,7 @@ def _link_text(place: str, calibration: Calibration) -> Iterator[RenderableType]
             ("transmission delay", _curve(link.transmission_delay)),
             ("receive delay", format_time(link.receive_delay)),
             ("eager limit", limit),
+            ("copies at once", f"{format_size(copied)}/s together" if copied is not None else ""),
         ]
     )
     yield _residuals(calibration)
@@ -119,6 +120,7 @@ def _link_document(calibration: Calibration) -> dict[str, object]:
         "send_delay": _points(fitted.link.send_delay),
         "transmission_delay": _points(fitted.link.transmission_delay),
         **fields(fitted.link, "receive_delay", "eager_limit"),
+        "copy_bandwidth": fitted.copy_bandwidth,
         "port_busy": None if fitted.link.busy is None else _points(fitted.link.busy),
         "residuals": {
             name: [fields(each, "size", "measured", "fitted") for each in parts] for name, parts in residuals.items()

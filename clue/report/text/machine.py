@@ -77,6 +77,8 @@ def _special(machine: Machine) -> Iterator[str]:
             yield f"{name}: {node.domains} domains of {count_of(node.processors // node.domains, 'processor')}"
         if node.cold_start.is_stated:
             yield f"{name}: bursts take longer after waits: {cold_start_words(node.cold_start)}"
+        if node.copy_bandwidth is not None:
+            yield f"{name}: messages within a node are copied at {format_size(node.copy_bandwidth)}/s together"
         for what in ("initialisation_delay", "spawn_delay"):
             if getattr(node, what):
                 yield f"{name}: {what.replace('_', ' ')} {format_time(getattr(node, what))}"

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from rich.table import Table
 
     from clue.result import RankResult, Result
+    from clue.steady import Steady
     from clue.uncertainty import Sampled
 
 #: With more ranks than this the table holds a summary and the slowest.
@@ -23,27 +24,31 @@ SLOWEST = 8
 _TIMES = ("finish", "compute", "communicate", "wait")
 
 
-def result_text(result: Result, title: str = "", sampled: Sampled | None = None) -> RenderableType:
+def result_text(
+    result: Result, title: str = "", sampled: Sampled | None = None, steady: Steady | None = None
+) -> RenderableType:
     """Show a simulation: its makespan, the ranks (beyond 32 a summary and the slowest), regions and warnings."""
     return stack(
         heading(title) if title else None,
-        _summary(result, sampled),
+        _summary(result, sampled, steady if steady is not None and steady.loops else None),
         _all_ranks(result) if len(result.ranks) <= MOST_RANKS else _many_ranks(result),
         _regions(result),
         warnings_text(result.warnings),
     )
 
 
-def _summary(result: Result, sampled: Sampled | None) -> Table:
+def _summary(result: Result, sampled: Sampled | None, steady: Steady | None) -> Table:
     traffic = result.traffic
     return facts(
         (
             ("makespan", format_time(result.makespan)),
             ("80 % interval", _interval(sampled) if sampled is not None else ""),
             ("its width", "; ".join(sampled.reasons) if sampled is not None else ""),
+            ("80 % interval", f"{format_time(steady.low)} to {format_time(steady.high)}" if steady else ""),
+            ("simulated", _parts(steady) if steady else ""),
             ("ranks", str(len(result.ranks))),
             ("instances", str(result.instances) if result.instances > 1 else ""),
-            ("ops", f"{result.ops:,}"),
+            ("ops", f"{result.ops:,} of {steady.of:,}" if steady else f"{result.ops:,}"),
             (
                 "messages",
                 f"{traffic.messages.sum():,} ({format_size(traffic.nbytes.sum())})" if traffic else "",
@@ -51,6 +56,10 @@ def _summary(result: Result, sampled: Sampled | None) -> Table:
             ("engine", result.engine),
         )
     )
+
+
+def _parts(steady: Steady) -> str:
+    return "; ".join(f"{each.simulated:,} of {each.iterations:,} iterations of {each.name}" for each in steady.loops)
 
 
 def _interval(sampled: Sampled) -> str:

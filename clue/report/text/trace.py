@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from clue.report.text.table import NONE, add_row, facts, heading, stack, table, words
 from clue.report.text.warnings import warnings_text
+from clue.trace.sites import Site
 from clue.units import format_number, format_size, format_time
 
 if TYPE_CHECKING:
@@ -36,6 +37,32 @@ def trace_text(trace: Trace) -> RenderableType:
         _ranks(trace),
         warnings_text(trace.head.notes, "Notes"),
     )
+
+
+def sites_text(trace: Trace) -> RenderableType:
+    """Show where in the program a trace's calls come from, and what is computed before them."""
+    from clue.report.profile import profile_sites  # noqa: PLC0415 - numpy
+
+    profiles = profile_sites(trace)
+    more = f" (the first {MOST_ROWS} of {len(profiles)})" if len(profiles) > MOST_ROWS else ""
+    numbers = ("count", "bytes", "computing before", "time inside")
+    title = f"Call sites, all ranks, as recorded{more}"
+    shown = table("site", "function", "called from", "call", *numbers, title=title, numbers=numbers)
+    for each in profiles[:MOST_ROWS]:
+        *callers, innermost = each.site.frames or (None,)
+        add_row(
+            shown,
+            each.site.name or "(unknown)",
+            innermost.function if innermost else "",
+            ", ".join(Site((caller,)).name for caller in reversed(callers) if caller),
+            ", ".join(each.calls) or NONE,
+            f"{each.count:,}",
+            format_size(each.nbytes) if each.nbytes else "",
+            format_time(each.compute),
+            format_time(each.seconds),
+        )
+    unknown = "none is known: record the program again" if len(trace.head.sites) == 1 else ""
+    return stack(heading(trace.name), shown, warnings_text([*filter(None, [unknown]), *trace.head.notes], "Notes"))
 
 
 def recordings_text(recorded: Repeated) -> RenderableType:

@@ -10,13 +10,13 @@ A recorder writes four files for each rank into the folder ``parts`` of the trac
 
 W is the key of the rank's world: letters, digits and ``_``; that of the ranks which the launcher started is ``w0``.
 NNNNN is its rank there, of five digits or more. What else a recorder keeps in the folder (:data:`OTHERS`) is not read.
-Numbers are little-endian. A row has 64 bytes::
+Numbers are little-endian. A row has 72 bytes::
 
     struct row {                                            /* at byte                  */
         int64_t  cpu, begin, took, nbytes;                  /*  0,  8, 16, 24           */
         int32_t  peer, tag, comm, request, extra, count;    /* 32, 36, 40, 44, 48, 52   */
-        uint16_t call, region, flags;                       /* 56, 58, 60               */
-        uint8_t  op, unused;                                /* 62, 63; unused is 0      */
+        uint16_t call, region, site, flags;                 /* 56, 58, 60, 62           */
+        uint8_t  op, unused[7];                             /* 64, 65; unused is 0      */
     };
 
 :mod:`clue.trace.ops` says what the fields mean for each op. Numbers that refer to something are the rank's own:
@@ -26,6 +26,7 @@ field    refers to
 ======== ==============================================================================================================
 call     the rank's ``Start.calls``
 region   its ``End.regions``
+site     its ``End.sites``; 0 where it does not know the call's site
 comm     its ``End.communicators``
 extra    its extras: where this op's entries begin, counted in entries; there are ``count`` of them
 request  a serial number of its own, from 0 on; -1 where the op has none
@@ -58,10 +59,11 @@ from typing import Annotated
 
 from clue.trace.form import Within
 from clue.trace.ops import COLUMNS
+from clue.trace.sites import Sites
 
 FORMAT = "clue-parts"
 #: Raised with every change of what is written above or below.
-VERSION = 1
+VERSION = 2
 #: The folder within that of a trace, and the world that the launcher began.
 FOLDER, FIRST_WORLD = "parts", "w0"
 START, END, ROWS, EXTRAS, READINGS = ".json", ".end.json", ".rows", ".extras", ".readings"
@@ -69,7 +71,7 @@ START, END, ROWS, EXTRAS, READINGS = ".json", ".end.json", ".rows", ".extras", "
 OTHERS = (".end.draft", ".calibration")
 
 _CODES = {name: code for name, _, code in COLUMNS}
-ROW = struct.Struct("<" + "".join(_CODES.values()) + "x")
+ROW = struct.Struct("<" + "".join(_CODES.values()) + "7x")
 _ENDINGS = "|".join(map(re.escape, (START, END, ROWS, EXTRAS, READINGS, *OTHERS)))
 _FILE = re.compile(rf"\w+-r\d{{5,}}({_ENDINGS})|\w+\.spawn\.json", re.ASCII)
 
@@ -178,6 +180,7 @@ class End:
         computer: What was read of its computer, if anything.
         imports: What the program imported.
         probe: What was timed to read the host's speed: only readings of the same are compared. ``""``: nothing was.
+        sites: Call paths in the program; the first is the unknown one. A recorder may leave them out.
     """
 
     rows: Annotated[int, Within(0, 2**40)]
@@ -195,6 +198,7 @@ class End:
     computer: HostReading | None = None
     imports: Imported = field(default_factory=Imported)
     probe: _Name = ""
+    sites: Sites = field(default_factory=Sites)
 
     def to_json(self) -> bytes:
         """Encode."""

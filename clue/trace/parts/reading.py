@@ -243,7 +243,7 @@ def _read_document(form: type[_Document], file: Path) -> _Document:
     except OSError as error:
         raise TraceError(f"{file}: file must be readable, got {error.strerror or error}") from None
     if form is Start:
-        return read(form, parse_version(content, file, FORMAT, VERSION, "what a rank leaves for clue"), file)
+        return read(form, parse_version(content, file, FORMAT, (VERSION,), "what a rank leaves for clue"), file)
     return read(form, parse(content, file), file)
 
 

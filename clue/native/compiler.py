@@ -10,18 +10,13 @@ import shutil
 import signal
 import subprocess
 import threading
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
+from dataclasses import dataclass
 from functools import cache
 from importlib.util import find_spec
 from pathlib import Path
 
-from clue.kernel.fast.layout import Status, assertions
-from clue.machine.contention import NUMBERS
-from clue.trace import NO_REQUEST, Flag, Op
-
-SOURCES = Path(__file__).parent
-_MAIN = "engine.cpp"
 #: No fast-math and no contraction: every operation is rounded on its own, as in Python.
 _OPTIONS = ("-std=c++17", "-O3", "-ffp-contract=off", "-fPIC", "-fvisibility-inlines-hidden", "-shared")
 #: With the instructions of this very processor; where the compiler does not know them, without.
@@ -31,7 +26,27 @@ PORTABLE = (("-static-libstdc++", "-static-libgcc", "-Wl,--exclude-libs,ALL,--gc
 
 
 class NoLibraryError(Exception):
-    """There is no compiled engine; the message says why."""
+    """There is no compiled library; the message says why."""
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """What a library is compiled from.
+
+    Attributes:
+        name: Of the library, for files and messages.
+        main: The file that is compiled; the others are beside it.
+        definitions: Returns what the compiler is told beside options: ``-DNAME=VALUE``.
+    """
+
+    name: str
+    main: Path
+    definitions: Callable[[], Sequence[str]] = tuple
+
+    @property
+    def folder(self) -> Path:
+        """Where the sources are."""
+        return self.main.parent
 
 
 def find_compiler() -> list[str] | None:
@@ -47,24 +62,26 @@ def find_compiler() -> list[str] | None:
 
 
 @cache
-def key(*further: str) -> str:
-    """Name what a compiled engine depends on: the sources, what the compiler is told, the kind of processor.
+def key(source: Source, *further: str) -> str:
+    """Name what a library depends on: the sources, what the compiler is told, the kind of processor.
 
     Args:
+        source: What it is compiled from.
         further: What else it depends on.
     """
     digest = hashlib.sha256()
-    for source in sorted(SOURCES.glob("*.[hc]pp")):
-        digest.update(source.read_bytes())
-    for part in (*_defines(), *_OPTIONS, platform.machine(), *further):
+    for file in sorted(source.folder.glob("*.[hc]pp")):
+        digest.update(file.read_bytes())
+    for part in (*source.definitions(), *_OPTIONS, platform.machine(), *further):
         digest.update(part.encode())
     return digest.hexdigest()[:16]
 
 
-def compile_engine(target: Path, variants: Sequence[Sequence[str]] = NATIVE) -> None:
-    """Compile the engine.
+def compile_library(source: Source, target: Path, variants: Sequence[Sequence[str]] = NATIVE) -> None:
+    """Compile a library.
 
     Args:
+        source: What it is compiled from.
         target: The library that is made.
         variants: Further options of the compiler; the first that it takes count.
 
@@ -76,27 +93,13 @@ def compile_engine(target: Path, variants: Sequence[Sequence[str]] = NATIVE) -> 
         raise NoLibraryError("no C++ compiler was found (c++, g++ or clang++; CXX may name another)")
     fault = ""
     for further in variants:
-        status, said = _run([*compiler, *_OPTIONS, *further, *_defines(), str(SOURCES / _MAIN), "-o", str(target)])
+        told = (*_OPTIONS, *further, *source.definitions())
+        status, said = _run([*compiler, *told, str(source.main), "-o", str(target)])
         if status == 0:
             return
         lines = said.strip().splitlines() or [f"status {status}"]
         fault = next((line for line in lines if "error" in line), lines[0])
-    raise NoLibraryError(f"{compiler[0]}: engine must compile, got {fault}")
-
-
-def _defines() -> list[str]:
-    """Return op codes and flags as the trace defines them, models of contention as machines do, and the layout."""
-    numbers: dict[str, Mapping[str, int]] = {
-        "OP": Op.__members__,
-        "FLAG": Flag.__members__,
-        "STATUS": Status.__members__,
-        "CONTENTION": NUMBERS,
-    }
-    return [
-        *(f"-D{kind}_{name.upper()}={int(number)}" for kind, each in numbers.items() for name, number in each.items()),
-        f"-DNO_REQUEST={NO_REQUEST}",
-        f"-DLAYOUT={assertions()}",
-    ]
+    raise NoLibraryError(f"{compiler[0]}: {source.name} must compile, got {fault}")
 
 
 # --- a compiler that runs ---

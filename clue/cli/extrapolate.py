@@ -1,0 +1,122 @@
+"""``clue extrapolate``: the trace of a size and a number of ranks that nobody recorded, and what to record for it."""
+
+from __future__ import annotations
+
+import argparse
+import shlex
+from collections.abc import Sequence
+from pathlib import Path
+
+from clue.cli.effects import refuse
+from clue.cli.programs import is_program
+from clue.cli.terminal import output_trace, progress, say, show, show_json
+from clue.errors import UsageError, no_such_program
+from clue.extrapolation import Family, Pattern, RefusedError, extrapolate
+from clue.extrapolation.making import DIMENSIONS, name_of
+from clue.extrapolation.pattern import RANKS, SIZE
+from clue.extrapolation.plan import Plan
+from clue.extrapolation.recordings import REPEATS, Planner
+from clue.files import is_file
+from clue.report.extrapolation import extrapolation_document, plan_document, refusal_document
+from clue.report.text.extrapolation import extrapolation_text, plan_text
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Make a trace of recordings that are there, or say which to make, or make them."""
+    words = [word for word in arguments.words if word != "--"]
+    if arguments.plan or arguments.carry_out:
+        return _with_program(words, arguments)
+    refuse(arguments, ["--traces", "--repeats"], "with --plan or --run", "neither")
+    if not words:
+        raise UsageError('extrapolate must have a pattern such as "cg-{size}-{ranks}.clue", got none')
+    if is_program(words[0]):
+        raise UsageError(f"{words[0]}: program must stand behind --plan or --run, got neither")
+    if len(words) > 1:
+        said = "put it in quotes, so that the shell leaves it alone"
+        raise UsageError(f"extrapolate must have one pattern, got {' '.join(words)}: {said}")
+    if arguments.output is None:
+        raise UsageError(f"{words[0]}: -o must say where the trace goes, got none")
+    return _make(words[0], arguments, ())
+
+
+def _make(pattern: str, arguments: argparse.Namespace, remarks: Sequence[str]) -> int:
+    """Make a trace of the recordings that a pattern names; what is refused is told, and the status is 1."""
+    if Pattern(pattern).names(Path(arguments.output)):
+        raise UsageError(f"{arguments.output}: -o must be none of the names that {pattern} stands for, got one")
+    target = output_trace(arguments.output)
+    try:
+        with progress() as tell:
+            tell(f"reading {pattern}")
+            family = Family.open(pattern)
+            tell(f"extrapolating {Path(family.program).name} to size {arguments.size} on {arguments.ranks} ranks")
+            made = extrapolate(family, size=arguments.size, ranks=arguments.ranks)
+            written = made.save(target)
+    except RefusedError as error:
+        if arguments.json:
+            show_json(refusal_document(error.refusals, arguments.size, arguments.ranks, remarks))
+        raise
+    if arguments.json:
+        say(made.warnings, prefix="clue: warning: ")
+        show_json(extrapolation_document(made, family, str(target)))
+    else:
+        show(extrapolation_text(made, family, str(target)))
+    say([f"wrote {path}" for path in written])
+    return 0
+
+
+def _with_program(words: Sequence[str], arguments: argparse.Namespace) -> int:
+    program, pattern = _program(words, arguments)
+    with progress() as tell:
+        planner = Planner.here(program, words[1:], tell)
+        plan = planner.plan(arguments.size, arguments.ranks, arguments.repeats or REPEATS)
+    remarks = _remarks(plan)
+    if not arguments.carry_out:
+        _show_plan(plan, remarks, _command(words, arguments), arguments)
+        return 0
+    with progress(bar=False) as tell:
+        remarks = (*remarks, *Planner.here(program, words[1:], tell).make(plan, pattern))
+    say([f"made recordings {pattern.text}"])
+    if arguments.output is not None:
+        say(remarks, prefix="clue: warning: ")
+        return _make(pattern.text, arguments, remarks)
+    words = ["clue", "extrapolate", pattern.text, "--size", str(plan.size), "--ranks", str(plan.ranks), "-o", "TRACE"]
+    _show_plan(plan, remarks, shlex.join(words), arguments)
+    return 0
+
+
+def _program(words: Sequence[str], arguments: argparse.Namespace) -> tuple[Path, Pattern]:
+    """Return the program to record and where its recordings go, checked."""
+    if not words:
+        raise UsageError("extrapolate must have a program behind --plan or --run, got none")
+    program = Path(words[0])
+    if not is_file(program):
+        raise no_such_program(words[0])
+    if not arguments.carry_out:
+        refuse(arguments, ["-o", "--traces"], "with --run, or a pattern", "--plan alone")
+    pattern = Pattern(arguments.traces or f"{program.stem}-{SIZE}-{RANKS}.clue")
+    pattern.check()
+    return program, pattern
+
+
+def _show_plan(plan: Plan, remarks: Sequence[str], command: str, arguments: argparse.Namespace) -> None:
+    if arguments.json:
+        say(remarks, prefix="clue: warning: ")
+        show_json(plan_document(plan, remarks))
+    else:
+        show(plan_text(plan, command, remarks))
+
+
+def _remarks(plan: Plan) -> tuple[str, ...]:
+    """Say what a plan cannot give."""
+    left_out = [f"size {each.size} on {each.ranks} ranks" for each in plan.left_out]
+    if not left_out:
+        return ()
+    lost = [name_of(each) for each in DIMENSIONS if not plan.bracketed(each)]
+    so = f": what bursts take is extrapolated where it grows with {' or '.join(lost)}" if lost else ""
+    return (f"{', '.join(left_out)} would need more memory than this computer has free, and are left out{so}",)
+
+
+def _command(words: Sequence[str], arguments: argparse.Namespace) -> str:
+    repeats = [] if arguments.repeats is None else ["--repeats", str(arguments.repeats)]
+    options = ["--run", "--size", str(arguments.size), "--ranks", str(arguments.ranks), *repeats, "-o", "TRACE"]
+    return shlex.join(["clue", "extrapolate", *options, *words])

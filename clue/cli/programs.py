@@ -1,0 +1,35 @@
+"""Command lines that end with a program and its arguments, or with a file and options of clue."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+#: What may stand at the place of a program's file, as with ``python``.
+_PYTHON = ("-m", "-c")
+
+
+def options_first(words: Sequence[str], valued: Mapping[str, Sequence[str]]) -> list[str]:
+    """Put the options of ``clue run CONFIG.yaml --json`` before the configuration.
+
+    What stands behind a program are the program's arguments and stays where it is; a program is a ``.py`` file, a
+    module (``-m``) or code (``-c``).
+
+    Args:
+        words: The command line.
+        valued: By command of this kind, its options with a value, which is not mistaken for the configuration.
+    """
+    if not words or words[0] not in valued:
+        return list(words)
+    at = 1
+    while at < len(words) and words[at].startswith("-") and words[at] not in _PYTHON:
+        at += 2 if words[at] in valued[words[0]] else 1
+    if at >= len(words):
+        return list(words)
+    if is_program(words[at]):
+        return [*words[:at], "--", *words[at:]]
+    return [*words[:at], *words[at + 1 :], words[at]]
+
+
+def is_program(word: str) -> bool:
+    """Tell whether a word begins a program rather than naming a configuration."""
+    return word in _PYTHON or word.endswith(".py")

@@ -1,0 +1,239 @@
+"""Bursts at sizes that nobody recorded: pooled by place and role, fitted, and drawn with the variability they had.
+
+A place is a part of a call site. Roles are what some ranks do apart from others there (the root of a collective, the
+first and the last rank), where they differ in every recording. What bursts of one recording differ by is explained by a
+size that a rank has for itself, if there is one (:func:`clue.structure.samples.local_size`); means are fitted over that
+size, the problem's size and the number of ranks (:mod:`clue.models`).
+"""
+
+from __future__ import annotations
+
+import zlib
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from clue.models import Distribution, Ensemble, fit
+from clue.structure import LocalSize, local_size
+
+Integers = npt.NDArray[np.int64]
+Floats = npt.NDArray[np.float64]
+Surroundings = Mapping[str, Integers]
+
+#: By what ratio bursts of a role must differ from others, in every recording, to be told apart.
+_APART = 1.1
+#: Values of a local size that are fitted for one recording; and below which a burst is none, seconds.
+_VALUES, _LEAST = 12, 1e-9
+#: How far single bursts may lie from the middle of theirs before they count as outliers, in quartile distances.
+_OUTLYING = 20.0
+#: Recordings that a constant and a size are fitted to at least, and what part of a constant's errors a size may leave.
+_FITTED, _CLOSER = 3, 0.5
+#: The widest that an interval is drawn; a model of a single point knows no end of it.
+_WIDEST = 5.0
+
+
+@dataclass(frozen=True, slots=True)
+class Role:
+    """What some ranks do apart from others.
+
+    Attributes:
+        name: What they are.
+        holds: Tells which rows are theirs, given the surroundings and the partner of each row.
+    """
+
+    name: str
+    holds: Callable[[Surroundings, Integers], npt.NDArray[np.bool_]]
+
+
+ROLES = (
+    Role("root", lambda v, peer: v["r"] == peer),
+    Role("first rank", lambda v, _: v["rank"] == 0),
+    Role("last rank", lambda v, _: v["rank"] == v["P"] - 1),
+    Role("first iteration", lambda v, _: v["i0"] == 0 if "i0" in v else np.zeros(len(v["n"]), bool)),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class EvenShare:
+    """What a rank has of a problem that is divided evenly: a length, an area or a volume."""
+
+    dimension: int
+
+    def __call__(self, v: Surroundings) -> Floats:
+        """Return its values."""
+        share: Floats = v["n"].astype(float) ** self.dimension / v["P"]
+        return share
+
+    def __str__(self) -> str:
+        return f"n^{self.dimension} / P"
+
+
+@dataclass(frozen=True, slots=True)
+class Pool:
+    """Bursts of one role at one place.
+
+    Attributes:
+        size: Which local size they depend on.
+        model: Their mean.
+        spread: How they vary around it.
+    """
+
+    size: LocalSize | EvenShare | None
+    model: Ensemble | None
+    spread: Distribution
+
+    def features(self, v: Surroundings) -> dict[str, Floats]:
+        """Return what the model depends on."""
+        found = {"n": v["n"].astype(float), "P": v["P"].astype(float)}
+        return found if self.size is None else found | {"m": self.size(v)}
+
+    def means(self, v: Surroundings) -> tuple[Floats, Floats, Floats]:
+        """Return the mean burst of each row, and between what it lies."""
+        if self.model is None:
+            nothing = np.zeros(len(v["n"]))
+            return nothing, nothing, nothing
+        mean, low, high = self.model.predict(self.features(v))
+        return mean, np.maximum(low, mean / _WIDEST), np.minimum(high, mean * _WIDEST)
+
+    def inside(self, v: Surroundings) -> Floats:
+        """Return whether each row lies within what was recorded, 1 or 0."""
+        return np.ones(len(v["n"])) if self.model is None else self.model.inside(self.features(v)).astype(float)
+
+
+@dataclass(frozen=True, slots=True)
+class Bursts:
+    """The bursts of a place.
+
+    Attributes:
+        roles: The roles that differ there, each with its pool; the last one is that of all others.
+        site: What it is called.
+    """
+
+    roles: tuple[tuple[Role | None, Pool], ...]
+    site: str
+
+    @classmethod
+    def learn(  # noqa: PLR0917 - columns beside each other
+        cls, site: str, v: Surroundings, peer: Integers, example: Integers, seconds: Floats, blocks: tuple[int, ...]
+    ) -> Bursts:
+        """Return the bursts of a place.
+
+        Args:
+            site: What it is called.
+            v: Surroundings of each row that was recorded.
+            peer: Its partner or root.
+            example: Its recording.
+            seconds: The burst before it.
+            blocks: Sizes of blocks that the program deals out.
+        """
+        left = np.ones(len(seconds), bool)
+        roles: list[tuple[Role | None, Pool]] = []
+        for role in ROLES:
+            where = role.holds(v, peer) & left
+            if _apart(where, left, example, seconds):
+                roles.append((role, _pool(_some(v, where), example[where], seconds[where], blocks)))
+                left = left & ~where
+        roles.append((None, _pool(_some(v, left), example[left], seconds[left], blocks)))
+        return cls(tuple(roles), site)
+
+    def draw(self, v: Surroundings, peer: Integers) -> tuple[Floats, Floats, Floats, Floats]:
+        """Return the burst of each row at a target, the same if all were short or long, and whether it was recorded."""
+        result = np.zeros((4, len(v["n"])))
+        left = np.ones(len(v["n"]), bool)
+        for number, (role, pool) in enumerate(self.roles):
+            where = left if role is None else role.holds(v, peer) & left
+            if where.any():
+                some = _some(v, where)
+                mean, low, high = pool.means(some)
+                varied = pool.spread.draw(np.ones(len(mean)), zlib.crc32(f"{self.site} {number}".encode()))
+                result[:, where] = [mean * varied, low * varied, high * varied, pool.inside(some)]
+            left = left & ~where
+        return result[0], result[1], result[2], result[3]
+
+
+def _some(v: Surroundings, where: npt.NDArray[np.bool_] | Integers) -> dict[str, Integers]:
+    return {name: column[where] for name, column in v.items()}
+
+
+def _apart(where: npt.NDArray[np.bool_], left: npt.NDArray[np.bool_], example: Integers, seconds: Floats) -> bool:
+    """Tell whether some bursts differ from all others in each recording, and in the same direction."""
+    ratios = []
+    for number in np.unique(example[left]):
+        mine, others = where & (example == number), left & ~where & (example == number)
+        if mine.any() and others.any():
+            one, other = np.median(seconds[mine]), np.median(seconds[others])
+            ratios.append((one + _LEAST) / (other + _LEAST))
+    return len(ratios) > 1 and (min(ratios) > _APART or max(ratios) < 1 / _APART)
+
+
+def _pool(v: Surroundings, example: Integers, seconds: Floats, blocks: tuple[int, ...]) -> Pool:
+    if not len(seconds) or not (seconds > _LEAST).any():
+        return Pool(None, None, Distribution.of([]))
+    seconds = _without_outliers(example, seconds)
+    found = local_size(v, example, seconds, blocks) if len(np.unique(example)) < len(seconds) else None
+    size: LocalSize | EvenShare | None = found or _even_share(v, example, seconds)
+    points, times, counts = _points(v, example, seconds, size)
+    model = fit(points, times, weights=counts)
+    means = model.predict(Pool(size, model, Distribution.of([])).features(v))[0]
+    relative = [seconds[example == each] / np.maximum(means[example == each], _LEAST) for each in np.unique(example)]
+    return Pool(size, model, Distribution.of(relative))
+
+
+def _even_share(v: Surroundings, example: Integers, seconds: Floats) -> EvenShare | None:
+    """Return the even share of the problem on which means of recordings depend most closely, if on any."""
+    firsts: Integers = np.unique(example, return_index=True)[1].astype(np.int64)
+    means = np.array([seconds[example == each].mean() for each in example[firsts]])
+    if len(means) <= _FITTED or not (means > 0).all():
+        return None
+    some = _some(v, firsts)
+    left = {share: _left(share(some), means) for share in map(EvenShare, (1, 2, 3))}
+    best = min(left, key=left.__getitem__)
+    return best if left[best] < _CLOSER * _left(np.zeros(len(means)), means) else None
+
+
+def _left(size: Floats, means: Floats) -> float:
+    """Return what a constant and a size leave of relative means, squared."""
+    columns = np.array([np.ones(len(means)), size / max(size.max(), 1.0)]).T / means[:, None]
+    found = np.linalg.lstsq(columns, np.ones(len(means)), rcond=None)[0]
+    if found.min() < 0:  # times grow with sizes
+        return min(_share_left(columns[:, i]) for i in (0, 1))
+    return float(np.square(columns @ found - 1).sum())
+
+
+def _share_left(column: Floats) -> float:
+    size = float(column @ column)
+    return float(np.square(column * (column.sum() / size) - 1).sum()) if size else float(len(column))
+
+
+def _without_outliers(example: Integers, seconds: Floats) -> Floats:
+    """Return bursts of which none is far beyond the others of its recording."""
+    bounded: Floats = seconds.copy()
+    for each in np.unique(example):
+        mine = example == each
+        low, middle, high = np.quantile(seconds[mine], (0.25, 0.5, 0.75))
+        bounded[mine] = np.minimum(seconds[mine], middle + _OUTLYING * max(high - low, 0.05 * middle))
+    return bounded
+
+
+def _points(
+    v: Surroundings, example: Integers, seconds: Floats, size: LocalSize | EvenShare | None
+) -> tuple[dict[str, Floats], Floats, Floats]:
+    """Return the mean burst of each recording, by values of the local size, and how many each stands for."""
+    names = ["n", "P"] if size is None else ["n", "P", "m"]
+    features: dict[str, list[float]] = {name: [] for name in names}
+    times, counts = [], []
+    sizes = np.zeros(len(seconds)) if size is None else size(v)
+    for each in np.unique(example):
+        mine = np.flatnonzero(example == each)
+        order = mine[np.argsort(sizes[mine], kind="stable")]
+        distinct = len(np.unique(sizes[mine]))
+        for part in np.array_split(order, min(distinct, _VALUES)):
+            features["n"].append(float(v["n"][part[0]]))
+            features["P"].append(float(v["P"][part[0]]))
+            if size is not None:
+                features["m"].append(float(sizes[part].mean()))
+            times.append(float(seconds[part].mean()))
+            counts.append(float(len(part)))
+    return {name: np.array(column) for name, column in features.items()}, np.array(times), np.array(counts)

@@ -1,0 +1,199 @@
+"""The recordings of a program at several sizes and numbers of ranks, held to be of one program."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path, PurePath
+
+from clue.errors import ClueError, TraceError, UsageError
+from clue.extrapolation.arguments import CommandLine, common, filled
+from clue.extrapolation.pattern import SIZE, Pattern
+from clue.trace import Flag, Op, Trace
+from clue.uncertainty import typical_recording
+from clue.units import count_of
+
+#: What the head of a trace that was made has for a clock.
+EXTRAPOLATED = "extrapolated"
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Recording:
+    """A program at one size on one number of ranks.
+
+    Attributes:
+        size: The size.
+        ranks: Number of ranks.
+        traces: The recordings of it; the bursts of the first are typical of all.
+    """
+
+    size: int
+    ranks: int
+    traces: tuple[Trace, ...]
+
+    @property
+    def typical(self) -> Trace:
+        """The trace whose bursts stand for all."""
+        return self.traces[0]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Family:
+    """Recordings of one program.
+
+    Attributes:
+        name: What it is called in messages: the pattern that names its files.
+        recordings: By size, then by ranks; no two of one size and number of ranks.
+        arguments: The program's arguments; ``{size}`` and ``{ranks}`` stand for what follows them.
+    """
+
+    name: str
+    recordings: tuple[Recording, ...]
+    arguments: tuple[str, ...]
+
+    @classmethod
+    def open(cls, pattern: str) -> Family:
+        """Open the recordings that a pattern names, and check that they are of one program.
+
+        Raises:
+            UsageError: If the pattern names none, or they are of several programs; with all that is wrong.
+            TraceError: If one cannot be read, or knows no call sites; the same.
+        """
+        named = Pattern(pattern)
+        named.check()
+        found = named.found()
+        if not found:
+            raise UsageError(
+                f"{pattern}: recordings must be there, got none. Ask which to make: clue extrapolate --plan --size N "
+                "--ranks P PROGRAM.py [ARGS with {size}]"
+            )
+        opened: list[Recording] = []
+        faults: list[str] = []
+        for (size, ranks), paths in found.items():
+            try:
+                opened.append(_opened(size, ranks, paths))
+            except ClueError as error:
+                faults += error.faults
+        if faults:
+            raise TraceError(faults)
+        return cls.of(opened, pattern)
+
+    @classmethod
+    def of(cls, recordings: Iterable[Recording], name: str) -> Family:
+        """Make a family of recordings that are at hand.
+
+        Raises:
+            UsageError: If they are of several programs; with all that is wrong.
+        """
+        found = tuple(sorted(recordings, key=lambda each: (each.size, each.ranks)))
+        lines = [
+            CommandLine(trace.name, each.size, each.ranks, trace.head.arguments)
+            for each in found
+            for trace in each.traces
+        ]
+        arguments, faults = common(lines)
+        faults = [*_programs(found), *faults]
+        if faults:
+            raise UsageError(faults)
+        return cls(name, found, arguments)
+
+    @property
+    def sizes(self) -> tuple[int, ...]:
+        """The sizes that were recorded, ascending."""
+        return tuple(sorted({each.size for each in self.recordings}))
+
+    @property
+    def ranks(self) -> tuple[int, ...]:
+        """The numbers of ranks that were recorded on, ascending."""
+        return tuple(sorted({each.ranks for each in self.recordings}))
+
+    @property
+    def program(self) -> str:
+        """The program, as its first recording names it."""
+        return self.recordings[0].typical.head.program
+
+    def at(self, size: int, ranks: int) -> Recording | None:
+        """Return the recording of a size on a number of ranks, if there is one."""
+        return next((each for each in self.recordings if (each.size, each.ranks) == (size, ranks)), None)
+
+    def command(self, size: int, ranks: int) -> tuple[str, ...]:
+        """Return the program's arguments at a size on a number of ranks."""
+        return filled(self.arguments, size, ranks)
+
+    def check_target(self, size: int, ranks: int) -> None:
+        """Check that there are sizes and numbers of ranks enough to tell what happens at others.
+
+        Raises:
+            UsageError: If there is one size, and another is asked for; the same of ranks.
+        """
+        faults = [
+            f"{self.name}: {what} that are recorded must be at least 2 to tell what {said} does, got {known[0]} alone: "
+            "clue extrapolate --plan says what to record"
+            for what, known, wanted, said in (
+                ("sizes", self.sizes, size, f"size {size}"),
+                ("numbers of ranks", self.ranks, ranks, f"a run on {count_of(ranks)}"),
+            )
+            if len(known) < 2 and known != (wanted,)
+        ]
+        if faults:
+            raise UsageError(faults)
+
+    def remarks(self) -> tuple[str, ...]:
+        """Return what a reader should know of these recordings, whatever is made of them."""
+        return tuple(_remarks(self))
+
+
+def _opened(size: int, ranks: int, paths: Sequence[Path]) -> Recording:
+    traces = [Trace.open(path) for path in paths]
+    for trace in traces:
+        if trace.ranks != ranks:
+            raise TraceError(f"{trace.path}: trace must have {count_of(ranks)}, as its name says, got {trace.ranks}")
+        if trace.head.clock == EXTRAPOLATED:
+            raise TraceError(f"{trace.path}: trace must be a recording, got one that was extrapolated itself")
+        if not has_sites(trace):
+            raise TraceError(
+                f"{trace.path}: trace must say where its calls stand in the program, got none: record it again, as it "
+                "was recorded by an earlier version of clue, or by another recorder"
+            )
+    if len(traces) == 1 or traces[0].head.typical is not None:
+        return Recording(size, ranks, tuple(traces))
+    typical = typical_recording(traces)
+    return Recording(size, ranks, (typical, *(each for each in traces if each.path != typical.path)))
+
+
+def has_sites(trace: Trace) -> bool:
+    """Tell whether a trace knows the call sites of its ops."""
+    return len(trace.head.sites) > 1 or not len(trace.ops)
+
+
+def _programs(recordings: Sequence[Recording]) -> Iterator[str]:
+    first = recordings[0].typical
+    wanted = PurePath(first.head.program).name
+    for each in recordings:
+        for trace in each.traces:
+            got = PurePath(trace.head.program).name
+            if got != wanted:
+                yield f"{trace.name}: program must be that of {first.name} ({wanted}), got {got or 'none'}"
+
+
+def _remarks(family: Family) -> Iterator[str]:
+    traces = [each.typical for each in family.recordings]
+    if len(family.sizes) > 1 and not any(SIZE in word for word in family.arguments):
+        yield "no argument of the program follows the size: that recordings are of the sizes in their names is believed"
+    processors = sorted({trace.head.processor for trace in traces})
+    if len(processors) > 1:
+        yield (
+            f"recordings are of {len(processors)} kinds of processors ({', '.join(processors)}), and are taken as "
+            "if of one: record all on one computer"
+        )
+    once = sum(each.typical.head.typical is None and len(each.traces) == 1 for each in family.recordings)
+    if once:
+        yield (
+            f"{once} of {len(traces)} recordings were made once, so that nobody knows how much their bursts vary: "
+            "record with --repeats 3"
+        )
+    wild = sum(int((trace.ops.flags & Flag.ANY_SOURCE != 0).sum()) for trace in traces)
+    polls = sum(int(trace.ops.are(Op.POLL).sum()) for trace in traces)
+    for count, what in ((wild, "receives from any source"), (polls, "tests that found nothing")):
+        if count:
+            yield f"{count} {what} were recorded: at another size or number of ranks they may come out otherwise"

@@ -1,0 +1,158 @@
+"""The trace of a program at a size and a number of ranks: recorded or made, and then how far from what was recorded."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from clue.extrapolation.family import EXTRAPOLATED, Family
+from clue.extrapolation.inference import infer
+from clue.extrapolation.memory import peak_memory
+from clue.recording.repeated import numbered
+from clue.structure import Refusal
+from clue.trace import Trace
+from clue.units import count_of, format_size
+
+#: What a local size may grow with: the length, the area or the volume of what is divided among ranks.
+DIMENSIONS = (1, 2, 3)
+
+
+@dataclass(frozen=True, slots=True)
+class Factor:
+    """How far a target is from what was recorded: how often the largest recorded size and number of ranks it is."""
+
+    size: float
+    ranks: float
+
+
+@dataclass(frozen=True, slots=True)
+class LocalSize:
+    """What a rank has of a problem: size^dimension / ranks.
+
+    Attributes:
+        dimension: 1 to 3.
+        target: At the target.
+        low: The least of the recordings.
+        high: The largest of them.
+    """
+
+    dimension: int
+    target: float
+    low: float
+    high: float
+
+    @property
+    def inside(self) -> bool:
+        """Whether the target's was recorded or lies between such as were, so that bursts are interpolated."""
+        slack = 1e-9 * self.target
+        return self.low - slack <= self.target <= self.high + slack
+
+    @property
+    def name(self) -> str:
+        """Its formula."""
+        return name_of(self.dimension)
+
+
+def name_of(dimension: int) -> str:
+    """Return the formula of a local size."""
+    return f"{'size' if dimension == 1 else f'size^{dimension}'} / ranks"
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Extrapolation:
+    """A trace at a size and a number of ranks that need not have been recorded.
+
+    Attributes:
+        trace: The trace.
+        size: Its size.
+        warnings: What a reader of results should know; the trace's head has them, too.
+        factor: How far it is from what was recorded.
+        local: Local sizes at the target beside those that were recorded.
+        repeats: The same ops with the bursts of other models, or other recordings of what was recorded.
+        refused: What could not be told; a trace is made only if nothing was refused.
+    """
+
+    trace: Trace
+    size: int
+    warnings: tuple[str, ...]
+    factor: Factor
+    local: tuple[LocalSize, ...]
+    repeats: tuple[Trace, ...] = ()
+    refused: tuple[Refusal, ...] = ()
+
+    def save(self, path: Path) -> tuple[Path, ...]:
+        """Save the trace and its repeats as ``clue record`` puts them; returns where they are, the trace first.
+
+        Raises:
+            UsageError: As :meth:`Trace.save`.
+            OutputError: The same.
+        """
+        return tuple(each.save(numbered(path, i)) for i, each in enumerate((self.trace, *self.repeats), 1))
+
+
+def extrapolate(family: Family | str, *, size: int, ranks: int) -> Extrapolation:
+    """Return the trace of a program at a size and a number of ranks, by recordings of it at others.
+
+    Args:
+        family: The recordings, or a pattern that names them: ``"cg-{size}-{ranks}.clue"``.
+        size: The size.
+        ranks: The number of ranks.
+
+    Raises:
+        UsageError: If recordings are missing, too few, or of several programs.
+        TraceError: If one cannot be read, or knows no call sites.
+        RefusedError: If a call follows no rule.
+    """
+    if isinstance(family, str):
+        family = Family.open(family)
+    factor = Factor(size / family.sizes[-1], ranks / family.ranks[-1])
+    local = tuple(local_size(family, dimension, size, ranks) for dimension in DIMENSIONS)
+    recorded = family.at(size, ranks)
+    if recorded is not None:
+        return Extrapolation(recorded.typical, size, (), factor, local, recorded.traces[1:])
+    family.check_target(size, ranks)
+    made = infer(family).generate(size, ranks)
+    peak, grows = peak_memory(family, size, ranks)
+    said = [*_distance(family, size, ranks, factor), *made.remarks, *family.remarks()]
+    if grows:
+        said.append(f"a rank is taken to need {format_size(peak)} of memory: peaks of recordings grow with {grows}")
+    warnings = tuple(dict.fromkeys(said))
+    trace, *repeats = (_told(family, each, size, warnings, peak) for each in (made.trace, *made.repeats))
+    return Extrapolation(trace, size, warnings, factor, local, tuple(repeats))
+
+
+def local_size(family: Family, dimension: int, size: int, ranks: int) -> LocalSize:
+    """Return a local size at a target, and between which values it was recorded."""
+    known = [each.size**dimension / each.ranks for each in family.recordings]
+    return LocalSize(dimension, size**dimension / ranks, min(known), max(known))
+
+
+def _distance(family: Family, size: int, ranks: int, factor: Factor) -> Iterator[str]:
+    """Say how far a target is from what was recorded."""
+    yield (
+        f"extrapolated to size {size} on {count_of(ranks)} from {len(family.recordings)} recordings, of sizes up to "
+        f"{family.sizes[-1]} on up to {count_of(family.ranks[-1])}: {factor.size:.3g} times the size, "
+        f"{factor.ranks:.3g} times the ranks"
+    )
+    for what, wanted, least in (("size", size, family.sizes[0]), ("number of ranks", ranks, family.ranks[0])):
+        if wanted < least:
+            yield f"the {what} is below the smallest that was recorded ({least}): what goes on there nobody has seen"
+
+
+def _told(family: Family, trace: Trace, size: int, warnings: tuple[str, ...], peak: float) -> Trace:
+    """Return a trace whose head says what it is, and how much memory each rank needs."""
+    first = family.recordings[0].typical.head
+    rank_heads = tuple(replace(each, peak_memory=round(peak)) for each in trace.head.rank_heads)
+    head = replace(
+        trace.head,
+        rank_heads=rank_heads,
+        program=first.program,
+        arguments=family.command(size, trace.ranks),
+        processor=first.processor,
+        mpi=first.mpi,
+        python=first.python,
+        clock=EXTRAPOLATED,
+        notes=tuple(dict.fromkeys((*warnings, *trace.head.notes))),
+    )
+    return replace(trace, head=head)

@@ -1,0 +1,48 @@
+"""What recordings measured, for those who fit models of their own: CPU time, calls, bytes by place."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import PurePath
+
+import numpy as np
+
+from clue.extrapolation.family import Family
+from clue.formats.extrap import Measurement
+from clue.trace import Flag, Trace
+from clue.trace.sites import Site
+
+#: Metrics, each the mean over ranks: CPU seconds of bursts before calls, calls, bytes handed to calls.
+TIME, CALLS, BYTES = "time", "calls", "bytes"
+_ROOT = "main"
+
+
+def measurements_of(family: Family) -> Iterator[Measurement]:
+    """Yield what each recording measured of each call path; what it never called took nothing."""
+    totals = {each: [_totals(trace) for trace in each.traces] for each in family.recordings}
+    found = sorted({key for each in totals.values() for total in each for key in total})
+    for each, repeats in totals.items():
+        params = {"size": each.size, "ranks": each.ranks}
+        for callpath, metric in found:
+            values = tuple(total.get((callpath, metric), 0.0) for total in repeats)
+            yield Measurement(params, callpath, metric, values)
+
+
+def _totals(trace: Trace) -> dict[tuple[str, str], float]:
+    """Return the totals of a trace by call path and metric, each divided by the number of ranks."""
+    ops = trace.ops
+    metrics = {TIME: trace.bursts * 1e-9, CALLS: (ops.flags & Flag.CONTINUED) == 0, BYTES: ops.nbytes}
+    found: dict[tuple[str, str], float] = {}
+    paths = [_path(site) for site in trace.head.sites]
+    for metric, values in metrics.items():
+        sums = np.bincount(ops.site, weights=values, minlength=len(paths)) / trace.ranks
+        found[_ROOT, metric] = float(sums.sum())
+        for path, total in zip(paths, sums.tolist(), strict=True):
+            if path != _ROOT:
+                found[path, metric] = found.get((path, metric), 0.0) + total
+    return found
+
+
+def _path(site: Site) -> str:
+    """Return a call path by files and lines; that of the unknown site is the whole program."""
+    return "->".join([_ROOT, *(f"{PurePath(each.file).name}:{each.line}" for each in site.frames)])

@@ -1,0 +1,183 @@
+"""All formulas and lines that are plausible for what was measured, weighed by how they predict what was left out."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from statistics import NormalDist
+
+import numpy as np
+import numpy.typing as npt
+
+from clue.errors import ModelError
+from clue.models.formulas import PLAUSIBLE, Formula, formulas
+from clue.models.lines import Lines, lines
+from clue.models.points import Points, checked
+from clue.models.terms import Features, Floats, Term, terms_for
+from clue.models.trials import Estimate, Flags, Trials
+
+#: Share of the cases that an interval is to hold.
+LEVEL = 0.8
+_TAIL = NormalDist().inv_cdf((1 + LEVEL) / 2)
+#: How many times as much as all formulas lines count together, and up to how many times the best formula's error: they
+#: are judged over gaps twice as wide as those that they bridge.
+DOMINANCE, SLACK = 2.5, 3.0
+
+
+@dataclass(frozen=True, slots=True)
+class Member:
+    """A plausible model.
+
+    Attributes:
+        model: A formula, or lines through points.
+        weight: How much it counts; all of an ensemble count 1.
+    """
+
+    model: Formula | Lines
+    weight: float
+
+
+@dataclass(frozen=True, slots=True)
+class Ensemble:
+    """A fitted time.
+
+    Attributes:
+        members: The most plausible first.
+        domain: The least and the largest measured value of each feature.
+        points: How many distinct points were measured.
+    """
+
+    members: tuple[Member, ...]
+    domain: Mapping[str, tuple[float, float]]
+    points: int
+
+    @property
+    def error(self) -> float:
+        """How far members are off at points left out of their fit, as a share: root mean square, weighted."""
+        return math.sqrt(sum(member.weight * member.model.overall**2 for member in self.members))
+
+    def predict(self, features: Features) -> tuple[Floats, Floats, Floats]:
+        """Return what members say in the mean, and the ends of an interval that is to hold 80 % of true times.
+
+        The mean is that of the members' logarithms. Its variance is that between members, and the mean of their own:
+        what they are off by at points left out, the covariance of their coefficients, and more for each doubling of a
+        size beyond what was measured. Of a single point nothing is known but its own time: elsewhere the mean is that
+        time, and the interval goes from 0 to infinity.
+
+        Args:
+            features: By name, shape (samples,). All that were fitted must be there, others are ignored.
+
+        Returns:
+            Mean, low and high end in seconds, each of shape (samples,).
+
+        Raises:
+            ModelError: A feature is missing, lengths differ, or values are negative or not finite.
+        """
+        given, samples = self._given(features)
+        estimates, weights = self._asked(given, samples)
+        logs = np.log(np.maximum([each.seconds for each in estimates], 1e-300))
+        mean = (weights * logs).sum(axis=0)
+        variance = (weights * ((logs - mean) ** 2 + [each.variance for each in estimates])).sum(axis=0)
+        reach = np.where(self._known(given, samples), _TAIL * np.sqrt(variance), math.inf)
+        middle = np.where(np.any([each.seconds > 0 for each in estimates], axis=0), np.exp(mean), 0.0)
+        with np.errstate(over="ignore", invalid="ignore"):
+            return middle, middle * np.exp(-reach), np.where(reach < math.inf, middle * np.exp(reach), math.inf)
+
+    def inside(self, features: Features) -> Flags:
+        """Return where models of at least half the weight depend on nothing that lies beyond what was measured."""
+        given, samples = self._given(features)
+        estimates, weights = self._asked(given, samples)
+        within = (weights * [each.inside for each in estimates]).sum(axis=0)
+        return np.asarray((within >= 0.5) & self._known(given, samples))
+
+    def describe(self) -> Iterator[str]:
+        """Yield a line for each member: its share of the weight, how far it is off at points left out, its terms."""
+        for member in self.members:
+            yield f"{member.weight:6.1%}  {member.model.overall:6.1%} off  {member.model}"
+
+    def __str__(self) -> str:
+        return "\n".join(self.describe())
+
+    def _given(self, features: Features) -> tuple[dict[str, Floats], int]:
+        """Return features as arrays, and their length: 1 if nothing depends on any."""
+        missing = sorted(self.domain.keys() - features.keys())
+        if missing:
+            raise ModelError(
+                f"features: {', '.join(missing)} must be given, got {', '.join(sorted(features)) or 'none'}"
+            )
+        given = checked({name: features[name] for name in self.domain})
+        return given, len(next(iter(given.values()), np.zeros(1)))
+
+    def _asked(self, given: dict[str, Floats], samples: int) -> tuple[list[Estimate], Floats]:
+        """Return what members say, and how much each counts, shape (members, 1)."""
+        weights = np.array([[member.weight] for member in self.members])
+        return [member.model.estimate(given, samples) for member in self.members], weights
+
+    def _known(self, given: dict[str, Floats], samples: int) -> Flags:
+        """Return where anything is known: of a single point, only there."""
+        at = [given[name] == low for name, (low, _) in self.domain.items() if self.points == 1]
+        return np.asarray(np.all([np.ones(samples, bool), *at], axis=0))
+
+
+def fit(
+    features: Features,
+    seconds: npt.ArrayLike,
+    terms: Sequence[Term | str] | None = None,
+    weights: npt.ArrayLike | None = None,
+) -> Ensemble:
+    """Return the models that are plausible for measured times.
+
+    All sums of up to three terms are fitted by non-negative least squares of relative residuals, and lines drawn along
+    every size. Each is judged by the points that are left out of its fit. Repeats at one point count by their median.
+
+    Args:
+        features: By name, shape (samples,): ``n`` and ``P`` are the size and the ranks of the run, others local sizes.
+        seconds: Measured times, shape (samples,): best one a recording, the mean of its bursts.
+        terms: What times may depend on; by default what :func:`terms_for` says.
+        weights: How many measurements each sample stands for, shape (samples,).
+
+    Raises:
+        ModelError: There are no samples or terms, lengths differ, a term needs a feature that is not given, or values
+            are negative or not finite.
+    """
+    points = Points.of(features, seconds, weights)
+    if len(points) == 1 or not points.seconds.any():
+        return _constant(points)
+    chosen = terms_for(features) if terms is None else [Term.parse(t) if isinstance(t, str) else t for t in terms]
+    if not chosen:
+        raise ModelError("terms: at least one must be given, got none")
+    trials = Trials.of(points)
+    distinct = _distinct(points, chosen)
+    sums = formulas(trials, distinct)
+    through = lines(trials, distinct, min(each.overall for each, _ in sums))
+    return Ensemble(_members(sums, through), points.domain, len(points))
+
+
+def _constant(points: Points) -> Ensemble:
+    """Return all there is to say of one point, or of points that take no time."""
+    noise = Trials.of(points).noise
+    only = Formula((Term(),), (float(points.seconds[0]),), ((1 / len(points),),), ((1.0, 1.0),), noise, noise)
+    return Ensemble((Member(only, 1.0),), points.domain, len(points))
+
+
+def _members(sums: list[tuple[Formula, float]], through: list[tuple[Lines, float]]) -> tuple[Member, ...]:
+    """Return members by falling weight; lines share by plausibility what they count together."""
+    weighed: list[tuple[Formula | Lines, float]] = [(model, math.exp(score - sums[0][1])) for model, score in sums]
+    total, least = sum(weight for _, weight in weighed), min(model.within for model, _ in sums)
+    likely = sum(math.exp(score - through[0][1]) for _, score in through)
+    for model, score in through:
+        share = math.exp(score - through[0][1]) / likely * min(1.0, SLACK * least / model.within) ** 4
+        weighed.append((model, max(math.exp(score - sums[0][1]), DOMINANCE * total * share)))
+    plausible = [(model, weight) for model, weight in weighed if weight > PLAUSIBLE]
+    total = sum(weight for _, weight in plausible)
+    return tuple(Member(model, weight / total) for model, weight in sorted(plausible, key=lambda each: -each[1]))
+
+
+def _distinct(points: Points, terms: Sequence[Term]) -> list[Term]:
+    """Leave out terms whose values are those of an earlier one at every point."""
+    seen: dict[bytes, Term] = {}
+    for term in terms:
+        values = np.maximum(term.of(points.features, len(points)), 1e-300)
+        seen.setdefault(np.round(np.log(values), 8).tobytes(), term)
+    return list(seen.values())

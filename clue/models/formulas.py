@@ -1,0 +1,136 @@
+"""Formulas: sums of terms with coefficients above 0."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from clue.models.least_squares import Fits, all_subsets, covariance
+from clue.models.terms import Floats, Term
+from clue.models.trials import Estimate, Flags, Trials, estimate
+
+#: The most terms of a formula.
+LARGEST = 3
+#: How many times less plausible a formula is for having as many terms as that.
+THIRD = 4.5
+#: Formulas that are less plausible than this share of the best are left out, and so are all beyond this number.
+PLAUSIBLE, MOST = 1e-3, 48
+
+
+@dataclass(frozen=True, slots=True)
+class Formula:
+    """A sum of terms with coefficients above 0.
+
+    Attributes:
+        terms: Its terms.
+        coefficients: Of each, in seconds.
+        covariance: Of the coefficients, for a relative variance of 1 of a single measurement; shape (terms, terms).
+        ranges: The least and the largest measured value of each term.
+        within: How far it is off, as a share, at points left out of its fit between others: root mean square.
+        overall: The same at all points left out.
+    """
+
+    terms: tuple[Term, ...]
+    coefficients: tuple[float, ...]
+    covariance: tuple[tuple[float, ...], ...]
+    ranges: tuple[tuple[float, float], ...]
+    within: float
+    overall: float
+
+    def estimate(self, features: Mapping[str, Floats], samples: int) -> Estimate:
+        """Return what it says of samples; its coefficients' variance comes on top, as that of a lognormal."""
+        values = np.stack([term.of(features, samples) for term in self.terms])
+        seconds = np.asarray(self.coefficients) @ values
+        share = np.divide(values, seconds, out=np.zeros_like(values), where=seconds > 0)
+        said = estimate(seconds, values, self.ranges, self.within, self.overall)
+        uncertain = self.within**2 * np.einsum("is,ij,js->s", share, np.asarray(self.covariance), share)
+        return Estimate(seconds, said.variance + np.log1p(uncertain), said.inside)
+
+    def __str__(self) -> str:
+        return " + ".join(
+            f"{coefficient:.4g}" if term == Term() else f"{coefficient:.4g} {term}"
+            for coefficient, term in zip(self.coefficients, self.terms, strict=True)
+        )
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Candidate:
+    """A subset of the terms, all coefficients, how far it is off within and overall, and what its terms say for it."""
+
+    subset: list[int]
+    coefficients: Floats
+    off: tuple[float, float]
+    prior: float
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Problems:
+    """The fits of all points (the first), and of all trials.
+
+    Attributes:
+        trials: The trials.
+        columns: The values of the terms, shape (points, terms).
+        gram: Inner products of relative columns, shape (1 + trials, terms, terms).
+        moment: Inner products of relative columns and times, shape (1 + trials, terms).
+    """
+
+    trials: Trials
+    columns: Floats
+    gram: Floats
+    moment: Floats
+
+    @classmethod
+    def of(cls, trials: Trials, terms: Sequence[Term]) -> _Problems:
+        points = trials.points
+        columns = np.stack([term.of(points.features, len(points)) for term in terms], axis=1)
+        relative = columns / points.scale[:, None]
+        weight = np.concatenate([np.ones((1, len(points)), bool), ~trials.left_out]) * points.weights
+        gram = np.einsum("pn,ni,nj->pij", weight, relative, relative, optimize=True)
+        return cls(trials, columns, gram, (weight * points.seconds / points.scale) @ relative)
+
+    def candidates(self, priors: Floats) -> Iterator[_Candidate]:
+        """Yield every subset of the terms whose coefficients are all above 0."""
+        for fits in all_subsets(self.gram, self.moment, max(1, min(LARGEST, len(self.trials.points) - 1))):
+            judgement = self.trials.judge(self._tried(fits), len(fits.subsets))
+            fewer = 0.5 * math.log(len(fits.subsets)) + (math.log(THIRD) if fits.subsets.shape[1] == LARGEST else 0.0)
+            for i in np.flatnonzero(fits.proper[0]):
+                subset = fits.subsets[i].tolist()
+                off = float(judgement.within[i]), float(judgement.overall[i])
+                yield _Candidate(subset, fits.coefficients[0, i], off, float(priors[subset].sum() - fewer))
+
+    def _tried(self, fits: Fits) -> Iterator[tuple[Flags, Floats, Flags]]:
+        """Yield what each trial leaves out, what formulas say of it, and whether all their terms are between others."""
+        points, columns = self.trials.points, self.columns
+        chosen = np.zeros((columns.shape[1], len(fits.subsets)))
+        np.put_along_axis(chosen, fits.subsets.T, 1.0, axis=0)
+        # What took no time is compared as if all had taken the least time longer.
+        longer = np.where(points.seconds > 0, 0.0, points.scale)
+        for out, coefficients in zip(self.trials.left_out, fits.coefficients[1:], strict=True):
+            beyond = (columns[out] < columns[~out].min(axis=0)) | (columns[out] > columns[~out].max(axis=0))
+            share = (columns[out] @ coefficients.T + longer[out, None]) / (points.seconds + longer)[out, None]
+            yield out, share, beyond @ chosen == 0
+
+    def formula(self, terms: Sequence[Term], found: _Candidate) -> Formula:
+        """Return the formula of a candidate."""
+        part = self.gram[0][np.ix_(found.subset, found.subset)] / self.trials.points.weights.mean()
+        return Formula(
+            tuple(terms[i] for i in found.subset),
+            tuple(found.coefficients[found.subset].tolist()),
+            tuple(map(tuple, covariance(part).tolist())),
+            tuple((float(self.columns[:, i].min()), float(self.columns[:, i].max())) for i in found.subset),
+            *found.off,
+        )
+
+
+def formulas(trials: Trials, terms: Sequence[Term]) -> list[tuple[Formula, float]]:
+    """Return the plausible formulas over terms, the most plausible first, with the logarithm of their weight."""
+    problems = _Problems.of(trials, terms)
+    candidates = list(problems.candidates(np.array([trials.prior(term) for term in terms])))
+    least = min(each.off[1] for each in candidates)
+    scored = [(each.prior + float(trials.evidence(each.off[1], least)), each) for each in candidates]
+    scored.sort(key=lambda each: -each[0])
+    lowest = scored[0][0] + math.log(PLAUSIBLE)
+    return [(problems.formula(terms, each), score) for score, each in scored[:MOST] if score > lowest]

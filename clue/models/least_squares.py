@@ -1,0 +1,95 @@
+"""Non-negative least squares over every subset of a few columns at once.
+
+If plain least squares of a subset have a coefficient that is not above 0, the non-negative ones have a zero: they are
+the best of the subset's own subsets with one column less. By rising size, no subset needs a search for its active set,
+and all subsets together take a few array operations.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import combinations
+
+import numpy as np
+import numpy.typing as npt
+
+from clue.models.terms import Floats
+
+#: Columns of length 1 whose Gram matrix has a smaller determinant are taken to be linearly dependent.
+_DEPENDENT = 1e-11
+#: A coefficient of columns of length 1 that is smaller is taken to be 0.
+_ZERO = 1e-9
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Fits:
+    """The fits of several problems over all subsets of one size.
+
+    Attributes:
+        subsets: The columns of each subset, shape (subsets, size).
+        coefficients: None below 0, shape (problems, subsets, columns).
+        loss: The sum of squares less that of the target, shape (problems, subsets).
+        proper: Where all columns of the subset have a coefficient above 0, shape (problems, subsets).
+    """
+
+    subsets: npt.NDArray[np.int64]
+    coefficients: Floats
+    loss: Floats
+    proper: npt.NDArray[np.bool_]
+
+
+def all_subsets(gram: Floats, moment: Floats, largest: int) -> Iterator[Fits]:
+    """Yield the fits over all subsets of 1 column, of 2, and so on.
+
+    Args:
+        gram: Inner products of the columns, shape (problems, columns, columns).
+        moment: Inner products of columns and target, shape (problems, columns).
+        largest: The most columns of a subset.
+    """
+    columns = moment.shape[1]
+    smaller = Fits(
+        np.empty((1, 0), np.int64), np.zeros((len(moment), 1, columns)), np.zeros((len(moment), 1)), np.array(0)
+    )
+    for size in range(1, min(largest, columns) + 1):
+        smaller = _non_negative(_plain(gram, moment, np.array(list(combinations(range(columns), size)))), smaller)
+        yield smaller
+
+
+def covariance(gram: Floats) -> Floats:
+    """Return the inverse of a Gram matrix of independent columns, whatever their lengths."""
+    length = np.sqrt(np.diagonal(gram))
+    return np.asarray(np.linalg.inv(gram / np.outer(length, length)) / np.outer(length, length))
+
+
+def _plain(gram: Floats, moment: Floats, subsets: npt.NDArray[np.int64]) -> Fits:
+    """Return plain least squares; those of dependent columns are not proper."""
+    length = np.sqrt(np.maximum(np.diagonal(gram, axis1=1, axis2=2), 1e-300))[:, subsets]
+    part = gram[:, subsets[:, :, None], subsets[:, None, :]] / (length[..., :, None] * length[..., None, :])
+    dependent = np.linalg.det(part) < _DEPENDENT
+    part[dependent] = np.eye(subsets.shape[1])
+    right = moment[:, subsets] / length
+    solution = np.linalg.solve(part, right[..., None])[..., 0]
+    coefficients = np.zeros((*solution.shape[:2], moment.shape[1]))
+    np.put_along_axis(coefficients, np.broadcast_to(subsets, solution.shape), solution / length, axis=2)
+    proper = (solution > _ZERO).all(axis=2) & ~dependent
+    return Fits(subsets, coefficients, -(solution * right).sum(axis=2), proper)
+
+
+def _non_negative(plain: Fits, smaller: Fits) -> Fits:
+    """Replace fits that are not proper by the best over one column less."""
+    place = {tuple(subset): i for i, subset in enumerate(smaller.subsets.tolist())}
+    size = plain.subsets.shape[1]
+    parts = np.array([[place[part] for part in combinations(subset, size - 1)] for subset in plain.subsets.tolist()])
+    best = np.argmin(smaller.loss[:, parts], axis=2)
+    part = np.take_along_axis(parts[None], best[..., None], axis=2)[..., 0]
+    return Fits(
+        plain.subsets,
+        np.where(
+            plain.proper[..., None],
+            plain.coefficients,
+            np.take_along_axis(smaller.coefficients, part[..., None], axis=1),
+        ),
+        np.where(plain.proper, plain.loss, np.take_along_axis(smaller.loss, part, axis=1)),
+        plain.proper,
+    )

@@ -1,0 +1,120 @@
+"""Terms of a fitted time: products of powers and logarithms of named features, as texts such as ``n log n/P``."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+from clue.errors import ModelError
+
+Floats: TypeAlias = npt.NDArray[np.float64]
+#: What times are fitted over: by name, one value a sample, all of one length.
+Features: TypeAlias = Mapping[str, npt.ArrayLike]
+
+#: The features of a whole run: its size and its number of ranks. Any other is a size that a rank has for itself.
+SIZE, RANKS = "n", "P"
+_NAME = r"(?!log\b)[^\W\d]\w*"
+_POWER = r"\d+(?:\.\d+)?|\(\d+/\d+\)"
+_FACTOR = re.compile(rf"\s*(?P<over>/)?\s*(?P<log>log\s+)?(?P<name>{_NAME})(?:\^(?P<power>{_POWER}))?")
+
+
+@dataclass(frozen=True, slots=True)
+class Term:
+    """A product of powers and logarithms of features; without factors it is 1.
+
+    A logarithm is to the base 2, and 0 of what is below 1, so that no term is ever negative.
+
+    Attributes:
+        powers: Features and their powers, negative for divisors.
+        logs: Features and the powers of their logarithms, all above 0.
+    """
+
+    powers: tuple[tuple[str, Fraction], ...] = ()
+    logs: tuple[tuple[str, Fraction], ...] = ()
+
+    @classmethod
+    def parse(cls, text: str) -> Term:
+        """Return the term that a text such as ``m^(3/2)`` or ``n^2 log n/P`` stands for; ``/`` divides by one factor.
+
+        Raises:
+            ModelError: The text is no term.
+        """
+        if text.strip() == "1":
+            return cls()
+        factors, end = [], 0
+        while (match := _FACTOR.match(text, end)) and end < len(text):
+            factors.append(match)
+            end = match.end()
+        if text[end:].strip() or not factors or any(factor["over"] and factor["log"] for factor in factors):
+            raise ModelError(f"term must be a product such as n^2, m log m or n^(3/2)/P, got {text!r}")
+        return cls(
+            tuple((each["name"], _power(each)) for each in factors if not each["log"]),
+            tuple((each["name"], _power(each)) for each in factors if each["log"]),
+        )
+
+    @property
+    def features(self) -> frozenset[str]:
+        """The features that it needs."""
+        return frozenset(name for name, _ in self.powers + self.logs)
+
+    def of(self, features: Mapping[str, Floats], samples: int) -> Floats:
+        """Return its values, shape (samples,).
+
+        Raises:
+            ModelError: A feature is not given, or a divisor is 0.
+        """
+        missing = sorted(self.features - features.keys())
+        if missing:
+            raise ModelError(
+                f"term {self} needs {', '.join(missing)}, got {', '.join(sorted(features)) or 'no features'}"
+            )
+        value = np.ones(samples)
+        for name, power in self.powers:
+            if power < 0 and not features[name].all():
+                raise ModelError(f"{name}: values must be above 0 for term {self}, got 0")
+            value = value * features[name] ** float(power)
+        for name, power in self.logs:
+            value = value * np.log2(np.maximum(features[name], 1.0)) ** float(power)
+        return value
+
+    def __str__(self) -> str:
+        over = [_written(name, power) for name, power in self.powers if power > 0]
+        over += [f"log {_written(name, power)}" for name, power in self.logs]
+        under = "".join(f"/{_written(name, -power)}" for name, power in self.powers if power < 0)
+        return (" ".join(over) or "1") + under
+
+
+def _power(factor: re.Match[str]) -> Fraction:
+    power = Fraction((factor["power"] or "1").strip("()"))
+    return -power if factor["over"] else power
+
+
+def _written(name: str, power: Fraction) -> str:
+    if power == 1:
+        return name
+    return f"{name}^{power}" if power.denominator == 1 else f"{name}^({power})"
+
+
+#: What bursts take: by size and ranks of the run, and by each size that a rank has for itself.
+_OF_RUNS = ("n", "n^2", "n^3", "n/P^(1/2)", "n/P", "n log n/P", "n^2/P", "n^2 log n/P", "n^3/P", "P")
+_OF_RANKS = ("{0}", "{0} log {0}", "{0}^(3/2)", "{0}^2", "{0}^3")
+
+
+def terms_for(names: Iterable[str]) -> tuple[Term, ...]:
+    """Return the terms by which bursts are usually fitted over features: ``n``, ``P``, any other is a local size."""
+    names = tuple(names)
+    return tuple(term for term in map(Term.parse, _menu(names)) if term.features <= set(names))
+
+
+def _menu(names: tuple[str, ...]) -> Iterator[str]:
+    yield "1"
+    for name in names:
+        if name not in {SIZE, RANKS}:
+            yield from (text.format(name) for text in _OF_RANKS)
+    yield from _OF_RUNS

@@ -1,0 +1,343 @@
+"""A trace as loops: what is shown of each place, in words and as a document."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from itertools import groupby
+from typing import TypeGuard
+
+from clue.structure.loops import (
+    ENTRIES,
+    LOOP,
+    NO_NUMBER,
+    NO_PEER,
+    Affine,
+    Expression,
+    Loops,
+    Node,
+    Part,
+    Table,
+    Variants,
+    compress,
+)
+from clue.trace import Flag, Op, Trace
+from clue.trace.ops import COLLECTIVES, ROOTED
+from clue.units import format_number, format_size
+
+#: Names of iterations by level.
+_ITERATIONS = "ijklmnopqrstuvwxyzabcdefgh"
+#: What a number is that is always 0, or 1.
+ZERO, ONCE = Affine(0), Affine(1)
+#: Pieces of a table, and variants by rank, that are told; of others only between what values they are.
+_TOLD = 3
+_SENDS = (Op.SEND, Op.ISEND)
+_SIZED = (*_SENDS, Op.PACK)
+_ANYWHERE = (Op.COMPUTE, Op.WAIT, Op.PACK, Op.SLEEP, Op.LOCAL, Op.OTHER, Op.MRECV)
+_RECEIVES = (Op.RECV, Op.IRECV, Op.PROBE, Op.MPROBE)
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """A loop, or a call.
+
+    Attributes:
+        depth: In how many loops it is.
+        words: What it is.
+        ranks: Whose.
+        calls: How many calls it makes on all ranks; 0 for a loop.
+        burst: What a burst before it takes on average, seconds.
+        site: Where in the program it is made, if that is known.
+    """
+
+    depth: int
+    words: str
+    ranks: tuple[int, ...]
+    calls: int = 0
+    burst: float = 0.0
+    site: str = ""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class LoopsProfile:
+    """The loops of a trace, with what bursts take in them.
+
+    Attributes:
+        loops: The loops.
+        calls: By symbol's node, how many ops it has on all ranks.
+        seconds: By symbol's node, what their bursts take.
+    """
+
+    loops: Loops
+    calls: Mapping[Node, int]
+    seconds: Mapping[Node, float]
+
+    @classmethod
+    def of(cls, trace: Trace) -> LoopsProfile:
+        """Compress a trace and add up its bursts by place."""
+        loops = compress(trace)
+        calls: dict[Node, int] = {}
+        seconds: dict[Node, float] = {}
+        for rank in range(trace.ranks):
+            bursts = trace.bursts[slice(*trace.head.offsets[rank : rank + 2])]
+            for node, _, rows in loops.leaves(rank):
+                calls[node] = calls.get(node, 0) + len(rows)
+                seconds[node] = seconds.get(node, 0.0) + float(bursts[rows].sum()) * 1e-9
+        return cls(loops, calls, seconds)
+
+    def document(self) -> dict[str, object]:
+        """Describe the loops: the parts of the program, each with its ranks, as loops and ops."""
+        loops = self.loops
+        return {
+            "trace": loops.trace.name,
+            "ranks": loops.trace.ranks,
+            "ops": len(loops.trace.ops),
+            "tokens": loops.tokens,
+            "parts": [{"ranks": list(part.ranks), **self._place(part.node)} for part in loops.parts],
+        }
+
+    def _place(self, node: Node) -> dict[str, object]:
+        repeated = {"repeated": _document(node.repeated)}
+        if node.symbol == LOOP:
+            return {**repeated, "body": [self._place(each) for each in node.body]}
+        return {
+            **repeated,
+            "call": self.name(node),
+            "op": Op(self._column("op", node)).name,
+            "flags": [flag.name for flag in Flag if flag & self._flags(node)],
+            "region": self.loops.trace.head.regions[self._column("region", node)],
+            "site": self.site(node) or None,
+            "numbers": {name: _document(each) for name, each in node.numbers.items()},
+            "ops": self.calls[node],
+            "burst": self.seconds[node] / self.calls[node],
+        }
+
+    def lines(self) -> Iterator[Line]:
+        """Yield loops and calls in program order."""
+        for (name, _), parts in groupby(self.loops.parts, key=self._kind):
+            together = list(parts)
+            if name and len(together) > 1:
+                yield self._by_rank(name, together)
+            else:
+                yield from self._lines([part.node for part in together], together[0].ranks, 0)
+
+    def _kind(self, part: Part) -> tuple[str, tuple[int, ...]]:
+        """Return what parts have in common that are told together: a call in messages of each rank's own."""
+        leaves = [node for node in part.node.walk() if node.symbol != LOOP]
+        names = {self.name(node) for node in leaves}
+        pickled = all(self._flags(node) & Flag.PICKLED for node in leaves)
+        return (names.pop(), ()) if pickled and len(names) == 1 else ("", part.ranks)
+
+    def _by_rank(self, name: str, parts: Sequence[Part]) -> Line:
+        nodes = [node for part in parts for node in part.node.walk() if node.symbol != LOOP]
+        first = [node for node in nodes if not self._flags(node) & Flag.CONTINUED]
+        made = sum(self.calls[node] for node in first)
+        ranks = tuple(sorted({rank for part in parts for rank in part.ranks}))
+        messages = sum(self.calls[node] for node in nodes)
+        words = f"{name} in {format_number(messages)} messages, by rank"
+        sites = ", ".join(dict.fromkeys(self.site(node) for node in first if self.site(node)))
+        return Line(0, words, ranks, made, sum(self.seconds[node] for node in first) / max(1, made), sites)
+
+    def _lines(self, nodes: Sequence[Node], ranks: tuple[int, ...], depth: int) -> Iterator[Line]:
+        for call in self.calls_of(nodes):
+            first = call[0]
+            if first.symbol == LOOP:
+                yield Line(depth, self._times(first, depth), ranks)
+                yield from self._lines(first.body, ranks, depth + 1)
+            else:
+                yield self._line(call, ranks, depth)
+
+    def calls_of(self, nodes: Sequence[Node]) -> Iterator[list[Node]]:
+        """Yield loops, and ops of one call together."""
+        call: list[Node] = []
+        for node in nodes:
+            if call and (call[0].symbol == LOOP or not self._flags(node) & Flag.CONTINUED):
+                yield call
+                call = []
+            call.append(node)
+        if call:
+            yield call
+
+    def _line(self, call: Sequence[Node], ranks: tuple[int, ...], depth: int) -> Line:
+        first = call[0]
+        times = "" if _is(first.repeated, ONCE) else self._times(first, depth)
+        said = sorted(filter(None, map(self._words, call)), key=lambda words: words.startswith("from"))
+        more = f" … ({len(said)} messages)" if len(said) > _TOLD else ""
+        words = " ".join(filter(None, (times, self.name(first), ", ".join(said[:_TOLD]) + more)))
+        made = self.calls[first]
+        return Line(depth, words, ranks, made, self.seconds[first] / made, self.site(first))
+
+    def _words(self, node: Node) -> str:
+        """Tell what an op does: sizes and partners."""
+        op, flags, numbers = Op(self._column("op", node)), self._flags(node), node.numbers
+        said: list[str] = []
+        if (op in _SIZED or op in COLLECTIVES) and not _is(numbers["nbytes"], ZERO):
+            said.append(_said(numbers["nbytes"], _in_bytes))
+        if op in _SENDS:
+            said.append(f"to {self._peer(node)}")
+        elif op in _RECEIVES:
+            said.append(f"from {self._peer(node)}{' (any)' if flags & Flag.ANY_SOURCE else ''}")
+        elif op in ROOTED:
+            said.append(f"root {self._peer(node)}")
+        elif op == Op.WAIT and not _is(numbers["count"], ZERO) and not flags & Flag.CONTINUED:
+            said.append(f"for {_said(numbers['count'], _plain)} requests")
+        elif op == Op.ALLTOALLV and ENTRIES in numbers:
+            said.append(_said(numbers[ENTRIES], _in_bytes))
+        if op not in COLLECTIVES and not _is(numbers["tag"], ZERO):
+            said.append(f"tag {_said(numbers['tag'], _plain)}")
+        if not _is(numbers["comm"], ZERO) and op not in _ANYWHERE and not flags & Flag.CONTINUED:
+            said.append(f"on {_said(numbers['comm'], self._communicator)}")
+        return " ".join(said)
+
+    def _peer(self, node: Node) -> str:
+        relative = node.numbers.get("relative")
+        return _said(node.numbers["peer"], _rank) if relative is None else _said(relative, _distance)
+
+    def _communicator(self, number: int, sign: str = "") -> str:
+        known = self.loops.trace.head.communicators
+        return f"{sign}{number}" if sign or number >= len(known) else f"{known[number].name} {number}"
+
+    def _times(self, node: Node, depth: int) -> str:
+        used = any(_varies(inner, depth) for inner in node.walk())
+        return f"{_said(node.repeated, _plain)} ×{f' ({_ITERATIONS[depth % 26]} from 0)' if used else ''}"
+
+    def name(self, node: Node) -> str:
+        """Return the name of an op's call."""
+        return self.loops.trace.head.calls[self._column("call", node)] or Op(self._column("op", node)).name.lower()
+
+    def site(self, node: Node) -> str:
+        """Return where in the program an op's call is made, or nothing where that is not known."""
+        sites = getattr(self.loops.trace.head, "sites", ())
+        return str(sites[self._column("site", node)].name) if sites else ""
+
+    def _column(self, name: str, node: Node) -> int:
+        return int(self.loops.shapes.columns[name][node.symbol])
+
+    def _flags(self, node: Node) -> int:
+        return 0 if node.symbol == LOOP else self._column("flags", node)
+
+
+def _is(variants: Variants, expression: Affine) -> bool:
+    """Tell whether a number is that on all ranks."""
+    return [each for each, _ in variants] == [expression]
+
+
+def _varies(node: Node, level: int) -> bool:
+    """Tell whether a number of a node depends on the iteration of a loop."""
+    expressions = (each for variants in (node.repeated, *node.numbers.values()) for each, _ in variants)
+    return any(isinstance(each, Affine) and any(each.steps[level : level + 1]) for each in expressions)
+
+
+# --- numbers as documents ---
+
+
+def _document(variants: Variants) -> object:
+    """Describe a number: itself if it is the same everywhere, else expressions and who has them."""
+    (first, _), *others = variants
+    if not others and _is_constant(first):
+        return _value(first.base)
+    return [{"ranks": list(ranks), **_expression(each)} for each, ranks in variants]
+
+
+def _expression(expression: Expression) -> dict[str, object]:
+    if isinstance(expression, Table):
+        names = ("count", "first", "step")
+        pieces = ((count, _value(first), step) for count, first, step in expression.pieces)
+        return {"pieces": [dict(zip(names, piece, strict=True)) for piece in pieces]}
+    return {**asdict(expression), "base": _value(expression.base), "steps": list(expression.steps)}
+
+
+def _value(number: int) -> int | None:
+    """Return a number, or nothing for a partner that there is not."""
+    return number if number > NO_NUMBER else None
+
+
+def _is_constant(expression: Expression) -> TypeGuard[Affine]:
+    return isinstance(expression, Affine) and expression == Affine(expression.base)
+
+
+# --- numbers in words ---
+
+#: Shows a value; or what is added to one, with its sign.
+_Show = Callable[..., str]
+
+
+def _said(variants: Variants, show: _Show) -> str:
+    """Tell a number: the expression of most ranks first."""
+    most, *others = sorted(variants, key=lambda variant: -len(variant[1]))
+    if len(others) >= _TOLD:
+        return _told_in_short(variants, show)
+    rest = "; ".join(f"{_told(each, show)} on {ranks_text(ranks)}" for each, ranks in others)
+    return _told(most[0], show) + (f" ({rest})" if rest else "")
+
+
+def _told_in_short(variants: Variants, show: _Show) -> str:
+    """Tell a number that is another one on many ranks: what most have, or between what it is."""
+    bases = [each.base for each, _ in variants if _is_constant(each)]
+    if len(bases) == len(variants) and min(bases) > NO_NUMBER:
+        return f"({show(min(bases))} to {show(max(bases))}, by rank)"
+    most, ranks = max(variants, key=lambda variant: len(variant[1]))
+    others = sum(len(each) for _, each in variants) - len(ranks)
+    return f"{_told(most, show)} (else on {others} ranks)" if others <= len(ranks) else "(by rank)"
+
+
+def _told(expression: Expression, show: _Show) -> str:
+    if isinstance(expression, Table):
+        return _listed(expression, show)
+    factors = [*zip(expression.steps, _ITERATIONS, strict=False), (expression.per_rank, "rank")]
+    terms = [_term(step, name, show) for step, name in factors if step]
+    told = " ".join([show(expression.base), *terms])
+    if terms and not expression.base and show is not _distance:
+        told = " ".join(terms).removeprefix("+ ")
+    if not expression.modulus:
+        return told
+    end = f" + {show(expression.least)}" if expression.least > 0 else ""
+    return f"({told}) mod {show(expression.modulus, '')}{end}"
+
+
+def _term(step: int, name: str, show: _Show) -> str:
+    sign, size = "−" if step < 0 else "+", show(abs(step), "")
+    return f"{sign} {name if size == '1' else f'{size}·{name}'}"
+
+
+def _listed(table: Table, show: _Show) -> str:
+    """Tell the values of a table, or the first of them."""
+    told: list[str] = []
+    for count, first, step in table.pieces[:_TOLD]:
+        last = show(first + (count - 1) * step)
+        if not step:
+            told.append(f"{count} × {show(first)}" if count > 1 else show(first))
+        else:
+            told += [show(first), last] if count == 2 else [f"{show(first)}, {show(first + step)} … {last}"]
+    values = sum(count for count, _, _ in table.pieces)
+    more = f" … ({format_number(values)} values)" if len(table.pieces) > _TOLD else ""
+    return f"({', '.join(told)}{more})"
+
+
+def _plain(number: int, sign: str | None = None) -> str:  # noqa: ARG001 - as others
+    return format_number(number)
+
+
+def _in_bytes(number: int, sign: str | None = None) -> str:  # noqa: ARG001
+    return format_size(number)
+
+
+def _rank(number: int, sign: str | None = None) -> str:
+    return str(number) if sign is not None or number >= 0 else "nobody"
+
+
+def _distance(number: int, sign: str | None = None) -> str:
+    """Show a rank by its distance from the own one."""
+    if sign is not None:
+        return str(number)
+    if number < NO_NUMBER:
+        return _rank(number + NO_PEER)
+    return "rank" if not number else f"rank {'−' if number < 0 else '+'} {abs(number)}"
+
+
+def ranks_text(ranks: Sequence[int]) -> str:
+    """Return ranks in words: ``"0, 2–5"``; the first of them where these are many pieces."""
+    runs = groupby(enumerate(ranks), key=lambda pair: pair[1] - pair[0])
+    pieces = [[number for _, number in run] for _, run in runs]
+    told = [f"{run[0]}–{run[-1]}" if len(run) > 1 else str(run[0]) for run in pieces]
+    return ", ".join(told[:_TOLD]) + (f" … ({len(ranks)} ranks)" if len(told) > _TOLD else "")

@@ -1,0 +1,140 @@
+"""Between which iterations a program may be cut: where nothing is under way on any rank.
+
+Every message that was sent before must have been received before, all members of a communicator must have made equally
+many collective calls, and no request may be open. Messages and calls are summed as random numbers, one a channel
+(context, sender, receiver, tag) or member, modulo 2⁶⁴: what a send adds a receive takes away, and the numbers of a
+communicator's members add up to 0. A sum of 0 is then a proof but for chance, one in 2⁶⁴ (fingerprints of multisets).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from clue.kernel import partners
+from clue.steady.iterations import Integers, Stretch
+from clue.trace import COLLECTIVES, NO_REQUEST, PROC_NULL, Flag, Op, Ops, Trace
+
+Sums = npt.NDArray[np.uint64]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Flow:
+    """What is under way in a program, rank by rank.
+
+    Attributes:
+        sums: Fingerprint of what all rows before each have sent and not received, shape (ops + 1,).
+        open: How many requests more these have begun than ended, shape (ops + 1,).
+        starts: First row of each rank.
+    """
+
+    sums: Sums
+    open: Integers
+    starts: Integers
+
+    @classmethod
+    def of(cls, trace: Trace) -> Flow:
+        """Follow a program."""
+        starts = np.array(trace.head.offsets[:-1])
+        return cls(_running(_messages(trace) + _calls(trace)), _running(_requests(trace)), starts)
+
+    def closed(self, stretch: Stretch) -> npt.NDArray[np.bool_]:
+        """Tell at which bounds nothing is under way, shape (iterations + 1,)."""
+        passed = self.sums[stretch.bounds] - self.sums[self.starts][:, None]
+        pending = self.open[stretch.bounds] - self.open[self.starts][:, None]
+        balanced: npt.NDArray[np.bool_] = passed.sum(axis=0, dtype=np.uint64) == 0
+        finished: npt.NDArray[np.bool_] = (pending == 0).all(axis=0)
+        return balanced & finished
+
+
+def _running(terms: npt.NDArray[Any]) -> npt.NDArray[Any]:
+    sums = np.zeros(len(terms) + 1, terms.dtype)
+    np.cumsum(terms, out=sums[1:])
+    return sums
+
+
+def scrambled(*columns: npt.ArrayLike) -> Sums:
+    """Return a random number for each row of columns of integers, equal for equal rows (SplitMix64)."""
+    number = np.zeros((), np.uint64)
+    with np.errstate(over="ignore"):
+        for column in columns:
+            number = (number ^ np.asarray(column).astype(np.int64).view(np.uint64)) + np.uint64(0x9E3779B97F4A7C15)
+            number = (number ^ (number >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+            number = (number ^ (number >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+            number ^= number >> np.uint64(31)
+    return number
+
+
+def _ranks(trace: Trace) -> Integers:
+    return np.repeat(np.arange(trace.ranks), np.diff(trace.head.offsets))
+
+
+def _contexts(trace: Trace) -> Integers:
+    return np.array([each.context for each in trace.head.communicators], np.int64)
+
+
+def _messages(trace: Trace) -> Sums:
+    """Return what each row adds to the messages under way."""
+    ops, sums = trace.ops, np.zeros(len(trace.ops), np.uint64)
+    peers, own, contexts = partners(trace), _ranks(trace), _contexts(trace)[ops.comm]
+    some = (peers != PROC_NULL) & ((ops.flags & Flag.CANCELLED) == 0)
+    sent = np.flatnonzero(some & ops.are(Op.SEND, Op.ISEND))
+    received = np.flatnonzero(some & ops.are(Op.RECV, Op.IRECV, Op.MPROBE))
+    sums[sent] = scrambled(contexts[sent], own[sent], peers[sent], ops.tag[sent])
+    sums[received] = -scrambled(contexts[received], peers[received], own[received], ops.tag[received])
+    return sums
+
+
+def _calls(trace: Trace) -> Sums:
+    """Return what each row adds to the collective calls in which members differ."""
+    ops, sums = trace.ops, np.zeros(len(trace.ops), np.uint64)
+    weights = {}
+    for number, each in enumerate(trace.head.communicators):
+        if each.remote is None:
+            group = np.array(each.group, np.int64)
+            weight = scrambled(np.full(len(group), -1 - each.context), group)
+            weight[-1:] -= weight.sum(dtype=np.uint64)
+            weights[number] = dict(zip(each.group, weight, strict=True))
+    rows = np.flatnonzero(ops.are(*COLLECTIVES))
+    comms, ranks = ops.comm[rows].astype(np.int64), _ranks(trace)[rows]
+    found, which = np.unique(comms * trace.ranks + ranks, return_inverse=True)
+    table = [
+        weights.get(comm, {}).get(rank, np.uint64(1))
+        for comm, rank in (divmod(int(each), trace.ranks) for each in found)
+    ]
+    sums[rows] = np.array(table, np.uint64)[which]
+    return sums
+
+
+def _requests(trace: Trace) -> Integers:
+    """Return by how many each row changes the requests that are open: from the first that names one to the last."""
+    ops, offsets = trace.ops, trace.head.offsets
+    change = np.zeros(len(ops) + 1, np.int64)
+    for rank in range(trace.ranks):
+        mentions, rows = _mentions(trace.rank(rank))
+        if len(rows):
+            which = mentions - mentions.min()
+            if which.max() > 8 * len(which):  # numbers are mostly dense, and need no sorting
+                which = np.unique(mentions, return_inverse=True)[1]
+            first, last = np.full((2, which.max() + 1), -1)
+            first[which[::-1]], last[which] = rows[::-1], rows
+            twice = first < last
+            np.add.at(change, offsets[rank] + first[twice], 1)
+            np.add.at(change, offsets[rank] + last[twice], -1)
+    return change[:-1]
+
+
+def _mentions(ops: Ops) -> tuple[Integers, Integers]:
+    """Return the requests that the ops of a rank name, in order, and the row of each."""
+    alone = np.flatnonzero(ops.request != NO_REQUEST)
+    lists = np.flatnonzero(ops.are(Op.WAIT) & (ops.count > 0))
+    counts = ops.count[lists].astype(np.int64)
+    starts = np.repeat(ops.extra[lists] - np.cumsum(counts) + counts, counts)
+    listed = ops.extras[starts + np.arange(counts.sum())] if len(lists) else np.zeros(0, np.int64)
+    requests = np.concatenate([ops.request[alone].astype(np.int64), listed])
+    rows = np.concatenate([alone, np.repeat(lists, counts)])
+    order = np.argsort(rows, kind="stable")
+    return requests[order], rows[order]

@@ -1,0 +1,201 @@
+"""Which iterations of a program are simulated: some in the middle of each stratum, which lie evenly along a loop."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import pairwise
+
+import numpy as np
+import numpy.typing as npt
+
+from clue.errors import ClueError
+from clue.steady.cuts import Flow
+from clue.steady.iterations import Stretch, stretches
+from clue.steady.steadiness import is_coupled, keeps_together, odd_ones, period_of
+from clue.trace import Trace
+
+#: Share of all ops that is simulated at most.
+SHARE = 0.1
+#: Strata of all loops together if there is room for them. Where no collective call keeps ranks together, they drift
+#: apart for long, and few long blocks tell more than many short ones.
+STRATA, LONG_STRATA = 16, 10
+#: A loop with fewer strata has no interval to speak of.
+FEWEST = 4
+#: So many iterations at least warm up, in whole periods: only the second begins as one does among others.
+_WARM = 2
+
+
+class UnsteadyError(ClueError):
+    """Report a program of which a part does not tell what all of it takes."""
+
+
+@dataclass(frozen=True, slots=True)
+class Stratum:
+    """Iterations of a stretch, of which some in a row are simulated: ``first`` to ``first + warm + measured``.
+
+    Attributes:
+        begin: First iteration that it stands for, but for those that are simulated in any case.
+        end: Iteration behind the last.
+        first: First iteration that is simulated.
+        warm: How many of these are not measured.
+        measured: How many follow.
+    """
+
+    begin: int
+    end: int
+    first: int
+    warm: int
+    measured: int
+
+    @property
+    def simulated(self) -> int:
+        """Iterations of both replays."""
+        return 2 * self.warm + self.measured
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class SampledLoop:
+    """A stretch and its strata.
+
+    Attributes:
+        stretch: All its iterations.
+        kept: Which are simulated in any case: those at either end, and odd ones with what is around them.
+        strata: The others.
+        coupled: Whether each rank waits, over others or at once, for every other.
+    """
+
+    stretch: Stretch
+    kept: npt.NDArray[np.bool_]
+    strata: tuple[Stratum, ...]
+    coupled: bool
+
+    @property
+    def simulated(self) -> int:
+        """How many iterations are simulated."""
+        return int(self.kept.sum()) + sum(each.simulated for each in self.strata)
+
+    def stands_for(self, stratum: Stratum) -> npt.NDArray[np.int64]:
+        """Return the iterations that a stratum stands for."""
+        return stratum.begin + np.flatnonzero(~self.kept[stratum.begin : stratum.end])
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Usable:
+    stretch: Stretch
+    period: int
+    odd: npt.NDArray[np.int64]
+    together: bool
+    coupled: bool
+
+
+def plan(trace: Trace) -> tuple[SampledLoop, ...]:
+    """Choose iterations.
+
+    Raises:
+        UnsteadyError: If there is no telling the whole by a tenth.
+    """
+    if len(trace.head.sites) == 1:
+        raise UnsteadyError(
+            f"{trace.name}: a sampled simulation must know call sites, got a trace without: record it again"
+        )
+    if any(each.world for each in trace.head.rank_heads):
+        raise UnsteadyError(
+            f"{trace.name}: a sampled simulation must have all ranks from the beginning, got spawned ones"
+        )
+    chosen = _choose(trace)
+    ops, looped = len(trace.ops), sum(each.stretch.ops for each in chosen)
+    share = (SHARE * ops - (ops - looped)) / max(1, looped)
+    planned = [_spread(each, share, len(chosen)) for each in chosen]
+    if None in planned:
+        raise UnsteadyError(
+            f"{trace.name}: loops of many steady iterations must make {1 - SHARE / 2:.0%} of all ops, "
+            f"got {looped / ops:.0%}"
+        )
+    return tuple(each for each in planned if each is not None)
+
+
+def _choose(trace: Trace) -> list[_Usable]:
+    """Return long loops that lie one after the other, outer ones first where these are long enough."""
+    flow, found, why = Flow.of(trace), list[_Usable](), dict[int, str]()
+    for runs in stretches(trace):
+        for stretch in runs:
+            if any(_overlap(stretch, other.stretch) for other in found):
+                continue
+            usable, reason = _usable(trace, flow, stretch)
+            if usable is None:
+                why.setdefault(stretch.ops, reason)
+            else:
+                found.append(usable)
+    if not found:
+        most = max(why, default=0)
+        raise UnsteadyError(f"{trace.name}: not steady: {why.get(most, 'no loop has as many iterations on all ranks')}")
+    return sorted(found, key=lambda each: int(each.stretch.bounds[0, 0]))
+
+
+def _overlap(one: Stretch, other: Stretch) -> bool:
+    return bool(((one.bounds[:, 0] < other.bounds[:, -1]) & (other.bounds[:, 0] < one.bounds[:, -1])).any())
+
+
+def _usable(trace: Trace, flow: Flow, stretch: Stretch) -> tuple[_Usable | None, str]:
+    """Return a stretch as it can be cut and its period; or why it cannot be sampled."""
+    name, iterations = stretch.name, stretch.iterations
+    if iterations < _shortest(1):
+        return None, f"loop {name} has {iterations} iterations, a sample of a tenth needs {_shortest(1)}"
+    closed = np.flatnonzero(flow.closed(stretch))
+    if len(closed) - 1 < _shortest(1):
+        return None, (
+            f"messages, collective calls or requests are under way between all but {len(closed)} of the "
+            f"{iterations} iterations of loop {name}"
+        )
+    stretch = Stretch(name, stretch.bounds[:, closed])
+    period = period_of(trace, stretch)
+    if stretch.iterations < _shortest(period):
+        return None, (
+            f"loop {name} has {iterations} iterations and a period of {period}, a sample of a tenth needs "
+            f"{_shortest(period)}"
+        )
+    odd, why = odd_ones(trace, stretch, period, SHARE / 3)
+    if why:
+        return None, why
+    return _Usable(stretch, period, odd, keeps_together(trace, stretch), is_coupled(trace, stretch)), ""
+
+
+def _warm(period: int) -> int:
+    """Return how many periods warm up at least."""
+    return -(-_WARM // period)
+
+
+def _shortest(period: int) -> int:
+    """Return how many iterations a stretch must have: for each stratum's two runs, and those at either end."""
+    return round(period * (2 * _warm(period) + FEWEST * (2 * _warm(period) + 1)) / SHARE)
+
+
+def _spread(loop: _Usable, share: float, loops: int) -> SampledLoop | None:
+    """Lay strata along a stretch, of which this share of iterations can be simulated."""
+    stretch, period = loop.stretch, loop.period
+    room = share * stretch.iterations / period - len(loop.odd) * (1 + 2 * period) / period
+    least = _warm(period)
+    most = (STRATA if loop.together else LONG_STRATA) // loops
+    strata = max(FEWEST, min(most, int((room - 2 * least) / (4 * least))))
+    warm = max(least, int(room / (6 * strata + 2)))
+    measured = int((room - 2 * warm) / strata) - 2 * warm
+    if measured < 1:
+        return None
+    kept = np.zeros(stretch.iterations, np.bool_)
+    kept[: warm * period] = kept[-warm * period :] = True
+    for odd in loop.odd.tolist():
+        kept[max(0, odd - period) : odd + period + 1] = True
+    return SampledLoop(stretch, kept, tuple(_strata(kept, warm * period, measured * period, strata)), loop.coupled)
+
+
+def _strata(kept: npt.NDArray[np.bool_], warm: int, measured: int, number: int) -> Iterator[Stratum]:
+    ends = np.linspace(warm, len(kept) - warm, number + 1).round().astype(int).tolist()
+    for begin, end in pairwise(ends):
+        # What is measured lies in the middle, or near it where odd iterations are not in between.
+        middle = (begin + end - measured) // 2
+        places = np.arange(max(begin, warm), end - measured + 1)
+        passed = np.append(0, np.cumsum(kept))
+        free = places[passed[places + measured] == passed[places]]
+        nearest = int(free[np.abs(free - middle).argmin()]) if len(free) else middle
+        yield Stratum(begin, end, nearest - warm, warm, measured)

@@ -1,0 +1,238 @@
+"""Sampled simulation: short replays of a plan's iterations, put together to what the whole program takes."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+import numpy.typing as npt
+
+from clue.caveats import About, Caveat
+from clue.kernel import Program, compile_program, engine_for, place, simulate
+from clue.kernel.model.costs import Costs
+from clue.machine import Machine, Placement
+from clue.result import RankResult, Result
+from clue.steady.estimate import Doubles, Estimate, Slopes, estimate
+from clue.steady.excerpt import Source, bounds
+from clue.steady.plan import SampledLoop, Stratum, UnsteadyError, plan
+from clue.steady.steadiness import per_iteration
+from clue.trace import Trace
+
+#: An interval that reaches further than this, as a share of the makespan, says that slopes do not tell the rest.
+WIDEST = 0.08
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """A loop of which some iterations were simulated.
+
+    Attributes:
+        name: File and line of its statement.
+        iterations: How many it has.
+        simulated: How many were.
+    """
+
+    name: str
+    iterations: int
+    simulated: int
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Steady:
+    """What a sampled simulation yields.
+
+    Attributes:
+        result: Figures of the whole program.
+        of: How many ops that has; ``result.ops`` were simulated.
+        loops: Of which loops a part was simulated.
+        low: Lower end of the makespan's 80 % interval, seconds.
+        high: Its upper end.
+        why: Why all was replayed after all; ``""``: it was not.
+    """
+
+    result: Result
+    of: int
+    loops: tuple[Part, ...]
+    low: float
+    high: float
+    why: str = ""
+
+
+def simulate_sampled(
+    trace: Trace,
+    machine: Machine,
+    placement: Placement | str | Sequence[int] = "block",
+    engine: str = "auto",
+    *,
+    instances: int = 1,
+    name: str = "",
+) -> Steady:
+    """Replay a part of a trace and tell what all of it takes; where that cannot be told, replay all and say why.
+
+    Args:
+        trace: What the program did, with call sites.
+        machine: As for :func:`clue.simulate`, as are the following.
+        placement: Where its ranks are.
+        engine: Which engine replays.
+        instances: Copies of the program that run side by side.
+        name: What it is called; the name of its trace if not given.
+
+    Raises:
+        UsageError: If the placement or engine makes no sense.
+        ReplayError: If the trace contradicts itself.
+        DeadlockError: If the program deadlocks in virtual time.
+    """
+    try:
+        if machine.changes:
+            raise UnsteadyError(f"{machine.name}: a sampled simulation must have a machine that stays as it is")
+        sampled = Sample(Source.of(trace, name), plan(trace))
+        return sampled.simulate(machine, place(machine, placement, trace.ranks * instances), engine, instances)
+    except UnsteadyError as error:
+        program = replace(compile_program(trace), name=name or trace.name)
+        result = simulate(program, machine, placement, engine, instances=instances)
+        why = str(error)
+        caveat = Caveat(
+            About.PROGRAM, program.name, "all was replayed, for a part would not tell the whole: {why}", {"why": why}
+        )
+        result = replace(result, warnings=(*result.warnings, caveat))
+        return Steady(result, result.ops, (), result.makespan, result.makespan, why)
+
+
+class Sample:
+    """A program and the iterations that are simulated of it; it serves any number of machines.
+
+    Args:
+        source: The program.
+        loops: What is simulated of it.
+    """
+
+    def __init__(self, source: Source, loops: Sequence[SampledLoop]) -> None:
+        self.source, self.loops = source, tuple(loops)
+        self.ends = source.excerpt(list(self._outside()))
+        self.blocks = [[self._runs(loop, stratum) for stratum in loop.strata] for loop in loops]
+
+    def _outside(self) -> Iterator[tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]]:
+        """Yield the spans around what is sampled."""
+        first, end = bounds(self.source.trace)
+        for loop in self.loops:
+            of = loop.stretch.bounds
+            for at in np.flatnonzero(np.diff(loop.kept)) + 1:
+                if loop.kept[at]:
+                    first = of[:, at]
+                else:
+                    yield first, of[:, at]
+        yield first, end
+
+    def _runs(self, loop: SampledLoop, stratum: Stratum) -> tuple[Program, Program]:
+        """Return the short and the long run of a stratum."""
+        of, first, warm = loop.stretch.bounds, stratum.first, stratum.first + stratum.warm
+        short = self.source.excerpt([(of[:, first], of[:, warm])])
+        return short, self.source.excerpt([(of[:, first], of[:, warm + stratum.measured])])
+
+    @property
+    def ops(self) -> int:
+        """How many ops are simulated."""
+        return self.ends.ops + sum(run.ops for of_loop in self.blocks for runs in of_loop for run in runs)
+
+    def simulate(self, machine: Machine, placement: Placement, engine: str, instances: int) -> Steady:
+        """Simulate the sample on a machine.
+
+        Raises:
+            UnsteadyError: If what was measured differs too much to tell the rest.
+        """
+        engine = engine_for(self.ops * instances, engine)
+
+        def replayed(program: Program) -> Result:
+            return simulate(program, machine, placement, engine, instances=instances)
+
+        ends = replayed(self.ends)
+        runs = [[(replayed(short), replayed(long)) for short, long in of_loop] for of_loop in self.blocks]
+        costs = Costs(machine, placement, self.source.said.regions, self.source.said.host_speeds)
+        ranks = Counter(placement.nodes)
+        factors = 1.0 / np.array([costs.rates(machine.nodes[node], ranks[node]) for node in placement.nodes])
+        slopes = [
+            self._slopes(loop, [long.makespan - short.makespan for short, long in of_loop], factors)
+            for loop, of_loop in zip(self.loops, runs, strict=True)
+        ]
+        told = estimate(slopes)
+        result = self._whole(ends, runs, told, instances)
+        if told.half > WIDEST * result.makespan:
+            raise UnsteadyError(
+                f"{self.source.said.name}: not steady: what iterations take differs so much that the makespan would be "
+                f"known to ± {told.half / result.makespan:.0%}"
+            )
+        return Steady(
+            result,
+            len(self.source.trace.ops) * instances,
+            tuple(Part(each.stretch.name, each.stretch.iterations, each.simulated) for each in self.loops),
+            result.makespan - told.half,
+            result.makespan + told.half,
+        )
+
+    def _slopes(self, loop: SampledLoop, seconds: Sequence[float], factors: Doubles) -> Slopes:
+        computing = self._computing(loop, factors)
+        parts = [np.arange(each.first + each.warm, each.first + each.warm + each.measured) for each in loop.strata]
+        wholes = [loop.stands_for(each) for each in loop.strata]
+        if loop.coupled:
+            # All wait for the slowest each time, else for the one that is slowest in the end.
+            computing = computing.max(axis=0, keepdims=True)
+        slowest = computing[computing[:, ~loop.kept].sum(axis=1).argmax()]
+        return Slopes(
+            np.array(seconds) / list(map(len, parts)),
+            np.array([computing[:, part].mean(axis=1).max() for part in parts]),
+            np.array([slowest[whole].mean() for whole in wholes]),
+            np.array(list(map(len, wholes)), np.float64),
+            np.array(list(map(len, parts)), np.float64),
+            loop.coupled,
+        )
+
+    def _computing(self, loop: SampledLoop, factors: Doubles) -> Doubles:
+        """Return what each rank computes in each iteration, seconds, shape (ranks of all instances, iterations)."""
+        trace = self.source.trace
+        scaled = np.zeros(len(trace.ops))
+        found: list[Doubles] = []
+        for copy in range(0, len(factors), trace.ranks):
+            for rank, ends in enumerate(loop.stretch.bounds):
+                rows = slice(ends[0], ends[-1])
+                scaled[rows] = trace.bursts[rows] * 1e-9 * factors[copy + rank][trace.ops.region[rows]]
+            found.extend(per_iteration(scaled, loop.stretch))
+        return np.array(found)
+
+    def _whole(
+        self, ends: Result, runs: Sequence[Sequence[tuple[Result, Result]]], told: Estimate, instances: int
+    ) -> Result:
+        """Return the figures of the whole program."""
+        figures = _figures(ends)
+        for loop, of_loop in zip(self.loops, runs, strict=True):
+            for stratum, (short, long) in zip(loop.strata, of_loop, strict=True):
+                figures += (_figures(long) - _figures(short)) * (len(loop.stands_for(stratum)) / stratum.measured)
+        finish, compute, communicate = figures
+        makespan = ends.makespan + told.seconds
+        finish *= makespan / finish.max()
+        wait = np.maximum(finish - compute - communicate, 0.0)
+        ranks = tuple(
+            RankResult(each.rank, each.node, float(a + b + c), float(a), float(b), float(c))
+            for each, a, b, c in zip(ends.ranks, compute, communicate, wait, strict=True)
+        )
+        return replace(
+            ends,
+            makespan=max(each.finish for each in ranks),
+            ranks=ranks,
+            ops=self.ops * instances,
+            compute_by_region=self._regions(ends, runs),
+        )
+
+    def _regions(self, ends: Result, runs: Sequence[Sequence[tuple[Result, Result]]]) -> dict[str, float]:
+        seconds = dict(ends.compute_by_region)
+        for loop, of_loop in zip(self.loops, runs, strict=True):
+            for stratum, (short, long) in zip(loop.strata, of_loop, strict=True):
+                for region in seconds:
+                    more = long.compute_by_region[region] - short.compute_by_region[region]
+                    seconds[region] += more * len(loop.stands_for(stratum)) / stratum.measured
+        return seconds
+
+
+def _figures(result: Result) -> Doubles:
+    return np.array([[getattr(each, name) for each in result.ranks] for name in ("finish", "compute", "communicate")])

@@ -1,0 +1,143 @@
+"""What iterations are like, from columns alone: before anything is simulated."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from clue.steady.cuts import scrambled
+from clue.steady.iterations import Stretch
+from clue.trace import COLLECTIVES, Op, Trace
+
+#: An iteration is odd that has so many times what those around it have and is so much of all beyond that; odd ones are
+#: simulated. What is left of the kind may make so much of all together.
+_ODD, _MATTERS, _TOLERATED = 3.0, 0.002, 0.02
+#: Iterations around one, on either side, that it is compared with.
+_AROUND = 5
+#: Collective calls that no rank leaves before all have come.
+_MEETINGS = [
+    *(Op.BARRIER, Op.ALLREDUCE, Op.ALLGATHER, Op.ALLGATHERV, Op.ALLTOALL, Op.ALLTOALLV, Op.REDUCE_SCATTER, Op.COMM),
+]
+#: Longest period that is looked for, and the share of iterations that must keep to it.
+_LONGEST, _KEPT = 64, 0.95
+
+
+def per_iteration(column: npt.NDArray[Any], stretch: Stretch) -> Iterator[npt.NDArray[Any]]:
+    """Yield for each rank the sums of a column over its iterations."""
+    for bounds in stretch.bounds:
+        sums = np.zeros(bounds[-1] - bounds[0] + 1, column.dtype)
+        np.cumsum(column[bounds[0] : bounds[-1]], out=sums[1:])
+        yield np.diff(sums[bounds - bounds[0]])
+
+
+def _shapes(trace: Trace, stretch: Stretch) -> npt.NDArray[np.uint64]:
+    """Return a number for each iteration, equal where all ranks make the same calls to the same partners."""
+    ops = trace.ops
+    rows = scrambled(ops.op, ops.peer, ops.comm, ops.site)
+    return sum(
+        (scrambled(of_rank, np.full(1, rank)) for rank, of_rank in enumerate(per_iteration(rows, stretch))),
+        np.zeros(stretch.iterations, np.uint64),
+    )
+
+
+def period_of(trace: Trace, stretch: Stretch) -> int:
+    """Return after how many iterations calls and partners recur; 1 if they do not."""
+    shapes = _shapes(trace, stretch)
+    for lag in range(1, min(_LONGEST, len(shapes) // 2) + 1):
+        if (shapes[lag:] == shapes[:-lag]).mean() >= _KEPT:
+            return lag
+    return 1
+
+
+def keeps_together(trace: Trace, stretch: Stretch) -> bool:
+    """Tell whether nearly each iteration has a collective call of all ranks that none leaves before all are there."""
+    ops = trace.ops
+    everyone = [i for i, each in enumerate(trace.head.communicators) if len(each.group) == trace.ranks]
+    first = slice(stretch.bounds[0, 0], stretch.bounds[0, -1])
+    calls = np.zeros(len(ops), np.int64)
+    calls[first] = np.isin(ops.op[first], _MEETINGS) & np.isin(ops.comm[first], everyone)
+    return bool((next(per_iteration(calls, stretch)) > 0).mean() >= _KEPT)
+
+
+def is_coupled(trace: Trace, stretch: Stretch) -> bool:
+    """Tell whether each rank waits, over others or at once, for every other: whether who waits for whom goes round."""
+    pairs = np.concatenate(
+        [_waits(trace, rank, slice(bounds[0], bounds[-1])) for rank, bounds in enumerate(stretch.bounds)]
+    )
+    waiting, awaited = np.unique(pairs, axis=0).T
+    return _reach(waiting, awaited, trace.ranks) and _reach(awaited, waiting, trace.ranks)
+
+
+def _waits(trace: Trace, rank: int, rows: slice) -> npt.NDArray[np.int64]:
+    """Return pairs of ranks of which the first waits for the second in these rows of a rank, shape (pairs, 2)."""
+    ops, communicators = trace.ops[rows], trace.head.communicators
+    # Many times as fast as unique rows of a table.
+    span = (max(Op) + 1, len(communicators), int(ops.peer.max()) + 3)
+    called = np.unique(np.ravel_multi_index((ops.op, ops.comm, ops.peer + 2), span))
+    pairs = [(rank, rank)]
+    for op, comm, place in zip(*(column.tolist() for column in np.unravel_index(called, span)), strict=True):
+        peer = place - 2
+        group, other = communicators[comm].group, communicators[comm].remote or communicators[comm].group
+        if op in (Op.RECV, Op.IRECV, Op.MPROBE) and peer >= 0:
+            pairs.append((rank, other[peer]))
+        elif communicators[comm].remote is not None:
+            continue
+        elif op in (Op.BCAST, Op.SCATTER, Op.SCATTERV):
+            pairs.append((rank, group[peer]))
+        elif op in (Op.REDUCE, Op.GATHER, Op.GATHERV):
+            pairs.append((group[peer], rank))
+        elif op in COLLECTIVES:
+            pairs += [(rank, group[0]), (group[0], rank)]
+    return np.array(pairs)
+
+
+def _reach(froms: npt.NDArray[np.int64], tos: npt.NDArray[np.int64], ranks: int) -> bool:
+    """Tell whether all ranks are reached from the first."""
+    reached, new = np.zeros(ranks, np.bool_), np.zeros(ranks, np.bool_)
+    new[0] = True
+    while (new & ~reached).any():
+        reached |= new
+        new = np.zeros(ranks, np.bool_)
+        new[tos[reached[froms]]] = True
+    return bool(reached.all())
+
+
+def odd_ones(trace: Trace, stretch: Stretch, period: int, share: float) -> tuple[npt.NDArray[np.int64], str]:
+    """Return iterations that are far from those around them and matter, or say that these are too many.
+
+    Args:
+        trace: What the program did.
+        stretch: The iterations.
+        period: After how many of them calls recur.
+        share: Of the iterations, odd ones and a period on either side may be so much.
+    """
+    amounts = {
+        "calls": np.diff(stretch.bounds).sum(axis=0),
+        "bytes": sum(per_iteration(trace.ops.nbytes, stretch)),
+        "computation": np.max(list(per_iteration(trace.bursts, stretch)), axis=0),
+    }
+    found = np.zeros(stretch.iterations, np.bool_)
+    for what, amount in amounts.items():
+        around = _medians(amount.astype(np.float64), max(_AROUND, 2 * period))
+        beyond = np.where(amount > _ODD * around, amount - around, 0.0) / max(amount.sum(), 1)
+        room = int(stretch.iterations * share / (1 + 2 * period)) - int(found.sum())
+        found[[i for i in np.argsort(-beyond, kind="stable")[: max(room, 0)] if beyond[i] > _MATTERS]] = True
+        # How computation differs is known of all, and counted.
+        if what != "computation" and beyond[~found].sum() > _TOLERATED:
+            return np.flatnonzero(found), f"{(beyond > 0).sum():,} {_odd_ones(stretch, what)}"
+    return np.flatnonzero(found), ""
+
+
+def _odd_ones(stretch: Stretch, what: str) -> str:
+    return (
+        f"of {stretch.iterations:,} iterations of loop {stretch.name} have more than {_ODD:g} times the {what} of "
+        "those around them"
+    )
+
+
+def _medians(values: npt.NDArray[np.float64], around: int) -> npt.NDArray[np.float64]:
+    padded = np.pad(values, around, mode="reflect")
+    return np.median(np.lib.stride_tricks.sliding_window_view(padded, 2 * around + 1), axis=1)

@@ -1,0 +1,31 @@
+"""What a program does, in rules: loops of call sites, and exact integer rules in size, ranks, rank and iteration.
+
+::
+
+    nest        in which iteration of which loops each call was made, by the paths of call sites
+    table       what recordings say of each place
+    groups      communicators as rules
+    atoms       numbers as programs compute them: shares, grids, owners in turn, neighbours
+    rules       the lightest rule that fits all samples exactly, or none
+    program     a program as rules, learned from recordings
+    generate    every call of every rank at a target
+    samples     the size that explains how bursts differ
+"""
+
+from clue.structure.generate import Columns, Generator
+from clue.structure.program import Learner, PartRules, Refusal, Structure
+from clue.structure.samples import LocalSize, local_size
+from clue.structure.table import Example, Tables
+
+__all__ = [
+    "Columns",
+    "Example",
+    "Generator",
+    "Learner",
+    "LocalSize",
+    "PartRules",
+    "Refusal",
+    "Structure",
+    "Tables",
+    "local_size",
+]

@@ -1,0 +1,442 @@
+"""What rules are made of: numbers that follow from size, ranks, rank and iteration as programs compute them.
+
+Each is exact: shares of a size (three customs of rounding), process grids, cyclic owners, neighbours in rings and
+butterflies. Names are what a reader of a rule sees.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from functools import cache
+from itertools import product
+from math import isqrt, lcm
+
+import numpy as np
+import numpy.typing as npt
+
+Integers = npt.NDArray[np.int64]
+#: Surroundings of a place, by name: ``n`` size, ``P`` ranks, ``rank`` among all, ``s`` and ``r`` size of the
+#: communicator and rank there, ``i0`` … iterations of the loops around, ``m0`` … how many they make, ``j`` place
+#: within a call.
+Surroundings = Mapping[str, Integers]
+
+
+@dataclass(frozen=True, slots=True)
+class Atom:
+    """A number as a function of the surroundings.
+
+    Attributes:
+        name: As a reader sees it.
+        values: The function; what it gives is an integer each.
+        weight: How far-fetched it is: of two rules that fit, the lighter one is taken.
+        family: What programs multiply or compare with each other: shares along the dimensions of one grid, places along
+            one dimension; "" if it is none such.
+        block: The block that it counts, or 0.
+    """
+
+    name: str
+    values: Callable[[Surroundings], Integers]
+    weight: int = 1
+    family: str = ""
+    block: int = 0
+
+
+def variable(name: str, weight: int = 1) -> Atom:
+    """Return one of the surroundings."""
+    return Atom(name, lambda v: v[name], weight)
+
+
+@cache
+def squarest(ranks: int) -> tuple[int, int]:
+    """Return the most square grid p × q = ranks with p ≤ q."""
+    rows = max(p for p in range(1, isqrt(ranks) + 1) if ranks % p == 0)
+    return rows, ranks // rows
+
+
+@cache
+def cubest(ranks: int) -> tuple[int, int, int]:
+    """Return a grid of three dimensions as MPI_Dims_create makes it: largest first, as near to each other as can be."""
+    shapes = (
+        (a, b, ranks // a // b)
+        for a in range(1, ranks + 1)
+        if ranks % a == 0
+        for b in range(1, ranks // a + 1)
+        if ranks // a % b == 0
+    )
+    return min(
+        (shape for shape in shapes if shape[0] >= shape[1] >= shape[2]), key=lambda shape: (shape[0] - shape[2], shape)
+    )
+
+
+def _each(function: Callable[[int], tuple[int, ...]], which: int) -> Callable[[Integers], Integers]:
+    known: dict[int, int] = {}
+
+    def values(ranks: Integers) -> Integers:
+        if not len(ranks):
+            return ranks
+        table = np.zeros(int(ranks.max()) + 1, np.int64)
+        for each in set(ranks.tolist()):
+            if each not in known:
+                known[each] = function(each)[which]
+            table[each] = known[each]
+        return table[ranks]
+
+    return values
+
+
+_P, _Q = _each(squarest, 0), _each(squarest, 1)
+_A, _B, _C = (_each(cubest, which) for which in range(3))
+
+
+@dataclass(frozen=True, slots=True)
+class Dimension:
+    """A dimension over which ranks are spread.
+
+    Attributes:
+        size: How many there are.
+        at: Where a rank is.
+        grid: The grid it is one of.
+    """
+
+    size: Atom
+    at: Atom
+    grid: str = "line"
+
+
+def dimensions() -> tuple[Dimension, ...]:
+    """Return the dimensions in which programs lay out ranks: a row of all, grids of two and three dimensions."""
+    line = Dimension(variable("P"), variable("rank"))
+    small, large = Atom("p", lambda v: _P(v["P"]), 2), Atom("q", lambda v: _Q(v["P"]), 2)
+    wide = (
+        Dimension(small, Atom("rank // q", lambda v: v["rank"] // _Q(v["P"]), 2, "0 wide"), "wide"),
+        Dimension(large, Atom("rank % q", lambda v: v["rank"] % _Q(v["P"]), 2, "1 wide"), "wide"),
+    )
+    tall = (
+        Dimension(large, Atom("rank // p", lambda v: v["rank"] // _P(v["P"]), 2, "0 tall"), "tall"),
+        Dimension(small, Atom("rank % p", lambda v: v["rank"] % _P(v["P"]), 2, "1 tall"), "tall"),
+    )
+    a, b, c = (
+        Atom(name, lambda v, of=of: of(v["P"]), 4, f"{axis} cube")  # type: ignore[misc]
+        for axis, (name, of) in enumerate((("a", _A), ("b", _B), ("c", _C)))
+    )
+    cube = (
+        Dimension(a, Atom("rank // (b·c)", lambda v: v["rank"] // (_B(v["P"]) * _C(v["P"])), 4, "0 cube"), "cube"),
+        Dimension(b, Atom("rank // c % b", lambda v: v["rank"] // _C(v["P"]) % _B(v["P"]), 4, "1 cube"), "cube"),
+        Dimension(c, Atom("rank % c", lambda v: v["rank"] % _C(v["P"]), 4, "2 cube"), "cube"),
+    )
+    return (line, *wide, *tall, *cube)
+
+
+def shares(whole: Atom, dimension: Dimension) -> Iterator[Atom]:
+    """Return the share of a whole that a rank has along a dimension, by each custom of rounding."""
+    m, c, n = dimension.size.values, dimension.at.values, whole.values
+    name = f"{whole.name}, {dimension.size.name}, {dimension.at.name}"
+    weight = min(max(dimension.size.weight, dimension.at.weight), 2) + whole.weight  # faces are products of two of them
+    customs: tuple[tuple[str, Callable[[Surroundings], Integers]], ...] = (
+        ("share", lambda v: (c(v) + 1) * n(v) // m(v) - c(v) * n(v) // m(v)),
+        ("first_larger", lambda v: n(v) // m(v) + (c(v) < n(v) % m(v))),
+        ("last_smaller", lambda v: np.clip(n(v) - c(v) * -(-n(v) // m(v)), 0, -(-n(v) // m(v)))),
+        ("last_larger", lambda v: n(v) // m(v) + np.where(c(v) == m(v) - 1, n(v) % m(v), 0)),
+    )
+    for custom, values in customs:
+        yield Atom(f"{custom}({name})", values, weight, f"{custom} {dimension.grid}")
+
+
+def padded(share: Atom) -> Atom:
+    """Return a share with a row of the neighbours on either side."""
+    return Atom(f"({share.name} + 2)", lambda v: share.values(v) + 2, share.weight)
+
+
+def quotients(whole: Atom, dimension: Dimension) -> Iterator[Atom]:
+    """Return a whole divided by a dimension's size, rounded down and up."""
+    m, n, weight = dimension.size.values, whole.values, dimension.size.weight + whole.weight
+    grid = dimension.grid
+    yield Atom(f"{whole.name} // {dimension.size.name}", lambda v: n(v) // m(v), weight, f"floor {grid}")
+    yield Atom(f"ceil({whole.name} / {dimension.size.name})", lambda v: -(-n(v) // m(v)), weight, f"ceil {grid}")
+
+
+def parts(whole: Atom, block: int, more: int = 0) -> Iterator[Atom]:
+    """Return how many blocks a whole has, or a little more or less than it: whole ones, and all."""
+    x, weight = whole.values, whole.weight + _oddity(block) + (more != 0)
+    name = f"({whole.name} {more:+d})" if more else whole.name
+    yield Atom(f"{name} // {block}", lambda v: (x(v) + more) // block, weight, block=block)
+    yield Atom(f"ceil({name} / {block})", lambda v: -(-(x(v) + more) // block), weight, block=block)
+
+
+def residue(name: str, turns: int) -> Atom:
+    """Return what is left of one of the surroundings beside whole turns."""
+    return Atom(f"{name} % {turns}", lambda v: v[name] % turns, turns.bit_length())
+
+
+def _oddity(number: int) -> int:
+    """Return how unusual a number is in a program: powers of two and of ten are not."""
+    tens = (_odd(number // ten) * 2 for ten in (10, 100, 1000, 10000) if number % ten == 0)
+    return min((_odd(number), *tens)).bit_length() - 1
+
+
+def _odd(number: int) -> int:
+    return number // (number & -number)
+
+
+def _owned(first: Integers, n: Integers, block: int, m: Integers, c: Integers) -> Integers:
+    """Return how many of the indices first … n - 1, dealt out in blocks to m owners in turn, owner c has."""
+    return _before(n, block, m, c) - _before(np.minimum(first, n), block, m, c)
+
+
+def _before(end: Integers, block: int, m: Integers, c: Integers) -> Integers:
+    blocks, rest = end // block, end % block
+    whole: Integers = (blocks - c + m - 1) // m * block
+    return np.maximum(whole, 0) + np.where(blocks % m == c, rest, 0)
+
+
+def cyclic(block: int, loop: str, dimension: Dimension) -> Iterator[Atom]:
+    """Return what a rank owns of the indices from an iteration's block on, and from the next."""
+    yield _owned_from(block, loop, 0, dimension)
+    yield _owned_from(block, loop, 1, dimension)
+
+
+def _owned_from(block: int, loop: str, later: int, dimension: Dimension) -> Atom:
+    m, c = dimension.size.values, dimension.at.values
+    first = f"{block}·({loop} + 1)" if later else f"{block}·{loop}"
+    return Atom(
+        f"owned({first} …, {dimension.size.name}, {dimension.at.name})",
+        lambda v: _owned(block * (v[loop] + later), v["n"], block, m(v), c(v)),
+        dimension.size.weight + 2,
+    )
+
+
+def owned_by_both(block: int, loop: str, owner: str, one: Dimension, other: Dimension) -> Atom:
+    """Return what lies behind an iteration's block, for an owner along one dimension and a rank along another."""
+    p, q, c = one.size.values, other.size.values, other.at.values
+
+    def values(v: Surroundings) -> Integers:
+        shared = np.zeros(len(v["n"]), np.int64)
+        first = np.minimum(block * (v[loop] + 1), v["n"])
+        keys = np.array([p(v), q(v), v[owner], c(v)])
+        for key in np.unique(keys, axis=1).T:
+            where = (keys == key[:, None]).all(axis=0)
+            shared[where] = _met(v["n"][where], block, *key.tolist()) - _met(first[where], block, *key.tolist())
+        return shared
+
+    return Atom(
+        f"owned({block}·({loop} + 1) …, {one.size.name}, {owner}, {other.size.name}, {other.at.name})",
+        values,
+        one.size.weight + other.size.weight + 1,
+    )
+
+
+def _met(end: Integers, block: int, p: int, q: int, a: int, c: int) -> Integers:  # noqa: PLR0917 - two residues
+    """Return how many indices below an end lie in blocks that are a modulo p and c modulo q."""
+    period = lcm(p, q)
+    met = next((i for i in range(period) if i % p == a % p and i % q == c % q), None)
+    if met is None or a >= p:
+        return np.zeros_like(end)
+    blocks, rest = end // block, end % block
+    whole: Integers = np.maximum(-(-(blocks - met) // period), 0) * block
+    return whole + np.where(blocks % period == met, rest, 0)
+
+
+def owned(block: int, dimension: Dimension) -> Atom:
+    """Return what a rank owns of all indices that are dealt out in blocks."""
+    m, c = dimension.size.values, dimension.at.values
+    return Atom(
+        f"owned({block}, {dimension.size.name}, {dimension.at.name})",
+        lambda v: _before(v["n"], block, m(v), c(v)),
+        dimension.size.weight + 1,
+    )
+
+
+def small_numbers(names: tuple[str, ...], blocks: tuple[int, ...]) -> tuple[Atom, ...]:
+    """Return the atoms of which sums and products are made.
+
+    Args:
+        names: Surroundings that vary.
+        blocks: Sizes of blocks that the program is known to deal out.
+    """
+    loops = tuple(name for name in names if name[0] == "i")
+    over = dimensions() if "P" in names else ()
+    logarithms = (_logarithm(name) for name in ("P", "s", "n") if name in names)
+    return (
+        *map(variable, names),
+        *_turns_of(names),
+        *_spread(blocks, over),
+        *(atom for dimension in _others(names) for atom in shares(variable("n"), dimension) if "n" in names),
+        *(atom for loop in loops for atom in (*_levels(loop, over), *_panels(loop, loops, blocks, over))),
+        *logarithms,
+    )
+
+
+def _spread(blocks: tuple[int, ...], over: tuple[Dimension, ...]) -> Iterator[Atom]:
+    """Return what follows from spreading a size over ranks."""
+    n = variable("n")
+    for dimension in over:
+        yield from (dimension.size, dimension.at)
+    for dimension in over:
+        yield from (*shares(n, dimension), *quotients(n, dimension))
+    for block in blocks:
+        yield from (owned(block, dimension) for dimension in over)
+
+
+def _turns_of(names: tuple[str, ...]) -> Iterator[Atom]:
+    """Return what repeats or is shared by two, three and four."""
+    for name in names:
+        if name in ("rank", "r", "P", "s") or name[0] == "i":
+            yield from (residue(name, k) for k in (2, 3, 4))
+        if name in ("P", "s") or name[0] == "i":
+            yield from (each for k in (2, 3, 4) for each in parts(variable(name, 2), k))
+
+
+def _others(names: tuple[str, ...]) -> Iterator[Dimension]:
+    """Return where others are along a row of ranks: the partner, each entry of a list, who is on in an iteration."""
+    for size in (each for each in ("P", "s") if each in names):
+        if size == "s":
+            yield Dimension(variable("s"), variable("r"))
+        yield from (
+            Dimension(variable(size), variable(name)) for name in names if name in ("peer", "e") or name[0] == "i"
+        )
+        for name in (each for each in names if each[0] == "i"):
+            for sign, offset in product((1, -1), (-1, 0, 1)):
+                yield Dimension(variable(size), _turned(name, sign, offset, variable(size)))
+
+
+def _levels(loop: str, over: tuple[Dimension, ...]) -> Iterator[Atom]:
+    """Return what follows from halving a size in each iteration."""
+    level = Atom(f"n >> {loop}", lambda v: v["n"] >> np.minimum(v[loop], 62), 2)
+    yield level
+    yield Atom(f"2^{loop}", lambda v: np.int64(1) << np.minimum(v[loop], 62), 2)
+    for dimension in over:
+        yield from shares(level, dimension)
+
+
+def _panels(loop: str, loops: tuple[str, ...], blocks: tuple[int, ...], over: tuple[Dimension, ...]) -> Iterator[Atom]:
+    """Return what follows from going through a size by blocks."""
+    for block in blocks:
+        yield from _rest(block, loop)
+        for dimension in over:
+            yield from cyclic(block, loop, dimension)
+        for owner in loops:
+            if owner != loop and over:
+                grids = ((over[1], over[2]), (over[2], over[1]), (over[3], over[4]), (over[4], over[3]))
+                yield from (owned_by_both(block, loop, owner, *grid) for grid in grids)
+
+
+def _rest(block: int, loop: str) -> Iterator[Atom]:
+    """Return what is left behind an iteration's block, and how large that is."""
+    yield Atom(f"n - {block}·({loop} + 1)", lambda v: np.maximum(v["n"] - block * (v[loop] + 1), 0))
+    yield Atom(f"min({block}, n - {block}·{loop})", lambda v: np.minimum(block, v["n"] - block * v[loop]), 2)
+
+
+def _logarithm(name: str) -> Atom:
+    return Atom(f"log2 {name}", lambda v: _log2(v[name]))
+
+
+def _log2(values: Integers) -> Integers:
+    """Return the logarithm rounded up."""
+    logarithms: Integers = np.ceil(np.log2(np.maximum(values, 1).astype(float))).astype(np.int64)
+    return logarithms
+
+
+def partners(names: tuple[str, ...]) -> tuple[Atom, ...]:
+    """Return what ranks are found by: neighbours in rings and grids, owners in turn, butterflies and trees."""
+    steps = tuple(name for name in names if name[0] in "ije")
+    over = dimensions() if "P" in names else ()
+    sizes = (variable("s"), *(dimension.size for dimension in over))
+    return (
+        *map(_in_ring, (1, -1, 2, -2)),
+        *(atom for size in sizes for step in steps for atom in _in_turn(step, size)),
+        *(atom for step in steps for atom in _in_tree(step)),
+        Atom("r & (r - 1)", lambda v: v["r"] & (v["r"] - 1), 3),
+        Atom("r ^ 1", lambda v: v["r"] ^ 1, 2),
+        *(_neighbour(axis, dimension, offset) for axis, dimension in enumerate(over[1:]) for offset in (1, -1)),
+    )
+
+
+def _in_ring(offset: int) -> Atom:
+    return Atom(f"(r {offset:+d}) % s", lambda v: (v["r"] + offset) % v["s"], 1 + abs(offset))
+
+
+def _in_turn(step: str, size: Atom) -> Iterator[Atom]:
+    """Return whose turn it is in an iteration, counted from the first rank or from oneself."""
+    yield Atom(f"{step} % {size.name}", lambda v: v[step] % size.values(v), 1 + size.weight)
+    yield from (_turned(step, sign, offset, size) for sign, offset in product((1, -1), (-1, 0, 1)))
+
+
+def _turned(step: str, sign: int, offset: int, size: Atom) -> Atom:
+    return Atom(
+        f"(r {'+' if sign > 0 else '-'} {step} {offset:+d}) % {size.name}",
+        lambda v: (v["r"] + sign * v[step] + offset) % size.values(v),
+        2 + size.weight + abs(offset),
+    )
+
+
+def _in_tree(step: str) -> Iterator[Atom]:
+    """Return partners that are a power of two away, a step or two to each."""
+    for halved in (False, True):
+        power = f"2^({step} // 2)" if halved else f"2^{step}"
+        away = _power(step, halved)
+        yield from _away(power, away)
+
+
+def _power(step: str, halved: bool) -> Callable[[Surroundings], Integers]:
+    def values(v: Surroundings) -> Integers:
+        power: Integers = np.int64(1) << np.minimum(v[step] >> int(halved), 62)
+        return power
+
+    return values
+
+
+def _away(name: str, away: Callable[[Surroundings], Integers]) -> Iterator[Atom]:
+    yield Atom(f"r ^ {name}", lambda v: v["r"] ^ away(v), 3)
+    yield Atom(f"r + {name}", lambda v: v["r"] + away(v), 3)
+    yield Atom(f"r - {name}", lambda v: v["r"] - away(v), 3)
+    yield Atom(f"(r + {name}) % s", lambda v: (v["r"] + away(v)) % v["s"], 4)
+    yield Atom(f"(r - {name}) % s", lambda v: (v["r"] - away(v)) % v["s"], 4)
+
+
+#: How far ranks lie apart that are neighbours along each dimension but the row of all.
+_STRIDES: tuple[Callable[[Surroundings], Integers], ...] = (
+    lambda v: _Q(v["P"]),
+    lambda v: np.ones_like(v["P"]),
+    lambda v: _P(v["P"]),
+    lambda v: np.ones_like(v["P"]),
+    lambda v: _B(v["P"]) * _C(v["P"]),
+    lambda v: _C(v["P"]),
+    lambda v: np.ones_like(v["P"]),
+)
+
+
+def _neighbour(axis: int, dimension: Dimension, offset: int) -> Atom:
+    size, at, stride = dimension.size.values, dimension.at.values, _STRIDES[axis]
+    return Atom(
+        f"neighbour({dimension.at.name}, {offset:+d})",
+        lambda v: v["rank"] + ((at(v) + offset) % size(v) - at(v)) * stride(v),
+        2 + dimension.size.weight,
+    )
+
+
+def tree_sizes(names: tuple[str, ...]) -> tuple[Atom, ...]:
+    """Return what trees need: the lowest bit of a rank, how many children are there, and single bits."""
+    loops = (name for name in names if name[0] == "i")
+    return (
+        Atom("ctz(r)", lambda v: _trailing(v["r"], v["s"]), 3),
+        Atom("children(r, s)", _children, 4),
+        *(atom for name in loops for atom in _bits(name)),
+    )
+
+
+def _bits(name: str) -> Iterator[Atom]:
+    yield Atom(f"bit {name} of r", lambda v: v["r"] >> np.minimum(v[name], 62) & 1, 2)
+    yield Atom(f"r + 2^{name}", lambda v: v["r"] + (np.int64(1) << np.minimum(v[name], 62)), 3)
+
+
+def _trailing(r: Integers, s: Integers) -> Integers:
+    """Return by how many bits a rank can be shifted: for rank 0 the depth of the tree."""
+    lowest = r & -r
+    return np.where(r == 0, _log2(s), np.round(np.log2(np.maximum(lowest, 1).astype(float))).astype(np.int64))
+
+
+def _children(v: Surroundings) -> Integers:
+    """Return the number of children in a binomial tree: those r + 2^k below s with k below the lowest bit of r."""
+    low, room = _trailing(v["r"], v["s"]), np.maximum(v["s"] - v["r"], 1)
+    return np.minimum(low, _log2(room))

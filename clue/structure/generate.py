@@ -1,0 +1,222 @@
+"""From rules to a trace: every call of every rank at a size and on a number of ranks that nobody recorded."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from clue.structure.atoms import Integers
+from clue.structure.groups import GROUPS, WORLD, Class
+from clue.structure.program import PartRules, Refusal, Structure, iterate, within
+from clue.structure.rules import UndeterminedError
+from clue.trace.head import Communicator
+from clue.trace.ops import NO_REQUEST, Flag, Op
+
+
+@dataclass(slots=True)
+class Columns:
+    """Rows of all ranks in program order: columns of equal length, and lists one after the other.
+
+    Attributes:
+        columns: By name, those of a trace but for its times; ``call`` and ``region`` are indices of the names below.
+        extras: Entries of the lists, in the order of rows; ``count`` tells how many each has.
+        offsets: Row at which each rank begins, shape (ranks + 1,).
+        part: Number of the part that each row belongs to.
+        surroundings: Of each part its surroundings, and where its rows are.
+        calls: Names of calls.
+        regions: Names of regions.
+        communicators: Those of the program.
+    """
+
+    columns: dict[str, Integers]
+    extras: Integers
+    offsets: Integers
+    surroundings: list[tuple[dict[str, Integers], Integers]]
+    calls: tuple[str, ...]
+    regions: tuple[str, ...]
+    communicators: tuple[Communicator, ...]
+
+
+@dataclass
+class Generator:
+    """Makes the rows of a program.
+
+    Attributes:
+        structure: Its rules.
+        size: Problem size.
+        ranks: Number of ranks.
+    """
+
+    structure: Structure
+    size: int
+    ranks: int
+    refusals: list[Refusal] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        self._communicators: dict[tuple[Class, tuple[int, ...]], int] = {(WORLD, tuple(range(self.ranks))): 0}
+        self._calls: dict[str, int] = {}
+        self._regions: dict[str, int] = {"": 0}
+
+    def start(self) -> dict[str, Integers]:
+        """Return the surroundings of each rank."""
+        ranks = np.arange(self.ranks)
+        whole = np.full(self.ranks, self.ranks)
+        return {"n": np.full(self.ranks, self.size), "P": whole, "rank": ranks, "s": whole, "r": ranks}
+
+    def make(self) -> Columns:
+        """Return all rows but those of which rules are not determined: these are in ``refusals``."""
+        made = []
+        for rules in self.structure.parts:
+            try:
+                made.append(self._part(rules))
+            except UndeterminedError as error:
+                site = self.structure.sites[rules.part.site].name or "unknown"
+                target = f"size {self.size} on {self.ranks} ranks"
+                why = f"must be determined by recordings at {target}, got forms that are not: {error}"
+                self.refusals.append(Refusal(f"{site} {rules.part.call}", why))
+        return self._join(made) if not self.refusals else _NOTHING
+
+    # --- parts ---
+
+    def _part(self, rules: PartRules) -> _Made:
+        domain = self.structure.inside(rules.part, self.start())
+        lengths = rules.rows(domain) if len(domain["n"]) else domain["n"]
+        v = iterate(domain, "j", lengths)
+        comm = self._comm(rules, v)
+        rows = len(v["n"])
+        columns = {}
+        for name, rule in rules.fields.items():
+            columns[name] = rule(v) if rows else np.zeros(0, np.int64)
+            v["peer"] = columns["peer"]
+        del v["peer"]
+        columns |= {
+            "comm": comm,
+            "op": np.full(rows, rules.part.op),
+            "call": np.full(rows, self._calls.setdefault(rules.part.call, len(self._calls))),
+            "region": np.full(rows, self._regions.setdefault(rules.part.region, len(self._regions))),
+            "site": np.full(rows, rules.part.site),
+            "age": rules.age(v) if rules.age and rows else np.zeros(rows, np.int64),
+            "count": rules.entries(v) if rules.entries and rows else np.zeros(rows, np.int64),
+        }
+        entries = np.zeros(0, np.int64)
+        if rules.entry and columns["count"].any():
+            entries = rules.entry(iterate(v, "e", columns["count"]))
+        return _Made(v, columns, entries, self._keys(rules, v), rules.part.cube)
+
+    def _comm(self, rules: PartRules, v: dict[str, Integers]) -> Integers:
+        """Return the communicator of each row, and add its size and the rank in it to the surroundings."""
+        members = GROUPS[rules.group]
+        ranks = np.unique(v["rank"]).tolist()
+        comm, size, place = (np.zeros(self.ranks, np.int64) for _ in range(3))
+        for rank in ranks:
+            group = members(self.ranks, rank)
+            comm[rank] = self._communicators.setdefault((rules.of, group), len(self._communicators))
+            size[rank], place[rank] = len(group), group.index(rank)
+        v["s"], v["r"] = size[v["rank"]], place[v["rank"]]
+        return comm[v["rank"]]
+
+    def _keys(self, rules: PartRules, v: Mapping[str, Integers]) -> list[Integers]:
+        """Return the columns by which rows are in program order."""
+        nest, rows = self.structure.nest, len(v["n"])
+        keys, depth = [], 0
+        for step in nest.paths[rules.part.site]:
+            keys.append(np.full(rows, nest.place(step)))
+            if step.is_loop:
+                keys.append(v[f"i{depth}"])
+                depth += 1
+        if rules.part.cube:
+            keys.append(v[f"i{depth}"])
+        return [*keys, np.full(rows, rules.order), v["j"]]
+
+    # --- all together ---
+
+    def _join(self, made: Sequence[_Made]) -> Columns:
+        width = max(len(each.keys) for each in made)
+        keys = [
+            np.concatenate(
+                [each.keys[i] if i < len(each.keys) else np.zeros(len(each.v["n"]), np.int64) for each in made]
+            )
+            for i in range(width)
+        ]
+        rank = np.concatenate([each.v["rank"] for each in made])
+        order = np.lexsort([*reversed(keys), rank])
+        columns = {name: np.concatenate([each.columns[name] for each in made])[order] for name in made[0].columns}
+        back = np.empty(len(order), np.int64)
+        back[order] = np.arange(len(order))
+        bounds = np.cumsum([0, *(len(each.v["n"]) for each in made)])
+        surroundings = [
+            (each.v, back[first:end]) for each, first, end in zip(made, bounds[:-1], bounds[1:], strict=True)
+        ]
+        _continue(columns, made, order)
+        offsets = np.searchsorted(rank[order], np.arange(self.ranks + 1))
+        extras = _extras(made, order)
+        self._requests(columns, offsets, extras)
+        return Columns(
+            columns, extras, offsets, surroundings, tuple(self._calls), tuple(self._regions),
+            tuple(Communicator(of.name, group, None, i) for i, (of, group) in enumerate(self._communicators)),
+        )  # fmt: skip
+
+    def _requests(self, columns: dict[str, Integers], offsets: Integers, extras: Integers) -> None:
+        """Number requests in the order in which each rank begins them."""
+        requested = columns.pop("requested") > 0
+        age = columns.pop("age")
+        waits = np.isin(columns["op"], (Op.WAIT, Op.POLL, Op.MRECV))
+        begins = requested & ~waits
+        before: Integers = np.cumsum(begins) - begins
+        rank = np.repeat(np.arange(self.ranks), np.diff(offsets))
+        before = (
+            before
+            - np.concatenate([before, [0]])[np.minimum(offsets[:-1], len(before) - 1 if len(before) else 0)][rank]
+        )
+        columns["request"] = np.where(begins, before, np.where(waits & requested, before - age, NO_REQUEST))
+        counts = columns["count"]
+        owner = np.repeat(np.arange(len(counts)), counts)
+        mine = waits[owner]
+        extras[mine] = before[owner][mine] - extras[mine]
+
+
+def _continue(columns: dict[str, Integers], made: Sequence[_Made], order: Integers) -> None:
+    """Mark the rows of a call but its first one."""
+    # A call is what has a site and iterations in common.
+    width = max(len(each.call_keys) for each in made)
+    keys = [
+        np.concatenate(
+            [each.call_keys[i] if i < len(each.call_keys) else np.full(len(each.v["n"]), -1) for each in made]
+        )[order]
+        for i in range(width)
+    ]
+    keys += [np.concatenate([each.v["rank"] for each in made])[order], columns["site"]]
+    same = np.ones(len(order), bool)
+    same[:1] = False
+    for key in keys:
+        same[1:] &= key[1:] == key[:-1]
+    columns["flags"] = columns["flags"] | np.where(same, int(Flag.CONTINUED), 0)
+
+
+def _extras(made: Sequence[_Made], order: Integers) -> Integers:
+    """Return the lists of all rows, in their order."""
+    counts = np.concatenate([each.columns["count"] for each in made])
+    entries = np.concatenate([each.entries for each in made])
+    starts = np.cumsum(counts) - counts
+    sizes = counts[order]
+    return entries[np.repeat(starts[order], sizes) + within(sizes)] if len(entries) else entries
+
+
+@dataclass(slots=True)
+class _Made:
+    v: dict[str, Integers]
+    columns: dict[str, Integers]
+    entries: Integers
+    keys: list[Integers]
+    cube: bool = False
+
+    @property
+    def call_keys(self) -> list[Integers]:
+        return self.keys[: -3 if self.cube else -2]
+
+
+#: What is made where anything is refused.
+_NONE = np.zeros(0, np.int64)
+_NOTHING = Columns({}, _NONE, _NONE, [], (), (), ())

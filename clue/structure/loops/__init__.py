@@ -1,0 +1,32 @@
+"""What a trace says twice, once: lossless compression into loops, merged over ranks.
+
+::
+
+    Trace ──columns──▶ symbols ──folding──▶ places of loops ──┐
+                       numbers ───────────expressions─────────┴─merging──▶ Loops ──▶ the same Trace
+
+``folding`` is the reference of what ``fold.hpp`` does in C++ (``compiled``); both make the same loops.
+"""
+
+from clue.structure.loops.columns import NO_PEER
+from clue.structure.loops.expressions import NO_NUMBER, Affine, Expression, Table
+from clue.structure.loops.merging import ENTRIES, REPEATED, Loops, Node, Part, Variants, chosen, compress, decompress
+from clue.structure.loops.places import LOOP
+
+__all__ = [
+    "ENTRIES",
+    "LOOP",
+    "NO_NUMBER",
+    "NO_PEER",
+    "REPEATED",
+    "Affine",
+    "Expression",
+    "Loops",
+    "Node",
+    "Part",
+    "Table",
+    "Variants",
+    "chosen",
+    "compress",
+    "decompress",
+]

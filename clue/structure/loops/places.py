@@ -1,0 +1,190 @@
+"""Places of a program: symbols and loops as a tree, with how often each is repeated whenever it is reached.
+
+A place is reached once in every iteration of the loop around it, and repeats its symbol or its body so often as
+``counts`` says for that time. ``a [(b)^2 g]^3`` is::
+
+    loop, counts [1]            the program itself, which is run once
+      a, counts [1]
+      loop, counts [3]
+        b, counts [2, 2, 2]
+        g, counts [1, 1, 1]
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from typing import TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+Integers: TypeAlias = npt.NDArray[np.int64]
+#: The symbol of a loop.
+LOOP = -1
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Place:
+    """A symbol or a loop of a program.
+
+    Attributes:
+        symbol: The symbol, or ``LOOP``.
+        counts: How often it is repeated each time that it is reached, at least once: shape (times reached,).
+        body: What the loop is around, in order; empty for a symbol.
+    """
+
+    symbol: int
+    counts: Integers
+    body: tuple[Place, ...] = field(default=())
+
+    @property
+    def is_loop(self) -> bool:
+        """Whether it is a loop."""
+        return self.symbol == LOOP
+
+    @property
+    def iterations(self) -> int:
+        """How often its symbol or body is repeated altogether."""
+        return int(self.counts.sum())
+
+    def walk(self) -> Iterator[Place]:
+        """Yield it and all places in it, each before what is in it."""
+        yield self
+        for place in self.body:
+            yield from place.walk()
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Flat:
+    """A tree of places as arrays, each place before what is in it: what the library in C++ answers.
+
+    Attributes:
+        symbols: Of each place, ``LOOP`` for a loop.
+        children: How many places its body has.
+        reached: How often it is reached.
+        counts: Those of all places, one after the other.
+    """
+
+    symbols: Integers
+    children: Integers
+    reached: Integers
+    counts: Integers
+
+    @classmethod
+    def of(cls, program: Place) -> Flat:
+        """Flatten a tree."""
+        places = list(program.walk())
+        columns = [(place.symbol, len(place.body), len(place.counts)) for place in places]
+        symbols, children, reached = np.array(columns, np.int64).reshape(-1, 3).T
+        return cls(symbols, children, reached, np.concatenate([place.counts for place in places]))
+
+    def repeated(self) -> list[int]:
+        """Return how often the symbol or body of each place is repeated altogether."""
+        repeated: list[int] = _sums(self.counts, self.reached).tolist()
+        return repeated
+
+    def tree(self) -> Place:
+        """Return the tree."""
+        counts = iter(np.split(self.counts, np.cumsum(self.reached)[:-1]))
+        rows = zip(self.symbols.tolist(), self.children.tolist(), counts, strict=True)
+
+        def place() -> Place:
+            symbol, children, own = next(rows)
+            return Place(symbol, own, tuple(place() for _ in range(children)))
+
+        return place()
+
+
+def expand(program: Place) -> Integers:
+    """Return the symbols of a program in order, shape (ops,)."""
+    leaves = positions(program)
+    symbols = np.empty(sum(len(at) for _, at in leaves), np.int64)
+    for place, at in leaves:
+        symbols[at] = place.symbol
+    return symbols
+
+
+def positions(program: Place) -> list[tuple[Place, Integers]]:
+    """Return each place that is a symbol with the numbers of its ops within the program, in order."""
+    sizes = {}
+
+    def measure(place: Place) -> Integers:
+        """Return how many ops it takes each time that it is reached."""
+        if not place.is_loop:
+            return place.counts
+        inner = [measure(each) for each in place.body]
+        sizes[place] = inner
+        return _sums(np.sum(inner, axis=0), place.counts)
+
+    found: list[tuple[Place, Integers]] = []
+
+    def locate(place: Place, begins: Integers) -> None:
+        """Find where each of its ops is, if it begins there each time that it is reached."""
+        if not place.is_loop:
+            found.append((place, np.repeat(begins, place.counts) + within(place.counts)))
+            return
+        lengths = np.sum(sizes[place], axis=0)
+        before = np.cumsum(lengths) - lengths
+        firsts = np.cumsum(place.counts) - place.counts
+        begin = np.repeat(begins - before[firsts], place.counts) + before
+        for each, size in zip(place.body, sizes[place], strict=True):
+            locate(each, begin)
+            begin = begin + size
+
+    if program.body:
+        measure(program)
+        locate(program, np.zeros(1, np.int64))
+    return found
+
+
+def within(counts: Integers) -> Integers:
+    """Return 0, 1, … for each count, one after the other: the iteration that each repetition is, shape (sum,)."""
+    return np.arange(counts.sum()) - np.repeat(np.cumsum(counts) - counts, counts)
+
+
+def _sums(values: Integers, counts: Integers) -> Integers:
+    """Return the sums of consecutive groups of so many values each, none of them empty."""
+    return np.add.reduceat(values, np.cumsum(counts) - counts) if len(counts) else counts
+
+
+def split(program: Place) -> Place:
+    """Return a program whose loops end where they end with fewer of a symbol: ``[a (b)^1,1,1,2]^4`` is ``[a b]^4 b``.
+
+    Folding lets further repetitions of what ended the last iteration join it: it cannot know whether they are the same.
+    """
+    return replace(program, body=tuple(each for place in program.body for each in _split(place)))
+
+
+def _split(place: Place) -> tuple[Place, ...]:
+    """Return a place, and what follows it instead of being its end."""
+    if not place.is_loop:
+        return (place,)
+    place = split(place)
+    # The last places of last iterations down to a symbol, and where what is reached there ends an outermost loop.
+    chain, last = [place], np.cumsum(place.counts) - 1
+    while (end := chain[-1].body[-1]).is_loop:
+        chain.append(end)
+        last = np.cumsum(end.counts)[last] - 1
+    others = np.delete(end.counts, last)
+    if not len(others) or (others != others[0]).any() or (end.counts[last] <= others[0]).any():
+        return (place,)
+    more = end.counts[last] - others[0]
+    shorter = replace(end, counts=np.full(len(end.counts), others[0]))
+    for around in reversed(chain):
+        shorter = replace(around, body=(*around.body[:-1], shorter))
+    return shorter, replace(end, counts=more)
+
+
+def signature(program: Place, names: Sequence[str]) -> str:
+    """Write a program as the literature does: ``a [(b)^2 g]^3``. Counts that vary are listed."""
+    return " ".join(_written(place, names) for place in program.body)
+
+
+def _written(place: Place, names: Sequence[str]) -> str:
+    counts = list(dict.fromkeys(place.counts.tolist()))
+    power = "" if counts == [1] else f"^{','.join(map(str, counts))}"
+    if place.is_loop:
+        inner = " ".join(_written(each, names) for each in place.body)
+        return f"[{inner}]{power}" if power else inner
+    return f"({names[place.symbol]}){power}" if power else names[place.symbol]

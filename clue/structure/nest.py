@@ -1,0 +1,164 @@
+"""Loop coordinates: in which iteration of which loops each call of a trace was made.
+
+Call sites know the loop statements around each frame of their path, so the paths of all sites form a tree of loops. One
+rank visits its leaves in program order: a step that does not lead forward in the text begins a new iteration of the
+innermost loop around both places. A loop of which an iteration makes no call is seen with fewer iterations than it has,
+and two loops of which the outer does nothing but the inner one as one: rules must then hold for what is seen.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+import numpy.typing as npt
+
+from clue.trace.sites import Frame, Site
+
+_Integers = npt.NDArray[np.int64]
+_BEHIND = 1 << 40
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """A step on the way to a call: into a loop, into a branch, or to a place in a function.
+
+    Attributes:
+        file: Of the function.
+        function: Its name.
+        loop: Line of the loop statement, or 0 for a place.
+        at: The place's order within the function; -1 for a loop or a branch.
+        line: The place's line.
+        branch: Which branch of the if of this line, or -1.
+    """
+
+    file: str
+    function: str
+    loop: int
+    at: int
+    line: int
+    branch: int = -1
+
+    @property
+    def is_place(self) -> bool:
+        """Whether it leads to a place."""
+        return self.at >= 0
+
+    def excludes(self, other: Step) -> bool:
+        """Tell whether no iteration takes both: they are branches of one if."""
+        return self.branch >= 0 and replace(self, branch=other.branch) == other != self
+
+    @property
+    def is_loop(self) -> bool:
+        """Whether it leads into a loop."""
+        return self.loop > 0
+
+
+def steps(site: Site) -> tuple[Step, ...]:
+    """Return the way to a site, outermost step first; unknown ones lie in a loop behind all others."""
+    if not site.frames:
+        return (Step("", "", 1, -1, 0), Step("", "", 0, _BEHIND, 0))
+    return tuple(step for frame in site.frames for step in _steps_within(frame))
+
+
+def _steps_within(frame: Frame) -> Iterable[Step]:
+    inside = [(line, Step(frame.file, frame.function, line, -1, line)) for line in frame.loops]
+    inside += [(line, Step(frame.file, frame.function, 0, -1, line, which)) for line, which in frame.branches]
+    yield from (step for _, step in sorted(inside, key=lambda each: each[0]))
+    yield Step(frame.file, frame.function, 0, frame.at, frame.line)
+
+
+@dataclass(frozen=True, slots=True)
+class Nest:
+    """The loops around the sites of one or several traces.
+
+    Attributes:
+        paths: Way to each site, by its number.
+        order: Where each loop and branch begins within its function: the first place in it.
+    """
+
+    paths: tuple[tuple[Step, ...], ...]
+    order: Mapping[Step, int]
+
+    @classmethod
+    def of(cls, sites: Sequence[Site]) -> Nest:
+        """Return that of sites."""
+        paths = tuple(map(steps, sites))
+        order: dict[Step, int] = {}
+        for path in paths:
+            for i, step in enumerate(path):
+                if not step.is_place:
+                    first = next(each.at for each in path[i:] if each.is_place)
+                    order[step] = min(order.get(step, first), first)
+        return cls(paths, order)
+
+    def loops(self, site: int) -> tuple[tuple[Step, ...], ...]:
+        """Return the loops around a site, outermost first, each as the way to it."""
+        path = self.paths[site]
+        return tuple(path[: i + 1] for i, step in enumerate(path) if step.is_loop)
+
+    def place(self, step: Step) -> int:
+        """Return where a step lies within its function."""
+        return step.at if step.is_place else self.order[step]
+
+    def key(self, path: tuple[Step, ...]) -> tuple[int, ...]:
+        """Return a key by which paths are in program order."""
+        return tuple(map(self.place, path))
+
+    def transition(self, before: int, after: int) -> tuple[int, bool]:
+        """Tell what a rank that makes a call at one site and then at another has done.
+
+        Returns:
+            How many of the loops around the latter go on with the iteration of the former, and whether the innermost of
+            them begins a new one.
+        """
+        one, other = self.paths[before], self.paths[after]
+        common = 0
+        while common < min(len(one), len(other)) and one[common] == other[common]:
+            common += 1
+        same = before == after
+        if same:
+            common -= 1
+        shared = sum(step.is_loop for step in other[:common])
+        forward = not same and self._forward(one[common:], other[common:])
+        return shared, not forward
+
+    def _forward(self, one: tuple[Step, ...], other: tuple[Step, ...]) -> bool:
+        return bool(one and other) and not one[0].excludes(other[0]) and self.place(one[0]) < self.place(other[0])
+
+
+@dataclass(slots=True)
+class Walk:
+    """Coordinates of a sequence of calls.
+
+    Attributes:
+        nest: The loops.
+        known: Transitions already looked up.
+    """
+
+    nest: Nest
+    known: dict[tuple[int, int], tuple[int, bool]] = field(default_factory=dict)
+
+    def coordinates(self, sites: Sequence[int]) -> tuple[list[tuple[int, ...]], list[int]]:
+        """Return the iteration of each loop around each call of a rank, and which calls go back outside any loop."""
+        depth = [len(self.nest.loops(site)) for site in range(len(self.nest.paths))]
+        now: tuple[int, ...] = ()
+        before, result, astray = -1, [], []
+        for at, site in enumerate(sites):
+            shared, again = self._transition(before, site) if before >= 0 else (0, False)
+            if again and not shared:
+                astray.append(at)
+            head = now[:shared]
+            if again and shared:
+                head = (*head[:-1], head[-1] + 1)
+            now = head + (0,) * (depth[site] - shared)
+            result.append(now)
+            before = site
+        return result, astray
+
+    def _transition(self, before: int, after: int) -> tuple[int, bool]:
+        key = (before, after)
+        if key not in self.known:
+            self.known[key] = self.nest.transition(before, after)
+        return self.known[key]

@@ -1,0 +1,414 @@
+"""A program as rules: how often each loop goes round, what each call is, at any size and on any number of ranks."""
+
+from __future__ import annotations
+
+import hashlib
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+
+import numpy as np
+import numpy.typing as npt
+
+from clue.structure.atoms import Integers
+from clue.structure.groups import GROUPS, WORLD, Class, fits
+from clue.structure.nest import Nest, Step
+from clue.structure.rules import Rule, Search, Sum, UndeterminedError
+from clue.structure.table import Part, Rows, Tables
+from clue.trace.ops import NO_REQUEST, Flag, Op
+from clue.trace.sites import Site
+
+#: Fields of a row that follow rules of their own.
+FIELDS = ("peer", "tag", "nbytes", "flags", "requested")
+#: How far sizes of pickled objects may be from a rule, B: the lengths of a few numbers in them depend on their values.
+PICKLED_SLACK = 16
+#: Blocks that are none: pairs, and the like.
+_SMALL = 4
+_ORIGINS = np.uint64(32)
+#: What is no product of sizes.
+_PLAIN = frozenset({"peer", "rows", "flags", "requested", "age"})
+_WORDS = {
+    "peer": "partners", "tag": "tags", "nbytes": "sizes", "flags": "flags", "requested": "requests", "rows": "messages",
+    "entries": "lengths of lists", "entry": "entries of lists", "age": "requests waited for", "count": "iterations",
+    "communicator": "members of communicators",
+}  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class Refusal:
+    """A place that follows no rule.
+
+    Attributes:
+        site: Where it is, and what it calls: ``"cg.py:72 Alltoallv"``; ``""``: the whole program.
+        why: What must hold, and does not.
+    """
+
+    site: str
+    why: str
+
+    def __str__(self) -> str:
+        return f"site {self.site} {self.why}" if self.site else self.why
+
+
+@dataclass(slots=True)
+class PartRules:
+    """What a part of a call is.
+
+    Attributes:
+        part: Which.
+        order: Where in its call it stands.
+        rows: How many rows it has in each iteration of the loops around.
+        fields: Rules of the fields of its rows.
+        group: Kind of group of its communicator (:data:`clue.structure.groups.GROUPS`).
+        of: Class of its communicator.
+        entries: How long its list is.
+        entry: What stands in the list; of a wait, how many requests ago each was begun.
+        age: Of a wait for one request, how many requests ago that was begun.
+    """
+
+    part: Part
+    order: int
+    rows: Rule
+    fields: dict[str, Rule] = field(default_factory=dict)
+    group: str = "all"
+    of: Class = WORLD
+    entries: Rule | None = None
+    entry: Rule | None = None
+    age: Rule | None = None
+
+
+@dataclass(slots=True)
+class Structure:
+    """A program as rules.
+
+    Attributes:
+        sites: Its call sites.
+        nest: The loops around them.
+        loops: How often each goes round.
+        parts: What each call is.
+    """
+
+    sites: tuple[Site, ...]
+    nest: Nest
+    loops: dict[tuple[Step, ...], Rule] = field(default_factory=dict)
+    parts: list[PartRules] = field(default_factory=list)
+
+    def inside(self, part: Part, v: Mapping[str, Integers]) -> dict[str, Integers]:
+        """Return the surroundings of each iteration of the loops around a part, for some ranks."""
+        for depth, loop in enumerate(self.nest.loops(part.site)):
+            v = iterate(v, f"i{depth}", self.loops[loop](v))
+        return _cube(part, dict(v), len(self.nest.loops(part.site)))
+
+
+def iterate(v: Mapping[str, Integers], name: str, counts: Integers) -> dict[str, Integers]:
+    """Return the surroundings of each iteration of a loop that goes round so often."""
+    counts = np.maximum(counts, 0)
+    inside = {each: np.repeat(column, counts) for each, column in v.items()}
+    inside[name] = within(counts)
+    inside["m" + (name[1:] or name)] = np.repeat(counts, counts)
+    return inside
+
+
+def within(counts: Integers) -> Integers:
+    """Return 0 … count - 1 of each count."""
+    return np.arange(counts.sum()) - np.repeat(np.cumsum(counts) - counts, counts)
+
+
+def _cube(part: Part, v: dict[str, Integers], depth: int) -> dict[str, Integers]:
+    if not part.cube:
+        return dict(v)
+    bits = np.ceil(np.log2(v["P"].astype(float))).astype(np.int64)
+    return iterate(v, f"i{depth}", bits)
+
+
+@dataclass
+class Learner:
+    """Learns the rules of a program from its recordings.
+
+    Attributes:
+        sites: Its call sites.
+        tables: What was seen.
+        refusals: What follows no rule.
+        remarks: What a reader of results should know.
+        blocks: Sizes of blocks that the program deals out.
+        known: Rules by digest of what they were learned from: calls that a program makes twice are learned once.
+        seen: Of each part that was learned, the surroundings of its rows and where they are in their trace.
+        tell: Is told what is being learned.
+    """
+
+    sites: tuple[Site, ...]
+    tables: Tables
+    refusals: list[Refusal] = field(default_factory=list)
+    remarks: list[str] = field(default_factory=list)
+    blocks: tuple[int, ...] = ()
+    known: dict[bytes, Rule | None] = field(default_factory=dict)
+    seen: list[tuple[dict[str, Integers], Integers]] = field(default_factory=list)
+    tell: Callable[[str], None] = lambda _: None
+
+    def learn(self) -> Structure:
+        """Return the rules; what follows none is in ``refusals``."""
+        structure = Structure(self.sites, self.tables.nest)
+        for site, often in self.tables.astray.items():
+            self._refuse(site, "", f"must be called once, or in a loop of the program, got {often} more calls")
+        ordered = sorted(
+            self.tables.parts.items(), key=lambda item: self.tables.nest.key(self.tables.nest.paths[item[0].site])
+        )
+        for part, _ in ordered:
+            self._learn_loops(structure, part.site)
+        for part, rows in ordered:
+            self.tell(self._name(part))
+            try:
+                structure.parts.append(self._learn_part(part, rows))
+            except _NoRuleError as error:
+                self._refuse(part.site, part.call, str(error))
+        return structure
+
+    def _name(self, part: Part) -> str:
+        return f"{self.sites[part.site].name or 'unknown'} {part.call}"
+
+    def _refuse(self, site: int, call: str, why: str) -> None:
+        self.refusals.append(Refusal(f"{self.sites[site].name or 'unknown'} {call}".strip(), why))
+
+    # --- surroundings ---
+
+    def _start(self) -> dict[str, Integers]:
+        examples = self.tables.examples
+        ranks = [each.ranks for each in examples]
+        return {
+            "example": np.repeat(np.arange(len(examples)), ranks),
+            "n": np.repeat([each.size for each in examples], ranks),
+            "P": np.repeat(ranks, ranks),
+            "rank": np.concatenate([np.arange(each) for each in ranks]),
+            "s": np.repeat(ranks, ranks),
+            "r": np.concatenate([np.arange(each) for each in ranks]),
+        }
+
+    def _seen(self, loop: tuple[Step, ...], v: Mapping[str, Integers], depth: int) -> Integers:
+        seen = self.tables.loops[loop]
+        return np.array([seen.get(key, 0) for key in _keys(v, depth)], np.int64)
+
+    def _inside(self, part: Part) -> dict[str, Integers]:
+        v: Mapping[str, Integers] = self._start()
+        loops = self.tables.nest.loops(part.site)
+        for depth, loop in enumerate(loops):
+            v = iterate(v, f"i{depth}", self._seen(loop, v, depth))
+        return _cube(part, dict(v), len(loops))
+
+    # --- rules ---
+
+    def _rule(self, what: str, v: Mapping[str, Integers], y: Integers, slack: int = 0) -> Rule:
+        plain = what in _PLAIN
+        key = hashlib.sha1(
+            b"".join(column.tobytes() for column in (*v.values(), y, np.array([slack, plain, *self.blocks]))),
+            usedforsecurity=False,
+        ).digest()
+        if key not in self.known:
+            self.known[key] = self._found(v, y, slack, plain)
+        found = self.known[key]
+        if found is None:
+            values = ", ".join(map(str, np.unique(y)[:6].tolist()))
+            raise _NoRuleError(f"{_WORDS[what]} must follow a rule in n, P, rank and iteration, got {values}, …")
+        return found
+
+    def _found(self, v: Mapping[str, Integers], y: Integers, slack: int, plain: bool) -> Rule | None:
+        origin = np.left_shift(_place(v["P"]), _ORIGINS) | _place(v["n"])
+        surroundings = {name: column for name, column in v.items() if name != "example"}
+        search = Search(surroundings, self.blocks, origin=origin, slack=slack, plain=plain)
+        return search.rule(y) if len(y) else Rule((Sum(()),))
+
+    def _learn_loops(self, structure: Structure, site: int) -> None:
+        v: Mapping[str, Integers] = self._start()
+        for depth, loop in enumerate(self.tables.nest.loops(site)):
+            if loop not in structure.loops:
+                structure.loops[loop] = self._learn_loop(loop, site, v, depth)
+                self._note_blocks(structure.loops[loop])
+            v = iterate(v, f"i{depth}", self._seen(loop, v, depth))
+
+    def _learn_loop(self, loop: tuple[Step, ...], site: int, v: Mapping[str, Integers], depth: int) -> Rule:
+        rule = self._count_partners(loop, v, depth) if self._leaves_out(loop) else None
+        if rule is not None:
+            return rule
+        try:
+            return self._rule("count", v, self._seen(loop, v, depth))
+        except _NoRuleError as error:
+            self._refuse(site, f"in the loop of line {loop[-1].loop}", str(error))
+            return Rule((Sum(()),))
+
+    def _leaves_out(self, loop: tuple[Step, ...]) -> bool:
+        """Whether iterations of a loop differ in number within one recording."""
+        numbers: dict[int, set[int]] = {}
+        for key, count in self.tables.loops[loop].items():
+            numbers.setdefault(key[0], set()).add(count)
+        return any(len(each) > 1 for each in numbers.values())
+
+    def _count_partners(self, loop: tuple[Step, ...], v: Mapping[str, Integers], depth: int) -> Rule | None:
+        """Take the iterations of a loop over partners that leaves some out for the partners themselves.
+
+        Returns:
+            How many partners there are, or ``None`` if it is no such loop.
+        """
+        inside = [(part, rows) for part, rows in self.tables.parts.items() if loop in self.tables.nest.loops(part.site)]
+        if len({part.site for part, _ in inside}) != 1 or self.tables.nest.loops(inside[0][0].site)[-1] != loop:
+            return None
+        partner: dict[tuple[int, ...], int] = {}
+        sizes: dict[tuple[int, ...], int] = {}
+        for _, rows in inside:
+            for key, first in zip(rows.keys, rows.firsts, strict=True):
+                trace = self.tables.examples[key[0]].trace
+                if partner.setdefault(key, int(trace.ops.peer[first])) != trace.ops.peer[first]:
+                    return None
+                sizes[key[: depth + 2]] = len(trace.head.communicators[trace.ops.comm[first]].group)
+        if any(partner[key] <= partner.get((*key[:-1], key[-1] - 1), -1) for key in partner):
+            return None
+        made = Counter(key[:-1] for key in partner)
+        if all(partner[key] - key[-1] == partner.get((*key[:-1], 0), -1) for key in partner) and len(
+            {sizes[key] - often for key, often in made.items()}
+        ) == 1:  # fmt: skip
+            return None  # those left out are always the same: iterations are as good
+        known = [key in sizes for key in _keys(v, depth)]
+        seen = {name: column[known] for name, column in v.items()}
+        try:
+            rule = self._rule("count", seen, np.array([sizes[key] for key in _keys(seen, depth)], np.int64))
+            counts = rule({name: column for name, column in v.items() if name != "example"})
+        except (_NoRuleError, UndeterminedError):
+            return None
+        self.tables.loops[loop] = dict(zip(_keys(v, depth), counts.tolist(), strict=True))
+        for _, rows in inside:
+            rows.keys = [(*key[:-1], partner[key]) for key in rows.keys]
+        return rule
+
+    def _note_blocks(self, rule: Rule) -> None:
+        """A loop over n / b iterations deals out blocks of b."""
+        for form in rule.forms:
+            for coefficient, atoms in form.terms:
+                counted = (atom.block for atom in atoms if atom.block > _SMALL)
+                self.blocks = tuple(dict.fromkeys((*self.blocks, *counted)))
+                if (
+                    [atom.name for atom in atoms] == ["n"]
+                    and coefficient.denominator > 1
+                    and coefficient.denominator not in self.blocks
+                ):
+                    self.blocks = (*self.blocks, coefficient.denominator)
+
+    def _learn_part(self, part: Part, rows: Rows) -> PartRules:
+        domain = self._inside(part)
+        depth = len(self.tables.nest.loops(part.site)) + part.cube
+        at = {key: i for i, key in enumerate(_keys(domain, depth))}
+        lengths = np.zeros(len(domain["n"]), np.int64)
+        firsts = np.zeros(len(domain["n"]), np.int64)
+        for key, length, first in zip(rows.keys, rows.lengths, rows.firsts, strict=True):
+            lengths[at[key]] = length
+            firsts[at[key]] = first
+        learned = PartRules(part, rows.order, self._rule("rows", domain, lengths))
+        v = iterate(domain, "j", lengths)
+        row = np.repeat(firsts, lengths) + v["j"]
+        self._learn_group(learned, v, row)
+        self._learn_fields(learned, v, row)
+        self.seen.append((v, row))
+        return learned
+
+    def _column(self, name: str, v: Mapping[str, Integers], row: Integers) -> Integers:
+        columns = np.zeros(len(row), np.int64)
+        for number, example in enumerate(self.tables.examples):
+            mine = v["example"] == number
+            columns[mine] = getattr(example.trace.ops, name)[row[mine]]
+        return columns
+
+    def _learn_group(self, learned: PartRules, v: dict[str, Integers], row: Integers) -> None:
+        comm = self._column("comm", v, row)
+        pairs = set(zip(v["example"].tolist(), comm.tolist(), strict=True))
+        classes = {self.tables.classes[example][number] for example, number in pairs}
+        if len(classes) > 1:
+            raise _NoRuleError(
+                f"communicators must be of one kind, got {', '.join(sorted(each.name for each in classes))}"
+            )
+        learned.of = classes.pop()
+        kinds = [name for name in GROUPS if all(self._fits(name, *pair) for pair in pairs)]
+        if not kinds:
+            raise _NoRuleError("members of communicators must follow a rule in P and rank, got others")
+        learned.group = kinds[0]
+        groups = {pair: self.tables.examples[pair[0]].trace.head.communicators[pair[1]].group for pair in pairs}
+        places = {(pair, rank): i for pair, group in groups.items() for i, rank in enumerate(group)}
+        each = list(zip(v["example"].tolist(), comm.tolist(), strict=True))
+        v["s"] = np.array([len(groups[pair]) for pair in each], np.int64)
+        v["r"] = np.array([places[pair, rank] for pair, rank in zip(each, v["rank"].tolist(), strict=True)], np.int64)
+
+    def _fits(self, kind: str, example: int, number: int) -> bool:
+        head = self.tables.examples[example].trace.head
+        return head.communicators[number].remote is None and fits(
+            kind, head.communicators[number], self.tables.examples[example].ranks
+        )
+
+    def _learn_fields(self, learned: PartRules, v: dict[str, Integers], row: Integers) -> None:
+        request = self._column("request", v, row)
+        flags = self._column("flags", v, row) & ~int(Flag.CONTINUED)
+        count = self._column("count", v, row)
+        columns = {
+            "peer": self._column("peer", v, row),
+            "tag": self._column("tag", v, row),
+            "nbytes": self._column("nbytes", v, row),
+            "flags": flags,
+            "requested": (request != NO_REQUEST).astype(np.int64),
+        }
+        for name, column in columns.items():
+            if name != "peer":  # what a message is may depend on whom it goes to
+                v["peer"] = columns["peer"]
+            try:
+                learned.fields[name] = self._rule(name, v, column)
+            except _NoRuleError:
+                if name != "nbytes" or not (flags & int(Flag.PICKLED)).all():
+                    raise
+                learned.fields[name] = self._rule(name, v, column, PICKLED_SLACK)
+                self.remarks.append(
+                    f"sizes of pickled objects at {self._name(learned.part)} are told to {PICKLED_SLACK} B"
+                )
+        v.pop("peer", None)
+        waits = learned.part.op in (Op.WAIT, Op.POLL, Op.MRECV)
+        if waits and (request != NO_REQUEST).any():
+            learned.age = self._rule("age", v, self._ages(v, row, request))
+        if count.any():
+            learned.entries = self._rule("entries", v, count)
+            inside = iterate(v, "e", count)
+            learned.entry = self._rule("entry", inside, self._entries(inside, row, count, waits))
+
+    def _ages(self, v: Mapping[str, Integers], row: Integers, request: Integers) -> Integers:
+        ages = np.zeros(len(row), np.int64)
+        for i, (example, rank, at, name) in enumerate(
+            zip(v["example"].tolist(), v["rank"].tolist(), row.tolist(), request.tolist(), strict=True)
+        ):
+            if name != NO_REQUEST:
+                ages[i] = self._age(example, rank, at, name)
+        return ages
+
+    def _age(self, example: int, rank: int, row: int, name: int) -> int:
+        begun = self.tables.serial[example].get((rank, name))
+        if begun is None:
+            raise _NoRuleError("requests must be begun by calls of the program, got others")
+        return int(self.tables.begun[example][row]) - begun
+
+    def _entries(self, inside: Mapping[str, Integers], row: Integers, count: Integers, waits: bool) -> Integers:
+        rows = np.repeat(row, count)
+        values = np.zeros(len(rows), np.int64)
+        for i, (example, rank, at, e) in enumerate(
+            zip(inside["example"].tolist(), inside["rank"].tolist(), rows.tolist(), inside["e"].tolist(), strict=True)
+        ):
+            trace = self.tables.examples[example].trace
+            value = int(trace.ops.extras[trace.head.extra_offsets[rank] + int(trace.ops.extra[at]) + e])
+            values[i] = self._age(example, rank, at, value) if waits else value
+        return values
+
+
+def _place(column: Integers) -> npt.NDArray[np.uint64]:
+    """Return which of all values each has, as a bit; what has one value everywhere counts as two."""
+    values, which = np.unique(column, return_inverse=True)
+    bits = np.left_shift(np.uint64(1), (which % int(_ORIGINS)).astype(np.uint64))
+    return bits if len(values) > 1 else np.full(len(column), 3, np.uint64)
+
+
+class _NoRuleError(ValueError):
+    """Something follows no rule."""
+
+
+def _keys(v: Mapping[str, Integers], depth: int) -> Iterator[tuple[int, ...]]:
+    names = ("example", "rank", *(f"i{level}" for level in range(depth)))
+    return zip(*(v[name].tolist() for name in names), strict=True)

@@ -1,0 +1,811 @@
+"""Exact integer rules: what fits every recording to the last bit, or nothing.
+
+A rule is a sum of up to three products of atoms with rational coefficients, an atom that stands alone (a neighbour, an
+owner in turn), or a case distinction of such. It must take less to say than the samples that it explains. Of the forms
+that fit the lightest are kept, and those next to them; where they do not agree at a target, recordings do not determine
+the rule, and it is refused there.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from itertools import combinations_with_replacement, islice, product
+from math import lcm, log2
+from typing import TypeVar
+
+import numpy as np
+import numpy.typing as npt
+
+from clue.structure.atoms import (
+    Atom,
+    Integers,
+    Surroundings,
+    padded,
+    partners,
+    parts,
+    residue,
+    small_numbers,
+    tree_sizes,
+    variable,
+)
+
+_Floats = npt.NDArray[np.float64]
+#: Atoms that are multiplied, and what comes out.
+_Product = tuple[tuple[Atom, ...], Integers]
+_Form = TypeVar("_Form", "Sum", "Predicate")
+_Said = TypeVar("_Said", Integers, npt.NDArray[np.bool_])
+#: Largest denominator of a coefficient, and how far from a fraction it may be found.
+_DENOMINATOR, _NEAR = 4096, 1e-6
+#: Distinct samples that a search looks at, chosen evenly; all are checked in the end.
+_LOOKED_AT = 400
+#: Samples that must be there beside as many as there are coefficients: a rule that nothing has tested is none.
+_MORE = 1
+#: Bits that a step of weight takes to say, and a term: what takes more than the samples that it explains says nothing.
+_BITS, _TERM = 2.0, 2.0
+#: Values that are taken for cases of their own.
+_SPECIAL = 3
+#: How many equally light forms are kept.
+_KEPT = 24
+#: How much heavier than the lightest form one may be and still be its rival.
+_MARGIN = 1
+#: Iterations of a loop that may have rules of their own.
+_STEPS = 8
+#: Blocks that there must be at least where they are counted.
+_BLOCKS = 4
+#: Turns in which a loop may do several things.
+_TURNS = (2, 3, 4)
+#: Conditions that divide samples by cases: the heaviest, and how many are tried; and how many are joined in pairs.
+_LIGHT, _TRIED, _JOINED = 3, 16, 200
+#: The weight of two atoms that are compared: along one dimension, and others.
+_PAIRED, _UNLIKE = 8, 4
+#: The heaviest atom of a condition.
+_HEAVIEST = 5
+#: Weight of two atoms that are multiplied, and how many such pairs there are at most.
+_MULTIPLIED, _MOST_PAIRS = 5, 1500
+#: Products among which sums of three are searched, and how much of one must be left beside others to be another.
+_MOST_PRODUCTS, _SAME = 120, 1e-6
+
+
+class UndeterminedError(ValueError):
+    """Forms that fit all recordings disagree elsewhere, or a form gives no integer there."""
+
+
+@dataclass(frozen=True, slots=True)
+class Sum:
+    """A sum of products of atoms: (coefficient, atoms) each."""
+
+    terms: tuple[tuple[Fraction, tuple[Atom, ...]], ...]
+
+    @property
+    def weight(self) -> int:
+        """How far-fetched it is."""
+        return sum(1 + sum(atom.weight for atom in atoms) for _, atoms in self.terms)
+
+    @property
+    def bits(self) -> float:
+        """How much it takes to say it."""
+        return sum(
+            (_TERM if atoms else 1.0)
+            + log2(abs(coefficient.numerator) * coefficient.denominator)
+            + _BITS * sum(atom.weight for atom in atoms)
+            for coefficient, atoms in self.terms
+        )
+
+    def __call__(self, v: Surroundings) -> Integers:
+        """Return its values.
+
+        Raises:
+            UndeterminedError: If one is no integer.
+        """
+        length = len(next(iter(v.values())))
+        common = lcm(*(coefficient.denominator for coefficient, _ in self.terms), 1)
+        total = np.zeros(length, np.int64)
+        for coefficient, atoms in self.terms:
+            product = np.full(length, int(coefficient * common), np.int64)
+            for atom in atoms:
+                product = product * atom.values(v)
+            total += product
+        if (total % common).any():
+            raise UndeterminedError(f"{self} is no integer there")
+        return total // common
+
+    def __str__(self) -> str:
+        if not self.terms:
+            return "0"
+        return " + ".join(
+            "·".join(([] if coefficient == 1 and atoms else [str(coefficient)]) + [atom.name for atom in atoms])
+            for coefficient, atoms in self.terms
+        )
+
+
+def _agreed(forms: Sequence[Callable[[Surroundings], _Said]], v: Surroundings) -> _Said:
+    """Return what all forms say.
+
+    Raises:
+        UndeterminedError: If they do not agree.
+    """
+    results, errors = [], []
+    for form in forms:
+        try:
+            results.append((form, form(v)))
+        except UndeterminedError as error:
+            errors.append(error)
+    if not results:
+        raise errors[0]
+    for form, values in results[1:]:
+        if (values != results[0][1]).any():
+            raise UndeterminedError(f"{results[0][0]} and {form} fit all recordings alike and differ there")
+    return results[0][1]
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """A rule: forms that all fit; or one rule where a condition holds, and another elsewhere.
+
+    Attributes:
+        forms: The forms, the lightest first.
+        conditions: Conditions that all divide the recordings alike.
+        then: What holds where they do.
+        other: What holds elsewhere.
+    """
+
+    forms: tuple[Sum, ...] = ()
+    conditions: tuple[Predicate, ...] = ()
+    then: Rule | None = None
+    other: Rule | None = None
+
+    @classmethod
+    def constant(cls, value: int) -> Rule:
+        """Return the rule of a number that never changes."""
+        return cls((Sum(((Fraction(value), ()),) if value else ()),))
+
+    def __call__(self, v: Surroundings) -> Integers:
+        """Return its values.
+
+        Raises:
+            UndeterminedError: If recordings do not determine them.
+        """
+        if self.then is None or self.other is None:
+            return _agreed(self.forms, v)
+        where = _agreed(self.conditions, v)
+        values = np.zeros(len(where), np.int64)
+        for rule, mask in ((self.then, where), (self.other, ~where)):
+            if mask.any():
+                values[mask] = rule({name: column[mask] for name, column in v.items()})
+        return values
+
+    def __str__(self) -> str:
+        if self.other is None:
+            return str(self.forms[0])
+        return f"{self.then} if {self.conditions[0]} else {self.other}"
+
+
+def _take(v: Surroundings, rows: npt.NDArray[np.bool_]) -> dict[str, Integers]:
+    return {name: column[rows] for name, column in v.items()}
+
+
+@dataclass
+class Search:
+    """The search for rules among samples.
+
+    Attributes:
+        v: Surroundings of each sample.
+        blocks: Sizes of blocks that the program deals out.
+        triples: Whether sums of three are searched.
+        origin: At which sizes each sample is found, as bits from 0, and on which numbers of ranks, as bits from 32.
+        slack: How far a rule may be off.
+        frozen: Surroundings that were left out, and have one value instead of theirs.
+        plain: Whether it is about ranks and numbers of them, which are no products.
+    """
+
+    v: Surroundings
+    blocks: tuple[int, ...] = ()
+    triples: bool = True
+    origin: npt.NDArray[np.uint64] | None = None
+    slack: int = 0
+    frozen: frozenset[str] = frozenset()
+    plain: bool = False
+
+    def __post_init__(self) -> None:
+        self.length = len(next(iter(self.v.values())))
+        self.names = tuple(name for name, column in self.v.items() if len(column) and (column != column[0]).any())
+        self.same_ranks = bool((self.v["r"] == self.v["rank"]).all() and (self.v["s"] == self.v["P"]).all())
+        if self.same_ranks:
+            self.names = tuple(name for name in self.names if name not in ("r", "s"))
+        self._small: list[tuple[Atom, Integers]] | None = None
+        self._alone: list[tuple[Atom, Integers]] | None = None
+        self._conditions: Conditions | None = None
+        #: Products that have the same values in all samples.
+        self._rows = _some(self.length)
+        self._alike: dict[bytes, list[tuple[Atom, ...]]] = {}
+
+    # --- what there is ---
+
+    def small(self) -> list[tuple[Atom, Integers]]:
+        """Return the atoms with their values, those that vary, the lightest first."""
+        if self._small is None:
+            self._small = self._values(
+                (*small_numbers(self.names, self.blocks), *(tree_sizes(self.names) if self._ranked() else ()))
+            )
+        return self._small
+
+    def alone(self) -> list[tuple[Atom, Integers]]:
+        """Return the atoms that stand alone."""
+        if self._alone is None:
+            self._alone = self._values(partners(self.names)) if self._ranked() else []
+        return self._alone
+
+    def _ranked(self) -> bool:
+        """Whether ranks matter."""
+        return any(name in self.names for name in ("rank", "r", "P", "s"))
+
+    def _values(self, atoms: Iterable[Atom]) -> list[tuple[Atom, Integers]]:
+        with np.errstate(all="ignore"):
+            found = [(atom, self._value(atom)) for atom in sorted(atoms, key=lambda atom: atom.weight)]
+        return [(atom, values) for atom, values in found if values is not None and (values != values[0]).any()]
+
+    def _value(self, atom: Atom) -> Integers | None:
+        """Return the values of an atom, if it does not need surroundings that were left out."""
+        seen = _Seen(self.v)
+        values = atom.values(seen)
+        return None if seen.used & self.frozen else values
+
+    # --- sums ---
+
+    def rule(self, y: Integers, depth: int = 2) -> Rule | None:
+        """Return the lightest rule that fits all samples, if there is one."""
+        if not self._supported():
+            return None
+        leans = self._leans(y)
+        if leans:
+            return next((found for lean, rows in leans if (found := lean._rule(y[rows], depth))), None)
+        return self._rule(y, depth)
+
+    def _rule(self, y: Integers, depth: int) -> Rule | None:
+        if not self._supported():
+            return None
+        forms = self.sums(y)
+        if forms:
+            return Rule(forms)
+        # Few cases are told before many.
+        for cases in range(1, depth + 1):
+            for found in (self._special_cases, self._steps, self._cases, self._in_turns):
+                rule = found(y, cases)
+                if rule is not None:
+                    return rule
+        return None
+
+    def _supported(self) -> bool:
+        """Whether several sizes and numbers of ranks say it: of one alone nobody knows what depends on what."""
+        if self.origin is None:
+            return True
+        ranks, sizes = divmod(int(np.bitwise_or.reduce(self.origin)), 1 << 32)
+        return ranks.bit_count() > 1 and sizes.bit_count() > 1
+
+    def _leans(self, y: Integers) -> list[tuple[Search, npt.NDArray[np.int64]]]:
+        """Return searches without surroundings that y does not depend on, and which samples each keeps.
+
+        What is determined by several others, as iterations by rank and ranks, may stand for them: so at first what has
+        most values is left out, and then what is most special.
+        """
+        common = sorted(self.names, key=lambda name: (name != "peer", -len(np.unique(self.v[name])), name[0] != "m"))
+        special = [*(each for each in reversed(self.names) if each[0] in "jiem"), "peer", "s", "r", "rank", "P", "n"]
+        found: dict[frozenset[str], list[str]] = {}
+        for order in (common, special):
+            names = list(self.names)
+            for name in order:
+                if name in names and _depends_on(self.v, [each for each in names if each != name], y):
+                    names.remove(name)
+            found.setdefault(frozenset(names), names)
+        made = [each for names in found.values() if (each := self._lean(names))]
+        return made if len(made) == len(found) else []
+
+    def _lean(self, names: list[str]) -> tuple[Search, npt.NDArray[np.int64]] | None:
+        """Return a search with these surroundings alone, and which samples it keeps, if it is any leaner."""
+        if "rank" in names or "r" in names:  # where a rank lies is told by how many there are
+            names += [
+                size
+                for rank, size in (("rank", "P"), ("r", "s"))
+                if rank in names and size in self.names and size not in names
+            ]
+        keys = np.array([self.v[name] for name in names]) if names else np.zeros((1, self.length), np.int64)
+        _, rows, group = np.unique(keys, axis=1, return_index=True, return_inverse=True)
+        if len(rows) == self.length:
+            return None
+        origin = None
+        if self.origin is not None:
+            origin = np.zeros(len(rows), np.uint64)
+            np.bitwise_or.at(origin, group.ravel(), self.origin)
+            origin = origin[np.argsort(rows)]
+        rows.sort()
+        if self.same_ranks:
+            names += [{"rank": "r", "P": "s"}[name] for name in names if name in ("rank", "P")]
+        kept = {
+            name: column[rows] if name in names else column[rows][:1].repeat(len(rows))
+            for name, column in self.v.items()
+        }
+        varied = (name for name, column in self.v.items() if (column != column[0]).any())
+        frozen = self.frozen | (frozenset(varied) - frozenset(names))
+        return Search(kept, self.blocks, self.triples, origin, self.slack, frozen, self.plain), rows
+
+    def sums(self, y: Integers) -> tuple[Sum, ...]:
+        """Return the lightest sums that fit."""
+        if (y == y[0]).all():
+            return (Sum(((Fraction(int(y[0])), ()),) if y[0] else ()),)
+        return (
+            self._single(y) or self._blocks(y) or (() if len(np.unique(y)) == 2 and not y.all() else self._several(y))
+        )
+
+    def _single(self, y: Integers) -> tuple[Sum, ...]:
+        atoms = [*self.small(), *self.alone()]
+        if not atoms:
+            return ()
+        rows = self._rows
+        matrix = np.array([values[rows] for _, values in atoms], float)
+        matrix -= matrix.mean(axis=1, keepdims=True)
+        target = y[rows] - y[rows].mean()
+        norms = np.linalg.norm(matrix, axis=1)
+        along = np.abs(matrix @ target) / np.where(norms > 0, norms, np.inf)
+        whole = float(target @ target)
+        near = np.flatnonzero(whole - along**2 <= 1e-9 * whole + self._leeway(len(rows))).tolist()
+        return _lightest([form for i in near for form in self._solve(y, [((atoms[i][0],), atoms[i][1][rows])])])
+
+    def _blocks(self, y: Integers) -> tuple[Sum, ...]:
+        """Return how many blocks there are of something, and whatever else that may be."""
+        found = [
+            form
+            for whole, values in self.small()
+            if whole.weight <= _UNLIKE - 1
+            for block in _candidates(values, y)
+            for more in (0, -1, 1)
+            for atom in parts(whole, block, more)
+            for form in self._multiple(y, atom)
+        ]
+        return _lightest(found)
+
+    def _multiple(self, y: Integers, atom: Atom) -> list[Sum]:
+        """Return so many times an atom, and a number more, if that is y."""
+        values = atom.values(self.v)
+        low, high = int(y.argmin()), int(y.argmax())
+        step, apart = int(y[high] - y[low]), int(values[high] - values[low])
+        if not apart or step % apart:
+            return []
+        more = int(y[low] - step // apart * values[low])
+        if (step // apart * values + more != y).any():
+            return []
+        form = Sum(((Fraction(step // apart), (atom,)), *(((Fraction(more), ()),) if more else ())))
+        return [form] if self.length >= len(form.terms) + _MORE and form.bits <= self.bits(y) else []
+
+    def products(self) -> list[_Product]:
+        """Return light products of up to three atoms with their values in what is looked at, different ones once."""
+        small = [(atom, values[self._rows]) for atom, values in self.small()]
+        found: list[_Product] = [((atom,), values) for atom, values in small]
+        pairs = [
+            (one, other)
+            for one, other in combinations_with_replacement(small, 2)
+            if one[0].weight + other[0].weight <= _MULTIPLIED or (one[0].family and one[0].family == other[0].family)
+        ]
+        pairs.sort(key=lambda pair: pair[0][0].weight + pair[1][0].weight)
+        widths = [padded(atom) for atom, _ in small if atom.name.startswith("share(n,")]
+        found += [
+            ((one, other), (one.values(self.v) * other.values(self.v))[self._rows])
+            for one, other in combinations_with_replacement(widths, 2)
+        ]
+        found += [((one, other), first * second) for (one, first), (other, second) in pairs[:_MOST_PAIRS]]
+        for (a, x), (b, y), (c, z) in combinations_with_replacement([each for each in small if each[0].weight <= 1], 3):
+            found.append(((a, b, c), x * y * z))
+        unique: dict[bytes, tuple[tuple[Atom, ...], Integers]] = {}
+        for atoms, values in found:
+            key = values.tobytes()
+            unique.setdefault(key, (atoms, values))
+            self._alike.setdefault(key, []).append(atoms)
+        return list(unique.values())
+
+    def _lone(self) -> list[_Product]:
+        """Return the atoms as products of one."""
+        found: list[_Product] = [((atom,), values[self._rows]) for atom, values in self.small()]
+        for atoms, values in found:
+            self._alike.setdefault(values.tobytes(), []).append(atoms)
+        return found
+
+    def _several(self, y: Integers) -> tuple[Sum, ...]:
+        products = self._lone() if self.plain else self.products()
+        if not products:
+            return ()
+        rows = self._rows
+        matrix = np.array([values for _, values in products], float)
+        target = y[rows].astype(float)
+        centred = matrix - matrix.mean(axis=1, keepdims=True)
+        norms = np.linalg.norm(centred, axis=1)
+        keep = norms > 0
+        products = [product for product, kept in zip(products, keep, strict=True) if kept]
+        basis = centred[keep] / norms[keep, None]
+        rest = target - target.mean()
+        length = np.linalg.norm(rest)
+        fits: list[Sum] = []
+        alone = basis @ rest
+        for i in np.flatnonzero(length**2 - alone**2 <= 1e-9 * length**2 + self._leeway(len(rows))).tolist():
+            fits += self._solve(y, [products[i]])
+        if fits:
+            return _lightest(fits)
+        fits = self._pairs(y, products, basis, rest)
+        if fits:
+            return _lightest(fits)
+        return self._triples(y, products, basis, rest) if self.triples else ()
+
+    def bits(self, y: Integers) -> float:
+        """Return how much it takes to say all samples: each, which are not as most, or how far from the middle."""
+        values, counts = np.unique(y, return_counts=True)
+        each = np.log2(1.0 + np.abs(values.astype(float)))
+        shares = counts / len(y)
+        which = -float(counts @ np.log2(shares)) + float(each.sum() - each[counts.argmax()])
+        middle = float(np.median(y))
+        away = np.abs(y - middle)
+        around = float(np.log2(1.0 + abs(middle)) + np.log2(1.0 + away).sum() + np.count_nonzero(away))
+        return min(float(counts @ each), which, around)
+
+    def _leeway(self, rows: int) -> float:
+        """Return the sum of squares by which a form may be off."""
+        return float(rows * self.slack**2)
+
+    def _pairs(self, y: Integers, products: list[_Product], basis: _Floats, rest: _Floats) -> list[Sum]:
+        weights = [sum(atom.weight for atom in atoms) for atoms, _ in products]
+        order = np.argsort(weights, kind="stable")[: 3 * _MOST_PRODUCTS]
+        some = [products[i] for i in order]
+        gram, along, whole = basis[order] @ basis[order].T, basis[order] @ rest, float(rest @ rest)
+        # Beside the first: what is left of each other and of the target; a fit leaves nothing.
+        left = 1.0 - gram**2
+        second = (along[None, :] - gram * along[:, None]) ** 2 / np.where(left > _SAME, left, np.inf)
+        remaining = whole - along[:, None] ** 2 - second
+        pairs = [
+            (i, k)
+            for i, k in zip(*np.nonzero(remaining <= 1e-9 * whole + self._leeway(len(rest))), strict=True)
+            if i < k
+        ]
+        pairs.sort(key=lambda pair: weights[order[pair[0]]] + weights[order[pair[1]]])
+        return [form for i, k in pairs[: 4 * _KEPT] for form in self._solve(y, [some[i], some[k]])]
+
+    def _triples(self, y: Integers, products: list[_Product], basis: _Floats, rest: _Floats) -> tuple[Sum, ...]:
+        weights = [sum(atom.weight for atom in atoms) for atoms, _ in products]
+        order = np.argsort(weights, kind="stable")[:_MOST_PRODUCTS]
+        some = [products[i] for i in order]
+        gram, along, whole = basis[order] @ basis[order].T, basis[order] @ rest, float(rest @ rest)
+        found: set[tuple[int, ...]] = set()
+        for i in range(len(some)):
+            # Beside the first: what is left of all others, of the target, and then beside each second.
+            left, target = gram - np.outer(gram[i], gram[i]), along - gram[i] * along[i]
+            size = np.diag(left).copy()
+            size[size < _SAME] = np.inf
+            second = target**2 / size
+            third = target - left * (target / size)[:, None]
+            sizes = np.diag(left) - left**2 / size[:, None]
+            remaining = (whole - along[i] ** 2 - second)[:, None] - third**2 / np.where(sizes > _SAME, sizes, np.inf)
+            for k, m in zip(*np.nonzero(remaining <= 1e-9 * whole + self._leeway(len(rest))), strict=True):
+                found.add(tuple(sorted((i, int(k), int(m)))))
+            if len(found) > 8 * _KEPT:
+                break
+        fits = [
+            form for each in sorted(found) if len(set(each)) == 3 for form in self._solve(y, [some[i] for i in each])
+        ]
+        return _lightest(fits)
+
+    def _solve(self, y: Integers, products: list[_Product]) -> list[Sum]:
+        """Return the sum of these products with fractions as coefficients that is exactly y, if there is one."""
+        rows = self._rows
+        columns = [np.ones(len(rows))] + [values.astype(float) for _, values in products]
+        scales = [max(np.abs(column).max(), 1.0) for column in columns]
+        matrix = np.array([column / scale for column, scale in zip(columns, scales, strict=True)]).T
+        found, _, rank, _ = np.linalg.lstsq(matrix, y[rows].astype(float), rcond=1e-12)
+        if (
+            rank < len(columns)
+            or np.abs(matrix @ found - y[rows]).max() > 1e-6 * max(np.abs(y).max(), 1) + 1e-6 + self.slack
+        ):
+            return []
+        coefficients = [_fraction(float(value / scale), self.slack) for value, scale in zip(found, scales, strict=True)]
+        terms = [
+            (coefficient, atoms)
+            for coefficient, atoms in zip(coefficients, [(), *(atoms for atoms, _ in products)], strict=True)
+            if coefficient
+        ]
+        form = Sum(tuple(sorted(terms, key=lambda term: -len(term[1]))))
+        if self.length < len(form.terms) + _MORE or form.bits > self.bits(y):
+            return []
+        return (
+            [each for each in self._rivals(form, dict(products)) if self._fits(each, y)] if self._fits(form, y) else []
+        )
+
+    def _fits(self, form: Sum, y: Integers) -> bool:
+        try:
+            return bool((np.abs(form(self.v) - y) <= self.slack).all())
+        except UndeterminedError:
+            return False
+
+    def _rivals(self, form: Sum, values: dict[tuple[Atom, ...], Integers]) -> list[Sum]:
+        """Return a form, and those with other products in it that nobody can tell from its own in these samples."""
+        choices = [
+            [
+                (coefficient, each)
+                for each in (self._alike.get(values[atoms].tobytes(), [atoms])[:_KEPT] if atoms else [atoms])
+            ]
+            for coefficient, atoms in form.terms
+        ]
+        return [Sum(terms) for terms in islice(product(*choices), _KEPT**2)]
+
+    # --- conditions ---
+
+    def conditions(self) -> Conditions:
+        """Return conditions with where they hold."""
+        if self._conditions is None:
+            sides = [each for each in self.small() if each[0].weight <= _HEAVIEST]
+            turns = [each for each in self.alone() if each[0].weight <= _HEAVIEST]
+            self._conditions = Conditions.among(sides, turns, self.length)
+        return self._conditions
+
+    def condition(self, mask: npt.NDArray[np.bool_]) -> tuple[Predicate, ...]:
+        """Return the lightest conditions that hold just there."""
+        found = self.conditions().just(mask) or self._in_turn(mask)
+        return tuple(each for each in found if _BITS * (each.weight + 1) <= _told(mask))
+
+    def _in_turn(self, mask: npt.NDArray[np.bool_]) -> tuple[Predicate, ...]:
+        """Return that every so many iterations do it, as those that look whether to go on."""
+        for name in (each for each in self.names if each[0] == "i"):
+            at = np.unique(self.v[name][mask])
+            turns = int(np.gcd.reduce(np.diff(at))) if len(at) > _SPECIAL else 0
+            if turns > 1:
+                part = Comparison(residue(name, turns), "==", _ZERO, int(at[0]) % turns)
+                if (part(self.v) == mask).all():
+                    return (Predicate((part,)),)
+        return ()
+
+    def _special_cases(self, y: Integers, depth: int) -> Rule | None:
+        """Return a rule that has a value apart, as nobody or nothing."""
+        for value in self._special(y):
+            mask = y == value
+            if not self._within(mask)._supported():
+                continue
+            conditions = self.condition(mask)
+            if conditions:
+                other = self._within(~mask, self.triples).rule(y[~mask], depth - 1)
+                if other is not None:
+                    return Rule((), conditions, Rule.constant(int(value)), other)
+        return None
+
+    def _cases(self, y: Integers, depth: int) -> Rule | None:
+        """Return a rule by a condition on the surroundings."""
+        for where in self.conditions().different(_TRIED if depth > 1 else 4 * _TRIED):
+            inside = self._within(where)
+            forms = inside.sums(y[where]) if inside._supported() else ()
+            conditions = self.condition(where) if forms else ()
+            if not conditions:
+                continue
+            other = self._within(~where).rule(y[~where], depth - 1)
+            if other is not None:
+                return Rule((), conditions, Rule(forms), other)
+        return None
+
+    def _steps(self, y: Integers, depth: int) -> Rule | None:
+        """Return a rule for each iteration of a short loop, as one over directions."""
+        for name in (each for each in self.names if each[0] in "ije"):
+            steps = np.unique(self.v[name]).tolist()
+            if 1 < len(steps) <= _STEPS:
+                rules = [self._where(self.v[name] == step, y, depth) for step in steps]
+                if all(rules):
+                    return _chain(variable(name), list(zip(steps, rules, strict=True)))
+        return None
+
+    def _in_turns(self, y: Integers, depth: int) -> Rule | None:
+        """Return a rule for each of a few turns in which a loop does several things."""
+        for name, turns in product((each for each in self.names if each[0] == "i"), _TURNS):
+            at = self.v[name] % turns
+            rules = [self._where(at == turn, y, depth - 1) for turn in range(turns)]
+            if all(rules):
+                return _chain(residue(name, turns), list(enumerate(rules)))
+        return None
+
+    def _where(self, mask: npt.NDArray[np.bool_], y: Integers, depth: int) -> Rule | None:
+        return self._within(mask, self.triples).rule(y[mask], depth) if mask.any() else None
+
+    def _special(self, y: Integers) -> list[int]:
+        """Return values that may be cases of their own: nobody, nothing, and such as are found at several sizes."""
+        values, counts = np.unique(y, return_counts=True)
+        often = values[np.argsort(-counts, kind="stable")].tolist()
+        several = [each for each in often if len(np.unique(self.v["n"][y == each])) > 1 or "n" not in self.names]
+        return list(dict.fromkeys([each for each in (-1, 0) if each in often] + several[:_SPECIAL]))
+
+    def _within(self, mask: npt.NDArray[np.bool_], triples: bool = False) -> Search:
+        origin = None if self.origin is None else self.origin[mask]
+        return Search(_take(self.v, mask), self.blocks, triples, origin, self.slack, self.frozen, self.plain)
+
+
+def _candidates(whole: Integers, y: Integers) -> range:
+    """Return by what a whole may have been divided."""
+    at = int(y.argmax())
+    x, most = int(whole[at]), int(y[at])
+    if x <= most or most < _BLOCKS:
+        return range(0)
+    return range(max(x // (most + 3), 2), x // max(most - 2, 1) + 1)
+
+
+def _chain(which: Atom, rules: Sequence[tuple[int, Rule | None]]) -> Rule:
+    """Return a rule that is another for each value of an atom, and none for others: what is there nobody has seen."""
+    chained = Rule((Sum(((Fraction(1, 2), ()),)),))
+    for value, rule in reversed(rules):
+        chained = Rule((), (Predicate((Comparison(which, "==", _ZERO, value),)),), rule, chained)
+    return chained
+
+
+class _Seen(dict[str, Integers]):
+    """Surroundings that know which of them were looked at."""
+
+    def __init__(self, v: Surroundings) -> None:
+        super().__init__(v)
+        self.used: set[str] = set()
+
+    def __getitem__(self, name: str) -> Integers:
+        self.used.add(name)
+        return super().__getitem__(name)
+
+
+def _depends_on(v: Surroundings, names: Sequence[str], y: Integers) -> bool:
+    """Tell whether these surroundings determine y."""
+    if not names:
+        return bool((y == y[0]).all())
+    keys = np.array([v[name] for name in names])
+    _, group = np.unique(keys, axis=1, return_inverse=True)
+    group = group.ravel()
+    some = np.zeros(group.max() + 1, np.int64)
+    some[group] = y
+    return bool((some[group] == y).all())
+
+
+def _fraction(value: float, slack: int) -> Fraction:
+    return Fraction(value).limit_denominator(1 if slack else _DENOMINATOR)
+
+
+def _told(mask: npt.NDArray[np.bool_]) -> float:
+    """Return how much it takes to say on which samples a condition holds."""
+    share = float(mask.mean())
+    return -len(mask) * sum(each * log2(each) for each in (share, 1 - share) if each)
+
+
+def _some(length: int) -> npt.NDArray[np.int64]:
+    if length <= _LOOKED_AT:
+        return np.arange(length)
+    return np.unique(np.linspace(0, length - 1, _LOOKED_AT).astype(np.int64))
+
+
+def _lightest(forms: Sequence[_Form]) -> tuple[_Form, ...]:
+    if not forms:
+        return ()
+    most = min(form.weight for form in forms) + _MARGIN
+    light = sorted((form for form in forms if form.weight <= most), key=lambda form: form.weight)
+    return tuple({str(form): form for form in light}.values())[:_KEPT]
+
+
+_COMPARE = {"==": np.equal, "<": np.less, ">=": np.greater_equal}
+_ZERO = Atom("0", lambda v: np.zeros_like(v["P"]), 0)
+
+
+def _comparable(one: Atom, other: Atom) -> bool:
+    """Tell whether programs compare one with the other."""
+    return one.weight + other.weight <= (_PAIRED if one.family and one.family == other.family else _UNLIKE)
+
+
+@dataclass(frozen=True, slots=True)
+class Comparison:
+    """One atom compared with another and a number."""
+
+    one: Atom
+    sign: str
+    other: Atom
+    constant: int
+
+    @property
+    def weight(self) -> int:
+        """How far-fetched it is."""
+        return self.one.weight + self.other.weight + abs(self.constant)
+
+    def __call__(self, v: Surroundings) -> npt.NDArray[np.bool_]:
+        """Tell where it holds."""
+        holds: npt.NDArray[np.bool_] = _COMPARE[self.sign](self.one.values(v), self.other.values(v) + self.constant)
+        return holds
+
+    def __str__(self) -> str:
+        other = [] if self.other is _ZERO else [self.other.name]
+        added = [str(self.constant)] if self.constant or not other else []
+        return f"{self.one.name} {self.sign} {' + '.join([*other, *added])}"
+
+
+@dataclass(frozen=True, slots=True)
+class Predicate:
+    """A condition: comparisons that all hold, or not all."""
+
+    parts: tuple[Comparison, ...]
+    negated: bool = False
+
+    @property
+    def weight(self) -> int:
+        """How far-fetched it is."""
+        return sum(part.weight for part in self.parts)
+
+    def __call__(self, v: Surroundings) -> npt.NDArray[np.bool_]:
+        """Tell where it holds."""
+        holds: npt.NDArray[np.bool_] = np.logical_and.reduce([part(v) for part in self.parts])
+        return ~holds if self.negated else holds
+
+    def __str__(self) -> str:
+        text = " and ".join(map(str, self.parts))
+        return f"not ({text})" if self.negated else text
+
+
+@dataclass(frozen=True, slots=True)
+class Conditions:
+    """Conditions on samples, the lightest first.
+
+    Attributes:
+        parts: The comparisons.
+        holds: Where each holds, shape (comparisons, samples).
+    """
+
+    parts: tuple[Comparison, ...]
+    holds: npt.NDArray[np.bool_]
+
+    @classmethod
+    def among(
+        cls, sides: Sequence[tuple[Atom, Integers]], turns: Sequence[tuple[Atom, Integers]], length: int
+    ) -> Conditions:
+        """Compare atoms with small numbers and with each other; turns may be somewhere, and no more or less."""
+        parts: list[Comparison] = []
+        holds: list[npt.NDArray[np.bool_]] = []
+        for i, (atom, values) in enumerate((*sides, *turns)):
+            beside: list[tuple[Atom, Integers, tuple[int, ...]]] = [(_ZERO, np.zeros(length, np.int64), (0, 1, 2, -1))]
+            beside += [
+                (other, column, (0, -1, 1) if i < len(sides) else (0,))
+                for other, column in sides[i + 1 if i < len(sides) else 0 :]
+                if _comparable(atom, other)
+            ]
+            made = [(other, constant) for other, _, constants in beside for constant in constants]
+            right = np.array([column + constant for _, column, constants in beside for constant in constants])
+            for sign, compare in _COMPARE.items() if i < len(sides) else [("==", np.equal)]:
+                where = compare(values, right)
+                for k in np.flatnonzero(where.any(axis=1) & ~where.all(axis=1)).tolist():
+                    parts.append(Comparison(atom, sign, *made[k]))
+                    holds.append(where[k])
+        order = sorted(range(len(parts)), key=lambda i: parts[i].weight)
+        return cls(
+            tuple(parts[i] for i in order), np.array([holds[i] for i in order], bool).reshape(len(order), length)
+        )
+
+    def different(self, most: int) -> Iterator[npt.NDArray[np.bool_]]:
+        """Yield where light conditions hold that divide the samples differently."""
+        seen: set[bytes] = set()
+        for part, where in zip(self.parts, self.holds, strict=True):
+            if part.weight > _LIGHT or len(seen) >= 2 * most:
+                return
+            if where.tobytes() not in seen:
+                seen.update((where.tobytes(), (~where).tobytes()))
+                yield where
+
+    def just(self, mask: npt.NDArray[np.bool_]) -> tuple[Predicate, ...]:
+        """Return the lightest conditions that hold on these samples and no others."""
+        fits = [
+            Predicate((self.parts[i],), negated)
+            for negated in (False, True)
+            for i in np.flatnonzero((self.holds == (mask ^ negated)).all(axis=1)).tolist()
+        ]
+        return _lightest(fits) or _lightest(
+            [p for negated in (False, True) for p in self._joined(mask ^ negated, negated)]
+        )
+
+    def _joined(self, mask: npt.NDArray[np.bool_], negated: bool) -> Iterator[Predicate]:
+        """Yield pairs of conditions that hold together on these samples and no others."""
+        above = np.flatnonzero(self.holds[:, mask].all(axis=1))
+        _, first = np.unique(self.holds[above], axis=0, return_index=True) if len(above) else (None, np.zeros(0, int))
+        above = above[np.sort(first)][:_JOINED]
+        outside = self.holds[above][:, ~mask]
+        for i in range(len(above)):
+            both = (outside[i] & outside[i + 1 :]).any(axis=1)
+            for k in np.flatnonzero(~both).tolist():
+                yield Predicate((self.parts[above[i]], self.parts[above[i + 1 + k]]), negated)

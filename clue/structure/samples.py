@@ -1,0 +1,87 @@
+"""Bursts of a program where it computes: which sizes a rank has for itself explain them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from clue.structure.atoms import Atom, Integers
+from clue.structure.rules import Search
+
+Floats = npt.NDArray[np.float64]
+#: Share of what bursts of one recording differ by that a local size must explain, and samples that are looked at.
+_EXPLAINED, _LOOKED_AT = 0.3, 3000
+
+
+@dataclass(frozen=True, slots=True)
+class LocalSize:
+    """A size that a rank has for itself at a place in its program: a product of atoms."""
+
+    atoms: tuple[Atom, ...]
+
+    def __call__(self, v: Mapping[str, Integers]) -> Floats:
+        """Return its values."""
+        product = np.ones(len(v["n"]))
+        for atom in self.atoms:
+            product = product * atom.values(v)
+        return product
+
+    def __str__(self) -> str:
+        return " · ".join(atom.name for atom in self.atoms)
+
+
+def local_size(
+    v: Mapping[str, Integers], example: Integers, seconds: Floats, blocks: tuple[int, ...]
+) -> LocalSize | None:
+    """Return the size that best explains how bursts of one recording differ by rank and iteration, if one does.
+
+    Args:
+        v: Surroundings of each burst.
+        example: Recording of each.
+        seconds: What each took.
+        blocks: Sizes of blocks that the program deals out.
+    """
+    rows = np.unique(np.linspace(0, len(seconds) - 1, min(len(seconds), _LOOKED_AT)).astype(np.int64))
+    v = {name: column[rows] for name, column in v.items()}
+    example, seconds = example[rows], seconds[rows]
+    _, of = np.unique(example, return_inverse=True)
+    counts = np.bincount(of)
+    means = np.bincount(of, seconds) / counts
+    if not (means > 0).all():
+        return None
+    relative = seconds / means[of]
+    rest = relative - 1.0
+    # What outliers differ by is not to be explained.
+    rest = np.clip(rest, *np.quantile(rest, (0.01, 0.99)))
+    rest -= (np.bincount(of, rest) / counts)[of]
+    whole = float(rest @ rest)
+    if whole <= len(rest) * _NOTHING:
+        return None
+    best, found = _EXPLAINED, None
+    for atoms, _ in Search(v, blocks).products():
+        size_of = LocalSize(atoms)
+        values = size_of(v)
+        if (values < 0).any():
+            continue
+        mean = np.bincount(of, values) / counts
+        if not (mean > 0).all():
+            continue
+        shape = values / mean[of] - 1.0
+        size = float(shape @ shape)
+        if size <= len(rest) * _NOTHING:
+            continue
+        slope = float(shape @ rest) / size
+        # A size beside a constant: bursts grow with it, and not faster.
+        slope = min(max(slope, 0.0), 1.0)
+        left = rest - slope * shape
+        explained = 1.0 - float(left @ left) / whole - _HEAVY * sum(atom.weight for atom in atoms)
+        if explained > best:
+            best, found = explained, size_of
+    return found
+
+
+#: Variance of relative bursts that is nothing, and what a far-fetched product must explain more, by weight.
+_NOTHING, _HEAVY = 1e-4, 0.004

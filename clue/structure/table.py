@@ -1,0 +1,196 @@
+"""What recordings of one program say of each place in it: tables from which rules are learned.
+
+Places are the loops of a program, and the *parts* of its call sites: rows of one kind that a call consists of (a
+Sendrecv is a receive, a send and a wait). For each place there is a table of its surroundings (size, ranks, rank,
+iterations of the loops around) with what was seen there: how often, and the fields of each row.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import groupby
+
+import numpy as np
+import numpy.typing as npt
+
+from clue.structure.groups import Class, classes_of
+from clue.structure.nest import Nest, Step, Walk
+from clue.trace.ops import NO_REQUEST, Flag, Op
+from clue.trace.sites import Site
+from clue.trace.store import Trace
+
+Integers = npt.NDArray[np.int64]
+_CONTINUED, _PICKLED = int(Flag.CONTINUED), int(Flag.PICKLED)
+#: Calls that mpi4py makes of messages along a hypercube: one step a bit of the rank.
+_HYPERCUBE = frozenset({"reduce", "allreduce"})
+
+
+@dataclass(frozen=True, slots=True)
+class Example:
+    """One recording, as far as structure goes.
+
+    Attributes:
+        size: Problem size.
+        ranks: Number of ranks.
+        trace: The trace.
+        sites: Site of each row, by its number in the family.
+    """
+
+    size: int
+    ranks: int
+    trace: Trace
+    sites: Integers
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """A part of a call site: rows of one kind that belong to each other.
+
+    Attributes:
+        site: Number of the site.
+        op: What they are.
+        which: How many such parts of the call come before it.
+        call: Name of the MPI call.
+        region: Name of the region.
+        cube: Whether they are the steps of a hypercube, of which each is an iteration.
+    """
+
+    site: int
+    op: int
+    which: int
+    call: str
+    region: str
+    cube: bool = False
+
+
+@dataclass(slots=True)
+class Rows:
+    """Rows of a part in all recordings.
+
+    Attributes:
+        order: Where in its call the part begins at the earliest.
+        keys: Recording, rank and iterations of each run of rows.
+        lengths: Rows of each run.
+        firsts: First row of each run in its trace.
+    """
+
+    order: int = 1 << 30
+    keys: list[tuple[int, ...]] = field(default_factory=list)
+    lengths: list[int] = field(default_factory=list)
+    firsts: list[int] = field(default_factory=list)
+
+
+@dataclass(slots=True)
+class Tables:
+    """All places of a program with what was seen.
+
+    Attributes:
+        nest: The loops of its sites.
+        examples: The recordings.
+        parts: Rows by part.
+        loops: Iterations seen of each loop: by recording, rank and iterations of the loops around.
+        astray: By site, how often the program went back to it outside any loop.
+        classes: Of each recording its communicators' classes.
+        begun: Of each recording, by row, how many requests its rank has begun before.
+    """
+
+    nest: Nest
+    examples: Sequence[Example]
+    parts: dict[Part, Rows] = field(default_factory=dict)
+    loops: dict[tuple[Step, ...], dict[tuple[int, ...], int]] = field(default_factory=dict)
+    astray: dict[int, int] = field(default_factory=dict)
+    classes: list[Mapping[int, Class]] = field(default_factory=list)
+    begun: list[Integers] = field(default_factory=list)
+    serial: list[Mapping[tuple[int, int], int]] = field(default_factory=list)
+
+    @classmethod
+    def of(cls, sites: Sequence[Site], examples: Sequence[Example]) -> Tables:
+        """Read recordings."""
+        tables = cls(Nest.of(sites), examples)
+        for number, example in enumerate(examples):
+            tables.classes.append(classes_of(example.trace.head))
+            tables._read(number)
+        return tables
+
+    def _read(self, number: int) -> None:
+        example = self.examples[number]
+        walk = Walk(self.nest)
+        head, ops = example.trace.head, example.trace.ops
+        begun, serial = np.zeros(len(ops), np.int64), {}
+        for rank in range(example.ranks):
+            first, end = head.offsets[rank : rank + 2]
+            if first == end:
+                continue
+            flags = ops.flags[first:end].astype(np.int64)
+            starts = _starts(ops.op[first:end], ops.request[first:end], flags)
+            begun[first:end] = np.cumsum(starts) - starts
+            for row in np.flatnonzero(starts).tolist():
+                serial[rank, int(ops.request[first + row])] = int(begun[first + row])
+            begins = np.flatnonzero((flags & _CONTINUED) == 0)
+            numbers = example.sites[first:end][begins].tolist()
+            inside, astray = walk.coordinates(numbers)
+            for at in astray:
+                self.astray[numbers[at]] = self.astray.get(numbers[at], 0) + 1
+            stops = [*begins[1:].tolist(), end - first]
+            for site, where, begin, stop in zip(numbers, inside, begins.tolist(), stops, strict=True):
+                self._count((number, rank), site, where)
+                self._add((number, rank), site, where, first + begin, first + stop)
+        self.begun.append(begun)
+        self.serial.append(serial)
+
+    def _count(self, place: tuple[int, int], site: int, where: tuple[int, ...]) -> None:
+        for depth, loop in enumerate(self.nest.loops(site)):
+            seen = self.loops.setdefault(loop, {})
+            key = (*place, *where[:depth])
+            seen[key] = max(seen.get(key, 0), where[depth] + 1)
+
+    def _add(self, place: tuple[int, int], site: int, where: tuple[int, ...], begin: int, end: int) -> None:
+        trace = self.examples[place[0]].trace
+        ops, head = trace.ops, trace.head
+        name, region = head.calls[ops.call[begin]], head.regions[ops.region[begin]]
+        if name in _HYPERCUBE and ops.flags[begin] & _PICKLED and ops.op[begin] in (Op.SEND, Op.RECV):
+            self._add_cube(place, site, where, begin, end)
+            return
+        seen: dict[int, int] = defaultdict(int)
+        at = begin
+        for kind, run in groupby(ops.op[begin:end].tolist()):
+            length = sum(1 for _ in run)
+            self._put(Part(site, kind, seen[kind], name, region), at - begin, (*place, *where), at, length)
+            seen[kind] += 1
+            at += length
+
+    def _add_cube(self, place: tuple[int, int], site: int, where: tuple[int, ...], begin: int, end: int) -> None:
+        """Add the messages of a hypercube: those with one partner are a step, counted by the bit that differs."""
+        trace = self.examples[place[0]].trace
+        ops, at = trace.ops, begin
+        name, region = trace.head.calls[ops.call[begin]], trace.head.regions[ops.region[begin]]
+        for (kind, peer), run in groupby(zip(ops.op[begin:end].tolist(), ops.peer[begin:end].tolist(), strict=True)):
+            length = sum(1 for _ in run)
+            if kind in (Op.SEND, Op.RECV):
+                group = trace.head.communicators[ops.comm[at]].group
+                bit = (peer ^ group.index(place[1])).bit_length() - 1
+                self._put(Part(site, kind, 0, name, region, True), 0, (*place, *where, bit), at, length)
+            else:
+                self._put(Part(site, kind, 0, name, region), 1 << 20, (*place, *where), at, length)
+            at += length
+
+    def _put(self, part: Part, order: int, key: tuple[int, ...], first: int, length: int) -> None:
+        rows = self.parts.setdefault(part, Rows())
+        rows.order = min(rows.order, order)
+        rows.keys.append(key)
+        rows.firsts.append(first)
+        rows.lengths.append(length)
+
+
+def _starts(op: npt.NDArray[np.uint8], request: npt.NDArray[np.int32], flags: Integers) -> npt.NDArray[np.bool_]:
+    """Tell which rows begin a request."""
+    sends = (
+        (op == Op.ISEND)
+        | (op == Op.IRECV)
+        | (op == Op.MPROBE)
+        | ((flags & int(Flag.NONBLOCKING)) > 0) & (op >= Op.BARRIER)
+    )
+    starts: npt.NDArray[np.bool_] = sends & (request != NO_REQUEST)
+    return starts

@@ -1,0 +1,115 @@
+"""Call sites: where in the program an op comes from, as the path of calls that led to it. Standard library only.
+
+A site is the call path of an MPI call, cut to the program's own files: what lies between them, above or below (a
+library, Python's own modules, the recorder) is left out. The ``site`` of an op is an index into the head's sites;
+site 0 is the unknown one, that of an op which no line of the program made or of which nobody took down the site.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import PurePath
+from typing import Annotated, overload
+
+from clue.trace.form import Within
+
+#: Sites that a trace can tell apart, the unknown one included: the column of their numbers has 16 bits.
+MOST_SITES = 1 << 16
+#: Frames of all sites together.
+MOST_FRAMES = 1 << 20
+#: Frames of the longest path, those left out included: of a deep recursion the innermost are kept.
+DEEPEST = 64
+
+_File = Annotated[str, Within(0, 2**12)]
+_Number = Annotated[int, Within(0, 2**31 - 1)]
+
+
+@dataclass(frozen=True, slots=True)
+class Frame:
+    """A place in a function of the program.
+
+    Attributes:
+        file: Its file: relative to the program's folder where it lies below it.
+        function: Qualified name of the function (in Python 3.10 the plain one), ``"<module>"`` outside any.
+        line: Line number.
+        at: Position within the function, by which calls on one line differ: an offset into its bytecode, or 0.
+        loops: Line numbers of the loops around it within the function, outermost first: for, while, comprehension.
+        branches: The branches around it within the function, outermost first: line number of each if, and 0 where its
+            condition holds, 1 where it does not.
+    """
+
+    file: _File
+    function: _File
+    line: _Number
+    at: _Number
+    loops: tuple[_Number, ...] = ()
+    branches: tuple[tuple[_Number, ...], ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Site:
+    """A call path.
+
+    Attributes:
+        frames: Outermost first; none at the unknown site.
+    """
+
+    frames: tuple[Frame, ...] = ()
+
+    @property
+    def name(self) -> str:
+        """File and line of the innermost frame, ``"cg.py:72"``; ``""`` if it is unknown."""
+        return f"{PurePath(self.frames[-1].file).name}:{self.frames[-1].line}" if self.frames else ""
+
+
+UNKNOWN = Site()
+
+
+@dataclass(frozen=True, slots=True)
+class Sites(Sequence[Site]):
+    """The sites of a trace, or of a rank, which share their frames.
+
+    Attributes:
+        frames: All frames.
+        paths: Of each site its frames by number, outermost first; the first site is the unknown one.
+    """
+
+    frames: tuple[Frame, ...] = ()
+    paths: tuple[tuple[_Number, ...], ...] = ((),)
+
+    @classmethod
+    def of(cls, sites: Iterable[Site]) -> Sites:
+        """Return these sites; the first must be the unknown one."""
+        numbers: dict[Frame, int] = {}
+        paths = tuple(tuple(numbers.setdefault(each, len(numbers)) for each in site.frames) for site in sites)
+        return cls(tuple(numbers), paths)
+
+    def __len__(self) -> int:
+        return len(self.paths)
+
+    @overload
+    def __getitem__(self, index: int) -> Site: ...
+
+    @overload
+    def __getitem__(self, index: slice) -> Sequence[Site]: ...
+
+    def __getitem__(self, index: int | slice) -> Site | Sequence[Site]:
+        if isinstance(index, slice):
+            return tuple(self[each] for each in range(*index.indices(len(self))))
+        return Site(tuple(self.frames[each] for each in self.paths[index]))
+
+    def fault(self) -> str:
+        """Say what of it means nothing: ``""`` if all is well."""
+        if self.paths[:1] != ((),) or len(set(self.paths)) < len(self.paths) or len(self.paths) > MOST_SITES:
+            return f"paths of sites must be at most {MOST_SITES} different ones, the first of them empty, got others"
+        if len(set(self.frames)) < len(self.frames):
+            return "frames of sites must be different ones, got one twice"
+        if any(len(each) != 2 for frame in self.frames for each in frame.branches):
+            return "branches of frames must be pairs of a line and which, got others"
+        if sum(map(len, self.paths)) > MOST_FRAMES:
+            return f"paths of sites must have at most {MOST_FRAMES} frames together, got more"
+        bad = [each for path in self.paths for each in path if each >= len(self.frames)]
+        if bad:
+            return f"paths of sites must be of its {len(self.frames)} frames, got number {bad[0]}"
+        return ""

@@ -1,0 +1,111 @@
+"""What the memory of a node copies, from what several pairs of its ranks would show, by hand."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from clue.calibration import network
+from clue.calibration.contention import PairMeasurement, PairRow
+from clue.calibration.measurement import Estimate, Measurement, SizeRow
+from clue.calibration.network import calibrate_within, machine_file, with_copies
+from clue.cli import main
+from clue.config import load_machine
+
+MIB = 1 << 20
+#: One way alone: 1 us and 0.1 ns a byte, so 10 GB/s.
+LATENCY, PER_BYTE = 1e-6, 1e-10
+#: What the memory copies in these tests, bytes per second.
+MEMORY = 16e9
+
+
+def one_way(size: int, pairs: int = 1) -> Estimate:
+    """Return half a round trip of so many pairs at once, by the kernel's rule: pairs · m / C where that is longer."""
+    return Estimate.alone(LATENCY + max(size * PER_BYTE, pairs * size / MEMORY))
+
+
+def gap(size: int, pairs: int = 1) -> Estimate:
+    """Return the time per message of streams of so many pairs together."""
+    return Estimate.alone(max(size * PER_BYTE / pairs, size / MEMORY))
+
+
+def measured(*shared: SizeRow) -> Measurement:
+    """Return latencies and streams of one pair within a node, and what several showed."""
+    rows = tuple(SizeRow(1 << k, one_way(1 << k), gap=gap(1 << k)) for k in range(21))
+    return Measurement(rows, hosts=("a", "a"), source="by hand", shared=shared)
+
+
+@pytest.mark.parametrize(
+    ("shared", "said"),
+    [
+        ([SizeRow(MIB, gap=gap(MIB, 4), pairs=4)], "4 messages of 1.049 MB at once come to 16 GB/s, 0.40 times"),
+        ([SizeRow(MIB, one_way(MIB, 4), pairs=4)], "4 messages of 1.049 MB at once come to 16 GB/s, 0.40 times"),
+        # Both ways two pairs have four messages under way, too.
+        ([SizeRow(MIB, one_way(MIB, 4), pairs=2, both_ways=True)], "4 messages of 1.049 MB at once"),
+        # Small messages stay in caches: the largest count.
+        ([SizeRow(1 << 16, gap=Estimate.alone(1e-5), pairs=4), SizeRow(MIB, gap=gap(MIB, 8), pairs=8)], "8 messages"),
+    ],
+    ids=["streams", "round trips", "both ways", "the largest"],
+)
+def test_several_pairs_tell_what_memory_copies(shared: list[SizeRow], said: str) -> None:
+    """16 GB/s, from streams and from round trips."""
+    fitted = calibrate_within(measured(*shared)).fitted
+    assert fitted.copy_bandwidth == pytest.approx(MEMORY, rel=0.02)
+    assert said in fitted.assumptions[-1]
+
+
+def test_copies_that_do_not_slow_each_other_state_nothing() -> None:
+    """Of 10 GB/s two streams at once would come to 20 where memory copies as much."""
+    fitted = calibrate_within(measured(SizeRow(MIB, gap=Estimate.alone(MIB * PER_BYTE / 2), pairs=2))).fitted
+    assert fitted.copy_bandwidth is None
+    assert "they do not slow each other" in fitted.assumptions[-1]
+    small = calibrate_within(measured(SizeRow(1024, gap=gap(1024, 4), pairs=4))).fitted
+    assert small.copy_bandwidth is None
+    assert "no several pairs at once of 65.54 KB" in small.assumptions[-1]
+    assert calibrate_within(measured()).fitted.copy_bandwidth is None
+
+
+def test_a_machine_has_it_where_its_link_within_a_node_was_measured() -> None:
+    """Beside what the file of a machine says without it."""
+    within = calibrate_within(measured(SizeRow(MIB, gap=gap(MIB, 4), pairs=4)))
+    assert "copy_bandwidth: 1.6e+10 B/s" in machine_file(None, within, processors=8).text()
+    assert "copy_bandwidth" not in machine_file(None, calibrate_within(measured()), processors=8).text()
+
+
+def test_pairs_are_measured_where_each_rank_has_a_processor(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nine processors: eight ranks, four pairs; two or three are told to be too few."""
+    asked: list[tuple[int, list[int]]] = []
+
+    def measure(_: object, ranks: int, __: object, *, sizes: list[int], **___: object) -> PairMeasurement:
+        asked.append((ranks, sizes))
+        rows = [PairRow(pairs, MIB, one_way(MIB, pairs)) for pairs in (1, 2, 4)]
+        return PairMeasurement(tuple(rows), ((0, 1),) * 4)
+
+    monkeypatch.setattr(network, "measure_pairs", measure)
+    found = with_copies(measured(), ["mpiexec"], 9)
+    assert asked == [(8, [MIB])]
+    assert calibrate_within(found).fitted.copy_bandwidth == pytest.approx(MEMORY, rel=0.02)
+    few = with_copies(measured(), ["mpiexec"], 3)
+    assert few.notes == ("copies: what the memory of a node copies of several messages at once was not measured "
+                         "(3 processors)",)  # fmt: skip
+
+
+def test_streams_of_several_pairs_within_a_node_are_imported(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """osu_latency, osu_bw and osu_mbw_mr within a node: four pairs at 16 GB/s together."""
+    monkeypatch.chdir(tmp_path)
+    sizes = [1 << k for k in range(21)]
+    latency = "\n".join(f"{size} {one_way(size).value * 1e6:.4f}" for size in sizes)
+    bandwidth = "\n".join(f"{size} {size / gap(size).value / 1e6:.2f}" for size in sizes)
+    rates = [(size, size / gap(size, 4).value) for size in sizes]
+    pairs = "\n".join(f"{size} {rate / 1e6:.2f} {rate / size:.2f}" for size, rate in rates)
+    Path("latency.txt").write_text(f"# OSU MPI Latency Test v7.2\n# Size          Latency (us)\n{latency}\n")
+    Path("bw.txt").write_text(f"# OSU MPI Bandwidth Test v7.2\n# Size      Bandwidth (MB/s)\n{bandwidth}\n")
+    Path("mr.txt").write_text(
+        "# OSU MPI Multiple Bandwidth / Message Rate Test v7.2\n# [ pairs: 4 ] [ window size: 64 ]\n"
+        f"# Size                  MB/s        Messages/s\n{pairs}\n"
+    )
+    files = ("latency.txt", "bw.txt", "mr.txt")
+    assert main(("calibrate", "network", *files, "--within-node", "--processors", "8", "-o", "node.yaml", "-q")) == 0
+    (node,) = load_machine("node.yaml").nodes
+    assert node.copy_bandwidth == pytest.approx(MEMORY, rel=0.01)

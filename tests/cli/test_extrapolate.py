@@ -1,0 +1,277 @@
+"""``clue extrapolate`` as a user meets it, and configurations whose traces are made of recordings."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from pathlib import Path
+
+import pytest
+
+from clue.cli import main
+from clue.cli.arguments import parse_arguments
+from clue.extrapolation import Family, Refusal, RefusedError, making, recordings
+from clue.extrapolation.plan import Wanted
+from clue.trace import Trace
+from tests.cli.test_commands import MACHINE
+from tests.extrapolation.families import Ring, ring, saved
+
+PATTERN = "ring-{size}-{ranks}.clue"
+RUN = """\
+program: {extrapolate: {traces: "ring-{size}-{ranks}.clue", size: 40, ranks: 8}}
+machine: pair.yaml
+"""
+RANKING = """\
+name: which
+workloads: {heat: {program: {extrapolate: {traces: "ring-{size}-{ranks}.clue", size: 40}}, ranks: [8, 16]}}
+options: {four: {machine: pair.yaml, nodes: 16, price: 1 EUR}, eight: {machine: pair.yaml, nodes: 32, price: 2 EUR}}
+"""
+
+
+@pytest.fixture(autouse=True)
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Return a folder to work in: recordings of a ring, which inference tells from the beginning, and a machine."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("CLUE_CACHE", str(tmp_path / "cache"))
+    monkeypatch.setattr(making, "infer", Ring)
+    saved(Path(), [(8, 2), (8, 4), (16, 2), (16, 4)])
+    Path("pair.yaml").write_text(MACHINE)
+    Path("many.yaml").write_text(MACHINE.replace("count: 2", "count: 16"))
+    Path("run.yaml").write_text(RUN.replace("pair", "many"))
+    Path("which.yaml").write_text(RANKING)
+    return tmp_path
+
+
+def run(capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[int, str, str]:
+    """Run a command; returns exit status, standard output and standard error."""
+    status = main(arguments)
+    captured = capsys.readouterr()
+    return status, captured.out, captured.err
+
+
+def extrapolated(capsys: pytest.CaptureFixture[str], *more: str, size: str = "40") -> tuple[int, str, str]:
+    """Extrapolate the ring."""
+    return run(capsys, "extrapolate", PATTERN, "--size", size, "--ranks", "8", *more)
+
+
+def refuse(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Have inference refuse a call."""
+
+    def infer(family: Family) -> Ring:
+        raise RefusedError((Refusal("ring.py:3 Sendrecv", "sizes must follow a rule, got 3, 1, 4"),), family.name)
+
+    monkeypatch.setattr(making, "infer", infer)
+
+
+def test_json_has_the_keys_of_the_interface(capsys: pytest.CaptureFixture[str]) -> None:
+    """And the trace is where it should be."""
+    status, out, err = extrapolated(capsys, "-o", "new/large.clue", "--json")
+    document = json.loads(out)
+    assert status == 0
+    assert (document["trace"], document["size"], document["ranks"]) == ("new/large.clue", 40, 8)
+    assert document["refused"] == []
+    assert document["warnings"][0].startswith("extrapolated to size 40 on 8 ranks from 4 recordings")
+    assert document["factor"] == {"size": 2.5, "ranks": 2.0}
+    assert document["local"][0] == {"dimension": 1, "target": 5.0, "low": 2.0, "high": 8.0, "inside": True}
+    assert [each["size"] for each in document["recordings"]] == [8, 8, 16, 16]
+    assert Trace.open("new/large.clue").ranks == 8
+    assert "clue: warning: extrapolated to size 40" in err and "wrote new/large.clue" in err
+
+
+def test_a_summary_tells_what_was_used_and_what_is_next(capsys: pytest.CaptureFixture[str]) -> None:
+    """Recordings, factors, local sizes inside and outside, warnings, the next command."""
+    status, out, _ = extrapolated(capsys, "-o", "large.clue")
+    text = " ".join(out.split())
+    assert status == 0
+    for said in (
+        "large.clue: size 40 on 8 ranks",
+        "program ring.py --n 40",
+        "recordings 4: sizes 8, 16; ranks 2, 4",
+        "2.5 times the largest size, 2 times the most ranks",
+        "size / ranks 5 2 8 recorded, or between such",
+        "size^2 / ranks 200 16 128 outside of what was recorded",
+        "bursts of ring.py:3 differ by 3 %",
+        "Next: program: {trace: large.clue} in a configuration",
+    ):
+        assert said in text
+
+
+def test_what_is_refused_leaves_no_trace(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    """Status 1, the site and why, in JSON and on standard error; an earlier trace stays."""
+    assert extrapolated(capsys, "-o", "large.clue")[0] == 0
+    before = Trace.open("large.clue").head
+    refuse(monkeypatch)
+    status, out, err = extrapolated(capsys, "-o", "large.clue", "--json")
+    document = json.loads(out)
+    assert status == 1
+    assert document["refused"] == [{"site": "ring.py:3 Sendrecv", "why": "sizes must follow a rule, got 3, 1, 4"}]
+    assert (document["trace"], document["size"], document["ranks"]) == (None, 40, 8)
+    assert err == f"clue: {PATTERN}: site ring.py:3 Sendrecv sizes must follow a rule, got 3, 1, 4\n"
+    assert Trace.open("large.clue").head == before
+    assert extrapolated(capsys, "-o", "other.clue")[:2] == (1, "")
+    assert not Path("other.clue").exists()
+
+
+@pytest.mark.parametrize(
+    ("line", "said"),
+    [
+        ("-o x.clue", 'extrapolate must have a pattern such as "cg-{size}-{ranks}.clue", got none'),
+        (
+            "-o x a-8-2.clue",
+            "a-8-2.clue: pattern must have {size} and {ranks} once",
+        ),
+        ("ring-{size}-{ranks}.clue", "ring-{size}-{ranks}.clue: -o must say where the trace goes, got none"),
+        (f"{PATTERN} -o ring-40-8.clue", f"ring-40-8.clue: -o must be none of the names that {PATTERN} stands for"),
+        (f"{PATTERN} -o ./ring-40-8.clue", f"./ring-40-8.clue: -o must be none of the names that {PATTERN} stands for"),
+        ("ring-{size}.clue -o x.clue", "ring-{size}.clue: pattern must have {size} and {ranks} once"),
+        ("x.py -o x.clue", "x.py: program must stand behind --plan or --run, got neither"),
+        ("other-{size}-{ranks}.clue -o x.clue", "other-{size}-{ranks}.clue: recordings must be there, got none"),
+        ("--plan", "extrapolate must have a program behind --plan or --run, got none"),
+        ("--plan no.py {size}", "no.py: program must exist, got no such file"),
+        ("--plan x.py 100", "x.py: arguments must have {size} in the place of the problem's size, got 100"),
+        ("--plan x.py", "x.py: arguments must have {size} in the place of the problem's size, got none"),
+        ("--run --traces y.clue x.py {size}", "y.clue: pattern must have {size} and {ranks} once"),
+    ],
+)
+def test_bad_usage(line: str, said: str, capsys: pytest.CaptureFixture[str]) -> None:
+    """Status 2, one line, nothing on standard output."""
+    Path("x.py").write_text("")
+    status, out, err = run(capsys, "extrapolate", "--size", "40", "--ranks", "8", *line.split())
+    assert (status, out, len(err.splitlines())) == (2, "", 1)
+    assert err.startswith(f"clue: {said}")
+
+
+@pytest.mark.parametrize(
+    ("words", "program"),
+    [
+        (["cg-{size}-{ranks}.clue", "--size", "8", "--ranks", "2", "-o", "x"], ["cg-{size}-{ranks}.clue"]),
+        (["--plan", "--size", "8", "--ranks=2", "cg.py", "--size", "{size}", "-o", "x"],
+         ["cg.py", "--size", "{size}", "-o", "x"]),
+    ],
+)  # fmt: skip
+def test_options_stand_before_or_behind_a_pattern_but_not_behind_a_program(
+    words: Sequence[str], program: Sequence[str]
+) -> None:
+    """What stands behind a program is the program's."""
+    found = parse_arguments(["extrapolate", *words])
+    assert (found.size, found.ranks) == (8, 2)
+    assert [word for word in found.words if word != "--"] == program
+
+
+def test_what_was_extrapolated_is_no_recording(capsys: pytest.CaptureFixture[str]) -> None:
+    """Whoever names it like one is told."""
+    assert extrapolated(capsys, "-o", "large.clue")[0] == 0
+    Path("large.clue").rename("ring-40-8.clue")
+    status, _, err = extrapolated(capsys, "-o", "larger.clue", size="80")
+    assert status == 2
+    assert err == "clue: ring-40-8.clue: trace must be a recording, got one that was extrapolated itself\n"
+
+
+def test_a_configuration_is_simulated_by_a_trace_that_is_made(capsys: pytest.CaptureFixture[str]) -> None:
+    """The same makespan as of the ring at that size itself; the factor stands among the warnings."""
+    status, out, _ = run(capsys, "simulate", "run.yaml", "--json")
+    document = json.loads(out)
+    assert status == 0
+    assert any(each.startswith("ring.py: extrapolated to size 40 on 8 ranks") for each in document["warnings"])
+    ring(40, 8).save("true.clue")
+    Path("true.yaml").write_text("program: {trace: true.clue}\nmachine: many.yaml\n")
+    _, out, _ = run(capsys, "simulate", "true.yaml", "--json")
+    assert json.loads(out)["makespan"] == document["makespan"]
+    assert "extrapolated" in run(capsys, "inspect", "run.yaml")[1]
+
+
+def test_a_comparison_is_ranked_by_traces_that_are_made(capsys: pytest.CaptureFixture[str]) -> None:
+    """One for each number of ranks; how far they are from recordings is said once, at most."""
+    status, out, _ = run(capsys, "simulate", "which.yaml", "--json")
+    document = json.loads(out)
+    assert status == 0
+    assert {each["workloads"]["heat"]["ranks"] for each in document["ranking"]} == {16}
+    assert len([each for each in document["warnings"] if "extrapolated to size 40" in each]) == 1
+    assert run(capsys, "cache")[1].count("ring-40-") == 2
+    assert len(json.loads(run(capsys, "cache", "--json")[1])["extrapolated"]) == 2
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "said"),
+    [
+        (", size: 40", "", "run.yaml:1:24: program.extrapolate.size must be given, got nothing"),
+        (", ranks: 8", "", "program.ranks must be given where there is no trace that knows it, got nothing"),
+        (
+            "ring-{size}",
+            "x-{size}",
+            'program.extrapolate.traces must name recordings that exist, got "x-{size}-{ranks}',
+        ),
+        ("-{ranks}", "", "program.extrapolate.traces must have {size} and {ranks} once"),
+        ("}}", "}, trace: x.clue}", "program.extrapolate must stand without a trace, got both"),
+        ("}}", "}, ranks: 4}", "program.extrapolate.ranks must be 4, as is said elsewhere, or left out, got 8"),
+        ("size: 40", "size: 0", "program.extrapolate.size must be at least 1, got 0"),
+        ("size: 40", "sise: 40", "program.extrapolate.sise must be a key of"),
+    ],
+)
+def test_faults_of_a_configuration(old: str, new: str, said: str, capsys: pytest.CaptureFixture[str]) -> None:
+    """At their places."""
+    Path("run.yaml").write_text(RUN.replace(old, new, 1))
+    status, out, err = run(capsys, "simulate", "run.yaml")
+    assert (status, out) == (2, "")
+    assert said in err
+
+
+def test_ranks_of_a_comparison_are_said_once(capsys: pytest.CaptureFixture[str]) -> None:
+    """By the workload, or by its program."""
+    Path("which.yaml").write_text(RANKING.replace("size: 40", "size: 40, ranks: 8").replace(", ranks: [8, 16]", ""))
+    document = json.loads(run(capsys, "simulate", "which.yaml", "--json")[1])
+    assert {each["workloads"]["heat"]["ranks"] for each in document["ranking"]} == {8}
+    Path("which.yaml").write_text(RANKING.replace("size: 40", "size: 40, ranks: 8"))
+    status, _, err = run(capsys, "simulate", "which.yaml")
+    assert status == 2
+    assert "workloads.heat.program.extrapolate.ranks must be 16, as is said elsewhere, or left out, got 8" in err
+
+
+def test_a_validation_takes_size_and_ranks_of_its_cases(capsys: pytest.CaptureFixture[str]) -> None:
+    """A program whose traces are made serves all sizes of a table."""
+    Path("v.yaml").write_text(
+        "programs: {heat: {extrapolate: {traces: 'ring-{size}-{ranks}.clue'}}}\nmachine: many.yaml\n"
+        "cases:\n  - {program: heat, size: 40, ranks: 8, measured: 1}\n"
+        "  - {program: heat, size: 80, ranks: 16, measured: 1}\n"
+    )
+    status, out, _ = run(capsys, "validate", "v.yaml", "--json", "--samples", "0")
+    assert status == 0
+    assert [each["ranks"] for each in json.loads(out)["cases"]] == [8, 16]
+
+
+def test_a_plan_is_made_and_carried_out(capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    """The smallest is recorded for the plan; a number of ranks that the program refuses is left out and named."""
+    monkeypatch.setattr(recordings, "wanted", lambda *_: tuple(Wanted(n, p) for n in (8, 16) for p in (1, 2, 3)))
+    Path("prog.py").write_text(
+        "import sys\nfrom mpi4py import MPI\nc = MPI.COMM_WORLD\nif c.size == 3: sys.exit('no')\n"
+        "x = sum(i * i for i in range(1000 * int(sys.argv[1])))\nc.allreduce(x)\n"
+    )
+    options = ("--size", "40", "--ranks", "8", "--repeats", "1")
+    assert main(("extrapolate", "--plan", *options, "--json", "prog.py", "{size}")) == 0
+    document = json.loads(capfd.readouterr().out)
+    assert [(each["size"], each["ranks"]) for each in document["recordings"]] == [
+        (n, p) for n in (8, 16) for p in (1, 2, 3)
+    ]
+    assert all(each["seconds"] > 0 and each["memory"] > 1e6 for each in document["recordings"])
+    assert document["repeats"] == 1 and document["left_out"] == []
+    assert not list(Path().glob("prog-*"))
+    assert main(("extrapolate", "--run", *options, "-o", "large.clue", "--json", "prog.py", "{size}")) == 0
+    captured = capfd.readouterr()
+    assert json.loads(captured.out)["trace"] == "large.clue"
+    assert sorted(path.name for path in Path().glob("prog-*")) == [
+        f"prog-{n}-{p}.clue" for n in (16, 8) for p in (1, 2)
+    ]
+    assert "size 8 on 3 ranks could not be recorded: prog.py: program must end well, got exit status" in captured.err
+    assert Family.open("prog-{size}-{ranks}.clue").arguments == ("{size}",)
+
+
+def test_a_plan_that_does_not_fit_says_so(capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    """In text: which recordings are left out, and what is not bracketed then; and the command that makes the others."""
+    monkeypatch.setattr(recordings, "wanted", lambda *_: (Wanted(8, 1), Wanted(8, 64), Wanted(16, 1)))
+    monkeypatch.setattr(recordings, "free_memory", lambda: 2 * 10**9)
+    Path("prog.py").write_text("from mpi4py import MPI\nMPI.COMM_WORLD.barrier()\n")
+    assert main(("extrapolate", "--plan", "--size", "40", "--ranks", "8", "prog.py", "{size}")) == 0
+    text = " ".join(capfd.readouterr().out.split())
+    assert "size 8 on 64 ranks would need more memory than this computer has free, and are left out" in text
+    assert "where it grows with size / ranks or size^3 / ranks" in text
+    assert "Next: clue extrapolate --run --size 40 --ranks 8 -o TRACE prog.py '{size}'" in text

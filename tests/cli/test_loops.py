@@ -1,0 +1,80 @@
+"""``clue inspect TRACE --loops``: a program as a person would write it, and as JSON."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from clue.cli import main
+from clue.trace import Op, TraceBuilder
+
+
+@pytest.fixture
+def trace(tmp_path: Path) -> str:
+    """Save a program of four ranks: a chain of halos that agrees now and then, and a factorisation."""
+    built = TraceBuilder(4, "halo.py")
+    for rank, own in enumerate(built):
+        after, before = rank + 1 if rank < 3 else -1, rank - 1
+        for _ in range(12):
+            for _ in range(10):
+                own.compute(0.002)
+                own.sendrecv(after, 8192, before)
+            own.compute(0.5e-3)
+            own.collective(Op.ALLREDUCE, 8)
+        for i in range(5):
+            own.collective(Op.BCAST, 4000 - 800 * i, i % 4)
+            for _ in range(5 - i):
+                own.compute(1e-3)
+                own.send((rank + 1) % 4, 64)
+                own.recv((rank - 1) % 4)
+        if rank == 0:
+            own.recv(3)
+        if rank == 3:
+            own.send(0, 500)
+    return str(built.build().save(tmp_path / "halo.clue"))
+
+
+EXPECTED = """\
+halo.clue as loops
+
+ranks   4
+ops     1,630
+tokens  17: 95.9 ops a token
+
+program                                                                    ranks  calls  mean burst
+───────────────────────────────────────────────────────────────────────────────────────────────────
+12 ×                                                                       all
+  10 ×                                                                     all
+    Irecv 8.192 KB to rank + 1 (nobody on 3), from rank − 1 (nobody on 0)  all      480        2 ms
+  Allreduce 8 B                                                            all       48      500 us
+5 × (i from 0)                                                             all
+  Bcast 4 KB − 800 B·i root (0, 1 … 3, 0)                                  all       20         0 s
+  5 − i ×                                                                  all
+    Send 64 B to rank + 1                                                  all       60        1 ms
+    Recv from rank − 1                                                     all       60         0 s
+Recv from rank − 1                                                         0          1         0 s
+Send 500 B to rank + 1                                                     3          1         0 s
+"""
+
+
+def test_a_program_as_loops(trace: str, capsys: pytest.CaptureFixture[str]) -> None:
+    """Counts, partners relative to the own rank, sizes by iteration, whose it is, calls and bursts."""
+    assert main(["inspect", trace, "--loops"]) == 0
+    shown = "\n".join(line.rstrip() for line in capsys.readouterr().out.splitlines()) + "\n"
+    assert shown == EXPECTED
+
+
+def test_the_same_as_json(trace: str, capsys: pytest.CaptureFixture[str]) -> None:
+    """Numbers that are the same everywhere stand as they are; others with expressions, by rank."""
+    assert main(["inspect", trace, "--loops", "--json"]) == 0
+    document = json.loads(capsys.readouterr().out)
+    assert (document["ranks"], document["ops"]) == (4, 1630)
+    first, second, *_ = document["parts"]
+    assert (first["ranks"], first["repeated"]) == ([0, 1, 2, 3], 12)
+    agree = first["body"][1]
+    assert (agree["call"], agree["op"], agree["ops"], agree["numbers"]["nbytes"]) == ("Allreduce", "ALLREDUCE", 48, 8)
+    assert agree["burst"] == pytest.approx(0.5e-3)
+    (sizes,) = second["body"][0]["numbers"]["nbytes"]
+    assert (sizes["ranks"], sizes["base"], sizes["steps"]) == ([0, 1, 2, 3], 4000, [-800, 0])

@@ -1,0 +1,67 @@
+"""``clue convert`` of what was measured at several sizes, to Extra-P's form."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from clue.cli import main
+from tests.extrapolation.families import STEPS, saved
+
+
+@pytest.fixture(autouse=True)
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Return a folder to work in."""
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def converted(source: str, *more: str) -> list[dict[str, object]]:
+    """Convert measurements; returns what was written."""
+    assert main(("convert", source, "x.jsonl", *more)) == 0
+    return [json.loads(line) for line in Path("x.jsonl").read_text().splitlines()]
+
+
+def test_what_recordings_measured(capsys: pytest.CaptureFixture[str]) -> None:
+    """By hand: a rank of 4 computes 3 bursts of 16² / 4 ms; every call path has all points, with 0 where it was not."""
+    saved(Path(), [(8, 2), (16, 4)])
+    lines = converted("ring-{size}-{ranks}.clue")
+    found = {(str(line["params"]), line["callpath"], line["metric"]): line["value"] for line in lines}
+    at = str({"size": 16, "ranks": 4})
+    assert found[at, "main->ring.py:9->ring.py:3", "time"] == found[at, "main", "time"]
+    assert found[at, "main", "time"] == pytest.approx([STEPS * 16**2 / 4 * 1e-3])
+    assert found[at, "main", "calls"] == [STEPS]
+    assert found[at, "main", "bytes"] == [STEPS * 8 * 16]
+    assert len(lines) == 2 * len({(line["callpath"], line["metric"]) for line in lines})
+    assert "Extra-P asks for 5 values of size, and got 2 (8, 16)" in capsys.readouterr().err
+
+
+def test_run_times_of_a_table() -> None:
+    """Runs of a case in one line, whether they stand in one row or in several; names are the call path."""
+    Path("t.csv").write_text(
+        "program,machine,ranks,size,measured,runs\ncg,one,4,64,0.5,\ncg,one,4,64,0.25,\ncg,two,8,128,,0.5 0.75\n"
+    )
+    assert converted("t.csv", "--to", "extrap") == [
+        {"params": {"size": 64, "ranks": 4}, "callpath": "cg->one", "metric": "time", "value": [0.5, 0.25]},
+        {"params": {"size": 128, "ranks": 8}, "callpath": "cg->two", "metric": "time", "value": [0.5, 0.75]},
+    ]
+
+
+@pytest.mark.parametrize(
+    ("source", "text", "said"),
+    [
+        ("t.csv", "size,ranks,measured\nbig,4,1\n", "t.csv:2:1: size must be a whole number, got "),
+        ("t.csv", "size,measured\n8,1\n", "t.csv:2:1: ranks must be a number of ranks, got "),
+        ("t.csv", "size,ranks,measured\n", "t.csv:1:1: file must have rows, got none"),
+        ("x-{size}-{ranks}.clue", "", "x-{size}-{ranks}.clue: recordings must be there, got none"),
+        ("x.clue", "", "x.clue: pattern must have {size} and {ranks} once"),
+    ],
+)
+def test_faults(source: str, text: str, said: str, capsys: pytest.CaptureFixture[str]) -> None:
+    """Status 2, nothing written."""
+    Path("t.csv").write_text(text)
+    assert main(("convert", source, "x.jsonl")) == 2
+    assert said in capsys.readouterr().err
+    assert not Path("x.jsonl").exists()

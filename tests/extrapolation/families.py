@@ -1,0 +1,48 @@
+"""Small families of recordings, made by hand: a ring in which every rank computes and passes a row on."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from pathlib import Path
+
+from clue.extrapolation import Family, Made
+from clue.trace import Trace, TraceBuilder
+from clue.trace.sites import Frame, Site
+
+STEPS = 3
+SITE = Site((Frame("ring.py", "<module>", 9, 40), Frame("ring.py", "step", 3, 12, (2,))))
+
+
+def ring(
+    size: int, ranks: int, seconds: float = 1e-3, program: str = "ring.py", arguments: Sequence[str] = ()
+) -> Trace:
+    """Return a program of some steps: a burst that grows with size^2 / ranks, a row to the next, one from before."""
+    trace = TraceBuilder(ranks, program)
+    for rank in range(ranks):
+        trace[rank].at(SITE)
+        for _ in range(STEPS):
+            trace[rank].compute(seconds * size**2 / ranks)
+            trace[rank].sendrecv((rank + 1) % ranks, 8 * size, (rank - 1) % ranks)
+    built = trace.build()
+    return replace(built, head=replace(built.head, arguments=tuple(arguments) or ("--n", str(size))))
+
+
+def saved(folder: Path, keys: Iterable[tuple[int, int]], name: str = "ring-{size}-{ranks}.clue") -> str:
+    """Save a ring at sizes and numbers of ranks; returns the pattern that names them."""
+    pattern = str(folder / name)
+    for size, ranks in keys:
+        ring(size, ranks).save(pattern.replace("{size}", str(size)).replace("{ranks}", str(ranks)))
+    return pattern
+
+
+class Ring:
+    """What the ring does at any size, as inference would tell it."""
+
+    def __init__(self, family: Family) -> None:
+        self.family = family
+
+    def generate(self, size: int, ranks: int) -> Made:
+        """Return the trace, a remark, and traces whose bursts take a tenth more and less."""
+        others = tuple(ring(size, ranks, seconds) for seconds in (1.1e-3, 0.9e-3))
+        return Made(ring(size, ranks), ("bursts of ring.py:3 differ by 3 %",), others)

@@ -1,0 +1,257 @@
+"""Recordings that a pattern names: which are found, which belong together, and what is said of those that do not."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from clue.errors import ClueError, TraceError, UsageError
+from clue.extrapolation import Family, Pattern, Recording
+from clue.extrapolation.arguments import CommandLine, common, filled
+from clue.recording.repeated import numbered
+from clue.trace import Flag, Op, Trace, TraceBuilder
+from tests.extrapolation.families import ring, saved
+
+GRID = tuple((size, ranks) for size in (8, 16) for ranks in (2, 4))
+
+
+def test_a_family_has_what_its_pattern_names(tmp_path: Path) -> None:
+    """By size, then by ranks; which argument follows the size is known; other files are passed over."""
+    pattern = saved(tmp_path, [*GRID, (32, 8)])
+    for name in ("ring-x-2.clue", "ring-08-2.clue", "ring-8-2.clue.zip", "string-8-2.clue"):
+        (tmp_path / name).touch()
+    family = Family.open(pattern)
+    assert [(each.size, each.ranks) for each in family.recordings] == [*GRID, (32, 8)]
+    assert (family.sizes, family.ranks, family.program) == ((8, 16, 32), (2, 4, 8), "ring.py")
+    assert family.arguments == ("--n", "{size}")
+    assert family.command(64, 16) == ("--n", "64")
+    assert family.at(16, 4) is family.recordings[3] and family.at(16, 8) is None
+
+
+def test_folders_may_have_the_numbers(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """And a pattern may be relative."""
+    monkeypatch.chdir(tmp_path)
+    assert Family.open(saved(Path(), GRID, "runs/{ranks}/of {size}.clue")).sizes == (8, 16)
+    assert Family.open("./runs/{ranks}/of {size}.clue").ranks == (2, 4)
+
+
+def with_repeats(pattern: str, path: Callable[[int], Path]) -> Family:
+    """Save three recordings of a ring beside others."""
+    for repeat, seconds in enumerate((1e-3, 4e-3, 2e-3), 1):
+        ring(8, 2, seconds).save(path(repeat))
+    return Family.open(pattern)
+
+
+@pytest.mark.parametrize("name", ["ring-{size}-{ranks}.clue", "ring-{size}-{ranks}-{repeat}.clue"])
+def test_repeats_are_found_and_the_typical_comes_first(name: str, tmp_path: Path) -> None:
+    """Named one by one, or as ``clue record --repeats`` leaves them: bursts of the first are the medians of all."""
+    pattern = str(tmp_path / name)
+    family = with_repeats(pattern, lambda repeat: Pattern(pattern).path(8, 2, repeat))
+    (recording,) = family.recordings
+    assert len(recording.traces) == 3
+    assert recording.typical.bursts.max() == 2e-3 * 8**2 / 2 * 1e9
+    assert recording.typical.head.typical is not None
+    assert not any("made once" in each for each in family.remarks())
+
+
+def test_one_recording_with_typical_bursts_is_enough(tmp_path: Path) -> None:
+    """As when the others were removed."""
+    pattern = str(tmp_path / "ring-{size}-{ranks}.clue")
+    family = with_repeats(pattern, lambda repeat: Pattern(pattern).path(8, 2, repeat))
+    family.recordings[0].typical.save(tmp_path / "one-8-2.clue")
+    one = Family.open(str(tmp_path / "one-{size}-{ranks}.clue"))
+    assert len(one.recordings[0].traces) == 1
+    assert not any("made once" in each for each in one.remarks())
+
+
+@pytest.mark.parametrize(
+    ("pattern", "got"),
+    [
+        ("cg.clue", "neither"),
+        ("cg-{size}.clue", "{size}"),
+        ("cg-{ranks}.clue", "{ranks}"),
+        ("cg-{size}-{size}-{ranks}.clue", "{size} {size} {ranks}"),
+        ("cg-{size}-{ranks}-{n}.clue", "{size} {ranks} {n}"),
+        ("{repeat}-{repeat}-{size}-{ranks}", "{repeat} {repeat} {size} {ranks}"),
+    ],
+)
+def test_a_pattern_has_its_placeholders(pattern: str, got: str) -> None:
+    """Each once, and no others."""
+    with pytest.raises(UsageError) as caught:
+        Family.open(pattern)
+    assert str(caught.value).startswith(f"{pattern}: pattern must have {{size}} and {{ranks}} once")
+    assert str(caught.value).endswith(f"got {got}")
+
+
+def test_no_recordings(tmp_path: Path) -> None:
+    """What to do about it is said."""
+    with pytest.raises(
+        UsageError, match=r"recordings must be there, got none. Ask which to make: clue extrapolate --p"
+    ):
+        Family.open(str(tmp_path / "ring-{size}-{ranks}.clue"))
+
+
+def refused(pattern: str) -> tuple[str, ...]:
+    """Return why a family is refused."""
+    with pytest.raises(ClueError) as caught:
+        Family.open(pattern)
+    assert caught.value.exit_status == 2
+    return caught.value.faults
+
+
+def test_ranks_in_names_are_those_of_traces(tmp_path: Path) -> None:
+    """All faults at once."""
+    pattern = saved(tmp_path, GRID)
+    ring(8, 3).save(tmp_path / "ring-8-4.clue")
+    (tmp_path / "ring-16-2.clue" / "head.json").unlink()
+    first, second = refused(pattern)
+    assert first == f"{tmp_path}/ring-8-4.clue: trace must have 4 ranks, as its name says, got 3"
+    assert second.startswith(f"{tmp_path}/ring-16-2.clue: trace must be a folder with a head.json")
+
+
+def test_other_programs_are_named(tmp_path: Path) -> None:
+    """With what they should be; folders do not matter."""
+    pattern = saved(tmp_path, GRID)
+    ring(8, 4, program="/elsewhere/ring.py").save(tmp_path / "ring-8-4.clue")
+    assert len(Family.open(pattern).recordings) == 4
+    ring(8, 4, program="circle.py").save(tmp_path / "ring-8-4.clue")
+    assert refused(pattern) == ("ring-8-4.clue: program must be that of ring-8-2.clue (ring.py), got circle.py",)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "fault"),
+    [
+        (("--n", "9"), "argument 2 must have the size (8), got 9"),
+        (("--m", "8"), "argument 1 must be that of ring-8-2.clue (--n) but for size and ranks, got --m"),
+        (("--n", "8", "-v"), "arguments must be as many as of ring-8-2.clue (--n 8), got --n 8 -v"),
+    ],
+)
+def test_other_arguments_are_named(arguments: tuple[str, ...], fault: str, tmp_path: Path) -> None:
+    """With what they should be."""
+    pattern = saved(tmp_path, GRID)
+    ring(8, 4, arguments=arguments).save(tmp_path / "ring-8-4.clue")
+    assert refused(pattern) == (f"ring-8-4.clue: {fault}",)
+
+
+def test_further_arguments_must_not_change(tmp_path: Path) -> None:
+    """A number of steps that is another one in one of the recordings."""
+    pattern = str(tmp_path / "ring-{size}-{ranks}.clue")
+    for size, ranks in GRID:
+        steps = "20" if (size, ranks) == (16, 4) else "10"
+        ring(size, ranks, arguments=(str(size), "--steps", steps)).save(Pattern(pattern).path(size, ranks))
+    assert refused(pattern) == ("ring-16-4.clue: argument 3 must have that of ring-8-2.clue (10), got 20",)
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("{size}",),
+        ("--n={size}", "-q"),
+        ("{size}x{size}", "on {ranks}"),
+        ("mesh-{size}.msh", "8"),
+        ("16", "{size}", "2"),
+    ],
+)
+def test_what_follows_size_and_ranks_is_found(words: tuple[str, ...]) -> None:
+    """Wherever it stands; a number that does not change is one, whatever it equals."""
+    lines = [CommandLine("x", size, ranks, filled(words, size, ranks)) for size, ranks in GRID]
+    assert common(lines) == (words, [])
+
+
+PIECES = st.sampled_from(("{size}", "{ranks}", "n", "=", "8", "16", ""))
+
+
+@given(
+    words=st.lists(st.lists(PIECES, max_size=4).map("-".join), max_size=4),
+    keys=st.lists(st.tuples(st.integers(1, 10**6), st.integers(1, 99)), min_size=1, max_size=4, unique=True),
+)
+def test_arguments_that_follow_the_size_come_back(words: list[str], keys: list[tuple[int, int]]) -> None:
+    """What is found, filled in, gives the arguments of every recording; the size may equal what does not change."""
+    lines = [CommandLine("x", size, ranks, filled(words, size, ranks)) for size, ranks in keys]
+    found, faults = common(lines)
+    assert faults == []
+    assert [filled(found, line.size, line.ranks) for line in lines] == [line.words for line in lines]
+
+
+@pytest.mark.parametrize(
+    ("keys", "target", "fault"),
+    [
+        (
+            [(8, 2), (8, 4)],
+            (16, 4),
+            "sizes that are recorded must be at least 2 to tell what size 16 does, got 8 alone",
+        ),
+        (
+            [(8, 4), (16, 4)],
+            (16, 8),
+            "numbers of ranks that are recorded must be at least 2 to tell what a run on 8 ranks",
+        ),
+        ([(8, 2), (8, 4)], (8, 16), ""),
+        ([(8, 2), (16, 2)], (32, 2), ""),
+    ],
+)
+def test_a_target_needs_two_of_what_changes(
+    keys: list[tuple[int, int]], target: tuple[int, int], fault: str, tmp_path: Path
+) -> None:
+    """Sizes where the size is another one, numbers of ranks where that is."""
+    family = Family.open(saved(tmp_path, keys))
+    if not fault:
+        family.check_target(*target)
+        return
+    with pytest.raises(UsageError, match=fault):
+        family.check_target(*target)
+
+
+def test_what_a_reader_should_know_is_said() -> None:
+    """Recordings made once, of several processors; receives from any source and polls, by number; a size on trust."""
+    traces = []
+    for size, processor in ((8, "one"), (16, "other")):
+        trace = TraceBuilder(2, "ring.py")
+        trace[0].send(1, 8)
+        trace[1].add(Op.POLL)
+        trace[1].recv(0, flags=Flag.ANY_SOURCE)
+        built = trace.build()
+        traces.append(Recording(size, 2, (replace(built, head=replace(built.head, processor=processor)),)))
+    said = Family.of(traces, "ring").remarks()
+    assert [line.split(",")[0].split(":")[0] for line in said] == [
+        "no argument of the program follows the size",
+        "recordings are of 2 kinds of processors (one",
+        "2 of 2 recordings were made once",
+        "2 receives from any source were recorded",
+        "2 tests that found nothing were recorded",
+    ]
+
+
+def test_names_of_repeats_are_those_of_recordings() -> None:
+    """One rule for both."""
+    path = Path("a/cg-8-2.clue")
+    assert [Pattern("a/cg-{size}-{ranks}.clue").path(8, 2, repeat) for repeat in (1, 2, 3)] == [
+        numbered(path, repeat) for repeat in (1, 2, 3)
+    ]
+
+
+def test_a_trace_without_sites_is_to_be_recorded_again(tmp_path: Path) -> None:
+    """As one of an earlier version, or of another recorder."""
+    pattern = saved(tmp_path, GRID)
+    trace = TraceBuilder(4, "ring.py")
+    for rank in trace:
+        rank.collective(Op.BARRIER)
+    trace.build().save(tmp_path / "ring-8-4.clue")
+    assert refused(pattern) == (
+        f"{tmp_path}/ring-8-4.clue: trace must say where its calls stand in the program, got none: record it again, as "
+        "it was recorded by an earlier version of clue, or by another recorder",
+    )
+
+
+def test_damaged_traces_are_told_as_such(tmp_path: Path) -> None:
+    """As anywhere."""
+    pattern = saved(tmp_path, GRID)
+    (tmp_path / "ring-8-2.clue" / "cpu.npy").write_bytes(b"")
+    with pytest.raises(TraceError):
+        Family.open(pattern)
+    assert isinstance(Trace.open(tmp_path / "ring-8-4.clue"), Trace)

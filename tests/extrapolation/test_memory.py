@@ -1,0 +1,59 @@
+"""What memory a rank is taken to need."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+
+import pytest
+
+import clue
+from clue.extrapolation import Family, Recording, making
+from clue.extrapolation.memory import peak_memory
+from tests.extrapolation.families import Ring, ring
+
+KEYS = [(size, ranks) for size in (8, 16, 32) for ranks in (2, 4, 6)]
+
+
+def family(peak: Callable[[int, int], float]) -> Family:
+    """Return recordings whose largest rank has such a peak; the others none."""
+    found = []
+    for size, ranks in KEYS:
+        trace = ring(size, ranks)
+        first, *others = trace.head.rank_heads
+        heads = (
+            replace(first, peak_memory=round(peak(size, ranks))),
+            *(replace(each, peak_memory=0) for each in others),
+        )
+        found.append(Recording(size, ranks, (replace(trace, head=replace(trace.head, rank_heads=heads)),)))
+    return Family.of(found, "ring")
+
+
+@pytest.mark.parametrize(
+    ("peak", "expected", "grows"),
+    [
+        (lambda n, p: 1e8 + 8000 * n**2 / p, 1e8 + 8000 * 64**2 / 16, "size^2 / ranks"),
+        (lambda n, p: 1e8 + 8000 * n / p, 1e8 + 8000 * 64 / 16, "size / ranks"),
+        (lambda n, p: 1e8 + 8000 * n**3 / p, 1e8 + 8000 * 64**3 / 16, "size^3 / ranks"),
+        (lambda n, _: 1e8 + 8000 * n**2, 1e8 + 8000 * 64**2, "size^2"),
+        (lambda *_: 1e8, 1e8, ""),
+        (lambda n, p: 1e8 - 8000 * n / p, 1e8 - 8000 * 8 / 6, ""),
+    ],
+)
+def test_peaks_grow_as_the_recorded_ones_did(peak: Callable[[int, int], float], expected: float, grows: str) -> None:
+    """By hand: a constant and 8,000 bytes of a form; where nothing grows, the largest that was recorded."""
+    found, form = peak_memory(family(peak), 64, 16)
+    assert (found, form) == (pytest.approx(expected, rel=1e-6), grows)
+
+
+def test_without_peaks_nothing_is_known() -> None:
+    """As of other recorders."""
+    assert peak_memory(family(lambda *_: 0), 64, 16) == (0.0, "")
+
+
+def test_a_trace_that_is_made_has_them(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Every rank the same; what they rest on is said."""
+    monkeypatch.setattr(making, "infer", Ring)
+    made = clue.extrapolate(family(lambda n, p: 1e8 + 8e6 * n**2 / p), size=64, ranks=16)
+    assert [each.peak_memory for each in made.trace.head.rank_heads] == pytest.approx([2.148e9] * 16)
+    assert "a rank is taken to need 2.148 GB of memory: peaks of recordings grow with size^2 / ranks" in made.warnings

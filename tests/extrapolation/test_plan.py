@@ -1,0 +1,93 @@
+"""Which recordings a target needs, and what they take here."""
+
+from __future__ import annotations
+
+import math
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from clue.extrapolation.plan import Plan, Planned, Sample, Wanted, estimate, nice, planned, wanted
+
+
+def plan_of(size: int, ranks: int, memory: float = math.inf) -> Plan:
+    """Return a plan where nothing takes any time."""
+    sample = Sample(1, 1, 1.0, 0.0, 1.0)
+    return planned(Wanted(size, ranks), [sample], cores=2, memory=memory, repeats=3, recordable=wanted(size, ranks))
+
+
+def test_the_plan_of_a_large_target() -> None:
+    """By hand: on 8 ranks n / 8 = 20,000 / 512 at 312.5, n² / 8 at 2,500 and n³ / 8 at 5,000."""
+    found = wanted(20000, 512)
+    assert sorted({each.size for each in found}) == [320, 2500, 5000]
+    assert [each.ranks for each in found if each.size == 5000] == [4, 8, 16]
+    assert [each.ranks for each in found if each.size == 320] == [4, 6, 8, 16, 27]
+
+
+@given(size=st.integers(200, 10**6), ranks=st.integers(17, 2**15))
+def test_local_sizes_of_large_targets_are_bracketed(size: int, ranks: int) -> None:
+    """Whatever local size bursts grow with, the target's lies between two that are recorded."""
+    if size < 4 * ranks:
+        return
+    plan = plan_of(size, ranks)
+    assert all(plan.bracketed(dimension) for dimension in (1, 2, 3))
+    assert max(each.size for each in plan.recordings) <= size * 1.05 + 16
+    assert len({each.size for each in plan.recordings}) >= 2
+    for number in {each.ranks for each in plan.recordings}:
+        assert sum(each.ranks == number for each in plan.recordings) >= 2
+
+
+@given(size=st.integers(16, 5000), ranks=st.integers(1, 40))
+def test_every_target_has_sizes_and_ranks_enough(size: int, ranks: int) -> None:
+    """At least two sizes of each number of ranks, and three numbers of ranks, one of which is no power of two."""
+    found = wanted(size, ranks)
+    numbers = {each.ranks for each in found}
+    assert len(numbers) >= 4 and 6 in numbers
+    assert all(sum(each.ranks == number for each in found) >= 2 for number in numbers)
+    assert len(set(found)) == len(found) <= 15
+
+
+@given(multiple=st.integers(4, 400), ranks=st.sampled_from((32, 48, 64, 512)))
+def test_sizes_are_multiples_of_ranks_where_the_target_is(multiple: int, ranks: int) -> None:
+    """As programs that deal out equal parts need it."""
+    assert all(each.size % each.ranks == 0 for each in wanted(multiple * ranks, ranks))
+
+
+def test_sizes_divide_as_the_target_does() -> None:
+    """By hand: near 724 a multiple of 64, which divides 2,048 too; near 100 of a target of 1,000, 100 itself."""
+    assert nice(724.1, 2048, 16) == 704
+    assert nice(100.0, 1000, 1) == 100
+    assert nice(10.4, 997, 1) == 10
+    assert nice(128.0, 512, 6, 0.3) == 96
+
+
+def test_sizes_for_rules_alone_divide_well() -> None:
+    """By hand: of 512 on 32 ranks 96 and 192 are multiples of 6 and of 32, and 108 and 216 of 27 and of 4."""
+    found = wanted(512, 32)
+    assert [each.size for each in found if each.ranks == 6] == [96, 192]
+    assert [each.size for each in found if each.ranks == 27] == [108, 216]
+
+
+def test_times_and_memory_grow_as_the_samples_did() -> None:
+    """By hand: work 1 s at 100 and 4 s at 200 is of the second power, 16 s at 400; a start takes 0.5 s a rank.
+
+    On two cores 8 ranks take (16 + 4) / 2 s. A rank has 100 bytes without data; all have 4 x 300 at 200, and at 400
+    four times that.
+    """
+    samples = [Sample(100, 4, 1.0, 0.5, 100.0), Sample(200, 4, 4.0, 0.5, 400.0)]
+    assert estimate(samples, Wanted(400, 8), 2) == Planned(400, 8, 10.0, 8 * 100 + 4 * 4 * 300)
+    assert estimate(samples, Wanted(200, 1), 2).seconds == 4.5
+
+
+def test_a_single_sample_is_taken_for_steep() -> None:
+    """The third power of the size, at which hardly any program takes longer than said."""
+    assert estimate([Sample(100, 4, 1.0, 0.0, 10.0)], Wanted(200, 4), 2) == Planned(200, 4, 4.0, 40.0)
+
+
+def test_what_memory_cannot_hold_is_left_out() -> None:
+    """By hand: a rank takes a byte, so that 27 of them take more than 16."""
+    plan = plan_of(20000, 512, memory=16.0)
+    assert {each.ranks for each in plan.recordings} == {4, 6, 8, 16}
+    assert {(each.ranks, each.memory) for each in plan.left_out} == {(27, 27.0)}
+    assert plan.seconds == pytest.approx(3 * sum(each.seconds for each in plan.recordings))

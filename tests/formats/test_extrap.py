@@ -1,0 +1,27 @@
+"""Measurements as Extra-P reads them."""
+
+from __future__ import annotations
+
+import json
+
+from clue.formats import BY_NAME
+from clue.formats.extrap import Measurement
+
+
+def test_a_line_is_a_point() -> None:
+    """With the keys of Extra-P's JSON Lines; several values are repetitions. Parameters with few values are told."""
+    measured = [
+        Measurement({"size": size, "ranks": ranks}, "main->cg.py:72", "time", (0.5, 0.25))
+        for size in (8, 16)
+        for ranks in (1, 2, 4, 8, 16)
+    ]
+    written = BY_NAME["extrap"].write(measured, "cg.jsonl")
+    lines = written.files["cg.jsonl"].splitlines()
+    assert len(lines) == 10
+    assert json.loads(lines[0]) == {
+        "params": {"size": 8, "ranks": 1},
+        "callpath": "main->cg.py:72",
+        "metric": "time",
+        "value": [0.5, 0.25],
+    }
+    assert written.hints == ("Extra-P asks for 5 values of size, and got 2 (8, 16)",)

@@ -1,0 +1,51 @@
+"""How bursts vary around their mean."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from clue.errors import ModelError
+from clue.models import Distribution
+
+
+def test_recordings_are_pooled_relative_to_their_means() -> None:
+    """1 and 3 s, and 10, 10 and 10 s: halves, ones and one and a half."""
+    distribution = Distribution.of([[1, 3], [10, 10, 10]])
+    assert distribution.relative.tolist() == [0.5, 1, 1, 1, 1.5]
+    assert distribution.samples == 5
+
+
+def test_as_many_bursts_as_values_are_the_values_in_another_order() -> None:
+    """Stratified: each is drawn once, so the sum is that of the means."""
+    distribution = Distribution.of([[1, 2, 3, 4]])
+    drawn = distribution.draw(np.full(4, 2.5), seed=3)
+    assert sorted(drawn.tolist()) == pytest.approx([1, 2, 3, 4])
+    assert drawn.tolist() == distribution.draw(np.full(4, 2.5), seed=3).tolist()
+    assert {tuple(distribution.draw(np.full(4, 2.5), seed)) for seed in range(20)} != {tuple(drawn)}
+
+
+def test_large_samples_are_kept_by_equal_parts() -> None:
+    """Of 0 to 4095, parts of four; the mean stays 1, the ends are the means of the outer four."""
+    distribution = Distribution.of([np.arange(4096.0)])
+    assert len(distribution.relative) == 1024
+    assert distribution.relative.mean() == pytest.approx(1)
+    assert distribution.relative[[0, -1]] == pytest.approx([1.5 / 2047.5, 4093.5 / 2047.5])
+
+
+@given(st.lists(st.lists(st.floats(0, 1e3), max_size=20), max_size=4), st.integers(0, 99), st.integers(0, 30))
+def test_bursts_are_never_negative_and_means_hold(recordings: list[list[float]], seed: int, bursts: int) -> None:
+    """Whatever was recorded; without any bursts all take their mean."""
+    distribution = Distribution.of(recordings)
+    drawn = distribution.draw(np.full(bursts, 2.0), seed)
+    assert distribution.relative.mean() == pytest.approx(1)
+    assert drawn.shape == (bursts,)
+    assert (drawn >= 0).all()
+    if not any(map(any, recordings)):
+        assert drawn.tolist() == [2.0] * bursts
+
+
+def test_bursts_below_zero_are_refused() -> None:
+    """A burst takes time."""
+    with pytest.raises(ModelError, match="bursts: values must be finite and at least 0, got -1"):
+        Distribution.of([[1, -1]])

@@ -1,0 +1,1 @@
+"""Sampled simulations of steady programs."""

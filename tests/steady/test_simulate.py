@@ -1,0 +1,251 @@
+"""Sampled simulations beside whole ones: exact where iterations are steady, all replayed where they are not."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from clue.kernel import simulate
+from clue.machine import Placement
+from clue.steady import Steady, simulate_sampled
+from clue.steady.plan import SHARE, plan
+from clue.steady.steadiness import is_coupled, period_of
+from clue.trace import Op, Trace, TraceBuilder
+from clue.trace.builder import RankBuilder
+from tests.kernel.cases import RECEIVE, machine, sending, transmission
+from tests.steady.programs import Body, looped
+
+N = 400
+
+
+def ping_pong(own: RankBuilder, rank: int, _: int) -> None:
+    """Compute for a second on rank 0, and send 1 KB there and back."""
+    if rank == 0:
+        own.compute(1.0)
+        own.send(1, 1000)
+        own.recv(1)
+    else:
+        own.recv(0)
+        own.send(0, 1000)
+
+
+def ring(own: RankBuilder, rank: int, _: int, *, ranks: int = 4, nbytes: int = 500) -> None:
+    """Compute, more on higher ranks; pass something on; agree."""
+    own.compute(0.1 * (1 + rank))
+    own.sendrecv((rank + 1) % ranks, nbytes, (rank - 1) % ranks)
+    own.collective(Op.ALLREDUCE, 8)
+
+
+def both(trace: Trace, nodes: int = 4) -> tuple[Steady, float]:
+    """Simulate a part, and all."""
+    on = machine(nodes)
+    return simulate_sampled(trace, on), simulate(trace, on).makespan
+
+
+def test_a_ping_pong_of_equal_iterations_is_exact() -> None:
+    """1 s of computation and 1 KB there and back, 400 times, and 0.25 s behind the loop."""
+    steady, whole = both(looped(2, N, ping_pong), nodes=2)
+    iteration = 1.0 + 2 * (sending(1) + transmission(1) + RECEIVE)
+    assert steady.why == ""
+    assert steady.result.makespan == pytest.approx(N * iteration + 0.25) == pytest.approx(whole)
+    assert steady.high - steady.low == pytest.approx(0.0, abs=1e-6)
+    assert steady.result.ops <= SHARE * steady.of
+    assert [(each.name, each.iterations) for each in steady.loops] == [("loop.py:10", N)]
+
+
+def test_ranks_have_the_figures_of_a_whole_replay() -> None:
+    """Finish, computation, communication and waiting of a ring, and computation by region."""
+    trace = looped(4, N, ring)
+    steady, whole = simulate_sampled(trace, machine(4)), simulate(trace, machine(4))
+    for one, other in zip(steady.result.ranks, whole.ranks, strict=True):
+        for name in ("finish", "compute", "communicate", "wait"):
+            assert getattr(one, name) == pytest.approx(getattr(other, name), rel=1e-6)
+    assert steady.result.compute_by_region == pytest.approx(whole.compute_by_region)
+    assert steady.result.warnings == whole.warnings
+
+
+@pytest.mark.parametrize("instances", [1, 2])
+def test_instances_run_side_by_side(instances: int) -> None:
+    """Each copy is sampled alike; ops are those of all."""
+    trace, on = looped(4, N, ring), machine(8)
+    steady = simulate_sampled(trace, on, "block", "reference", instances=instances)
+    assert steady.result.makespan == pytest.approx(simulate(trace, on, instances=instances).makespan)
+    assert steady.of == len(trace.ops) * instances
+    assert len(steady.result.ranks) == 4 * instances
+
+
+def odd(what: str, at: set[int]) -> Body:
+    """Return a ring of which some iterations have a hundred times the computation, or the bytes."""
+
+    def body(own: RankBuilder, rank: int, i: int) -> None:
+        if what == "computation" and i in at:
+            own.compute(40.0)
+        ring(own, rank, i, nbytes=50_000 if what == "bytes" and i in at else 500)
+
+    return body
+
+
+@pytest.mark.parametrize("what", ["computation", "bytes"])
+def test_one_odd_iteration_is_simulated_and_counts_once(what: str) -> None:
+    """The others are steady around it."""
+    steady, whole = both(looped(4, N, odd(what, {137})))
+    assert steady.why == ""
+    assert steady.result.makespan == pytest.approx(whole)
+
+
+def test_many_odd_iterations_are_not_steady() -> None:
+    """Thirty without an order: all is replayed, and the result says why."""
+    at = set(np.random.default_rng(0).choice(N, 30, replace=False).tolist())
+    steady, whole = both(looped(4, N, odd("bytes", at)))
+    assert "of 400 iterations of loop loop.py:10 have more than 3 times the bytes of those around them" in steady.why
+    assert steady.result.makespan == whole
+    assert steady.result.ops == steady.of
+    assert steady.result.warnings[-1].startswith("loop.py: all was replayed, for a part would not tell the whole: ")
+
+
+def test_slopes_that_differ_without_a_reason_are_not_steady() -> None:
+    """Twenty parts have messages of other sizes each, in no order: more than ± 8 % of doubt."""
+    sizes = np.repeat(np.random.default_rng(3).integers(1, 2000, 20) * 1000, N // 20).tolist()
+    steady, whole = both(looped(4, N, lambda own, rank, i: ring(own, rank, i, nbytes=sizes[i])))
+    assert "not steady: what iterations take differs so much" in steady.why
+    assert steady.result.makespan == whole
+
+
+def test_what_shrinks_is_measured_along_its_progress() -> None:
+    """Computation falls with the square of what is left, sizes evenly: as in a factorisation."""
+
+    def body(own: RankBuilder, rank: int, i: int) -> None:
+        own.compute(1.0 * (1 - i / N) ** 2)
+        own.sendrecv((rank + 1) % 4, 10 * (N - i), (rank - 1) % 4)
+        own.collective(Op.BARRIER)
+
+    steady, whole = both(looped(4, N, body))
+    assert steady.why == ""
+    assert steady.result.makespan == pytest.approx(whole, rel=2e-3)
+    assert steady.low <= whole <= steady.high
+
+
+def test_strata_hold_whole_periods() -> None:
+    """The root of a broadcast goes round: four iterations belong together."""
+
+    def body(own: RankBuilder, rank: int, i: int) -> None:
+        if rank == i % 4:
+            own.compute(0.5 + 0.1 * rank)
+        own.collective(Op.BCAST, 2000, i % 4)
+
+    trace = looped(4, 2 * N, body)
+    (loop,) = plan(trace)
+    assert period_of(trace, loop.stretch) == 4
+    assert all(each.warm % 4 == each.measured % 4 == 0 for each in loop.strata)
+    assert is_coupled(trace, loop.stretch)
+    steady, whole = both(trace)
+    assert steady.result.makespan == pytest.approx(whole, rel=1e-3)
+
+
+def test_a_pipeline_lets_ranks_drift_apart() -> None:
+    """Nobody waits for those behind it."""
+
+    def body(own: RankBuilder, rank: int, _: int) -> None:
+        if rank > 0:
+            own.recv(rank - 1)
+        own.compute(0.1 * (1 + rank % 3))
+        if rank < 3:
+            own.send(rank + 1, 100)
+
+    trace = looped(4, N, body)
+    (loop,) = plan(trace)
+    assert not loop.coupled
+    steady, whole = both(trace)
+    assert steady.result.makespan == pytest.approx(whole, rel=1e-3)
+
+
+def pipelined(own: RankBuilder, rank: int, i: int) -> None:
+    """Wait for the message of the iteration before, whose receive is posted there."""
+    if i:
+        own.wait(2 * i - 2)
+    own.irecv((rank - 1) % 2)
+    request = own.isend((rank + 1) % 2, 100)
+    own.wait(request)
+
+
+def barriers(own: RankBuilder, _rank: int, _i: int) -> None:
+    """Meet 300 times."""
+    for _ in range(300):
+        own.collective(Op.BARRIER)
+
+
+def test_why_all_is_replayed() -> None:
+    """Requests that are open between any two iterations; few iterations; ops beside loops; no sites."""
+    outside = looped(4, N, ring, before=barriers)
+    plain = TraceBuilder(2, "plain.py")
+    for own in plain:
+        own.collective(Op.BARRIER)
+    for trace, why in (
+        (looped(2, N, pipelined), "messages, collective calls or requests are under way between all but 2 of the 400"),
+        (looped(4, 100, ring), "loop loop.py:10 has 100 iterations, a sample of a tenth needs 240"),
+        (outside, "loops of many steady iterations must make 95% of all ops, got "),
+        (plain.build(), "plain.py: a sampled simulation must know call sites, got a trace without: record it again"),
+    ):
+        steady, whole = both(trace)
+        assert why in steady.why
+        assert steady.result.makespan == whole
+
+
+def test_a_machine_that_changes_is_replayed_as_a_whole() -> None:
+    """When something happens matters there."""
+    on = machine(4, changes=((5.0, machine(4)),))
+    assert "must have a machine that stays as it is" in simulate_sampled(looped(4, N, ring), on).why
+
+
+def test_ranks_that_are_spawned_are_replayed_as_a_whole() -> None:
+    """They are not there from the beginning."""
+    trace = looped(2, N, ping_pong)
+    heads = tuple(replace(each, world=rank) for rank, each in enumerate(trace.head.rank_heads))
+    spawned = replace(trace, head=replace(trace.head, rank_heads=heads))
+    with pytest.raises(Exception, match="all ranks from the beginning, got spawned ones"):
+        plan(spawned)
+
+
+STEP = st.one_of(
+    st.tuples(st.just("compute"), st.lists(st.floats(0.001, 1.0), min_size=3, max_size=3)),
+    st.tuples(st.just("ring"), st.integers(0, 20_000)),
+    st.tuples(st.just("bcast"), st.integers(0, 2)),
+    st.tuples(st.just("chain"), st.integers(0, 5_000)),
+)
+
+
+@settings(max_examples=15, deadline=None)
+@given(st.lists(STEP, min_size=1, max_size=5))
+def test_any_steady_iteration_is_told_by_few(steps: list[tuple[str, object]]) -> None:
+    """Whatever an iteration is made of; equal ones may take turns, as 758, 808, 808 ms, two of them measured."""
+
+    def body(own: RankBuilder, rank: int, _: int) -> None:
+        for kind, what in steps:
+            if kind == "compute":
+                own.compute(what[rank])  # type: ignore[index]
+            elif kind == "ring":
+                own.sendrecv((rank + 1) % 3, what, (rank - 1) % 3)  # type: ignore[arg-type]
+            elif kind == "bcast":
+                own.collective(Op.BCAST, 1000, what)  # type: ignore[arg-type]
+            else:
+                if rank:
+                    own.recv(rank - 1)
+                if rank < 2:
+                    own.send(rank + 1, what)  # type: ignore[arg-type]
+        own.collective(Op.BARRIER)
+
+    steady, whole = both(looped(3, 300, body), nodes=3)
+    assert steady.why == ""
+    assert steady.result.makespan == pytest.approx(whole, rel=0.03)
+
+
+def test_placements_are_those_of_any_simulation() -> None:
+    """Two ranks on a node, by name or node by node."""
+    trace, on = looped(4, N, ring), machine(2, processors=2)
+    for placement in ("cyclic", [0, 1, 0, 1], Placement((0, 1, 0, 1))):
+        steady = simulate_sampled(trace, on, placement)
+        assert steady.result.makespan == pytest.approx(simulate(trace, on, "cyclic").makespan)

@@ -1,0 +1,1 @@
+"""Tests of what traces are made of."""

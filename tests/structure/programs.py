@@ -1,0 +1,806 @@
+"""Programs of the patterns that users write, as plain functions of a communicator and a size.
+
+A program is held to what it does at targets that nobody recorded: its structure must be exact there or refused.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from math import isqrt
+
+from tests.structure.stub import Comm, Program
+
+NOBODY = -1
+CASES: dict[str, Case] = {}
+Places = tuple[tuple[int, int], ...]
+
+
+def _planned(sizes: Sequence[int]) -> Places:
+    """Return sizes and numbers of ranks as a plan has them."""
+    return (*((n, p) for n in sizes for p in (4, 8, 16)), *((n, p) for n in sizes[:2] for p in (6, 27)))
+
+
+@dataclass(frozen=True, slots=True)
+class Case:
+    """A program with the places at which it is recorded and those at which it must be known.
+
+    Attributes:
+        program: The program.
+        recorded: Size and ranks of each recording.
+        targets: The same of each target.
+        refused: Part of the message with which it is refused; "" if it must be exact.
+    """
+
+    program: Program
+    recorded: Places = field(default_factory=lambda: _planned((50, 77, 112)))
+    targets: Places = ((224, 64), (233, 64), (200, 37), (150, 40))
+    refused: str = ""
+
+
+def case(
+    recorded: Places | None = None, targets: Places | None = None, refused: str = ""
+) -> Callable[[Program], Program]:
+    """Return a decorator that makes a program a case."""
+
+    def keep(program: Program) -> Program:
+        made = Case(program, refused=refused)
+        CASES[program.__name__] = Case(program, recorded or made.recorded, targets or made.targets, refused)
+        return program
+
+    return keep
+
+
+_POWERS = case(
+    recorded=tuple((n, p) for n in (50, 77, 112) for p in (2, 4, 8, 16)),
+    targets=((224, 64), (233, 64), (200, 32), (150, 128)),
+)
+_SQUARES = case(
+    recorded=tuple((n, p) for n in (50, 77, 112) for p in (4, 9, 16, 25)),
+    targets=((224, 64), (233, 64), (200, 49), (150, 36)),
+)
+_DIVIDED = case(
+    recorded=tuple((n, p) for n in (432, 864, 1296) for p in (4, 6, 8, 16)),
+    targets=((2 * 1296, 64), (1280, 40), (37 * 40, 37)),
+)
+
+
+# --- custom of rounding ---
+
+
+def first_larger(n: int, m: int, c: int) -> int:
+    """Return a share of which the first are the larger ones."""
+    return n // m + (c < n % m)
+
+
+def between(n: int, m: int, c: int) -> int:
+    """Return a share between bounds c n / m."""
+    return (c + 1) * n // m - c * n // m
+
+
+def last_smaller(n: int, m: int, c: int) -> int:
+    """Return a share of which the last is the smaller one."""
+    block = -(-n // m)
+    return max(0, min(n, (c + 1) * block) - c * block)
+
+
+def last_larger(n: int, m: int, c: int) -> int:
+    """Return a share of which the last has the remainder, too."""
+    return n // m + (n % m if c == m - 1 else 0)
+
+
+def dims2(size: int) -> tuple[int, int]:
+    """Return a grid as MPI_Dims_create makes it, the larger number first."""
+    q = next(q for q in range(isqrt(size), 0, -1) if size % q == 0)
+    return size // q, q
+
+
+def dims3(size: int) -> tuple[int, int, int]:
+    """Return a grid of three dimensions, as near to each other as can be, the largest number first."""
+    shapes = [
+        (a, b, size // a // b)
+        for a in range(1, size + 1)
+        if size % a == 0
+        for b in range(1, a + 1)
+        if size // a % b == 0 and size // a // b <= b
+    ]
+    return min(shapes, key=lambda shape: (shape[0] - shape[2], shape))
+
+
+# --- rings and lines ---
+
+
+@case()
+def ring(comm: Comm, n: int) -> None:
+    """Pass all rows round."""
+    for _ in range(comm.size - 1):
+        comm.sendrecv(8 * n, (comm.rank + 1) % comm.size, (comm.rank - 1) % comm.size)
+
+
+@case()
+def ring_of_shares(comm: Comm, n: int) -> None:
+    """Pass shares round: in step k that of rank r - k."""
+    for k in range(comm.size - 1):
+        mine = first_larger(n, comm.size, (comm.rank - k) % comm.size)
+        comm.sendrecv(8 * mine, (comm.rank + 1) % comm.size, (comm.rank - 1) % comm.size)
+
+
+@case()
+def halo_line(comm: Comm, n: int) -> None:
+    """Exchange with both neighbours by if, blocking."""
+    for _ in range(10):
+        if comm.rank > 0:
+            comm.send(8 * n, comm.rank - 1, 1)
+            comm.recv(comm.rank - 1, 2)
+        if comm.rank < comm.size - 1:
+            comm.recv(comm.rank + 1, 1)
+            comm.send(8 * n, comm.rank + 1, 2)
+        comm.allreduce(8)
+
+
+@case()
+def halo_null(comm: Comm, n: int) -> None:
+    """Exchange with PROC_NULL at the ends."""
+    up = comm.rank - 1 if comm.rank > 0 else NOBODY
+    down = comm.rank + 1 if comm.rank < comm.size - 1 else NOBODY
+    for _ in range(n // 10):
+        comm.sendrecv(8 * n, up, down)
+        comm.sendrecv(8 * n, down, up)
+        comm.allreduce(8)
+
+
+@case()
+def halo_waitall(comm: Comm, n: int) -> None:
+    """Wait for as many requests as there are neighbours."""
+    for _ in range(6):
+        requests = []
+        if comm.rank > 0:
+            requests.append(comm.irecv(comm.rank - 1, 0))
+            requests.append(comm.isend(8 * n, comm.rank - 1, 1))
+        if comm.rank < comm.size - 1:
+            requests.append(comm.irecv(comm.rank + 1, 1))
+            requests.append(comm.isend(8 * n, comm.rank + 1, 0))
+        comm.waitall(requests)
+
+
+@case()
+def halo_neighbours_loop(comm: Comm, n: int) -> None:
+    """Go through a list of neighbours that is shorter at the ends."""
+    neighbours = [each for each in (comm.rank - 1, comm.rank + 1) if 0 <= each < comm.size]
+    for step in range(5):
+        requests = [comm.irecv(each, step) for each in neighbours]
+        requests += [comm.isend(16 * n, each, step) for each in neighbours]
+        comm.waitall(requests)
+
+
+@case()
+def parity(comm: Comm, n: int) -> None:
+    """Even ranks send first, odd ranks receive first."""
+    for _ in range(4):
+        if comm.rank % 2 == 0:
+            if comm.rank + 1 < comm.size:
+                comm.send(8 * n, comm.rank + 1)
+                comm.recv(comm.rank + 1)
+        else:
+            comm.recv(comm.rank - 1)
+            comm.send(8 * n, comm.rank - 1)
+        comm.barrier()
+
+
+@case()
+def odd_even(comm: Comm, n: int) -> None:
+    """Odd-even transposition: P phases with one partner each."""
+    mine = between(n, comm.size, comm.rank)
+    for phase in range(comm.size):
+        partner = comm.rank + 1 if (comm.rank + phase) % 2 == 0 else comm.rank - 1
+        if 0 <= partner < comm.size:
+            comm.sendrecv(8 * mine, partner, partner, phase, phase)
+
+
+@case()
+def pipeline(comm: Comm, n: int) -> None:
+    """Pass blocks down a pipeline."""
+    for _ in range(n // 8):
+        if comm.rank > 0:
+            comm.recv(comm.rank - 1)
+        if comm.rank < comm.size - 1:
+            comm.send(8 * 8, comm.rank + 1)
+
+
+@case()
+def pipeline_tags(comm: Comm, n: int) -> None:
+    """Count tags down a pipeline, with a smaller last block."""
+    for first in range(0, n, 8):
+        if comm.rank > 0:
+            comm.recv(comm.rank - 1, first // 8)
+        if comm.rank < comm.size - 1:
+            comm.send(8 * min(8, n - first), comm.rank + 1, first // 8)
+
+
+@_SQUARES
+def wavefront(comm: Comm, n: int) -> None:
+    """Sweep over a square grid from a corner."""
+    q = isqrt(comm.size)
+    row, column = divmod(comm.rank, q)
+    for _ in range(4):
+        if row > 0:
+            comm.recv(comm.rank - q)
+        if column > 0:
+            comm.recv(comm.rank - 1)
+        if row < q - 1:
+            comm.send(8 * (n // q), comm.rank + q)
+        if column < q - 1:
+            comm.send(8 * (n // q), comm.rank + 1)
+
+
+# --- grids ---
+
+
+def _halo(comm: Comm, sizes: Sequence[int], shape: Sequence[int], periodic: bool, steps: int) -> None:
+    strides = [1]
+    for extent in reversed(shape[1:]):
+        strides.insert(0, strides[0] * extent)
+    at = [comm.rank // stride % extent for stride, extent in zip(strides, shape, strict=True)]
+    for _ in range(steps):
+        for axis, extent in enumerate(shape):
+            up, down = (
+                comm.rank + ((at[axis] + by) % extent - at[axis]) * strides[axis]
+                if periodic or 0 <= at[axis] + by < extent
+                else NOBODY
+                for by in (-1, 1)
+            )
+            comm.sendrecv(8 * sizes[axis], up, down, axis, axis)
+            comm.sendrecv(8 * sizes[axis], down, up, axis, axis)
+
+
+@case()
+def halo_2d(comm: Comm, n: int) -> None:
+    """Exchange over the most square grid, PROC_NULL at the edges."""
+    p, q = dims2(comm.size)
+    row, column = divmod(comm.rank, q)
+    _halo(comm, (first_larger(n, q, column), first_larger(n, p, row)), (p, q), False, 5)
+
+
+@case()
+def torus_2d(comm: Comm, n: int) -> None:
+    """Exchange over the most square grid, periodically."""
+    p, q = dims2(comm.size)
+    row, column = divmod(comm.rank, q)
+    _halo(comm, (between(n, q, column), between(n, p, row)), (p, q), True, 5)
+
+
+@_SQUARES
+def square_2d(comm: Comm, n: int) -> None:
+    """Exchange over a square grid, four sites."""
+    q = isqrt(comm.size)
+    row, column = divmod(comm.rank, q)
+    high, wide = last_smaller(n, q, row), last_smaller(n, q, column)
+    for _ in range(7):
+        comm.sendrecv(8 * wide, comm.rank - q if row else NOBODY, comm.rank + q if row < q - 1 else NOBODY)
+        comm.sendrecv(8 * wide, comm.rank + q if row < q - 1 else NOBODY, comm.rank - q if row else NOBODY)
+        comm.sendrecv(8 * high, comm.rank - 1 if column else NOBODY, comm.rank + 1 if column < q - 1 else NOBODY)
+        comm.sendrecv(8 * high, comm.rank + 1 if column < q - 1 else NOBODY, comm.rank - 1 if column else NOBODY)
+
+
+@case()
+def halo_3d(comm: Comm, n: int) -> None:
+    """Exchange faces over a grid of three dimensions."""
+    a, b, c = dims3(comm.size)
+    x, y, z = (
+        first_larger(n, m, i) for m, i in ((a, comm.rank // (b * c)), (b, comm.rank // c % b), (c, comm.rank % c))
+    )
+    _halo(comm, (y * z, x * z, x * y), (a, b, c), False, 3)
+
+
+@case()
+def torus_3d(comm: Comm, n: int) -> None:
+    """Exchange faces over a periodic grid of three dimensions, blocks of ceil(n / extent)."""
+    shape = dims3(comm.size)
+    x, y, z = (-(-n // extent) for extent in shape)
+    _halo(comm, (y * z, x * z, x * y), shape, True, 3)
+
+
+@case()
+def halo_2d_waitall(comm: Comm, n: int) -> None:
+    """Exchange over a grid by requests to those neighbours that are there."""
+    p, q = dims2(comm.size)
+    row, column = divmod(comm.rank, q)
+    for _ in range(3):
+        requests = []
+        for by, of in ((-1, row), (1, p - 1 - row)):
+            if of > 0:
+                requests.append(comm.irecv(comm.rank + by * q))
+                requests.append(comm.isend(8 * n // q, comm.rank + by * q))
+        for by, of in ((-1, column), (1, q - 1 - column)):
+            if of > 0:
+                requests.append(comm.irecv(comm.rank + by))
+                requests.append(comm.isend(8 * n // p, comm.rank + by))
+        comm.waitall(requests)
+
+
+@_SQUARES
+def cannon(comm: Comm, n: int) -> None:
+    """Shift blocks systolically, the first shift by the own row and column."""
+    q = isqrt(comm.size)
+    row, column = divmod(comm.rank, q)
+    block = 8 * (n // q) ** 2
+    comm.sendrecv(block, row * q + (column - row) % q, row * q + (column + row) % q)
+    comm.sendrecv(block, (row - column) % q * q + column, (row + column) % q * q + column)
+    for _ in range(q - 1):
+        comm.sendrecv(block, row * q + (column - 1) % q, row * q + (column + 1) % q)
+        comm.sendrecv(block, (row - 1) % q * q + column, (row + 1) % q * q + column)
+
+
+# --- butterflies and trees ---
+
+
+@_POWERS
+def butterfly(comm: Comm, n: int) -> None:
+    """Exchange with r ^ 2^k."""
+    bit = 1
+    while bit < comm.size:
+        comm.sendrecv(8 * n, comm.rank ^ bit, comm.rank ^ bit)
+        bit *= 2
+
+
+@_POWERS
+def halving(comm: Comm, n: int) -> None:
+    """Recursive halving: half of the rest in each step, and doubling back."""
+    bit, length = comm.size // 2, n
+    while bit:
+        length //= 2
+        comm.sendrecv(8 * length, comm.rank ^ bit, comm.rank ^ bit)
+        bit //= 2
+    bit = 1
+    while bit < comm.size:
+        comm.sendrecv(8 * length, comm.rank ^ bit, comm.rank ^ bit)
+        length *= 2
+        bit *= 2
+
+
+@case()
+def binomial(comm: Comm, n: int) -> None:
+    """Broadcast along a binomial tree."""
+    bit = 1
+    while bit < comm.size:
+        if comm.rank < bit:
+            if comm.rank + bit < comm.size:
+                comm.send(8 * n, comm.rank + bit)
+        elif comm.rank < 2 * bit:
+            comm.recv(comm.rank - bit)
+        bit *= 2
+
+
+@case()
+def binomial_reduce(comm: Comm, n: int) -> None:
+    """Reduce along a binomial tree, as MPICH does."""
+    bit = 1
+    while bit < comm.size:
+        if comm.rank & bit:
+            comm.send(8 * n, comm.rank - bit)
+            break
+        if comm.rank + bit < comm.size:
+            comm.recv(comm.rank + bit)
+        bit *= 2
+
+
+@case()
+def dissemination(comm: Comm, n: int) -> None:
+    """Go round in steps of 2^k, as a barrier by dissemination does."""
+    bit = 1
+    while bit < comm.size:
+        comm.sendrecv(n, (comm.rank + bit) % comm.size, (comm.rank - bit) % comm.size)
+        bit *= 2
+
+
+# --- owners ---
+
+
+@case()
+def panels(comm: Comm, n: int) -> None:
+    """LU: the owner in turn broadcasts a panel that gets shorter."""
+    for first in range(0, n, 8):
+        owner = first // 8 % comm.size
+        comm.bcast(8 * (n - first) * min(8, n - first), owner)
+
+
+@case()
+def panels_by_column(comm: Comm, n: int) -> None:
+    """LU column by column, with a pivot and an exchange of norms."""
+    for k in range(n):
+        comm.bcast(4, k % comm.size)
+        comm.bcast(8 * (n - k), k % comm.size)
+
+
+@case()
+def owner_sends(comm: Comm, n: int) -> None:
+    """The owner in turn sends to each by itself, the others receive: two sites."""
+    for first in range(0, n, 16):
+        owner = first // 16 % comm.size
+        if comm.rank == owner:
+            for dest in range(comm.size):
+                if dest != owner:
+                    comm.send(8 * (n - first), dest)
+        else:
+            comm.recv(owner)
+
+
+@_SQUARES
+def cholesky(comm: Comm, n: int) -> None:
+    """Cholesky on a square grid with communicators of rows and columns."""
+    q = isqrt(comm.size)
+    i, j = divmod(comm.rank, q)
+    row, column = comm.split(lambda r: r // q), comm.split(lambda r: r % q)
+    assert row is not None
+    assert column is not None
+    blocks = -(-n // 8)
+
+    def mine(first: int, c: int) -> int:
+        return sum(min(8, n - 8 * b) for b in range(first, blocks) if b % q == c)
+
+    for k in range(blocks):
+        if j == k % q:
+            column.bcast(8 * 64, k % q)
+        row.bcast(8 * 8 * mine(k + 1, i), k % q)
+        column.bcast(8 * 8 * mine(k + 1, j), k % q)
+
+
+# --- all to all ---
+
+
+@case()
+def transpose(comm: Comm, n: int) -> None:
+    """Transpose strips of uneven shares."""
+    mine = first_larger(n, comm.size, comm.rank)
+    for _ in range(3):
+        comm.alltoallv([16 * mine * first_larger(n, comm.size, each) for each in range(comm.size)])
+
+
+@case()
+def transpose_between(comm: Comm, n: int) -> None:
+    """Transpose strips of shares between bounds."""
+    mine = between(n, comm.size, comm.rank)
+    comm.alltoallv([8 * mine * between(n, comm.size, each) for each in range(comm.size)])
+
+
+@case()
+def alltoall_even(comm: Comm, n: int) -> None:
+    """Exchange even blocks."""
+    comm.alltoall(8 * (n // comm.size) ** 2)
+    comm.alltoall(8 * (n * n // comm.size**2))
+
+
+# --- multigrid ---
+
+
+@case(recorded=tuple((n, p) for n in (64, 128, 256) for p in (4, 6, 8, 16)), targets=((512, 64), (512, 37), (1024, 40)))
+def multigrid(comm: Comm, n: int) -> None:
+    """Visit levels n >> l down and up, three cycles."""
+    levels = (n // 8).bit_length()
+    up, down = (comm.rank - 1 if comm.rank else NOBODY), (comm.rank + 1 if comm.rank < comm.size - 1 else NOBODY)
+    for _ in range(3):
+        for level in range(levels):
+            comm.sendrecv(8 * (n >> level), up, down)
+            comm.sendrecv(8 * (n >> level), down, up)
+        for level in reversed(range(levels)):
+            comm.sendrecv(8 * (n >> level), up, down)
+        comm.allreduce(8)
+
+
+# --- masters ---
+
+
+@case()
+def master_turns(comm: Comm, n: int) -> None:
+    """A master sends work to each worker in turn, and collects."""
+    for _ in range(3):
+        if comm.rank == 0:
+            for worker in range(1, comm.size):
+                comm.send(8 * n, worker, 1)
+            for worker in range(1, comm.size):
+                comm.recv(worker, 2)
+        else:
+            comm.recv(0, 1)
+            comm.send(8, 0, 2)
+
+
+@case()
+def gather_by_loop(comm: Comm, n: int) -> None:
+    """A root receives blocks of all others in a loop, uneven ones."""
+    if comm.rank == 0:
+        for each in range(1, comm.size):
+            comm.recv(each)
+    else:
+        comm.send(8 * n * first_larger(n, comm.size, comm.rank), 0)
+
+
+@case()
+def scatter_by_loop(comm: Comm, n: int) -> None:
+    """A root sends uneven blocks, the last with the remainder, and begins its sends at once."""
+    if comm.rank == 0:
+        requests = [comm.isend(8 * last_larger(n, comm.size, each), each) for each in range(1, comm.size)]
+        comm.waitall(requests)
+    else:
+        comm.recv(0)
+
+
+@case()
+def everybody_to_everybody(comm: Comm, n: int) -> None:
+    """Send to all others in a loop with an early continue."""
+    for each in range(comm.size):
+        if each == comm.rank:
+            continue
+        comm.sendrecv(8 * n // comm.size, each, each)
+
+
+@case()
+def spread(comm: Comm, n: int) -> None:
+    """Exchange with r + k and r - k."""
+    for k in range(1, comm.size):
+        comm.sendrecv(8 * between(n, comm.size, comm.rank), (comm.rank + k) % comm.size, (comm.rank - k) % comm.size)
+
+
+# --- loops ---
+
+
+@case()
+def triangle(comm: Comm, n: int) -> None:
+    """An inner loop that gets shorter."""
+    for k in range(n // 10):
+        for _ in range(k + 1, n // 10):
+            comm.bcast(8 * k, 0)
+        comm.allreduce(16)
+
+
+@case()
+def by_ranks(comm: Comm, n: int) -> None:
+    """Loops that count ranks, twice ranks, and logarithms."""
+    for _ in range(2 * comm.size):
+        comm.barrier()
+    for _ in range((comm.size - 1).bit_length()):
+        comm.allreduce(n)
+    for _ in range(comm.rank + 1):
+        comm.send(8, 0 if comm.rank else NOBODY)
+
+
+@case()
+def every_tenth(comm: Comm, n: int) -> None:
+    """Check convergence in each tenth iteration only."""
+    for i in range(n):
+        comm.sendrecv(8 * n, (comm.rank + 1) % comm.size, (comm.rank - 1) % comm.size)
+        if i % 10 == 0:
+            comm.allreduce(8)
+
+
+@case()
+def early_continue(comm: Comm, n: int) -> None:
+    """The first rank leaves out the rest of each iteration."""
+    for i in range(n // 9):
+        comm.barrier()
+        if comm.rank == 0:
+            continue
+        comm.send(8 * (n - i), comm.rank - 1, i)
+        if comm.rank == comm.size - 1:
+            continue
+        comm.recv(comm.rank + 1, i)
+
+
+def _exchange(comm: Comm, nbytes: int, by: int) -> None:
+    comm.sendrecv(nbytes, (comm.rank + by) % comm.size, (comm.rank - by) % comm.size)
+
+
+@case()
+def shared_function(comm: Comm, n: int) -> None:
+    """Call one function from several places."""
+    _exchange(comm, 8 * n, 1)
+    for _ in range(4):
+        _exchange(comm, 8 * n, 1)
+        _exchange(comm, 16 * n, -1)
+    _exchange(comm, n * n, 2)
+
+
+@case()
+def sizes(comm: Comm, n: int) -> None:
+    """Sizes of many forms."""
+    comm.allreduce(24)
+    comm.bcast(8 * n * n // comm.size)
+    comm.bcast(8 * (n * n // comm.size))
+    comm.gather(8 * between(n, comm.size, comm.rank))
+    comm.gather(8 * n * last_smaller(n, comm.size, comm.rank))
+    comm.allgather(8 * first_larger(n, comm.size, comm.rank) + 16)
+    comm.scatter(8 * (n // comm.size) * n)
+    comm.bcast(n * (n + 1) // 2)
+    comm.bcast((n + 2) ** 3)
+
+
+@case()
+def remainder_last(comm: Comm, n: int) -> None:
+    """The last rank has the remainder."""
+    comm.gather(8 * last_larger(n, comm.size, comm.rank))
+
+
+@case()
+def tags(comm: Comm, n: int) -> None:
+    """Tags that count steps and ranks."""
+    for i in range(n // 7):
+        comm.sendrecv(64, (comm.rank + 1) % comm.size, (comm.rank - 1) % comm.size, 100 + i, 100 + i)
+        comm.sendrecv(
+            64, (comm.rank + 1) % comm.size, (comm.rank - 1) % comm.size,
+            i * comm.size + comm.rank, i * comm.size + (comm.rank - 1) % comm.size,
+        )  # fmt: skip
+
+
+# --- communicators ---
+
+
+@case()
+def rows_and_columns(comm: Comm, n: int) -> None:
+    """Reduce along rows and columns of the most square grid."""
+    p, q = dims2(comm.size)
+    row, column = comm.split(lambda r: r // q), comm.split(lambda r: r % q)
+    assert row is not None
+    assert column is not None
+    for _ in range(3):
+        row.allreduce(8 * first_larger(n, p, comm.rank // q))
+        column.bcast(8 * n, row.rank % p)
+
+
+@case()
+def halves(comm: Comm, n: int) -> None:
+    """Work in two halves and by parity."""
+    half = comm.split(lambda r: int(r < comm.size // 2))
+    parity = comm.split(lambda r: r % 2)
+    assert half is not None
+    assert parity is not None
+    half.allgather(8 * between(n, half.size, half.rank))
+    for _ in range(half.size):
+        half.sendrecv(8 * n, (half.rank + 1) % half.size, (half.rank - 1) % half.size)
+    parity.reduce(8 * n, parity.size - 1)
+
+
+@case()
+def workers(comm: Comm, n: int) -> None:
+    """All but the first work together."""
+    group = comm.split(lambda r: 0 if r else None)
+    if group is not None:
+        for _ in range(5):
+            group.allreduce(8 * n)
+    comm.barrier()
+
+
+@case()
+def triples(comm: Comm, n: int) -> None:
+    """Groups of three ranks one after the other."""
+    group = comm.split(lambda r: r // 3)
+    assert group is not None
+    group.allreduce(8 * n)
+
+
+@case()
+def branches(comm: Comm, n: int) -> None:
+    """Exclusive branches of an if within a loop, chosen by the iteration."""
+    for i in range(n // 5):
+        if i % 2 == 0:
+            comm.bcast(8 * n, 0)
+        else:
+            comm.reduce(8 * n, 0)
+
+
+@case()
+def branches_by_owner(comm: Comm, n: int) -> None:
+    """Exclusive branches of an if, chosen by the owner in turn, without any other call."""
+    for i in range(n // 5):
+        if comm.rank == i % comm.size:
+            comm.send(8 * n, (comm.rank + 1) % comm.size, i)
+        elif comm.rank == (i + 1) % comm.size:
+            comm.recv(i % comm.size, i)
+
+
+@case()
+def branches_by_size(comm: Comm, n: int) -> None:
+    """A threshold on sizes chooses the branch."""
+    for i in range(n):
+        if 8 * (n - i) > 400:
+            comm.bcast(8 * (n - i), 0)
+        else:
+            comm.reduce(8 * (n - i), 0)
+
+
+@case()
+def threshold(comm: Comm, n: int) -> None:
+    """A number that is bounded: it is not seen beyond its bound."""
+    comm.bcast(8 * min(n, 100), 0)
+
+
+@case()
+def odd_ends(comm: Comm, n: int) -> None:
+    """Something happens only at the largest size that was recorded, and beyond."""
+    if n > 100:
+        comm.barrier()
+    comm.allreduce(8)
+
+
+@case()
+def ranks_beyond(comm: Comm, n: int) -> None:
+    """Something changes for more ranks than most recordings have."""
+    for _ in range(3 if comm.size < 20 else 4):
+        comm.allreduce(8 * n)
+
+
+@case()
+def pairs_table(comm: Comm, n: int) -> None:
+    """Data-dependent sizes."""
+    comm.alltoallv([(comm.rank * 7919 + each * 104729 + n * 31) % 1000 for each in range(comm.size)])
+
+
+@case()
+def root_moves(comm: Comm, n: int) -> None:
+    """Roots at the last rank, in the middle, and in turn."""
+    comm.bcast(n, comm.size - 1)
+    comm.bcast(n, comm.size // 2)
+    for i in range(comm.size):
+        comm.reduce(8 * between(n, comm.size, i), i)
+
+
+@case()
+def scan_by_hand(comm: Comm, n: int) -> None:
+    """Hillis and Steele: in step k receive from r - 2^k, send to r + 2^k, where there is one."""
+    bit, step = 1, 0
+    while bit < comm.size:
+        requests = []
+        if comm.rank + bit < comm.size:
+            requests.append(comm.isend(8 * n, comm.rank + bit, step))
+        if comm.rank - bit >= 0:
+            comm.recv(comm.rank - bit, step)
+        comm.waitall(requests)
+        bit, step = 2 * bit, step + 1
+
+
+@case()
+def nested_while(comm: Comm, n: int) -> None:
+    """A loop of n / b steps around one of log2 P."""
+    first = 0
+    while first < n:
+        bit = 1
+        while bit < comm.size:
+            if comm.rank % (2 * bit) == 0 and comm.rank + bit < comm.size:
+                comm.recv(comm.rank + bit, first)
+            elif comm.rank % (2 * bit) == bit:
+                comm.send(8 * 12, comm.rank - bit, first)
+            bit *= 2
+        comm.bcast(8 * 12, 0)
+        first += 12
+
+
+@_DIVIDED
+def even_strips(comm: Comm, n: int) -> None:
+    """Jacobi on even strips."""
+    rows = n // comm.size
+    for _ in range(10):
+        comm.sendrecv(
+            8 * n, comm.rank - 1 if comm.rank else NOBODY, comm.rank + 1 if comm.rank < comm.size - 1 else NOBODY
+        )
+        comm.allreduce(8)
+    comm.gather(8 * n * rows)
+
+
+@case()
+def interior_only(comm: Comm, n: int) -> None:
+    """A call that only ranks with two neighbours make, on three and more."""
+    for _ in range(4):
+        if 0 < comm.rank < comm.size - 1:
+            comm.sendrecv(8 * n, comm.rank - 1, comm.rank + 1)
+    comm.barrier()
+
+
+@case()
+def two_dim_owner(comm: Comm, n: int) -> None:
+    """SUMMA on the most square grid: panels by owner columns and rows."""
+    p, q = dims2(comm.size)
+    i, j = divmod(comm.rank, q)
+    row, column = comm.split(lambda r: r // q), comm.split(lambda r: r % q)
+    assert row is not None
+    assert column is not None
+    for k in range(n // 8):
+        row.bcast(8 * 8 * first_larger(n, p, i), k % q)
+        column.bcast(8 * 8 * first_larger(n, q, j), k % p)

@@ -1,0 +1,196 @@
+"""A communicator that writes down what a program calls, for programs that never look at what they receive.
+
+Every rank is run alone, without MPI and without time. Where a call stands, and in which loops, is told by the virtual
+layer's own reader of sources. Messages are given by their size in bytes, groups by a function that tells everybody's
+colour.
+"""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections import Counter
+from collections.abc import Callable, Sequence
+from pathlib import PurePath
+from types import CodeType, FrameType
+
+from clue.trace import Flag, Op, Trace, TraceBuilder
+from clue.trace.sites import Frame, Site
+from virtual_layer.loops import Loops
+
+Program = Callable[["Comm", int], None]
+#: How many communicators of a name and a group a rank has made.
+_Made = Counter[tuple[str, tuple[int, ...]]]
+
+
+def run(program: Program, size: int, ranks: int) -> Trace:
+    """Return the trace of a program at a size on a number of ranks."""
+    world = _World(ranks)
+    for rank in range(ranks):
+        _start(program, Comm(world, rank, 0, tuple(range(ranks)), Counter()), size)
+    return world.builder.build()
+
+
+def _start(program: Program, comm: Comm, size: int) -> None:
+    program(comm, size)
+
+
+class _World:
+    """What ranks share: the trace, its communicators and its sites."""
+
+    def __init__(self, ranks: int) -> None:
+        self.builder = TraceBuilder(ranks, "stub.py")
+        self.communicators: dict[tuple[str, tuple[int, ...], int], int] = {}
+
+    def communicator(self, name: str, group: tuple[int, ...], ordinal: int) -> int:
+        key = (name, group, ordinal)
+        if key not in self.communicators:
+            self.communicators[key] = self.builder.communicator(group, name)
+        return self.communicators[key]
+
+
+_LOOPS = Loops(time.time_ns())
+_FRAMES: dict[tuple[CodeType, int], Frame] = {}
+_SITES: dict[tuple[tuple[CodeType, int], ...], Site] = {}
+
+
+def _site() -> Site:
+    """Return the site of the program's call that is under way."""
+    frame: FrameType | None = sys._getframe(1)
+    path: list[FrameType] = []
+    while frame is not None and (not path or frame.f_code is not _start.__code__):
+        if frame.f_code.co_filename != __file__:
+            path.append(frame)
+        frame = frame.f_back
+    places = tuple((each.f_code, each.f_lasti) for each in reversed(path))
+    if places not in _SITES:
+        _SITES[places] = Site(tuple(_frame(each) for each in reversed(path)))
+    return _SITES[places]
+
+
+def _frame(frame: FrameType) -> Frame:
+    code, at, line = frame.f_code, frame.f_lasti, frame.f_lineno
+    if (code, at) not in _FRAMES:
+        file = code.co_filename
+        loops, branches = _LOOPS.around(code, file, at, line), _LOOPS.branches(code, file, at, line)
+        name = getattr(code, "co_qualname", code.co_name)
+        _FRAMES[code, at] = Frame(PurePath(file).name, name, line, at, loops, branches)
+    return _FRAMES[code, at]
+
+
+class Comm:
+    """A communicator as one rank sees it; ranks count within it.
+
+    Attributes:
+        rank: The own one.
+        size: How many there are.
+    """
+
+    def __init__(self, world: _World, rank: int, index: int, group: tuple[int, ...], made: _Made) -> None:
+        self._world, self._own, self._index, self._group = world, rank, index, group
+        self._made, self._builder = made, world.builder[rank]
+        self.rank, self.size = group.index(rank), len(group)
+
+    def _put(self, op: Op, call: str, *, extras: Sequence[int] = (), flags: int = 0, **fields: int) -> None:
+        self._builder.at(_site())
+        self._builder.add(op, call=call, extras=extras, flags=flags, comm=self._index, **fields)
+
+    def _begin(self, op: Op, call: str, *, extras: Sequence[int] = (), flags: int = 0, **fields: int) -> int:
+        request = self._builder._requests
+        self._builder._requests += 1
+        self._put(op, call, extras=extras, flags=flags, request=request, **fields)
+        return request
+
+    # --- messages ---
+
+    def send(self, nbytes: int, dest: int, tag: int = 0, flags: int = 0) -> None:
+        """Send."""
+        self._put(Op.SEND, "Send", peer=dest, tag=tag, nbytes=nbytes if dest >= 0 else 0, flags=flags)
+
+    def recv(self, source: int, tag: int = 0, flags: int = 0) -> None:
+        """Receive."""
+        self._put(Op.RECV, "Recv", peer=source, tag=tag, flags=flags)
+
+    def isend(self, nbytes: int, dest: int, tag: int = 0) -> int:
+        """Begin to send; return the request."""
+        return self._begin(Op.ISEND, "Isend", peer=dest, tag=tag, nbytes=nbytes if dest >= 0 else 0)
+
+    def irecv(self, source: int, tag: int = 0) -> int:
+        """Begin to receive; return the request."""
+        return self._begin(Op.IRECV, "Irecv", peer=source, tag=tag)
+
+    def wait(self, request: int) -> None:
+        """Wait for a request."""
+        self._complete("Wait", (request,))
+
+    def waitall(self, requests: Sequence[int]) -> None:
+        """Wait for all of some requests."""
+        self._complete("Waitall", requests)
+
+    def _complete(self, call: str, requests: Sequence[int]) -> None:
+        self._builder.at(_site())
+        if len(requests) == 1:
+            self._builder.add(Op.WAIT, call=call, request=requests[0])
+        elif requests:
+            self._builder.add(Op.WAIT, call=call, extras=requests)
+        else:
+            self._builder.add(Op.LOCAL, call=call)
+
+    def sendrecv(self, nbytes: int, dest: int, source: int, sendtag: int = 0, recvtag: int = 0) -> None:
+        """Send and receive at once."""
+        more = int(Flag.CONTINUED)
+        receive = self._begin(Op.IRECV, "Sendrecv", peer=source, tag=recvtag)
+        size = nbytes if dest >= 0 else 0
+        send = self._begin(Op.ISEND, "Sendrecv", peer=dest, tag=sendtag, nbytes=size, flags=more)
+        self._builder.add(Op.WAIT, call="Sendrecv", extras=(receive, send), flags=more)
+
+    # --- collectives ---
+
+    def barrier(self) -> None:
+        """Wait for all."""
+        self._put(Op.BARRIER, "Barrier")
+
+    def bcast(self, nbytes: int, root: int = 0) -> None:
+        """Broadcast."""
+        self._put(Op.BCAST, "Bcast", nbytes=nbytes, peer=root, tag=8)
+
+    def reduce(self, nbytes: int, root: int = 0) -> None:
+        """Reduce to a root."""
+        self._put(Op.REDUCE, "Reduce", nbytes=nbytes, peer=root, tag=8)
+
+    def allreduce(self, nbytes: int) -> None:
+        """Reduce to all."""
+        self._put(Op.ALLREDUCE, "Allreduce", nbytes=nbytes, tag=8)
+
+    def gather(self, nbytes: int, root: int = 0) -> None:
+        """Gather blocks, which may be of several sizes."""
+        self._put(Op.GATHERV, "Gatherv", nbytes=nbytes, peer=root)
+
+    def scatter(self, nbytes: int, root: int = 0) -> None:
+        """Scatter blocks, which may be of several sizes."""
+        self._put(Op.SCATTERV, "Scatterv", nbytes=nbytes, peer=root)
+
+    def allgather(self, nbytes: int) -> None:
+        """Gather blocks everywhere, which may be of several sizes."""
+        self._put(Op.ALLGATHERV, "Allgatherv", nbytes=nbytes)
+
+    def alltoall(self, nbytes: int) -> None:
+        """Send a block to each."""
+        self._put(Op.ALLTOALL, "Alltoall", nbytes=nbytes)
+
+    def alltoallv(self, sizes: Sequence[int]) -> None:
+        """Send a block to each, of several sizes."""
+        self._put(Op.ALLTOALLV, "Alltoallv", extras=sizes)
+
+    # --- communicators ---
+
+    def split(self, color: Callable[[int], int | None], name: str = "Split") -> Comm | None:
+        """Return the communicator of those that have the own colour; ``None`` for who has none."""
+        self._put(Op.COMM, name)
+        mine = color(self.rank)
+        if mine is None:
+            return None
+        group = tuple(each for at, each in enumerate(self._group) if color(at) == mine)
+        self._made[name, group] += 1
+        index = self._world.communicator(name, group, self._made[name, group])
+        return Comm(self._world, self._own, index, group, self._made)

@@ -1,0 +1,245 @@
+"""Call sites of programs that really ran: paths, loops, and what is left out of them."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from clue.recording import record
+from clue.trace import Op, Trace
+from clue.trace.sites import DEEPEST, Frame, Site
+from tests.virtual_layer.conftest import Recorded
+from virtual_layer import paths
+from virtual_layer.loops import Loops
+from virtual_layer.paths import CallPaths
+
+#: In Python 3.12 comprehensions are no functions any more; their loops are those of the function that they are in.
+INLINED = sys.version_info >= (3, 12)
+QUALIFIED = sys.version_info >= (3, 11)
+
+
+def at(trace: Trace, op: Op, rank: int = 0) -> list[Site]:
+    """Return the sites of a rank's ops of a kind, in order."""
+    ops = trace.rank(rank)
+    return [trace.head.sites[number] for number in ops.site[ops.op == op]]
+
+
+def path(site: Site) -> list[tuple[str, int]]:
+    """Return functions by their last names, and loops by how many there are."""
+    return [(each.function.rpartition(".")[2], len(each.loops)) for each in site.frames]
+
+
+def test_functions_and_loops_around_a_call(recorded: Recorded) -> None:
+    """Nested functions, one called from two places, for and while; the same on all ranks."""
+    trace = recorded("""
+        def halo():
+            for _ in range(2):
+                comm.Barrier()
+
+        def solve():
+            step = 0
+            while step < 2:
+                halo()
+                step += 1
+            else:
+                halo()
+
+        for _ in range(1):
+            solve()
+        halo()
+    """)
+    sites = at(trace, Op.BARRIER)
+    inner, after, last = sites[0], sites[4], sites[6]
+    assert [sites.count(each) for each in (inner, after, last)] == [4, 2, 2]
+    assert path(inner) == [("<module>", 1), ("solve", 1), ("halo", 1)]
+    assert path(after) == [("<module>", 1), ("solve", 0), ("halo", 1)]
+    assert path(last) == [("<module>", 0), ("halo", 1)]
+    assert inner.frames[2] == after.frames[2] == last.frames[1]
+    assert {each.file for each in inner.frames} == {"program.py"}
+    assert inner.name == f"program.py:{inner.frames[-1].line}"
+    assert inner.frames[2].loops == (inner.frames[2].line - 1,)
+    assert at(trace, Op.BARRIER, rank=1) == sites
+
+
+def test_comprehensions_are_loops(recorded: Recorded) -> None:
+    """Their elements, not what they go through first; generators too."""
+    trace = recorded("""
+        def work():
+            [comm.Barrier() for _ in range(2)]
+            sum(comm.barrier() is None for _ in range(2))
+            [0 for _ in [comm.Barrier()]]
+
+        work()
+    """)
+    first, _, second, _, third = at(trace, Op.BARRIER)
+    inside = [("work", 1)] if INLINED else [("work", 0), ("<listcomp>", 1)]
+    assert path(first) == [("<module>", 0), *inside]
+    assert path(second) == [("<module>", 0), ("work", 0), ("<genexpr>", 1)]
+    assert path(third) == [("<module>", 0), ("work", 0)]
+
+
+def test_calls_on_one_line_differ_by_their_position(recorded: Recorded) -> None:
+    """Lambdas on one line, too; and of one statement only what is repeated is in a loop."""
+    trace = recorded("""
+        comm.Barrier(); comm.Barrier()
+        f, g = (lambda: comm.Barrier()), (lambda: [comm.Barrier() for _ in range(1)])
+        f(); g()
+        for _ in comm.Barrier() or (1, 2): comm.Barrier()
+    """)
+    one, two, f, g, head, *body = at(trace, Op.BARRIER)
+    assert one.name == two.name and one.frames[0].at < two.frames[0].at
+    assert len({one, two, f, g, head, *body}) == 6 and body[0] == body[1]
+    assert (path(f)[-1], path(head), path(body[0])) == (("<lambda>", 0), [("<module>", 0)], [("<module>", 1)])
+    if QUALIFIED:  # before, instructions had lines without columns
+        assert path(g)[-1][1] == 1
+
+
+def test_only_the_program_s_own_files_count(tmp_path: Path) -> None:
+    """Libraries between its functions are left out; a package of its own is named from its folder."""
+    library = tmp_path / "lib" / "site-packages" / "library.py"
+    own = tmp_path / "code" / "own" / "part.py"
+    for file, text in (
+        (library, "import json\ndef apply(f):\n    return f()\n"),
+        (own, "def twice(f, times=2):\n    for _ in range(times): f()\n"),
+        (
+            tmp_path / "code" / "main.py",
+            "import sys\nsys.path.append(sys.argv[1])\nfrom mpi4py import MPI\nfrom own.part import twice\n"
+            "from library import apply\nfrom functools import partial\nfrom concurrent.futures import Future\n"
+            "comm = MPI.COMM_WORLD\ndef meet(): comm.Barrier()\n"
+            "apply(partial(twice, meet))\napply(comm.Barrier)\n"
+            "exec('comm.Barrier()')\nexec('def f(): comm.Barrier()\\nf()', {'comm': comm})\n"
+            "done = Future()\ndone.add_done_callback(lambda _: meet())\ndone.set_result(0)\n",
+        ),
+    ):
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text(text)
+    trace = record(tmp_path / "code" / "main.py", [str(library.parent)], 2, tmp_path / "x.clue", timeout=60)
+    first, _, direct, executed, defined, called_back = at(trace, Op.BARRIER)
+    assert [(each.file, each.line, each.loops) for each in first.frames] == [
+        ("main.py", 10, ()), ("own/part.py", 2, (2,)), ("main.py", 9, ()),
+    ]  # fmt: skip
+    assert direct.name == "main.py:11"
+    assert [(each.file, each.function, each.loops) for each in executed.frames] == [
+        ("main.py", "<module>", ()), ("<string>", "<module>", ()),
+    ]  # fmt: skip
+    assert [each.file for each in defined.frames] == ["main.py", "<string>", "<string>"]
+    assert [each.line for each in called_back.frames] == [16, 15, 9]
+
+
+def test_threads_regions_and_failures_have_sites(recorded: Recorded) -> None:
+    """A thread's path begins with its function; a burst that a region ends has the site of the region."""
+    trace = recorded("""
+        import threading, virtual_layer
+
+        def work():
+            comm.Barrier()
+
+        thread = threading.Thread(target=work)
+        thread.start()
+        thread.join()
+        with virtual_layer.region("sums"):
+            sum(range(300_000))
+        try:
+            comm.Recv(room, source=99)
+        except MPI.Exception:
+            pass
+    """)
+    assert path(at(trace, Op.BARRIER)[0]) == [("work", 0)]
+    *_, before, within, end = at(trace, Op.COMPUTE)
+    assert path(before) == path(within) == [("<module>", 0)] and before.name == within.name
+    assert end == Site()
+    (failed,) = at(trace, Op.OTHER)
+    assert failed.frames[-1].line == before.frames[-1].line + 3
+
+
+@pytest.mark.parametrize("words", [["-m", "package.tool"], ["-c", "import package.tool"]])
+def test_modules_and_commands_are_programs(words: list[str], tmp_path: Path) -> None:
+    """Files are named from where they are imported."""
+    (tmp_path / "package").mkdir()
+    (tmp_path / "package" / "tool.py").write_text("from mpi4py import MPI\nMPI.COMM_WORLD.Barrier()\n")
+    surroundings = {**os.environ, "PYTHONPATH": os.pathsep.join(each for each in sys.path if each)}
+    command = [sys.executable, "-m", "virtual_layer", "-o", "x.clue", *words]
+    subprocess.run(command, cwd=tmp_path, env=surroundings, check=True, timeout=60)
+    (site,) = at(Trace.open(tmp_path / "x.clue"), Op.BARRIER)
+    assert (site.frames[-1].file, site.name) == ("package/tool.py", "tool.py:2")
+
+
+# --- in this process ---
+
+
+@pytest.fixture
+def here(tmp_path: Path) -> CallPaths:
+    """Return call paths of a program in a folder of its own."""
+    found = CallPaths(str(tmp_path))
+    found._beside, found._home = f"{tmp_path}/", (f"{tmp_path}/",)
+    return found
+
+
+def _load(text: str, file: Path) -> dict[str, Callable[..., int]]:
+    file.write_text(text)
+    names: dict[str, Callable[..., int]] = {}
+    exec(compile(text, str(file), "exec"), names)  # a module of the program
+    return names
+
+
+def _frames(here: CallPaths, number: int, file: str) -> list[Frame]:
+    """Return the frames of a site that are in a file: this one here is a part of the program, too."""
+    return [each for each in here.sites(2**63)[number].frames if each.file == file]
+
+
+def test_a_deep_recursion_keeps_its_innermost_functions(here: CallPaths, tmp_path: Path) -> None:
+    """All deep ones have one path then, and that is said."""
+    program = _load("def f(n, call):\n    return f(n - 1, call) if n else call()\n", tmp_path / "deep.py")
+    shallow, deep, deeper = (program["f"](n, lambda: here.add(sys._getframe(2))) for n in (3, 2 * DEEPEST, 3 * DEEPEST))
+    assert [len(_frames(here, number, "deep.py")) for number in (shallow, deep)] == [3, DEEPEST]
+    assert deep == deeper and here.cut
+
+
+def test_paths_beyond_the_most_are_unknown_and_counted(
+    here: CallPaths, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Those that were known stay."""
+    monkeypatch.setattr(paths, "MOST_SITES", 3)
+    lines = "".join(f"    yield call()  # {n}\n" for n in range(5))
+    program = _load(f"def f(call):\n{lines}", tmp_path / "many.py")
+    for _ in range(2):
+        assert list(program["f"](lambda: here.add(sys._getframe(1)))) == [1, 2, 0, 0, 0]  # type: ignore[call-overload]
+    assert here.unknown == 6
+
+
+def test_functions_of_one_position_are_told_apart(here: CallPaths, tmp_path: Path) -> None:
+    """The same instruction of two functions; remembered, and looked up again."""
+    text = "def f(call):\n    return call()\n\ndef g(call):\n    return call()\n"
+    program = _load(text, tmp_path / "twins.py")
+    numbers = [program[name](lambda: here.add(sys._getframe(1))) for name in "fgfg"]
+    assert numbers == [1, 2, 1, 2]
+    found = [(each.function, each.line) for number in (1, 2) for each in _frames(here, number, "twins.py")]
+    assert found == [("f", 2), ("g", 5)]
+
+
+def test_source_that_was_written_later_tells_no_loops(tmp_path: Path) -> None:
+    """It may not be what ran; neither does source that is no Python, or is not there."""
+    text = "def f(call):\n    for _ in [0]:\n        call()\n"
+    file = tmp_path / "late.py"
+    code = _load(text, file)["f"].__code__
+    lines = {line: at for at, _, line in code.co_lines() if line}
+    assert Loops(2**63).around(code, str(file), lines[3], 3) == (2,)
+    assert Loops(0).around(code, str(file), lines[3], 3) == ()
+    file.write_text("for\n")
+    assert Loops(2**63).around(code, str(file), lines[3], 3) == ()
+    file.unlink()
+    assert Loops(2**63).around(code, str(file), lines[3], 3) == ()
+
+
+def test_a_frame_says_where_it_is(here: CallPaths, tmp_path: Path) -> None:
+    """Function, line, position and loops, as they stand."""
+    text = "class A:\n    def f(self, call):\n        while True:\n            return call()\n"
+    cls = _load(text, tmp_path / "a.py")["A"]
+    number = cls().f(lambda: here.add(sys._getframe(1)))  # type: ignore[attr-defined]
+    (frame,) = _frames(here, number, "a.py")
+    assert frame == Frame("a.py", "A.f" if QUALIFIED else "f", 4, frame.at, (3,)) and frame.at > 0

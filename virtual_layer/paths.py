@@ -1,0 +1,173 @@
+"""Call paths: from where in the program each MPI call is made, as :mod:`clue.trace.sites` has it.
+
+A path is looked up frame by frame, from the call outwards, in a tree of the paths seen so far. Only at a path's first
+call is anything said about it: whose files its frames are in, and which lines. Loops are looked for in the end.
+"""
+
+from __future__ import annotations
+
+import os
+import runpy
+import sys
+from types import CodeType, FrameType
+from typing import Any
+
+from clue.trace.sites import DEEPEST, MOST_SITES, Frame, Sites
+from virtual_layer.imports import INSTALLED, NOT_COUNTED, is_own
+from virtual_layer.loops import Loops
+
+#: Frames remembered in all, those that are not the program's included.
+_MOST_REMEMBERED = 1 << 18
+#: What calls the program's main module.
+_RUNS = runpy._run_code.__code__  # type: ignore[attr-defined]
+
+#: By position in a function: the function, what comes further out (nothing: the path ends here), and then its site.
+#: Of several functions with one position all but the first stand under (number of the function, position).
+_Steps = dict[Any, tuple[CodeType, Any, int]]
+#: A place in a function: that, the position, and the line.
+_Place = tuple[CodeType, int, int]
+
+
+class CallPaths:
+    """The call paths of one rank.
+
+    Attributes:
+        steps: The paths seen, from the call outwards; whoever is in a hurry walks through them by himself.
+        unknown: Calls for whose path there was no room.
+        cut: Whether a path was longer than what is kept of it.
+    """
+
+    def __init__(self, folder: str) -> None:
+        """Begin.
+
+        Args:
+            folder: The one in which the program was started.
+        """
+        self.steps: _Steps = {}
+        self.unknown = 0
+        self.cut = False
+        self._folder = folder
+        self._room = _MOST_REMEMBERED
+        self._numbers: dict[tuple[tuple[int, int], ...], int] = {(): 0}
+        self._places: list[tuple[_Place, ...]] = [()]
+        self._own: dict[str, bool] = {}
+        self._beside, self._home = _folders(sys.modules["__main__"], folder)
+
+    def add(self, frame: FrameType | None) -> int:
+        """Return the number of the path of a frame, which may be new; 0 if there is no room."""
+        path: list[tuple[FrameType, bool]] = []
+        while frame is not None and len(path) < DEEPEST:
+            path.append((frame, self._is_own(frame)))
+            if self._is_outermost(frame):
+                break
+            frame = frame.f_back
+        else:
+            self.cut = self.cut or frame is not None
+        own = [each for each, mine in reversed(path) if mine]
+        number = self._number(own)
+        if number is None:
+            self.unknown += 1
+            return 0
+        if self._room >= len(path):
+            self._remember([each for each, _ in path], number)
+        return number
+
+    def _number(self, own: list[FrameType]) -> int | None:
+        key = tuple((id(each.f_code), each.f_lasti) for each in own)
+        number = self._numbers.get(key)
+        if number is None and len(self._places) < MOST_SITES:
+            number = self._numbers[key] = len(self._places)
+            # They keep the functions, so that no other one gets the number of one.
+            self._places.append(tuple((each.f_code, each.f_lasti, each.f_lineno or 0) for each in own))
+        return number
+
+    def _remember(self, path: list[FrameType], number: int) -> None:
+        steps = self.steps
+        for depth, frame in enumerate(path, 1):
+            code, key = frame.f_code, frame.f_lasti
+            if key in steps and steps[key][0] is not code:
+                key = id(code), key  # type: ignore[assignment]
+            if key not in steps:
+                self._room -= 1
+                steps[key] = code, {} if depth < len(path) else None, number
+            steps = steps[key][1]
+
+    def _is_outermost(self, frame: FrameType) -> bool:
+        """Tell whether a frame is that of the program's main module: above it there is nothing of the program."""
+        above = frame.f_back
+        if above is None or above.f_code is not _RUNS or frame.f_code.co_name != "<module>":
+            return False
+        while above is not None and not self._is_own(above):
+            above = above.f_back
+        return above is None
+
+    def _is_own(self, frame: FrameType) -> bool:
+        file = frame.f_code.co_filename
+        if file.startswith("<"):
+            if file.startswith("<frozen "):
+                return False
+            # Text that was executed belongs to the module that did it.
+            file = str(frame.f_globals.get("__file__", file))
+        known = self._own.get(file)
+        if known is None:
+            known = self._own[file] = file.startswith("<") or self._is_own_file(self._whole(file))
+        return known
+
+    def _is_own_file(self, file: str) -> bool:
+        if self._beside and file.startswith(self._beside):
+            inner = [each for each in NOT_COUNTED if each.startswith(self._beside)]
+            return not file.startswith(tuple(inner)) and not any(
+                part in file[len(self._beside) - 1 :] for part in INSTALLED
+            )
+        return is_own(file)
+
+    def _whole(self, file: str) -> str:
+        return os.path.normpath(os.path.join(self._folder, file))  # noqa: PTH118
+
+    def sites(self, began: int) -> Sites:
+        """Return all paths, by number.
+
+        Args:
+            began: When the recording began, ns since 1970: source that was written since then tells nothing.
+        """
+        loops = Loops(began)
+        numbers: dict[tuple[int, int], int] = {}
+        frames: dict[Frame, int] = {}
+
+        def number(place: _Place) -> int:
+            key = id(place[0]), place[1]
+            if key not in numbers:
+                numbers[key] = frames.setdefault(self._described(place, loops), len(frames))
+            return numbers[key]
+
+        paths = tuple(tuple(number(each) for each in places) for places in self._places)
+        return Sites(tuple(frames), paths)
+
+    def _described(self, place: _Place, loops: Loops) -> Frame:
+        code, at, line = place
+        file = code.co_filename
+        if not file.startswith("<"):
+            file = self._whole(file)
+        function = getattr(code, "co_qualname", code.co_name)
+        around, branches = loops.around(code, file, at, line), loops.branches(code, file, at, line)
+        return Frame(self._named(file), function[:4096], line, at, around, branches)
+
+    def _named(self, file: str) -> str:
+        for home in self._home:
+            if file.startswith(home):
+                return file[len(home) :]
+        return file[-4096:]
+
+
+def _folders(main: Any, folder: str) -> tuple[str, tuple[str, ...]]:
+    """Return the folder of the program's main module, ``""`` if it has none, and those to which files are relative."""
+    file = getattr(main, "__file__", None)
+    if not isinstance(file, str):
+        return "", (folder + os.sep,)
+    beside = os.path.dirname(os.path.normpath(os.path.join(folder, file)))  # noqa: PTH118, PTH120
+    home = beside
+    for _ in filter(None, (getattr(main, "__package__", None) or "").split(".")):
+        home = os.path.dirname(home)  # noqa: PTH120
+    homes = tuple(os.path.join(each, "") for each in dict.fromkeys((home, os.path.realpath(home))))  # noqa: PTH118
+    shared = any((beside + os.sep).endswith(part) for part in INSTALLED)
+    return "" if shared else os.path.join(beside, ""), homes  # noqa: PTH118
