@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 import datetime
 import statistics
 from collections.abc import Iterator, Sequence
@@ -11,7 +10,7 @@ from pathlib import Path
 from benchmarks.extrapolate.experiment import Case
 from benchmarks.table import markdown_table, processor, revision
 from benchmarks.validate.figures import quantile, regret
-from benchmarks.validate.tables import rows
+from benchmarks.validate.tables import rows, write_rows
 
 #: Seconds, but for ``size``, ``ranks``, ``recordings`` and ratios from ``error`` on; ``runs`` are all true makespans.
 COLUMNS = (
@@ -24,10 +23,7 @@ _EXACT = "exact"
 
 def write_csv(file: Path, cases: Sequence[Case]) -> None:
     """Write one row per case."""
-    with file.open("w", newline="") as out:
-        writer = csv.writer(out, lineterminator="\n")
-        writer.writerow(COLUMNS)
-        writer.writerows(map(_row, cases))
+    write_rows(file, [COLUMNS, *map(_row, cases)])
 
 
 def _row(case: Case) -> list[object]:

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import csv
 import datetime
 import subprocess
 from pathlib import Path
 
-from benchmarks.validate.tables import rows
+from benchmarks.validate.tables import rows, write_rows
 from clue.errors import UsageError
 
 _ROOT = Path(__file__).parents[2]
@@ -47,9 +46,7 @@ def look(at: str) -> int:
     known = looks()
     if not known or known[-1][1] != at:
         known.append((datetime.date.today().isoformat(), at))
-        with LOOKS.open("w", newline="") as out:
-            writer = csv.writer(out, lineterminator="\n")
-            writer.writerows([("date", "commit"), *known])
+        write_rows(LOOKS, [("date", "commit"), *known])
     return len(known)
 
 

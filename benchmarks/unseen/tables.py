@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import csv
 import datetime
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
 from benchmarks.unseen.figures import COLUMNS, UnseenCase, Worth
 from benchmarks.unseen.predicting import Figures
-from benchmarks.validate.tables import rows
+from benchmarks.validate.tables import rows, write_rows
 
 _FIRST = ("program", "machine", "ranks", "size", "measured")
 _LAST = ("low", "high", "message", "late", "kind", "live", "frozen", "runs", "commit")
@@ -18,10 +17,7 @@ _MODEL = ("user", "calibrated", "hindsight")
 
 def write_csv(file: Path, cases: Sequence[UnseenCase]) -> None:
     """Write one row per case; times in seconds, ``message`` in bytes."""
-    with file.open("w", newline="") as out:
-        writer = csv.writer(out, lineterminator="\n")
-        writer.writerow([*_FIRST, *COLUMNS, "user_model", *_LAST])
-        writer.writerows(map(_row, cases))
+    write_rows(file, [[*_FIRST, *COLUMNS, "user_model", *_LAST], *map(_row, cases)])
 
 
 def _row(case: UnseenCase) -> list[object]:

@@ -7,7 +7,7 @@ import datetime
 import os
 import platform
 import statistics
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
 from benchmarks.validate.cases import RECORDING_MACHINE
@@ -24,10 +24,7 @@ COLUMNS = (
 
 def write_csv(file: Path, compared: Sequence[PredictedCase]) -> None:
     """Write one row per case."""
-    with file.open("w", newline="") as out:
-        writer = csv.writer(out, lineterminator="\n")
-        writer.writerow(COLUMNS)
-        writer.writerows(map(_row, compared))
+    write_rows(file, [COLUMNS, *map(_row, compared)])
 
 
 def _row(each: PredictedCase) -> list[object]:
@@ -49,6 +46,12 @@ def notes_beside(table: Path) -> list[str]:
     """Return what was written by hand about a table, in the file of its name that ends in ``.notes.md``."""
     notes = table.with_suffix(".notes.md")
     return [notes.read_text()] if notes.exists() else []
+
+
+def write_rows(file: Path, lines: Iterable[Sequence[object]]) -> None:
+    """Write a table, its titles first."""
+    with file.open("w", newline="") as out:
+        csv.writer(out, lineterminator="\n").writerows(lines)
 
 
 def rows(file: Path) -> list[dict[str, str]]:

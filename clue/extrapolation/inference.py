@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -78,11 +78,13 @@ class Structure:
         drawn = np.zeros((4, len(columns.columns["op"])))
         for bursts, (v, rows) in zip(self.bursts, columns.surroundings, strict=True):
             drawn[:, rows] = bursts.draw(v, columns.columns["peer"][rows])
-        middle, low, high = (self._trace(columns, each) for each in drawn[:3])
-        return Made(middle, (*self.remarks, *_remarks(drawn[0], drawn[3])), (low, high))
+        middle, low, high = (np.round(each * 1e9).astype(np.int64) for each in drawn[:3])
+        trace = self._trace(columns, middle)
+        repeats = tuple(replace(trace, ops=replace(trace.ops, cpu=each)) for each in (low, high))
+        return Made(trace, (*self.remarks, *_remarks(drawn[0], drawn[3])), repeats)
 
-    def _trace(self, columns: Columns, seconds: Floats) -> Trace:
-        every = columns.columns | {"cpu": np.round(seconds * 1e9).astype(np.int64), "extra": _places(columns)}
+    def _trace(self, columns: Columns, bursts: Integers) -> Trace:
+        every = columns.columns | {"cpu": bursts, "extra": _places(columns)}
         ends = np.concatenate([[0], np.cumsum(columns.columns["count"])])
         ranks = [
             RankColumns(

@@ -6,6 +6,8 @@
     table       what recordings say of each place
     groups      communicators as rules
     atoms       numbers as programs compute them: shares, grids, owners in turn, neighbours
+    forms       what a rule is: sums, conditions, cases
+    conditions  which comparisons of atoms hold on which samples
     rules       the lightest rule that fits all samples exactly, or none
     program     a program as rules, learned from recordings
     generate    every call of every rank at a target

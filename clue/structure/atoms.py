@@ -328,10 +328,10 @@ def _rest(block: int, loop: str) -> Iterator[Atom]:
 
 
 def _logarithm(name: str) -> Atom:
-    return Atom(f"log2 {name}", lambda v: _log2(v[name]))
+    return Atom(f"log2 {name}", lambda v: log2_up(v[name]))
 
 
-def _log2(values: Integers) -> Integers:
+def log2_up(values: Integers) -> Integers:
     """Return the logarithm rounded up."""
     logarithms: Integers = np.ceil(np.log2(np.maximum(values, 1).astype(float))).astype(np.int64)
     return logarithms
@@ -433,10 +433,10 @@ def _bits(name: str) -> Iterator[Atom]:
 def _trailing(r: Integers, s: Integers) -> Integers:
     """Return by how many bits a rank can be shifted: for rank 0 the depth of the tree."""
     lowest = r & -r
-    return np.where(r == 0, _log2(s), np.round(np.log2(np.maximum(lowest, 1).astype(float))).astype(np.int64))
+    return np.where(r == 0, log2_up(s), np.round(np.log2(np.maximum(lowest, 1).astype(float))).astype(np.int64))
 
 
 def _children(v: Surroundings) -> Integers:
     """Return the number of children in a binomial tree: those r + 2^k below s with k below the lowest bit of r."""
     low, room = _trailing(v["r"], v["s"]), np.maximum(v["s"] - v["r"], 1)
-    return np.minimum(low, _log2(room))
+    return np.minimum(low, log2_up(room))

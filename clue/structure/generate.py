@@ -8,9 +8,10 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from clue.structure.atoms import Integers
+from clue.structure.forms import UndeterminedError
 from clue.structure.groups import GROUPS, WORLD, Class
-from clue.structure.program import PartRules, Refusal, Structure, iterate, within
-from clue.structure.rules import UndeterminedError
+from clue.structure.program import PartRules, Refusal, Structure, iterate, surroundings
+from clue.trace.columns import within
 from clue.trace.head import Communicator
 from clue.trace.ops import NO_REQUEST, Flag, Op
 
@@ -23,7 +24,6 @@ class Columns:
         columns: By name, those of a trace but for its times; ``call`` and ``region`` are indices of the names below.
         extras: Entries of the lists, in the order of rows; ``count`` tells how many each has.
         offsets: Row at which each rank begins, shape (ranks + 1,).
-        part: Number of the part that each row belongs to.
         surroundings: Of each part its surroundings, and where its rows are.
         calls: Names of calls.
         regions: Names of regions.
@@ -59,12 +59,6 @@ class Generator:
         self._calls: dict[str, int] = {}
         self._regions: dict[str, int] = {"": 0}
 
-    def start(self) -> dict[str, Integers]:
-        """Return the surroundings of each rank."""
-        ranks = np.arange(self.ranks)
-        whole = np.full(self.ranks, self.ranks)
-        return {"n": np.full(self.ranks, self.size), "P": whole, "rank": ranks, "s": whole, "r": ranks}
-
     def make(self) -> Columns:
         """Return all rows but those of which rules are not determined: these are in ``refusals``."""
         made = []
@@ -81,7 +75,7 @@ class Generator:
     # --- parts ---
 
     def _part(self, rules: PartRules) -> _Made:
-        domain = self.structure.inside(rules.part, self.start())
+        domain = self.structure.inside(rules.part, surroundings([(self.size, self.ranks)]))
         lengths = rules.rows(domain) if len(domain["n"]) else domain["n"]
         v = iterate(domain, "j", lengths)
         comm = self._comm(rules, v)
@@ -133,28 +127,20 @@ class Generator:
     # --- all together ---
 
     def _join(self, made: Sequence[_Made]) -> Columns:
-        width = max(len(each.keys) for each in made)
-        keys = [
-            np.concatenate(
-                [each.keys[i] if i < len(each.keys) else np.zeros(len(each.v["n"]), np.int64) for each in made]
-            )
-            for i in range(width)
-        ]
+        keys = _side_by_side([each.keys for each in made], 0)
         rank = np.concatenate([each.v["rank"] for each in made])
         order = np.lexsort([*reversed(keys), rank])
         columns = {name: np.concatenate([each.columns[name] for each in made])[order] for name in made[0].columns}
         back = np.empty(len(order), np.int64)
         back[order] = np.arange(len(order))
         bounds = np.cumsum([0, *(len(each.v["n"]) for each in made)])
-        surroundings = [
-            (each.v, back[first:end]) for each, first, end in zip(made, bounds[:-1], bounds[1:], strict=True)
-        ]
+        places = [(each.v, back[first:end]) for each, first, end in zip(made, bounds[:-1], bounds[1:], strict=True)]
         _continue(columns, made, order)
         offsets = np.searchsorted(rank[order], np.arange(self.ranks + 1))
         extras = _extras(made, order)
         self._requests(columns, offsets, extras)
         return Columns(
-            columns, extras, offsets, surroundings, tuple(self._calls), tuple(self._regions),
+            columns, extras, offsets, places, tuple(self._calls), tuple(self._regions),
             tuple(Communicator(of.name, group, None, i) for i, (of, group) in enumerate(self._communicators)),
         )  # fmt: skip
 
@@ -166,10 +152,7 @@ class Generator:
         begins = requested & ~waits
         before: Integers = np.cumsum(begins) - begins
         rank = np.repeat(np.arange(self.ranks), np.diff(offsets))
-        before = (
-            before
-            - np.concatenate([before, [0]])[np.minimum(offsets[:-1], len(before) - 1 if len(before) else 0)][rank]
-        )
+        before = before - np.append(before, 0)[offsets[:-1]][rank]
         columns["request"] = np.where(begins, before, np.where(waits & requested, before - age, NO_REQUEST))
         counts = columns["count"]
         owner = np.repeat(np.arange(len(counts)), counts)
@@ -180,19 +163,22 @@ class Generator:
 def _continue(columns: dict[str, Integers], made: Sequence[_Made], order: Integers) -> None:
     """Mark the rows of a call but its first one."""
     # A call is what has a site and iterations in common.
-    width = max(len(each.call_keys) for each in made)
-    keys = [
-        np.concatenate(
-            [each.call_keys[i] if i < len(each.call_keys) else np.full(len(each.v["n"]), -1) for each in made]
-        )[order]
-        for i in range(width)
-    ]
+    keys = [column[order] for column in _side_by_side([each.call_keys for each in made], -1)]
     keys += [np.concatenate([each.v["rank"] for each in made])[order], columns["site"]]
     same = np.ones(len(order), bool)
     same[:1] = False
     for key in keys:
         same[1:] &= key[1:] == key[:-1]
     columns["flags"] = columns["flags"] | np.where(same, int(Flag.CONTINUED), 0)
+
+
+def _side_by_side(keys: Sequence[list[Integers]], missing: int) -> list[Integers]:
+    """Join the keys of parts, of which some have fewer."""
+    width = max(map(len, keys))
+    return [
+        np.concatenate([each[i] if i < len(each) else np.full(len(each[0]), missing) for each in keys])
+        for i in range(width)
+    ]
 
 
 def _extras(made: Sequence[_Made], order: Integers) -> Integers:

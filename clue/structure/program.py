@@ -4,22 +4,22 @@ from __future__ import annotations
 
 import hashlib
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
 import numpy.typing as npt
 
-from clue.structure.atoms import Integers
+from clue.structure.atoms import Integers, log2_up
+from clue.structure.forms import Rule, Sum, UndeterminedError
 from clue.structure.groups import GROUPS, WORLD, Class, fits
 from clue.structure.nest import Nest, Step
-from clue.structure.rules import Rule, Search, Sum, UndeterminedError
+from clue.structure.rules import Search
 from clue.structure.table import Part, Rows, Tables
+from clue.trace.columns import within
 from clue.trace.ops import NO_REQUEST, Flag, Op
 from clue.trace.sites import Site
 
-#: Fields of a row that follow rules of their own.
-FIELDS = ("peer", "tag", "nbytes", "flags", "requested")
 #: How far sizes of pickled objects may be from a rule, B: the lengths of a few numbers in them depend on their values.
 PICKLED_SLACK = 16
 #: Blocks that are none: pairs, and the like.
@@ -30,7 +30,6 @@ _PLAIN = frozenset({"peer", "rows", "flags", "requested", "age"})
 _WORDS = {
     "peer": "partners", "tag": "tags", "nbytes": "sizes", "flags": "flags", "requested": "requests", "rows": "messages",
     "entries": "lengths of lists", "entry": "entries of lists", "age": "requests waited for", "count": "iterations",
-    "communicator": "members of communicators",
 }  # fmt: skip
 
 
@@ -95,9 +94,34 @@ class Structure:
 
     def inside(self, part: Part, v: Mapping[str, Integers]) -> dict[str, Integers]:
         """Return the surroundings of each iteration of the loops around a part, for some ranks."""
-        for depth, loop in enumerate(self.nest.loops(part.site)):
-            v = iterate(v, f"i{depth}", self.loops[loop](v))
-        return _cube(part, dict(v), len(self.nest.loops(part.site)))
+        return _inside(self.nest, part, v, lambda loop, around, _: self.loops[loop](around))
+
+
+def surroundings(places: Sequence[tuple[int, int]]) -> dict[str, Integers]:
+    """Return the surroundings of each rank at sizes, each on a number of ranks."""
+    ranks = np.array([each for _, each in places], np.int64)
+    whole, rank = np.repeat(ranks, ranks), within(ranks)
+    return {"n": np.repeat([size for size, _ in places], ranks), "P": whole, "rank": rank, "s": whole, "r": rank}
+
+
+def _inside(
+    nest: Nest,
+    part: Part,
+    v: Mapping[str, Integers],
+    counts: Callable[[tuple[Step, ...], Mapping[str, Integers], int], Integers],
+) -> dict[str, Integers]:
+    """Return the surroundings of each iteration of the loops around a part.
+
+    Args:
+        nest: The loops.
+        part: The part.
+        v: Surroundings of ranks.
+        counts: Returns how often a loop goes round, given what is around it, and how many loops these are.
+    """
+    loops = nest.loops(part.site)
+    for depth, loop in enumerate(loops):
+        v = iterate(v, f"i{depth}", counts(loop, v, depth))
+    return iterate(v, f"i{len(loops)}", log2_up(v["P"])) if part.cube else dict(v)
 
 
 def iterate(v: Mapping[str, Integers], name: str, counts: Integers) -> dict[str, Integers]:
@@ -107,18 +131,6 @@ def iterate(v: Mapping[str, Integers], name: str, counts: Integers) -> dict[str,
     inside[name] = within(counts)
     inside["m" + (name[1:] or name)] = np.repeat(counts, counts)
     return inside
-
-
-def within(counts: Integers) -> Integers:
-    """Return 0 … count - 1 of each count."""
-    return np.arange(counts.sum()) - np.repeat(np.cumsum(counts) - counts, counts)
-
-
-def _cube(part: Part, v: dict[str, Integers], depth: int) -> dict[str, Integers]:
-    if not part.cube:
-        return dict(v)
-    bits = np.ceil(np.log2(v["P"].astype(float))).astype(np.int64)
-    return iterate(v, f"i{depth}", bits)
 
 
 @dataclass
@@ -133,7 +145,6 @@ class Learner:
         blocks: Sizes of blocks that the program deals out.
         known: Rules by digest of what they were learned from: calls that a program makes twice are learned once.
         seen: Of each part that was learned, the surroundings of its rows and where they are in their trace.
-        tell: Is told what is being learned.
     """
 
     sites: tuple[Site, ...]
@@ -143,7 +154,6 @@ class Learner:
     blocks: tuple[int, ...] = ()
     known: dict[bytes, Rule | None] = field(default_factory=dict)
     seen: list[tuple[dict[str, Integers], Integers]] = field(default_factory=list)
-    tell: Callable[[str], None] = lambda _: None
 
     def learn(self) -> Structure:
         """Return the rules; what follows none is in ``refusals``."""
@@ -156,7 +166,6 @@ class Learner:
         for part, _ in ordered:
             self._learn_loops(structure, part.site)
         for part, rows in ordered:
-            self.tell(self._name(part))
             try:
                 structure.parts.append(self._learn_part(part, rows))
             except _NoRuleError as error:
@@ -173,26 +182,12 @@ class Learner:
 
     def _start(self) -> dict[str, Integers]:
         examples = self.tables.examples
-        ranks = [each.ranks for each in examples]
-        return {
-            "example": np.repeat(np.arange(len(examples)), ranks),
-            "n": np.repeat([each.size for each in examples], ranks),
-            "P": np.repeat(ranks, ranks),
-            "rank": np.concatenate([np.arange(each) for each in ranks]),
-            "s": np.repeat(ranks, ranks),
-            "r": np.concatenate([np.arange(each) for each in ranks]),
-        }
+        number = np.repeat(np.arange(len(examples)), [each.ranks for each in examples])
+        return {"example": number} | surroundings([(each.size, each.ranks) for each in examples])
 
     def _seen(self, loop: tuple[Step, ...], v: Mapping[str, Integers], depth: int) -> Integers:
         seen = self.tables.loops[loop]
         return np.array([seen.get(key, 0) for key in _keys(v, depth)], np.int64)
-
-    def _inside(self, part: Part) -> dict[str, Integers]:
-        v: Mapping[str, Integers] = self._start()
-        loops = self.tables.nest.loops(part.site)
-        for depth, loop in enumerate(loops):
-            v = iterate(v, f"i{depth}", self._seen(loop, v, depth))
-        return _cube(part, dict(v), len(loops))
 
     # --- rules ---
 
@@ -291,7 +286,7 @@ class Learner:
                     self.blocks = (*self.blocks, coefficient.denominator)
 
     def _learn_part(self, part: Part, rows: Rows) -> PartRules:
-        domain = self._inside(part)
+        domain = _inside(self.tables.nest, part, self._start(), self._seen)
         depth = len(self.tables.nest.loops(part.site)) + part.cube
         at = {key: i for i, key in enumerate(_keys(domain, depth))}
         lengths = np.zeros(len(domain["n"]), np.int64)

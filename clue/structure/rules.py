@@ -8,12 +8,11 @@ the rule, and it is refused there.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from itertools import combinations_with_replacement, islice, product
-from math import lcm, log2
-from typing import TypeVar
+from math import log2
 
 import numpy as np
 import numpy.typing as npt
@@ -30,156 +29,34 @@ from clue.structure.atoms import (
     tree_sizes,
     variable,
 )
+from clue.structure.conditions import UNLIKE, Conditions
+from clue.structure.forms import BITS, KEPT, ZERO, Comparison, Predicate, Rule, Sum, UndeterminedError, chain, lightest
 
 _Floats = npt.NDArray[np.float64]
 #: Atoms that are multiplied, and what comes out.
 _Product = tuple[tuple[Atom, ...], Integers]
-_Form = TypeVar("_Form", "Sum", "Predicate")
-_Said = TypeVar("_Said", Integers, npt.NDArray[np.bool_])
-#: Largest denominator of a coefficient, and how far from a fraction it may be found.
-_DENOMINATOR, _NEAR = 4096, 1e-6
+#: Largest denominator of a coefficient, and what share of the squares a sum may leave that is looked at closely.
+_DENOMINATOR, _NEAR = 4096, 1e-9
 #: Distinct samples that a search looks at, chosen evenly; all are checked in the end.
 _LOOKED_AT = 400
 #: Samples that must be there beside as many as there are coefficients: a rule that nothing has tested is none.
 _MORE = 1
-#: Bits that a step of weight takes to say, and a term: what takes more than the samples that it explains says nothing.
-_BITS, _TERM = 2.0, 2.0
 #: Values that are taken for cases of their own.
 _SPECIAL = 3
-#: How many equally light forms are kept.
-_KEPT = 24
-#: How much heavier than the lightest form one may be and still be its rival.
-_MARGIN = 1
 #: Iterations of a loop that may have rules of their own.
 _STEPS = 8
 #: Blocks that there must be at least where they are counted.
 _BLOCKS = 4
 #: Turns in which a loop may do several things.
 _TURNS = (2, 3, 4)
-#: Conditions that divide samples by cases: the heaviest, and how many are tried; and how many are joined in pairs.
-_LIGHT, _TRIED, _JOINED = 3, 16, 200
-#: The weight of two atoms that are compared: along one dimension, and others.
-_PAIRED, _UNLIKE = 8, 4
+#: Conditions that are tried to divide samples by cases.
+_TRIED = 16
 #: The heaviest atom of a condition.
 _HEAVIEST = 5
 #: Weight of two atoms that are multiplied, and how many such pairs there are at most.
 _MULTIPLIED, _MOST_PAIRS = 5, 1500
 #: Products among which sums of three are searched, and how much of one must be left beside others to be another.
 _MOST_PRODUCTS, _SAME = 120, 1e-6
-
-
-class UndeterminedError(ValueError):
-    """Forms that fit all recordings disagree elsewhere, or a form gives no integer there."""
-
-
-@dataclass(frozen=True, slots=True)
-class Sum:
-    """A sum of products of atoms: (coefficient, atoms) each."""
-
-    terms: tuple[tuple[Fraction, tuple[Atom, ...]], ...]
-
-    @property
-    def weight(self) -> int:
-        """How far-fetched it is."""
-        return sum(1 + sum(atom.weight for atom in atoms) for _, atoms in self.terms)
-
-    @property
-    def bits(self) -> float:
-        """How much it takes to say it."""
-        return sum(
-            (_TERM if atoms else 1.0)
-            + log2(abs(coefficient.numerator) * coefficient.denominator)
-            + _BITS * sum(atom.weight for atom in atoms)
-            for coefficient, atoms in self.terms
-        )
-
-    def __call__(self, v: Surroundings) -> Integers:
-        """Return its values.
-
-        Raises:
-            UndeterminedError: If one is no integer.
-        """
-        length = len(next(iter(v.values())))
-        common = lcm(*(coefficient.denominator for coefficient, _ in self.terms), 1)
-        total = np.zeros(length, np.int64)
-        for coefficient, atoms in self.terms:
-            product = np.full(length, int(coefficient * common), np.int64)
-            for atom in atoms:
-                product = product * atom.values(v)
-            total += product
-        if (total % common).any():
-            raise UndeterminedError(f"{self} is no integer there")
-        return total // common
-
-    def __str__(self) -> str:
-        if not self.terms:
-            return "0"
-        return " + ".join(
-            "·".join(([] if coefficient == 1 and atoms else [str(coefficient)]) + [atom.name for atom in atoms])
-            for coefficient, atoms in self.terms
-        )
-
-
-def _agreed(forms: Sequence[Callable[[Surroundings], _Said]], v: Surroundings) -> _Said:
-    """Return what all forms say.
-
-    Raises:
-        UndeterminedError: If they do not agree.
-    """
-    results, errors = [], []
-    for form in forms:
-        try:
-            results.append((form, form(v)))
-        except UndeterminedError as error:
-            errors.append(error)
-    if not results:
-        raise errors[0]
-    for form, values in results[1:]:
-        if (values != results[0][1]).any():
-            raise UndeterminedError(f"{results[0][0]} and {form} fit all recordings alike and differ there")
-    return results[0][1]
-
-
-@dataclass(frozen=True, slots=True)
-class Rule:
-    """A rule: forms that all fit; or one rule where a condition holds, and another elsewhere.
-
-    Attributes:
-        forms: The forms, the lightest first.
-        conditions: Conditions that all divide the recordings alike.
-        then: What holds where they do.
-        other: What holds elsewhere.
-    """
-
-    forms: tuple[Sum, ...] = ()
-    conditions: tuple[Predicate, ...] = ()
-    then: Rule | None = None
-    other: Rule | None = None
-
-    @classmethod
-    def constant(cls, value: int) -> Rule:
-        """Return the rule of a number that never changes."""
-        return cls((Sum(((Fraction(value), ()),) if value else ()),))
-
-    def __call__(self, v: Surroundings) -> Integers:
-        """Return its values.
-
-        Raises:
-            UndeterminedError: If recordings do not determine them.
-        """
-        if self.then is None or self.other is None:
-            return _agreed(self.forms, v)
-        where = _agreed(self.conditions, v)
-        values = np.zeros(len(where), np.int64)
-        for rule, mask in ((self.then, where), (self.other, ~where)):
-            if mask.any():
-                values[mask] = rule({name: column[mask] for name, column in v.items()})
-        return values
-
-    def __str__(self) -> str:
-        if self.other is None:
-            return str(self.forms[0])
-        return f"{self.then} if {self.conditions[0]} else {self.other}"
 
 
 def _take(v: Surroundings, rows: npt.NDArray[np.bool_]) -> dict[str, Integers]:
@@ -217,8 +94,8 @@ class Search:
         self._small: list[tuple[Atom, Integers]] | None = None
         self._alone: list[tuple[Atom, Integers]] | None = None
         self._conditions: Conditions | None = None
-        #: Products that have the same values in all samples.
         self._rows = _some(self.length)
+        #: Products that have the same values in what is looked at.
         self._alike: dict[bytes, list[tuple[Atom, ...]]] = {}
 
     # --- what there is ---
@@ -264,8 +141,6 @@ class Search:
         return self._rule(y, depth)
 
     def _rule(self, y: Integers, depth: int) -> Rule | None:
-        if not self._supported():
-            return None
         forms = self.sums(y)
         if forms:
             return Rule(forms)
@@ -349,21 +224,21 @@ class Search:
         norms = np.linalg.norm(matrix, axis=1)
         along = np.abs(matrix @ target) / np.where(norms > 0, norms, np.inf)
         whole = float(target @ target)
-        near = np.flatnonzero(whole - along**2 <= 1e-9 * whole + self._leeway(len(rows))).tolist()
-        return _lightest([form for i in near for form in self._solve(y, [((atoms[i][0],), atoms[i][1][rows])])])
+        near = np.flatnonzero(whole - along**2 <= _NEAR * whole + self._leeway(len(rows))).tolist()
+        return lightest([form for i in near for form in self._solve(y, [((atoms[i][0],), atoms[i][1][rows])])])
 
     def _blocks(self, y: Integers) -> tuple[Sum, ...]:
         """Return how many blocks there are of something, and whatever else that may be."""
         found = [
             form
             for whole, values in self.small()
-            if whole.weight <= _UNLIKE - 1
+            if whole.weight <= UNLIKE - 1
             for block in _candidates(values, y)
             for more in (0, -1, 1)
             for atom in parts(whole, block, more)
             for form in self._multiple(y, atom)
         ]
-        return _lightest(found)
+        return lightest(found)
 
     def _multiple(self, y: Integers, atom: Atom) -> list[Sum]:
         """Return so many times an atom, and a number more, if that is y."""
@@ -396,7 +271,7 @@ class Search:
         found += [((one, other), first * second) for (one, first), (other, second) in pairs[:_MOST_PAIRS]]
         for (a, x), (b, y), (c, z) in combinations_with_replacement([each for each in small if each[0].weight <= 1], 3):
             found.append(((a, b, c), x * y * z))
-        unique: dict[bytes, tuple[tuple[Atom, ...], Integers]] = {}
+        unique: dict[bytes, _Product] = {}
         for atoms, values in found:
             key = values.tobytes()
             unique.setdefault(key, (atoms, values))
@@ -426,13 +301,13 @@ class Search:
         length = np.linalg.norm(rest)
         fits: list[Sum] = []
         alone = basis @ rest
-        for i in np.flatnonzero(length**2 - alone**2 <= 1e-9 * length**2 + self._leeway(len(rows))).tolist():
+        for i in np.flatnonzero(length**2 - alone**2 <= _NEAR * length**2 + self._leeway(len(rows))).tolist():
             fits += self._solve(y, [products[i]])
         if fits:
-            return _lightest(fits)
+            return lightest(fits)
         fits = self._pairs(y, products, basis, rest)
         if fits:
-            return _lightest(fits)
+            return lightest(fits)
         return self._triples(y, products, basis, rest) if self.triples else ()
 
     def bits(self, y: Integers) -> float:
@@ -451,8 +326,7 @@ class Search:
         return float(rows * self.slack**2)
 
     def _pairs(self, y: Integers, products: list[_Product], basis: _Floats, rest: _Floats) -> list[Sum]:
-        weights = [sum(atom.weight for atom in atoms) for atoms, _ in products]
-        order = np.argsort(weights, kind="stable")[: 3 * _MOST_PRODUCTS]
+        weights, order = _by_weight(products, 3 * _MOST_PRODUCTS)
         some = [products[i] for i in order]
         gram, along, whole = basis[order] @ basis[order].T, basis[order] @ rest, float(rest @ rest)
         # Beside the first: what is left of each other and of the target; a fit leaves nothing.
@@ -461,15 +335,14 @@ class Search:
         remaining = whole - along[:, None] ** 2 - second
         pairs = [
             (i, k)
-            for i, k in zip(*np.nonzero(remaining <= 1e-9 * whole + self._leeway(len(rest))), strict=True)
+            for i, k in zip(*np.nonzero(remaining <= _NEAR * whole + self._leeway(len(rest))), strict=True)
             if i < k
         ]
         pairs.sort(key=lambda pair: weights[order[pair[0]]] + weights[order[pair[1]]])
-        return [form for i, k in pairs[: 4 * _KEPT] for form in self._solve(y, [some[i], some[k]])]
+        return [form for i, k in pairs[: 4 * KEPT] for form in self._solve(y, [some[i], some[k]])]
 
     def _triples(self, y: Integers, products: list[_Product], basis: _Floats, rest: _Floats) -> tuple[Sum, ...]:
-        weights = [sum(atom.weight for atom in atoms) for atoms, _ in products]
-        order = np.argsort(weights, kind="stable")[:_MOST_PRODUCTS]
+        _, order = _by_weight(products, _MOST_PRODUCTS)
         some = [products[i] for i in order]
         gram, along, whole = basis[order] @ basis[order].T, basis[order] @ rest, float(rest @ rest)
         found: set[tuple[int, ...]] = set()
@@ -482,14 +355,14 @@ class Search:
             third = target - left * (target / size)[:, None]
             sizes = np.diag(left) - left**2 / size[:, None]
             remaining = (whole - along[i] ** 2 - second)[:, None] - third**2 / np.where(sizes > _SAME, sizes, np.inf)
-            for k, m in zip(*np.nonzero(remaining <= 1e-9 * whole + self._leeway(len(rest))), strict=True):
+            for k, m in zip(*np.nonzero(remaining <= _NEAR * whole + self._leeway(len(rest))), strict=True):
                 found.add(tuple(sorted((i, int(k), int(m)))))
-            if len(found) > 8 * _KEPT:
+            if len(found) > 8 * KEPT:
                 break
         fits = [
             form for each in sorted(found) if len(set(each)) == 3 for form in self._solve(y, [some[i] for i in each])
         ]
-        return _lightest(fits)
+        return lightest(fits)
 
     def _solve(self, y: Integers, products: list[_Product]) -> list[Sum]:
         """Return the sum of these products with fractions as coefficients that is exactly y, if there is one."""
@@ -527,11 +400,11 @@ class Search:
         choices = [
             [
                 (coefficient, each)
-                for each in (self._alike.get(values[atoms].tobytes(), [atoms])[:_KEPT] if atoms else [atoms])
+                for each in (self._alike.get(values[atoms].tobytes(), [atoms])[:KEPT] if atoms else [atoms])
             ]
             for coefficient, atoms in form.terms
         ]
-        return [Sum(terms) for terms in islice(product(*choices), _KEPT**2)]
+        return [Sum(terms) for terms in islice(product(*choices), KEPT**2)]
 
     # --- conditions ---
 
@@ -546,7 +419,7 @@ class Search:
     def condition(self, mask: npt.NDArray[np.bool_]) -> tuple[Predicate, ...]:
         """Return the lightest conditions that hold just there."""
         found = self.conditions().just(mask) or self._in_turn(mask)
-        return tuple(each for each in found if _BITS * (each.weight + 1) <= _told(mask))
+        return tuple(each for each in found if BITS * (each.weight + 1) <= _told(mask))
 
     def _in_turn(self, mask: npt.NDArray[np.bool_]) -> tuple[Predicate, ...]:
         """Return that every so many iterations do it, as those that look whether to go on."""
@@ -554,7 +427,7 @@ class Search:
             at = np.unique(self.v[name][mask])
             turns = int(np.gcd.reduce(np.diff(at))) if len(at) > _SPECIAL else 0
             if turns > 1:
-                part = Comparison(residue(name, turns), "==", _ZERO, int(at[0]) % turns)
+                part = Comparison(residue(name, turns), "==", ZERO, int(at[0]) % turns)
                 if (part(self.v) == mask).all():
                     return (Predicate((part,)),)
         return ()
@@ -592,7 +465,7 @@ class Search:
             if 1 < len(steps) <= _STEPS:
                 rules = [self._where(self.v[name] == step, y, depth) for step in steps]
                 if all(rules):
-                    return _chain(variable(name), list(zip(steps, rules, strict=True)))
+                    return chain(variable(name), list(zip(steps, rules, strict=True)))
         return None
 
     def _in_turns(self, y: Integers, depth: int) -> Rule | None:
@@ -601,7 +474,7 @@ class Search:
             at = self.v[name] % turns
             rules = [self._where(at == turn, y, depth - 1) for turn in range(turns)]
             if all(rules):
-                return _chain(residue(name, turns), list(enumerate(rules)))
+                return chain(residue(name, turns), list(enumerate(rules)))
         return None
 
     def _where(self, mask: npt.NDArray[np.bool_], y: Integers, depth: int) -> Rule | None:
@@ -619,6 +492,12 @@ class Search:
         return Search(_take(self.v, mask), self.blocks, triples, origin, self.slack, self.frozen, self.plain)
 
 
+def _by_weight(products: list[_Product], most: int) -> tuple[list[int], Integers]:
+    """Return the weight of each product, and which are the lightest, in order."""
+    weights = [sum(atom.weight for atom in atoms) for atoms, _ in products]
+    return weights, np.argsort(weights, kind="stable")[:most]
+
+
 def _candidates(whole: Integers, y: Integers) -> range:
     """Return by what a whole may have been divided."""
     at = int(y.argmax())
@@ -626,14 +505,6 @@ def _candidates(whole: Integers, y: Integers) -> range:
     if x <= most or most < _BLOCKS:
         return range(0)
     return range(max(x // (most + 3), 2), x // max(most - 2, 1) + 1)
-
-
-def _chain(which: Atom, rules: Sequence[tuple[int, Rule | None]]) -> Rule:
-    """Return a rule that is another for each value of an atom, and none for others: what is there nobody has seen."""
-    chained = Rule((Sum(((Fraction(1, 2), ()),)),))
-    for value, rule in reversed(rules):
-        chained = Rule((), (Predicate((Comparison(which, "==", _ZERO, value),)),), rule, chained)
-    return chained
 
 
 class _Seen(dict[str, Integers]):
@@ -674,138 +545,3 @@ def _some(length: int) -> npt.NDArray[np.int64]:
     if length <= _LOOKED_AT:
         return np.arange(length)
     return np.unique(np.linspace(0, length - 1, _LOOKED_AT).astype(np.int64))
-
-
-def _lightest(forms: Sequence[_Form]) -> tuple[_Form, ...]:
-    if not forms:
-        return ()
-    most = min(form.weight for form in forms) + _MARGIN
-    light = sorted((form for form in forms if form.weight <= most), key=lambda form: form.weight)
-    return tuple({str(form): form for form in light}.values())[:_KEPT]
-
-
-_COMPARE = {"==": np.equal, "<": np.less, ">=": np.greater_equal}
-_ZERO = Atom("0", lambda v: np.zeros_like(v["P"]), 0)
-
-
-def _comparable(one: Atom, other: Atom) -> bool:
-    """Tell whether programs compare one with the other."""
-    return one.weight + other.weight <= (_PAIRED if one.family and one.family == other.family else _UNLIKE)
-
-
-@dataclass(frozen=True, slots=True)
-class Comparison:
-    """One atom compared with another and a number."""
-
-    one: Atom
-    sign: str
-    other: Atom
-    constant: int
-
-    @property
-    def weight(self) -> int:
-        """How far-fetched it is."""
-        return self.one.weight + self.other.weight + abs(self.constant)
-
-    def __call__(self, v: Surroundings) -> npt.NDArray[np.bool_]:
-        """Tell where it holds."""
-        holds: npt.NDArray[np.bool_] = _COMPARE[self.sign](self.one.values(v), self.other.values(v) + self.constant)
-        return holds
-
-    def __str__(self) -> str:
-        other = [] if self.other is _ZERO else [self.other.name]
-        added = [str(self.constant)] if self.constant or not other else []
-        return f"{self.one.name} {self.sign} {' + '.join([*other, *added])}"
-
-
-@dataclass(frozen=True, slots=True)
-class Predicate:
-    """A condition: comparisons that all hold, or not all."""
-
-    parts: tuple[Comparison, ...]
-    negated: bool = False
-
-    @property
-    def weight(self) -> int:
-        """How far-fetched it is."""
-        return sum(part.weight for part in self.parts)
-
-    def __call__(self, v: Surroundings) -> npt.NDArray[np.bool_]:
-        """Tell where it holds."""
-        holds: npt.NDArray[np.bool_] = np.logical_and.reduce([part(v) for part in self.parts])
-        return ~holds if self.negated else holds
-
-    def __str__(self) -> str:
-        text = " and ".join(map(str, self.parts))
-        return f"not ({text})" if self.negated else text
-
-
-@dataclass(frozen=True, slots=True)
-class Conditions:
-    """Conditions on samples, the lightest first.
-
-    Attributes:
-        parts: The comparisons.
-        holds: Where each holds, shape (comparisons, samples).
-    """
-
-    parts: tuple[Comparison, ...]
-    holds: npt.NDArray[np.bool_]
-
-    @classmethod
-    def among(
-        cls, sides: Sequence[tuple[Atom, Integers]], turns: Sequence[tuple[Atom, Integers]], length: int
-    ) -> Conditions:
-        """Compare atoms with small numbers and with each other; turns may be somewhere, and no more or less."""
-        parts: list[Comparison] = []
-        holds: list[npt.NDArray[np.bool_]] = []
-        for i, (atom, values) in enumerate((*sides, *turns)):
-            beside: list[tuple[Atom, Integers, tuple[int, ...]]] = [(_ZERO, np.zeros(length, np.int64), (0, 1, 2, -1))]
-            beside += [
-                (other, column, (0, -1, 1) if i < len(sides) else (0,))
-                for other, column in sides[i + 1 if i < len(sides) else 0 :]
-                if _comparable(atom, other)
-            ]
-            made = [(other, constant) for other, _, constants in beside for constant in constants]
-            right = np.array([column + constant for _, column, constants in beside for constant in constants])
-            for sign, compare in _COMPARE.items() if i < len(sides) else [("==", np.equal)]:
-                where = compare(values, right)
-                for k in np.flatnonzero(where.any(axis=1) & ~where.all(axis=1)).tolist():
-                    parts.append(Comparison(atom, sign, *made[k]))
-                    holds.append(where[k])
-        order = sorted(range(len(parts)), key=lambda i: parts[i].weight)
-        return cls(
-            tuple(parts[i] for i in order), np.array([holds[i] for i in order], bool).reshape(len(order), length)
-        )
-
-    def different(self, most: int) -> Iterator[npt.NDArray[np.bool_]]:
-        """Yield where light conditions hold that divide the samples differently."""
-        seen: set[bytes] = set()
-        for part, where in zip(self.parts, self.holds, strict=True):
-            if part.weight > _LIGHT or len(seen) >= 2 * most:
-                return
-            if where.tobytes() not in seen:
-                seen.update((where.tobytes(), (~where).tobytes()))
-                yield where
-
-    def just(self, mask: npt.NDArray[np.bool_]) -> tuple[Predicate, ...]:
-        """Return the lightest conditions that hold on these samples and no others."""
-        fits = [
-            Predicate((self.parts[i],), negated)
-            for negated in (False, True)
-            for i in np.flatnonzero((self.holds == (mask ^ negated)).all(axis=1)).tolist()
-        ]
-        return _lightest(fits) or _lightest(
-            [p for negated in (False, True) for p in self._joined(mask ^ negated, negated)]
-        )
-
-    def _joined(self, mask: npt.NDArray[np.bool_], negated: bool) -> Iterator[Predicate]:
-        """Yield pairs of conditions that hold together on these samples and no others."""
-        above = np.flatnonzero(self.holds[:, mask].all(axis=1))
-        _, first = np.unique(self.holds[above], axis=0, return_index=True) if len(above) else (None, np.zeros(0, int))
-        above = above[np.sort(first)][:_JOINED]
-        outside = self.holds[above][:, ~mask]
-        for i in range(len(above)):
-            both = (outside[i] & outside[i + 1 :]).any(axis=1)
-            for k in np.flatnonzero(~both).tolist():
-                yield Predicate((self.parts[above[i]], self.parts[above[i + 1 + k]]), negated)

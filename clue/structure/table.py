@@ -94,6 +94,7 @@ class Tables:
         astray: By site, how often the program went back to it outside any loop.
         classes: Of each recording its communicators' classes.
         begun: Of each recording, by row, how many requests its rank has begun before.
+        serial: Of each recording, how many requests a rank had begun before the one of a name.
     """
 
     nest: Nest

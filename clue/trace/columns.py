@@ -68,6 +68,11 @@ def _runs(kinds: tuple[Op, ...]) -> tuple[tuple[np.uint8, np.uint8], ...]:
     return tuple((np.uint8(first), np.uint8(others)) for first, others in runs)
 
 
+def within(counts: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
+    """Return 0, 1, … for each count, one after the other: the iteration that each repetition is, shape (sum,)."""
+    return np.arange(counts.sum()) - np.repeat(np.cumsum(counts) - counts, counts)
+
+
 def checksum(array: npt.NDArray[Any]) -> int:
     """Return the CRC-32 of a column."""
     return crc32(array.data) if array.size else 0

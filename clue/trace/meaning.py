@@ -14,6 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from clue.errors import TraceError
+from clue.trace.columns import within
 from clue.trace.ops import ANY, COLLECTIVES, NO_REQUEST, PROC_NULL, ROOTED, Flag, Op
 from clue.trace.pieces import ENTRIES
 
@@ -375,8 +376,7 @@ def _within(values: npt.NDArray[Any], least: int, most: int | _Longs) -> _Mask:
 def _spread(extras: _Longs, first: _Longs, length: npt.NDArray[Any]) -> tuple[_Longs, _Longs]:
     """Return all entries of several lists, and whose they are."""
     owner = np.repeat(np.arange(len(first)), length)
-    within = np.arange(len(owner)) - np.repeat(np.cumsum(length, dtype=np.int64) - length, length)
-    return owner, extras[first[owner] + within]
+    return owner, extras[first[owner] + within(length.astype(np.int64))]
 
 
 def _peers(communicator: Communicator) -> tuple[int, ...]:

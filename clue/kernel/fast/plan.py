@@ -21,6 +21,7 @@ from clue.kernel.model.costs import algorithm_of, numbered, placed
 from clue.kernel.model.program import Program, ranks_with_wildcards
 from clue.machine import Network, Placement
 from clue.trace import Flag, Op
+from clue.trace.columns import within
 
 _Ints = npt.NDArray[np.int32]
 _Longs = npt.NDArray[np.int64]
@@ -130,8 +131,7 @@ def _matched(sent: _Longs, taken: _Longs) -> tuple[_Ints, _Ints, int]:
     begins = np.concatenate([[0], np.cumsum(np.maximum(sends, takes))])
     send_slots, receive_slots = np.empty(len(sent), np.int32), np.empty(len(taken), np.int32)
     for slots, order, counts in ((send_slots, send_order, sends), (receive_slots, receive_order, takes)):
-        within = np.arange(len(order)) - np.repeat(np.cumsum(counts) - counts, counts)
-        slots[order] = np.repeat(begins[:-1], counts) + within
+        slots[order] = np.repeat(begins[:-1], counts) + within(counts)
     return send_slots, receive_slots, int(begins[-1])
 
 

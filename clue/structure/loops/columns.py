@@ -18,9 +18,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from clue.structure.loops.places import Integers, within
+from clue.structure.loops.places import Integers
 from clue.trace import NO_REQUEST, Op, Trace
-from clue.trace.columns import Ops
+from clue.trace.columns import Ops, within
 from clue.trace.ops import COLUMNS
 
 #: Columns that stay as they are beside loops.

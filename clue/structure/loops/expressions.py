@@ -11,7 +11,8 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from clue.structure.loops.places import Integers, within
+from clue.structure.loops.places import Integers
+from clue.trace.columns import within
 
 Levels = Sequence[Integers]
 #: What is less stands for something else than a number, so it is not computed with.

@@ -27,9 +27,9 @@ from clue.structure.loops.columns import (
 )
 from clue.structure.loops.expressions import Affine, Expression, Levels, Table, expression_of
 from clue.structure.loops.library import LOOPS
-from clue.structure.loops.places import LOOP, Flat, Integers, Place, positions, split, within
+from clue.structure.loops.places import LOOP, Flat, Integers, Place, positions, split
 from clue.trace import Op, Trace
-from clue.trace.columns import Ops
+from clue.trace.columns import Ops, within
 
 #: Folds symbols to a program.
 Fold = Callable[[npt.NDArray[np.int32]], Place]

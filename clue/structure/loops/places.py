@@ -19,6 +19,8 @@ from typing import TypeAlias
 import numpy as np
 import numpy.typing as npt
 
+from clue.trace.columns import within
+
 Integers: TypeAlias = npt.NDArray[np.int64]
 #: The symbol of a loop.
 LOOP = -1
@@ -136,11 +138,6 @@ def positions(program: Place) -> list[tuple[Place, Integers]]:
         measure(program)
         locate(program, np.zeros(1, np.int64))
     return found
-
-
-def within(counts: Integers) -> Integers:
-    """Return 0, 1, … for each count, one after the other: the iteration that each repetition is, shape (sum,)."""
-    return np.arange(counts.sum()) - np.repeat(np.cumsum(counts) - counts, counts)
 
 
 def _sums(values: Integers, counts: Integers) -> Integers:
