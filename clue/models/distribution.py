@@ -43,7 +43,10 @@ class Distribution:
         pooled = [np.ones(0)]
         for recording in recordings:
             bursts = nonnegative("bursts", recording)
-            pooled += [bursts / bursts.mean()] if bursts.any() else []
+            if bursts.any():
+                # Divided by the longest first: the mean of the shortest times that numbers can hold rounds to 0.
+                scaled = bursts / bursts.max()
+                pooled.append(scaled / scaled.mean())
         values = np.sort(np.concatenate(pooled))
         if not len(values):
             return cls(np.ones(1), 0)

@@ -33,6 +33,11 @@ def test_large_samples_are_kept_by_equal_parts() -> None:
     assert distribution.relative[[0, -1]] == pytest.approx([1.5 / 2047.5, 4093.5 / 2047.5])
 
 
+def test_the_shortest_time_that_a_number_can_hold_is_a_time() -> None:
+    """Half of it would be 0: the mean of 0 and 5e-324 s."""
+    assert Distribution.of([[0, 5e-324]]).relative.tolist() == [0, 2]
+
+
 @given(st.lists(st.lists(st.floats(0, 1e3), max_size=20), max_size=4), st.integers(0, 99), st.integers(0, 30))
 def test_bursts_are_never_negative_and_means_hold(recordings: list[list[float]], seed: int, bursts: int) -> None:
     """Whatever was recorded; without any bursts all take their mean."""
