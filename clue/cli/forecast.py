@@ -10,7 +10,7 @@ from pathlib import Path
 
 from clue.cli.effects import refuse
 from clue.cli.terminal import progress, say, show, show_json
-from clue.config import load_machine
+from clue.config import load_machine, load_sequence
 from clue.errors import ClueError, UsageError
 from clue.files import read_text
 from clue.forecasting import Forecaster, default_store, open_store
@@ -29,8 +29,16 @@ from clue.report.forecast import (
     best_document,
     forecast_document,
     need_document,
+    sequence_document,
 )
-from clue.report.text.forecast import available_text, benchmark_text, best_text, forecast_text, need_text
+from clue.report.text.forecast import (
+    available_text,
+    benchmark_text,
+    best_text,
+    forecast_text,
+    need_text,
+    sequence_text,
+)
 
 #: Where a token is looked for that no file is named for.
 _TOKEN = "CLUE_FORECAST_TOKEN"
@@ -42,7 +50,8 @@ _SIZES = {"pdgemm": ("m", "n", "k"), "pdtrsm": ("m", "n")}
 def run(arguments: argparse.Namespace) -> int:
     """Answer a question."""
     return {
-        "benchmark": _benchmark, "time": _time, "need": _need, "available": _available, "best": _best, "serve": _serve,
+        "benchmark": _benchmark, "time": _time, "need": _need, "available": _available, "best": _best,
+        "sequence": _sequence, "serve": _serve,
     }[arguments.question](arguments)  # fmt: skip
 
 
@@ -131,6 +140,18 @@ def _best(arguments: argparse.Namespace) -> int:
         show_json(best_document(arguments.routine, found, left_out, warnings))
     else:
         show(best_text(arguments.routine, found, left_out, warnings))
+    return 0
+
+
+def _sequence(arguments: argparse.Namespace) -> int:
+    plan = load_sequence(arguments.sequence)
+    with _forecaster(arguments) as forecaster:
+        found, warnings = forecaster.sequence(plan)
+    if arguments.json:
+        say(warnings, prefix="clue: warning: ")
+        show_json(sequence_document(found, warnings))
+    else:
+        show(sequence_text(found, warnings))
     return 0
 
 

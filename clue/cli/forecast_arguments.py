@@ -39,7 +39,7 @@ def add_forecast(commands: Commands, run: Command) -> None:
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     questions = command.add_subparsers(dest="question", metavar="QUESTION", required=True)
-    for add in (_add_benchmark, _add_time, _add_need, _add_available, _add_best, _add_serve):
+    for add in (_add_benchmark, _add_time, _add_need, _add_available, _add_best, _add_sequence, _add_serve):
         question = add(questions)
         question.add_argument(
             "--store", metavar="FILE", help="where measured routines are kept (default: in the user's data folder)"
@@ -137,6 +137,19 @@ def _add_best(questions: Commands) -> Parser:
     )
     question.add_argument("--host", action="append", default=[], metavar="HOST", help="one of several "
                           "hosts (may be repeated; the first two tell the network)")  # fmt: skip
+    _add_asking(question)
+    add_json(question)
+    return question
+
+
+def _add_sequence(questions: Commands) -> Parser:
+    question = questions.add_parser(
+        "sequence",
+        help="what a sequence of operations takes on several hosts, with transfers, and where each should run",
+        description="Forecast a sequence of operations, each on a host, and the transfers of data between them. "
+        "Operations that name no host go where the whole ends first.",
+    )
+    question.add_argument("sequence", metavar="SEQUENCE.yaml", help="data, steps and results")
     _add_asking(question)
     add_json(question)
     return question

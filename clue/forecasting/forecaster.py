@@ -6,6 +6,7 @@ import platform
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
+from functools import cache
 from itertools import pairwise
 from typing import Any
 
@@ -17,6 +18,7 @@ from clue.forecasting.figures import HOST, NETWORK, Figure, Figures
 from clue.forecasting.routes import Route, find_route
 from clue.forecasting.routines import specification
 from clue.forecasting.segments import Need, Segments
+from clue.forecasting.sequence import Plan, Timeline, forecast_sequence
 from clue.forecasting.store import Measured, Store
 from clue.units import format_size, format_time
 
@@ -74,7 +76,7 @@ class Forecaster:
     token: str | None = None
     patience: float = 2.0
     host: str = field(default_factory=platform.node)
-    look: Callable[[str], Availability] = lambda host: availability.here(host)
+    look: Callable[[str], Availability] = field(default_factory=lambda: availability.here)
     figures: Figures = field(init=False)
     _answers: dict[tuple[object, ...], tuple[float, Forecast]] = field(default_factory=dict)
     _routines: dict[tuple[str, str], tuple[Measured, Segments]] = field(default_factory=dict)
@@ -185,6 +187,28 @@ class Forecaster:
     def peer(self, host: str) -> Peer:
         """Return a host that can be asked."""
         return Peer(Address.parse(host), self.token, self.patience)
+
+    def sequence(self, plan: Plan) -> tuple[Timeline, list[str]]:
+        """Return what a sequence of operations takes on hosts under their load, and what a reader must know.
+
+        Raises:
+            UsageError: If the sequence, or a routine, size or host in it, is none.
+            ForecastError: If a step can run on none of its hosts, or no links lead between them.
+        """
+        warnings: dict[str, None] = {}
+
+        def seconds(routine: str, sizes: Mapping[str, int], host: str) -> float:
+            found = self.time(routine, sizes, host)
+            warnings.update(dict.fromkeys(found.warnings))
+            return found.seconds
+
+        @cache
+        def between(source: str, target: str) -> Route:
+            found, stale = self.route(source, target)
+            warnings.update({stale: None} if stale else {})
+            return found
+
+        return forecast_sequence(plan, seconds, between), list(warnings)
 
     def links(self) -> dict[tuple[str, str], Figure]:
         """Return all links that are known, however old."""

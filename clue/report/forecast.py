@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from clue.forecasting.parallel import Estimate
     from clue.forecasting.routes import Route
     from clue.forecasting.segments import Need
+    from clue.forecasting.sequence import Timeline
 
 
 def forecast_document(found: Forecast) -> Document:
@@ -79,6 +80,16 @@ def benchmark_document(found: Sequence[Benchmark], store: str) -> Document:
             }
             for each in found
         ],
+    }
+
+
+def sequence_document(found: Timeline, warnings: Sequence[str]) -> Document:
+    """Describe what a sequence of operations takes."""
+    return {
+        **fields(found, "seconds", "tried", "exhaustive"),
+        "hosts": dict(found.hosts),
+        "events": [fields(each, "what", "host", "source", "begin", "end") for each in found.events],
+        "warnings": list(warnings),
     }
 
 

@@ -131,7 +131,8 @@ def test_bad_input(line: str, status: int, said: str, capsys: pytest.CaptureFixt
 
 @pytest.mark.parametrize(
     "line", ["time dgemm --m -5", "time dgemm --m 0", "time dgemm --m 2.5", "time dgemm --size m=-5",
-             "time dgemm --size 5", "benchmark dgemm --range m=9:3", "benchmark dgemm --range m=-9:3", "benchmark dgemm --range 3",
+             "time dgemm --size 5", "benchmark dgemm --range m=9:3",
+             "benchmark dgemm --range m=-9:3", "benchmark dgemm --range 3",
              "serve --port 99999", "available --timeout 0", "best pdgemm --processes 0"],
 )  # fmt: skip
 def test_numbers_that_are_none(line: str, capsys: pytest.CaptureFixture[str]) -> None:
@@ -184,3 +185,22 @@ def test_serve_until_it_is_ended(place: Path) -> None:
         rest = server.stderr.read()
     assert server.returncode == 130
     assert "GET /availability 200" in rest and "secret" not in said + rest
+
+
+def test_a_sequence_of_operations(place: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """On this computer alone: one after the other, nothing sent; text names each event."""
+    (place / "s.yaml").write_text(
+        "steps:\n"
+        "  - {makes: X, routine: dgemm, sizes: {m: 500, n: 500, k: 500}, size: 2 MB, host: localhost}\n"
+        "  - {makes: Y, routine: dgemm, sizes: {m: 500, n: 500, k: 500}, reads: [X], size: 2 MB}\n"
+        "hosts: [localhost]\n"
+    )
+    found = asked("sequence s.yaml", capsys)
+    one = asked(f"time {CUBE}", capsys)
+    assert found["seconds"] == pytest.approx(2 * one["seconds"])
+    assert found["hosts"] == {"X": "localhost", "Y": "localhost"} and found["events"][1]["begin"] > 0
+    assert main(["forecast", "sequence", "s.yaml"]) == 0
+    assert "computed on localhost" in capsys.readouterr().out
+    (place / "s.yaml").write_text("steps: [{makes: X, routine: dgemm, sizes: {m: 0}, size: 2 MB}]\n")
+    assert main(["forecast", "sequence", "s.yaml"]) == 2
+    assert re.match(r"clue: s\.yaml:1:\d+: steps\[0\]\.sizes\.m must ", capsys.readouterr().err)

@@ -132,6 +132,7 @@ WITHOUT_EFFECT = {
         **dict.fromkeys(("--m", "--n", "--k", "--size", "--block", "--processes"), ALWAYS),
         **dict.fromkeys(("--machine", "--json", "--store"), ALWAYS),
     },
+    "forecast sequence": dict.fromkeys(("--token-file", "--timeout", "--json", "--store"), ALWAYS),
     "forecast serve": dict.fromkeys(("--address", "--port", "--peer", "--token-file", "--timeout", "--store"), ALWAYS),
     "schema": {},
     "cache": {"--clear": ALWAYS, "--json": ALWAYS},

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from clue.forecasting.parallel import Estimate
     from clue.forecasting.routes import Route
     from clue.forecasting.segments import Need
+    from clue.forecasting.sequence import Timeline
 
 #: Grids that are shown.
 _SHOWN = 20
@@ -83,6 +84,18 @@ def best_text(routine: str, found: Sequence[Estimate], left_out: int, warnings: 
     more = f"and {count_of(len(found) - _SHOWN, 'grid')} more" if len(found) > _SHOWN else ""
     lacking = f"{count_of(left_out, 'grid')} left out for lack of memory" if left_out else ""
     said = "; ".join(filter(None, (more, lacking)))
+    return stack(new, words(said) if said else None, warnings_text(warnings))
+
+
+def sequence_text(found: Timeline, warnings: Sequence[str]) -> RenderableType:
+    """Show what takes place when."""
+    columns = ("begin", "end")
+    new = table("what", "where", *columns, title=f"All of it: {format_time(found.seconds)}", numbers=columns)
+    for each in found.events:
+        where = f"{each.source} to {each.host}" if each.source else f"computed on {each.host}"
+        add_row(new, each.what, where, format_time(each.begin), format_time(each.end))
+    ways = f"the best of {count_of(found.tried, 'way')} to choose hosts" if found.tried > 1 else ""
+    said = ways if found.exhaustive else "hosts chosen one step after the other: a better choice may exist"
     return stack(new, words(said) if said else None, warnings_text(warnings))
 
 
