@@ -20,6 +20,8 @@ DEFAULT = (64, 1024)
 _CANDIDATES = 128
 #: The last so many are judged; where the range is cut is asked anew after so many.
 _JUDGED, _REVIEW = 8, 12
+#: How often each point is measured again, at other times: what disturbs a computer comes and goes, and only adds.
+_PASSES = 2
 #: Of ranges of more sizes only the first and the last corner are measured.
 _CORNERS = 4
 #: A point takes at least so many runs, one of which is left out.
@@ -119,6 +121,8 @@ class Survey:
 def measure(bench: Bench, ranges: Sequence[tuple[int, int]], goal: Goal, report: Reporter = silent) -> Iterator[Survey]:
     """Measure a routine; yields what is known after every point, so that nothing measured is lost.
 
+    Half of the time goes to further points, the rest to measuring all of them again: of each the least counts.
+
     Raises:
         ForecastError: If the routine fails.
     """
@@ -137,9 +141,19 @@ def measure(bench: Bench, ranges: Sequence[tuple[int, int]], goal: Goal, report:
             yield survey
         else:
             survey.left_out.append(sizes)
-    while not survey.reached(goal) and (further := survey.next()) and fits(further):
+    while (
+        not survey.reached(goal)
+        and time.monotonic() - begin <= goal.seconds / 2
+        and (further := survey.next())
+        and fits(further)
+    ):
         add(further, survey.fit.need(further).seconds)
         yield survey
+    for i in range(_PASSES * len(survey.points)):
+        point = survey.points[i % len(survey.points)]
+        if fits(point.sizes):
+            report(f"measuring {bench.routine.name} again", i, _PASSES * len(survey.points))
+            survey.points[i % len(survey.points)] = min(point, bench.point(point.sizes, _EACH), key=lambda p: p.seconds)
     survey.review()
     yield survey
 

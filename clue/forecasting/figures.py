@@ -13,6 +13,8 @@ from clue.units import format_time
 
 #: Seconds after which figures are measured anew: of a host, of the network (FAST paper, section 6.1).
 HOST, NETWORK = 30.0, 120.0
+#: Seconds after which what could not be measured is tried again; until then nobody waits for it.
+RETRY = 5.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,6 +44,7 @@ class Figures:
     store: Store
     clock: Callable[[], float] = time.time
     _known: dict[str, Figure] = field(default_factory=dict)
+    _silent: dict[str, tuple[float, Figure]] = field(default_factory=dict)
 
     def get(self, name: str, deadline: float, measure: Callable[[], tuple[Any, float]]) -> Figure:
         """Return a figure that is no older than its deadline; an older one where it cannot be measured.
@@ -61,13 +64,18 @@ class Figures:
         if known is not None and self._is_fresh(known, deadline):
             self._known[name] = known
             return known
+        since, stale = self._silent.get(name, (0.0, known))
+        if stale is not None and 0 <= self.clock() - since < RETRY:
+            return stale
         try:
             value, age = measure()
         except ForecastError as error:
             if known is None:
                 raise
             age = max(0.0, self.clock() - known.measured)
-            return Figure(known.value, known.measured, f"{error}: the figure used is {format_time(age)} old")
+            stale = Figure(known.value, known.measured, f"{error}: the figure used is {format_time(age)} old")
+            self._silent[name] = self.clock(), stale
+            return stale
         return self.put(name, value, age)
 
     def put(self, name: str, value: object, age: float = 0.0) -> Figure:
@@ -87,4 +95,4 @@ class Figures:
         return None if found is None else Figure(*found)
 
     def _is_fresh(self, figure: Figure, deadline: float) -> bool:
-        return 0 <= self.clock() - figure.measured < deadline and not figure.stale
+        return 0 <= self.clock() - figure.measured < deadline

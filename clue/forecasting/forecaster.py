@@ -14,7 +14,7 @@ from clue.errors import ForecastError
 from clue.forecasting import availability, shipped
 from clue.forecasting.asking import Address, Peer
 from clue.forecasting.availability import Availability
-from clue.forecasting.figures import HOST, NETWORK, Figure, Figures
+from clue.forecasting.figures import HOST, NETWORK, RETRY, Figure, Figures
 from clue.forecasting.routes import Route, find_route
 from clue.forecasting.routines import specification
 from clue.forecasting.segments import Need, Segments
@@ -95,8 +95,11 @@ class Forecaster:
         known = self._answers.get(key)
         if known is not None and time.monotonic() < known[0]:
             return known[1]
-        answer = self._forecast(routine, sizes, self.named(host))
-        left = 0.0 if answer.warnings else HOST - max(0.0, time.time() - answer.measured)
+        name = self.named(host)
+        needed = self.need(routine, sizes, name)
+        figure = self.available(name)
+        answer = _combined(routine, name, needed, figure)
+        left = RETRY if figure.stale else HOST - max(0.0, self.figures.clock() - figure.measured)
         self._answers[key] = (time.monotonic() + left, answer)
         return answer
 
@@ -227,20 +230,6 @@ class Forecaster:
 
         return self.figures.get(_name(self.host, host), NETWORK, measure)
 
-    def _forecast(self, routine: str, sizes: Mapping[str, int], host: str) -> Forecast:
-        need, memory, warnings = self.need(routine, sizes, host)
-        figure = self.available(host)
-        there: Availability = figure.value
-        if memory > there.memory:
-            got = f"{format_size(there.memory)} free for {format_size(memory)}"
-            raise ForecastError(f"{routine}: memory must suffice on {host}, got {got}")
-        if figure.stale:
-            warnings.append(figure.stale)
-        seconds, low, high = (each / there.cpu for each in (need.seconds, need.low, need.high))
-        return Forecast(
-            routine, host, seconds, low, high, need.inside, memory, need, there, figure.measured, tuple(warnings)
-        )
-
     def _fetched(self, name: str, host: str) -> Measured:
         """Return what another host has measured, and keep it."""
         specification(name)
@@ -277,6 +266,18 @@ class Forecaster:
             self.figures.put(_name(one, other), {key: link[key] for key in ("latency", "bandwidth")}, link["age"])
             found.append((one, other))
         return found
+
+
+def _combined(routine: str, host: str, needed: tuple[Need, int, list[str]], figure: Figure) -> Forecast:
+    """Return what a routine takes that needs so much of a host of which so much is available."""
+    need, memory, warnings = needed
+    there: Availability = figure.value
+    if memory > there.memory:
+        got = f"{format_size(there.memory)} free for {format_size(memory)}"
+        raise ForecastError(f"{routine}: memory must suffice on {host}, got {got}")
+    seconds, low, high = (each / there.cpu for each in (need.seconds, need.low, need.high))
+    said = (*warnings, *filter(None, (figure.stale,)))
+    return Forecast(routine, host, seconds, low, high, need.inside, memory, need, there, figure.measured, said)
 
 
 def _name(one: str, other: str) -> str:

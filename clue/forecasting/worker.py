@@ -69,9 +69,9 @@ def parameters(function: Callable[..., object]) -> list[str]:
     return names
 
 
-def times_of(function: Callable[..., object], sizes: dict[str, int], seconds: float) -> list[float]:
-    """Return the CPU seconds of runs: at least three, and more for so many seconds. The very first is left out."""
-    times: list[float] = []
+def times_of(function: Callable[..., object], sizes: dict[str, int], seconds: float) -> list[tuple[float, float]]:
+    """Return the CPU and wall seconds of runs: at least three, and more for so long. The very first is left out."""
+    times: list[tuple[float, float]] = []
     end = time.perf_counter() + seconds
     _timed(function, sizes)
     while len(times) < LEAST or (time.perf_counter() < end and len(times) < MOST):
@@ -100,14 +100,15 @@ def memory_of(function: Callable[..., object], sizes: dict[str, int]) -> int:
         tracemalloc.stop()
 
 
-def _timed(function: Callable[..., object], sizes: dict[str, int]) -> float:
-    begin = time.process_time()
+def _timed(function: Callable[..., object], sizes: dict[str, int]) -> tuple[float, float]:
+    """Run a routine; returns CPU and wall seconds."""
+    wall, cpu = time.perf_counter(), time.process_time()
     made = function(**sizes)
     if isinstance(made, Iterator):
         next(made)
-        begin = time.process_time()
+        wall, cpu = time.perf_counter(), time.process_time()
         next(made, None)
-    return time.process_time() - begin
+    return time.process_time() - cpu, time.perf_counter() - wall
 
 
 def _answer(function: Callable[..., object], asked: dict[str, Any]) -> dict[str, object]:
