@@ -47,6 +47,15 @@ _SPIN = "while True: pass"
 _TURNS = 3
 
 
+_NOTES = """
+Sizes are drawn, not measured for the fit, half of them of square matrices; of each the best of three turns counts. The
+paper has no time from which a model could be fitted again, so its column is what it says of its own computers. Replays
+of pdgemm are clue's, not runs: broadcasts by binomial trees, no contention. Equations add up both broadcasts of a step;
+in a replay those of rows and columns overlap where ranks are out of step. What a busy neighbour does to the speed of a
+core is not in a forecast under load.
+"""
+
+
 @dataclass(frozen=True, slots=True)
 class Errors:
     """By which shares forecasts were off.
@@ -109,6 +118,7 @@ def _page(folder: Path, seconds: float, cases: int) -> Iterator[str]:
     yield f"| {what} | 4 %, 15 % against runs | – | {differences} |"
     yield f"| order of these grids, Kendall's tau | – | ≥ 0.9 | {tau:.2f} |"
     yield f"| best grid, by equations and by replay | right | right | {best}: a loss of {loss:.1%} |"
+    yield _NOTES.rstrip()
 
 
 # --- routines here ---

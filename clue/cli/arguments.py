@@ -231,7 +231,7 @@ def _add_schema(commands: Commands) -> None:
         help="print the JSON Schema of a file form",
         description="Print the JSON Schema of a file form, for editors that complete and check YAML by it.",
     )
-    command.add_argument("form", choices=("machine", "scenario", "simulation", "validation"))
+    command.add_argument("form", choices=("machine", "scenario", "simulation", "validation", "sequence"))
     add_volume(command)
     command.set_defaults(run=_command("schema"))
 

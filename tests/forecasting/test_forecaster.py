@@ -19,7 +19,7 @@ import clue
 from clue.errors import ForecastError, UsageError
 from clue.forecasting import Forecaster, open_store
 from clue.forecasting.asking import Address, Peer
-from clue.forecasting.availability import here, share
+from clue.forecasting.availability import here, runnable, share
 from clue.forecasting.figures import Figure, Figures
 from clue.forecasting.routes import Route
 from clue.forecasting.server import Server, check_token, serving
@@ -53,6 +53,46 @@ def test_what_is_available_here() -> None:
     """A share above 0, and some memory."""
     found = here("me")
     assert found.host == "me" and 0 < found.cpu <= 1 and found.memory > 0 and found.processors >= 1
+
+
+def _proc(folder: Path, tasks: list[tuple[int, str, int]], threads: int = 1) -> Path:
+    """Write what the kernel says of processes: number, state and nice value of each."""
+    for number, state, nice in tasks:
+        within = folder / str(number)
+        within.mkdir()
+        stat = f"{number} (a (name) R) {state} " + " ".join(["0"] * 15) + f" {nice} {threads} 0 0\n"
+        (within / "stat").write_text(stat)
+        for thread in range(threads if threads > 1 else 0):
+            (within / "task" / str(thread)).mkdir(parents=True)
+            (within / "task" / str(thread) / "stat").write_text(stat)
+    return folder
+
+
+def test_processes_count_by_their_weight(tmp_path: Path) -> None:
+    """Of nice 10 a tenth of one of nice 0; those that sleep not at all, nor the one that asks."""
+    proc = _proc(tmp_path, [(1, "R", 0), (2, "R", 10), (3, "S", 0), (4, "R", 0)])
+    assert runnable(proc, own=4, nice=0) == pytest.approx(1 + 1.25**-10)
+    assert runnable(proc, own=4, nice=10) == pytest.approx(1.25**10 + 1)
+
+
+def test_threads_count_each(tmp_path: Path) -> None:
+    """Three of a process, all running."""
+    assert runnable(_proc(tmp_path, [(1, "R", 0)], threads=3), own=9, nice=0) == 3
+
+
+def test_processes_that_cannot_be_seen_count_one(tmp_path: Path) -> None:
+    """The kernel counts five besides this one, of which two can be seen."""
+    proc = _proc(tmp_path, [(1, "R", 10), (2, "R", 10)])
+    (proc / "loadavg").write_text("0.1 0.2 0.3 6/150 99\n")
+    assert runnable(proc, own=9, nice=0) == pytest.approx(3 + 2 * 1.25**-10)
+
+
+def test_processes_that_end_meanwhile(tmp_path: Path) -> None:
+    """Are left out."""
+    (_proc(tmp_path, [(1, "R", 0)]) / "1" / "stat").unlink()
+    (tmp_path / "2").mkdir()
+    (tmp_path / "2" / "stat").write_text("")
+    assert runnable(tmp_path, own=9, nice=0) == 0
 
 
 def test_a_forecast_is_the_need_over_the_share(tmp_path: Path) -> None:
