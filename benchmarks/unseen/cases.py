@@ -79,7 +79,7 @@ UNSEEN_PROGRAMS = (
     UnseenProgram("panels", (960, 48), Set.FROZEN),
     UnseenProgram("kmeans", (12_000, 16, 12), Set.FROZEN),
     UnseenProgram("map_reduce", (1500, 3), Set.FROZEN),
-    UnseenProgram("pool", (150, 120), Set.FROZEN, decides=True),
+    UnseenProgram("pool", (600, 1200), Set.FROZEN, decides=True),
     UnseenProgram("page_rank", (40_000, 8, 12), Set.FROZEN),
     UnseenProgram("heat", (768, 40), Set.FROZEN),
     UnseenProgram("particles", (10_000, 30), Set.FROZEN),
