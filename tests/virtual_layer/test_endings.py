@@ -14,6 +14,7 @@ import pytest
 from clue.errors import NEVER_CALLED_MPI, RecordError, TraceError, UsageError
 from clue.recording import find_mpiexec, record
 from clue.trace import Op, Trace
+from virtual_layer.__main__ import main
 
 Write = Callable[..., Path]
 
@@ -253,3 +254,10 @@ def test_a_terminal_obeys_no_name_of_a_program(tmp_path: Path, text: str | None,
     assert done.returncode == status
     assert b"\x1b" not in done.stderr
     assert rb"bad\x1b[31m\n.py: program must" in done.stderr
+
+
+@pytest.mark.parametrize("asked", ["-h", "--help"])
+def test_usage_is_said(asked: str, capsys: pytest.CaptureFixture[str]) -> None:
+    """As by any command."""
+    assert main([asked]) == 0
+    assert capsys.readouterr().out.startswith("usage: python -m virtual_layer [-q] [-o TRACE] PROGRAM.py")
