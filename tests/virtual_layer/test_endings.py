@@ -119,6 +119,8 @@ def test_rank_that_leaves_before_a_barrier(program: Write, tmp_path: Path) -> No
     message = str(failure.value)
     assert "program.py: program must end an MPI call on some rank every 5 s, got none: it was stopped: " in message
     assert "rank 0 after op 0 (Bcast at " in message and "rank 2 after op 0 (Bcast at " in message
+    line = 1 + next(at for at, text in enumerate(leaving.read_text().splitlines()) if "comm.Barrier()" in text)
+    assert message.count(f" s), then in program.py:{line};") == 2
     assert message.endswith("; 1 of 3 ranks had ended")
     assert gone(*(int(leaving.with_suffix(f".{rank}").read_text()) for rank in range(3)))
 
