@@ -76,9 +76,9 @@ class Survey:
         """What is known, fitted."""
         return fitted(self.routine.parameters, self.routine.terms, self.points, self.cut)
 
-    def reached(self, goal: Goal) -> bool:
-        """Tell whether enough has been measured."""
-        return len(self.points) >= goal.points or (len(self.foretold) >= _JUDGED and self.error <= goal.error)
+    def reached(self, goal: Goal, known: int = 0) -> bool:
+        """Tell whether enough has been measured beside points that were known before."""
+        return len(self.points) - known >= goal.points or (len(self.foretold) >= _JUDGED and self.error <= goal.error)
 
     def next(self) -> tuple[int, ...] | None:
         """Return the sizes that the fit knows least of: far from what was measured, where it was or may be far off."""
@@ -118,31 +118,43 @@ class Survey:
             )
 
 
-def measure(bench: Bench, ranges: Sequence[tuple[int, int]], goal: Goal, report: Reporter = silent) -> Iterator[Survey]:
+def measure(
+    bench: Bench, ranges: Sequence[tuple[int, int]], goal: Goal, report: Reporter = silent, known: Sequence[Point] = ()
+) -> Iterator[Survey]:
     """Measure a routine; yields what is known after every point, so that nothing measured is lost.
 
     Half of the time goes to further points, the rest to measuring all of them again: of each the least counts.
 
+    Args:
+        bench: The routine.
+        ranges: Of its sizes, in the order of its parameters.
+        goal: When enough is known.
+        report: Told of the progress.
+        known: Points that were measured earlier, and count on.
+
     Raises:
         ForecastError: If the routine fails.
     """
-    begin, survey = time.monotonic(), Survey(bench.routine)
+    begin, survey = time.monotonic(), Survey(bench.routine, list(known))
 
     def add(sizes: tuple[int, ...], said: float | None) -> None:
-        report(f"measuring {bench.routine.name} at {', '.join(map(str, sizes))}", len(survey.points), goal.points)
+        done = len(survey.points) - len(known)
+        report(f"measuring {bench.routine.name} at {', '.join(map(str, sizes))}", done, goal.points)
         survey.add(bench.point(sizes, _EACH), said)
 
     def fits(sizes: tuple[int, ...]) -> bool:
         return not survey.points or time.monotonic() - begin + _takes(survey.points, sizes) <= goal.seconds
 
     for sizes in first(ranges):
+        if any(point.sizes == sizes for point in known):
+            continue
         if fits(sizes):
             add(sizes, None)
             yield survey
         else:
             survey.left_out.append(sizes)
     while (
-        not survey.reached(goal)
+        not survey.reached(goal, len(known))
         and time.monotonic() - begin <= goal.seconds / 2
         and (further := survey.next())
         and fits(further)

@@ -16,7 +16,7 @@ from clue.errors import ForecastError
 from clue.execution.room import free_memory
 
 #: How long a computer is watched, and how often.
-_WATCHED, _LOOKS = 0.2, 20
+_WATCHED, _LOOKS = 0.2, 10
 #: What the kernel tells; and by how much a step of nice changes a process' weight there (sched(7)).
 _PROC = Path("/proc")
 _STEP = 1.25

@@ -10,8 +10,9 @@ from dataclasses import dataclass
 from clue.calibration.kernels import processor_name
 from clue.calibration.launching import Reporter, silent
 from clue.forecasting.adaptive import Goal, Survey, measure, ranges_of
-from clue.forecasting.measuring import bench
+from clue.forecasting.measuring import Point, bench
 from clue.forecasting.memory import measure_memory
+from clue.forecasting.routines import Routine
 from clue.forecasting.store import Measured, Store
 
 
@@ -39,6 +40,8 @@ def benchmark(
 ) -> Benchmark:
     """Measure a routine here and keep what was measured, also where that ends early.
 
+    What was measured earlier of the same routine, library and processor counts on: ranges grow, and nothing is lost.
+
     Args:
         name: One of those shipped, or ``MODULE:FUNCTION``.
         store: Where it is kept.
@@ -52,6 +55,7 @@ def benchmark(
     """
     with bench(name) as running:
         of = ranges_of(running.routine, ranges)
+        known = _known(store, running.routine)
         report(f"measuring the memory of {name}")
         memory = measure_memory(running.routine.parameters, running.memory)
 
@@ -64,7 +68,14 @@ def benchmark(
             store.keep(found)
             return found
 
-        for survey in measure(running, of, goal, report):
+        for survey in measure(running, of, goal, report, known):
             measured = kept(survey)
     fit = measured.fit()
     return Benchmark(measured, len(fit.fits), fit.domain, tuple(survey.left_out), survey.error <= goal.error)
+
+
+def _known(store: Store, routine: Routine) -> tuple[Point, ...]:
+    """Return what was measured of a routine on this very computer."""
+    found = store.find(platform.node(), routine.name, routine.library)
+    same = found is not None and (found.routine, found.processor) == (routine, processor_name())
+    return found.points if found is not None and same else ()

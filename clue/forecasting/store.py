@@ -131,12 +131,13 @@ class Store:
                 [(number, json.dumps(point.sizes), point.seconds, point.runs) for point in measured.points],
             )
 
-    def find(self, host: str, name: str) -> Measured | None:
-        """Return what is known of a routine on a host: what was measured last, of whichever library."""
+    def find(self, host: str, name: str, library: str | None = None) -> Measured | None:
+        """Return what is known of a routine on a host: of a library, or what was measured last of whichever."""
         with _told(self.path):
             row = self._connection.execute(
                 "SELECT id, library, processor, parameters, memory, cut, error, measured FROM routine "
-                "WHERE host = ? AND name = ? ORDER BY measured DESC, id DESC LIMIT 1", (host, name),
+                "WHERE host = ? AND name = ? AND (? IS NULL OR library = ?) ORDER BY measured DESC, id DESC LIMIT 1",
+                (host, name, library, library),
             ).fetchone()  # fmt: skip
             if row is None:
                 return None

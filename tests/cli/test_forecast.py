@@ -15,8 +15,9 @@ from typing import Any
 import pytest
 
 from clue.cli import main
-from clue.forecasting import open_store
+from clue.forecasting import Forecaster, open_store
 from clue.forecasting.availability import Availability
+from clue.forecasting.server import Server, serving
 from tests.forecasting.hosts import dgemm
 
 CUBE = "dgemm --m 500 --n 500 --k 500"
@@ -204,3 +205,22 @@ def test_a_sequence_of_operations(place: Path, capsys: pytest.CaptureFixture[str
     (place / "s.yaml").write_text("steps: [{makes: X, routine: dgemm, sizes: {m: 0}, size: 2 MB}]\n")
     assert main(["forecast", "sequence", "s.yaml"]) == 2
     assert re.match(r"clue: s\.yaml:1:\d+: steps\[0\]\.sizes\.m must ", capsys.readouterr().err)
+
+
+def test_two_hosts_tell_their_load_and_their_network(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """What is available there and on the way, and the best grid of both: the slower one counts."""
+    with open_store(tmp_path / "theirs", make=True) as store:
+        store.keep(dgemm("there", 4e-9))
+        far = Forecaster(store, host="there", look=lambda _host: Availability("there", 1, 0.0, 0.0, 1.0, 10**8))
+        with serving(Server(far)) as server:
+            name = f"127.0.0.1:{server.port}"
+            found = asked(f"available --host localhost --host {name} --timeout 30", capsys)
+            assert [each["host"] for each in found["hosts"]] == [platform.node(), name]
+            (way,) = found["network"]
+            assert way["host"] == name and way["latency"] > 0 and way["over"] == [platform.node(), name]
+            assert main(["forecast", "available", "--host", name, "--timeout", "30"]) == 0
+            assert name in capsys.readouterr().out
+            line = f"best pdgemm --m 512 --n 512 --k 512 --host localhost --host {name} --timeout 30"
+            grids = {(each["rows"], each["columns"]): each for each in asked(line, capsys)["candidates"]}
+    assert set(grids) == {(1, 1), (1, 2), (2, 1)}
+    assert grids[1, 1]["seconds"] == pytest.approx(512**3 * 4e-9, rel=0.01)

@@ -216,3 +216,20 @@ def test_a_range_that_takes_too_long_is_left_out(tmp_path: Path) -> None:
     with open_store(tmp_path / "s.sqlite", make=True) as store:
         found = benchmark("own:f", store, {"n": (10, 10**7)}, Goal(seconds=1.0))
     assert (10**7,) in found.left_out and found.domain["n"][1] < 10**7
+
+
+@pytest.mark.usefixtures("own")
+def test_what_was_measured_earlier_counts_on(tmp_path: Path) -> None:
+    """Another range is added to the first, also where it ends early; another library has points of its own."""
+    (tmp_path / "own.py").write_text("def f(n):\n    if n > 5000: raise ValueError\n")
+    with open_store(tmp_path / "s.sqlite", make=True) as store:
+        benchmark("own:f", store, {"n": (10, 100)}, Goal(points=4))
+        found = benchmark("own:f", store, {"n": (200, 400)}, Goal(points=4))
+        assert found.domain["n"] == (10, 400) and len(found.measured.points) == 8
+        with pytest.raises(ForecastError, match="own:f at n=9000"):
+            benchmark("own:f", store, {"n": (500, 9000)}, Goal())
+        kept = store.find(platform.node(), "own:f")
+        assert kept is not None and {point.sizes for point in found.measured.points} < {p.sizes for p in kept.points}
+        (tmp_path / "own.py").write_text("def f(n): return n\n")
+        assert len(benchmark("own:f", store, {"n": (10, 100)}, Goal(points=4)).measured.points) == 4
+        assert len(store.routines()) == 2
