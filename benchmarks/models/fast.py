@@ -9,6 +9,7 @@ computes.
 from __future__ import annotations
 
 import argparse
+import os
 import subprocess
 import sys
 import tempfile
@@ -96,21 +97,24 @@ def main() -> None:
 
 
 def _page(folder: Path, seconds: float, cases: int) -> Iterator[str]:
+    begin = os.getloadavg()[0]
     with open_store(folder / "store.sqlite", make=True) as store:
         forecaster = Forecaster(store)
         sequential = {name: _sequential(name, forecaster, seconds, cases) for name in PAPER}
         hit, host, network = response(forecaster)
-        loaded = Errors(tuple(under_load(forecaster, max(1, cases // len(LOADS)))))
+        loaded, parts = map(Errors, zip(*under_load(forecaster, max(1, cases // len(LOADS))), strict=True))
     differences, tau, best, loss = replayed(32)
     yield from ("# Forecasts beside measurements and the FAST paper", "")
     command = "python -m benchmarks.models.fast -o benchmarks/models/fast.md"
-    yield f"`{command}` on a computer with {processor_name()}; mean and largest error."
+    load = f"load {begin:.1f} before, {os.getloadavg()[0]:.1f} after, where 0 is a quiet computer"
+    yield f"`{command}` on {os.cpu_count()} cores of {processor_name()} ({load}); mean and largest error."
     yield from ("", "| figure | paper | goal | here |", "| --- | --- | --- | --- |")
     for name, (errors, memory, points) in sequential.items():
         what = f"{name}, {cases} cases of sizes {SIZES[0]} to {SIZES[1]}, by {points} points"
         yield f"| {what} | {PAPER[name]} | – | {errors} |"
         yield f"| its memory, largest error | 0 B | 0 B | {memory} B |"
     yield f"| dgemm beside {LOADS[0]} to {LOADS[-1]} processes | 10 %, 22 % | mean ≤ 8 % | {loaded} |"
+    yield f"| of that: the part of a core that it got | – | – | {parts} |"
     yield f"| cached answer | – | ≤ 20 us | {hit * 1e6:.2f} us |"
     yield f"| probe of a host against it | 4000 × | ≥ 4000 × | {host / hit:,.0f} × ({host * 1e3:.0f} ms) |"
     yield f"| probe of a link (loopback) against it | – | – | {network / hit:,.0f} × ({network * 1e3:.0f} ms) |"
@@ -149,8 +153,8 @@ def _drawn(routine: Routine, random: Random) -> tuple[int, ...]:
     return tuple(random.randint(low, high) for _ in routine.parameters)
 
 
-def under_load(forecaster: Forecaster, cases: int) -> Iterator[float]:
-    """Yield by which shares forecasts of dgemm are off beside processes that compute."""
+def under_load(forecaster: Forecaster, cases: int) -> Iterator[tuple[float, float]]:
+    """Yield by which shares forecasts of dgemm beside processes that compute are off, and of the core it gets."""
     random = Random(7)
     with bench("dgemm") as running, ExitStack() as stack:
         for _ in LOADS:
@@ -159,8 +163,9 @@ def under_load(forecaster: Forecaster, cases: int) -> Iterator[float]:
                 n = random.randint(SIZES[1] // 2, SIZES[1])
                 need, _, _ = forecaster.need("dgemm", {"m": n, "n": n, "k": n})
                 # Looked at anew: the load has just changed, and a figure may be 30 s old.
-                said = need.seconds / forecaster.look(forecaster.host).cpu
-                yield said / running.elapsed((n, n, n), 2.0) - 1
+                part = forecaster.look(forecaster.host).cpu
+                cpu, wall = running.elapsed((n, n, n), 2.0)
+                yield need.seconds / part / wall - 1, part / (cpu / wall) - 1
 
 
 @contextmanager

@@ -57,13 +57,14 @@ class Bench:
         times = self._ask(sizes, {"seconds": seconds})["times"]
         return Point(sizes, statistics.median(cpu for cpu, _ in times), len(times))
 
-    def elapsed(self, sizes: tuple[int, ...], seconds: float) -> float:
-        """Return the mean wall time of a run, of runs for about so many seconds: what somebody waits for.
+    def elapsed(self, sizes: tuple[int, ...], seconds: float) -> tuple[float, float]:
+        """Return the mean CPU and wall time of a run, of runs for about so many seconds: what somebody waits for.
 
         Raises:
             ForecastError: If it fails, or goes on beyond the limit.
         """
-        return statistics.fmean(wall for _, wall in self._ask(sizes, {"seconds": seconds})["times"])
+        times = self._ask(sizes, {"seconds": seconds})["times"]
+        return statistics.fmean(cpu for cpu, _ in times), statistics.fmean(wall for _, wall in times)
 
     def memory(self, sizes: tuple[int, ...]) -> int:
         """Return the bytes of the routine's data at some sizes.

@@ -23,11 +23,13 @@ from clue.errors import StoreError
 from clue.files import is_file, kind_of, make_room
 from clue.forecasting.measuring import Point
 from clue.forecasting.memory import Memory
-from clue.forecasting.routines import Routine, check_size
+from clue.forecasting.routines import LARGEST_SIZE, Routine
 from clue.forecasting.segments import Cut, Segments, fitted
 
 #: What tells a store from other sqlite files ("clue"), and the version of its tables.
 APPLICATION, VERSION = 0x636C7565, 1
+#: Times that can have been measured, in seconds, and numbers of runs.
+_SHORTEST, _LONGEST, _MOST_RUNS = 1e-12, 1e9, 10**9
 #: Seconds that another process may keep the store for itself.
 _PATIENCE = 30.0
 _TABLES = """
@@ -259,10 +261,15 @@ def _like(prefix: str) -> str:
 
 
 def _point(sizes: Sequence[int], seconds: float, runs: int, parameters: int) -> Point:
-    for size in sizes:
-        check_size("point", size)
-    if len(sizes) != parameters or not 0 <= float(seconds) < float("inf") or int(runs) < 1:
-        raise ValueError(f"sizes {sizes}, {seconds} s, {runs} runs")
+    """Return a point.
+
+    Raises:
+        ValueError: It is none, or its time is none that anybody has measured.
+    """
+    whole = all(isinstance(size, int) and 1 <= size <= LARGEST_SIZE for size in sizes)
+    measurable = seconds == 0 or _SHORTEST <= float(seconds) <= _LONGEST
+    if not whole or len(sizes) != parameters or not measurable or not 1 <= int(runs) <= _MOST_RUNS:
+        raise ValueError(f"point of sizes {sizes}, {seconds} s, {runs} runs")
     return Point(tuple(sizes), float(seconds), int(runs))
 
 

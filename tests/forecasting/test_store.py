@@ -30,7 +30,11 @@ def measurements(draw: st.DrawFn) -> Measured:
     """Return routines with all that can be kept of them."""
     parameters = tuple(draw(st.lists(NAMES, min_size=1, max_size=3, unique=True)))
     sizes = st.tuples(*[st.integers(1, 2**40)] * len(parameters))
-    points = draw(st.lists(st.builds(Point, sizes, st.floats(0, 1e6), st.integers(1, 200)), min_size=1, max_size=5))
+    points = draw(
+        st.lists(
+            st.builds(Point, sizes, st.just(0.0) | st.floats(1e-9, 1e6), st.integers(1, 200)), min_size=1, max_size=5
+        )
+    )
     keys = st.lists(st.sampled_from(parameters), max_size=2).map(tuple)
     memory = Memory(draw(st.dictionaries(keys, st.fractions(), max_size=4)), draw(st.integers(0, 10**9)))
     routine = Routine(draw(NAMES), parameters, draw(NAMES))
@@ -110,15 +114,22 @@ def test_files_that_are_no_stores(tmp_path: Path, content: bytes) -> None:
     assert path.read_bytes() == content
 
 
-def test_damaged_rows(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    "damage",
+    ["UPDATE point SET seconds = -1", "UPDATE point SET seconds = 1e300", "UPDATE point SET seconds = 1e-300",
+     "UPDATE point SET sizes = '[1, 2]'", "UPDATE point SET sizes = '[1, 2, -3]'", "UPDATE point SET sizes = '['",
+     "UPDATE point SET runs = 0",
+     "UPDATE routine SET cut = '3'", "UPDATE routine SET memory = '{}'", "DROP TABLE point"],
+)  # fmt: skip
+def test_damaged_rows(tmp_path: Path, damage: str) -> None:
     """What is no number where one must be is told, not believed."""
     path = tmp_path / "s.sqlite"
     with open_store(path, make=True) as store:
         store.keep(dgemm())
     with sqlite3.connect(path) as connection:
-        connection.execute("UPDATE point SET seconds = -1")
+        connection.execute(damage)
     connection.close()
-    with pytest.raises(StoreError, match="store must hold what clue wrote"), open_store(path) as store:
+    with pytest.raises(StoreError, match=r"s\.sqlite: store must "), open_store(path) as store:
         store.find("here", "dgemm")
 
 
@@ -148,3 +159,15 @@ def test_figures_are_kept_with_their_times(tmp_path: Path) -> None:
         assert store.noted("link ") == {"link a b": ({"latency": 1.0}, 6.0)}
         assert store.noted("host [a-z]*") == {"host [a-z]*": (3, 7.0)}
         assert store.noted("host b") == {}
+
+
+@pytest.mark.parametrize(
+    "change",
+    [{"points": []}, {"parameters": []}, {"points": 3}, {"cut": {"along": 0}},
+     {"memory": {"terms": [["m", "x"]], "off": 0}}, {"points": [{"sizes": [1, 1, 0], "seconds": 1, "runs": 1}]},
+     {"measured": None}],
+)  # fmt: skip
+def test_documents_that_are_none(change: dict[str, object]) -> None:
+    """Of another host: what is not what it should be is an error that whoever asked tells."""
+    with pytest.raises((ValueError, KeyError, TypeError)):
+        Measured.of({**dgemm().document(), **change})
