@@ -53,7 +53,8 @@ Sizes are drawn, not measured for the fit, half of them of square matrices; of e
 paper has no time from which a model could be fitted again, so its column is what it says of its own computers. Replays
 of pdgemm are clue's, not runs: broadcasts by binomial trees, no contention. Equations add up both broadcasts of a step;
 in a replay those of rows and columns overlap where ranks are out of step. What a busy neighbour does to the speed of a
-core is not in a forecast under load.
+core is not in a forecast under load. Where the computer was busy before, times and loads tell little: what is forecast
+has changed by the time that it is measured.
 """
 
 

@@ -11,6 +11,7 @@ import hmac
 import ipaddress
 import json
 import socket
+import sys
 import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
@@ -110,7 +111,12 @@ class Server(ThreadingHTTPServer):
         return None if found is None else found.document()
 
     def handle_error(self, request: object, client_address: object) -> None:
-        """Say nothing: whoever asked has gone."""
+        """Log what failed; of one who has gone meanwhile there is nothing to say."""
+        del request
+        error = sys.exc_info()[1]
+        if not isinstance(error, OSError):
+            who = client_address[0] if isinstance(client_address, tuple) else client_address
+            self.log(f"{who} got no answer: {type(error).__name__}: {error}")
 
 
 @contextmanager

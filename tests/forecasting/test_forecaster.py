@@ -378,6 +378,18 @@ def test_logs_have_no_secrets(two: tuple[Forecaster, Server, list[str]]) -> None
     assert log == ["127.0.0.1 GET /ping 200"]
 
 
+def test_what_fails_in_a_server_is_logged(
+    two: tuple[Forecaster, Server, list[str]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whoever asked gets no answer; the server goes on."""
+    forecaster, server, log = two
+    monkeypatch.setattr(server.forecaster, "look", lambda _host: 1 / 0)
+    with pytest.raises(ForecastError, match=f"127.0.0.1:{server.port}: host must answer, got: "):
+        forecaster.available(f"127.0.0.1:{server.port}")
+    assert Peer(Address("127.0.0.1", server.port), TOKEN).ask("/ping") == {}
+    assert "127.0.0.1 got no answer: ZeroDivisionError: division by zero" in log
+
+
 @pytest.mark.parametrize(
     "path",
     ["/", "/none", "/bytes/-1", "/bytes/99999999", "/routines/../store", "/routines/x'; DROP TABLE routine", "/ping/x"],
