@@ -5,6 +5,7 @@ from __future__ import annotations
 import http.client
 import json
 import socket
+import sys
 import threading
 from collections.abc import Iterator
 from contextlib import ExitStack
@@ -93,6 +94,13 @@ def test_processes_that_end_meanwhile(tmp_path: Path) -> None:
     (tmp_path / "2").mkdir()
     (tmp_path / "2" / "stat").write_text("")
     assert runnable(tmp_path, own=9, nice=0) == 0
+
+
+def test_without_psutil_load_is_unknown(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What to install is said."""
+    monkeypatch.setitem(sys.modules, "psutil", None)
+    with pytest.raises(ForecastError, match=r'load must be told by psutil, got none: pip install "clue\[forecast\]"'):
+        here()
 
 
 def test_a_forecast_is_the_need_over_the_share(tmp_path: Path) -> None:
