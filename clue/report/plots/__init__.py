@@ -37,7 +37,9 @@ __all__ = [
 _LONGEST_NAME = 60
 
 
-def plot_result(result: Result, folder: Path, title: str, window: Window | None = None) -> list[Path]:
+def plot_result(
+    result: Result, folder: Path, title: str, window: Window | None = None, *, by_site: bool = False
+) -> list[Path]:
     """Draw a simulation: ``timeline.png`` if it has a timeline, ``communication.png`` if it has its traffic.
 
     Args:
@@ -45,6 +47,7 @@ def plot_result(result: Result, folder: Path, title: str, window: Window | None 
         folder: Where to.
         title: Above the pictures.
         window: A stretch of time that the timeline shows enlarged; if not given, one that stands for the others.
+        by_site: Whether the timeline's colours tell call sites apart instead of regions and activities.
 
     Raises:
         ClueError: If a file cannot be written.
@@ -56,7 +59,7 @@ def plot_result(result: Result, folder: Path, title: str, window: Window | None 
 
     written = []
     if result.timeline is not None:
-        written.append(save(draw_timeline(result, title, window), folder, "timeline.png"))
+        written.append(save(draw_timeline(result, title, window, by_site=by_site), folder, "timeline.png"))
     if result.traffic is not None:
         written.append(save(draw_communication(result.traffic, title, result.instances), folder, "communication.png"))
     return written
