@@ -117,6 +117,10 @@ WITHOUT_EFFECT = {
             )
             for option, value in (("--traces", "y"), ("--repeats", "2"))
         },
+        "--plots": (
+            ("--plan --size 8 --ranks 4 --plots p pingpong.py", "--plots must go with -o, as models are made with the"),
+            ("--run --size 8 --ranks 4 --plots p pingpong.py", "--plots must go with -o, as models are made with the"),
+        ),
         "-o": (("--plan --size 8 --ranks 4 -o x.clue pingpong.py", "-o must go with --run, or a pattern, got --plan"),),
         **dict.fromkeys(("--size", "--ranks", "--plan", "--run", "--json"), ALWAYS),
     },

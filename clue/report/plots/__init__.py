@@ -15,6 +15,7 @@ from clue.report.scale import Window
 
 if TYPE_CHECKING:
     from clue.explain import Explanation
+    from clue.extrapolation.inference import Structure
     from clue.machine import Machine
     from clue.purchase import Ranking
     from clue.report.plots.scaling import Series
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "Window",
+    "plot_bursts",
     "plot_explanation",
     "plot_machine",
     "plot_performance",
@@ -87,6 +89,18 @@ def plot_samples(sampled: Sampled, folder: Path, title: str) -> Path:
     from clue.report.plots.style import save  # noqa: PLC0415
 
     return save(draw_samples(sampled, title), folder, "samples.png")
+
+
+def plot_bursts(structure: Structure, size: int, ranks: int, folder: Path, title: str) -> Path:
+    """Draw measured and modelled bursts by call site, and what they are at a target: ``bursts.png``.
+
+    Raises:
+        ClueError: If the file cannot be written.
+    """
+    from clue.report.plots.bursts import draw_bursts  # noqa: PLC0415 - matplotlib
+    from clue.report.plots.style import save  # noqa: PLC0415
+
+    return save(draw_bursts(structure.program, structure.fits(size, ranks), title), folder, "bursts.png")
 
 
 def plot_ranking(ranking: Ranking, folder: Path) -> list[Path]:
