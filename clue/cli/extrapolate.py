@@ -12,9 +12,9 @@ from clue.cli.programs import is_program
 from clue.cli.terminal import output_trace, progress, say, show, show_json
 from clue.errors import UsageError, no_such_program
 from clue.extrapolation import Family, Pattern, RefusedError, extrapolate
-from clue.extrapolation.making import DIMENSIONS, name_of
+from clue.extrapolation.making import missing, name_of
 from clue.extrapolation.pattern import RANKS, SIZE
-from clue.extrapolation.plan import Plan
+from clue.extrapolation.plan import DIMENSIONS, Plan, Wanted
 from clue.extrapolation.recordings import REPEATS, Planner
 from clue.files import is_file
 from clue.report.extrapolation import extrapolation_document, plan_document, refusal_document
@@ -49,11 +49,11 @@ def _make(pattern: str, arguments: argparse.Namespace, remarks: Sequence[str]) -
             tell(f"reading {pattern}")
             family = Family.open(pattern)
             tell(f"extrapolating {Path(family.program).name} to size {arguments.size} on {arguments.ranks} ranks")
-            made = extrapolate(family, size=arguments.size, ranks=arguments.ranks)
+            made = extrapolate(family, size=arguments.size, ranks=arguments.ranks, progress=tell)
             written = made.save(target)
     except RefusedError as error:
         if arguments.json:
-            show_json(refusal_document(error.refusals, arguments.size, arguments.ranks, remarks))
+            show_json(refusal_document(error, arguments.size, arguments.ranks, remarks))
         raise
     if arguments.json:
         say(made.warnings, prefix="clue: warning: ")
@@ -67,8 +67,11 @@ def _make(pattern: str, arguments: argparse.Namespace, remarks: Sequence[str]) -
 def _with_program(words: Sequence[str], arguments: argparse.Namespace) -> int:
     program, pattern = _program(words, arguments)
     with progress() as tell:
+        further: tuple[Wanted, ...] = ()
+        if arguments.traces is not None and pattern.found():
+            further = missing(Family.open(pattern.text), arguments.size, arguments.ranks, tell)
         planner = Planner.here(program, words[1:], tell)
-        plan = planner.plan(arguments.size, arguments.ranks, arguments.repeats or REPEATS)
+        plan = planner.plan(arguments.size, arguments.ranks, arguments.repeats or REPEATS, further)
     remarks = _remarks(plan)
     if not arguments.carry_out:
         _show_plan(plan, remarks, _command(words, arguments), arguments)
@@ -92,7 +95,7 @@ def _program(words: Sequence[str], arguments: argparse.Namespace) -> tuple[Path,
     if not is_file(program):
         raise no_such_program(words[0])
     if not arguments.carry_out:
-        refuse(arguments, ["-o", "--traces"], "with --run, or a pattern", "--plan alone")
+        refuse(arguments, ["-o"], "with --run, or a pattern", "--plan alone")
     pattern = Pattern(arguments.traces or f"{program.stem}-{SIZE}-{RANKS}.clue")
     pattern.check()
     return program, pattern
@@ -118,5 +121,16 @@ def _remarks(plan: Plan) -> tuple[str, ...]:
 
 def _command(words: Sequence[str], arguments: argparse.Namespace) -> str:
     repeats = [] if arguments.repeats is None else ["--repeats", str(arguments.repeats)]
-    options = ["--run", "--size", str(arguments.size), "--ranks", str(arguments.ranks), *repeats, "-o", "TRACE"]
+    traces = [] if arguments.traces is None else ["--traces", arguments.traces]
+    options = [
+        "--run",
+        "--size",
+        str(arguments.size),
+        "--ranks",
+        str(arguments.ranks),
+        *repeats,
+        *traces,
+        "-o",
+        "TRACE",
+    ]
     return shlex.join(["clue", "extrapolate", *options, *words])
