@@ -127,15 +127,18 @@ def compress(trace: Trace, *, reference: bool = False) -> Loops:
         reference: Whether to do so in Python only, which takes some 20 us an op. So it is done, too, where there is no
             compiler.
     """
-    fold, number = (folding.fold, number_reference) if reference else _fastest()
-    shapes, symbols = shapes_of(trace.ops, number)
+    shapes, programs = folded(trace, reference=reference)
     numbers = [numbers_of(trace.rank(rank), Members.of(trace, rank)) for rank in range(trace.ranks)]
-    found = [
-        _parts(split(fold(symbols[before:after])), own)
-        for (before, after), own in zip(pairwise(trace.head.offsets), numbers, strict=True)
-    ]
+    found = [_parts(split(program), own) for program, own in zip(programs, numbers, strict=True)]
     parts = tuple(Part(tuple(sorted(each)), _merged(each, shapes)) for each in _aligned(found))
     return Loops(trace, shapes, parts, tuple((each.loose, each.places) for each in numbers))
+
+
+def folded(trace: Trace, *, reference: bool = False) -> tuple[Shapes, list[Place]]:
+    """Return the shapes of a trace's ops, and each rank's program as loops over their numbers: as :func:`compress`."""
+    fold, number = (folding.fold, number_reference) if reference else _fastest()
+    shapes, symbols = shapes_of(trace.ops, number)
+    return shapes, [fold(symbols[before:after]) for before, after in pairwise(trace.head.offsets)]
 
 
 def decompress(loops: Loops) -> Ops:
