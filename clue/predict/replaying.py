@@ -300,7 +300,7 @@ def _replayed_in_part(recorded: Recorded, sample: Sample | str, task: Task, engi
     said = Caveat(
         About.PROGRAM,
         program.name,
-        "a part of its iterations was replayed: in four of five cases the makespan is off by {reach} at most",
+        "a part of its iterations was replayed, so that the makespan is uncertain by {reach}",
         figures={"reach": f"{math.expm1(reach):.1%}"},
         size=reach,
     )
