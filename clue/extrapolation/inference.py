@@ -11,7 +11,7 @@ from clue import structure
 from clue.errors import ClueError
 from clue.extrapolation.bursts import Bursts, Floats, Integers
 from clue.extrapolation.family import Family
-from clue.extrapolation.plan import Wanted, lacking
+from clue.extrapolation.plan import COUNTS, SIZES, Wanted, lacking
 from clue.progress import Progress, silent
 from clue.structure import Columns, Example, Generator, Learner, Refusal, Tables
 from clue.trace import Trace
@@ -42,8 +42,8 @@ class RefusedError(ClueError):
         if lacking:
             wanted = ", ".join(f"size {each.size} on {count_of(each.ranks)}" for each in lacking)
             said.append(
-                f"{place}recordings should have 3 sizes and 3 numbers of ranks, one of them no power of two: record "
-                f"{wanted}, too"
+                f"{place}recordings should have {SIZES} sizes and {COUNTS} numbers of ranks, one of them no power of "
+                f"two: record {wanted}, too"
             )
         decided = (Wanted(*each.decided) for each in refusals if each.decided is not None)
         self.record = tuple(dict.fromkeys((*decided, *lacking)))

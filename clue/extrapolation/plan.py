@@ -22,7 +22,7 @@ _SMALL_POWERS, _SMALL_OTHERS, _FEW = (2, 4, 8), (6,), 16
 #: A size may differ by such a share of it, or by so much, from what is ideal; those for rules alone by more.
 _SLACK, _LEAST_SLACK, _SLACK_OF_OTHERS = 0.04, 2, 0.3
 #: So many sizes and numbers of ranks must be recorded at least for rules with cases.
-_VARIED = 3
+SIZES, COUNTS = 3, 4
 #: Exponents that times and memory may grow with.
 _STEEPEST, _UNKNOWN = 4.0, 3.0
 
@@ -114,16 +114,16 @@ def wanted(size: int, ranks: int) -> tuple[Wanted, ...]:
 
 
 def lacking(recorded: Sequence[tuple[int, int]]) -> tuple[Wanted, ...]:
-    """Return cheap recordings that are lacking to tell rules from coincidences: three sizes, three numbers of ranks.
+    """Return cheap recordings that are lacking to tell rules from coincidences: of sizes and numbers of ranks.
 
     Args:
         recorded: Size and number of ranks of each recording: at least one.
     """
     sizes, ranks = sorted({size for size, _ in recorded}), sorted({count for _, count in recorded})
     odd = [] if any(count & (count - 1) for count in ranks) else [3 * max(ranks[0] // 2, 1)]
-    while len(ranks) + len(odd) < _VARIED:
+    while len(ranks) + len(odd) < COUNTS:
         odd.append(2 * max((*ranks, *odd)))
-    further = [sizes[-1] + (i + 1) * ranks[0] * ranks[-1] for i in range(_VARIED - len(sizes))]
+    further = [sizes[-1] + (i + 1) * ranks[0] * ranks[-1] for i in range(SIZES - len(sizes))]
     found = {Wanted(size, count) for size in sizes[:2] for count in odd}
     return tuple(sorted(found | {Wanted(size, count) for size in further for count in (*ranks, *odd)}))
 

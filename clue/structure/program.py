@@ -29,6 +29,7 @@ _SMALL = 4
 _ORIGINS = np.uint64(32)
 #: What is no product of sizes.
 _PLAIN = frozenset({"peer", "rows", "flags", "requested", "age"})
+_POLLED = ": how often a test finds nothing is a matter of timing"
 _WORDS = {
     "peer": "partners", "tag": "tags", "nbytes": "sizes", "flags": "flags", "requested": "requests", "rows": "messages",
     "entries": "lengths of lists", "entry": "entries of lists", "age": "requests waited for", "count": "iterations",
@@ -185,7 +186,7 @@ class Learner:
             try:
                 structure.parts.append(self._learn_part(part, rows))
             except _NoRuleError as error:
-                self._refuse(part.site, part.call, str(error))
+                self._refuse(part.site, part.call, f"{error}{self._chance(part, rows)}")
         return structure
 
     def _named(self, site: int) -> str:
@@ -196,6 +197,14 @@ class Learner:
 
     def _refuse(self, site: int, call: str, why: str) -> None:
         self.refusals.append(Refusal(f"{self._named(site)} {call}".strip(), why))
+
+    def _chance(self, part: Part, rows: Rows) -> str:
+        """Say that timing decides what a part is, if it does."""
+        if part.op == Op.POLL:
+            return _POLLED
+        traces = [self.tables.examples[key[0]].trace for key in rows.keys]
+        wild = any(trace.ops.flags[first] & Flag.ANY_SOURCE for trace, first in zip(traces, rows.firsts, strict=True))
+        return ": whom a receive from any source takes is a matter of timing" if wild else ""
 
     # --- surroundings ---
 
@@ -247,7 +256,8 @@ class Learner:
         try:
             return self._rule("count", v, self._seen(loop, v, depth))
         except _NoRuleError as error:
-            self._refuse(site, f"in the loop of line {loop[-1].loop}", str(error))
+            polled = any(part.op == Op.POLL and loop in self.tables.nest.loops(part.site) for part in self.tables.parts)
+            self._refuse(site, f"in the loop of line {loop[-1].loop}", f"{error}{_POLLED if polled else ''}")
             return Rule((Sum(()),))
 
     def _leaves_out(self, loop: tuple[Step, ...]) -> bool:

@@ -15,6 +15,7 @@ from clue.structure import Example, Generator, Learner, Tables, decided
 from clue.structure.atoms import variable
 from clue.structure.forms import ZERO, Comparison, Predicate, Rule, Sum
 from clue.structure.rules import Search
+from clue.trace import Flag
 from tests.structure.judging import EXACT, WRONG, judge, judge_there, learn
 from tests.structure.programs import CASES, Case, between, first_larger, last_smaller
 from tests.structure.stub import Comm, run
@@ -139,3 +140,35 @@ def test_learning_tells_how_far_it_is() -> None:
     assert told[0][0].startswith("learning rules: programs.py:") and told[0][0].endswith(", iterations")
     assert {"partners", "tags", "sizes"} <= {what.rpartition(", ")[2] for what, _, _ in told}
     assert {(done, total) for _, done, total in told} == {(0, 1)}
+
+
+def by_arrival(comm: Comm, n: int) -> None:
+    """Rank 0 takes messages from any source as they come."""
+    order = np.random.default_rng(n * comm.size).permutation(comm.size - 1) + 1
+    if comm.rank == 0:
+        for source in order.tolist():
+            comm.recv(source, flags=int(Flag.ANY_SOURCE))
+    else:
+        comm.send(8 * n, 0)
+
+
+def by_polls(comm: Comm, n: int) -> None:
+    """Test a request as often as it takes."""
+    request = comm.irecv((comm.rank - 1) % comm.size)
+    comm.send(8, (comm.rank + 1) % comm.size)
+    for _ in range(int(np.random.default_rng((n, comm.size, comm.rank)).integers(1, 40))):
+        comm.test(request)
+    comm.wait(request)
+
+
+@pytest.mark.parametrize(
+    ("program", "why"),
+    [
+        (by_arrival, "Recv partners must follow a rule in n, P, rank and iteration, got"),
+        (by_polls, "in the loop of line"),
+    ],
+)
+def test_what_timing_decides_is_refused_and_said(program: Callable[[Comm, int], None], why: str) -> None:
+    """Receives from any source, whoever came first, and tests that found nothing."""
+    refusals = learn(Case(program, recorded=tuple((n, p) for n in (50, 77) for p in (3, 4, 6)))).refusals
+    assert any(why in each and each.endswith("is a matter of timing") for each in refusals)
