@@ -131,6 +131,14 @@ def test_a_ranking_replays_parts_and_shares_positions_aloud(ranking: str, capsys
     assert told["ranking"][3]["score"] == whole["ranking"][3]["score"]
 
 
+def test_a_ranking_of_what_is_not_steady_is_that_of_whole_replays(capsys: pytest.CaptureFixture[str]) -> None:
+    """The same scores, no intervals, and why."""
+    told, whole = ranked(capsys, "which.yaml", "--sampled"), ranked(capsys, "which.yaml")
+    assert [each["score"] for each in told["ranking"]] == [each["score"] for each in whole["ranking"]]
+    assert "uncertainty" not in told
+    assert [each.split(":")[0] for each in told["warnings"] if "all was replayed" in each] == ["pp"]
+
+
 def test_noise_comes_on_top_of_what_parts_may_be_off_by(ranking: str, capsys: pytest.CaptureFixture[str]) -> None:
     """With samples of the noise and the model's errors intervals are wider; it is drawn in the part, too."""
     noisy = "price: 900 EUR, noise: {computation: 0.2}"
