@@ -12,9 +12,9 @@ from clue.cli.programs import is_program
 from clue.cli.terminal import check_plots, output_trace, plots_folder, progress, say, show, show_json
 from clue.errors import UsageError, no_such_program
 from clue.extrapolation import Extrapolation, Family, Pattern, RefusedError, extrapolate
-from clue.extrapolation.making import DIMENSIONS, name_of
+from clue.extrapolation.making import missing, name_of
 from clue.extrapolation.pattern import RANKS, SIZE
-from clue.extrapolation.plan import Plan
+from clue.extrapolation.plan import DIMENSIONS, Plan, Wanted
 from clue.extrapolation.recordings import REPEATS, Planner
 from clue.files import is_file
 from clue.report.extrapolation import extrapolation_document, plan_document, refusal_document
@@ -53,11 +53,11 @@ def _make(pattern: str, arguments: argparse.Namespace, remarks: Sequence[str]) -
             tell(f"extrapolating {Path(family.program).name} to size {arguments.size} on {arguments.ranks} ranks")
             if family.at(arguments.size, arguments.ranks) is not None:
                 refuse(arguments, ["--plots"], "with a target that was not recorded", "one that was", pattern)
-            made = extrapolate(family, size=arguments.size, ranks=arguments.ranks)
+            made = extrapolate(family, size=arguments.size, ranks=arguments.ranks, progress=tell)
             written = [*made.save(target), *_plot(made, family, arguments)]
     except RefusedError as error:
         if arguments.json:
-            show_json(refusal_document(error.refusals, arguments.size, arguments.ranks, remarks))
+            show_json(refusal_document(error, arguments.size, arguments.ranks, remarks))
         raise
     if arguments.json:
         say(made.warnings, prefix="clue: warning: ")
@@ -81,8 +81,11 @@ def _plot(made: Extrapolation, family: Family, arguments: argparse.Namespace) ->
 def _with_program(words: Sequence[str], arguments: argparse.Namespace) -> int:
     program, pattern = _program(words, arguments)
     with progress() as tell:
+        further: tuple[Wanted, ...] = ()
+        if arguments.traces is not None and pattern.found():
+            further = missing(Family.open(pattern.text), arguments.size, arguments.ranks, tell)
         planner = Planner.here(program, words[1:], tell)
-        plan = planner.plan(arguments.size, arguments.ranks, arguments.repeats or REPEATS)
+        plan = planner.plan(arguments.size, arguments.ranks, arguments.repeats or REPEATS, further)
     remarks = _remarks(plan)
     if not arguments.carry_out:
         _show_plan(plan, remarks, _command(words, arguments), arguments)
@@ -108,7 +111,7 @@ def _program(words: Sequence[str], arguments: argparse.Namespace) -> tuple[Path,
     if arguments.output is None:
         refuse(arguments, ["--plots"], "with -o, as models are made with the trace", "none")
     if not arguments.carry_out:
-        refuse(arguments, ["-o", "--traces", "--plots"], "with --run, or a pattern", "--plan alone")
+        refuse(arguments, ["-o", "--plots"], "with --run, or a pattern", "--plan alone")
     pattern = Pattern(arguments.traces or f"{program.stem}-{SIZE}-{RANKS}.clue")
     pattern.check()
     return program, pattern
@@ -134,5 +137,16 @@ def _remarks(plan: Plan) -> tuple[str, ...]:
 
 def _command(words: Sequence[str], arguments: argparse.Namespace) -> str:
     repeats = [] if arguments.repeats is None else ["--repeats", str(arguments.repeats)]
-    options = ["--run", "--size", str(arguments.size), "--ranks", str(arguments.ranks), *repeats, "-o", "TRACE"]
+    traces = [] if arguments.traces is None else ["--traces", arguments.traces]
+    options = [
+        "--run",
+        "--size",
+        str(arguments.size),
+        "--ranks",
+        str(arguments.ranks),
+        *repeats,
+        *traces,
+        "-o",
+        "TRACE",
+    ]
     return shlex.join(["clue", "extrapolate", *options, *words])

@@ -49,7 +49,8 @@ def add_extrapolate(commands: Commands, run: Command) -> None:
     command.add_argument(
         "--traces",
         metavar="PATTERN",
-        help="with --run: where recordings go (default: PROGRAM-{size}-{ranks}.clue here)",
+        help="with a program: where recordings go (default: PROGRAM-{size}-{ranks}.clue here); where some are there, "
+        "the plan also has what would decide what is refused of them",
     )
     command.add_argument(
         "--repeats", type=positive, metavar="N", help="with a program: how often each is recorded, in turn (default: 3)"

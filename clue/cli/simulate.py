@@ -26,6 +26,8 @@ from clue.steady import simulate_sampled
 from clue.trace import Trace
 from clue.uncertainty import BurstNoise, Sampled, Sampling, sample_errors
 
+#: Samples of what replays of a part may be off by: they cost next to nothing.
+_DRAWS = 400
 _NOTHING_TO_EXPLAIN = "explanation: at least two options must have a position, got fewer: it is left out"
 
 
@@ -53,23 +55,26 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _compare(scenario: Scenario, arguments: argparse.Namespace) -> int:
-    refuse(
-        arguments,
-        ["--window", "--colour-by", "--sampled"],
-        "with one program on one machine",
-        "a comparison",
-        scenario.name,
-    )
+    refuse(arguments, ["--window", "--colour-by"], "with one program on one machine", "a comparison", scenario.name)
+    if arguments.sampled and arguments.explain:
+        refuse(arguments, ["--sampled"], "without what needs a whole replay", "--explain", scenario.name)
     executor = arguments.executor or PROCESSES
     if executor != PROCESSES:
         refuse(arguments, ["--workers"], f"with --executor {PROCESSES}", executor, scenario.name)
     with progress() as tell:
         traces = Traces(tell, arguments.repeats)
         predictor = ReplayPredictor(
-            traces, traces.record, engine=arguments.engine, executor=executor, workers=_workers(arguments)
+            traces,
+            traces.record,
+            engine=arguments.engine,
+            executor=executor,
+            workers=_workers(arguments),
+            sampled=arguments.sampled,
         )
         thorough, sampling = arguments.plots is not None, _sampling(arguments)
         error = None if sampling is None else known_model_error()
+        if sampling is None and arguments.sampled:
+            sampling = Sampling(_DRAWS, noise=False)
         ranking = rank_options(
             scenario, predictor, tell, top=arguments.top, thorough=thorough, sampling=sampling, error=error
         )

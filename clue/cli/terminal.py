@@ -23,7 +23,15 @@ from typing import Protocol
 
 from rich.console import Console, RenderableType
 from rich.markup import escape
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, SpinnerColumn, TextColumn, TimeRemainingColumn
+from rich.progress import (
+    BarColumn,
+    MofNCompleteColumn,
+    Progress,
+    SpinnerColumn,
+    TextColumn,
+    TimeElapsedColumn,
+    TimeRemainingColumn,
+)
 
 from clue.cli.streams import tell
 from clue.errors import UsageError
@@ -209,7 +217,8 @@ def _display(console: Console) -> Progress:
         TextColumn("{task.description}"),
         BarColumn(20),
         MofNCompleteColumn(),
-        TimeRemainingColumn(elapsed_when_finished=True),
+        TimeElapsedColumn(),
+        TimeRemainingColumn(),
         console=console,
         transient=True,
     )

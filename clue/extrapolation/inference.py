@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -10,10 +11,13 @@ from clue import structure
 from clue.errors import ClueError
 from clue.extrapolation.bursts import Bursts, Fitted, Floats, Integers
 from clue.extrapolation.family import Family
+from clue.extrapolation.plan import COUNTS, SIZES, Wanted, lacking
+from clue.progress import Progress, silent
 from clue.structure import Columns, Example, Generator, Learner, Refusal, Tables
 from clue.trace import Trace
 from clue.trace.builder import RankColumns, trace_of
 from clue.trace.sites import UNKNOWN, Site, Sites
+from clue.units import count_of
 
 #: Share of the computation at a target that may lie outside what was recorded before it is said.
 _OUTSIDE = 0.5
@@ -25,12 +29,25 @@ class RefusedError(ClueError):
     Args:
         refusals: At least one; one for each call that is refused.
         name: What was to be extrapolated.
+        lacking: Recordings without which rules are hardly found.
+
+    Attributes:
+        record: Recordings that would decide what is refused, or are lacking.
     """
 
-    def __init__(self, refusals: tuple[Refusal, ...], name: str = "") -> None:
+    def __init__(self, refusals: tuple[Refusal, ...], name: str = "", lacking: Sequence[Wanted] = ()) -> None:
         self.refusals = refusals
         place = f"{name}: " if name else ""
-        super().__init__([f"{place}{each}" for each in refusals])
+        said = [f"{place}{each}" for each in refusals]
+        if lacking:
+            wanted = ", ".join(f"size {each.size} on {count_of(each.ranks)}" for each in lacking)
+            said.append(
+                f"{place}recordings should have {SIZES} sizes and {COUNTS} numbers of ranks, one of them no power of "
+                f"two: record {wanted}, too"
+            )
+        decided = (Wanted(*each.decided) for each in refusals if each.decided is not None)
+        self.record = tuple(dict.fromkeys((*decided, *lacking)))
+        super().__init__(said)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -57,12 +74,14 @@ class Structure:
         program: Its calls as rules.
         bursts: Of each part of a call the bursts before it.
         name: What it was learned from.
+        recorded: Size and number of ranks of each recording of that.
         remarks: What a reader of results should know, whatever the target.
     """
 
     program: structure.Structure
     bursts: tuple[Bursts, ...]
     name: str
+    recorded: tuple[tuple[int, int], ...]
     remarks: tuple[str, ...] = ()
 
     def generate(self, size: int, ranks: int) -> Made:
@@ -98,7 +117,9 @@ class Structure:
         generator = Generator(self.program, size, ranks)
         columns = generator.make()
         if generator.refusals:
-            raise RefusedError(tuple(dict.fromkeys(generator.refusals)), self.name)
+            refusals = structure.decided(self.program, generator, self.recorded)
+            some = any(each.decided is None for each in refusals)
+            raise RefusedError(refusals, self.name, lacking(self.recorded) if some else ())
         return columns
 
     def _trace(self, columns: Columns, bursts: Integers) -> Trace:
@@ -120,8 +141,12 @@ class Structure:
         )
 
 
-def infer(family: Family) -> Structure:
+def infer(family: Family, progress: Progress = silent) -> Structure:
     """Tell what the program does from its recordings.
+
+    Args:
+        family: The recordings.
+        progress: Told what is being learned: which column of which site.
 
     Raises:
         RefusedError: If a call follows no rule.
@@ -130,11 +155,13 @@ def infer(family: Family) -> Structure:
     examples = [
         Example(each.size, each.ranks, each.typical, _numbered(each.typical, numbers)) for each in family.recordings
     ]
-    learner = Learner(tuple(numbers), Tables.of(tuple(numbers), examples))
+    learner = Learner(tuple(numbers), Tables.of(tuple(numbers), examples), progress)
     program = learner.learn()
+    recorded = tuple((each.size, each.ranks) for each in family.recordings)
     if learner.refusals:
-        raise RefusedError(tuple(dict.fromkeys(learner.refusals)), family.name)
-    return Structure(program, _bursts(family, learner, program), family.name, tuple(learner.remarks))
+        raise RefusedError(tuple(dict.fromkeys(learner.refusals)), family.name, lacking(recorded))
+    bursts = _bursts(family, learner, program, progress)
+    return Structure(program, bursts, family.name, recorded, tuple(learner.remarks))
 
 
 def _numbered(trace: Trace, numbers: dict[Site, int]) -> Integers:
@@ -144,10 +171,12 @@ def _numbered(trace: Trace, numbers: dict[Site, int]) -> Integers:
     return found
 
 
-def _bursts(family: Family, learner: Learner, program: structure.Structure) -> tuple[Bursts, ...]:
+def _bursts(family: Family, learner: Learner, program: structure.Structure, progress: Progress) -> tuple[Bursts, ...]:
     """Return the bursts of each part of the program."""
     result = []
-    for rules, (v, row) in zip(program.parts, learner.seen, strict=True):
+    for done, (rules, (v, row)) in enumerate(zip(program.parts, learner.seen, strict=True)):
+        name = f"{program.sites[rules.part.site].name} {rules.part.call}"
+        progress(f"fitting bursts: {name}", done, len(program.parts))
         example = v["example"]
         peer, seconds = np.zeros(len(row), np.int64), np.zeros(len(row))
         for number, each in enumerate(family.recordings):
@@ -155,9 +184,8 @@ def _bursts(family: Family, learner: Learner, program: structure.Structure) -> t
             peer[mine] = each.typical.ops.peer[row[mine]]
             seconds[mine] = each.typical.bursts[row[mine]] * 1e-9
         surroundings = {name: column for name, column in v.items() if name != "example"}
-        part = rules.part
-        name = f"{program.sites[part.site].name} {part.call} {part.op} {part.which}"
-        result.append(Bursts.learn(name, surroundings, peer, example, seconds, learner.blocks))
+        place = f"{name} {rules.part.op} {rules.part.which}"
+        result.append(Bursts.learn(place, surroundings, peer, example, seconds, learner.blocks))
     return tuple(result)
 
 

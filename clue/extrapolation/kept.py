@@ -54,7 +54,7 @@ def kept_extrapolation(pattern: str, size: int, ranks: int, progress: Progress =
                 found = _opened(path)
                 if not found:
                     progress(f"extrapolating {title}", 0, 0)
-                    _keep(extrapolate(family, size=size, ranks=ranks), title, folder, name)
+                    _keep(extrapolate(family, size=size, ranks=ranks, progress=progress), title, folder, name)
                     found = _opened(path)
     if not found:
         raise CacheError(f"{path}: trace must be what was just made, got another")

@@ -7,15 +7,14 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from clue.extrapolation.family import EXTRAPOLATED, Family
-from clue.extrapolation.inference import Structure, infer
+from clue.extrapolation.inference import RefusedError, Structure, infer
 from clue.extrapolation.memory import peak_memory
+from clue.extrapolation.plan import DIMENSIONS, Wanted
+from clue.progress import Progress, silent
 from clue.recording.repeated import numbered
 from clue.structure import Refusal
 from clue.trace import Trace
 from clue.units import count_of, format_size
-
-#: What a local size may grow with: the length, the area or the volume of what is divided among ranks.
-DIMENSIONS = (1, 2, 3)
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,13 +92,14 @@ class Extrapolation:
         return tuple(each.save(numbered(path, i)) for i, each in enumerate((self.trace, *self.repeats), 1))
 
 
-def extrapolate(family: Family | str, *, size: int, ranks: int) -> Extrapolation:
+def extrapolate(family: Family | str, *, size: int, ranks: int, progress: Progress = silent) -> Extrapolation:
     """Return the trace of a program at a size and a number of ranks, by recordings of it at others.
 
     Args:
         family: The recordings, or a pattern that names them: ``"cg-{size}-{ranks}.clue"``.
         size: The size.
         ranks: The number of ranks.
+        progress: Told what is being learned, which may take minutes.
 
     Raises:
         UsageError: If recordings are missing, too few, or of several programs.
@@ -114,7 +114,7 @@ def extrapolate(family: Family | str, *, size: int, ranks: int) -> Extrapolation
     if recorded is not None:
         return Extrapolation(recorded.typical, size, (), factor, local, recorded.traces[1:])
     family.check_target(size, ranks)
-    structure = infer(family)
+    structure = infer(family, progress)
     made = structure.generate(size, ranks)
     peak, grows = peak_memory(family, size, ranks)
     said = [*_distance(family, size, ranks, factor), *made.remarks, *family.remarks()]
@@ -123,6 +123,15 @@ def extrapolate(family: Family | str, *, size: int, ranks: int) -> Extrapolation
     warnings = tuple(dict.fromkeys(said))
     trace, *repeats = (_told(family, each, size, warnings, peak) for each in (made.trace, *made.repeats))
     return Extrapolation(trace, size, warnings, factor, local, tuple(repeats), structure=structure)
+
+
+def missing(family: Family, size: int, ranks: int, progress: Progress = silent) -> tuple[Wanted, ...]:
+    """Return recordings that would decide what is refused at a target; none if nothing is."""
+    try:
+        infer(family, progress).generate(size, ranks)
+    except RefusedError as error:
+        return error.record
+    return ()
 
 
 def local_size(family: Family, dimension: int, size: int, ranks: int) -> LocalSize:

@@ -13,14 +13,16 @@ import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from clue.extrapolation.making import DIMENSIONS
-
+#: What a local size may grow with: the length, the area or the volume of what is divided among ranks.
+DIMENSIONS = (1, 2, 3)
 #: For targets of more ranks than :data:`_FEW`: numbers of ranks on which all sizes are recorded, and those of two.
 _POWERS, _OTHERS = (4, 8, 16), (6, 27)
 #: The same for smaller targets.
 _SMALL_POWERS, _SMALL_OTHERS, _FEW = (2, 4, 8), (6,), 16
 #: A size may differ by such a share of it, or by so much, from what is ideal; those for rules alone by more.
 _SLACK, _LEAST_SLACK, _SLACK_OF_OTHERS = 0.04, 2, 0.3
+#: So many sizes and numbers of ranks must be recorded at least for rules with cases.
+SIZES, COUNTS = 3, 4
 #: Exponents that times and memory may grow with.
 _STEEPEST, _UNKNOWN = 4.0, 3.0
 
@@ -109,6 +111,21 @@ def wanted(size: int, ranks: int) -> tuple[Wanted, ...]:
     found = {Wanted(n, p) for n in _sizes(ideal, size, ranks, math.lcm(*powers)) for p in powers}
     found |= {Wanted(n, p) for p in others for n in _sizes(ideal, size, ranks, p, _SLACK_OF_OTHERS)[:2]}
     return tuple(sorted(found))
+
+
+def lacking(recorded: Sequence[tuple[int, int]]) -> tuple[Wanted, ...]:
+    """Return cheap recordings that are lacking to tell rules from coincidences: of sizes and numbers of ranks.
+
+    Args:
+        recorded: Size and number of ranks of each recording: at least one.
+    """
+    sizes, ranks = sorted({size for size, _ in recorded}), sorted({count for _, count in recorded})
+    odd = [] if any(count & (count - 1) for count in ranks) else [3 * max(ranks[0] // 2, 1)]
+    while len(ranks) + len(odd) < COUNTS:
+        odd.append(2 * max((*ranks, *odd)))
+    further = [sizes[-1] + (i + 1) * ranks[0] * ranks[-1] for i in range(SIZES - len(sizes))]
+    found = {Wanted(size, count) for size in sizes[:2] for count in odd}
+    return tuple(sorted(found | {Wanted(size, count) for size in further for count in (*ranks, *odd)}))
 
 
 def _sizes(ideal: Sequence[float], size: int, ranks: int, granule: int, share: float = _SLACK) -> list[int]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -58,14 +58,20 @@ class Planner:
             )
         return cls(program, tuple(arguments), progress, len(os.sched_getaffinity(0)), _SHARE * free_memory())
 
-    def plan(self, size: int, ranks: int, repeats: int = REPEATS) -> Plan:
+    def plan(self, size: int, ranks: int, repeats: int = REPEATS, further: Iterable[Wanted] = ()) -> Plan:
         """Return the plan for a target; the smallest recordings are made for it, and are kept.
+
+        Args:
+            size: The target's size.
+            ranks: Its number of ranks.
+            repeats: How often to make each.
+            further: What is wanted besides, as what decides between rules.
 
         Raises:
             UsageError: As :func:`clue.recording.recordings_of`.
             RecordError: If the smallest cannot be recorded.
         """
-        recordings = wanted(size, ranks)
+        recordings = tuple(sorted({*wanted(size, ranks), *further}))
         samples = self._samples(recordings)
         return planned(
             Wanted(size, ranks), samples, cores=self.cores, memory=self.memory, repeats=repeats, recordable=recordings

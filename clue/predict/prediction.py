@@ -42,6 +42,8 @@ class Prediction:
         communicate: Mean over ranks of the time spent on messages, seconds.
         compute_by_region: Seconds of computation, summed over ranks, by region name.
         warnings: What a reader must know beside the figures.
+        reach: How far the logarithm of the makespan is off in four of five cases, because a part of the ops stands for
+            all; 0 where all were replayed.
     """
 
     makespan: float
@@ -51,6 +53,7 @@ class Prediction:
     communicate: float = 0.0
     compute_by_region: Mapping[str, float] = field(default_factory=dict)
     warnings: tuple[str, ...] = ()
+    reach: float = 0.0
 
     @classmethod
     def of(cls, result: Result) -> Prediction:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
@@ -10,13 +11,25 @@ from functools import partial
 import numpy as np
 import numpy.typing as npt
 
+from clue.caveats import About, Caveat
 from clue.errors import UsageError
-from clue.kernel import Program, compile_program, contention_free, engine_for, is_awaited, reason_for, simulate
+from clue.kernel import (
+    Program,
+    compile_program,
+    contention_free,
+    engine_for,
+    is_awaited,
+    reason_for,
+    simulate,
+    with_bursts,
+)
 from clue.predict.application import PLACEHOLDER, Application, Key
 from clue.predict.executors import PROCESSES, Pool
 from clue.predict.prediction import Prediction, Task, prediction_of
 from clue.predict.predictor import Doubles, Predictor
 from clue.progress import Progress
+from clue.result import Result
+from clue.steady import Sample, Steady, sample_of, simulate_part
 from clue.trace import Trace
 from clue.uncertainty import BurstNoise, Character, Sampling, draw, is_uncertain, noise_of_recordings, typical_recording
 from clue.uncertainty.makespans import Known, deviation_bound, draw_candidate, parts
@@ -40,11 +53,18 @@ class Recorded:
         program: What to replay.
         memory: Peak memory of each rank when recorded, bytes.
         noise: How much its recordings differ, if there are several.
+        sample: The iterations that stand for all, or why none do; ``None``: all is replayed.
     """
 
     program: Program
     memory: tuple[float, ...]
     noise: BurstNoise | None = None
+    sample: Sample | str | None = None
+
+    @property
+    def ops(self) -> int:
+        """How many ops a replay of it takes."""
+        return self.sample.ops if isinstance(self.sample, Sample) else self.program.ops
 
 
 def as_named(wanted: Sequence[Key]) -> Sequence[Application]:
@@ -95,6 +115,7 @@ class ReplayPredictor(Predictor):
         engine: Which engine of the kernel replays.
         executor: Who replays: ``"processes"``, ``"mpi"`` or ``"dask://HOST:PORT"``; the figures do not depend on it.
         workers: Number of processes, which are started where there is enough to do.
+        sampled: Whether a part of the iterations is replayed where it tells the whole (:mod:`clue.steady`).
 
     Raises:
         UsageError: If the executor cannot be used.
@@ -108,7 +129,9 @@ class ReplayPredictor(Predictor):
         engine: str = "auto",
         executor: str = PROCESSES,
         workers: int = 1,
+        sampled: bool = False,
     ) -> None:
+        self._sampled = sampled
         self._traces = traces
         self._recorder = recorder
         self._asked = self._engine = engine
@@ -134,8 +157,9 @@ class ReplayPredictor(Predictor):
             progress(f"reading {wanted[key]}", i, len(new))
             trace, noise = recording(application, key[1], self._traces)
             program = compile_program(trace)
+            sample = sample_of(trace) if self._sampled else None
             # A split is tried only where the memory suffices, so that its replay need not ask.
-            self._recorded[key] = Recorded(replace(program, memory=()), program.memory, noise)
+            self._recorded[key] = Recorded(replace(program, memory=()), program.memory, noise, sample)
 
     def memory(self, key: Key) -> Sequence[float]:
         """Return the peaks when recorded."""
@@ -151,9 +175,10 @@ class ReplayPredictor(Predictor):
     ) -> tuple[Doubles, npt.NDArray[np.bool_]]:
         """Bound makespans by what messages without contention allow (:func:`clue.kernel.contention_free`).
 
-        Which engine replays is decided by the work that all these tasks are.
+        Which engine replays is decided by the work that all these tasks are. Who replays a part does not go through all
+        ops for a bound: that is by computation alone.
         """
-        ops = sum(self._recorded[task.key].program.ops * task.where.instances for task in tasks)
+        ops = sum(self._recorded[task.key].ops * task.where.instances for task in tasks)
         self._work = ops * (1 + samples)
         self._engine = engine_for(self._work, self._asked)
         seconds, exact = np.empty(len(tasks)), np.empty(len(tasks), np.bool_)
@@ -171,7 +196,7 @@ class ReplayPredictor(Predictor):
                 self._recorded[key].program,
                 [tasks[i].where for i in places],
                 tell,
-                engine=self._engine,
+                engine="reference" if isinstance(self._recorded[key].sample, Sample) else self._engine,
                 workers=self._workers,
             )
             before += work[key] * len(places)
@@ -211,7 +236,11 @@ class ReplayPredictor(Predictor):
     ) -> None:
         """Fill in what sweeps over many samples give."""
         before = 0
-        alone = [i for i, task in enumerate(tasks) if task.where.coupled_by_messages_alone]
+        alone = [
+            i
+            for i, task in enumerate(tasks)
+            if task.where.coupled_by_messages_alone and not isinstance(self._recorded[task.key].sample, Sample)
+        ]
         for key, places in _by_key(tasks, alone).items():
             program, noise = self._recorded[key].program, self._recorded[key].noise
             for part in parts(sampling.each(), program.ops * len(places)):
@@ -239,9 +268,40 @@ def _by_key(tasks: Sequence[Task], places: Iterable[int]) -> Mapping[Key, list[i
 
 def _replayed(library: Mapping[Key, Recorded], given: tuple[Task, str]) -> Prediction:
     task, engine = given
-    program, noise, where = library[task.key].program, library[task.key].noise, task.where
-    machine = where.machine
+    recorded, where = library[task.key], task.where
+    if recorded.sample is not None:
+        return _replayed_in_part(recorded, recorded.sample, task, engine)
+    program, machine = recorded.program, where.machine
     if task.sample is not None:
         # Drawn here rather than sent here: a sample is the same whoever draws it.
-        program, machine = draw(program, machine, where.placement, task.sample, noise)
+        program, machine = draw(program, machine, where.placement, task.sample, recorded.noise)
     return prediction_of(task, partial(simulate, program, machine, where.placement, engine, instances=where.instances))
+
+
+def _replayed_in_part(recorded: Recorded, sample: Sample | str, task: Task, engine: str) -> Prediction:
+    program, where = recorded.program, task.where
+    if task.sample is not None:
+        where = draw_candidate(program, where, task.sample, recorded.noise)
+        if where.bursts is not None:
+            program = with_bursts(program, where.bursts)
+            sample = sample.with_bursts(where.bursts) if isinstance(sample, Sample) else sample
+    found: list[Steady] = []
+
+    def result() -> Result:
+        found.append(
+            simulate_part(sample, lambda: program, where.machine, where.placement, engine, instances=where.instances)
+        )
+        return found[0].result
+
+    prediction = prediction_of(task, result)
+    if not found or found[0].why:
+        return prediction
+    reach = found[0].reach
+    said = Caveat(
+        About.PROGRAM,
+        program.name,
+        "a part of its iterations was replayed, so that the makespan is uncertain by {reach}",
+        figures={"reach": f"{math.expm1(reach):.1%}"},
+        size=reach,
+    )
+    return replace(prediction, reach=reach, warnings=(*prediction.warnings, said))

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from itertools import groupby
 
 from clue.caveats import named
 from clue.errors import UsageError
@@ -75,7 +76,8 @@ def rank_options(
             if sampling is not None:
                 sampler = RankingSampler(search, scores, predictor, sampling, progress, error=error)
                 sampled = sampler.sample() if sampler.is_worth_it else []
-                notes += _about_noise(sampler)
+                notes += _about_noise(sampler) if sampling.noise else _about_parts(sampled)
+                notes += _about_others(sampler)
         except KeyboardInterrupt:
             search.interrupt()
     why = predictor.why
@@ -95,6 +97,20 @@ def _about_noise(sampler: RankingSampler) -> Iterator[str]:
         yield f"samples: {NO_NOISE}"
     elif without := sampler.without_noise():
         yield f"{named(without)}: no noise is stated, so samples are alike and say nothing of how sure the figures are"
+
+
+def _about_parts(sampled: Sequence[SampledOption]) -> Iterator[str]:
+    """Say who shares a position because a part was replayed."""
+    for position, group in groupby(sampled, key=lambda each: each.position):
+        names = [each.attempt.option.name for each in group]
+        if len(names) > 1:
+            yield (
+                f"{named(names)} share position {position}: a part of their iterations was replayed, which does not "
+                "tell them apart; without --sampled all is replayed"
+            )
+
+
+def _about_others(sampler: RankingSampler) -> Iterator[str]:
     if sampler.passed_over:
         yield (
             f"samples: with the stated noise {sampler.passed_over:,} more options may come among the first; they are "

@@ -5,6 +5,9 @@ all options have the draws of what they have in common (:mod:`clue.uncertainty`)
 that sample. Beside the first options those are sampled that could come among them: whose bound, made better by all that
 the stated noise may do at the 10th percentile, reaches the worse end of the last one's interval. Of dense rankings that
 may be hundreds: as many more as there are first options are sampled, the rest is counted.
+
+Where a part of a program was replayed for the whole (:mod:`clue.steady`), what that may be off by is drawn, too, for
+each prediction on its own.
 """
 
 from __future__ import annotations
@@ -15,12 +18,14 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from clue.predict.prediction import Task
 from clue.predict.predictor import Doubles, Predictor
 from clue.progress import Progress
 from clue.purchase.attempts import Attempt, Cell, Choice, Run
 from clue.purchase.scores import Scores
 from clue.purchase.search import Search
 from clue.uncertainty import TAIL, ModelError, Sample, Sampling, Spread
+from clue.uncertainty.model_error import model_of
 from clue.uncertainty.order import probability_of_best, shared_positions
 
 
@@ -131,15 +136,22 @@ class RankingSampler:
 
     def _deviation(self, run: Run) -> float:
         if run not in self._deviations:
-            noise = max(self._predictor.deviation(task) or 0.0 for task in run.tasks)
-            self._deviations[run] = math.hypot(noise, 0.0 if self._error is None else self._error.most)
+            noise = max(self._noise(task) or 0.0 for task in run.tasks)
+            part = max((each.reach for each in run.predictions), default=0.0) / TAIL
+            self._deviations[run] = math.hypot(noise, part, 0.0 if self._error is None else self._error.most)
         return self._deviations[run]
 
     def _has_noise(self, attempt: Attempt) -> bool:
         if self._error is not None:
             return True
-        tasks = (task for cell in attempt.cells for task in _run(cell).tasks)
-        return any(self._predictor.deviation(task) is not None for task in tasks)
+        runs = [_run(cell) for cell in attempt.cells]
+        return any(self._noise(task) is not None for run in runs for task in run.tasks) or any(
+            prediction.reach for run in runs for prediction in run.predictions
+        )
+
+    def _noise(self, task: Task) -> float | None:
+        """Return the deviation of a task's noise, if it is drawn."""
+        return self._predictor.deviation(task) if self._sampling.noise else None
 
     # --- samples ---
 
@@ -166,15 +178,23 @@ class RankingSampler:
         new = [run for run in runs if run not in self._seconds]
         for run in new:
             self._seconds[run] = np.tile(np.array(run.seconds)[:, None], self._sampling.samples)
-        places = [
-            (run, k) for run in new for k, task in enumerate(run.tasks) if self._predictor.deviation(task) is not None
-        ]
+        places = [(run, k) for run in new for k, task in enumerate(run.tasks) if self._noise(task) is not None]
         drawn = self._predictor.samples([run.tasks[k] for run, k in places], self._sampling, self._progress)
         for (run, k), seconds in zip(places, drawn, strict=True):
             self._seconds[run][k] = seconds
-        if self._error is not None:
-            for run in new:
+        for run in new:
+            for k, prediction in enumerate(run.predictions):
+                self._seconds[run][k] *= self._in_part(run.tasks[k], prediction.reach)
+            if self._error is not None:
                 self._seconds[run] *= self._off(run, self._error)
+
+    def _in_part(self, task: Task, reach: float) -> Doubles:
+        """Return what a replay of a part may be off by, of each on its own, shape (samples,)."""
+        where = task.where
+        of_task = ("part", task.key[0].name, task.key[1], where.instances, len(where.machine.nodes))
+        thing = (*of_task, *model_of(where.machine))
+        drawn = [sample.generator(*thing).standard_normal() for sample in self._sampling.each()] if reach else [0.0]
+        return np.exp(reach / TAIL * np.array(drawn))
 
     def _off(self, run: Run, error: ModelError) -> Doubles:
         """Return what the model's error multiplies by, shape (components, samples)."""

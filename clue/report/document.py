@@ -79,7 +79,8 @@ def fields(of: object, *names: str) -> Document:
 def _sampling(sampling: Sampling) -> Document:
     from clue.uncertainty import LEVEL  # noqa: PLC0415 - numpy
 
-    return {"samples": sampling.samples, "seed": sampling.seed, "level": LEVEL}
+    parts = {} if sampling.noise else {"noise": False}  # only what replays of a part may be off by
+    return {**fields(sampling, "samples", "seed"), **parts, "level": LEVEL}
 
 
 def _error(error: ModelError | None) -> Document:

@@ -9,7 +9,7 @@ from clue.report.document import Document, fields
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from clue.extrapolation import Extrapolation, Family, Refusal
+    from clue.extrapolation import Extrapolation, Family, RefusedError
     from clue.extrapolation.plan import Plan, Planned
 
 
@@ -30,13 +30,14 @@ def extrapolation_document(made: Extrapolation, family: Family, target: str) -> 
     }
 
 
-def refusal_document(refused: Sequence[Refusal], size: int, ranks: int, warnings: Sequence[str] = ()) -> Document:
-    """Describe what was refused; there is no trace then."""
+def refusal_document(error: RefusedError, size: int, ranks: int, warnings: Sequence[str] = ()) -> Document:
+    """Describe what was refused, and what to record about it; there is no trace then."""
     return {
         "trace": None,
         "size": size,
         "ranks": ranks,
-        "refused": [fields(each, "site", "why") for each in refused],
+        "refused": [fields(each, "site", "why") for each in error.refusals],
+        "record": [fields(each, "size", "ranks") for each in error.record],
         "warnings": list(warnings),
     }
 

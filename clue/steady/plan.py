@@ -11,6 +11,7 @@ import numpy.typing as npt
 
 from clue.errors import ClueError
 from clue.steady.cuts import Flow
+from clue.steady.folded import folded_stretches
 from clue.steady.iterations import Stretch, stretches
 from clue.steady.steadiness import is_coupled, keeps_together, odd_ones, period_of
 from clue.trace import Trace
@@ -95,10 +96,6 @@ def plan(trace: Trace) -> tuple[SampledLoop, ...]:
     Raises:
         UnsteadyError: If there is no telling the whole by a tenth.
     """
-    if len(trace.head.sites) == 1:
-        raise UnsteadyError(
-            f"{trace.name}: a sampled simulation must know call sites, got a trace without: record it again"
-        )
     if any(each.world for each in trace.head.rank_heads):
         raise UnsteadyError(
             f"{trace.name}: a sampled simulation must have all ranks from the beginning, got spawned ones"
@@ -118,7 +115,8 @@ def plan(trace: Trace) -> tuple[SampledLoop, ...]:
 def _choose(trace: Trace) -> list[_Usable]:
     """Return long loops that lie one after the other, outer ones first where these are long enough."""
     flow, found, why = Flow.of(trace), list[_Usable](), dict[int, str]()
-    for runs in stretches(trace):
+    known = len(trace.head.sites) > 1
+    for runs in stretches(trace) if known else folded_stretches(trace):
         for stretch in runs:
             if any(_overlap(stretch, other.stretch) for other in found):
                 continue
@@ -129,7 +127,9 @@ def _choose(trace: Trace) -> list[_Usable]:
                 found.append(usable)
     if not found:
         most = max(why, default=0)
-        raise UnsteadyError(f"{trace.name}: not steady: {why.get(most, 'no loop has as many iterations on all ranks')}")
+        nothing = "no loop has as many iterations on all ranks"
+        said = why.get(most, nothing if known else f"{nothing}, and there are no call sites to tell: record it again")
+        raise UnsteadyError(f"{trace.name}: not steady: {said}")
     return sorted(found, key=lambda each: int(each.stretch.bounds[0, 0]))
 
 

@@ -11,9 +11,11 @@
     rules       the lightest rule that fits all samples exactly, or none
     program     a program as rules, learned from recordings
     generate    every call of every rank at a target
+    deciding    which recording decides between rules that differ at a target
     samples     the size that explains how bursts differ
 """
 
+from clue.structure.deciding import decided
 from clue.structure.generate import Columns, Generator
 from clue.structure.program import Learner, PartRules, Refusal, Structure
 from clue.structure.samples import LocalSize, local_size
@@ -29,5 +31,6 @@ __all__ = [
     "Refusal",
     "Structure",
     "Tables",
+    "decided",
     "local_size",
 ]

@@ -24,7 +24,20 @@ _MARGIN = 1
 
 
 class UndeterminedError(ValueError):
-    """Forms that fit all recordings disagree elsewhere, or a form gives no integer there."""
+    """Forms that fit all recordings disagree elsewhere, or a form gives no integer there.
+
+    Args:
+        why: What is so.
+        rivals: The forms that differ from the lightest there.
+    """
+
+    def __init__(self, why: str, rivals: frozenset[str] = frozenset()) -> None:
+        super().__init__(why)
+        self.why, self.rivals = why, rivals
+
+    def decided_by(self, other: UndeterminedError) -> bool:
+        """Tell whether all these rivals differ from the lightest where another error was raised, too."""
+        return self.rivals <= other.rivals if self.rivals else self.why == other.why
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,10 +102,11 @@ def _agreed(forms: Sequence[Callable[[Surroundings], _Said]], v: Surroundings) -
             errors.append(error)
     if not results:
         raise errors[0]
-    for form, values in results[1:]:
-        if (values != results[0][1]).any():
-            raise UndeterminedError(f"{results[0][0]} and {form} fit all recordings alike and differ there")
-    return results[0][1]
+    first, said = results[0]
+    differ = [str(form) for form, values in results[1:] if (values != said).any()]
+    if differ:
+        raise UndeterminedError(f"{first} and {differ[0]} fit all recordings alike and differ there", frozenset(differ))
+    return said
 
 
 @dataclass(frozen=True, slots=True)

@@ -47,12 +47,15 @@ class Generator:
         structure: Its rules.
         size: Problem size.
         ranks: Number of ranks.
+        refusals: What rules do not determine there.
+        undetermined: The parts refused, each with why.
     """
 
     structure: Structure
     size: int
     ranks: int
     refusals: list[Refusal] = field(default_factory=list)
+    undetermined: list[tuple[PartRules, UndeterminedError]] = field(default_factory=list)
 
     def __post_init__(self) -> None:
         self._communicators: dict[tuple[Class, tuple[int, ...]], int] = {(WORLD, tuple(range(self.ranks))): 0}
@@ -70,7 +73,16 @@ class Generator:
                 target = f"size {self.size} on {self.ranks} ranks"
                 why = f"must be determined by recordings at {target}, got forms that are not: {error}"
                 self.refusals.append(Refusal(f"{site} {rules.part.call}", why))
+                self.undetermined.append((rules, error))
         return self._join(made) if not self.refusals else _NOTHING
+
+    def undecided(self, rules: PartRules) -> UndeterminedError | None:
+        """Return why rules do not determine a part, if they do not."""
+        try:
+            self._part(rules)
+        except UndeterminedError as error:
+            return error
+        return None
 
     # --- parts ---
 

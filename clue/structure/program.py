@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 import numpy as np
 import numpy.typing as npt
 
+from clue.progress import Progress, silent
 from clue.structure.atoms import Integers, log2_up
 from clue.structure.forms import Rule, Sum, UndeterminedError
 from clue.structure.groups import GROUPS, WORLD, Class, fits
@@ -19,6 +20,7 @@ from clue.structure.table import Part, Rows, Tables
 from clue.trace.columns import within
 from clue.trace.ops import NO_REQUEST, Flag, Op
 from clue.trace.sites import Site
+from clue.units import count_of
 
 #: How far sizes of pickled objects may be from a rule, B: the lengths of a few numbers in them depend on their values.
 PICKLED_SLACK = 16
@@ -27,6 +29,7 @@ _SMALL = 4
 _ORIGINS = np.uint64(32)
 #: What is no product of sizes.
 _PLAIN = frozenset({"peer", "rows", "flags", "requested", "age"})
+_POLLED = ": how often a test finds nothing is a matter of timing"
 _WORDS = {
     "peer": "partners", "tag": "tags", "nbytes": "sizes", "flags": "flags", "requested": "requests", "rows": "messages",
     "entries": "lengths of lists", "entry": "entries of lists", "age": "requests waited for", "count": "iterations",
@@ -40,13 +43,19 @@ class Refusal:
     Attributes:
         site: Where it is, and what it calls: ``"cg.py:72 Alltoallv"``; ``""``: the whole program.
         why: What must hold, and does not.
+        decided: Size and number of ranks of a recording that would decide it, if one is known.
     """
 
     site: str
     why: str
+    decided: tuple[int, int] | None = None
 
     def __str__(self) -> str:
-        return f"site {self.site} {self.why}" if self.site else self.why
+        said = f"site {self.site} {self.why}" if self.site else self.why
+        if self.decided is None:
+            return said
+        size, ranks = self.decided
+        return f"{said}: record size {size} on {count_of(ranks)} to decide"
 
 
 @dataclass(slots=True)
@@ -140,6 +149,7 @@ class Learner:
     Attributes:
         sites: Its call sites.
         tables: What was seen.
+        progress: Told which column of which site is being learned.
         refusals: What follows no rule.
         remarks: What a reader of results should know.
         blocks: Sizes of blocks that the program deals out.
@@ -149,11 +159,15 @@ class Learner:
 
     sites: tuple[Site, ...]
     tables: Tables
+    progress: Progress = silent
     refusals: list[Refusal] = field(default_factory=list)
     remarks: list[str] = field(default_factory=list)
     blocks: tuple[int, ...] = ()
     known: dict[bytes, Rule | None] = field(default_factory=dict)
     seen: list[tuple[dict[str, Integers], Integers]] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        self._at = ("", 0, 0)
 
     def learn(self) -> Structure:
         """Return the rules; what follows none is in ``refusals``."""
@@ -163,20 +177,34 @@ class Learner:
         ordered = sorted(
             self.tables.parts.items(), key=lambda item: self.tables.nest.key(self.tables.nest.paths[item[0].site])
         )
-        for part, _ in ordered:
-            self._learn_loops(structure, part.site)
+        sites = list(dict.fromkeys(part.site for part, _ in ordered))
+        for done, site in enumerate(sites):
+            self._at = (self._named(site), done, len(sites))
+            self._learn_loops(structure, site)
         for part, rows in ordered:
+            self._at = (self._name(part), sites.index(part.site), len(sites))
             try:
                 structure.parts.append(self._learn_part(part, rows))
             except _NoRuleError as error:
-                self._refuse(part.site, part.call, str(error))
+                self._refuse(part.site, part.call, f"{error}{self._chance(part, rows)}")
         return structure
 
+    def _named(self, site: int) -> str:
+        return self.sites[site].name or "unknown"
+
     def _name(self, part: Part) -> str:
-        return f"{self.sites[part.site].name or 'unknown'} {part.call}"
+        return f"{self._named(part.site)} {part.call}"
 
     def _refuse(self, site: int, call: str, why: str) -> None:
-        self.refusals.append(Refusal(f"{self.sites[site].name or 'unknown'} {call}".strip(), why))
+        self.refusals.append(Refusal(f"{self._named(site)} {call}".strip(), why))
+
+    def _chance(self, part: Part, rows: Rows) -> str:
+        """Say that timing decides what a part is, if it does."""
+        if part.op == Op.POLL:
+            return _POLLED
+        traces = [self.tables.examples[key[0]].trace for key in rows.keys]
+        wild = any(trace.ops.flags[first] & Flag.ANY_SOURCE for trace, first in zip(traces, rows.firsts, strict=True))
+        return ": whom a receive from any source takes is a matter of timing" if wild else ""
 
     # --- surroundings ---
 
@@ -193,6 +221,8 @@ class Learner:
 
     def _rule(self, what: str, v: Mapping[str, Integers], y: Integers, slack: int = 0) -> Rule:
         plain = what in _PLAIN
+        place, done, total = self._at
+        self.progress(f"learning rules: {place}, {_WORDS[what]}", done, total)
         key = hashlib.sha1(
             b"".join(column.tobytes() for column in (*v.values(), y, np.array([slack, plain, *self.blocks]))),
             usedforsecurity=False,
@@ -226,7 +256,8 @@ class Learner:
         try:
             return self._rule("count", v, self._seen(loop, v, depth))
         except _NoRuleError as error:
-            self._refuse(site, f"in the loop of line {loop[-1].loop}", str(error))
+            polled = any(part.op == Op.POLL and loop in self.tables.nest.loops(part.site) for part in self.tables.parts)
+            self._refuse(site, f"in the loop of line {loop[-1].loop}", f"{error}{_POLLED if polled else ''}")
             return Rule((Sum(()),))
 
     def _leaves_out(self, loop: tuple[Step, ...]) -> bool:

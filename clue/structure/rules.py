@@ -54,7 +54,7 @@ _TRIED = 16
 #: The heaviest atom of a condition.
 _HEAVIEST = 5
 #: Weight of two atoms that are multiplied, and how many such pairs there are at most.
-_MULTIPLIED, _MOST_PAIRS = 5, 1500
+_MULTIPLIED, _MOST_PAIRS = 5, 2000
 #: Products among which sums of three are searched, and how much of one must be left beside others to be another.
 _MOST_PRODUCTS, _SAME = 120, 1e-6
 

@@ -51,10 +51,12 @@ class Sampling:
     Attributes:
         samples: How many.
         seed: What they are drawn from.
+        noise: Whether stated noise is drawn; else only what is uncertain because a part of a program was replayed.
     """
 
     samples: int
     seed: int = 0
+    noise: bool = True
 
     def each(self) -> list[Sample]:
         """Return the samples."""

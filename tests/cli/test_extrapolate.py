@@ -12,6 +12,7 @@ from clue.cli import main
 from clue.cli.arguments import parse_arguments
 from clue.extrapolation import Family, Refusal, RefusedError, making, recordings
 from clue.extrapolation.plan import Wanted
+from clue.progress import Progress
 from clue.trace import Trace
 from tests.cli.test_commands import MACHINE
 from tests.extrapolation.families import Ring, ring, saved
@@ -57,8 +58,9 @@ def extrapolated(capsys: pytest.CaptureFixture[str], *more: str, size: str = "40
 def refuse(monkeypatch: pytest.MonkeyPatch) -> None:
     """Have inference refuse a call."""
 
-    def infer(family: Family) -> Ring:
-        raise RefusedError((Refusal("ring.py:3 Sendrecv", "sizes must follow a rule, got 3, 1, 4"),), family.name)
+    def infer(family: Family, _progress: Progress) -> Ring:
+        why = "sizes must follow a rule, got 3, 1, 4"
+        raise RefusedError((Refusal("ring.py:3 Sendrecv", why, (12, 3)),), family.name)
 
     monkeypatch.setattr(making, "infer", infer)
 
@@ -104,9 +106,13 @@ def test_what_is_refused_leaves_no_trace(capsys: pytest.CaptureFixture[str], mon
     status, out, err = extrapolated(capsys, "-o", "large.clue", "--json")
     document = json.loads(out)
     assert status == 1
+    assert document["record"] == [{"size": 12, "ranks": 3}]
     assert document["refused"] == [{"site": "ring.py:3 Sendrecv", "why": "sizes must follow a rule, got 3, 1, 4"}]
     assert (document["trace"], document["size"], document["ranks"]) == (None, 40, 8)
-    assert err == f"clue: {PATTERN}: site ring.py:3 Sendrecv sizes must follow a rule, got 3, 1, 4\n"
+    assert err == (
+        f"clue: {PATTERN}: site ring.py:3 Sendrecv sizes must follow a rule, got 3, 1, 4: record size 12 on 3 ranks to "
+        "decide\n"
+    )
     assert Trace.open("large.clue").head == before
     assert extrapolated(capsys, "-o", "other.clue")[:2] == (1, "")
     assert not Path("other.clue").exists()
@@ -263,6 +269,20 @@ def test_a_plan_is_made_and_carried_out(capfd: pytest.CaptureFixture[str], monke
     ]
     assert "size 8 on 3 ranks could not be recorded: prog.py: program must end well, got exit status" in captured.err
     assert Family.open("prog-{size}-{ranks}.clue").arguments == ("{size}",)
+
+
+def test_a_plan_has_what_decides_a_refusal(capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where recordings are there and named; the command that carries it out names them, too."""
+    monkeypatch.setattr(recordings, "wanted", lambda *_: (Wanted(8, 1),))
+    Path("ring.py").write_text("from mpi4py import MPI\nMPI.COMM_WORLD.barrier()\n")
+    options = ("--plan", "--size", "40", "--ranks", "8", "--traces", PATTERN)
+    assert main(("extrapolate", *options, "--json", "ring.py", "{size}")) == 0
+    assert [each["size"] for each in json.loads(capfd.readouterr().out)["recordings"]] == [8]
+    refuse(monkeypatch)
+    assert main(("extrapolate", *options, "ring.py", "{size}")) == 0
+    text = " ".join(capfd.readouterr().out.split())
+    assert "12 3" in text
+    assert f"Next: clue extrapolate --run --size 40 --ranks 8 --traces '{PATTERN}' -o TRACE ring.py '{{size}}'" in text
 
 
 def test_a_plan_that_does_not_fit_says_so(capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:

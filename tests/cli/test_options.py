@@ -39,7 +39,8 @@ WITHOUT_EFFECT = {
         "--top": (("run.yaml --top 3", "run: --top must go with a comparison, got one program on one machine"),),
         "--samples": ALWAYS,
         "--sampled": (
-            ("which.yaml --sampled", "which: --sampled must go with one program on one machine, got a comparison"),
+            ("which.yaml --sampled --explain",
+             "which: --sampled must go without what needs a whole replay, got --explain"),
             ("run.yaml --sampled --samples 9 --explain",
              "run: --sampled must go without what needs a whole replay, got --samples and --explain"),
         ),

@@ -7,6 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from clue.extrapolation import Family, Made
+from clue.progress import Progress, silent
 from clue.trace import Trace, TraceBuilder
 from clue.trace.sites import Frame, Site
 
@@ -39,7 +40,8 @@ def saved(folder: Path, keys: Iterable[tuple[int, int]], name: str = "ring-{size
 class Ring:
     """What the ring does at any size, as inference would tell it."""
 
-    def __init__(self, family: Family) -> None:
+    def __init__(self, family: Family, progress: Progress = silent) -> None:
+        progress("learning rules", 0, 1)
         self.family = family
 
     def generate(self, size: int, ranks: int) -> Made:

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from clue.extrapolation.plan import Plan, Planned, Sample, Wanted, estimate, nice, planned, wanted
+from clue.extrapolation.plan import Plan, Planned, Sample, Wanted, estimate, lacking, nice, planned, wanted
 
 
 def plan_of(size: int, ranks: int, memory: float = math.inf) -> Plan:
@@ -91,3 +91,29 @@ def test_what_memory_cannot_hold_is_left_out() -> None:
     assert {each.ranks for each in plan.recordings} == {4, 6, 8, 16}
     assert {(each.ranks, each.memory) for each in plan.left_out} == {(27, 27.0)}
     assert plan.seconds == pytest.approx(3 * sum(each.seconds for each in plan.recordings))
+
+
+@pytest.mark.parametrize(
+    ("recorded", "what"),
+    [
+        ([(n, p) for n in (96, 144, 192) for p in (2, 4, 6, 8)], []),
+        ([(n, p) for n in (96, 144, 192) for p in (4, 8, 16)], [(96, 6), (144, 6)]),
+        ([(n, p) for n in (96, 144) for p in (2, 4, 6, 8)], [(160, 2), (160, 4), (160, 6), (160, 8)]),
+        ([(96, 4), (144, 4), (192, 4)], [(n, p) for n in (96, 144) for p in (6, 12, 24)]),
+    ],
+)
+def test_what_recordings_lack(recorded: list[tuple[int, int]], what: list[tuple[int, int]]) -> None:
+    """Three sizes, four numbers of ranks, one no power of two; a size more is one that all of these divide."""
+    assert [(each.size, each.ranks) for each in lacking(recorded)] == what
+
+
+@given(
+    sizes=st.sets(st.integers(1, 1000), min_size=1, max_size=4),
+    ranks=st.sets(st.integers(1, 64), min_size=1, max_size=4),
+)
+def test_nothing_lacks_any_more(sizes: set[int], ranks: set[int]) -> None:
+    """Where what lacked was recorded; and it is no recording that is there."""
+    recorded = [(size, count) for size in sizes for count in ranks]
+    more = [(each.size, each.ranks) for each in lacking(recorded)]
+    assert not set(more) & set(recorded)
+    assert lacking([*recorded, *more]) == ()

@@ -16,6 +16,7 @@ from clue.steady.plan import SHARE, plan
 from clue.steady.steadiness import is_coupled, period_of
 from clue.trace import Op, Trace, TraceBuilder
 from clue.trace.builder import RankBuilder
+from clue.trace.sites import UNKNOWN, Sites
 from tests.kernel.cases import RECEIVE, machine, sending, transmission
 from tests.steady.programs import Body, looped
 
@@ -188,11 +189,54 @@ def test_why_all_is_replayed() -> None:
         (looped(2, N, pipelined), "messages, collective calls or requests are under way between all but 2 of the 400"),
         (looped(4, 100, ring), "loop loop.py:10 has 100 iterations, a sample of a tenth needs 240"),
         (outside, "loops of many steady iterations must make 95% of all ops, got "),
-        (plain.build(), "plain.py: a sampled simulation must know call sites, got a trace without: record it again"),
+        (
+            plain.build(),
+            "plain.py: not steady: no loop has as many iterations on all ranks, and there are no call sites to tell",
+        ),
     ):
         steady, whole = both(trace)
         assert why in steady.why
         assert steady.result.makespan == whole
+
+
+def without_sites(trace: Trace) -> Trace:
+    """Return a trace as others record it."""
+    head = replace(trace.head, sites=Sites.of([UNKNOWN]))
+    return replace(trace, head=head, ops=replace(trace.ops, site=np.zeros_like(trace.ops.site)))
+
+
+def alternating(own: RankBuilder, rank: int, i: int) -> None:
+    """A ring, and every third time a barrier."""
+    ring(own, rank, i)
+    if i % 3 == 0:
+        own.collective(Op.BARRIER)
+
+
+@pytest.mark.parametrize("body", [ping_pong, ring, alternating])
+def test_loops_are_found_without_call_sites(body: Body) -> None:
+    """By what repeats: the same makespan, as exact, of as few ops."""
+    ranks = 2 if body is ping_pong else 4
+    trace = looped(ranks, 900, body)
+    steady, whole = both(without_sites(trace))
+    assert steady.why == ""
+    assert steady.result.makespan == pytest.approx(whole) == pytest.approx(both(trace)[0].result.makespan)
+    assert steady.result.ops <= SHARE * steady.of
+    assert steady.loops[0].name.startswith("[")
+
+
+def test_loops_without_call_sites_are_refused_where_ranks_differ() -> None:
+    """One rank sends 600 times, the other goes round 300 times, with two receives each: nothing pairs their loops."""
+    built = TraceBuilder(2, "odd.py")
+    for _ in range(600):
+        built[0].send(1, 8)
+    for _ in range(300):
+        built[1].recv(0)
+        built[1].wait(built[1].irecv(0))
+    steady, whole = both(built.build())
+    assert steady.why.startswith(
+        "odd.py: not steady: no loop has as many iterations on all ranks, and there are no call"
+    )
+    assert steady.result.makespan == whole
 
 
 def test_a_machine_that_changes_is_replayed_as_a_whole() -> None:

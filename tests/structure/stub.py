@@ -123,6 +123,10 @@ class Comm:
         """Wait for a request."""
         self._complete("Wait", (request,))
 
+    def test(self, request: int) -> None:
+        """Test a request, which is not done."""
+        self._put(Op.POLL, "Test", request=request)
+
     def waitall(self, requests: Sequence[int]) -> None:
         """Wait for all of some requests."""
         self._complete("Waitall", requests)

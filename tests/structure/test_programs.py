@@ -4,16 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
+from fractions import Fraction
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from clue.structure import Example, Generator, Learner, Tables, decided
+from clue.structure.atoms import variable
+from clue.structure.forms import ZERO, Comparison, Predicate, Rule, Sum
 from clue.structure.rules import Search
+from clue.trace import Flag
 from tests.structure.judging import EXACT, WRONG, judge, judge_there, learn
 from tests.structure.programs import CASES, Case, between, first_larger, last_smaller
-from tests.structure.stub import Comm
+from tests.structure.stub import Comm, run
 
 #: Programs of which every target must be exact.
 KNOWN = (
@@ -87,3 +92,83 @@ def test_refusals_are_not_guesses() -> None:
 def test_branches_of_an_if_are_taken_in_different_iterations() -> None:
     """Without any other call in the loop, call sites tell iterations apart by their branches."""
     assert EXACT in [each.outcome for each in judge(CASES["branches"])]
+
+
+@pytest.mark.parametrize(
+    ("name", "target", "place"), [("even_strips", (2592, 64), (434, 4)), ("panels", (233, 64), (57, 4))]
+)
+def test_a_refusal_says_which_recording_decides(name: str, target: tuple[int, int], place: tuple[int, int]) -> None:
+    """By hand: n // P and ceil(n / P) part at 434 / 4, ceil(n / 8) and ceil((n - 1) / 8) where n is 8 k + 1: at 57.
+
+    Sizes are even, as all that were recorded. With that recording the target is exact.
+    """
+    case = CASES[name]
+    learned = learn(case)
+    generator = Generator(learned.structure, *target)
+    generator.make()
+    refusals = decided(learned.structure, generator, case.recorded)
+    assert {each.decided for each in refusals} == {place}
+    assert str(refusals[0]).endswith(f"differ there: record size {place[0]} on {place[1]} ranks to decide")
+    more = replace(case, recorded=(*case.recorded, place))
+    assert judge_there(more, learn(more), *target).outcome == EXACT
+
+
+def test_nothing_within_what_was_recorded_decides_what_begins_beyond() -> None:
+    """A rule and its rival that part only above all recordings: nothing is advised."""
+    v = variable("n")
+    beyond = Predicate((Comparison(v, ">=", ZERO, 200),))
+    count = Rule((), (beyond,), Rule((Sum(((Fraction(1), (v,)),)), Sum(()))), Rule.constant(3))
+    learned = learn(replace(CASES["halo_line"], recorded=((50, 4), (50, 8), (77, 4), (77, 8))))
+    (part,) = [each for each in learned.structure.parts if each.part.call == "Allreduce"]
+    part.rows = count
+    generator = Generator(learned.structure, 224, 8)
+    generator.make()
+    (refusal,) = decided(learned.structure, generator, ((50, 4), (50, 8), (77, 4), (77, 8)))
+    assert refusal.decided is None and "to decide" not in str(refusal)
+
+
+def test_learning_tells_how_far_it_is() -> None:
+    """Each site and column, by number."""
+    told: list[tuple[str, int, int]] = []
+    trace = [run(CASES["ring"].program, size, ranks) for size, ranks in ((50, 4), (77, 4), (50, 6), (77, 6))]
+    sites = {site: number for number, site in enumerate(trace[0].head.sites)}
+    examples = [
+        Example(size, ranks, each, np.array([sites[site] for site in each.head.sites])[each.ops.site])
+        for each, (size, ranks) in zip(trace, ((50, 4), (77, 4), (50, 6), (77, 6)), strict=True)
+    ]
+    Learner(tuple(sites), Tables.of(tuple(sites), examples), lambda *each: told.append(each)).learn()
+    assert told[0][0].startswith("learning rules: programs.py:") and told[0][0].endswith(", iterations")
+    assert {"partners", "tags", "sizes"} <= {what.rpartition(", ")[2] for what, _, _ in told}
+    assert {(done, total) for _, done, total in told} == {(0, 1)}
+
+
+def by_arrival(comm: Comm, n: int) -> None:
+    """Rank 0 takes messages from any source as they come."""
+    order = np.random.default_rng(n * comm.size).permutation(comm.size - 1) + 1
+    if comm.rank == 0:
+        for source in order.tolist():
+            comm.recv(source, flags=int(Flag.ANY_SOURCE))
+    else:
+        comm.send(8 * n, 0)
+
+
+def by_polls(comm: Comm, n: int) -> None:
+    """Test a request as often as it takes."""
+    request = comm.irecv((comm.rank - 1) % comm.size)
+    comm.send(8, (comm.rank + 1) % comm.size)
+    for _ in range(int(np.random.default_rng((n, comm.size, comm.rank)).integers(1, 40))):
+        comm.test(request)
+    comm.wait(request)
+
+
+@pytest.mark.parametrize(
+    ("program", "why"),
+    [
+        (by_arrival, "Recv partners must follow a rule in n, P, rank and iteration, got"),
+        (by_polls, "in the loop of line"),
+    ],
+)
+def test_what_timing_decides_is_refused_and_said(program: Callable[[Comm, int], None], why: str) -> None:
+    """Receives from any source, whoever came first, and tests that found nothing."""
+    refusals = learn(Case(program, recorded=tuple((n, p) for n in (50, 77) for p in (3, 4, 6)))).refusals
+    assert any(why in each and each.endswith("is a matter of timing") for each in refusals)

@@ -90,8 +90,9 @@ def _sampling(sampling: Sampling, error: ModelError | None) -> RenderableType:
     model = (
         f" and of the model's errors in {error.cases} validated cases ({error.source}, {error.date})" if error else ""
     )
+    noise = "the stated noise" if sampling.noise else "what replays of a part may be off by"
     return words(
-        f"{LEVEL:.0%} of {sampling.samples} samples of the stated noise{model} (seed {sampling.seed}) lie between the "
+        f"{LEVEL:.0%} of {sampling.samples} samples of {noise}{model} (seed {sampling.seed}) lie between the "
         "figures below scores and makespans. best: in how many samples the option is the best. Options share a "
         f"position unless the first of it is better in {CERTAIN:.0%} of the samples.",
         "dim",

@@ -11,8 +11,19 @@
 from clue.structure.loops.bits import BITS
 from clue.structure.loops.columns import NO_PEER
 from clue.structure.loops.expressions import NO_NUMBER, Affine, Expression, Table
-from clue.structure.loops.merging import ENTRIES, REPEATED, Loops, Node, Part, Variants, chosen, compress, decompress
-from clue.structure.loops.places import LOOP
+from clue.structure.loops.merging import (
+    ENTRIES,
+    REPEATED,
+    Loops,
+    Node,
+    Part,
+    Variants,
+    chosen,
+    compress,
+    decompress,
+    folded,
+)
+from clue.structure.loops.places import LOOP, Place, iterations
 
 __all__ = [
     "BITS",
@@ -26,9 +37,12 @@ __all__ = [
     "Loops",
     "Node",
     "Part",
+    "Place",
     "Table",
     "Variants",
     "chosen",
     "compress",
     "decompress",
+    "folded",
+    "iterations",
 ]

@@ -133,19 +133,26 @@ def compress(trace: Trace, *, reference: bool = False) -> Loops:
         reference: Whether to do so in Python only, which takes some 20 us an op. So it is done, too, where there is no
             compiler.
     """
-    fold, number = (folding.fold, number_reference) if reference else _fastest()
     members = [Members.of(trace, rank) for rank in range(trace.ranks)]
     every = [trace.rank(rank) for rank in range(trace.ranks)]
     ops = [condensed(own, mine)[0] for own, mine in zip(every, members, strict=True)]
-    shapes, symbols = shapes_of(trace.ops if all(map(is_, ops, every)) else _together(ops), number)
+    together = trace.ops if all(map(is_, ops, every)) else _together(ops)
+    shapes, programs = _folded(together, np.cumsum([0, *map(len, ops)]).tolist(), reference)
     numbers = list(map(numbers_of, ops, members))
-    offsets = np.cumsum([0, *map(len, ops)]).tolist()
-    found = [
-        _parts(split(fold(symbols[before:after])), own)
-        for (before, after), own in zip(pairwise(offsets), numbers, strict=True)
-    ]
+    found = [_parts(split(program), own) for program, own in zip(programs, numbers, strict=True)]
     parts = tuple(Part(tuple(sorted(each)), _merged(each, shapes)) for each in _aligned(found))
     return Loops(trace, shapes, parts, tuple((each.loose, each.places) for each in numbers))
+
+
+def folded(trace: Trace) -> list[Place]:
+    """Return each rank's program as loops over its ops as they were recorded."""
+    return _folded(trace.ops, trace.head.offsets, False)[1]
+
+
+def _folded(ops: Ops, offsets: Sequence[int], reference: bool) -> tuple[Shapes, list[Place]]:
+    fold, number = (folding.fold, number_reference) if reference else _fastest()
+    shapes, symbols = shapes_of(ops, number)
+    return shapes, [fold(symbols[before:after]) for before, after in pairwise(offsets)]
 
 
 def _together(ops: Sequence[Ops]) -> Ops:

@@ -109,6 +109,16 @@ def expand(program: Place) -> Integers:
 
 def positions(program: Place) -> list[tuple[Place, Integers]]:
     """Return each place that is a symbol with the numbers of its ops within the program, in order."""
+    return _located(program)[0]
+
+
+def iterations(program: Place) -> list[tuple[Place, Integers, Integers]]:
+    """Return what is repeated, outer loops first, with the op at which each time begins, and how many ops it has."""
+    return [each for each in _located(program)[1] if (each[0].counts > 1).any()]
+
+
+def _located(program: Place) -> tuple[list[tuple[Place, Integers]], list[tuple[Place, Integers, Integers]]]:
+    """Return symbols and loops with where they are."""
     sizes = {}
 
     def measure(place: Place) -> Integers:
@@ -120,16 +130,20 @@ def positions(program: Place) -> list[tuple[Place, Integers]]:
         return _sums(np.sum(inner, axis=0), place.counts)
 
     found: list[tuple[Place, Integers]] = []
+    loops: list[tuple[Place, Integers, Integers]] = []
 
     def locate(place: Place, begins: Integers) -> None:
         """Find where each of its ops is, if it begins there each time that it is reached."""
         if not place.is_loop:
-            found.append((place, np.repeat(begins, place.counts) + within(place.counts)))
+            at = np.repeat(begins, place.counts) + within(place.counts)
+            found.append((place, at))
+            loops.append((place, at, np.ones_like(at)))
             return
         lengths = np.sum(sizes[place], axis=0)
         before = np.cumsum(lengths) - lengths
         firsts = np.cumsum(place.counts) - place.counts
         begin = np.repeat(begins - before[firsts], place.counts) + before
+        loops.append((place, begin, lengths))
         for each, size in zip(place.body, sizes[place], strict=True):
             locate(each, begin)
             begin = begin + size
@@ -137,7 +151,7 @@ def positions(program: Place) -> list[tuple[Place, Integers]]:
     if program.body:
         measure(program)
         locate(program, np.zeros(1, np.int64))
-    return found
+    return found, loops
 
 
 def _sums(values: Integers, counts: Integers) -> Integers:

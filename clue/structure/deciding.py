@@ -1,0 +1,67 @@
+"""Which recording would decide between rules that fit all recordings alike and differ at a target."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
+from itertools import pairwise
+
+from clue.structure.forms import UndeterminedError
+from clue.structure.generate import Generator
+from clue.structure.program import PartRules, Refusal, Structure
+
+#: Places that are tried for one refusal at most.
+_TRIED = 600
+#: Sizes above the smallest that are tried, too: rules with blocks differ in one size of each block.
+_NEAR = 16
+#: What a program may demand of size and number of ranks: where all recordings have it, others should have it, too.
+_CUSTOMS: tuple[Callable[[int, int], bool], ...] = (
+    lambda size, ranks: size % ranks == 0,
+    lambda size, _: size % 2 == 0,
+    lambda _, ranks: ranks & (ranks - 1) == 0,
+    lambda _, ranks: round(ranks**0.5) ** 2 == ranks,
+)
+
+
+def decided(structure: Structure, generator: Generator, recorded: Sequence[tuple[int, int]]) -> tuple[Refusal, ...]:
+    """Return what was refused at a target, each with the cheapest recording that would decide it, if there is one.
+
+    A recording decides if the rules that differ from the lightest one at the target differ from it there, as well.
+
+    Args:
+        structure: The rules.
+        generator: What was made of them at the target.
+        recorded: Size and number of ranks of each recording.
+    """
+    places = list(_places(recorded))[:_TRIED]
+    known: dict[str, tuple[int, int] | None] = {}
+    found = []
+    for refusal, (rules, error) in zip(generator.refusals, generator.undetermined, strict=True):
+        if error.why not in known:
+            known[error.why] = next((each for each in places if _decides(structure, rules, error, each)), None)
+        found.append(replace(refusal, decided=known[error.why]))
+    return tuple(dict.fromkeys(found))
+
+
+def _decides(structure: Structure, rules: PartRules, error: UndeterminedError, place: tuple[int, int]) -> bool:
+    other = Generator(structure, *place).undecided(rules)
+    return other is not None and error.decided_by(other)
+
+
+def _places(recorded: Sequence[tuple[int, int]]) -> Iterator[tuple[int, int]]:
+    """Yield places in the range of recordings and not among them: what a program may take first, cheap ones first.
+
+    Sizes are those recorded, those next to them, in the middle between two, and some above the smallest.
+    """
+    sizes = sorted({size for size, _ in recorded})
+    ranks = sorted({count for _, count in recorded})
+    tried = {*sizes, *(size + 1 for size in sizes[:-1]), *((one + other) // 2 for one, other in pairwise(sizes))}
+    tried |= {*range(sizes[0], min(sizes[0] + _NEAR, sizes[-1]))}
+    wanted = [custom for custom in _CUSTOMS if all(custom(*each) for each in recorded)]
+    places = [(size, count) for size in tried for count in range(ranks[0], ranks[-1] + 1)]
+    return iter(
+        sorted(
+            set(places) - set(recorded),
+            key=lambda place: (sum(not custom(*place) for custom in wanted), place[0] * place[1], place),
+        )
+    )
