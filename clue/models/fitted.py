@@ -22,6 +22,8 @@ from clue.models.trials import DISCREPANCY, ROUNDING, Flags
 
 #: Columns of length 1 of whose triangular factor a diagonal entry is smaller are taken to be linearly dependent.
 _DEPENDENT = 1e-10
+#: A point that leaves less of its residual free is what alone determines a coefficient.
+_ALONE = 1e-7
 #: A point is an outlier if chance puts any point so far from the others' fit this often, and it is off by this share.
 CHANCE, NOTABLE = 0.01, 0.01
 
@@ -34,6 +36,7 @@ class Errors:
         mean: Mean of the absolute values.
         largest: The largest absolute value.
         leave_one_out: Mean over points of what the fit of all others is off by there; infinite if others are too few.
+            Coefficients that are 0 stay so.
     """
 
     mean: float
@@ -194,15 +197,14 @@ def fit_each(
     scale = _scale(measured)
     weight = 1 / scale if relative else np.ones_like(scale)
     design, target = columns * weight[:, :, None], measured * weight
-    solved = (_plain if signed else _nonnegative)(design, target)
+    coefficients = (_plain if signed else _nonnegative)(design, target)
     domain = {name: (float(values.min()), float(values.max())) for name, values in given.items()}
-    left = np.abs(solved.left_out - target) / (weight * scale)
-    off = np.abs(solved.coefficients @ columns.T - measured) / scale
-    covariance, outliers = _told(design, target, solved.coefficients, left > NOTABLE)
+    covariance, left, outliers = _told(design, target, coefficients, weight * scale)
+    off = np.abs(coefficients @ columns.T - measured) / scale
     return [
         FittedTime(
             chosen,
-            solved.coefficients[i],
+            coefficients[i],
             covariance[i],
             domain,
             math.sqrt(float(np.mean(left[i] ** 2))),
@@ -235,64 +237,45 @@ def _scale(measured: Floats) -> Floats:
     return np.where(measured > 0, measured, np.where(np.isfinite(least), least, 1.0))
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class _Solved:
-    """Least squares of several targets: coefficients, shape (fits, terms); predictions at points left out of their fit.
-
-    The latter have shape (fits, points), and are infinite where the others are too few to tell.
-    """
-
-    coefficients: Floats
-    left_out: Floats
-
-
-def _plain(design: Floats, target: Floats) -> _Solved:
-    """Return plain least squares; of points left out in closed form, by their leverages."""
+def _plain(design: Floats, target: Floats) -> Floats:
+    """Return the coefficients of plain least squares, shape (fits, terms)."""
     length = np.linalg.norm(design, axis=1)[:, None, :]
     q, r = np.linalg.qr(design / length)
     projected = np.einsum("fps,fp->fs", q, target)
-    coefficients = np.linalg.solve(r, projected[..., None])[..., 0] / length[:, 0]
-    free = 1 - np.einsum("fps,fps->fp", q, q)
-    residuals = target - np.einsum("fps,fs->fp", q, projected)
-    known = free > ROUNDING
-    return _Solved(coefficients, np.where(known, target - residuals / np.where(known, free, 1.0), np.inf))
+    return np.asarray(np.linalg.solve(r, projected[..., None])[..., 0] / length[:, 0])
 
 
-def _nonnegative(design: Floats, target: Floats) -> _Solved:
-    """Return least squares with coefficients of at least 0, of all points and of all but one."""
-    fits, points, terms = design.shape
-    kept = np.concatenate([np.ones((1, points)), 1 - np.eye(points)])
-    gram = np.einsum("kp,fpi,fpj->fkij", kept, design, design, optimize=True)
-    moment = np.einsum("kp,fpi,fp->fki", kept, design, target, optimize=True)
-    *_, last = all_subsets(gram.reshape(-1, terms, terms), moment.reshape(-1, terms), terms)
-    found = last.coefficients[:, 0].reshape(fits, points + 1, terms)
-    return _Solved(found[:, 0], np.einsum("fpi,fpi->fp", design, found[:, 1:]))
+def _nonnegative(design: Floats, target: Floats) -> Floats:
+    """Return the coefficients of least squares that has none below 0, shape (fits, terms)."""
+    gram = np.einsum("fpi,fpj->fij", design, design)
+    *_, last = all_subsets(gram, np.einsum("fpi,fp->fi", design, target), design.shape[2])
+    return last.coefficients[:, 0]
 
 
-def _told(design: Floats, target: Floats, coefficients: Floats, notable: Flags) -> tuple[Floats, Flags]:
-    """Return the covariance of coefficients, and which points the others' fit rules out.
+def _told(design: Floats, target: Floats, coefficients: Floats, scale: Floats) -> tuple[Floats, Floats, Flags]:
+    """Return the covariance of coefficients, and of each point how far the others' fit is off, and if it is an outlier.
 
     Coefficients that are 0 are taken to be held there. A point is ruled out by its externally studentised residual, at
-    a level that all points share: R. D. Cook, S. Weisberg, Residuals and Influence in Regression (1982), 2.2.2.
+    a level that all points share: R. D. Cook, S. Weisberg, Residuals and Influence in Regression (1982), 2.2.
     """
     points, active = design.shape[1], coefficients != 0
-    length = np.linalg.norm(design, axis=1)
-    columns = design / np.maximum(length, 1e-300)[:, None, :] * active[:, None, :]
+    length = np.maximum(np.linalg.norm(design, axis=1), 1e-300)
+    columns = design / length[:, None, :] * active[:, None, :]
     gram = np.einsum("fpi,fpj->fij", columns, columns) + np.eye(active.shape[1]) * ~active[:, None, :]
     inverse = np.linalg.inv(gram) * (active[:, :, None] & active[:, None, :])
     free = 1 - np.einsum("fpi,fij,fpj->fp", columns, inverse, columns, optimize=True)
-    squares = (target - np.einsum("fpi,fi->fp", design, coefficients)) ** 2
+    known, free = free > _ALONE, np.maximum(free, _ALONE)
+    residuals = np.abs(target - np.einsum("fpi,fi->fp", design, coefficients))
     degrees = points - active.sum(axis=1, keepdims=True)
-    variance = squares.sum(axis=1, keepdims=True) / np.maximum(degrees, 1)
-    covariance = inverse * variance[:, :, None] / (length[:, :, None] * length[:, None, :]).clip(1e-300)
-    candidates = notable & (free > ROUNDING) & (degrees > 1)
-    share = squares / np.maximum(free, ROUNDING)
-    rest = (squares.sum(axis=1, keepdims=True) - share) / np.maximum(degrees - 1, 1)
-    with np.errstate(divide="ignore", invalid="ignore"):
-        t = np.sqrt(share / np.maximum(rest, 0.0))
-    for fit, point in np.argwhere(candidates).tolist():
-        candidates[fit, point] = beyond(float(t[fit, point]), int(degrees[fit, 0]) - 1) * points < CHANCE
-    return covariance, candidates
+    total = np.sum(residuals**2, axis=1, keepdims=True)
+    covariance = inverse * (total / np.maximum(degrees, 1))[:, :, None] / (length[:, :, None] * length[:, None, :])
+    left = np.where(known, residuals / free / scale, np.inf)
+    others = np.maximum(total - residuals**2 / free, 0.0) / np.maximum(degrees - 1, 1)
+    t = residuals / np.sqrt(np.maximum(others * free, 1e-300))
+    outliers = known & (degrees > 1) & (left > NOTABLE)
+    for fit, point in np.argwhere(outliers).tolist():
+        outliers[fit, point] = beyond(float(t[fit, point]), int(degrees[fit, 0]) - 1) * points < CHANCE
+    return covariance, left, outliers
 
 
 def beyond(t: float, degrees: int) -> float:
