@@ -7,8 +7,8 @@ which is asked in the same way; :func:`fit_cluster` makes a :class:`ClusterModel
 :func:`best` finds the configuration that takes least. :class:`Distribution` is how single bursts vary around a mean.
 """
 
-from clue.models.cluster import Adjustment, Bin, ClusterModel, Configuration, Footprint, Forecast, Use
-from clue.models.cluster_fit import Composition, Method, Run, fit_cluster
+from clue.models.cluster import Adjustment, Bin, ClusterModel, Configuration, Footprint, Forecast, Run, Use, ranks_of
+from clue.models.cluster_fit import Composition, Method, fit_cluster
 from clue.models.distribution import Distribution
 from clue.models.ensemble import Ensemble, Member, fit
 from clue.models.fitted import Errors, FittedTime, fit_each, fit_terms
@@ -43,5 +43,6 @@ __all__ = [
     "fit_cluster",
     "fit_each",
     "fit_terms",
+    "ranks_of",
     "terms_for",
 ]

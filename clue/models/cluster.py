@@ -8,7 +8,7 @@ holds for one kind and one M, and is chosen by P and by the memory that is neede
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 
@@ -40,6 +40,30 @@ Configuration = Mapping[str, Use]
 def ranks_of(configuration: Configuration) -> int:
     """Return P, the number of all processes."""
     return sum(use.processors * use.processes for use in configuration.values())
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """A measured run.
+
+    Attributes:
+        size: N, of the problem.
+        uses: On which processors.
+        seconds: How long it took.
+        parts: How long its parts took, by name, if that was measured; seconds.
+        name: What it is called in messages: a line of a table.
+    """
+
+    size: float
+    uses: Configuration
+    seconds: float
+    parts: Mapping[str, float] = field(default_factory=dict)
+    name: str = ""
+
+    @property
+    def ranks(self) -> int:
+        """P, the number of all processes."""
+        return ranks_of(self.uses)
 
 
 @dataclass(frozen=True, slots=True)
@@ -161,14 +185,7 @@ class ClusterModel:
     @cached_property
     def domain(self) -> Mapping[str, tuple[float, float]]:
         """The least and the largest value of each feature that anything was measured at."""
-        found: dict[str, tuple[float, float]] = {}
-        for _, each in self.bins():
-            at = {} if each.ranks is None else {RANKS: (float(each.ranks), float(each.ranks))}
-            for part in each.parts.values():
-                for name, (low, high) in {**at, **part.domain}.items():
-                    known = found.get(name, (low, high))
-                    found[name] = min(low, known[0]), max(high, known[1])
-        return found
+        return _joined(each for _, each in self.bins())
 
     def bins(self) -> Iterator[tuple[str, Bin]]:
         """Yield all kinds with each of their models."""
@@ -183,17 +200,20 @@ class ClusterModel:
         if not 0 < size < math.inf:
             raise ModelError(f"size must be a number above 0, got {size:g}")
         seconds, variance = np.full(len(ranks), math.nan), np.zeros(len(ranks))
-        inside = np.zeros(len(ranks), bool)
-        memory = np.zeros(len(ranks)) if self.footprint is None else processes * self.footprint.of(size, ranks)
-        # What holds for one number of ranks alone goes before what holds for any.
-        for each in sorted(self.kinds.get(kind, ()), key=lambda each: each.ranks is not None):
-            if each.processes == processes and (at := np.flatnonzero(each.holds(ranks, memory))).size:
+        inside, memory = np.zeros(len(ranks), bool), self._memory(processes, size, ranks)
+        for each in self._of_kind(kind, processes):
+            if (at := np.flatnonzero(each.holds(ranks, memory))).size:
                 features = {SIZE: np.full(len(at), float(size)), RANKS: ranks[at]}
                 parts = each.parts.values()
                 seconds[at] = sum(part.seconds(features) for part in parts)
                 variance[at] = sum(part.variance(features) for part in parts)
                 inside[at] = np.all([part.inside(features) for part in parts], axis=0)
         return Told(*interval(seconds, variance), inside)
+
+    def answers(self, size: float, configuration: Configuration) -> bool:
+        """Tell whether there are models for all that a configuration uses."""
+        ranks = ranks_of(configuration)
+        return all(self._holding(kind, use.processes, size, ranks) for kind, use in configuration.items())
 
     def predict(self, size: float, configuration: Configuration) -> Forecast:
         """Return what a program takes on some processors.
@@ -213,6 +233,35 @@ class ClusterModel:
     def adjustment(self, processes: int) -> Adjustment:
         """Return what whole times go through where the adjusted kind has so many processes; 0: it is not used."""
         return self.adjustments.get(processes, Adjustment())
+
+    def outside(self, size: float, configuration: Configuration) -> tuple[str, ...]:
+        """Say how size and ranks lie outside of what was fitted, a line each; none: they are inside."""
+        found = []
+        at = {SIZE: float(size), RANKS: float(ranks_of(configuration))}
+        for kind, use in configuration.items():
+            for each in self._holding(kind, use.processes, size, int(at[RANKS])):
+                for name, (low, high) in _joined([each]).items():
+                    if not low <= at[name] <= high:
+                        what = f"{kind or 'runs'}, {use.processes} per processor: {name}"
+                        found.append(
+                            f"{what} must be {low:g} to {high:g} to be inside what was fitted, got {at[name]:g}"
+                        )
+        return tuple(dict.fromkeys(found))
+
+    def _of_kind(self, kind: str, processes: int) -> list[Bin]:
+        """Return the models of a kind, last those for one number of ranks alone: they go before others."""
+        of = (each for each in self.kinds.get(kind, ()) if each.processes == processes)
+        return sorted(of, key=lambda each: each.ranks is not None)
+
+    def _holding(self, kind: str, processes: int, size: float, ranks: int) -> list[Bin]:
+        """Return the model that holds for a number of ranks, if there is one."""
+        at = np.array([float(ranks)])
+        memory = self._memory(processes, size, at)
+        return [each for each in self._of_kind(kind, processes) if each.holds(at, memory)[0]][-1:]
+
+    def _memory(self, processes: int, size: float, ranks: Floats) -> Floats:
+        """Return the bytes that a processor's processes need, 0 where nothing goes by memory."""
+        return np.zeros(len(ranks)) if self.footprint is None else processes * self.footprint.of(size, ranks)
 
     def _of(self, kind: str, use: Use, size: float, total: int) -> Told:
         if kind not in self.kinds:
@@ -235,6 +284,18 @@ class ClusterModel:
             "" if total <= use.processes else ": measure at three or more numbers of processors, or compose a model"
         )
         return f"ranks must be among those fitted ({_listed(ranks)}), got {total}{advice}"
+
+
+def _joined(bins: Iterable[Bin]) -> dict[str, tuple[float, float]]:
+    """Return the least and the largest value of each feature that any of some models was fitted at."""
+    found: dict[str, tuple[float, float]] = {}
+    for each in bins:
+        at = {} if each.ranks is None else {RANKS: (float(each.ranks), float(each.ranks))}
+        for part in each.parts.values():
+            for name, (low, high) in {**at, **part.domain}.items():
+                known = found.get(name, (low, high))
+                found[name] = min(low, known[0]), max(high, known[1])
+    return found
 
 
 def forecast(told: Mapping[str, Told], at: int) -> Forecast:

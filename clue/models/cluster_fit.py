@@ -13,7 +13,7 @@ from statistics import median
 import numpy as np
 
 from clue.errors import ModelError
-from clue.models.cluster import Adjustment, Bin, ClusterModel, Configuration, Footprint, ranks_of
+from clue.models.cluster import Adjustment, Bin, ClusterModel, Footprint, Run
 from clue.models.fitted import FittedTime, fit_each, fit_terms
 from clue.models.terms import RANKS, SIZE, Term
 
@@ -38,30 +38,6 @@ PT = {
 _OVER_P = {COMPUTE: ("w/P", "1"), COMMUNICATE: ("w P", "w/P", "1"), WHOLE: ("w/P", "w P", "1")}
 #: At least so many numbers of ranks above M tell how a time depends on them.
 FEWEST_RANKS = 3
-
-
-@dataclass(frozen=True, slots=True)
-class Run:
-    """A measured run.
-
-    Attributes:
-        size: N, of the problem.
-        uses: On which processors.
-        seconds: How long it took.
-        parts: How long its parts took, by name, if that was measured; seconds.
-        name: What it is called in messages: a line of a table.
-    """
-
-    size: float
-    uses: Configuration
-    seconds: float
-    parts: Mapping[str, float] = field(default_factory=dict)
-    name: str = ""
-
-    @property
-    def ranks(self) -> int:
-        """P, the number of all processes."""
-        return ranks_of(self.uses)
 
 
 @dataclass(frozen=True, slots=True)
@@ -151,9 +127,10 @@ def fit_cluster(
 
 
 def _parts(runs: Sequence[Run]) -> tuple[str, ...]:
-    """Return the parts that all runs were measured in."""
-    common = set.intersection(*(set(run.parts) for run in runs))
-    return tuple(part for part in (COMPUTE, COMMUNICATE) if part in common) if len(common) > 1 else (WHOLE,)
+    """Return the parts that all runs on one kind were measured in: what models are fitted to."""
+    measured = [set(run.parts) for run in runs if len(run.uses) == 1]
+    common = set[str]().union(*measured).intersection(*measured)
+    return (COMPUTE, COMMUNICATE) if {COMPUTE, COMMUNICATE} <= common else (WHOLE,)
 
 
 def _grouped(
@@ -220,14 +197,13 @@ def _over_ranks(part: str, times: _Times, apart: Mapping[int, Mapping[str, Fitte
     shape = np.mean([w * apart[int(each)][part].coefficients for w, each in zip(weights, used, strict=True)], axis=0)
     w = np.maximum(shape @ np.stack([term.of({SIZE: sizes}, len(sizes)) for term in powers]), 0.0)
     fitted = fit_terms({"w": w, RANKS: ranks}, measured, _OVER_P[part], relative=False, signed=True)
-    return _expanded(
-        fitted, powers, shape, {SIZE: (float(sizes.min()), float(sizes.max())), RANKS: fitted.domain[RANKS]}
-    )
+    size_of = dict(zip(w.tolist(), sizes.tolist(), strict=True))
+    outliers = tuple({SIZE: size_of[each["w"]], RANKS: each[RANKS]} for each in fitted.outliers)
+    domain = {SIZE: (float(sizes.min()), float(sizes.max())), RANKS: fitted.domain[RANKS]}
+    return replace(_expanded(fitted, powers, shape), domain=domain, outliers=outliers)
 
 
-def _expanded(
-    fitted: FittedTime, powers: Sequence[Term], shape: np.ndarray, domain: Mapping[str, tuple[float, float]]
-) -> FittedTime:
+def _expanded(fitted: FittedTime, powers: Sequence[Term], shape: np.ndarray) -> FittedTime:
     """Return a time in w = Σ shape × powers as one in what w is made of."""
     terms, rows = list[Term](), list[np.ndarray]()
     for i, term in enumerate(fitted.terms):
@@ -241,7 +217,6 @@ def _expanded(
         terms=tuple(terms),
         coefficients=matrix @ fitted.coefficients,
         covariance=matrix @ fitted.covariance @ matrix.T,
-        domain=domain,
     )
 
 

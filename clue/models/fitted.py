@@ -56,7 +56,7 @@ class FittedTime:
         deviation: Root mean square of what the fit is off by, as a share, at points left out; infinite if unknown.
         errors: What it is off by.
         points: How many points it was fitted to.
-        outliers: Those that the others' fit rules out, by their place among the points.
+        outliers: Those points that the others' fit rules out, by their features.
     """
 
     terms: tuple[Term, ...]
@@ -66,7 +66,7 @@ class FittedTime:
     deviation: float
     errors: Errors
     points: int
-    outliers: tuple[int, ...] = ()
+    outliers: tuple[Mapping[str, float], ...] = ()
 
     def seconds(self, features: Features) -> Floats:
         """Return the sum of the terms, shape (samples,).
@@ -210,7 +210,7 @@ def fit_each(
             math.sqrt(float(np.mean(left[i] ** 2))),
             Errors(float(off[i].mean()), float(off[i].max()), float(left[i].mean())),
             points,
-            tuple(np.flatnonzero(outliers[i]).tolist()),
+            tuple({name: float(of[k]) for name, of in given.items()} for k in np.flatnonzero(outliers[i])),
         )
         for i in range(len(measured))
     ]

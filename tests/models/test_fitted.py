@@ -104,12 +104,12 @@ def test_an_interval_by_hand() -> None:
 
 
 def test_an_outlier_is_named() -> None:
-    """Of a line with a hundredth of noise, one time is 30 % off: its place is named, and no other."""
+    """Of a line with a hundredth of noise, one time is 30 % off: its size is named, and no other."""
     n = np.arange(1.0, 11.0)
     times = (3 + 2 * n) * (1 + 0.01 * np.array([1, -1, 1, -1, 1, -1, -1, 1, -1, 1]))
     assert fit_terms({"n": n}, times, ["n", "1"]).outliers == ()
     times[6] *= 1.3
-    assert fit_terms({"n": n}, times, ["n", "1"]).outliers == (6,)
+    assert fit_terms({"n": n}, times, ["n", "1"]).outliers == ({"n": 7.0},)
 
 
 @given(
