@@ -84,6 +84,8 @@ def _show(arguments: argparse.Namespace, model: Model, place: str) -> None:
 
 
 def _predict(arguments: argparse.Namespace) -> int:
+    if arguments.use:
+        refuse(arguments, ["--ranks"], "without --use", "both")
     model = load_model(arguments.model)
     uses = _uses(arguments, model)
     forecast = model.cluster.predict(arguments.size, uses)
@@ -98,7 +100,6 @@ def _predict(arguments: argparse.Namespace) -> int:
 def _uses(arguments: argparse.Namespace, model: Model) -> Configuration:
     """Return the configuration that is asked for."""
     if arguments.use:
-        refuse(arguments, ["--ranks"], "without --use", "both")
         return _pairs("--use", arguments.use, _use)
     kinds = list(model.cluster.kinds)
     if len(kinds) > 1:

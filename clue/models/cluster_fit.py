@@ -32,7 +32,7 @@ NT = {
 PT = {
     COMPUTE: ("n^3/P", "n^2/P", "n/P", "1/P", "n^2", "1"),
     COMMUNICATE: ("n^2 P", "n P", "P", "n^2/P", "n/P", "1/P", "1"),
-    WHOLE: ("n^3/P", "n^2/P", "n^2", "n^2 P", "n", "P", "1"),
+    WHOLE: ("n^3/P", "n^2/P", "n^2", "n^2 P", "n", "1/P", "P", "1"),
 }
 #: How the paper's P-T models depend on P, beside their N-T models: Ta as 1/P, Tc as P and 1/P.
 _OVER_P = {COMPUTE: ("w/P", "1"), COMMUNICATE: ("w P", "w/P", "1"), WHOLE: ("w/P", "w P", "1")}
