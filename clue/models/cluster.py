@@ -119,7 +119,7 @@ class Adjustment:
 
     def of(self, seconds: Floats) -> Floats:
         """Return what is said after it, at least 0."""
-        return np.maximum(self.offset + self.factor * seconds, 0.0)
+        return np.asarray(np.maximum(self.offset + self.factor * seconds, 0.0))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
