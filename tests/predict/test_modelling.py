@@ -12,7 +12,7 @@ from clue.machine import Machine, Placement
 from clue.models import Run, Use, fit_cluster
 from clue.models.model import Model
 from clue.predict.application import Application, Modelled
-from clue.predict.modelling import ModelPredictor, uses_of
+from clue.predict.modelling import ModelPredictor, placed, uses_of
 from clue.purchase import Component, Criterion, Option, Scenario, Workload, rank_options
 from clue.uncertainty import Sampling
 from tests.kernel.cases import machine
