@@ -10,11 +10,11 @@ from pathlib import Path
 from typing import TypeVar
 
 from clue.cli.effects import refuse
+from clue.cli.model_runs import is_pattern, runs_of
 from clue.cli.options import counted
 from clue.cli.terminal import check_plots, output_file, plots_folder, progress, say, show, show_json
 from clue.config import load_machine
 from clue.config.models import load_model
-from clue.config.run_tables import load_runs
 from clue.errors import ModelError, UsageError
 from clue.files import exists, write_texts
 from clue.kernel import Program, compile_program, simulate
@@ -38,11 +38,13 @@ def run(arguments: argparse.Namespace) -> int:
 
 def _fit(arguments: argparse.Namespace) -> int:
     table, target = Path(arguments.table), output_file(arguments.output)
+    if not is_pattern(arguments.table):
+        refuse(arguments, ["--machine"], "with a pattern of recordings", "a table", arguments.table)
     if not arguments.limit:
         refuse(arguments, ["--memory"], "with --limit", "none")
     if arguments.memory is None:
         refuse(arguments, ["--limit"], "with --memory", "none")
-    runs = load_runs(table)
+    runs = runs_of(arguments.table, arguments.machine)
     compositions = _pairs("--compose", arguments.compose, _composition)
     method = Method("nt" if arguments.form == "nt" else "pt", arguments.plain)
     footprint = None if arguments.memory is None else _footprint(arguments.memory)

@@ -27,7 +27,12 @@ def add_fit(commands: Commands, run: Command) -> None:
         epilog=_FIT,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    command.add_argument("table", metavar="TABLE.csv", help="measured run times")
+    command.add_argument(
+        "table", metavar="TABLE.csv | PATTERN", help="measured run times; or recordings such as cg-{size}-{ranks}.clue"
+    )
+    command.add_argument(
+        "--machine", metavar="MACHINE", help="with recordings: fit what replays there take (default: what they took)"
+    )
     command.add_argument("-o", dest="output", metavar="MODEL.yaml", required=True, help="where the model goes")
     command.add_argument(
         "--form",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -200,6 +201,27 @@ def test_bad_input(line: str, said: str, capsys: pytest.CaptureFixture[str]) -> 
     assert (status, out) == (2, "")
     assert said in err
     assert not Path("m.yaml").exists()
+
+
+def test_recordings_are_runs(capsys: pytest.CaptureFixture[str]) -> None:
+    """Four sizes on one to four ranks that compute n^3/P ns: replayed on slow nodes, or as they were made."""
+    for n in (100, 200, 300, 400):
+        for p in (1, 2, 3, 4):
+            built = TraceBuilder(p, "cube.py")
+            for rank in range(p):
+                built[rank].compute(1e-9 * n**3 / p)
+            trace = built.build()
+            ranks = tuple(replace(each, wall=1e-9 * n**3 / p + 1e-7 * n**2) for each in trace.head.rank_heads)
+            replace(trace, head=replace(trace.head, rank_heads=ranks, arguments=(str(n),))).save(f"cube-{n}-{p}.clue")
+    Path("slow.yaml").write_text(MACHINE.replace("{count: 1, type: fast}, ", ""))
+    status, _, err = run(capsys, "model fit cube-{size}-{ranks}.clue --machine slow.yaml -o m.yaml")
+    assert status == 0, err
+    said = document(capsys, "model predict m.yaml --size 300 --use slow=3")
+    assert said["seconds"] == pytest.approx(1e-9 * 300**3 / 3, rel=1e-3)
+    assert run(capsys, "model fit cube-{size}-{ranks}.clue -o m.yaml")[0] == 0
+    recorded = document(capsys, "model predict m.yaml --size 300 --ranks 3")["seconds"]
+    assert recorded == pytest.approx(1e-9 * 300**3 / 3 + 1e-7 * 300**2, rel=1e-3)
+    assert "recordings must be there, got none" in run(capsys, "model fit no-{size}-{ranks}.clue -o m.yaml")[2]
 
 
 def test_replays_beside_a_model(capsys: pytest.CaptureFixture[str]) -> None:

@@ -114,6 +114,7 @@ WITHOUT_EFFECT = {
         **dict.fromkeys(("--size", "--ranks", "--plan", "--run", "--json"), ALWAYS),
     },
     "model fit": {
+        "--machine": (("t.csv -o m.yaml --machine pair.yaml", "t.csv: --machine must go with a pattern"),),
         "--memory": (("t.csv -o m.yaml --memory n", "--memory must go with --limit, got none"),),
         "--limit": (("t.csv -o m.yaml --limit any=1GB", "--limit must go with --memory, got none"),),
         **dict.fromkeys(("-o", "--form", "--plain", "--compose", "--adjust", "--json"), ALWAYS),
