@@ -12,6 +12,7 @@ from clue.cli import extrapolate_arguments, run_arguments
 from clue.cli.calibrate_arguments import add_calibrate
 from clue.cli.extrapolate_arguments import add_extrapolate
 from clue.cli.forecast_arguments import add_forecast
+from clue.cli.model_arguments import add_best, add_fit, add_predict, add_show
 from clue.cli.options import (
     Command,
     Commands,
@@ -60,6 +61,7 @@ def command_line() -> argparse.ArgumentParser:
     add_extrapolate(commands, _command("extrapolate"))
     add_forecast(commands, _command("forecast"))
     add_validate(commands, _command("validate"))
+    _add_model(commands)
     return parser
 
 
@@ -70,6 +72,13 @@ def _command(module: str) -> Command:
         return int(loaded.run(arguments))
 
     return run
+
+
+def _add_model(commands: Commands) -> None:
+    command = commands.add_parser("model", help="model what programs take by formulas fitted to what was measured")
+    kinds = command.add_subparsers(metavar="WHAT", required=True)
+    for add in (add_fit, add_show, add_predict, add_best):
+        add(kinds, _command("model"))
 
 
 def _add_record(commands: Commands) -> None:

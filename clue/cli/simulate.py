@@ -14,11 +14,13 @@ from clue.cli.terminal import Report, Volume, check_plots, detail, plots_folder,
 from clue.cli.traces import Traces
 from clue.config import SimulationConfig, load_config
 from clue.config.model_errors import known_model_error
+from clue.config.models import load_model
 from clue.errors import UsageError
 from clue.explain import RankingExplanation, explain, explain_ranking
 from clue.kernel import Candidate, Program, compile_program, engine_for, reason_for, simulate
 from clue.machine import Placement
 from clue.predict.executors import PROCESSES
+from clue.predict.modelling import ModelPredictor
 from clue.predict.predictor import Predictor
 from clue.predict.replaying import ReplayPredictor, recording
 from clue.purchase import Ranking, Scenario, rank_options
@@ -63,7 +65,7 @@ def _compare(scenario: Scenario, arguments: argparse.Namespace) -> int:
         refuse(arguments, ["--workers"], f"with --executor {PROCESSES}", executor, scenario.name)
     with progress() as tell:
         traces = Traces(tell, arguments.repeats)
-        predictor = ReplayPredictor(
+        replays = ReplayPredictor(
             traces,
             traces.record,
             engine=arguments.engine,
@@ -71,6 +73,7 @@ def _compare(scenario: Scenario, arguments: argparse.Namespace) -> int:
             workers=_workers(arguments),
             sampled=arguments.sampled,
         )
+        predictor = ModelPredictor(load_model, replays)
         thorough, sampling = arguments.plots is not None, _sampling(arguments)
         error = None if sampling is None else known_model_error()
         if sampling is None and arguments.sampled:

@@ -146,6 +146,18 @@ WITHOUT_EFFECT = {
     },
     "forecast sequence": dict.fromkeys(("--token-file", "--timeout", "--json", "--store"), ALWAYS),
     "forecast serve": dict.fromkeys(("--address", "--port", "--peer", "--token-file", "--timeout", "--store"), ALWAYS),
+    "model fit": {
+        "--machine": (("t.csv -o m.yaml --machine pair.yaml", "t.csv: --machine must go with a pattern"),),
+        "--memory": (("t.csv -o m.yaml --memory n", "--memory must go with --limit, got none"),),
+        "--limit": (("t.csv -o m.yaml --limit any=1GB", "--limit must go with --memory, got none"),),
+        **dict.fromkeys(("-o", "--form", "--plain", "--compose", "--adjust", "--json"), ALWAYS),
+    },
+    "model show": dict.fromkeys(("--plots", "--json"), ALWAYS),
+    "model predict": {
+        "--ranks": (("line.yaml --size 9 --use any=1 --ranks 2", "--ranks must go without --use, got both"),),
+        **dict.fromkeys(("--size", "--use", "--json"), ALWAYS),
+    },
+    "model best": dict.fromkeys(("--machine", "--size", "--processes", "--top", "--replay", "--json"), ALWAYS),
     "schema": {},
     "cache": {"--clear": ALWAYS, "--json": ALWAYS},
     "calibrate network": {

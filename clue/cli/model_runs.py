@@ -1,0 +1,77 @@
+"""The runs that a model is fitted to: of a table, or of recordings, as they were or replayed on a machine."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from clue.cli.terminal import progress
+from clue.config import load_machine
+from clue.config.run_tables import load_runs
+from clue.errors import UsageError
+from clue.extrapolation.pattern import RANKS, SIZE, Pattern
+from clue.kernel import Candidate, compile_program, simulate
+from clue.machine import Machine, Placement
+from clue.models import Run, Use
+from clue.models.cluster_fit import COMMUNICATE, COMPUTE
+from clue.models.model import ANY
+from clue.predict.modelling import uses_of
+from clue.trace import Trace
+from clue.uncertainty import typical_recording
+from clue.units import count_of
+
+
+def is_pattern(text: str) -> bool:
+    """Tell whether a text names recordings rather than a table."""
+    return SIZE in text or RANKS in text
+
+
+def runs_of(text: str, machine: str | None) -> tuple[Run, ...]:
+    """Return the runs of a table, or of the recordings that a pattern names.
+
+    Args:
+        text: A path, or a pattern such as ``cg-{size}-{ranks}.clue``.
+        machine: Where recordings are replayed; ``None``: what they took when they were made.
+
+    Raises:
+        ClueError: If anything is wrong with them.
+    """
+    if not is_pattern(text):
+        return load_runs(Path(text))
+    where = None if machine is None else load_machine(machine)
+    pattern = Pattern(text)
+    pattern.check()
+    found = pattern.found()
+    if not found:
+        raise UsageError(f"{text}: recordings must be there, got none")
+    runs = []
+    with progress() as tell:
+        for i, ((size, ranks), paths) in enumerate(found.items()):
+            tell(f"reading {text}", i, len(found))
+            traces = [_opened(path, ranks) for path in paths]
+            if where is None:
+                runs += [_recorded(size, trace) for trace in traces]
+            else:
+                runs.append(_replayed(size, typical_recording(traces), where))
+    return tuple(runs)
+
+
+def _opened(path: Path, ranks: int) -> Trace:
+    trace = Trace.open(path)
+    if trace.ranks != ranks:
+        raise UsageError(f"{path}: trace must have {count_of(ranks)}, as its name says, got {trace.ranks}")
+    return trace
+
+
+def _recorded(size: int, trace: Trace) -> Run:
+    """Return what a recording took: the longest of its ranks, and of that what they computed in the mean."""
+    seconds = max(rank.wall for rank in trace.head.rank_heads)
+    compute = min(float(trace.bursts.sum()) * 1e-9 / trace.ranks, seconds)
+    return Run(size, {ANY: Use(trace.ranks)}, seconds, {COMPUTE: compute, COMMUNICATE: seconds - compute})
+
+
+def _replayed(size: int, trace: Trace, machine: Machine) -> Run:
+    placement = Placement.block(machine, trace.ranks)
+    result = simulate(compile_program(trace), machine, placement)
+    compute = min(sum(rank.compute for rank in result.ranks) / trace.ranks, result.makespan)
+    parts = {COMPUTE: compute, COMMUNICATE: result.makespan - compute}
+    return Run(size, uses_of(Candidate(machine, placement)), result.makespan, parts)
