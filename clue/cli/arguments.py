@@ -11,6 +11,7 @@ from clue import __version__
 from clue.cli import extrapolate_arguments, run_arguments
 from clue.cli.calibrate_arguments import add_calibrate
 from clue.cli.extrapolate_arguments import add_extrapolate
+from clue.cli.model_graph_arguments import add_graph
 from clue.cli.options import (
     Command,
     Commands,
@@ -58,6 +59,7 @@ def command_line() -> argparse.ArgumentParser:
     add_run(commands, _command("run"))
     add_extrapolate(commands, _command("extrapolate"))
     add_validate(commands, _command("validate"))
+    _add_model(commands)
     return parser
 
 
@@ -68,6 +70,12 @@ def _command(module: str) -> Command:
         return int(loaded.run(arguments))
 
     return run
+
+
+def _add_model(commands: Commands) -> None:
+    command = commands.add_parser("model", help="model what programs take by formulas fitted to what was measured")
+    kinds = command.add_subparsers(metavar="WHAT", required=True)
+    add_graph(kinds, _command("model_graph"))
 
 
 def _add_record(commands: Commands) -> None:

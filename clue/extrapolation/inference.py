@@ -10,10 +10,10 @@ from clue import structure
 from clue.errors import ClueError
 from clue.extrapolation.bursts import Bursts, Floats, Integers
 from clue.extrapolation.family import Family
-from clue.structure import Columns, Example, Generator, Learner, Refusal, Tables
+from clue.structure import Columns, Generator, Learner, Refusal, Tables, examples_of
 from clue.trace import Trace
 from clue.trace.builder import RankColumns, trace_of
-from clue.trace.sites import UNKNOWN, Site, Sites
+from clue.trace.sites import Sites
 
 #: Share of the computation at a target that may lie outside what was recorded before it is said.
 _OUTSIDE = 0.5
@@ -108,22 +108,12 @@ def infer(family: Family) -> Structure:
     Raises:
         RefusedError: If a call follows no rule.
     """
-    numbers: dict[Site, int] = {UNKNOWN: 0}
-    examples = [
-        Example(each.size, each.ranks, each.typical, _numbered(each.typical, numbers)) for each in family.recordings
-    ]
-    learner = Learner(tuple(numbers), Tables.of(tuple(numbers), examples))
+    sites, examples = examples_of([(each.size, each.ranks, each.typical) for each in family.recordings])
+    learner = Learner(sites, Tables.of(sites, examples))
     program = learner.learn()
     if learner.refusals:
         raise RefusedError(tuple(dict.fromkeys(learner.refusals)), family.name)
     return Structure(program, _bursts(family, learner, program), family.name, tuple(learner.remarks))
-
-
-def _numbered(trace: Trace, numbers: dict[Site, int]) -> Integers:
-    """Return the site of each row by its number in the family."""
-    own = np.array([numbers.setdefault(site, len(numbers)) for site in trace.head.sites], np.int64)
-    found: Integers = own[trace.ops.site]
-    return found
 
 
 def _bursts(family: Family, learner: Learner, program: structure.Structure) -> tuple[Bursts, ...]:

@@ -5,10 +5,32 @@ terms, and lines through measured points. Never one model: those that fit equall
 that is how uncertain the prediction is. :class:`Distribution` is how single bursts vary around such a mean.
 """
 
+from clue.models.composed import Among, Composed, Loop, Series, Time, crossings, leaves
 from clue.models.distribution import Distribution
 from clue.models.ensemble import Ensemble, Member, fit
 from clue.models.formulas import Formula
 from clue.models.lines import Lines
-from clue.models.terms import Term, terms_for
+from clue.models.staged import Staged, fit_in_turn, over
+from clue.models.terms import Features, Term, terms_for
 
-__all__ = ["Distribution", "Ensemble", "Formula", "Lines", "Member", "Term", "fit", "terms_for"]
+__all__ = [
+    "Among",
+    "Composed",
+    "Distribution",
+    "Ensemble",
+    "Features",
+    "Formula",
+    "Lines",
+    "Loop",
+    "Member",
+    "Series",
+    "Staged",
+    "Term",
+    "Time",
+    "crossings",
+    "fit",
+    "fit_in_turn",
+    "leaves",
+    "over",
+    "terms_for",
+]

@@ -47,7 +47,7 @@ class Term:
         """
         if text.strip() == "1":
             return cls()
-        factors, end = [], 0
+        factors, end = list[re.Match[str]](), re.match(r"(\s*1\s*(?=/))?", text).end()  # type: ignore[union-attr]
         while (match := _FACTOR.match(text, end)) and end < len(text):
             factors.append(match)
             end = match.end()

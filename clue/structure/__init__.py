@@ -11,10 +11,12 @@
     rules       the lightest rule that fits all samples exactly, or none
     program     a program as rules, learned from recordings
     generate    every call of every rank at a target
+    graph       sequences, loops and what ranks do side by side, with every computation and call
     samples     the size that explains how bursts differ
 """
 
 from clue.structure.generate import Columns, Generator
+from clue.structure.graph import Graph, Kind, Node, examples_of
 from clue.structure.program import Learner, PartRules, Refusal, Structure
 from clue.structure.samples import LocalSize, local_size
 from clue.structure.table import Example, Tables
@@ -23,11 +25,15 @@ __all__ = [
     "Columns",
     "Example",
     "Generator",
+    "Graph",
+    "Kind",
     "Learner",
     "LocalSize",
+    "Node",
     "PartRules",
     "Refusal",
     "Structure",
     "Tables",
+    "examples_of",
     "local_size",
 ]

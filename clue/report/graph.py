@@ -1,0 +1,217 @@
+"""A program's structure graph, and the models of its nodes: as a document, and for Graphviz."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+
+from clue.composition import Composition, SiteTimes
+from clue.models import Time
+from clue.models.terms import RANKS, SIZE
+from clue.report.loops import ranks_text
+from clue.structure import Graph, Kind, Node
+from clue.units import format_number, format_time
+
+#: Graphviz shapes, as DP*Graph++ draws: rectangles, triangles.
+_SHAPES = {Kind.COMPUTATION: "box, style=filled, fillcolor=lightgrey", Kind.COMMUNICATION: "invtriangle"}
+_LEAVES = frozenset(_SHAPES)
+
+
+@dataclass(frozen=True, slots=True)
+class Estimated:
+    """What a model says, seconds; and whether that lies within what it was fitted to."""
+
+    seconds: float
+    low: float
+    high: float
+    inside: bool
+
+
+@dataclass(frozen=True, eq=False)
+class GraphProfile:
+    """A graph with what its nodes take in one recording, and what models say of them elsewhere.
+
+    Attributes:
+        name: The trace, or the pattern of several.
+        graph: The graph.
+        recording: Of which recording ranks and counts are told.
+        ranks: Its ranks.
+        times: What its nodes take.
+        measure: What that is, in words.
+        composition: The model, if there are several recordings.
+        target: The size and number of ranks that the model is asked for.
+    """
+
+    name: str
+    graph: Graph
+    recording: int
+    ranks: int
+    times: SiteTimes
+    measure: str
+    composition: Composition | None = None
+    target: tuple[int, int] | None = None
+
+    @cached_property
+    def seconds(self) -> Mapping[Node, float]:
+        """What each node takes, seconds: loops and sequences what is in them."""
+        found: dict[Node, float] = {}
+
+        def take(node: Node) -> float:
+            found[node] = self._own(node) if node.kind in _LEAVES else sum(map(take, node.children))
+            return found[node]
+
+        take(self.graph.root)
+        return found
+
+    def _own(self, node: Node) -> float:
+        of_kind = self.times.computation if node.kind is Kind.COMPUTATION else self.times.communication
+        return float(of_kind[node.site])
+
+    @cached_property
+    def counts(self) -> Mapping[Node, float]:
+        """How often each loop is repeated whenever ranks come to it, in the mean."""
+        found: dict[Node, float] = {}
+
+        def count(node: Node, around: float) -> None:
+            times = node.mean_times(self.recording)
+            if node.kind is Kind.LOOP:
+                found[node] = times / max(around, 1.0)
+            for child in node.children:
+                count(child, times if node.kind is Kind.LOOP else around)
+
+        count(self.graph.root, 1.0)
+        return found
+
+    def share(self, node: Node) -> float:
+        """Return which share of all time a node takes."""
+        whole = self.seconds[self.graph.root]
+        return self.seconds[node] / whole if whole else 0.0
+
+    def ranks_of(self, node: Node) -> str:
+        """Return a node's ranks in words."""
+        ranks = node.ranks(self.recording)
+        return "all" if len(ranks) == self.ranks else ranks_text(ranks) or "none here"
+
+    def words(self, node: Node) -> str:
+        """Return what a node is, on one line."""
+        if node.kind is Kind.LOOP:
+            return f"{format_number(self.counts[node])} × {node.name}"
+        return node.name or f"ranks {self.ranks_of(node)}"
+
+    def model(self, node: Node) -> Time | None:
+        """Return what models a node."""
+        return None if self.composition is None else self.composition.nodes.get(node)
+
+    def estimated(self, time: Time) -> Estimated | None:
+        """Return what a model says of the target, if there is one."""
+        if self.target is None:
+            return None
+        at = {SIZE: [float(self.target[0])], RANKS: [float(self.target[1])]}
+        middle, low, high = (float(each[0]) for each in time.predict(at))
+        return Estimated(middle, low, high, bool(time.inside(at)[0]))
+
+    def document(self) -> dict[str, object]:
+        """Describe all of it."""
+        whole = self.seconds[self.graph.root]
+        document = {
+            "trace": self.name,
+            "ranks": self.ranks,
+            "measure": self.measure,
+            "seconds": whole,
+            "graph": self._node(self.graph.root),
+        }
+        if self.composition is not None:
+            off = [abs(each) for each in self.composition.off]
+            document["model"] = {
+                "recordings": len(off),
+                "error": {"mean": sum(off) / len(off), "largest": max(off)},
+                "domain": {name: list(ends) for name, ends in self.composition.time.domain.items()},
+                **self._target(self.composition.time),
+            }
+        return document
+
+    def _node(self, node: Node) -> dict[str, object]:
+        document: dict[str, object] = {
+            "kind": node.kind.value,
+            "name": node.name,
+            "place": node.place or None,
+            "region": node.region or None,
+            "ranks": list(node.ranks(self.recording)),
+            "seconds": self.seconds[node],
+        }
+        if node.kind is Kind.LOOP:
+            document["count"] = self.counts[node]
+        time = self.model(node)
+        if time is not None and node.kind in _LEAVES:
+            document["model"] = {"terms": _first(time), **self._target(time)}
+        if node.children:
+            document["children"] = [self._node(child) for child in node.children]
+        return document
+
+    def _target(self, time: Time) -> dict[str, object]:
+        said = self.estimated(time)
+        if said is None:
+            return {}
+        finite = {name: getattr(said, name) for name in ("seconds", "low", "high")}
+        return {name: each if each < float("inf") else None for name, each in finite.items()} | {"inside": said.inside}
+
+    def dot(self) -> str:
+        """Return the graph for Graphviz: rectangles compute, triangles communicate, loops are dotted."""
+        return "\n".join(["digraph program {", '  node [fontname="sans-serif"];', *self._dot(), "}"]) + "\n"
+
+    def _dot(self) -> Iterator[str]:
+        numbers = {node: f"n{i}" for i, (_, node) in enumerate(self.graph.root.walk())}
+        yield from self._inner(self.graph.root, numbers, "  ")
+        yield from (f"  {one} -> {other};" for one, other in _edges(self.graph.root, numbers))
+
+    def _inner(self, node: Node, numbers: Mapping[Node, str], indent: str) -> Iterator[str]:
+        label = _quoted(self._label(node))
+        if node.kind in _LEAVES:
+            yield f"{indent}{numbers[node]} [label={label}, shape={_SHAPES[node.kind]}];"
+            return
+        if node.kind is not Kind.LOOP:
+            for child in node.children:
+                yield from self._inner(child, numbers, indent)
+            return
+        yield f"{indent}subgraph cluster_{numbers[node]} {{"
+        yield f"{indent}  label={label}; style=dotted;"
+        for child in node.children:
+            yield from self._inner(child, numbers, indent + "  ")
+        yield f"{indent}}}"
+
+    def _label(self, node: Node) -> str:
+        seconds = "" if node.kind is Kind.LOOP else format_time(self.seconds[node])
+        return "\n".join(filter(None, (self.words(node), node.place, seconds)))
+
+
+def model_text(time: Time) -> str:
+    """Return a model on one line: of an ensemble the most plausible member."""
+    return _first(time)
+
+
+def _first(time: Time) -> str:
+    members = getattr(time, "members", None)
+    return str(members[0].model if members else time)
+
+
+def _edges(node: Node, numbers: Mapping[Node, str]) -> Iterator[tuple[str, str]]:
+    """Yield what follows what: in a sequence, to and from all that is side by side."""
+    if node.kind is not Kind.PARALLEL:
+        for one, other in zip(node.children, node.children[1:], strict=False):
+            yield from ((numbers[end], numbers[begin]) for end in _ends(one, -1) for begin in _ends(other, 0))
+    for child in node.children:
+        yield from _edges(child, numbers)
+
+
+def _ends(node: Node, which: int) -> list[Node]:
+    """Return the first or the last leaves of a node."""
+    if node.kind in _LEAVES:
+        return [node]
+    if node.kind is Kind.PARALLEL:
+        return [leaf for child in node.children for leaf in _ends(child, which)]
+    return _ends(node.children[which], which)
+
+
+def _quoted(text: str) -> str:
+    return '"' + text.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n") + '"'

@@ -1,0 +1,71 @@
+"""A program's structure graph as text: a line a node, indented as nodes are nested."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from clue.report.text.table import NONE, add_row, facts, heading, stack, table
+from clue.units import count_of, format_share, format_time
+
+if TYPE_CHECKING:
+    from rich.console import RenderableType
+
+    from clue.report.graph import Estimated, GraphProfile
+    from clue.structure import Node
+
+#: What nodes look like, by their kind.
+_SIGNS = {"sequence": "", "parallel": "∥ ", "loop": "↻ ", "computation": "▪ ", "communication": "▽ "}
+
+
+def graph_text(profile: GraphProfile) -> RenderableType:
+    """Show a graph: of each node whose it is and what it takes; and its model, if there is one."""
+    composition = profile.composition
+    modelled = composition is not None
+    numbers = ("time", "share", *(["predicted"] if profile.target else []))
+    shown = table(
+        "program", "place", "ranks", *numbers, *(["most plausible model"] if modelled else []), numbers=numbers
+    )
+    for depth, node in profile.graph.root.walk():
+        if depth:
+            _add(profile, shown, depth - 1, node)
+    made = [("time", f"{format_time(profile.seconds[profile.graph.root])}: {profile.measure}")]
+    if composition is not None:
+        off = [abs(each) for each in composition.off]
+        made.append(
+            (
+                "model",
+                f"composed of {count_of(len(composition.nodes), 'node')}, fitted to {count_of(len(off), 'recording')}, "
+                f"which it meets within {format_share(max(off), 1)}",
+            )
+        )
+        said = profile.estimated(composition.time)
+        if said is not None and profile.target is not None:
+            made.append((f"size {profile.target[0]:,} on {count_of(profile.target[1])}", _said(said)))
+    if profile.graph.astray:
+        made.append(("note", f"{profile.graph.astray:,} calls lie behind later ones outside any loop"))
+    return stack(heading(f"{profile.name}: structure"), facts(made), shown)
+
+
+def _add(profile: GraphProfile, shown: object, depth: int, node: Node) -> None:
+    from clue.report.graph import model_text  # noqa: PLC0415 - numpy
+
+    region = f" [{node.region}]" if node.region else ""
+    cells = [
+        "  " * depth + _SIGNS[node.kind.value] + profile.words(node) + region,
+        node.place,
+        profile.ranks_of(node),
+        format_time(profile.seconds[node]),
+        format_share(profile.share(node), 1),
+    ]
+    time = None if node.children else profile.model(node)
+    if profile.target:
+        said = None if time is None else profile.estimated(time)
+        cells.append("" if node.children else NONE if said is None else format_time(said.seconds))
+    if profile.composition is not None:
+        cells.append("" if time is None else model_text(time))
+    add_row(shown, *cells)  # type: ignore[arg-type]
+
+
+def _said(said: Estimated) -> str:
+    interval = f"{format_time(said.low)} to {format_time(said.high)}" if said.high < float("inf") else "no interval"
+    return f"{format_time(said.seconds)} ({interval})" + ("" if said.inside else ", beyond what was recorded")
