@@ -9,7 +9,7 @@ What is composed is a time like any other (:mod:`clue.models`): evaluated from t
 for :func:`clue.balance.vector_at`. Prints nothing.
 """
 
-from clue.composition.composing import Composition, Fit, compose
+from clue.composition.composing import ComposedModel, Fit, compose
 from clue.composition.times import SiteTimes, on_critical_path, recorded
 
-__all__ = ["Composition", "Fit", "SiteTimes", "compose", "on_critical_path", "recorded"]
+__all__ = ["ComposedModel", "Fit", "SiteTimes", "compose", "on_critical_path", "recorded"]

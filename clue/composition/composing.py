@@ -17,9 +17,10 @@ import numpy.typing as npt
 
 from clue.composition.times import SiteTimes
 from clue.errors import ModelError
-from clue.models import Among, Features, Loop, Series, Time, fit, fit_in_turn
+from clue.models import Among, Features, Loop, Series, Time, fit, fit_in_turn, spent
 from clue.models.terms import RANKS, SIZE, Floats
 from clue.structure import Example, Graph, Kind, Node
+from clue.units import format_share
 
 #: Fits times that were measured at points.
 Fit = Callable[[Features, npt.ArrayLike], Time]
@@ -32,10 +33,12 @@ _COUNTS = (
     (("1", "n"), ("1", "1/P")),
 )
 _EXACT = 1e-9
+#: Share of the time from which on a part matters.
+_MATTERS = 0.1
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Composition:
+class ComposedModel:
     """A program's model.
 
     Attributes:
@@ -52,6 +55,17 @@ class Composition:
     examples: tuple[Example, ...]
     measured: tuple[float, ...]
 
+    def doubts(self, size: float, ranks: float) -> list[str]:
+        """Say which parts the model is not sure of, though they matter: they may take twice as long as it says."""
+        parts = list(spent("", self.time, {SIZE: [size], RANKS: [ranks]}))
+        whole = sum(part.seconds for part in parts)
+        return [
+            f"{part.name.lstrip('/')} takes {format_share(part.seconds / whole)} of the time, by models that may be "
+            "off by more than a factor of 2: fit to more sizes and numbers of ranks, all within one node or all beyond"
+            for part in parts
+            if part.seconds > _MATTERS * whole and part.high > 2 * part.seconds
+        ]
+
     @property
     def off(self) -> tuple[float, ...]:
         """What the model is off by at each recording, as shares."""
@@ -61,7 +75,7 @@ class Composition:
         )
 
 
-def compose(graph: Graph, examples: Sequence[Example], times: Sequence[SiteTimes], fitted: Fit = fit) -> Composition:
+def compose(graph: Graph, examples: Sequence[Example], times: Sequence[SiteTimes], fitted: Fit = fit) -> ComposedModel:
     """Return the model of a program, composed of models of its nodes.
 
     Args:
@@ -77,7 +91,7 @@ def compose(graph: Graph, examples: Sequence[Example], times: Sequence[SiteTimes
         raise ModelError("compose: recordings must be at least one, got none")
     composer = _Composer(examples, times, fitted)
     parts = composer.parts(graph.root.children, np.ones(len(examples)), 0)
-    return Composition(Series(parts), graph, composer.nodes, tuple(examples), tuple(each.total for each in times))
+    return ComposedModel(Series(parts), graph, composer.nodes, tuple(examples), tuple(each.total for each in times))
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -5,7 +5,7 @@ terms, and lines through measured points. Never one model: those that fit equall
 that is how uncertain the prediction is. :class:`Distribution` is how single bursts vary around such a mean.
 """
 
-from clue.models.composed import Among, Composed, Loop, Series, Time, crossings, leaves
+from clue.models.composed import Among, Composed, Loop, Series, Time, crossings, spent
 from clue.models.distribution import Distribution
 from clue.models.ensemble import Ensemble, Member, fit
 from clue.models.formulas import Formula
@@ -30,7 +30,7 @@ __all__ = [
     "crossings",
     "fit",
     "fit_in_turn",
-    "leaves",
     "over",
+    "spent",
     "terms_for",
 ]

@@ -170,13 +170,41 @@ def _combined(how: Callable[..., Floats], parts: list[Interval]) -> Interval:
     return middle, low, high
 
 
-def leaves(name: str, time: Time) -> Iterator[tuple[str, Time]]:
-    """Yield the parts of a time that are composed of nothing, in order, each with its way: ``"main/loop/body"``."""
-    if not isinstance(time, Composed):
-        yield name, time
-        return
-    for part, inner in time.parts.items():
-        yield from leaves(f"{name}/{part}", inner)
+@dataclass(frozen=True, slots=True)
+class Spent:
+    """What a part that is composed of nothing takes of a whole.
+
+    Attributes:
+        name: Its way: ``"main/loop/body"``.
+        time: The part.
+        seconds: What it takes in all iterations of the loops around it.
+        high: The high end of that.
+    """
+
+    name: str
+    time: Time
+    seconds: float
+    high: float
+
+
+def spent(name: str, time: Time, features: Features, times: tuple[float, float] = (1.0, 1.0)) -> Iterator[Spent]:
+    """Yield what the parts of a time take, in order.
+
+    Args:
+        name: What the time is called.
+        time: The time.
+        features: One sample.
+        times: How often it is repeated, and the high end of that.
+    """
+    if isinstance(time, Series):
+        for part, inner in time.parts.items():
+            yield from spent(f"{name}/{part}", inner, features, times)
+    elif isinstance(time, Loop):
+        count, _, most = (float(each[0]) for each in time.count.predict(features))
+        yield from spent(name, time.body, features, (times[0] * count, times[1] * most))
+    else:
+        seconds, _, high = (float(each[0]) for each in time.predict(features))
+        yield Spent(name, time, times[0] * seconds, times[1] * high)
 
 
 def crossings(one: Time, other: Time, low: float, high: float, *, along: str = SIZE, steps: int = 4096) -> list[float]:

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 
-from clue.composition import Composition, SiteTimes
+from clue.composition import ComposedModel, SiteTimes
 from clue.models import Time
 from clue.models.terms import RANKS, SIZE
 from clue.report.loops import ranks_text
@@ -49,7 +49,7 @@ class GraphProfile:
     ranks: int
     times: SiteTimes
     measure: str
-    composition: Composition | None = None
+    composition: ComposedModel | None = None
     target: tuple[int, int] | None = None
 
     @cached_property
@@ -111,6 +111,16 @@ class GraphProfile:
         middle, low, high = (float(each[0]) for each in time.predict(at))
         return Estimated(middle, low, high, bool(time.inside(at)[0]))
 
+    @property
+    def warnings(self) -> list[str]:
+        """What a reader must know beside the figures."""
+        said = []
+        if self.graph.astray:
+            said.append(f"{self.graph.astray:,} calls lie behind later ones outside any loop: counts may be wrong")
+        if self.composition is not None and self.target is not None:
+            said += self.composition.doubts(*self.target)
+        return said
+
     def document(self) -> dict[str, object]:
         """Describe all of it."""
         whole = self.seconds[self.graph.root]
@@ -120,6 +130,7 @@ class GraphProfile:
             "measure": self.measure,
             "seconds": whole,
             "graph": self._node(self.graph.root),
+            "warnings": self.warnings,
         }
         if self.composition is not None:
             off = [abs(each) for each in self.composition.off]

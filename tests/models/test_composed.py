@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from clue.balance import shares, vector_at
 from clue.errors import ModelError
-from clue.models import Among, Loop, Series, Staged, Term, crossings, fit, leaves
+from clue.models import Among, Loop, Series, Staged, Term, crossings, fit, spent
 
 
 def line(constant: float, slope: float, name: str = "n", deviation: float = 0.0) -> Staged:
@@ -22,7 +22,8 @@ def test_sequences_add_and_loops_multiply() -> None:
     """2 + P (1 + 3 n) at n = 4 on 5 ranks: 2 + 5 × 13 = 67."""
     time = Series({"begin": line(2, 0), "loop": Loop(line(0, 1, "P"), line(1, 3))})
     assert time(4, 5) == 67
-    assert [name for name, _ in leaves("main", time)] == ["main/begin", "main/loop/count", "main/loop/body"]
+    parts = [(part.name, part.seconds) for part in spent("main", time, {"n": [4], "P": [5]})]
+    assert parts == [("main/begin", 2), ("main/loop", 65)]
 
 
 def test_workers_of_a_master() -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from clue.report.text.table import NONE, add_row, facts, heading, stack, table
+from clue.report.text.table import NONE, add_row, bullets, facts, heading, stack, table
 from clue.units import count_of, format_share, format_time
 
 if TYPE_CHECKING:
@@ -41,9 +41,8 @@ def graph_text(profile: GraphProfile) -> RenderableType:
         said = profile.estimated(composition.time)
         if said is not None and profile.target is not None:
             made.append((f"size {profile.target[0]:,} on {count_of(profile.target[1])}", _said(said)))
-    if profile.graph.astray:
-        made.append(("note", f"{profile.graph.astray:,} calls lie behind later ones outside any loop"))
-    return stack(heading(f"{profile.name}: structure"), facts(made), shown)
+    warnings = bullets(profile.warnings) if profile.warnings else None
+    return stack(heading(f"{profile.name}: structure"), facts(made), shown, warnings)
 
 
 def _add(profile: GraphProfile, shown: object, depth: int, node: Node) -> None:
