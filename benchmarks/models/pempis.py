@@ -312,9 +312,9 @@ def _errors(cases: Sequence[Case]) -> Iterator[str]:
         "",
         "Gravity on bio shows what no model over n and P can know: on 2 ranks all messages stay within a node, on 3",
         "and 4 some leave it, and what that costs goes on growing as far as models can tell. `clue model graph` warns",
-        "of such parts. On intel the network is so much faster that it does not matter. Heat on taurus and intel depends",
-        "on bursts of a tenth of a millisecond at 500, and on sizes that no longer fit in the caches at 4000: there",
-        "plain polynomials in n fail.",
+        "of such parts. On intel the network is so much faster that it does not matter. Heat on taurus and intel",
+        "depends on bursts of a tenth of a millisecond at 500, and on sizes that no longer fit in the caches at 4000:",
+        "there plain polynomials in n fail.",
         "",
     )
 

@@ -11,6 +11,7 @@ from clue import __version__
 from clue.cli import extrapolate_arguments, run_arguments
 from clue.cli.calibrate_arguments import add_calibrate
 from clue.cli.extrapolate_arguments import add_extrapolate
+from clue.cli.model_arguments import add_best, add_fit, add_predict, add_show
 from clue.cli.model_graph_arguments import add_graph
 from clue.cli.options import (
     Command,
@@ -75,6 +76,8 @@ def _command(module: str) -> Command:
 def _add_model(commands: Commands) -> None:
     command = commands.add_parser("model", help="model what programs take by formulas fitted to what was measured")
     kinds = command.add_subparsers(metavar="WHAT", required=True)
+    for add in (add_fit, add_show, add_predict, add_best):
+        add(kinds, _command("model"))
     add_graph(kinds, _command("model_graph"))
 
 

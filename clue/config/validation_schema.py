@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Annotated, Any
 
 from pydantic import BeforeValidator, Field, WithJsonSchema
@@ -13,7 +14,7 @@ from clue.config.schema import Ranks
 from clue.units import Quantity, parse_quantity
 
 
-def _run_time(value: object) -> float:
+def run_time(value: object) -> float:
     """Return seconds: what programs print of themselves is a bare number, so that one is taken here."""
     if isinstance(value, bool) or not isinstance(value, int | float | str):
         raise ValueError(f'must be a run time in seconds, or with a unit such as "2 min", got {_shown(value)}')
@@ -29,7 +30,7 @@ def _shown(value: object) -> str:
 
 RunTime = Annotated[
     float,
-    BeforeValidator(_run_time),
+    BeforeValidator(run_time),
     WithJsonSchema({"type": ["number", "string"], "description": "A run time: seconds, or text with a unit."}),
 ]
 Measured = OneOrList[RunTime, RunTime]
@@ -91,13 +92,17 @@ class TableForm(Form):
 COLUMNS = ("program", "machine", "ranks", "size", "measured", "runs", "spread")
 
 
-def row_of(cells: dict[str, str]) -> dict[str, Any]:
+def row_of(
+    cells: dict[str, str],
+    columns: Sequence[str] = COLUMNS,
+    numbers: Sequence[str] = ("measured", "spread", "ranks"),
+) -> dict[str, Any]:
     """Return a row of a CSV file as a case is written: numbers as such, several runs as a list, no empty cells."""
-    row: dict[str, Any] = {key: text for key, text in cells.items() if text and key in COLUMNS}
+    row: dict[str, Any] = {key: text for key, text in cells.items() if text and key in columns}
     if "runs" in row:
         row["runs"] = [_number(run) for run in row["runs"].split()]
         row.pop("measured", None)
-    for key in ("measured", "spread", "ranks"):
+    for key in numbers:
         if isinstance(row.get(key), str):
             row[key] = _number(row[key])
     return row

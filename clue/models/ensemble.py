@@ -19,7 +19,8 @@ from clue.models.trials import Estimate, Flags, Trials
 
 #: Share of the cases that an interval is to hold.
 LEVEL = 0.8
-_TAIL = NormalDist().inv_cdf((1 + LEVEL) / 2)
+#: How many standard deviations of a normal variable that is.
+TAIL = NormalDist().inv_cdf((1 + LEVEL) / 2)
 #: How many times as much as all formulas lines count together, and up to how many times the best formula's error: they
 #: are judged over gaps twice as wide as those that they bridge.
 DOMINANCE, SLACK = 2.5, 3.0
@@ -79,7 +80,7 @@ class Ensemble:
         logs = np.log(np.maximum([each.seconds for each in estimates], 1e-300))
         mean = (weights * logs).sum(axis=0)
         variance = (weights * ((logs - mean) ** 2 + [each.variance for each in estimates])).sum(axis=0)
-        reach = np.where(self._known(given, samples), _TAIL * np.sqrt(variance), math.inf)
+        reach = np.where(self._known(given, samples), TAIL * np.sqrt(variance), math.inf)
         middle = np.where(np.any([each.seconds > 0 for each in estimates], axis=0), np.exp(mean), 0.0)
         with np.errstate(over="ignore", invalid="ignore"):
             return middle, middle * np.exp(-reach), np.where(reach < math.inf, middle * np.exp(reach), math.inf)

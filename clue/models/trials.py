@@ -31,7 +31,7 @@ FEW = 3.0
 #: cache is full. PREFERENCE, EVIDENCE, FEW and this were chosen on five kernels and judged on ten others.
 DISCREPANCY = 0.07
 #: How far outside a range rounding may put a value.
-_ROUNDING = 1e-9
+ROUNDING = 1e-9
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -147,7 +147,7 @@ def estimate(
         overall: How far it is off where others lie beyond.
     """
     low, high = np.array(ranges).T[:, :, None]
-    inside = ((sizes >= low * (1 - _ROUNDING)) & (sizes <= high * (1 + _ROUNDING))).all(axis=0)
+    inside = ((sizes >= low * (1 - ROUNDING)) & (sizes <= high * (1 + ROUNDING))).all(axis=0)
     factor = np.maximum(sizes / np.maximum(high, 1e-300), low / np.maximum(sizes, 1e-300))
     doublings = np.log2(np.clip(factor, 1.0, None)).max(axis=0)
     return Estimate(seconds, np.where(inside, within, overall) ** 2 + (DISCREPANCY * doublings) ** 2, inside)

@@ -113,6 +113,24 @@ WITHOUT_EFFECT = {
         "-o": (("--plan --size 8 --ranks 4 -o x.clue pingpong.py", "-o must go with --run, or a pattern, got --plan"),),
         **dict.fromkeys(("--size", "--ranks", "--plan", "--run", "--json"), ALWAYS),
     },
+    "model fit": {
+        "--memory": (("t.csv -o m.yaml --memory n", "--memory must go with --limit, got none"),),
+        "--limit": (("t.csv -o m.yaml --limit any=1GB", "--limit must go with --memory, got none"),),
+        **dict.fromkeys(("-o", "--form", "--plain", "--compose", "--adjust", "--json"), ALWAYS),
+    },
+    "model graph": {
+        **{
+            option: ((f"run.clue {option} {value}", f"{option} must go with a pattern such as cg-"),)
+            for option, value in (("--size", 5), ("--ranks", 5), ("--fit", "in-turn"))
+        },
+        **dict.fromkeys(("--machine", "--dot", "--plots", "--json"), ALWAYS),
+    },
+    "model show": dict.fromkeys(("--plots", "--json"), ALWAYS),
+    "model predict": {
+        "--ranks": (("line.yaml --size 9 --use any=1 --ranks 2", "--ranks must go without --use, got both"),),
+        **dict.fromkeys(("--size", "--use", "--json"), ALWAYS),
+    },
+    "model best": dict.fromkeys(("--machine", "--size", "--processes", "--top", "--json"), ALWAYS),
     "schema": {},
     "cache": {"--clear": ALWAYS, "--json": ALWAYS},
     "calibrate network": {

@@ -1,0 +1,203 @@
+"""``clue model``: formulas fitted to measured run times, what they say, and the best processors by them."""
+
+from __future__ import annotations
+
+import argparse
+import datetime
+from collections import Counter
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import TypeVar
+
+from clue.cli.effects import refuse
+from clue.cli.options import counted
+from clue.cli.terminal import check_plots, output_file, plots_folder, say, show, show_json
+from clue.config import load_machine
+from clue.config.models import load_model
+from clue.config.run_tables import load_runs
+from clue.errors import ModelError, UsageError
+from clue.files import write_texts
+from clue.models import Composition, Configuration, Footprint, Method, Term, Use, best, fit_cluster
+from clue.models.cluster_fit import COMMUNICATE, COMPUTE, FEWEST_RANKS, WHOLE
+from clue.models.model import ANY, Model
+from clue.report.model import forecast_document, found_document, model_document, model_yaml
+from clue.report.text.model import forecast_text, found_text, model_text
+from clue.units import Quantity, parse_quantity
+
+_Value = TypeVar("_Value")
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Do what is asked."""
+    return _SUBJECTS[arguments.subject](arguments)
+
+
+def _fit(arguments: argparse.Namespace) -> int:
+    table, target = Path(arguments.table), output_file(arguments.output)
+    if not arguments.limit:
+        refuse(arguments, ["--memory"], "with --limit", "none")
+    if arguments.memory is None:
+        refuse(arguments, ["--limit"], "with --memory", "none")
+    runs = load_runs(table)
+    compositions = _pairs("--compose", arguments.compose, _composition)
+    method = Method("nt" if arguments.form == "nt" else "pt", arguments.plain)
+    footprint = None if arguments.memory is None else _footprint(arguments.memory)
+    limits = _pairs("--limit", arguments.limit, lambda text: parse_quantity(text, Quantity.SIZE))
+    try:
+        cluster = fit_cluster(
+            runs, method, footprint=footprint, memory=limits, compositions=compositions, adjusted=arguments.adjust or ""
+        )
+    except ModelError as error:
+        raise ModelError([f"{table}: {fault}" for fault in error.faults]) from None
+    over_ranks = any(each.ranks is None for _, each in cluster.bins())
+    if arguments.form == "pt" and not over_ranks:
+        got = ", ".join(sorted({str(run.ranks) for run in runs}))
+        rule = f"must have {FEWEST_RANKS} or more numbers of ranks above the processes of a processor for pt"
+        raise ModelError(f"{table}: runs {rule}, got ranks {got}")
+    today = datetime.date.today().isoformat()
+    form = "pt" if over_ranks else "nt"
+    model = Model(target.stem, form, arguments.plain, table.name, today, runs, cluster)
+    write_texts({target: model_yaml(model)})
+    _show(arguments, model, str(target))
+    say([f"wrote {target}"])
+    return 0
+
+
+def _show_model(arguments: argparse.Namespace) -> int:
+    check_plots(arguments.plots)
+    model = load_model(arguments.model)
+    plots = []
+    if arguments.plots is not None:
+        from clue.report.plots.model import plot_model  # noqa: PLC0415 - matplotlib takes a second
+
+        plots.append(plot_model(model, plots_folder(arguments.plots)))
+    _show(arguments, model, arguments.model)
+    say([f"wrote {path}" for path in plots])
+    return 0
+
+
+def _show(arguments: argparse.Namespace, model: Model, place: str) -> None:
+    if arguments.json:
+        show_json(model_document(model))
+    else:
+        show(model_text(model, place))
+
+
+def _predict(arguments: argparse.Namespace) -> int:
+    if arguments.use:
+        refuse(arguments, ["--ranks"], "without --use", "both")
+    model = load_model(arguments.model)
+    uses = _uses(arguments, model)
+    forecast = model.cluster.predict(arguments.size, uses)
+    outside = model.cluster.outside(arguments.size, uses)
+    if arguments.json:
+        show_json(forecast_document(forecast, outside))
+    else:
+        show(forecast_text(forecast, outside))
+    return 0
+
+
+def _uses(arguments: argparse.Namespace, model: Model) -> Configuration:
+    """Return the configuration that is asked for."""
+    if arguments.use:
+        return _pairs("--use", arguments.use, _use)
+    kinds = list(model.cluster.kinds)
+    if len(kinds) > 1:
+        raise UsageError(f"--use must say which processors there are ({', '.join(kinds)}), got none")
+    known = sorted({each.ranks for _, each in model.cluster.bins()}, key=lambda ranks: ranks or 0)
+    if arguments.ranks is None and (len(known) > 1 or known == [None]):
+        raise UsageError("--ranks must be given where a model holds for several, got none")
+    least = model.cluster.processes(kinds[0])[0]
+    ranks = arguments.ranks or known[0] or least
+    if ranks % least:
+        raise UsageError(f"--ranks must be a multiple of the processes of each processor ({least}), got {ranks}")
+    return {kinds[0]: Use(ranks // least, least)}
+
+
+def _best(arguments: argparse.Namespace) -> int:
+    model, machine = load_model(arguments.model), load_machine(arguments.machine)
+    available = Counter[str]()
+    for node in machine.nodes:
+        available[ANY if list(model.cluster.kinds) == [ANY] else node.name] += node.processors
+    processes = _pairs("--processes", arguments.processes, _numbers)
+    for kind in processes:
+        if kind not in available:
+            raise UsageError(
+                f"--processes must be of node types of {machine.name} ({', '.join(available)}), got {kind}"
+            )
+    try:
+        found = best(model.cluster, arguments.size, available, processes=processes, keep=arguments.top or 20)
+    except ModelError as error:
+        raise ModelError([f"{arguments.model} on {machine.name}: {fault}" for fault in error.faults]) from None
+    unknown = [kind for kind in available if kind not in model.cluster.kinds]
+    outside = model.cluster.outside(arguments.size, found.best.uses)
+    say([f"{machine.name}: no models of {', '.join(unknown)}: left out"] if unknown else [], prefix="clue: warning: ")
+    if arguments.json:
+        show_json(found_document(found, arguments.size, outside))
+    else:
+        show(found_text(found, arguments.size, f"{model.name} on {machine.name}", outside))
+    return 0
+
+
+# --- what stands behind options ---
+
+
+def _pairs(option: str, texts: Sequence[str], parse: Callable[[str], _Value]) -> dict[str, _Value]:
+    """Read ``KIND=…`` texts."""
+    found = {}
+    for text in texts:
+        kind, equals, rest = text.partition("=")
+        try:
+            if not equals or not kind or kind in found:
+                raise ValueError(f'must be a kind of processor, once, "=" and more, got {text}')
+            found[kind] = parse(rest)
+        except ValueError as error:
+            raise UsageError(f"{option} {error}") from None
+    return found
+
+
+def _composition(text: str) -> Composition:
+    source, *factors = text.split(":")
+    try:
+        numbers = [float(each) for each in factors]
+    except ValueError:
+        numbers = [0.0]
+    if not source or len(numbers) > 2 or not all(0 < each < float("inf") for each in numbers):
+        raise ValueError(f"must be a kind and up to two factors above 0, got {text}")
+    given = dict(zip((COMPUTE, COMMUNICATE), numbers, strict=False))
+    return Composition(source, {**given, **({WHOLE: numbers[0]} if numbers else {})})
+
+
+def _use(text: str) -> Use:
+    processors, _, processes = text.partition("x")
+    counts = counted(processors), counted(processes or "1")
+    if not counts[0] or not counts[1]:
+        raise ValueError(f"must be processors, and perhaps x and processes of each, such as 8x2, got {text}")
+    return Use(counts[0], counts[1])
+
+
+def _numbers(text: str) -> list[int]:
+    found = [number for each in text.split(",") if (number := counted(each))]
+    if len(found) != len(text.split(",")):
+        raise ValueError(f"must be whole numbers above 0 with commas between, got {text}")
+    return found
+
+
+def _footprint(text: str) -> Footprint:
+    """Read ``8 n^2/P``."""
+    number, _, term = text.strip().partition(" ")
+    try:
+        found = Footprint(float(number), Term.parse(term))
+    except (ValueError, ModelError):
+        found = Footprint(0.0, Term())
+    if not 0 < found.coefficient < float("inf") or not found.term.features <= {"n", "P"}:
+        raise UsageError(f'--memory must be bytes and a term in n and P, such as "8 n^2/P", got {text}')
+    return found
+
+
+_SUBJECTS: dict[str, Callable[[argparse.Namespace], int]] = {
+    "fit": _fit,
+    "show": _show_model,
+    "predict": _predict,
+    "best": _best,
+}

@@ -1,0 +1,137 @@
+"""Load a table of measured runs that models are fitted to."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path as FilePath
+from typing import Annotated, Any
+
+from pydantic import BeforeValidator, Field
+
+from clue.config.document import Path, format_value
+from clue.config.faults import Faults, validated
+from clue.config.forms import Form, Name
+from clue.config.quantities import PositiveInt
+from clue.config.references import Reading
+from clue.config.tables import read_table
+from clue.config.validation_schema import RunTime, row_of, run_time
+from clue.models import Run, Use
+from clue.models.cluster_fit import COMMUNICATE, COMPUTE
+from clue.models.model import ANY
+
+#: The columns that count. ``per_processor`` is another word for ``processes``.
+COLUMNS = (
+    *("size", "measured", "runs", "ranks", "processor", "processors", "processes", "per_processor"),
+    *("compute", "communicate", "program", "machine"),
+)
+#: What stands between the kinds of processors of a run on several, and between their numbers.
+AND = "+"
+
+
+def _part(value: object) -> float:
+    return 0.0 if value in (0, 0.0) else run_time(value)
+
+
+_Part = Annotated[float, BeforeValidator(_part)]
+
+
+class RowForm(Form):
+    """A row: a run, or several of the same."""
+
+    size: Annotated[float, Field(gt=0)]
+    measured: RunTime | None = None
+    runs: Annotated[list[RunTime], Field(min_length=1)] | None = None
+    ranks: PositiveInt | None = None
+    processor: Name | None = None
+    processors: Name | None = None
+    processes: Name | None = None
+    compute: _Part | None = None
+    communicate: _Part | None = None
+    program: Name | None = None
+    machine: Name | None = None
+
+
+class RunsForm(Form):
+    """The rows of a table."""
+
+    rows: list[RowForm]
+
+
+def load_runs(file: FilePath) -> tuple[Run, ...]:
+    """Return the runs of a table.
+
+    Raises:
+        ConfigError: With everything that is wrong with it.
+    """
+    faults = Faults()
+    reading = Reading(read_table(file, COLUMNS, _row), file.parent, faults)
+    form = validated(RunsForm, reading.document, faults)
+    runs = [run for i, row in enumerate(form.rows if form else ()) for run in _runs(reading, ("rows", i), row)]
+    if form is not None and not form.rows:
+        reading.fault(("rows",), "must have rows, got none")
+    programs = sorted({row.program for row in form.rows if row.program} if form else ())
+    if len(programs) > 1:
+        reading.fault(("rows",), f"must be of one program, got {', '.join(programs)}")
+    faults.check()
+    return tuple(runs)
+
+
+def _row(cells: dict[str, str]) -> dict[str, Any]:
+    """Return a row as its form takes it: sizes and parts as numbers, what may be a list of kinds as text."""
+    row = row_of(cells, COLUMNS, numbers=("measured", "ranks", "size", "compute", "communicate"))
+    if "per_processor" in row:
+        row.setdefault("processes", row.pop("per_processor"))
+    if isinstance(row.get("size"), int):
+        row["size"] = float(row["size"])
+    return row
+
+
+def _runs(reading: Reading, path: Path, row: RowForm) -> Iterator[Run]:
+    """Yield the runs of a row, or add its faults."""
+    measured = row.runs or ([row.measured] if row.measured is not None else [])
+    if not measured:
+        reading.fault((*path, "measured"), "must be given, got nothing")
+    parts = {
+        part: seconds
+        for part, seconds in ((COMPUTE, row.compute), (COMMUNICATE, row.communicate))
+        if seconds is not None and len(measured) == 1
+    }
+    uses = _uses(reading, path, row)
+    if uses is not None:
+        yield from (Run(row.size, uses, seconds, parts) for seconds in measured)
+
+
+def _uses(reading: Reading, path: Path, row: RowForm) -> dict[str, Use] | None:
+    """Return on which processors a row's runs were."""
+    kinds = (row.processor or row.machine or ANY).split(AND)
+    processes = _counts(reading, (*path, "processes"), row.processes, kinds)
+    processors = _counts(reading, (*path, "processors"), row.processors, kinds)
+    if processes is None or (row.processors is not None and processors is None):
+        return None
+    if row.processors is None:
+        if len(kinds) > 1:
+            reading.fault((*path, "processors"), f"must be given for each of {len(kinds)} kinds, got nothing")
+            return None
+        ranks = row.ranks or processes[0]
+        if ranks % processes[0]:
+            rule = f"must be a multiple of the processes of each processor ({processes[0]}), got {ranks}"
+            reading.fault((*path, "ranks"), rule)
+            return None
+        processors = [ranks // processes[0]]
+    assert processors is not None
+    total = sum(p * m for p, m in zip(processors, processes, strict=True))
+    if row.ranks not in (None, total):
+        reading.fault((*path, "ranks"), f"must be {total}, all processes of all processors, got {row.ranks}")
+    return {kind: Use(p, m) for kind, p, m in zip(kinds, processors, processes, strict=True)}
+
+
+def _counts(reading: Reading, path: Path, text: str | None, kinds: list[str]) -> list[int] | None:
+    """Return a whole number for each kind; 1 where nothing is said."""
+    if text is None:
+        return [1] * len(kinds)
+    words = text.split(AND)
+    if len(words) == len(kinds) and all(word.isdecimal() and 0 < int(word) < 10**9 for word in words):
+        return list(map(int, words))
+    rule = "must be a whole number above 0" if len(kinds) == 1 else f"must be {len(kinds)} such, joined by {AND}"
+    reading.fault(path, f"{rule}, got {format_value(text)}")
+    return None

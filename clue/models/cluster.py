@@ -1,0 +1,314 @@
+"""What a program takes on some processors of a mixed cluster, by models of each kind of processor.
+
+Kishimoto and Ichikawa, "An Execution-Time Estimation Model for Heterogeneous Clusters", section 3: work is divided
+evenly between P processes, M of which share each processor of a kind; the processor that takes longest decides. A model
+holds for one kind and one M, and is chosen by P and by the memory that is needed there (*binning*).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+
+import numpy as np
+
+from clue.errors import ModelError
+from clue.models.fitted import FittedTime, interval
+from clue.models.terms import RANKS, SIZE, Floats, Term
+from clue.models.trials import Flags
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class Use:
+    """How processors of one kind are used.
+
+    Attributes:
+        processors: How many, at least 1.
+        processes: How many processes share each of them, at least 1.
+    """
+
+    processors: int
+    processes: int = 1
+
+
+#: Which processors are used: by kind; those that are not used are left out.
+Configuration = Mapping[str, Use]
+
+
+def ranks_of(configuration: Configuration) -> int:
+    """Return P, the number of all processes."""
+    return sum(use.processors * use.processes for use in configuration.values())
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """A measured run.
+
+    Attributes:
+        size: N, of the problem.
+        uses: On which processors.
+        seconds: How long it took.
+        parts: How long its parts took, by name, if that was measured; seconds.
+        name: What it is called in messages: a line of a table.
+    """
+
+    size: float
+    uses: Configuration
+    seconds: float
+    parts: Mapping[str, float] = field(default_factory=dict)
+    name: str = ""
+
+    @property
+    def ranks(self) -> int:
+        """P, the number of all processes."""
+        return ranks_of(self.uses)
+
+
+@dataclass(frozen=True, slots=True)
+class Footprint:
+    """The memory that a process needs: bytes × term, such as 8 n^2/P for its share of a matrix."""
+
+    coefficient: float
+    term: Term
+
+    def of(self, size: float, ranks: Floats) -> Floats:
+        """Return bytes of a process, of the shape of ranks."""
+        return self.coefficient * self.term.of({SIZE: np.full(len(ranks), float(size)), RANKS: ranks}, len(ranks))
+
+    def __str__(self) -> str:
+        return f"{self.coefficient:.6g} {self.term}"
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Bin:
+    """Where a model holds, and the model: the sum of its parts.
+
+    Attributes:
+        processes: M, of each processor of the kind.
+        parts: By name, as ``compute`` and ``communicate``: functions of ``n``, and of ``P`` if it holds for any.
+        ranks: The only P that it holds for (an N-T model); ``None``: any that is larger than M (a P-T model).
+        memory: It holds where a processor's processes need more than the first and at most the second; bytes.
+        composed: Whose models these are, scaled; ``""``: they were fitted to this kind's times.
+    """
+
+    processes: int
+    parts: Mapping[str, FittedTime]
+    ranks: int | None = None
+    memory: tuple[float, float] = (0.0, math.inf)
+    composed: str = ""
+
+    def holds(self, ranks: Floats, memory: Floats) -> Flags:
+        """Return where it holds: by P, and by the memory of a processor's processes."""
+        # What needs no memory is in the first bin.
+        least = -1.0 if self.memory[0] == 0 else self.memory[0]
+        return self.holds_for(ranks) & (memory > least) & (memory <= self.memory[1])
+
+    def holds_for(self, ranks: Floats) -> Flags:
+        """Return where it holds, whatever the memory."""
+        return np.asarray(ranks > self.processes if self.ranks is None else ranks == self.ranks)
+
+
+@dataclass(frozen=True, slots=True)
+class Adjustment:
+    """A linear transformation of what models say: offset + factor × seconds."""
+
+    factor: float = 1.0
+    offset: float = 0.0
+
+    def of(self, seconds: Floats) -> Floats:
+        """Return what is said after it, at least 0."""
+        return np.maximum(self.offset + self.factor * seconds, 0.0)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Told:
+    """What a model says of processors of a kind, at numbers of ranks: each of shape (ranks,).
+
+    Attributes:
+        seconds: NaN where there is no model, as all but inside.
+        low: Low end of an interval that is to hold 80 % of measured times.
+        high: High end.
+        inside: Where all was measured about.
+    """
+
+    seconds: Floats
+    low: Floats
+    high: Floats
+    inside: Flags
+
+    def adjusted(self, by: Adjustment) -> Told:
+        """Return what is said after an adjustment."""
+        return Told(by.of(self.seconds), by.of(self.low), by.of(self.high), self.inside)
+
+
+@dataclass(frozen=True, slots=True)
+class Forecast:
+    """What is said of one configuration.
+
+    Attributes:
+        seconds: How long it takes.
+        low: Low end of an interval that is to hold 80 % of measured times, seconds.
+        high: High end, seconds.
+        inside: Whether size and ranks lie within what was fitted, for all kinds that it uses.
+        slowest: The kind whose processors take longest.
+    """
+
+    seconds: float
+    low: float
+    high: float
+    inside: bool
+    slowest: str
+
+
+@dataclass(frozen=True, eq=False)
+class ClusterModel:
+    """Models of all kinds of processors.
+
+    Attributes:
+        kinds: By kind, its models.
+        footprint: What decides between models by memory, if anything does.
+        adjusted: The kind whose number of processes an adjustment goes by, ``""`` if nothing is adjusted.
+        adjustments: By number of processes of that kind; applied to the whole time where that kind is used so.
+    """
+
+    kinds: Mapping[str, tuple[Bin, ...]]
+    footprint: Footprint | None = None
+    adjusted: str = ""
+    adjustments: Mapping[int, Adjustment] = field(default_factory=dict)
+
+    def processes(self, kind: str) -> tuple[int, ...]:
+        """Return the numbers of processes per processor that a kind has models for, rising."""
+        return tuple(sorted({each.processes for each in self.kinds.get(kind, ())}))
+
+    @cached_property
+    def domain(self) -> Mapping[str, tuple[float, float]]:
+        """The least and the largest value of each feature that anything was measured at."""
+        return _joined(each for _, each in self.bins())
+
+    def bins(self) -> Iterator[tuple[str, Bin]]:
+        """Yield all kinds with each of their models."""
+        return ((kind, each) for kind, bins in self.kinds.items() for each in bins)
+
+    def told(self, kind: str, processes: int, size: float, ranks: Floats) -> Told:
+        """Return what a processor of a kind takes that so many processes share, at numbers of ranks.
+
+        Raises:
+            ModelError: The size is not above 0 and finite.
+        """
+        if not 0 < size < math.inf:
+            raise ModelError(f"size must be a number above 0, got {size:g}")
+        seconds, variance = np.full(len(ranks), math.nan), np.zeros(len(ranks))
+        inside, memory = np.zeros(len(ranks), bool), self._memory(processes, size, ranks)
+        for each in self._of_kind(kind, processes):
+            if (at := np.flatnonzero(each.holds(ranks, memory))).size:
+                features = {SIZE: np.full(len(at), float(size)), RANKS: ranks[at]}
+                parts = each.parts.values()
+                seconds[at] = sum(part.seconds(features) for part in parts)
+                variance[at] = sum(part.variance(features) for part in parts)
+                inside[at] = np.all([part.inside(features) for part in parts], axis=0)
+        return Told(*interval(seconds, variance), inside)
+
+    def answers(self, size: float, configuration: Configuration) -> bool:
+        """Tell whether there are models for all that a configuration uses."""
+        ranks = ranks_of(configuration)
+        return all(self._holding(kind, use.processes, size, ranks) for kind, use in configuration.items())
+
+    def predict(self, size: float, configuration: Configuration) -> Forecast:
+        """Return what a program takes on some processors.
+
+        Raises:
+            ModelError: There is no model for one of the kinds, as it would be used; or the size is not above 0.
+        """
+        if not configuration:
+            raise ModelError("configuration must use processors, got none")
+        total = ranks_of(configuration)
+        key = configuration.get(self.adjusted)
+        adjustment = self.adjustment(0 if key is None else key.processes)
+        return forecast(
+            {kind: self._of(kind, use, size, total).adjusted(adjustment) for kind, use in configuration.items()}, 0
+        )
+
+    def adjustment(self, processes: int) -> Adjustment:
+        """Return what whole times go through where the adjusted kind has so many processes; 0: it is not used."""
+        return self.adjustments.get(processes, Adjustment())
+
+    def outside(self, size: float, configuration: Configuration) -> tuple[str, ...]:
+        """Say how size and ranks lie outside of what was fitted, a line each; none: they are inside."""
+        found = []
+        at = {SIZE: float(size), RANKS: float(ranks_of(configuration))}
+        for kind, use in configuration.items():
+            for each in self._holding(kind, use.processes, size, int(at[RANKS])):
+                for name, (low, high) in _joined([each]).items():
+                    if not low <= at[name] <= high:
+                        what = f"{kind or 'runs'}, {use.processes} per processor: {name}"
+                        found.append(
+                            f"{what} must be {low:g} to {high:g} to be inside what was fitted, got {at[name]:g}"
+                        )
+        return tuple(dict.fromkeys(found))
+
+    def _of_kind(self, kind: str, processes: int) -> list[Bin]:
+        """Return the models of a kind, last those for one number of ranks alone: they go before others."""
+        of = (each for each in self.kinds.get(kind, ()) if each.processes == processes)
+        return sorted(of, key=lambda each: each.ranks is not None)
+
+    def _holding(self, kind: str, processes: int, size: float, ranks: int) -> list[Bin]:
+        """Return the model that holds for a number of ranks, if there is one."""
+        at = np.array([float(ranks)])
+        memory = self._memory(processes, size, at)
+        return [each for each in self._of_kind(kind, processes) if each.holds(at, memory)[0]][-1:]
+
+    def _memory(self, processes: int, size: float, ranks: Floats) -> Floats:
+        """Return the bytes that a processor's processes need, 0 where nothing goes by memory."""
+        return np.zeros(len(ranks)) if self.footprint is None else processes * self.footprint.of(size, ranks)
+
+    def _of(self, kind: str, use: Use, size: float, total: int) -> Told:
+        if kind not in self.kinds:
+            raise ModelError(f"processors must be of a kind that was fitted ({', '.join(self.kinds)}), got {kind}")
+        told = self.told(kind, use.processes, size, np.array([float(total)]))
+        if math.isnan(told.seconds[0]):
+            raise ModelError(f"{kind}: {self._why(kind, use, total)}")
+        return told
+
+    def _why(self, kind: str, use: Use, total: int) -> str:
+        """Say why there is no model."""
+        known = self.processes(kind)
+        if use.processes not in known:
+            return f"processes per processor must be among those fitted ({_listed(known)}), got {use.processes}"
+        of = [each for each in self.kinds[kind] if each.processes == use.processes]
+        if any(each.holds_for(np.array([float(total)])).any() for each in of):
+            return "memory must be within what was fitted, got more"
+        ranks = sorted({each.ranks for each in of if each.ranks is not None})
+        advice = (
+            "" if total <= use.processes else ": measure at three or more numbers of processors, or compose a model"
+        )
+        return f"ranks must be among those fitted ({_listed(ranks)}), got {total}{advice}"
+
+
+def _joined(bins: Iterable[Bin]) -> dict[str, tuple[float, float]]:
+    """Return the least and the largest value of each feature that any of some models was fitted at."""
+    found: dict[str, tuple[float, float]] = {}
+    for each in bins:
+        at = {} if each.ranks is None else {RANKS: (float(each.ranks), float(each.ranks))}
+        for part in each.parts.values():
+            for name, (low, high) in {**at, **part.domain}.items():
+                known = found.get(name, (low, high))
+                found[name] = min(low, known[0]), max(high, known[1])
+    return found
+
+
+def forecast(told: Mapping[str, Told], at: int) -> Forecast:
+    """Return what is said of all kinds together, at a place of their numbers of ranks: the slowest decides."""
+    slowest = max(told, key=lambda kind: told[kind].seconds[at])
+    return Forecast(
+        float(told[slowest].seconds[at]),
+        max(float(each.low[at]) for each in told.values()),
+        max(float(each.high[at]) for each in told.values()),
+        all(each.inside[at] for each in told.values()),
+        slowest,
+    )
+
+
+def _listed(numbers: tuple[int, ...] | list[int]) -> str:
+    return ", ".join(map(str, numbers)) or "none"

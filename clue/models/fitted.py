@@ -1,0 +1,296 @@
+"""Given terms fitted to measured times: coefficients, how sure they are, what they are off by, and where they hold.
+
+Where :func:`clue.models.fit` looks for terms that explain what was measured, here they are known from the algorithm, as
+in the N-T and P-T models of Kishimoto and Ichikawa. Either way what comes out is asked by ``predict`` and ``inside``.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+import numpy.typing as npt
+
+from clue.errors import ModelError
+from clue.models.ensemble import TAIL
+from clue.models.least_squares import all_subsets
+from clue.models.points import checked, nonnegative
+from clue.models.terms import RANKS, SIZE, Features, Floats, Term
+from clue.models.trials import DISCREPANCY, ROUNDING, Flags
+
+#: Columns of length 1 of whose triangular factor a diagonal entry is smaller are taken to be linearly dependent.
+_DEPENDENT = 1e-10
+#: A point that leaves less of its residual free is what alone determines a coefficient.
+_ALONE = 1e-7
+#: A point is an outlier if chance puts any point so far from the others' fit this often, and it is off by this share.
+CHANCE, NOTABLE = 0.01, 0.01
+
+
+@dataclass(frozen=True, slots=True)
+class Errors:
+    """What a fit is off by, as shares of measured times.
+
+    Attributes:
+        mean: Mean of the absolute values.
+        largest: The largest absolute value.
+        leave_one_out: Mean over points of what the fit of all others is off by there; infinite if others are too few.
+            Coefficients that are 0 stay so.
+    """
+
+    mean: float
+    largest: float
+    leave_one_out: float
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class FittedTime:
+    """A time as a sum of terms.
+
+    Attributes:
+        terms: Its terms.
+        coefficients: Of each, seconds; shape (terms,).
+        covariance: Of the coefficients, s²; 0 for those that were held at 0; shape (terms, terms).
+        domain: The least and the largest measured value of each feature.
+        deviation: Root mean square of what the fit is off by, as a share, at points left out; infinite if unknown.
+        errors: What it is off by.
+        points: How many points it was fitted to.
+        outliers: Those points that the others' fit rules out, by their features.
+    """
+
+    terms: tuple[Term, ...]
+    coefficients: Floats
+    covariance: Floats
+    domain: Mapping[str, tuple[float, float]]
+    deviation: float
+    errors: Errors
+    points: int
+    outliers: tuple[Mapping[str, float], ...] = ()
+
+    def seconds(self, features: Features) -> Floats:
+        """Return the sum of the terms, shape (samples,).
+
+        Raises:
+            ModelError: A feature is missing, lengths differ, or values are negative or not finite.
+        """
+        return np.asarray(self.coefficients @ self._values(features))
+
+    def variance(self, features: Features) -> Floats:
+        """Return the variance of a measurement about it, s²: the coefficients', its own, and more beyond its domain.
+
+        Infinite where nothing is known of what it is off by.
+        """
+        values = self._values(features)
+        own = (self.coefficients @ values) ** 2
+        share = self.deviation**2 + (DISCREPANCY * self._doublings(features)) ** 2
+        uncertain = np.einsum("is,ij,js->s", values, self.covariance, values)
+        return np.asarray(np.where(own > 0, own * share, 0.0) + uncertain)
+
+    def predict(self, features: Features) -> tuple[Floats, Floats, Floats]:
+        """Return seconds, and the ends of an interval that is to hold 80 % of measurements; each of shape (samples,).
+
+        Raises:
+            ModelError: As :meth:`seconds`.
+        """
+        return interval(self.seconds(features), self.variance(features))
+
+    def inside(self, features: Features) -> Flags:
+        """Return where all features have values between those measured, shape (samples,)."""
+        return np.asarray(self._doublings(features) <= ROUNDING)
+
+    def scaled(self, factor: float) -> FittedTime:
+        """Return a time that is so many times as long: a model composed of another processor's.
+
+        Raises:
+            ModelError: The factor is not above 0 and finite.
+        """
+        if not 0 < factor < math.inf:
+            raise ModelError(f"factor must be a number above 0, got {factor:g}")
+        return replace(self, coefficients=self.coefficients * factor, covariance=self.covariance * factor**2)
+
+    def __call__(self, n: float, p: float = 1) -> float:
+        """Return the seconds of a problem of size n on p ranks."""
+        return float(self.seconds({SIZE: [n], RANKS: [p]})[0])
+
+    def __str__(self) -> str:
+        return (
+            " + ".join(
+                f"{coefficient:.4g}" if term == Term() else f"{coefficient:.4g} {term}"
+                for coefficient, term in zip(self.coefficients, self.terms, strict=True)
+                if coefficient
+            ).replace("+ -", "- ")
+            or "0"
+        )
+
+    def _values(self, features: Features) -> Floats:
+        needed = {name for term in self.terms for name in term.features} | self.domain.keys()
+        missing = sorted(needed - features.keys())
+        if missing:
+            got = ", ".join(sorted(features)) or "none"
+            raise ModelError(f"features: {', '.join(missing)} must be given, got {got}")
+        given = checked({name: features[name] for name in sorted(needed)} or dict(list(features.items())[:1]))
+        samples = len(next(iter(given.values()), np.zeros(1)))
+        return np.stack([term.of(given, samples) for term in self.terms])
+
+    def _doublings(self, features: Features) -> Floats:
+        """Return how many times a feature is doubled or halved beyond what was measured, that which is most."""
+        found = [np.zeros(1)]
+        for name, (low, high) in self.domain.items():
+            values = np.maximum(np.asarray(features[name], np.float64), 1e-300)
+            found.append(np.log2(np.maximum(values / max(high, 1e-300), max(low, 1e-300) / values)))
+        return np.asarray(np.maximum.reduce([np.atleast_1d(each) for each in np.broadcast_arrays(*found)]))
+
+
+def interval(seconds: Floats, variance: Floats) -> tuple[Floats, Floats, Floats]:
+    """Return seconds and the ends of an interval that holds 80 % of a lognormal variable of that variance, s²."""
+    with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
+        reach = np.where(variance > 0, TAIL * np.sqrt(variance) / np.maximum(seconds, 0.0), 0.0)
+        return (
+            seconds,
+            np.maximum(seconds, 0) * np.exp(-reach),
+            np.where(seconds > 0, seconds * np.exp(reach), math.inf),
+        )
+
+
+def fit_terms(
+    features: Features,
+    seconds: npt.ArrayLike,
+    terms: Sequence[Term | str],
+    *,
+    relative: bool = True,
+    signed: bool = False,
+) -> FittedTime:
+    """Return the least-squares fit of given terms to measured times.
+
+    Args:
+        features: By name, shape (points,). Of repeats at one point best give the median.
+        seconds: Measured times, shape (points,).
+        terms: What the time is a sum of.
+        relative: Whether residuals count as shares of measured times; else in seconds, so that long times count most.
+        signed: Whether coefficients may be below 0, as in plain least squares.
+
+    Raises:
+        ModelError: There are fewer points than terms, the points cannot tell terms apart, lengths differ, or values
+            are negative or not finite.
+    """
+    return fit_each(features, [seconds], terms, relative=relative, signed=signed)[0]
+
+
+def fit_each(
+    features: Features,
+    times: Sequence[npt.ArrayLike],
+    terms: Sequence[Term | str],
+    *,
+    relative: bool = True,
+    signed: bool = False,
+) -> list[FittedTime]:
+    """Return the fits of several times that were measured at the same points, as :func:`fit_terms` does of each."""
+    chosen = tuple(Term.parse(term) if isinstance(term, str) else term for term in terms)
+    if not chosen:
+        raise ModelError("terms: at least one must be given, got none")
+    measured = np.array([nonnegative("seconds", each) for each in times])
+    points = measured.shape[1]
+    given = checked(features, points)
+    columns = np.stack([term.of(given, points) for term in chosen], axis=1)
+    _check(chosen, given, columns)
+    scale = _scale(measured)
+    weight = 1 / scale if relative else np.ones_like(scale)
+    design, target = columns * weight[:, :, None], measured * weight
+    coefficients = (_plain if signed else _nonnegative)(design, target)
+    domain = {name: (float(values.min()), float(values.max())) for name, values in given.items()}
+    covariance, left, outliers = _told(design, target, coefficients, weight * scale)
+    off = np.abs(coefficients @ columns.T - measured) / scale
+    return [
+        FittedTime(
+            chosen,
+            coefficients[i],
+            covariance[i],
+            domain,
+            math.sqrt(float(np.mean(left[i] ** 2))),
+            Errors(float(off[i].mean()), float(off[i].max()), float(left[i].mean())),
+            points,
+            tuple({name: float(of[k]) for name, of in given.items()} for k in np.flatnonzero(outliers[i])),
+        )
+        for i in range(len(measured))
+    ]
+
+
+def _check(terms: Sequence[Term], features: Mapping[str, Floats], columns: Floats) -> None:
+    """Check that points are enough, and that they tell terms apart."""
+    points = len(columns)
+    if points < len(terms):
+        names = ", ".join(map(str, terms))
+        raise ModelError(f"points: at least {len(terms)} must be measured for the terms {names}, got {points}")
+    length = np.linalg.norm(columns, axis=0)
+    diagonal = np.abs(np.diagonal(np.linalg.qr(columns / np.maximum(length, 1e-300), mode="r")))
+    if not (diagonal > _DEPENDENT).all():
+        values = {name: sorted({f"{value:g}" for value in each.tolist()}) for name, each in features.items()}
+        got = "; ".join(f"{name} of {', '.join(each[:4])}{' …' * (len(each) > 4)}" for name, each in values.items())
+        term = terms[int(np.argmax(diagonal <= _DEPENDENT))]
+        raise ModelError(f"points: values must differ enough to tell {term} from other terms, got {got}")
+
+
+def _scale(measured: Floats) -> Floats:
+    """Return what residuals are relative to: times themselves, the least above 0 for those that are 0."""
+    least = np.min(np.where(measured > 0, measured, np.inf), axis=1, keepdims=True)
+    return np.where(measured > 0, measured, np.where(np.isfinite(least), least, 1.0))
+
+
+def _plain(design: Floats, target: Floats) -> Floats:
+    """Return the coefficients of plain least squares, shape (fits, terms)."""
+    length = np.linalg.norm(design, axis=1)[:, None, :]
+    q, r = np.linalg.qr(design / length)
+    projected = np.einsum("fps,fp->fs", q, target)
+    return np.asarray(np.linalg.solve(r, projected[..., None])[..., 0] / length[:, 0])
+
+
+def _nonnegative(design: Floats, target: Floats) -> Floats:
+    """Return the coefficients of least squares that has none below 0, shape (fits, terms)."""
+    gram = np.einsum("fpi,fpj->fij", design, design)
+    *_, last = all_subsets(gram, np.einsum("fpi,fp->fi", design, target), design.shape[2])
+    return last.coefficients[:, 0]
+
+
+def _told(design: Floats, target: Floats, coefficients: Floats, scale: Floats) -> tuple[Floats, Floats, Flags]:
+    """Return the covariance of coefficients, and of each point how far the others' fit is off, and if it is an outlier.
+
+    Coefficients that are 0 are taken to be held there. A point is ruled out by its externally studentised residual, at
+    a level that all points share: R. D. Cook, S. Weisberg, Residuals and Influence in Regression (1982), 2.2.
+    """
+    points, active = design.shape[1], coefficients != 0
+    length = np.maximum(np.linalg.norm(design, axis=1), 1e-300)
+    columns = design / length[:, None, :] * active[:, None, :]
+    gram = np.einsum("fpi,fpj->fij", columns, columns) + np.eye(active.shape[1]) * ~active[:, None, :]
+    inverse = np.linalg.inv(gram) * (active[:, :, None] & active[:, None, :])
+    free = 1 - np.einsum("fpi,fij,fpj->fp", columns, inverse, columns, optimize=True)
+    known, free = free > _ALONE, np.maximum(free, _ALONE)
+    residuals = np.abs(target - np.einsum("fpi,fi->fp", design, coefficients))
+    degrees = points - active.sum(axis=1, keepdims=True)
+    total = np.sum(residuals**2, axis=1, keepdims=True)
+    covariance = inverse * (total / np.maximum(degrees, 1))[:, :, None] / (length[:, :, None] * length[:, None, :])
+    left = np.where(known, residuals / free / scale, np.inf)
+    others = np.maximum(total - residuals**2 / free, 0.0) / np.maximum(degrees - 1, 1)
+    t = residuals / np.sqrt(np.maximum(others * free, 1e-300))
+    outliers = known & (degrees > 1) & (left > NOTABLE)
+    for fit, point in np.argwhere(outliers).tolist():
+        outliers[fit, point] = beyond(float(t[fit, point]), int(degrees[fit, 0]) - 1) * points < CHANCE
+    return covariance, left, outliers
+
+
+def beyond(t: float, degrees: int) -> float:
+    """Return the probability that Student's t of so many degrees of freedom is further from 0 than that.
+
+    M. Abramowitz, I. A. Stegun, Handbook of Mathematical Functions (1964), 26.7.3 and 26.7.4.
+    """
+    if math.isinf(t):
+        return 0.0
+    angle = math.atan(t / math.sqrt(degrees))
+    first = degrees % 2
+    term = math.sin(angle) * (math.cos(angle) if first else 1.0)
+    total = 0.0
+    for k in range(first, degrees - 1, 2):
+        total += term
+        term *= math.cos(angle) ** 2 * (k + 1) / (k + 2)
+    within = (angle + total) * 2 / math.pi if first else total
+    return max(0.0, 1 - within)

@@ -1,0 +1,286 @@
+"""The best set of processors, and of processes on each: exhaustively where there are few, else by exact bounds.
+
+For a size, what a processor takes depends on its kind, on M and on P alone, and the slowest decides. So for each P the
+question is which pairs of kind and M may be used, such that P can be made of them: a bottleneck problem. The least time
+at which that is so bounds all configurations of P ranks from below, and is reached by one of them.
+"""
+
+from __future__ import annotations
+
+import heapq
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import islice, product
+
+import numpy as np
+
+from clue.errors import ModelError
+from clue.models.cluster import ClusterModel, Configuration, Forecast, Told, Use, forecast, ranks_of
+
+#: Up to so many candidates are all looked at.
+EXHAUSTIVE = 2000
+
+
+@dataclass(frozen=True, slots=True)
+class Candidate:
+    """A configuration, and what is said of it.
+
+    Attributes:
+        uses: Which processors are used.
+        forecast: What a run there takes.
+        loss: How much longer than the best, as a share.
+    """
+
+    uses: Configuration
+    forecast: Forecast
+    loss: float
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """What a search found.
+
+    Attributes:
+        candidates: The best first; of equal times those of fewer processors first, among those that were looked at.
+        total: How many configurations there are.
+        exhaustive: Whether all were looked at.
+    """
+
+    candidates: tuple[Candidate, ...]
+    total: int
+    exhaustive: bool
+
+    @property
+    def best(self) -> Candidate:
+        """The best."""
+        return self.candidates[0]
+
+
+@dataclass(frozen=True, slots=True)
+class _Case:
+    """What is said of all kinds where the adjusted kind has a given number of processes, or is not used.
+
+    Attributes:
+        told: By kind and number of processes, at P = 1, 2, …
+        counts: By kind, how many processors there are.
+        must: The kind that has to be used; ``""``: none.
+    """
+
+    told: Mapping[str, Mapping[int, Told]]
+    counts: Mapping[str, int]
+    must: str
+
+    def uses(self, kind: str) -> Iterator[Use | None]:
+        """Yield how a kind may be used, ``None`` standing for not at all."""
+        if kind != self.must:
+            yield None
+        for processes in self.told[kind]:
+            yield from (Use(count, processes) for count in range(1, self.counts[kind] + 1))
+
+    def candidate(self, uses: Configuration) -> tuple[Forecast, Configuration]:
+        """Return a configuration with what is said of it."""
+        told = {kind: self.told[kind][use.processes] for kind, use in uses.items()}
+        return forecast(told, ranks_of(uses) - 1), uses
+
+
+def best(
+    model: ClusterModel,
+    size: float,
+    available: Mapping[str, int],
+    *,
+    processes: Mapping[str, Sequence[int]] | None = None,
+    keep: int = 20,
+    exhaustive: bool | None = None,
+) -> Found:
+    """Return the configurations that take least.
+
+    Args:
+        model: What is said of each.
+        size: N, of the problem.
+        available: By kind, how many processors there are at most.
+        processes: By kind, how many processes its processors may have each; by default all that there are models for.
+        keep: How many to return, at most.
+        exhaustive: Whether to look at all; by default where they are few.
+
+    Raises:
+        ModelError: There is no configuration that the model can say anything of.
+    """
+    counts = {kind: count for kind, count in available.items() if count > 0 and kind in model.kinds}
+    if not counts:
+        got = ", ".join(available) or "none"
+        raise ModelError(f"processors must be of kinds that were fitted ({', '.join(model.kinds)}), got {got}")
+    allowed = {kind: _allowed(model, kind, (processes or {}).get(kind)) for kind in counts}
+    total = math.prod(1 + counts[kind] * len(allowed[kind]) for kind in counts) - 1
+    whole = total <= EXHAUSTIVE if exhaustive is None else exhaustive
+    cases = _cases(model, size, counts, allowed)
+    found = [each for case in cases for each in (_all(case) if whole else _bounded(case, keep))]
+    if not found:
+        raise ModelError("processors must have models for the size and the numbers of ranks, got none")
+    found.sort(key=lambda each: (each[0].seconds, sum(use.processors for use in each[1].values()), ranks_of(each[1])))
+    least = found[0][0].seconds
+    candidates = tuple(
+        Candidate(uses, said, said.seconds / least - 1 if least > 0 else 0.0) for said, uses in found[:keep]
+    )
+    return Found(candidates, total, whole)
+
+
+def _allowed(model: ClusterModel, kind: str, asked: Sequence[int] | None) -> tuple[int, ...]:
+    known = model.processes(kind)
+    unknown = sorted(set(asked or ()) - set(known))
+    if unknown:
+        listed = ", ".join(map(str, known))
+        raise ModelError(f"{kind}: processes per processor must be among those fitted ({listed}), got {unknown[0]}")
+    return known if asked is None else tuple(sorted(set(asked)))
+
+
+def _cases(
+    model: ClusterModel, size: float, counts: Mapping[str, int], allowed: Mapping[str, Sequence[int]]
+) -> list[_Case]:
+    most = sum(count * max(allowed[kind], default=0) for kind, count in counts.items())
+    ranks = np.arange(1.0, most + 1)
+    told = {kind: {each: model.told(kind, each, size, ranks) for each in allowed[kind]} for kind in counts}
+    key = model.adjusted
+    if key not in counts or not model.adjustments:
+        return [_Case(told, counts, "")]
+    cases = [_Case({kind: told[kind] for kind in counts if kind != key}, counts, "")]
+    for each in allowed[key]:
+        by = model.adjustment(each)
+        only = {kind: of if kind != key else {each: of[each]} for kind, of in told.items()}
+        cases.append(
+            _Case({kind: {m: t.adjusted(by) for m, t in of.items()} for kind, of in only.items()}, counts, key)
+        )
+    return cases
+
+
+def _all(case: _Case) -> Iterator[tuple[Forecast, Configuration]]:
+    """Yield every configuration that there are models for."""
+    for chosen in product(*(case.uses(kind) for kind in case.told)):
+        uses = {kind: use for kind, use in zip(case.told, chosen, strict=True) if use is not None}
+        if uses:
+            said = case.candidate(uses)
+            if all(not math.isnan(case.told[k][u.processes].seconds[ranks_of(uses) - 1]) for k, u in uses.items()):
+                yield said
+
+
+def _bounded(case: _Case, keep: int) -> Iterator[tuple[Forecast, Configuration]]:
+    """Yield the best configurations, in the order of their times.
+
+    A heap holds the least time that is open for each number of ranks: at first that of any processor, which no
+    configuration can be below; then, of those that come first, the least that P can be made of.
+    """
+    kinds = [case.must] if case.must else list(case.told)
+    times = [told.seconds for kind in kinds for told in case.told[kind].values()]
+    if not times:
+        return
+    fastest = np.min(np.where(np.isnan(times), math.inf, times), axis=0)
+    heap = [(seconds, ranks, False) for ranks, seconds in enumerate(fastest.tolist(), 1) if seconds < math.inf]
+    heapq.heapify(heap)
+    while heap and keep > 0:
+        seconds, ranks, reached = heapq.heappop(heap)
+        bound = _Bound.of(case, ranks)
+        if reached:
+            for uses in islice(bound.configurations(seconds), keep):
+                yield case.candidate(uses)
+                keep -= 1
+        if (following := bound.least(seconds, but=reached)) < math.inf:
+            heapq.heappush(heap, (following, ranks, True))
+
+
+@dataclass(frozen=True, slots=True)
+class _Bound:
+    """All configurations of a number of ranks.
+
+    Attributes:
+        ranks: P.
+        times: By kind, what a processor takes with so many processes, where there is a model.
+        counts: By kind, how many processors there are.
+        must: The kind that has to be used.
+    """
+
+    ranks: int
+    times: Mapping[str, Mapping[int, float]]
+    counts: Mapping[str, int]
+    must: str
+
+    @classmethod
+    def of(cls, case: _Case, ranks: int) -> _Bound:
+        times = {
+            kind: {m: seconds for m, told in of.items() if not math.isnan(seconds := float(told.seconds[ranks - 1]))}
+            for kind, of in case.told.items()
+        }
+        return cls(ranks, times, case.counts, case.must)
+
+    def least(self, seconds: float, *, but: bool) -> float:
+        """Return the least time from some seconds on, or above, that a configuration takes; infinity if none does."""
+        every = {each for of in self.times.values() for each in of.values()}
+        values = sorted(each for each in every if each > seconds or (each == seconds and not but))
+        return next((each for each in values if next(self.configurations(each), None) is not None), math.inf)
+
+    def configurations(self, seconds: float) -> Iterator[Configuration]:
+        """Yield the configurations that take exactly so long, without looking at one that does not."""
+        levels = [_Level("", (), 1, 0, False)]
+        for kind in reversed(list(self.times)):
+            uses = tuple(
+                (m, min(self.counts[kind], self.ranks // m), each == seconds)
+                for m, each in self.times[kind].items()
+                if each <= seconds
+            )
+            levels.append(levels[-1].before(kind, uses, kind != self.must))
+        yield from _made(levels, self.ranks, False)
+
+
+@dataclass(frozen=True, slots=True)
+class _Level:
+    """A kind, and what can be made of it and all that follow.
+
+    Attributes:
+        kind: The kind.
+        uses: How it may be used: processes of each processor, the most processors, and whether these take as long as
+            is to be taken.
+        within: Its bits are the numbers of ranks that can be made.
+        exact: Those that can be made with something that takes so long.
+        spare: Whether it may go unused.
+    """
+
+    kind: str
+    uses: tuple[tuple[int, int, bool], ...]
+    within: int
+    exact: int
+    spare: bool
+
+    def before(self, kind: str, uses: tuple[tuple[int, int, bool], ...], spare: bool) -> _Level:
+        """Return the level of a kind before this one."""
+        within, exact = (self.within, self.exact) if spare else (0, 0)
+        for m, most, takes in uses:
+            within |= _with(self.within, m, most)
+            exact |= _with(self.within if takes else self.exact, m, most)
+        return _Level(kind, uses, within, exact, spare)
+
+
+def _with(made: int, step: int, most: int) -> int:
+    """Return the numbers that can be made by adding a step to others once, twice, … and at most so often; as bits."""
+    found, count = (made << step if most else 0), min(most, 1)
+    while count < most:
+        further = min(count, most - count)
+        found |= found << further * step
+        count += further
+    return found
+
+
+def _made(levels: Sequence[_Level], ranks: int, taken: bool) -> Iterator[Configuration]:
+    """Yield the configurations of so many ranks; ``taken``: whether something takes as long as is to be taken.
+
+    Levels are in reverse order; where nothing can be made nothing is looked at.
+    """
+    here = levels[-1]
+    if ranks < 0 or not (here.within if taken else here.exact) >> ranks & 1:
+        return
+    if len(levels) == 1:
+        yield {}
+    for m, most, takes in here.uses:
+        for count in range(1, most + 1):
+            for rest in _made(levels[:-1], ranks - count * m, taken or takes):
+                yield {here.kind: Use(count, m), **rest}
+    if here.spare:
+        yield from _made(levels[:-1], ranks, taken)

@@ -1,0 +1,201 @@
+"""``clue model`` as a user meets it: fit, show, predict, best."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from clue.cli import main
+
+SIZES = (400, 800, 1600, 3200, 6400)
+MACHINE = """\
+nodes: [{count: 1, type: fast}, {count: 2, type: slow}]
+node_types:
+  fast: {processors: 1, performance_factor: 0.25}
+  slow: {processors: 2, performance_factor: 1}
+network: {between_nodes: {send_delay: 1 us, transmission_delay: 1 us, receive_delay: 1 us}}
+"""
+
+
+def seconds(size: int, ranks: int, processes: int, speed: float) -> tuple[float, float]:
+    """Return what a processor computes with its share of n^3 operations, and what ranks tell each other."""
+    return processes * (size**3 / 1e9 + 0.1) / ranks / speed, (2e-8 * size**2 + 0.001) * ranks if ranks > 1 else 0.0
+
+
+def table(path: str = "runs.csv") -> None:
+    """Write the runs of one to four slow processors, and of one fast one, with one to four processes each."""
+    lines = ["processor,processors,processes,size,measured,compute,communicate"]
+    for kind, speed, most in (("slow", 1.0, 4), ("fast", 4.0, 1)):
+        for p in range(1, most + 1):
+            for m in range(1, 5):
+                for n in SIZES:
+                    compute, communicate = seconds(n, p * m, m, speed)
+                    lines.append(f"{kind},{p},{m},{n},{compute + communicate!r},{compute!r},{communicate!r}")
+    Path(path).write_text("\n".join(lines) + "\n")
+
+
+@pytest.fixture(autouse=True)
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Return a folder to work in: a table of runs and a machine."""
+    monkeypatch.chdir(tmp_path)
+    table()
+    Path("box.yaml").write_text(MACHINE)
+    return tmp_path
+
+
+def run(capsys: pytest.CaptureFixture[str], line: str) -> tuple[int, str, str]:
+    """Run a command; returns exit status, standard output and standard error."""
+    status = main(line.split())
+    captured = capsys.readouterr()
+    return status, captured.out, captured.err
+
+
+def document(capsys: pytest.CaptureFixture[str], line: str) -> Any:
+    """Return the JSON document that a command prints."""
+    status, out, _ = run(capsys, f"{line} --json")
+    assert status == 0
+    return json.loads(out)
+
+
+FIT = "model fit runs.csv -o hpl.yaml --compose fast=slow:0.25:1"
+
+
+def test_from_a_table_to_the_best_processors(capsys: pytest.CaptureFixture[str]) -> None:
+    """Four processes on the fast processor and one on each slow one divide the work evenly: 8 ranks."""
+    status, out, err = run(capsys, FIT)
+    assert status == 0
+    assert "hpl: 24 fits to 100 runs" in out
+    assert "wrote hpl.yaml" in err
+    found = document(capsys, "model best hpl.yaml --machine box.yaml --size 6400")
+    assert found["best"]["processors"] == {"fast": 1, "slow": 4}
+    assert found["best"]["processes"] == {"fast": 4, "slow": 1}
+    assert found["best"]["seconds"] == pytest.approx(sum(seconds(6400, 8, 1, 1.0)), rel=1e-4)
+    assert found["candidates"][0] == found["best"]
+    assert [each["loss"] for each in found["candidates"]] == sorted(each["loss"] for each in found["candidates"])
+    assert found["total"] == (1 + 4) * (1 + 4 * 4) - 1
+    assert found["exhaustive"]
+    status, out, _ = run(capsys, "model best hpl.yaml --machine box.yaml --size 6400 --processes slow=1 --top 3")
+    assert status == 0
+    assert "1 fast × 4 processes + 4 slow" in out
+    assert "24 candidates, all looked at." in out
+
+
+def test_a_prediction_with_its_interval_and_domain(capsys: pytest.CaptureFixture[str]) -> None:
+    """Within what was fitted, and beyond, where the answer says what lies beyond."""
+    run(capsys, FIT)
+    inside = document(capsys, "model predict hpl.yaml --size 2000 --use slow=3")
+    assert inside["seconds"] == pytest.approx(sum(seconds(2000, 3, 1, 1.0)), rel=1e-4)
+    assert inside["low"] <= inside["seconds"] <= inside["high"]
+    assert (inside["inside"], inside["outside"]) == (True, [])
+    outside = document(capsys, "model predict hpl.yaml --size 9600 --use fast=1x2 --use slow=4x1")
+    assert not outside["inside"]
+    assert outside["outside"] == [
+        "fast, 2 per processor: n must be 400 to 6400 to be inside what was fitted, got 9600",
+        "slow, 1 per processor: n must be 400 to 6400 to be inside what was fitted, got 9600",
+        "slow, 1 per processor: P must be 2 to 4 to be inside what was fitted, got 6",
+    ]
+    assert outside["high"] / outside["seconds"] > inside["high"] / inside["seconds"]
+    assert "Outside of what was fitted" in run(capsys, "model predict hpl.yaml --size 9600 --use slow=2")[1]
+
+
+def test_show_has_what_others_rely_on(capsys: pytest.CaptureFixture[str], folder: Path) -> None:
+    """Form, terms with coefficients, errors, domain; and a picture."""
+    run(capsys, FIT)
+    shown = document(capsys, "model show hpl.yaml")
+    assert shown["form"] == "pt"
+    assert set(shown["error"]) == {"mean", "largest", "leave_one_out"}
+    assert shown["error"]["largest"] < 0.01
+    assert shown["domain"] == {"n": [400, 6400], "P": [1, 16]}
+    terms = {
+        each["term"]: each["coefficient"]
+        for each in shown["terms"]
+        if (each["processor"], each["processes"], each["ranks"], each["part"]) == ("slow", 1, None, "compute")
+    }
+    assert terms["n^3/P"] == pytest.approx(1e-9)
+    status, out, err = run(capsys, "model show hpl.yaml --plots pictures")
+    assert status == 0
+    assert "n^3/P" in out
+    assert "wrote pictures/model.png" in err
+    assert (folder / "pictures" / "model.png").stat().st_size > 10_000
+
+
+def test_a_table_of_sizes_alone(capsys: pytest.CaptureFixture[str]) -> None:
+    """The smallest table has sizes and times: a cubic in n, asked by its size; an outlier is named."""
+    lines = [
+        f"{n},{2 + n**3 * 1e-9 * (1.5 if n == 500 else 1 + 0.002 * (-1) ** (n // 100))}" for n in range(100, 1100, 100)
+    ]
+    Path("t.csv").write_text("size,measured\n" + "\n".join(lines) + "\n")
+    fitted = document(capsys, "model fit t.csv -o t.yaml --form nt")
+    assert fitted["form"] == "nt"
+    assert {each["processor"] for each in fitted["terms"]} == {"any"}
+    assert "time on any, 1 per processor, at P = 1, n = 500" in run(capsys, "model show t.yaml")[1]
+    said = document(capsys, "model predict t.yaml --size 800")
+    assert said["seconds"] == pytest.approx(2.5, rel=0.02)
+    assert said["inside"]
+
+
+def test_ranks_alone(capsys: pytest.CaptureFixture[str]) -> None:
+    """A table of sizes and ranks is asked by both, and searched on any machine."""
+    rows = [f"{n},{p},{sum(seconds(n, p, 1, 1.0))!r}" for p in range(1, 6) for n in SIZES]
+    Path("t.csv").write_text("size,ranks,measured\n" + "\n".join(rows) + "\n")
+    assert run(capsys, "model fit t.csv -o t.yaml")[0] == 0
+    said = document(capsys, "model predict t.yaml --size 2000 --ranks 4")
+    assert said["seconds"] == pytest.approx(sum(seconds(2000, 4, 1, 1.0)), rel=1e-3)
+    found = document(capsys, "model best t.yaml --machine box.yaml --size 2000")
+    assert found["best"]["processors"] == {"any": 5}
+
+
+def test_repeating_a_fit_gives_the_same_file(capsys: pytest.CaptureFixture[str]) -> None:
+    """Fits are exact: nothing is drawn."""
+    run(capsys, FIT)
+    first = Path("hpl.yaml").read_text()
+    run(capsys, FIT)
+    assert Path("hpl.yaml").read_text() == first
+
+
+@pytest.mark.parametrize(
+    ("line", "said"),
+    [
+        ("model fit few.csv -o m.yaml",
+         "few.csv: any, 1 per processor: points: at least 4 must be measured for the terms n^3, n^2, n, 1, got 2"),
+        ("model fit equal.csv -o m.yaml",
+         "equal.csv: any, 1 per processor: points: at least 4 must be measured for the terms n^3, n^2, n, 1, got 1"),
+        ("model fit negative.csv -o m.yaml", "negative.csv:2:5: measured must be a run time above 0, got -1"),
+        ("model fit none.csv -o m.yaml", "none.csv: file must be readable, got: No such file or directory"),
+        ("model fit nt.csv -o m.yaml --form pt",
+         "nt.csv: runs must have 3 or more numbers of ranks above the processes of a processor for pt, got ranks 1"),
+        ("model fit runs.csv -o m.yaml --compose gpu=slow", "runs.csv: kind must be one that was measured (slow"),
+        ("model fit runs.csv -o m.yaml --compose fast", '--compose must be a kind of processor, once, "="'),
+        ("model fit runs.csv -o m.yaml --compose fast=slow:-1", "--compose must be a kind and up to two factors"),
+        ("model fit runs.csv -o m.yaml --adjust fast",
+         "runs.csv: fast: runs on several kinds of processors must be measured to adjust by, got none"),
+        ("model fit runs.csv -o m.yaml --limit slow=1GB --memory x", '--memory must be bytes and a term in n and P'),
+        ("model predict hpl.yaml --size 9", "--use must say which processors there are (slow, fast), got none"),
+        ("model predict hpl.yaml --size 9 --use gpu=1", "processors must be of a kind that was fitted (slow, fast)"),
+        ("model predict hpl.yaml --size 9 --use slow=0", "--use must be processors, and perhaps x and processes"),
+        ("model predict hpl.yaml --size 9 --use slow=2x9",
+         "slow: processes per processor must be among those fitted (1, 2, 3, 4), got 9"),
+        ("model best hpl.yaml --machine two-hosts --size 9",
+         "hpl.yaml on two-hosts: processors must be of kinds that were fitted (slow, fast), got host"),
+        ("model best hpl.yaml --machine box.yaml --size 9 --processes gpu=1",
+         "--processes must be of node types of box (fast, slow), got gpu"),
+        ("model best hpl.yaml --machine box.yaml --size 9 --processes slow=x",
+         "--processes must be whole numbers above 0 with commas between, got x"),
+        ("model show box.yaml", "box.yaml:1:1: nodes must be a known key"),
+        ("model show nowhere.yaml", "nowhere.yaml: model must be a file that exists"),
+    ],
+)  # fmt: skip
+def test_bad_input(line: str, said: str, capsys: pytest.CaptureFixture[str]) -> None:
+    """Status 2, one line with the reason, nothing printed as a result, and no file left."""
+    run(capsys, FIT)
+    Path("few.csv").write_text("size,measured\n100,1\n200,2\n")
+    Path("equal.csv").write_text("size,measured\n100,1\n100,2\n100,3\n100,4\n")
+    Path("negative.csv").write_text("size,measured\n100,-1\n")
+    Path("nt.csv").write_text("size,measured\n100,1\n200,2\n300,3\n400,4\n")
+    status, out, err = run(capsys, line)
+    assert (status, out) == (2, "")
+    assert said in err
+    assert not Path("m.yaml").exists()

@@ -1,0 +1,156 @@
+"""Models and the tables that they are fitted to: what is written is read back, and faults with their places."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from clue.config.models import load_model
+from clue.config.run_tables import load_runs
+from clue.errors import ConfigError
+from clue.models import Composition, Footprint, Method, Run, Term, Use, fit_cluster
+from clue.models.model import Model
+from clue.report.model import model_yaml
+
+SIZES = (400.0, 800.0, 1600.0, 3200.0, 6400.0)
+
+
+def a_model(*, plain: bool) -> Model:
+    """Return a model with all that a file can hold."""
+    runs = [
+        Run(n, {kind: Use(p, m)}, n**3 / speed / (p * m) * m + 0.01 * p, {})
+        for kind, speed, most in (("slow", 1e9, 5), ("fast", 4e9, 1))
+        for n in SIZES
+        for p in range(1, most + 1)
+        for m in (1, 2)
+    ]
+    mixed = [Run(n, {"fast": Use(1, 2), "slow": Use(3)}, n**3 / 1e9 / 4) for n in SIZES]
+    cluster = fit_cluster(
+        [*runs, *mixed],
+        Method(plain=plain),
+        footprint=Footprint(8.0, Term.parse("n^2/P")),
+        memory={"slow": 1e12},
+        compositions={"fast": Composition("slow")},
+        adjusted="fast",
+    )
+    return Model("hpl", "pt", plain, "runs.csv", "2026-01-31", (*runs, *mixed), cluster)
+
+
+@pytest.mark.parametrize("plain", [True, False])
+def test_what_is_written_is_read_back(tmp_path: Path, plain: bool) -> None:
+    """To the last bit: what it says, how sure it is, where it holds, what it was fitted to."""
+    model = a_model(plain=plain)
+    (tmp_path / "hpl.yaml").write_text(model_yaml(model))
+    read = load_model(tmp_path / "hpl.yaml")
+    assert (read.name, read.form, read.plain, read.source, read.made) == ("hpl", "pt", plain, "runs.csv", "2026-01-31")
+    assert read.runs == model.runs
+    assert read.errors() == model.errors()
+    assert read.cluster.domain == model.cluster.domain
+    assert read.cluster.adjustments == model.cluster.adjustments
+    for uses in ({"fast": Use(1, 2), "slow": Use(3)}, {"slow": Use(4, 2)}, {"fast": Use(1, 1)}):
+        assert read.cluster.predict(5000.0, uses) == model.cluster.predict(5000.0, uses)
+
+
+TABLE = """\
+# HPL on our cluster
+processor,processors,processes,size,measured,compute,communicate,remark
+slow,2,3,1600,12.5,10,2.5,first
+fast+slow,1+8,3+1,1600,4.5,,,both
+slow,,,800,1 min,60,0,one
+"""
+
+
+def test_a_table(tmp_path: Path) -> None:
+    """A run on each line: on one kind or several, with parts where they were measured; other columns do not matter."""
+    (tmp_path / "runs.csv").write_text(TABLE)
+    assert load_runs(tmp_path / "runs.csv") == (
+        Run(1600.0, {"slow": Use(2, 3)}, 12.5, {"compute": 10.0, "communicate": 2.5}),
+        Run(1600.0, {"fast": Use(1, 3), "slow": Use(8, 1)}, 4.5),
+        Run(800.0, {"slow": Use(1)}, 60.0, {"compute": 60.0, "communicate": 0.0}),
+    )
+
+
+def test_a_table_as_clue_validate_has_it(tmp_path: Path) -> None:
+    """Machines stand for processors, ranks for processors of one process each; several runs for as many."""
+    (tmp_path / "runs.csv").write_text("machine,ranks,size,runs\nbox,4,100,1.5 2.5\n")
+    assert load_runs(tmp_path / "runs.csv") == (Run(100.0, {"box": Use(4)}, 1.5), Run(100.0, {"box": Use(4)}, 2.5))
+    (tmp_path / "runs.csv").write_text("size,measured\n100,1.5\n")
+    assert load_runs(tmp_path / "runs.csv") == (Run(100.0, {"any": Use(1)}, 1.5),)
+    (tmp_path / "runs.csv").write_text("size,measured,ranks,per_processor\n100,1.5,6,3\n")
+    assert load_runs(tmp_path / "runs.csv") == (Run(100.0, {"any": Use(2, 3)}, 1.5),)
+
+
+@pytest.mark.parametrize(
+    ("table", "faults"),
+    [
+        ("size,measured\n100,-2\nlarge,3\n-5,1\n", [
+            "2:5: measured must be a run time above 0, got -2",
+            "3:1: size must be a number, got \"large\"",
+            "4:1: size must be above 0, got -5.0",
+        ]),
+        ("size,measured\n100,\n", ["2:5: measured must be given, got nothing"]),
+        ("size,measured,ranks,processes\n100,2,4,3\n", [
+            "2:7: ranks must be a multiple of the processes of each processor (3), got 4"
+        ]),
+        ("size,measured,ranks,processors,processes\n100,2,4,3,2\n", [
+            "2:7: ranks must be 6, all processes of all processors, got 4"
+        ]),
+        ("size,measured,processor,processors,processes\n100,2,a+b,3,2+0\n", [
+            '2:11: processors must be 2 such, joined by +, got "3"',
+            '2:13: processes must be 2 such, joined by +, got "2+0"',
+        ]),
+        ("size,measured,processor\n100,2,a+b\n", ["2:1: processors must be given for each of 2 kinds, got nothing"]),
+        ("size,measured,program\n100,2,hpl\n100,2,cg\n", ["1:1: file must be of one program, got cg, hpl"]),
+        ("size,measured\n", ["1:1: file must have rows, got none"]),
+        ("hours\n1\n", ["1:1: first line must name columns among"]),
+    ],
+)  # fmt: skip
+def test_bad_tables(tmp_path: Path, table: str, faults: list[str]) -> None:
+    """Each fault with its line, and where it begins there."""
+    (tmp_path / "runs.csv").write_text(table)
+    with pytest.raises(ConfigError) as error:
+        load_runs(tmp_path / "runs.csv")
+    said = [fault.replace(f"{tmp_path}/runs.csv:", "").replace("rows[", "[") for fault in error.value.faults]
+    assert len(said) == len(faults)
+    for got, wanted in zip(said, faults, strict=True):
+        place, rule = wanted.split(": ", 1)
+        assert got.startswith(place)
+        assert rule in got
+
+
+def broken(tmp_path: Path, old: str, new: str) -> list[str]:
+    """Return the faults of a model's file in which something is replaced."""
+    text = model_yaml(a_model(plain=False))
+    assert old in text
+    (tmp_path / "hpl.yaml").write_text(text.replace(old, new, 1))
+    with pytest.raises(ConfigError) as error:
+        load_model(tmp_path / "hpl.yaml")
+    return [fault.replace(f"{tmp_path}/", "") for fault in error.value.faults]
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "fault"),
+    [
+        ("model: 1", "model: 2", "hpl.yaml:1:8: model must be 1, got 2"),
+        ('"n^3"', '"n^3 +"', 'must be a product such as n^2, m log m or n^(3/2)/P, got \'n^3 +\''),
+        ('"covariance": [[', '"covariance": [[1.0], [', "must have 4 rows of 4, got others"),
+        ('"n": [400.0, 6400.0]', '"n": [6400.0, 400.0]', "domain.n must rise, got 6400 to 400"),
+        ('"n": [400.0, 6400.0]', '"m": [400.0, 6400.0]', "must have every feature of the terms, got none for n"),
+        ('adjustment: {"processor": "fast"', 'adjustment: {"processor": "gpu"',
+         'adjustment.processor must be a kind that has models (slow, fast), got "gpu"'),
+        ("models:", "modells:", "did you mean"),
+    ],
+)  # fmt: skip
+def test_bad_models(tmp_path: Path, old: str, new: str, fault: str) -> None:
+    """Another version, terms that are none, tables of another shape, names that are not there."""
+    assert any(fault in each for each in broken(tmp_path, old, new))
+
+
+def test_what_is_unknown_is_null(tmp_path: Path) -> None:
+    """A cubic through four points says nothing of what it is off by elsewhere."""
+    runs = tuple(Run(n, {"any": Use(1)}, n**3 * (1 + 0.1 * np.sin(n))) for n in SIZES[:4])
+    model = Model("cubic", "nt", True, "", "", runs, fit_cluster(runs, Method("nt", plain=True)))
+    (tmp_path / "cubic.yaml").write_text(model_yaml(model))
+    assert '"leave_one_out": null' in model_yaml(model)
+    read = load_model(tmp_path / "cubic.yaml")
+    assert read.cluster.predict(1e4, {"any": Use(1)}).high == np.inf

@@ -1,0 +1,176 @@
+"""Models of kinds of processors: closed forms that fits get back, binning, composition, adjustment."""
+
+import math
+from collections.abc import Iterable
+
+import numpy as np
+import pytest
+
+from clue.errors import ModelError
+from clue.models import Composition, Footprint, Method, Run, Term, Use, fit_cluster
+from clue.models.cluster import Configuration, ranks_of
+
+SIZES = (400.0, 800.0, 1600.0, 3200.0)
+SLOW = {"slow": Use(1)}
+
+
+def ta(size: float, ranks: int) -> float:
+    """Return the time of computation, as P-T models have it: W(n)/P."""
+    return (2e-9 * size**3 + 1e-6 * size**2 + 1e-4 * size + 0.1) / ranks
+
+
+def tc(size: float, ranks: int) -> float:
+    """Return the time of communication, as they have it: P C(n) + 2 C(n)/P; none on one rank."""
+    return (ranks + 2 / ranks) * (1e-7 * size**2 + 1e-5 * size + 0.01) if ranks > 1 else 0.0
+
+
+def run(size: float, uses: Configuration, speed: float = 1.0, *, parts: bool = True, off: float = 1.0) -> Run:
+    """Return a run on processors of some speed whose processes each take a share of the work."""
+    ranks = ranks_of(uses)
+    of = {"compute": ta(size, ranks) / speed * off, "communicate": tc(size, ranks) * off}
+    return Run(size, uses, sum(of.values()), of if parts else {})
+
+
+def runs(kind: str, processors: Iterable[int], speed: float = 1.0, *, parts: bool = True) -> list[Run]:
+    """Return runs of all sizes on numbers of processors, one process each."""
+    return [run(size, {kind: Use(p)}, speed, parts=parts) for p in processors for size in SIZES]
+
+
+@pytest.mark.parametrize("plain", [True, False])
+def test_n_t_and_p_t_models_get_back_what_they_are_made_of(plain: bool) -> None:
+    """One processor has an N-T model, several share a P-T model: exact at sizes and ranks that were not measured."""
+    model = fit_cluster(runs("slow", range(1, 6)), Method(plain=plain))
+    alone, together = model.kinds["slow"]
+    assert (alone.ranks, together.ranks) == (1, None)
+    for size, ranks in ((1000.0, 1), (1000.0, 3), (6400.0, 8)):
+        said = model.predict(size, {"slow": Use(ranks)})
+        assert said.seconds == pytest.approx(ta(size, ranks) + tc(size, ranks), rel=1e-6)
+        assert said.inside == (ranks < 6 and size < 6000)
+    assert model.domain == {"n": (400, 3200), "P": (1, 5)}
+
+
+def test_the_papers_p_t_model_in_its_terms() -> None:
+    """Products of N-T models with P and 1/P are sums of terms: W/P is n^3/P + n^2/P + n/P + 1/P."""
+    model = fit_cluster(runs("slow", range(1, 6)), Method(plain=True))
+    compute = model.kinds["slow"][1].parts["compute"]
+    assert list(map(str, compute.terms)) == ["n^3/P", "n^2/P", "n/P", "1/P", "1"]
+    assert compute.errors.largest < 1e-6
+    communicate = model.kinds["slow"][1].parts["communicate"]
+    assert list(map(str, communicate.terms)) == ["n^2 P", "n P", "P", "n^2/P", "n/P", "1/P", "1"]
+
+
+def test_times_without_parts() -> None:
+    """Where a table has whole times alone, these are fitted."""
+    model = fit_cluster(runs("slow", range(1, 6), parts=False))
+    said = model.predict(2000.0, {"slow": Use(4)})
+    assert said.seconds == pytest.approx(ta(2000.0, 4) + tc(2000.0, 4), rel=0.02)
+    assert set(model.kinds["slow"][0].parts) == {"time"}
+
+
+def test_n_t_models_alone() -> None:
+    """In the form nt each number of ranks stands for itself, and others are refused."""
+    model = fit_cluster(runs("slow", (1, 2, 4)), Method("nt"))
+    assert [each.ranks for each in model.kinds["slow"]] == [1, 2, 4]
+    assert model.predict(1000.0, {"slow": Use(2)}).seconds == pytest.approx(ta(1000, 2) + tc(1000, 2))
+    with pytest.raises(ModelError, match=r"slow: ranks must be among those fitted \(1, 2, 4\), got 3"):
+        model.predict(1000.0, {"slow": Use(3)})
+
+
+def test_composition_scales_another_kinds_models() -> None:
+    """One fast processor has no P-T model: it takes 0.27 of the slow one's computation, 0.85 of its communication."""
+    measured = [*runs("slow", range(1, 6)), *runs("fast", (1,), speed=4.0)]
+    both = {"fast": Use(1), "slow": Use(3)}
+    with pytest.raises(
+        ModelError, match=r"fast: ranks must be among those fitted \(1\), got 4: measure at three or more"
+    ):
+        fit_cluster(measured).predict(1000.0, both)
+    composed = fit_cluster(measured, compositions={"fast": Composition("slow", {"compute": 0.27, "communicate": 0.85})})
+    fast = composed.told("fast", 1, 1000.0, np.array([1.0, 4.0])).seconds
+    assert fast == pytest.approx([ta(1000, 1) / 4, 0.27 * ta(1000, 4) + 0.85 * tc(1000, 4)], rel=1e-6)
+    said = composed.predict(1000.0, both)
+    assert said.seconds == pytest.approx(ta(1000, 4) + tc(1000, 4), rel=1e-6)
+    assert said.slowest == "slow"
+    assert [each.composed for each in composed.kinds["fast"]] == ["", "slow"]
+
+
+def test_a_factor_that_is_not_given_is_the_ratio_on_one_processor() -> None:
+    """The fast one computes four times as fast alone; of communication nothing tells, as one processor has none."""
+    measured = [*runs("slow", range(1, 6)), *runs("fast", (1,), speed=4.0)]
+    composed = fit_cluster(measured, compositions={"fast": Composition("slow", {"communicate": 1.0})})
+    fast = composed.told("fast", 1, 1000.0, np.array([4.0])).seconds
+    assert fast == pytest.approx([ta(1000, 4) / 4 + tc(1000, 4)], rel=1e-4)
+    with pytest.raises(ModelError, match="composition: factor of communicate must be given"):
+        fit_cluster(measured, compositions={"fast": Composition("slow")})
+
+
+def test_an_adjustment_by_runs_on_both_kinds() -> None:
+    """Mixed runs took a fifth longer than models say with one process on the fast processor: so does all that has."""
+    measured = [*runs("slow", range(1, 6)), *runs("fast", range(1, 6), speed=4.0)]
+    both = {"fast": Use(1), "slow": Use(3)}
+    model = fit_cluster([*measured, run(3200.0, both, off=1.2)], adjusted="fast")
+    assert model.predict(1000.0, both).seconds == pytest.approx(1.2 * (ta(1000, 4) + tc(1000, 4)), rel=1e-6)
+    assert model.predict(1000.0, {"slow": Use(3)}).seconds == pytest.approx(ta(1000, 3) + tc(1000, 3), rel=1e-6)
+    lines = [run(size, both, off=1.2) for size in SIZES]
+    lines = [Run(each.size, each.uses, each.seconds + 0.5, each.parts) for each in lines]
+    by = fit_cluster([*measured, *lines], adjusted="fast").adjustments[1]
+    assert (by.factor, by.offset) == pytest.approx((1.2, 0.5), rel=1e-4)
+    with pytest.raises(ModelError, match="fast: runs on several kinds of processors must be measured to adjust by"):
+        fit_cluster(measured, adjusted="fast")
+
+
+def test_what_needs_more_memory_than_there_is_has_a_model_of_its_own() -> None:
+    """Beyond 8 n^2 bytes of 1 GB, so from n = 11181 on, all takes ten times as long."""
+    sizes = (2000.0, 4000.0, 8000.0, 11000.0, 12000.0, 14000.0, 16000.0, 20000.0)
+    measured = [Run(size, SLOW, ta(size, 1) * (1 if 8 * size**2 <= 1e9 else 10)) for size in sizes]
+    footprint = Footprint(8.0, Term.parse("n^2/P"))
+    model = fit_cluster(measured, footprint=footprint, memory={"slow": 1e9})
+    small, large = (model.predict(size, SLOW) for size in (10000.0, 13000.0))
+    assert small.seconds == pytest.approx(ta(10000, 1), rel=1e-4)
+    assert large.seconds == pytest.approx(10 * ta(13000, 1), rel=1e-4)
+    within = fit_cluster(measured[:4], footprint=footprint, memory={"slow": 1e9})
+    with pytest.raises(ModelError, match="slow: memory must be within what was fitted, got more"):
+        within.predict(13000.0, SLOW)
+
+
+def test_repeats_count_by_their_median() -> None:
+    """A run that was disturbed changes nothing beside two that were not."""
+    measured = runs("slow", (1,))
+    disturbed = [run(800.0, SLOW), run(800.0, SLOW, off=9.0)]
+    model = fit_cluster([*measured, *disturbed])
+    assert model.predict(800.0, SLOW).seconds == pytest.approx(ta(800, 1), rel=1e-6)
+
+
+@pytest.mark.parametrize(
+    ("measured", "fault"),
+    [
+        ([], "runs: at least one must be given, got none"),
+        (
+            [run(size, SLOW) for size in SIZES[:3]],
+            "slow, 1 per processor: points: at least 4 must be measured for the terms n^3, n^2, n, 1, got 3",
+        ),
+        ([Run(800.0, SLOW, 1.0)] * 4, "slow, 1 per processor: points: at least 4 must be measured"),
+        (
+            [Run(size, SLOW, -1.0) for size in SIZES],
+            "slow, 1 per processor: seconds: values must be finite and at least",
+        ),
+    ],
+)
+def test_bad_runs(measured: list[Run], fault: str) -> None:
+    """What cannot be fitted is said with the kind that it is about."""
+    with pytest.raises(ModelError) as error:
+        fit_cluster(measured)
+    assert str(error.value).startswith(fault)
+
+
+def test_bad_names_and_questions() -> None:
+    """Kinds that were not measured, and configurations that have no model."""
+    model = fit_cluster(runs("slow", range(1, 6)))
+    with pytest.raises(ModelError, match=r"kind must be one that was measured \(slow\), got fast"):
+        fit_cluster(runs("slow", (1,)), adjusted="fast")
+    with pytest.raises(ModelError, match=r"processors must be of a kind that was fitted \(slow\), got gpu"):
+        model.predict(1000.0, {"gpu": Use(1)})
+    with pytest.raises(ModelError, match=r"slow: processes per processor must be among those fitted \(1\), got 2"):
+        model.predict(1000.0, {"slow": Use(1, 2)})
+    with pytest.raises(ModelError, match="configuration must use processors, got none"):
+        model.predict(1000.0, {})
+    assert model.predict(1e6, {"slow": Use(2)}).high < math.inf

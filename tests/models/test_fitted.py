@@ -1,0 +1,184 @@
+"""Given terms fitted to measured times: closed forms by hand, published figures, scipy's answers."""
+
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy.optimize import nnls
+from scipy.stats import t as student
+
+from clue.errors import ModelError
+from clue.models import FittedTime, fit_each, fit_terms
+from clue.models.fitted import beyond
+
+#: Kishimoto and Ichikawa, "An Execution-Time Estimation Model for Heterogeneous Clusters", Tables 3 and 6: times summed
+#: over configurations; sizes in thousands. A sum of cubics is a cubic, so that N-T models fit these, too.
+SIZES = np.array([400, 600, 800, 1200, 1600, 2400, 3200, 4800, 6400]) / 1000
+ATHLON = np.array([3.9, 7.4, 10.8, 20.5, 37.4, 97.5, 197.2, 566.0, 1239.5])
+PENTIUM = np.array([96.7, 130.1, 178.8, 305.2, 508.5, 1117.3, 2042.2, 5360.0, 10950.3])
+CUBIC = ["n^3", "n^2", "n", "1"]
+#: Those sizes that the paper's NS models are built from.
+SMALL = [0, 2, 3, 4]
+
+
+@pytest.mark.parametrize(
+    ("times", "coefficients", "largest"),
+    [
+        (PENTIUM, [24.316, 102.689, 48.722, 60.474], 0.015),
+        (ATHLON, [3.699, 5.864, 4.428, 1.170], 0.090),
+    ],
+)
+def test_plain_fits_of_published_times(times: np.ndarray, coefficients: list[float], largest: float) -> None:
+    """Cubics by least squares in seconds, as the paper fits them."""
+    fitted = fit_terms({"n": SIZES}, times, CUBIC, relative=False, signed=True)
+    assert fitted.coefficients == pytest.approx(coefficients, abs=5e-4)
+    assert fitted.errors.largest == pytest.approx(largest, abs=5e-4)
+    assert fitted.domain == {"n": (0.4, 6.4)}
+    assert fitted.points == 9
+
+
+def test_relative_residuals_serve_short_times() -> None:
+    """In seconds the shortest time of the Athlon is 9 % off; relative to what was measured nothing is more than 5.4."""
+    fitted = fit_terms({"n": SIZES}, ATHLON, CUBIC, signed=True)
+    assert fitted.errors.largest == pytest.approx(0.054, abs=5e-4)
+
+
+@pytest.mark.parametrize(("times", "plain", "careful"), [(ATHLON, 0.939, -0.123), (PENTIUM, 0.901, 0.563)])
+def test_small_sizes_alone(times: np.ndarray, plain: float, careful: float) -> None:
+    """From 400 to 1600 a plain cubic predicts twice what 6400 takes; coefficients of at least 0 do far better.
+
+    Neither claims to know: the size is outside of what was fitted, and four points leave a cubic nothing to check.
+    """
+    features = {"n": SIZES[SMALL]}
+    cubic = fit_terms(features, times[SMALL], CUBIC, relative=False, signed=True)
+    assert cubic(6.4) / times[-1] - 1 == pytest.approx(plain, abs=5e-4)
+    assert not cubic.inside({"n": [6.4]})
+    assert cubic.predict({"n": [6.4]})[2] == math.inf
+    held = fit_terms(features, times[SMALL], CUBIC)
+    assert held(6.4) / times[-1] - 1 == pytest.approx(careful, abs=5e-4)
+    assert (held.coefficients >= 0).all()
+    assert held.errors.leave_one_out < math.inf
+
+
+def test_a_cubic_through_four_printed_times() -> None:
+    """Two processes on the Athlon, Tables 7 and 9: 3200 to 8000 predict 642.7 s at 9600, where 619.7 were measured."""
+    fitted = fit_terms({"n": [3.2, 4.8, 6.4, 8.0]}, [26.1, 82.3, 190.8, 371.1], CUBIC, relative=False, signed=True)
+    assert fitted(9.6) == pytest.approx(642.7, abs=0.05)
+    assert fitted(9.6) / 619.7 - 1 == pytest.approx(0.037, abs=5e-4)
+
+
+def test_a_line_by_hand() -> None:
+    """1 s + 2 s n through (1, 3), (2, 5), (3, 7.6): slope 2.3, mean 5.2, so 0.6 at 0.
+
+    Residuals are 0.1, -0.2, 0.1: variance 0.06 about it, and 0.06 / 2 of the slope, as Σ (n - 2)² = 2.
+    Without the first the line through the others is 2.6 n - 0.2: 2.4 s instead of 3.
+    """
+    fitted = fit_terms({"n": [1, 2, 3]}, [3.0, 5.0, 7.6], ["n", "1"], relative=False, signed=True)
+    assert fitted.coefficients == pytest.approx([2.3, 0.6])
+    assert fitted.covariance[0, 0] == pytest.approx(0.03)
+    assert fitted.errors.mean == pytest.approx((0.1 / 3 + 0.2 / 5 + 0.1 / 7.6) / 3)
+    left = [0.6 / 3, 0.3 / 5, 0.6 / 7.6]
+    assert fitted.errors.leave_one_out == pytest.approx(np.mean(left))
+    assert fitted.deviation == pytest.approx(np.sqrt(np.mean(np.square(left))))
+    assert str(fitted) == "2.3 n + 0.6"
+
+
+def test_an_interval_by_hand() -> None:
+    """A constant of 2 s, measured as 1.9, 2.0, 2.1 at n from 1 to 4: variance 0.01 / 3 of the mean.
+
+    Left out, each point is predicted by the mean of the others, 2.05, 2.0, 1.95, so it is 0.15, 0, 0.15 s off. At 8, a
+    doubling beyond, 7 % come on top.
+    """
+    fitted = fit_terms({"n": [1, 2, 4]}, [1.9, 2.0, 2.1], ["1"], relative=False)
+    deviation = math.sqrt(((0.15 / 1.9) ** 2 + (0.15 / 2.1) ** 2) / 3)
+    assert fitted.deviation == pytest.approx(deviation)
+    variance = 4 * (deviation**2 + np.array([0, 0.07**2])) + 0.01 / 3
+    assert fitted.variance({"n": [2, 8]}) == pytest.approx(variance)
+    seconds, low, high = fitted.predict({"n": [2, 8]})
+    assert seconds == pytest.approx([2, 2])
+    assert high == pytest.approx(2 * np.exp(1.2816 * np.sqrt(variance) / 2), rel=1e-4)
+    assert low * high == pytest.approx(seconds**2)
+    assert fitted.inside({"n": [2, 8]}).tolist() == [True, False]
+
+
+def test_an_outlier_is_named() -> None:
+    """Of a line with a hundredth of noise, one time is 30 % off: its size is named, and no other."""
+    n = np.arange(1.0, 11.0)
+    times = (3 + 2 * n) * (1 + 0.01 * np.array([1, -1, 1, -1, 1, -1, -1, 1, -1, 1]))
+    assert fit_terms({"n": n}, times, ["n", "1"]).outliers == ()
+    times[6] *= 1.3
+    assert fit_terms({"n": n}, times, ["n", "1"]).outliers == ({"n": 7.0},)
+
+
+@given(
+    st.lists(st.floats(0.1, 10), min_size=3, max_size=3),
+    st.lists(st.floats(0.5, 2), min_size=8, max_size=8),
+    st.booleans(),
+)
+def test_fits_agree_with_scipy(truth: list[float], noise: list[float], relative: bool) -> None:
+    """Coefficients of at least 0 are those of scipy's nnls; those of either sign those of numpy's lstsq."""
+    n = np.array([1.0, 2, 3, 4, 5, 6, 8, 9])
+    columns = np.stack([n**2, n, np.ones(8)], axis=1)
+    times = columns @ truth * noise
+    weight = 1 / times if relative else np.ones(8)
+    held = fit_terms({"n": n}, times, ["n^2", "n", "1"], relative=relative)
+    assert held.coefficients == pytest.approx(nnls(columns * weight[:, None], times * weight)[0], rel=1e-6, abs=1e-6)
+    plain = fit_terms({"n": n}, times, ["n^2", "n", "1"], relative=relative, signed=True)
+    exact = np.linalg.lstsq(columns * weight[:, None], times * weight, rcond=None)[0]
+    assert plain.coefficients == pytest.approx(exact, rel=1e-6, abs=1e-6)
+
+
+@given(st.floats(0, 50), st.integers(1, 30))
+def test_students_t(t: float, degrees: int) -> None:
+    """Beyond t, both tails."""
+    assert beyond(t, degrees) == pytest.approx(2 * student.sf(t, degrees), abs=1e-9)
+
+
+def test_many_fits_are_those_of_each() -> None:
+    """Times that were measured at the same points are fitted together."""
+    both = fit_each({"n": SIZES}, [ATHLON, PENTIUM], CUBIC)
+    for fitted, times in zip(both, (ATHLON, PENTIUM), strict=True):
+        assert fitted.coefficients == pytest.approx(fit_terms({"n": SIZES}, times, CUBIC).coefficients)
+
+
+def test_a_scaled_time() -> None:
+    """Another processor's model takes a share of the time: so do its coefficients and their deviations."""
+    fitted = fit_terms({"n": SIZES}, PENTIUM, CUBIC)
+    scaled = fitted.scaled(0.27)
+    assert scaled(3.2) == pytest.approx(0.27 * fitted(3.2))
+    assert scaled.variance({"n": [3.2]}) == pytest.approx(0.27**2 * fitted.variance({"n": [3.2]}))
+
+
+def test_no_time_at_all() -> None:
+    """What never took any time takes none."""
+    fitted = fit_terms({"n": [1, 2, 3]}, [0, 0, 0], ["n", "1"])
+    assert fitted.predict({"n": [5]})[0] == 0
+    assert str(fitted) == "0"
+
+
+@pytest.mark.parametrize(
+    ("sizes", "times", "terms", "fault"),
+    [
+        ([1, 2, 3], [1, 2, 3], CUBIC, "points: at least 4 must be measured for the terms n^3, n^2, n, 1, got 3"),
+        ([7, 7, 7], [1, 2, 3], ["n", "1"], "points: values must differ enough to tell 1 from other terms, got n of 7"),
+        ([1, 2, 3], [1, -2, 3], ["n"], "seconds: values must be finite and at least 0, got -2"),
+        ([1, 2, 3], [1, 2, 3], [], "terms: at least one must be given, got none"),
+        ([1, 2, 3], [1, 2], ["n"], "n: shape must be (2,), got (3,)"),
+    ],
+)
+def test_bad_input(sizes: list[float], times: list[float], terms: list[str], fault: str) -> None:
+    """What cannot be fitted is said with its reason."""
+    with pytest.raises(ModelError) as error:
+        fit_terms({"n": sizes}, times, terms)
+    assert str(error.value) == fault
+
+
+def test_a_question_without_its_features() -> None:
+    """A feature that a model depends on must be given."""
+    fitted: FittedTime = fit_terms({"n": SIZES}, PENTIUM, CUBIC)
+    with pytest.raises(ModelError, match="features: n must be given, got P"):
+        fitted.seconds({"P": [1]})
+    with pytest.raises(ModelError, match="factor must be a number above 0, got 0"):
+        fitted.scaled(0)

@@ -1,0 +1,146 @@
+"""The best configuration: by hand, and bounds beside a look at all."""
+
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from clue.errors import ModelError
+from clue.models import Adjustment, Bin, ClusterModel, FittedTime, Term, Use, best
+from clue.models.fitted import Errors
+
+
+def time_of(**coefficients: float) -> FittedTime:
+    """Return a time of terms such as ``n^3``, ``over_P`` for n/P and ``P``, known for sure anywhere."""
+    texts = {"over_P": "n/P", "one": "1"}
+    terms = tuple(Term.parse(texts.get(name, name)) for name in coefficients)
+    values = np.array(list(coefficients.values()))
+    return FittedTime(terms, values, np.zeros((len(terms), len(terms))), {}, 0.0, Errors(0, 0, 0), 9)
+
+
+def on_any(processes: int, **coefficients: float) -> tuple[Bin, Bin]:
+    """Return the models of a kind for P = M and for any P above M, which are the same."""
+    time = {"time": time_of(**coefficients)}
+    return Bin(processes, time, processes), Bin(processes, time)
+
+
+#: A fast processor takes n/P for each process, a slow one four times as long; more ranks cost a tenth of a second each.
+TWO = ClusterModel(
+    {
+        "fast": tuple(each for m in (1, 2, 3, 4) for each in on_any(m, over_P=float(m), P=0.1)),
+        "slow": on_any(1, over_P=4.0, P=0.1),
+    }
+)
+
+
+def test_a_search_by_hand() -> None:
+    """Size 100: the fast one alone takes 100.1 s; 4 slow ones and 4 processes of its own are 8 ranks: 400/8 + 0.8.
+
+    With 3 of either P is 7, and slow ones take 400/7 + 0.7: of such equals, that on fewer processors comes first.
+    """
+    found = best(TWO, 100.0, {"fast": 1, "slow": 4})
+    assert found.total == (1 + 4) * (1 + 4) - 1
+    assert found.exhaustive
+    assert found.best.uses == {"fast": Use(1, 4), "slow": Use(4, 1)}
+    assert found.best.forecast.seconds == pytest.approx(50.8)
+    second, third = found.candidates[1:3]
+    assert second.uses == {"fast": Use(1, 4), "slow": Use(3, 1)}
+    assert third.uses == {"fast": Use(1, 3), "slow": Use(4, 1)}
+    assert second.loss == third.loss == pytest.approx((400 / 7 + 0.7) / 50.8 - 1)
+    assert len(found.candidates) == 20
+
+
+def test_small_problems_stay_on_the_fast_processor() -> None:
+    """Of size 1, one process takes 1.1 s; two share half of the work each, but on one processor: 2 × 0.5 + 0.2."""
+    assert best(TWO, 1.0, {"fast": 1, "slow": 4}).best.uses == {"fast": Use(1, 1)}
+
+
+def test_processes_can_be_set() -> None:
+    """Where slow processors may have one process, and the fast one two, there are 2 × 5 - 1 candidates."""
+    found = best(TWO, 100.0, {"fast": 1, "slow": 4}, processes={"fast": [2]})
+    assert found.total == len(found.candidates) == 9
+    assert found.best.uses == {"fast": Use(1, 2), "slow": Use(4, 1)}
+
+
+def test_an_adjustment_goes_by_its_kind() -> None:
+    """With 4 processes on the fast one all takes twice as long as models say: 3 are better."""
+    adjusted = ClusterModel(TWO.kinds, adjusted="fast", adjustments={4: Adjustment(2.0)})
+    for whole in (True, False):
+        found = best(adjusted, 100.0, {"fast": 1, "slow": 4}, exhaustive=whole)
+        assert found.best.uses == {"fast": Use(1, 3), "slow": Use(4, 1)}
+    assert adjusted.predict(100.0, {"fast": Use(1, 4), "slow": Use(4)}).seconds == pytest.approx(2 * 50.8)
+
+
+@st.composite
+def clusters(draw: st.DrawFn) -> tuple[ClusterModel, dict[str, int]]:
+    """Draw kinds with a model for some numbers of processes, some alone, some beside others; perhaps adjusted."""
+    kinds = [f"kind{i}" for i in range(draw(st.integers(1, 3)))]
+    seconds = st.sampled_from([0.5, 1.0, 1.5, 2.0, 3.7, 5.0])
+    bins: dict[str, tuple[Bin, ...]] = {}
+    for kind in kinds:
+        held: list[Bin] = []
+        for m in draw(st.lists(st.integers(1, 4), min_size=1, max_size=3, unique=True)):
+            alone, any_other = on_any(m, over_P=draw(seconds) * m, P=draw(seconds) / 10, one=draw(seconds))
+            held += draw(st.sampled_from([[alone], [any_other], [alone, any_other]]))
+        bins[kind] = tuple(held)
+    adjusted = draw(st.sampled_from(["", *kinds]))
+    by = {m: Adjustment(draw(seconds), draw(seconds)) for m in (1, 2)} if adjusted else {}
+    return ClusterModel(bins, adjusted=adjusted, adjustments=by), {kind: draw(st.integers(1, 4)) for kind in kinds}
+
+
+@given(clusters(), st.sampled_from([1.0, 10.0, 100.0]), st.integers(1, 30))
+@settings(max_examples=200)
+def test_bounds_find_what_a_look_at_all_finds(
+    cluster: tuple[ClusterModel, dict[str, int]], size: float, keep: int
+) -> None:
+    """The same times in the same order; each is what the model says of its configuration."""
+    model, available = cluster
+    try:
+        whole = best(model, size, available, keep=keep, exhaustive=True)
+    except ModelError:
+        with pytest.raises(ModelError, match="must have models"):
+            best(model, size, available, keep=keep, exhaustive=False)
+        return
+    bounded = best(model, size, available, keep=keep, exhaustive=False)
+    assert bounded.total == whole.total
+    assert [each.forecast.seconds for each in bounded.candidates] == [
+        each.forecast.seconds for each in whole.candidates
+    ]
+    assert len({str(sorted(each.uses.items())) for each in bounded.candidates}) == len(bounded.candidates)
+    for each in bounded.candidates:
+        said = model.predict(size, each.uses)
+        assert each.forecast.seconds == pytest.approx(said.seconds)
+        assert all(use.processors <= available[kind] for kind, use in each.uses.items())
+
+
+def test_a_million_candidates() -> None:
+    """Six kinds of three processors with up to three processes each: the best has a time that nothing is below."""
+    speeds = [1.0, 1.3, 1.7, 2.2, 2.9, 3.7]
+    model = ClusterModel(
+        {f"kind{i}": tuple(b for m in (1, 2, 3) for b in on_any(m, over_P=m / s, P=0.01)) for i, s in enumerate(speeds)}
+    )
+    found = best(model, 1000.0, dict.fromkeys(model.kinds, 3))
+    assert found.total == 10**6 - 1
+    assert not found.exhaustive
+    # Nobody is faster than a perfect division of the work between all.
+    perfect = 1000 / (3 * sum(speeds))
+    assert perfect < found.best.forecast.seconds < 1.4 * perfect
+    assert all(math.isfinite(each.forecast.seconds) for each in found.candidates)
+
+
+@pytest.mark.parametrize(
+    ("size", "available", "processes", "fault"),
+    [
+        (10.0, {"gpu": 4}, {}, r"processors must be of kinds that were fitted \(fast, slow\), got gpu"),
+        (10.0, {}, {}, r"processors must be of kinds that were fitted \(fast, slow\), got none"),
+        (10.0, {"slow": 2}, {"slow": [2]}, r"slow: processes per processor must be among those fitted \(1\), got 2"),
+        (0.0, {"slow": 2}, {}, "size must be a number above 0, got 0"),
+        (math.nan, {"slow": 2}, {}, "size must be a number above 0, got nan"),
+    ],
+)
+def test_bad_questions(size: float, available: dict[str, int], processes: dict[str, list[int]], fault: str) -> None:
+    """What a model cannot answer is said with its reason."""
+    with pytest.raises(ModelError, match=fault):
+        best(TWO, size, available, processes=processes)
