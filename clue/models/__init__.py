@@ -11,7 +11,7 @@ vary around a mean.
 
 from clue.models.cluster import Adjustment, Bin, ClusterModel, Configuration, Footprint, Forecast, Run, Use, ranks_of
 from clue.models.cluster_fit import Composition, Method, fit_cluster
-from clue.models.composed import Among, Composed, Loop, Series, Time, crossings, spent
+from clue.models.composed import Among, Composed, Loop, Series, Spent, Time, crossings, spent
 from clue.models.distribution import Distribution
 from clue.models.ensemble import Ensemble, Member, fit
 from clue.models.fitted import Errors, FittedTime, fit_each, fit_terms
@@ -45,6 +45,7 @@ __all__ = [
     "Method",
     "Run",
     "Series",
+    "Spent",
     "Staged",
     "Term",
     "Time",

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from functools import cached_property
 
 from clue.composition import ComposedModel, SiteTimes
-from clue.models import Time
+from clue.models import Among, Ensemble, Features, Spent, Time, spent
 from clue.models.terms import RANKS, SIZE
 from clue.report.loops import ranks_text
 from clue.structure import Graph, Kind, Node
@@ -93,23 +94,41 @@ class GraphProfile:
         ranks = node.ranks(self.recording)
         return "all" if len(ranks) == self.ranks else ranks_text(ranks) or "none here"
 
+    def whose(self, node: Node) -> str:
+        """Return a node's ranks with what they are."""
+        ranks = node.ranks(self.recording)
+        return f"rank {ranks[0]}" if len(ranks) == 1 else f"ranks {self.ranks_of(node)}"
+
     def words(self, node: Node) -> str:
         """Return what a node is, on one line."""
         if node.kind is Kind.LOOP:
             return f"{format_number(self.counts[node])} × {node.name}"
-        return node.name or f"ranks {self.ranks_of(node)}"
+        return node.name or self.whose(node)
 
     def model(self, node: Node) -> Time | None:
         """Return what models a node."""
         return None if self.composition is None else self.composition.nodes.get(node)
 
-    def estimated(self, time: Time) -> Estimated | None:
-        """Return what a model says of the target, if there is one."""
-        if self.target is None:
+    @cached_property
+    def predicted(self) -> Mapping[Node, Spent]:
+        """What models say that each computation and call takes at the target, in all iterations."""
+        if self.composition is None or self.target is None:
+            return {}
+        parts = {id(part.time): part for part in spent("", self.composition.time, self._at)}
+        return {node: parts[id(time)] for node, time in self.composition.nodes.items() if id(time) in parts}
+
+    @cached_property
+    def estimated(self) -> Estimated | None:
+        """What the model says of the target, if there is one."""
+        if self.composition is None or self.target is None:
             return None
-        at = {SIZE: [float(self.target[0])], RANKS: [float(self.target[1])]}
-        middle, low, high = (float(each[0]) for each in time.predict(at))
-        return Estimated(middle, low, high, bool(time.inside(at)[0]))
+        middle, low, high = (float(each[0]) for each in self.composition.time.predict(self._at))
+        return Estimated(middle, low, high, bool(self.composition.time.inside(self._at)[0]))
+
+    @property
+    def _at(self) -> Features:
+        assert self.target is not None
+        return {SIZE: [float(self.target[0])], RANKS: [float(self.target[1])]}
 
     @property
     def warnings(self) -> list[str]:
@@ -138,7 +157,7 @@ class GraphProfile:
                 "recordings": len(off),
                 "error": {"mean": sum(off) / len(off), "largest": max(off)},
                 "domain": {name: list(ends) for name, ends in self.composition.time.domain.items()},
-                **self._target(self.composition.time),
+                **self._estimated(),
             }
         return document
 
@@ -155,17 +174,18 @@ class GraphProfile:
             document["count"] = self.counts[node]
         time = self.model(node)
         if time is not None and node.kind in _LEAVES:
-            document["model"] = {"terms": _first(time), **self._target(time)}
+            document["model"] = {"terms": model_text(time)}
+        if node in self.predicted:
+            document["predicted"] = self.predicted[node].seconds
         if node.children:
             document["children"] = [self._node(child) for child in node.children]
         return document
 
-    def _target(self, time: Time) -> dict[str, object]:
-        said = self.estimated(time)
+    def _estimated(self) -> dict[str, object]:
+        said = self.estimated
         if said is None:
             return {}
-        finite = {name: getattr(said, name) for name in ("seconds", "low", "high")}
-        return {name: each if each < float("inf") else None for name, each in finite.items()} | {"inside": said.inside}
+        return {**asdict(said), "high": said.high if math.isfinite(said.high) else None}
 
     def dot(self) -> str:
         """Return the graph for Graphviz: rectangles compute, triangles communicate, loops are dotted."""
@@ -197,13 +217,10 @@ class GraphProfile:
 
 
 def model_text(time: Time) -> str:
-    """Return a model on one line: of an ensemble the most plausible member."""
-    return _first(time)
-
-
-def _first(time: Time) -> str:
-    members = getattr(time, "members", None)
-    return str(members[0].model if members else time)
+    """Return a model on one line: of an ensemble its most plausible member."""
+    within = time.time if isinstance(time, Among) else time
+    text = str(within.members[0].model if isinstance(within, Ensemble) else within)
+    return f"{text} with {RANKS} - {time.others} for {RANKS}" if isinstance(time, Among) else text
 
 
 def _edges(node: Node, numbers: Mapping[Node, str]) -> Iterator[tuple[str, str]]:

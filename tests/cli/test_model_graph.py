@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -47,12 +48,20 @@ def test_text_dot_and_picture(folder: Path, tmp_path: Path, capsys: pytest.Captu
     assert f"wrote {dot}" in shown.err
 
 
+def _predicted(node: dict[str, Any]) -> list[float]:
+    """Return what is predicted of the nodes of a graph."""
+    own = [node["predicted"]] if "predicted" in node else []
+    return own + [seconds for child in node.get("children", []) for seconds in _predicted(child)]
+
+
 @pytest.mark.parametrize("how", ["plausible", "in-turn"])
 def test_a_composed_model(folder: Path, capsys: pytest.CaptureFixture[str], how: str) -> None:
     """Each node has a model, and the program the sum: on 8 ranks and at 600 it computes 3 × 45 s at half the time."""
     argv = ["model", "graph", str(folder / "ring-{size}-{ranks}.clue"), "--machine", "pempis-het", "--fit", how]
     assert main([*argv, "--size", "600", "--ranks", "8", "--json"]) == 0
-    model = json.loads(capsys.readouterr().out)["model"]
+    document = json.loads(capsys.readouterr().out)
+    model = document["model"]
+    assert sum(_predicted(document["graph"])) == pytest.approx(model["seconds"], rel=1e-9)
     assert model["recordings"] == len(KEYS)
     assert model["seconds"] == pytest.approx(3 * 600**2 / 8 * 1e-3 / 0.8, rel=0.05)
     assert model["domain"] == {"n": [100, 300], "P": [2, 4]} and not model["inside"]

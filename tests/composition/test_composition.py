@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import partial
+from random import Random
 
 import numpy as np
 import pytest
@@ -20,6 +21,7 @@ from clue.structure import Graph, Kind, examples_of
 from clue.trace import Op, Trace, TraceBuilder
 from clue.trace.sites import Frame, Site
 from tests.extrapolation.families import STEPS, ring
+from tests.kernel.random_cases import random_machine, random_placement, random_trace
 
 
 def site(line: int, *loops: int) -> Site:
@@ -82,6 +84,18 @@ def test_sites_share_all_of_the_makespan(ranks: int) -> None:
         assert on_critical_path(examples[0], len(sites), where).total == pytest.approx(
             simulate(trace, where).makespan, rel=1e-12
         )
+
+
+@pytest.mark.parametrize("seed", range(24))
+def test_critical_paths_of_random_programs_are_shared_by_sites(seed: int) -> None:
+    """Collectives, rendezvous, contention, spawned worlds and crowded nodes: nothing is lost, nothing counts twice."""
+    random = Random(seed)
+    trace = random_trace(random, ties=bool(seed % 2))
+    where = random_machine(random, ("none", "factor", "ports", "flows")[seed % 4], ties=bool(seed % 2))
+    placement = random_placement(random, where, trace.ranks)
+    sites, examples = examples_of([(1, trace.ranks, trace)])
+    found = on_critical_path(examples[0], len(sites), where, placement)
+    assert found.total == pytest.approx(simulate(trace, where, placement, "reference").makespan, rel=1e-9)
 
 
 def test_what_was_recorded_is_the_mean_over_ranks() -> None:

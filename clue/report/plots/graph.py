@@ -86,7 +86,7 @@ class _Layout:
             look: dict[str, Any] = {"linestyle": (0, (1, 2)), "linewidth": 1.2}
             look |= {"boxstyle": "round,pad=0,rounding_size=0.08"}
             axes.add_patch(FancyBboxPatch(*box, fill=False, edgecolor=style.QUIET, **look))
-            words = f"{self.profile.words(node)}  {node.place}  {self._share(node)}"
+            words = f"{self.profile.words(node)}, {node.place}: {self._share(node)}"
             self._write(axes, words, x + _EDGE, y + _HEAD / 2 + _EDGE / 2, width - 2 * _EDGE)
             x, y, width = x + _EDGE, y + _HEAD, width - 2 * _EDGE
         for child in self.shown(node):
@@ -102,7 +102,7 @@ class _Layout:
             own = self.size(child)[0] + spare
             if i:
                 axes.plot([x - _EDGE / 2] * 2, [y + _EDGE, y + height - _EDGE], color=style.UNUSED, linewidth=1)
-            words = f"ranks {self.profile.ranks_of(child)}  {self._share(child)}"
+            words = f"{self.profile.whose(child)}: {self._share(child)}"
             self._write(axes, words, x, y + _HEAD / 2, own, bold=True)
             self.draw(axes, child, x, y + _HEAD, own)
             x += own + _EDGE
@@ -119,7 +119,8 @@ class _Layout:
             else:
                 axes.add_patch(Polygon([(left, top), (left + _GLYPH, top), (left + _GLYPH / 2, bottom)], **look))
         region = f" [{node.region}]" if node.region else ""
-        words = f"{self.profile.words(node)}{region}  {node.place}  {self._share(node)}"
+        place = f", {node.place}" if node.place else ""
+        words = f"{self.profile.words(node)}{region}{place}: {self._share(node)}"
         self._write(axes, words, left + _GLYPH + 0.08, (top + bottom) / 2, width - _GLYPH - 0.3)
 
     def _share(self, node: Node) -> str:

@@ -38,7 +38,7 @@ def graph_text(profile: GraphProfile) -> RenderableType:
                 f"which it meets within {format_share(max(off), 1)}",
             )
         )
-        said = profile.estimated(composition.time)
+        said = profile.estimated
         if said is not None and profile.target is not None:
             made.append((f"size {profile.target[0]:,} on {count_of(profile.target[1])}", _said(said)))
     warnings = bullets(profile.warnings) if profile.warnings else None
@@ -58,8 +58,7 @@ def _add(profile: GraphProfile, shown: object, depth: int, node: Node) -> None:
     ]
     time = None if node.children else profile.model(node)
     if profile.target:
-        said = None if time is None else profile.estimated(time)
-        cells.append("" if node.children else NONE if said is None else format_time(said.seconds))
+        cells.append("" if node.children else format_time(profile.predicted[node].seconds) if time else NONE)
     if profile.composition is not None:
         cells.append("" if time is None else model_text(time))
     add_row(shown, *cells)  # type: ignore[arg-type]
