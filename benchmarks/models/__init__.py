@@ -1,1 +1,1 @@
-"""Models fitted to what was measured, beside what they predict: the papers' studies rebuilt."""
+"""Fitted models beside the papers that they come from: ``python -m benchmarks.models [-o benchmarks/models.md]``."""

@@ -13,8 +13,7 @@ from collections.abc import Callable, Sequence
 
 from clue.errors import UsageError
 
-#: A performance model δ(n, p): seconds that a problem of size n takes on p processors of a kind. Fitted and composed
-#: times of :mod:`clue.models` are such.
+#: A performance model δ(n, p): seconds that a problem of size n takes on p processors of a kind.
 TimeModel = Callable[[float, int], float]
 
 
