@@ -19,6 +19,11 @@ _USAGE = "python -m virtual_layer [-q] [-o TRACE] PROGRAM.py | -m MODULE | -c CO
 
 def main(words: list[str]) -> int:
     """Run a program and record it; returns the exit status, unless the program exits by itself."""
+    if words[:1] in (["-h"], ["--help"]):
+        sys.stdout.write(
+            f"usage: {_USAGE}\n\nRecord an mpi4py program; start it under mpiexec, one process per rank.\n"
+        )
+        return 0
     try:
         quiet = words[:1] == ["-q"]
         target, child, program = read_command_line(words[quiet:])

@@ -7,11 +7,13 @@ Ranks wait for nobody at the end; rank 0 of the first world looks for the others
 from __future__ import annotations
 
 import atexit
+import faulthandler
 import json
 import os
 import platform
 import resource
 import shutil
+import signal
 import socket
 import time
 from collections.abc import Callable, Mapping, Sequence
@@ -20,7 +22,7 @@ from pathlib import Path
 from typing import Any
 
 from clue.errors import ClueError, RecordError
-from clue.trace.parts import END, FIRST_WORLD, FOLDER, START, End, Start, stem
+from clue.trace.parts import END, FIRST_WORLD, FOLDER, STACK, START, End, Start, stem
 from clue.trace.place import check_place
 from clue.trace.sites import DEEPEST, MOST_SITES
 from virtual_layer import interpose, regions, shared_memory
@@ -133,8 +135,14 @@ class Session:
         self._follow_pickle(mpi, recorder)
         regions.listen(recorder)
         atexit.register(self.finish)
+        self._watch_for_the_end()
         self._reading = Counters.now()
         recorder.restart()
+
+    def _watch_for_the_end(self) -> None:
+        """Let the interpreter write down where the rank is if somebody tells it to end, as one who finds it stuck."""
+        self._stack = self._stem.with_suffix(STACK).open("wb")
+        faulthandler.register(signal.SIGTERM, self._stack, all_threads=False, chain=True)
 
     def _together(self, mpi: Any, step: Callable[[Any], None]) -> None:
         """Take a step on all ranks, or fail on all of them if one cannot."""

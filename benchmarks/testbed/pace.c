@@ -15,7 +15,7 @@
    CLUE_TESTBED_SPEEDS  file with a double for each core of this computer: how fast it is, relative to its best; 0: unknown
    CLUE_TESTBED_QUIET   0: let waits poll (default 1)
    CLUE_TESTBED_INTERPRETER how many times slower Python's interpreter is beside that (default 1): what a burst spends in it is
-                        sampled, and its CPU time counts so much more
+                        sampled, and its CPU time counts so much more, also where the program reads that clock itself
    CLUE_TESTBED_BELLS   file with a number for each rank of the host, which it shares memory with the others of (default: none)
    CLUE_TESTBED_WHOLE   1: figures are those from MPI's start to its end, barriers or not
    CLUE_TESTBED_FIGURES folder into which each rank writes what it measured, as JSON, when it ends: of what lies between
@@ -60,19 +60,34 @@ static int last_file;
 
 static const volatile double *speed;   /* of this rank's core, where it is paced and that is known */
 
-/* Time counts at the speed that its core has when somebody asks; from one time to the next that is a burst at most. */
-int clock_gettime(clockid_t clock, struct timespec *time) {
-  static int (*real)(clockid_t, struct timespec *);
+/* CPU time of this thread at its core's best. It counts at the speed that the core has when somebody asks; from one time to
+   the next that is a burst at most. */
+static int64_t steady_ns(int64_t own) {
   static __thread int64_t counted, steady;
-  if (!real) real = (int (*)(clockid_t, struct timespec *))dlsym(RTLD_NEXT, "clock_gettime");
-  int failed = real(clock, time);
-  if (failed || clock != CLOCK_THREAD_CPUTIME_ID || !speed) return failed;
-  int64_t own = time->tv_sec * 1000000000LL + time->tv_nsec;
-  double share = *speed;
+  double share = speed ? *speed : 1;
   steady += (int64_t)((double)(own - counted) * (share > 0 ? share : 1));
   counted = own;
-  time->tv_sec = steady / 1000000000LL; time->tv_nsec = steady % 1000000000LL;
+  return steady;
+}
+static double slower_now(void);
+
+/* The program's own reading of that clock, such as a recorder's: on this processor, whose interpreter may be slower. */
+int clock_gettime(clockid_t clock, struct timespec *time) {
+  static int (*real)(clockid_t, struct timespec *);
+  static __thread int64_t counted, shown;
+  if (!real) real = (int (*)(clockid_t, struct timespec *))dlsym(RTLD_NEXT, "clock_gettime");
+  int failed = real(clock, time);
+  if (failed || clock != CLOCK_THREAD_CPUTIME_ID) return failed;
+  int64_t steady = steady_ns(time->tv_sec * 1000000000LL + time->tv_nsec);
+  shown += (int64_t)((double)(steady - counted) * (depth ? 1 : slower_now()));
+  counted = steady;
+  time->tv_sec = shown / 1000000000LL; time->tv_nsec = shown % 1000000000LL;
   return 0;
+}
+static double cpu_now(void) {
+  struct timespec t;
+  syscall(SYS_clock_gettime, CLOCK_THREAD_CPUTIME_ID, &t);
+  return 1e-9 * (double)steady_ns(t.tv_sec * 1000000000LL + t.tv_nsec);
 }
 static double now(clockid_t clock) { struct timespec t; clock_gettime(clock, &t); return t.tv_sec + 1e-9 * t.tv_nsec; }
 
@@ -223,11 +238,15 @@ static void look(int number, siginfo_t *how, void *context) {
   interpreted += (in_it - interpreted) / (double)looks;
   looks_now++; interpreted_now += in_it;
 }
-/* How many times longer the burst that ends takes than one without the interpreter. */
-static double slowed(void) {
+/* How many times longer the burst under way takes than one without the interpreter; and the one that ends. */
+static double slower_now(void) {
   double share = looks_now < ENOUGH ? interpreted : (double)interpreted_now / (double)looks_now;
-  looks_now = interpreted_now = 0;
   return 1 + (interpreter - 1) * share;
+}
+static double slowed(void) {
+  double slower = slower_now();
+  looks_now = interpreted_now = 0;
+  return slower;
 }
 static void watch_interpreter(int on) {
   static int made;
@@ -254,7 +273,7 @@ static void enter(void) {
   if (depth++) return;
   empty = 0; echoes = ECHOES;
   if (!began) return;
-  double wall = now(CLOCK_MONOTONIC), cpu = now(CLOCK_THREAD_CPUTIME_ID) - cpu0;
+  double wall = now(CLOCK_MONOTONIC), cpu = cpu_now() - cpu0;
   watch_length(0);
   watch_interpreter(0);
   cpu *= slowed();
@@ -271,7 +290,7 @@ static void enter(void) {
   }
   burst_wall += wall - wall0;
   delayed0 = without_core();
-  entered_wall = wall; entered_cpu = now(CLOCK_THREAD_CPUTIME_ID);
+  entered_wall = wall; entered_cpu = cpu_now();
 }
 static void leave(int initialises) {
   if (--depth) return;
@@ -281,7 +300,7 @@ static void leave(int initialises) {
   wall0 = now(CLOCK_MONOTONIC);  /* Before anything that may give the core to another: the burst begins now. */
   if (initialises) { began = 1; section_began = wall0; }
   if (began) { watch_length(1); watch_interpreter(1); }
-  cpu0 = now(CLOCK_THREAD_CPUTIME_ID);
+  cpu0 = cpu_now();
   if (entered_wall) { mpi_wall += wall0 - entered_wall; mpi_cpu += cpu0 - entered_cpu; }
 }
 

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from pathlib import PurePath
 
+#: Options of clue's commands that few programs have: behind a program they may have been meant for clue.
+_CLUES = ("-o", "--output", "--mpiexec", "--repeats", "--limit", "--json", "--machine", "--samples", "--plots")
 #: What may stand at the place of a program's file, as with ``python``.
 _PYTHON = ("-m", "-c")
 
@@ -33,3 +36,12 @@ def options_first(words: Sequence[str], valued: Mapping[str, Sequence[str]]) -> 
 def is_program(word: str) -> bool:
     """Tell whether a word begins a program rather than naming a configuration."""
     return word in _PYTHON or word.endswith(".py")
+
+
+def meant_for_clue(program: Sequence[str]) -> list[str]:
+    """Return a warning if arguments of a program, which stands first, look like options of clue."""
+    alike = [word for word in program[1:] if word.partition("=")[0] in _CLUES]
+    if not alike:
+        return []
+    name = PurePath(program[0]).name
+    return [f"{name}: {', '.join(alike)} went to the program as its own: options of clue stand before the program"]

@@ -6,6 +6,7 @@ import argparse
 from pathlib import Path
 
 from clue.cli.effects import mpiexec_words
+from clue.cli.programs import meant_for_clue
 from clue.cli.terminal import output_trace, progress, say, show, show_json
 from clue.recording import record_repeatedly
 from clue.report.document import recordings_document
@@ -17,6 +18,7 @@ def run(arguments: argparse.Namespace) -> int:
     program = Path(arguments.program)
     target = output_trace(arguments.output or f"{program.stem}.clue")
     mpiexec = None if arguments.mpiexec is None else mpiexec_words(arguments.mpiexec)
+    say(meant_for_clue([arguments.program, *arguments.arguments]), prefix="clue: warning: ")
     with progress() as tell:
         recorded = record_repeatedly(
             program,

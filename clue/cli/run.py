@@ -10,7 +10,7 @@ from pathlib import Path
 
 from clue.cli.effects import refuse
 from clue.cli.options import counted
-from clue.cli.programs import is_program
+from clue.cli.programs import is_program, meant_for_clue
 from clue.cli.results import plot_ranking, plot_result, show_ranking, show_result, status_of
 from clue.cli.terminal import check_plots, output_trace, progress, say
 from clue.config import PlacementChoice, SimulationConfig, load_config, load_machine
@@ -40,6 +40,7 @@ def run(arguments: argparse.Namespace) -> int:
         raise UsageError("run must have a configuration or a program, got neither")
     if is_program(words[0]):
         refuse(arguments, ["--full"], "with a configuration", words[0])
+        say(meant_for_clue(words), prefix="clue: warning: ")
         _run_one(_from_words(words, arguments), arguments)
         return 0
     if len(words) > 1:

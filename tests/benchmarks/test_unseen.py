@@ -23,6 +23,7 @@ SMALL = {
     "integer_sort": "2000 1", "multigrid": "64 2", "overlap": "32 8 3", "lookahead": "48 4", "sparse_cg": "12 3",
     "fft3d": "12 1", "objects": "20 2", "panels": "48 4", "kmeans": "100 4 2", "map_reduce": "20 1", "pool": "12 5",
     "page_rank": "300 4 2", "heat": "32 10", "particles": "100 3",
+    "power": "60 20", "red_black": "24 30", "walks": "20 30 3", "merge_tree": "1000 2", "ring_product": "30 2",
 }  # fmt: skip
 
 
@@ -32,7 +33,7 @@ def test_the_table_has_all_there_is() -> None:
     assert sorted(each.name for each in UNSEEN_MACHINES) == sorted(file.stem for file in MACHINES.glob("*.yaml"))
     truths = (MACHINES.parent / "truths").glob("*.yaml")
     assert sorted(each.name for each in UNSEEN_MACHINES) == sorted(file.stem for file in truths)
-    assert sum(each.of is Set.REHEARSAL for each in UNSEEN_PROGRAMS) == 4
+    assert sum(each.of is Set.REHEARSAL for each in UNSEEN_PROGRAMS) == 9
     assert sum(each.of is Set.REHEARSAL for each in UNSEEN_MACHINES) == 3
     assert sum(each.of is Set.FROZEN for each in UNSEEN_PROGRAMS) >= 10
     assert sum(each.of is Set.FROZEN for each in UNSEEN_MACHINES) >= 6

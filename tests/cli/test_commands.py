@@ -322,6 +322,16 @@ def test_program_that_cannot_be_recorded(script: str, told: str, capfd: pytest.C
         assert "prog.clue: trace must be complete" in capfd.readouterr().err
 
 
+def test_options_behind_a_program_are_its_own_and_said_to_be(capfd: pytest.CaptureFixture[str]) -> None:
+    """The trace has its usual name, not that behind -o, which the program was given."""
+    Path("prog.py").write_text("from mpi4py import MPI\nMPI.COMM_WORLD.Barrier()\n")
+    assert main(("record", "-n", "1", "--repeats", "1", "prog.py", "-o", "other.clue", "--json")) == 0
+    said = capfd.readouterr().err
+    assert "prog.py: -o, --json went to the program as its own: options of clue stand before the program" in said
+    assert Path("prog.clue").exists()
+    assert not Path("other.clue").exists()
+
+
 SUMS = "from mpi4py import MPI\nimport helper\nsum(range(10000))\nMPI.COMM_WORLD.Barrier()\n"
 
 

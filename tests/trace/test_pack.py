@@ -120,6 +120,26 @@ def test_incomplete_names_the_last_op_of_each_rank(tmp_path: Path) -> None:
     )
 
 
+STACK = """Stack (most recent call first):
+  File "/other/virtual_layer/interpose.py", line 80 in recorded
+  File "{}", line {} in {}
+  File "<frozen runpy>", line 88 in _run_code
+"""
+
+
+def test_where_a_rank_was_told_to_end_is_said(tmp_path: Path) -> None:
+    """The innermost function of the program's own; a process that a rank forked wrote before the rank itself."""
+    for rank in range(3):
+        leave(tmp_path, rank, [SEND], size=3, ended=False)
+    inside = "/usr/lib/python3/site-packages/x.py", 9, "f"
+    stacks = [STACK.format("child.py", 1, "g") + STACK.format("/a/cg.py", 7, "solve"), STACK.format(*inside), "nothing"]
+    for part, stack in zip(sorted((tmp_path / "parts").glob("*.rows")), stacks, strict=True):
+        part.with_suffix(".stack").write_text(stack)
+    last = "after op 0 (Send to 1, tag 3 at 1.25 s)"
+    said = f"rank 0 {last}, then in cg.py:7 solve; rank 1 {last}; rank 2 {last}"
+    assert describe_incomplete(tmp_path).endswith(said)
+
+
 def test_rows_never_written_do_not_count(tmp_path: Path) -> None:
     """The unused end of a window that a killed rank leaves is not taken for ops."""
     leave(tmp_path, 0, [SEND, bytes(ROW.size * 100)], ended=False, size=1)

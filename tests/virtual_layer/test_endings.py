@@ -14,6 +14,7 @@ import pytest
 from clue.errors import NEVER_CALLED_MPI, RecordError, TraceError, UsageError
 from clue.recording import find_mpiexec, record
 from clue.trace import Op, Trace
+from virtual_layer.__main__ import main
 
 Write = Callable[..., Path]
 
@@ -118,6 +119,8 @@ def test_rank_that_leaves_before_a_barrier(program: Write, tmp_path: Path) -> No
     message = str(failure.value)
     assert "program.py: program must end an MPI call on some rank every 5 s, got none: it was stopped: " in message
     assert "rank 0 after op 0 (Bcast at " in message and "rank 2 after op 0 (Bcast at " in message
+    line = 1 + next(at for at, text in enumerate(leaving.read_text().splitlines()) if "comm.Barrier()" in text)
+    assert message.count(f" s), then in program.py:{line};") == 2
     assert message.endswith("; 1 of 3 ranks had ended")
     assert gone(*(int(leaving.with_suffix(f".{rank}").read_text()) for rank in range(3)))
 
@@ -253,3 +256,10 @@ def test_a_terminal_obeys_no_name_of_a_program(tmp_path: Path, text: str | None,
     assert done.returncode == status
     assert b"\x1b" not in done.stderr
     assert rb"bad\x1b[31m\n.py: program must" in done.stderr
+
+
+@pytest.mark.parametrize("asked", ["-h", "--help"])
+def test_usage_is_said(asked: str, capsys: pytest.CaptureFixture[str]) -> None:
+    """As by any command."""
+    assert main([asked]) == 0
+    assert capsys.readouterr().out.startswith("usage: python -m virtual_layer [-q] [-o TRACE] PROGRAM.py")

@@ -1,11 +1,13 @@
 """What ranks leave while they are recorded: a format of its own, which a recorder in any language can write.
 
-A recorder writes four files for each rank into the folder ``parts`` of the trace::
+A recorder writes up to six files for each rank into the folder ``parts`` of the trace::
 
     TRACE/parts/W-rNNNNN.json       who the rank is: a Start, written when it begins
                 W-rNNNNN.rows       its ops, one row each, written as they happen
                 W-rNNNNN.extras     lists that do not fit a row: int64_t after int64_t
                 W-rNNNNN.readings   how fast the host was; may be left out, with the End's ``probe``
+                W-rNNNNN.stack      where the rank was when it was told to end (SIGTERM), innermost function first, in
+                                    the form of Python's faulthandler; may be left out
                 W-rNNNNN.end.json   what only its end tells: an End, written last and at once (renamed into place)
 
 W is the key of the rank's world: letters, digits and ``_``; that of the ranks which the launcher started is ``w0``.
@@ -66,13 +68,13 @@ FORMAT = "clue-parts"
 VERSION = 2
 #: The folder within that of a trace, and the world that the launcher began.
 FOLDER, FIRST_WORLD = "parts", "w0"
-START, END, ROWS, EXTRAS, READINGS = ".json", ".end.json", ".rows", ".extras", ".readings"
+START, END, ROWS, EXTRAS, READINGS, STACK = ".json", ".end.json", ".rows", ".extras", ".readings", ".stack"
 #: Endings of what recorders keep there for themselves.
 OTHERS = (".end.draft", ".calibration")
 
 _CODES = {name: code for name, _, code in COLUMNS}
 ROW = struct.Struct("<" + "".join(_CODES.values()) + "7x")
-_ENDINGS = "|".join(map(re.escape, (START, END, ROWS, EXTRAS, READINGS, *OTHERS)))
+_ENDINGS = "|".join(map(re.escape, (START, END, ROWS, EXTRAS, READINGS, STACK, *OTHERS)))
 _FILE = re.compile(rf"\w+-r\d{{5,}}({_ENDINGS})|\w+\.spawn\.json", re.ASCII)
 
 _Text = Annotated[str, Within(0, 2**20)]

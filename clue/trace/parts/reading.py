@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from pathlib import Path
+from pathlib import Path, PurePath
 from typing import TypeVar
 
 import numpy as np
@@ -25,6 +26,7 @@ from clue.trace.parts import (
     READINGS,
     ROW,
     ROWS,
+    STACK,
     START,
     VERSION,
     End,
@@ -43,6 +45,11 @@ _LAYOUT = np.dtype({
 NAMED = 8
 #: Rows looked at together.
 _CHUNK = 1 << 20
+#: Files that are no part of a program have such folders in their paths.
+_NOT_OWN = ("site-packages", "dist-packages", "virtual_layer", PurePath(os.__file__).parent.name)
+_FRAME = re.compile(r'  File "([^<].*)", line (\d+) in (.*)')
+#: As much as may be read of where a rank was.
+_LONGEST_STACK = 1 << 16
 _Document = TypeVar("_Document", Start, End)
 
 
@@ -116,6 +123,19 @@ class RankPart:
         found = self._numbers(READINGS, ENTRIES) if self.ended().probe else np.zeros(0, np.int64)
         return found.reshape(-1, ENTRIES)
 
+    def stopped_in(self) -> str:
+        """Return where in the program it was when it was told to end, as ``cg.py:72 solve``; ``""`` if nobody knows."""
+        if not self.file(STACK).exists():
+            return ""
+        with open_file(self.file(STACK)) as file:
+            # The last: processes that the rank forked write there, too, when they are told to end.
+            lines = file.read(_LONGEST_STACK).decode(errors="replace").rpartition("Stack (")[2].splitlines()
+        for name, line, function in (frame.groups() for frame in map(_FRAME.fullmatch, lines) if frame):
+            path = PurePath(name)
+            if not set(path.parts[:-1]) & set(_NOT_OWN):
+                return f"{path.name}:{line}" + (f" {function}" if function != "<module>" else "")
+        return ""
+
     def _numbers(self, ending: str, together: int) -> npt.NDArray[np.int64]:
         with open_file(self.file(ending)) as file:
             size = file.seek(0, os.SEEK_END)
@@ -172,15 +192,16 @@ def describe_incomplete(folder: Path) -> str:
 
 
 def _last_op(rank: int, part: RankPart) -> str:
-    rows = part.rows()
+    rows, place = part.rows(), part.stopped_in()
+    then = f", then in {place}" if place else ""
     if not len(rows):
-        return f"rank {rank} before its first op"
+        return f"rank {rank} before its first op{then}"
     calls = np.flatnonzero(rows["op"] != Op.COMPUTE)
     last = int(calls[-1]) if len(calls) else len(rows) - 1
     row = rows[last]
     call = "".join(part.start.calls[row["call"] : row["call"] + 1]) or "computation"
     seconds = (int(row["begin"]) + int(row["took"])) * 1e-9
-    return f"rank {rank} after op {last} ({call}{_partner(row)} at {seconds:.6g} s)"
+    return f"rank {rank} after op {last} ({call}{_partner(row)} at {seconds:.6g} s){then}"
 
 
 def _partner(row: np.void) -> str:
