@@ -14,11 +14,13 @@ from clue.cli.terminal import Report, Volume, check_plots, detail, plots_folder,
 from clue.cli.traces import Traces
 from clue.config import SimulationConfig, load_config
 from clue.config.model_errors import known_model_error
+from clue.config.models import load_model
 from clue.errors import UsageError
 from clue.explain import RankingExplanation, explain, explain_ranking
 from clue.kernel import Candidate, Program, compile_program, engine_for, reason_for, simulate
 from clue.machine import Placement
 from clue.predict.executors import PROCESSES
+from clue.predict.modelling import ModelPredictor
 from clue.predict.predictor import Predictor
 from clue.predict.replaying import ReplayPredictor, recording
 from clue.purchase import Ranking, Scenario, rank_options
@@ -59,9 +61,10 @@ def _compare(scenario: Scenario, arguments: argparse.Namespace) -> int:
         refuse(arguments, ["--workers"], f"with --executor {PROCESSES}", executor, scenario.name)
     with progress() as tell:
         traces = Traces(tell, arguments.repeats)
-        predictor = ReplayPredictor(
+        replays = ReplayPredictor(
             traces, traces.record, engine=arguments.engine, executor=executor, workers=_workers(arguments)
         )
+        predictor = ModelPredictor(load_model, replays)
         thorough, sampling = arguments.plots is not None, _sampling(arguments)
         error = None if sampling is None else known_model_error()
         ranking = rank_options(

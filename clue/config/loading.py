@@ -108,6 +108,9 @@ def _simulation(reading: Reading, name: str, path: FilePath | None) -> Simulatio
     if form is None:
         return None
     program = build_application(reading, ("program",), form.program)
+    if program.modelled is not None:
+        rule = "must be a script or a trace where one program is simulated, got a model: clue model predict asks it"
+        reading.fault(("program", "model"), rule, of_key=True)
     ranks = _ranks(reading, form.program)
     placement = _placement(form.placement)
     if machine is None:

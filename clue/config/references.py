@@ -13,7 +13,7 @@ from clue.config.sources import locate, read_file
 from clue.errors import ConfigError
 from clue.files import exists, is_file
 from clue.machine import Machine
-from clue.predict.application import PLACEHOLDER, Application, Extrapolated
+from clue.predict.application import PLACEHOLDER, Application, Extrapolated, Modelled
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,6 +98,8 @@ def _counted(machine: Document, reading: Reading, path: Path) -> Document:
 
 def build_application(reading: Reading, path: Path, form: ProgramForm) -> Application:
     """Build an application whose form stands at a path, and check that what it names is there."""
+    if form.model is not None or form.size is not None:
+        return Application(modelled=_modelled(reading, path, form))
     if form.script is None and form.trace is None and form.extrapolate is None:
         reading.fault(path, "must have a script or a trace, got neither")
     script = reading.base / form.script if form.script is not None else None
@@ -129,6 +131,29 @@ def build_application(reading: Reading, path: Path, form: ProgramForm) -> Applic
         tuple(form.environment),
         extrapolated,
     )
+
+
+def _modelled(reading: Reading, path: Path, form: ProgramForm) -> Modelled | None:
+    """Build what refers to a model, and check that this is one."""
+    from clue.config.models import load_model  # noqa: PLC0415 - numpy is for those who have models
+
+    if form.model is None:
+        reading.fault((*path, "size"), "must stand beside a model, got none", of_key=True)
+        return None
+    for key in ("script", "trace", "extrapolate"):
+        if getattr(form, key) is not None:
+            reading.fault((*path, key), "must stand without a model, got both", of_key=True)
+    if form.size is None:
+        reading.fault((*path, "size"), "must be given beside a model, got nothing")
+    file = reading.base / form.model
+    if not is_file(file):
+        reading.fault((*path, "model"), f"must be a file that exists, got {format_value(form.model)}")
+        return None
+    try:
+        load_model(file)
+    except ConfigError as error:
+        reading.faults.take(error)
+    return None if form.size is None else Modelled(str(file), form.size)
 
 
 def _extrapolated(reading: Reading, path: Path, form: ProgramForm) -> Extrapolated | None:

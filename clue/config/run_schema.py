@@ -72,6 +72,12 @@ class ProgramForm(Form):
     extrapolate: ExtrapolateForm | None = Field(
         None, description="Make the trace of recordings of smaller sizes on fewer ranks (clue extrapolate --plan)."
     )
+    model: Name | None = Field(
+        None,
+        description="In a comparison: a model that was fitted to run times (clue model fit), relative to the file that "
+        "names it; instead of a script or a trace.",
+    )
+    size: PositiveInt | None = Field(None, description="With a model: the size of the problem.")
 
 
 class RunForm(ProgramForm):

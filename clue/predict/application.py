@@ -23,6 +23,19 @@ class Extrapolated:
 
 
 @dataclass(frozen=True, slots=True)
+class Modelled:
+    """A program that is known by a model that was fitted to its run times.
+
+    Attributes:
+        path: Path of the model.
+        size: The size that is wanted.
+    """
+
+    path: str
+    size: float
+
+
+@dataclass(frozen=True, slots=True)
 class Application:
     """A program that can be run, or had as a trace, at a number of ranks.
 
@@ -34,6 +47,7 @@ class Application:
         inputs: Files that the script reads: when one changes, it is recorded again.
         environment: Names of environment variables that the script reads: the same.
         extrapolated: What its traces are made of, if they are made. Preferred to recording, as well.
+        modelled: Its model, where it has no traces.
     """
 
     script: Path | None = None
@@ -43,12 +57,15 @@ class Application:
     inputs: tuple[Path, ...] = ()
     environment: tuple[str, ...] = ()
     extrapolated: Extrapolated | None = None
+    modelled: Modelled | None = None
 
     @property
     def name(self) -> str:
-        """What it is called: its script, or its traces as they are written for any size and number of ranks."""
+        """What it is called: its script, its model, or its traces as written for any size and number of ranks."""
         if self.script is not None:
             return self.script.name
+        if self.modelled is not None:
+            return Path(self.modelled.path).name
         return Path(self.trace or (self.extrapolated.pattern if self.extrapolated else "")).name
 
 

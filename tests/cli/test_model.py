@@ -199,3 +199,58 @@ def test_bad_input(line: str, said: str, capsys: pytest.CaptureFixture[str]) -> 
     assert (status, out) == (2, "")
     assert said in err
     assert not Path("m.yaml").exists()
+
+
+COMPARISON = """\
+name: which
+workloads: {hpl: {program: {model: hpl.yaml, size: SIZE}, ranks: [5]}}
+options:
+  small: {machine: box.yaml}
+  wide: {machine: box.yaml, nodes: {slow: 4, fast: 1}}
+criterion: makespan
+"""
+
+
+def test_a_model_in_a_comparison(capsys: pytest.CaptureFixture[str]) -> None:
+    """Options are ranked by what a model says of the processors that have ranks; beyond, the result says so."""
+    run(capsys, FIT)
+    Path("which.yaml").write_text(COMPARISON.replace("SIZE", "3200"))
+    ranking = document(capsys, "simulate which.yaml")
+    first = ranking["ranking"][0]["workloads"]["hpl"]
+    assert first["makespan"] == pytest.approx(sum(seconds(3200, 5, 1, 1.0)), rel=1e-3)
+    Path("which.yaml").write_text(COMPARISON.replace("SIZE", "64000"))
+    assert any(
+        "outside of what its model was fitted to" in each
+        for each in document(capsys, "simulate which.yaml")["warnings"]
+    )
+
+
+@pytest.mark.parametrize(
+    ("program", "said"),
+    [
+        ("{model: none.yaml, size: 9}", 'workloads.hpl.program.model must be a file that exists, got "none.yaml"'),
+        ("{model: box.yaml, size: 9}", "box.yaml:1:1: nodes must be a known key"),
+        ("{model: hpl.yaml}", "workloads.hpl.program.size must be given beside a model, got nothing"),
+        (
+            "{model: hpl.yaml, size: 9, trace: x.clue}",
+            "workloads.hpl.program.trace must stand without a model, got both",
+        ),
+        ("{size: 9, trace: x.clue}", "workloads.hpl.program.size must stand beside a model, got none"),
+    ],
+)
+def test_bad_models_in_a_comparison(program: str, said: str, capsys: pytest.CaptureFixture[str]) -> None:
+    """What a comparison refers to is checked before anything is predicted."""
+    run(capsys, FIT)
+    Path("which.yaml").write_text(COMPARISON.replace("{model: hpl.yaml, size: SIZE}", program))
+    status, _, err = run(capsys, "simulate which.yaml")
+    assert status == 2
+    assert said in err
+
+
+def test_a_single_simulation_needs_a_program(capsys: pytest.CaptureFixture[str]) -> None:
+    """It has ranks and their times, which a model does not know."""
+    run(capsys, FIT)
+    Path("run.yaml").write_text("program: {model: hpl.yaml, size: 9, ranks: 2}\nmachine: box.yaml\n")
+    status, _, err = run(capsys, "simulate run.yaml")
+    assert status == 2
+    assert "got a model: clue model predict asks it" in err

@@ -1,0 +1,115 @@
+"""Comparisons by fitted models, beside what other predictors predict."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from clue.errors import ModelError, UsageError
+from clue.kernel import Candidate
+from clue.machine import Machine, Placement
+from clue.models import Run, Use, fit_cluster
+from clue.models.model import Model
+from clue.predict.application import Application, Modelled
+from clue.predict.modelling import ModelPredictor, uses_of
+from clue.purchase import Component, Criterion, Option, Scenario, Workload, rank_options
+from clue.uncertainty import Sampling
+from tests.kernel.cases import machine
+from tests.predict.test_predictor import Formula
+
+SIZES = (100.0, 200.0, 400.0, 800.0)
+
+
+def model(kinds: dict[str, float]) -> Model:
+    """Return a model of kinds of processors by the seconds that 1000 takes on one; work is divided evenly."""
+    runs = tuple(
+        Run(size, {kind: Use(ranks)}, seconds * (size / 1000) ** 3 / ranks)
+        for kind, seconds in kinds.items()
+        for ranks in range(1, 6)
+        for size in SIZES
+    )
+    return Model("hpl", "pt", False, "", "", runs, fit_cluster(runs))
+
+
+def cluster(*kinds: str) -> Machine:
+    """Return a machine of nodes of these types, with a processor each."""
+    node = machine(1).nodes[0]
+    return replace(machine(1), name="+".join(kinds), nodes=tuple(replace(node, name=kind) for kind in kinds))
+
+
+def scenario(size: float, machines: list[Machine], *others: Component, ranks: int = 2) -> Scenario:
+    """Return a comparison of machines, by makespan, for what a model knows."""
+    known = Component("hpl", Application(modelled=Modelled("hpl.yaml", size)), 1.0)
+    options = tuple(Option(each.name, each) for each in machines)
+    workload = Workload("w", (known, *others), ranks=(ranks,))
+    return Scenario("by model", (workload,), options, criterion=Criterion.MAKESPAN)
+
+
+TWO = model({"slow": 8.0, "fast": 2.0})
+
+
+def test_a_comparison_by_a_model() -> None:
+    """Half of 8 s at size 800 on each of two slow nodes is 2.048 s, of 2 s on fast ones 0.512: fast ones come first."""
+    machines = [cluster("slow", "slow"), cluster("fast", "fast"), cluster("fast", "slow")]
+    predictor = ModelPredictor(lambda path: {"hpl.yaml": TWO}[path], Formula())
+    ranking = rank_options(scenario(800, machines), predictor)
+    found = [(each.option, pytest.approx(each.score, rel=1e-4)) for each in ranking.entries]
+    assert found == [("fast+fast", 0.512), ("slow+slow", 2.048), ("fast+slow", 2.048)]
+    assert not ranking.warnings
+
+
+def test_beyond_what_was_fitted_the_ranking_says_so() -> None:
+    """At 1600 a model of 100 to 800 still says something, and that it lies outside."""
+    ranking = rank_options(scenario(1600, [cluster("fast", "fast")]), ModelPredictor(lambda _: TWO, Formula()))
+    (warning,) = ranking.warnings
+    assert "lies outside of what its model was fitted to, so positions may be wrong" in warning
+    assert "n must be 100 to 800 to be inside what was fitted, got 1600" in warning
+
+
+def test_models_beside_others() -> None:
+    """A workload of two components: one is known by a model, the other by a formula of 12 s over the ranks."""
+    other = Component("other", Application(trace="other"), 1.0)
+    formula = Formula()
+    ranking = rank_options(scenario(800, [cluster("slow", "slow")], other), ModelPredictor(lambda _: TWO, formula))
+    assert ranking.entries[0].score == pytest.approx(2.048 + 6, rel=1e-4)
+    assert formula.wanted == ["w, other on 2 ranks"]
+
+
+def test_samples_are_drawn_from_a_models_interval() -> None:
+    """Times with a tenth of noise give an interval about as wide; options whose intervals part keep their order."""
+    noisy = tuple(replace(run, seconds=run.seconds * (1.1 if i % 2 else 0.9)) for i, run in enumerate(TWO.runs))
+    fitted = Model("hpl", "pt", False, "", "", noisy, fit_cluster(noisy))
+    machines = [cluster("slow", "slow"), cluster("fast", "fast")]
+    ranking = rank_options(
+        scenario(800, machines), ModelPredictor(lambda _: fitted, Formula()), sampling=Sampling(200, 1)
+    )
+    first = ranking.entries[0]
+    assert first.option == "fast+fast"
+    assert first.best == 1.0
+    assert first.spread is not None
+    assert first.spread.low < 0.512 < first.spread.high
+    assert 1.1 < first.spread.high / first.spread.low < 2
+
+
+def test_processors_that_were_not_fitted() -> None:
+    """A model says nothing of other processors."""
+    with pytest.raises(ModelError, match=r"hpl.yaml on gpu\+gpu: processors must be of a kind that was fitted"):
+        rank_options(scenario(800, [cluster("gpu", "gpu")]), ModelPredictor(lambda _: TWO, Formula()))
+
+
+def test_several_instances_are_refused() -> None:
+    """Runs that were measured had all processors to themselves."""
+    known = scenario(800, [cluster("fast", "fast")])
+    several = replace(known, workloads=(replace(known.workloads[0], instances=2, ranks=(1,)),))
+    with pytest.raises(UsageError, match="instances of hpl must be 1 with a model, got 2"):
+        rank_options(several, ModelPredictor(lambda _: TWO, Formula()))
+
+
+def test_uses_of_a_placement() -> None:
+    """Ranks beyond a node's processors share them: 3 on a node of one, 3 and 2 on nodes of two."""
+    where = replace(cluster("fast", "slow", "slow"), name="mixed")
+    where = replace(where, nodes=(where.nodes[0], *(replace(each, processors=2) for each in where.nodes[1:])))
+    placed = Candidate(where, Placement((0, 0, 0, 1, 1, 1, 2, 2)))
+    assert uses_of(placed) == {"fast": Use(1, 3), "slow": Use(4, 2)}
+    assert uses_of(placed, "any") == {"any": Use(5, 3)}
