@@ -9,7 +9,8 @@ What is composed is a time like any other (:mod:`clue.models`): evaluated from t
 for :func:`clue.balance.vector_at`. Prints nothing.
 """
 
-from clue.composition.composing import ComposedModel, Fit, compose
+from clue.composition.composing import ComposedModel, compose
 from clue.composition.times import SiteTimes, on_critical_path, recorded
+from clue.models.parts import Fit
 
 __all__ = ["ComposedModel", "Fit", "SiteTimes", "compose", "on_critical_path", "recorded"]

@@ -9,30 +9,18 @@ that go through them, the sum is the makespan.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
-import numpy.typing as npt
 
 from clue.composition.times import SiteTimes
-from clue.errors import ModelError
-from clue.models import Among, Features, Loop, Series, Time, fit, fit_in_turn, spent
+from clue.models import Series, Time, fit, spent
+from clue.models.parts import Fit, Part, Repeated, Runs
 from clue.models.terms import RANKS, SIZE, Floats
 from clue.structure import Example, Graph, Kind, Node
 from clue.units import format_share
 
-#: Fits times that were measured at points.
-Fit = Callable[[Features, npt.ArrayLike], Time]
-#: How a count may depend on size and ranks, the simplest first; the first that holds exactly is taken.
-_COUNTS = (
-    (("1",), ("1",)),
-    (("1",), ("1", "P")),
-    (("1", "n"), ("1",)),
-    (("1", "n"), ("1", "P")),
-    (("1", "n"), ("1", "1/P")),
-)
-_EXACT = 1e-9
 #: Share of the time from which on a part matters.
 _MATTERS = 0.1
 
@@ -47,6 +35,7 @@ class ComposedModel:
         nodes: What models the nodes of the graph that the critical path goes through, and loops around them.
         examples: The recordings.
         measured: Their makespans, seconds.
+        runs: What nodes took in them.
     """
 
     time: Series
@@ -54,6 +43,7 @@ class ComposedModel:
     nodes: Mapping[Node, Time]
     examples: tuple[Example, ...]
     measured: tuple[float, ...]
+    runs: Runs
 
     def doubts(self, size: float, ranks: float) -> list[str]:
         """Say which parts the model is not sure of, though they matter: they may take twice as long as it says."""
@@ -87,48 +77,45 @@ def compose(graph: Graph, examples: Sequence[Example], times: Sequence[SiteTimes
     Raises:
         ModelError: There are no recordings, or a node cannot be fitted.
     """
-    if not examples:
-        raise ModelError("compose: recordings must be at least one, got none")
-    composer = _Composer(examples, times, fitted)
-    parts = composer.parts(graph.root.children, np.ones(len(examples)), 0)
-    return ComposedModel(Series(parts), graph, composer.nodes, tuple(examples), tuple(each.total for each in times))
+    measured = _Measured(examples, times)
+    parts = measured.parts(graph.root.children, np.ones(len(examples)), 0)
+    runs = Runs(tuple(float(e.size) for e in examples), tuple(float(e.ranks) for e in examples), parts)
+    time, found = runs.fit(fitted)
+    nodes = {node: found[part] for node, part in measured.nodes.items()}
+    return ComposedModel(time, graph, nodes, tuple(examples), tuple(each.total for each in times), runs)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class _Composer:
-    """Fits nodes.
+class _Measured:
+    """What nodes took.
 
     Attributes:
         examples: The recordings.
         times: What each took.
-        fitted: Fits a node.
-        nodes: What models the nodes, so far.
+        nodes: What is known of nodes, so far: of those that the critical path goes through, and loops around them.
     """
 
     examples: Sequence[Example]
     times: Sequence[SiteTimes]
-    fitted: Fit
-    nodes: dict[Node, Time] = field(default_factory=dict)
+    nodes: dict[Node, Part | Repeated] = field(default_factory=dict)
 
-    def parts(self, nodes: Sequence[Node], around: Floats, others: int) -> dict[str, Time]:
-        """Return the models of nodes.
+    def parts(self, nodes: Sequence[Node], around: Floats, others: int) -> tuple[Part | Repeated, ...]:
+        """Return what nodes took.
 
         Args:
             nodes: The nodes.
-            around: How many iterations there are around them, of which each model is one; shape (recordings,).
+            around: How many iterations there are around them, one of which is told; shape (recordings,).
             others: How many ranks there are beside those that share the work there.
         """
-        parts: dict[str, Time] = {}
+        found: list[Part | Repeated] = []
         for node in nodes:
-            if node.kind is Kind.LOOP:
-                self._repeat(parts, node, around, others)
-            elif node.children:
+            if node.children and node.kind is not Kind.LOOP:
                 beside = self._others(node) if node.kind is Kind.PARALLEL else others
-                for name, part in self.parts(node.children, around, beside).items():
-                    parts[_free(parts, name)] = part
-            else:
-                self._fit(parts, node, around, others)
-        return parts
+                found += self.parts(node.children, around, beside)
+            elif part := self._repeated(node, around, others) if node.children else self._part(node, around, others):
+                self.nodes[node] = part
+                found.append(part)
+        return tuple(found)
 
     def _others(self, node: Node) -> int:
         """Return how many ranks are beside those of whom there are more where there are more ranks: masters."""
@@ -138,44 +125,16 @@ class _Composer:
         rest = [each.ranks - fixed for each in self.examples]
         return fixed if growing == [rest] else 0
 
-    def _repeat(self, parts: dict[str, Time], node: Node, around: Floats, others: int) -> None:
+    def _repeated(self, node: Node, around: Floats, others: int) -> Repeated | None:
         iterations = np.array([node.mean_times(number) for number in range(len(self.examples))])
         body = self.parts(node.children, np.maximum(iterations, 1.0), others)
-        if body:
-            count = _count(self._features(), iterations / around, self.fitted)
-            self.nodes[node] = parts[_free(parts, _name(node))] = Loop(count, Series(body))
+        return Repeated(_name(node), tuple((iterations / around).tolist()), body) if body else None
 
-    def _fit(self, parts: dict[str, Time], node: Node, around: Floats, others: int) -> None:
+    def _part(self, node: Node, around: Floats, others: int) -> Part | None:
         kind = "computation" if node.kind is Kind.COMPUTATION else "communication"
         seconds = np.array([getattr(each, kind)[node.site] for each in self.times]) / around
-        if seconds.any():
-            time = self.fitted(self._features(others), seconds)
-            self.nodes[node] = parts[_free(parts, _name(node))] = Among(time, others) if others else time
-
-    def _features(self, others: int = 0) -> dict[str, list[float]]:
-        return {
-            SIZE: [float(each.size) for each in self.examples],
-            RANKS: [float(each.ranks - others) for each in self.examples],
-        }
+        return Part(_name(node), tuple(seconds.tolist()), others) if seconds.any() else None
 
 
 def _name(node: Node) -> str:
     return f"{node.name} {node.place}".strip()
-
-
-def _free(parts: Mapping[str, Time], name: str) -> str:
-    """Return a name that no part has yet."""
-    alike = sum(each == name or each.startswith(f"{name} (") for each in parts)
-    return f"{name} ({alike + 1})" if alike else name
-
-
-def _count(features: Features, counts: Floats, fitted: Fit) -> Time:
-    """Return a model of how often a loop is repeated: exact where it can be."""
-    for inner, outer in _COUNTS:
-        try:
-            found = fit_in_turn(features, counts, inner, outer)
-        except ModelError:
-            continue
-        if np.allclose(found.seconds(features), counts, rtol=_EXACT):
-            return found
-    return fitted(features, counts)
