@@ -232,7 +232,26 @@ def read_csv(file: Path) -> list[Case]:
 
 def page(cases: Sequence[Case], vectors: Sequence[tuple[int, int, str, str]], command: str) -> str:
     """Return the page beside the table."""
-    return "\n".join([*_opening(command), *_goals(cases), *_errors(cases), *_balance(vectors)])
+    return "\n".join([*_opening(command), *_goals(cases), *_errors(cases), *_balance(vectors), *_MISPRINTS])
+
+
+#: What recomputing the paper's own figures showed; tests/models/test_pempis.py holds each of them.
+_MISPRINTS = (
+    "## The paper's own figures",
+    "",
+    "Recomputed from what it prints (`tests/models/test_pempis.py`):",
+    "",
+    "- Table 3 follows from Table 2 to all printed digits, but the sign of the constant of C2 is lost there (−0.0005777,",
+    "  as in equation 14), and equation 14 has −1.99 + 8.74/p for C1, where both tables give 18.57 − 39.20/p.",
+    "- Equations 5 to 12 as printed are 2.9 to 3.8 % above Table 1, and rise with p where the table falls. With",
+    "  −6.8114e-3 in equation 7 they fall with it, 2.8 % above; what is left is 1.066e-7 N² (2.9e-6 in equation 6 is a",
+    "  rounded 2.793e-6) and 4 ms. With both, all 20 estimates agree within 3 ms.",
+    "- Equations 15 to 17 cross at 1105, 2403 and 11922, where the text says 1115, 2400 and 11500.",
+    "- Equation 1 has the ratio of times upside down: the slowest has 1, the others more (`clue.balance`).",
+    "- Errors of Table 1 follow from its times within 0.016 percentage points. A quadratic in N fitted to what was measured",
+    "  at 2000 to 3500 is 3 to 5 % off at 4000, where the table's estimates are 9 to 11 % off.",
+    "",
+)
 
 
 def _opening(command: str) -> Iterator[str]:

@@ -3,31 +3,31 @@
 from __future__ import annotations
 
 import argparse
+import datetime
 from pathlib import Path
 
 from clue.cli.effects import refuse
 from clue.cli.terminal import Report, check_plots, output_file, plots_folder, progress, say, show, show_json
-from clue.composition import Fit, SiteTimes, compose, on_critical_path, recorded
+from clue.composition import SiteTimes, compose, on_critical_path, recorded
 from clue.config import load_machine
 from clue.errors import TraceError, UsageError
 from clue.extrapolation import Family
 from clue.extrapolation.family import has_sites
 from clue.extrapolation.pattern import RANKS, SIZE
 from clue.files import write_texts
-from clue.models import fit, fit_in_turn
-from clue.report.graph import GraphProfile
+from clue.models.parts import FITS, ProgramModel
+from clue.report.graph import GraphProfile, program_model_yaml
 from clue.report.text.graph import graph_text
 from clue.structure import Example, Graph, examples_of
 from clue.trace import Trace
 from clue.units import count_of
-
-_FITS: dict[str, Fit] = {"plausible": fit, "in-turn": fit_in_turn}
 
 
 def run(arguments: argparse.Namespace) -> int:
     """Draw the graph of a trace, or compose the model of several."""
     check_plots(arguments.plots)
     target = None if arguments.dot is None else output_file(arguments.dot)
+    kept = None if arguments.output is None else output_file(arguments.output)
     several = SIZE in arguments.trace or RANKS in arguments.trace
     with progress() as tell:
         profile = _of_family(arguments, tell) if several else _of_trace(arguments, tell)
@@ -35,6 +35,8 @@ def run(arguments: argparse.Namespace) -> int:
         show_json(profile.document())
     else:
         show(graph_text(profile))
+    if kept is not None:
+        _keep(profile, kept, arguments)
     if target is not None:
         write_texts({target: profile.dot()})
         say([f"wrote {target}"])
@@ -45,8 +47,20 @@ def run(arguments: argparse.Namespace) -> int:
     return 0
 
 
+def _keep(profile: GraphProfile, target: Path, arguments: argparse.Namespace) -> None:
+    """Write the model of a program."""
+    assert profile.composition is not None, "it was asked for with a pattern"
+    today, machine = datetime.date.today().isoformat(), load_machine(arguments.machine).name
+    how = arguments.fit or "plausible"
+    model = ProgramModel(target.stem, how, machine, profile.name, today, profile.composition.runs)
+    write_texts({target: program_model_yaml(model)})
+    say([f"wrote {target}"])
+
+
 def _of_trace(arguments: argparse.Namespace, tell: Report) -> GraphProfile:
-    refuse(arguments, ["--size", "--ranks", "--fit"], f"with a pattern such as cg-{SIZE}-{RANKS}.clue", "one trace")
+    refuse(
+        arguments, ["--size", "--ranks", "--fit", "-o"], f"with a pattern such as cg-{SIZE}-{RANKS}.clue", "one trace"
+    )
     trace = Trace.open(Path(arguments.trace))
     if not has_sites(trace):
         raise TraceError(
@@ -68,7 +82,7 @@ def _of_family(arguments: argparse.Namespace, tell: Report) -> GraphProfile:
     graph = Graph.of(sites, examples)
     times, measure = _times(arguments, examples, len(sites), tell)
     tell("fitting")
-    composition = compose(graph, examples, times, _FITS[arguments.fit or "plausible"])
+    composition = compose(graph, examples, times, FITS[arguments.fit or "plausible"])
     largest = max(range(len(examples)), key=lambda i: (examples[i].ranks, examples[i].size))
     shown = examples[largest]
     said = f"size {shown.size:,} on {count_of(shown.ranks)}, {measure}"

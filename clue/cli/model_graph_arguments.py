@@ -41,6 +41,12 @@ def add_graph(commands: Commands, run: Command) -> None:
         help="with a pattern: all models that are plausible, with coefficients above 0 and relative errors (the "
         "default), or plain least squares in n, then in P, as PEMPIs-Het has it",
     )
+    command.add_argument(
+        "-o",
+        dest="output",
+        metavar="MODEL.yaml",
+        help="with a pattern: write the model, for clue model show and predict",
+    )
     command.add_argument("--dot", metavar="FILE", help="write the graph for Graphviz")
     add_json(command)
     add_plots(command, "draw the graph into this folder")

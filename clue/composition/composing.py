@@ -15,14 +15,10 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from clue.composition.times import SiteTimes
-from clue.models import Series, Time, fit, spent
+from clue.models import Series, Time, fit
 from clue.models.parts import Fit, Part, Repeated, Runs
-from clue.models.terms import RANKS, SIZE, Floats
+from clue.models.terms import Floats
 from clue.structure import Example, Graph, Kind, Node
-from clue.units import format_share
-
-#: Share of the time from which on a part matters.
-_MATTERS = 0.1
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -44,17 +40,6 @@ class ComposedModel:
     examples: tuple[Example, ...]
     measured: tuple[float, ...]
     runs: Runs
-
-    def doubts(self, size: float, ranks: float) -> list[str]:
-        """Say which parts the model is not sure of, though they matter: they may take twice as long as it says."""
-        parts = list(spent("", self.time, {SIZE: [size], RANKS: [ranks]}))
-        whole = sum(part.seconds for part in parts)
-        return [
-            f"{part.name.lstrip('/')} takes {format_share(part.seconds / whole)} of the time, by models that may be "
-            "off by more than a factor of 2: fit to more sizes and numbers of ranks, all within one node or all beyond"
-            for part in parts
-            if part.seconds > _MATTERS * whole and part.high > 2 * part.seconds
-        ]
 
     @property
     def off(self) -> tuple[float, ...]:

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 
 from clue.errors import ModelError
-from clue.models.composed import Among, Loop, Series, Time
+from clue.models.composed import Among, Loop, Series, Time, spent
+from clue.models.ensemble import fit
 from clue.models.staged import fit_in_turn
 from clue.models.terms import RANKS, SIZE, Features
 
@@ -85,6 +87,11 @@ class Runs:
         found: dict[Part | Repeated, Time] = {}
         return self._series(self.parts, fitted, found), found
 
+    @property
+    def seconds(self) -> tuple[float, ...]:
+        """What each run took in all."""
+        return tuple(_sum(self.parts, run) for run in range(len(self.sizes)))
+
     def _series(self, parts: Parts, fitted: Fit, found: dict[Part | Repeated, Time]) -> Series:
         named: dict[str, Time] = {}
         for part in parts:
@@ -99,6 +106,12 @@ class Runs:
 
     def _features(self, others: int = 0) -> dict[str, list[float]]:
         return {SIZE: list(self.sizes), RANKS: [ranks - others for ranks in self.ranks]}
+
+
+def _sum(parts: Parts, run: int) -> float:
+    return sum(
+        part.times[run] * _sum(part.parts, run) if isinstance(part, Repeated) else part.seconds[run] for part in parts
+    )
 
 
 def _free(parts: Mapping[str, Time], name: str) -> str:
@@ -117,3 +130,57 @@ def _count(features: Features, counts: Sequence[float], fitted: Fit) -> Time:
         if np.allclose(found.seconds(features), counts, rtol=_EXACT):
             return found
     return fitted(features, counts)
+
+
+#: How parts may be fitted: by all models that are plausible, or over the size and then over the ranks.
+FITS: Mapping[str, Fit] = {"plausible": fit, "in-turn": fit_in_turn}
+#: Share of the time from which on a part matters.
+_MATTERS = 0.1
+
+
+def doubts(time: Time, size: float, ranks: float) -> list[str]:
+    """Say of which parts a time is not sure there, though they matter: they may take twice as long as it says."""
+    parts = list(spent("", time, {SIZE: [size], RANKS: [ranks]}))
+    whole = sum(part.seconds for part in parts)
+    return [
+        f"{part.name.lstrip('/')} takes {part.seconds / whole:.0%} of the time, by models that may be off by more than "
+        "a factor of 2: fit to more sizes and numbers of ranks, all within one node or all beyond"
+        for part in parts
+        if part.seconds > _MATTERS * whole and part.high > 2 * part.seconds
+    ]
+
+
+@dataclass(frozen=True, eq=False)
+class ProgramModel:
+    """The model of a program on a machine, as it is kept: what its parts took, which is fitted when it is asked.
+
+    Attributes:
+        name: What it is called.
+        how: How parts are fitted, one of :data:`FITS`.
+        machine: Where they took so long.
+        source: Which recordings they are of.
+        made: When they were, as a date.
+        runs: What they took.
+    """
+
+    name: str
+    how: str
+    machine: str
+    source: str
+    made: str
+    runs: Runs
+
+    @cached_property
+    def time(self) -> Series:
+        """What the program takes.
+
+        Raises:
+            ModelError: A part cannot be fitted.
+        """
+        return self.runs.fit(FITS[self.how])[0]
+
+    @property
+    def off(self) -> tuple[float, ...]:
+        """What it is off by at each run, as shares."""
+        pairs = zip(self.runs.sizes, self.runs.ranks, self.runs.seconds, strict=True)
+        return tuple(self.time(size, ranks) / seconds - 1 for size, ranks, seconds in pairs)

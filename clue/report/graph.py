@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import math
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass
@@ -9,7 +10,9 @@ from functools import cached_property
 
 from clue.composition import ComposedModel, SiteTimes
 from clue.models import Among, Ensemble, Features, Spent, Time, spent
+from clue.models.parts import Part, ProgramModel, Repeated, doubts
 from clue.models.terms import RANKS, SIZE
+from clue.report.document import fields
 from clue.report.loops import ranks_text
 from clue.structure import Graph, Kind, Node
 from clue.units import format_number, format_time
@@ -122,8 +125,7 @@ class GraphProfile:
         """What the model says of the target, if there is one."""
         if self.composition is None or self.target is None:
             return None
-        middle, low, high = (float(each[0]) for each in self.composition.time.predict(self._at))
-        return Estimated(middle, low, high, bool(self.composition.time.inside(self._at)[0]))
+        return estimated(self.composition.time, *self.target)
 
     @property
     def _at(self) -> Features:
@@ -137,7 +139,7 @@ class GraphProfile:
         if self.graph.astray:
             said.append(f"{self.graph.astray:,} calls lie behind later ones outside any loop: counts may be wrong")
         if self.composition is not None and self.target is not None:
-            said += self.composition.doubts(*self.target)
+            said += doubts(self.composition.time, *self.target)
         return said
 
     def document(self) -> dict[str, object]:
@@ -157,7 +159,7 @@ class GraphProfile:
                 "recordings": len(off),
                 "error": {"mean": sum(off) / len(off), "largest": max(off)},
                 "domain": {name: list(ends) for name, ends in self.composition.time.domain.items()},
-                **self._estimated(),
+                **({} if self.estimated is None else _finite(self.estimated)),
             }
         return document
 
@@ -180,12 +182,6 @@ class GraphProfile:
         if node.children:
             document["children"] = [self._node(child) for child in node.children]
         return document
-
-    def _estimated(self) -> dict[str, object]:
-        said = self.estimated
-        if said is None:
-            return {}
-        return {**asdict(said), "high": said.high if math.isfinite(said.high) else None}
 
     def dot(self) -> str:
         """Return the graph for Graphviz: rectangles compute, triangles communicate, loops are dotted."""
@@ -214,6 +210,54 @@ class GraphProfile:
     def _label(self, node: Node) -> str:
         seconds = "" if node.kind is Kind.LOOP else format_time(self.seconds[node])
         return "\n".join(filter(None, (self.words(node), node.place, seconds)))
+
+
+def program_model_yaml(model: ProgramModel) -> str:
+    """Return the file of a model of a program, which the configuration reads: YAML, with a line for each part."""
+    head = {"model": 1, "form": "composed", "fit": model.how, **fields(model, "name", "machine", "source", "made")}
+    runs = fields(model.runs, "sizes", "ranks")
+    lines = [f"{key}: {json.dumps(value)}" for key, value in (head | runs).items()]
+    parts = [f"  - {json.dumps(_part(part), allow_nan=False)}" for part in model.runs.parts]
+    return "\n".join([*lines, "parts:", *parts]) + "\n"
+
+
+def _part(part: Part | Repeated) -> dict[str, object]:
+    if isinstance(part, Repeated):
+        return {"name": part.name, "times": part.times, "parts": [_part(each) for each in part.parts]}
+    return {"name": part.name, "seconds": part.seconds, **({"others": part.others} if part.others else {})}
+
+
+def program_model_document(model: ProgramModel) -> dict[str, object]:
+    """Describe a model of a program: its parts, what it is off by, and where it holds."""
+    off = [abs(each) for each in model.off]
+    at = {SIZE: [model.runs.sizes[0]], RANKS: [model.runs.ranks[0]]}
+    return {
+        **fields(model, "name", "machine", "source", "made"),
+        "form": "composed",
+        "fit": model.how,
+        "parts": [
+            {"part": each.name.lstrip("/"), "model": model_text(each.time)} for each in spent("", model.time, at)
+        ],
+        "error": {"mean": sum(off) / len(off), "largest": max(off)},
+        "domain": {name: list(ends) for name, ends in model.time.domain.items()},
+        "runs": len(off),
+    }
+
+
+def predicted_document(model: ProgramModel, size: float, ranks: float) -> dict[str, object]:
+    """Describe what a model of a program says of a size on so many ranks."""
+    return {**_finite(estimated(model.time, size, ranks)), "warnings": doubts(model.time, size, ranks)}
+
+
+def estimated(time: Time, size: float, ranks: float) -> Estimated:
+    """Return what a time is there."""
+    at = {SIZE: [float(size)], RANKS: [float(ranks)]}
+    middle, low, high = (float(each[0]) for each in time.predict(at))
+    return Estimated(middle, low, high, bool(time.inside(at)[0]))
+
+
+def _finite(said: Estimated) -> dict[str, object]:
+    return {**asdict(said), "high": said.high if math.isfinite(said.high) else None}
 
 
 def model_text(time: Time) -> str:

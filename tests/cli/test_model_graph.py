@@ -101,3 +101,35 @@ def test_one_size_cannot_be_fitted_in_turn(tmp_path: Path, capsys: pytest.Captur
     assert main(argv) == 2
     wanted = "n: values must be at least 3 different ones for the terms 1, n, n^2, got 1 (100)"
     assert wanted in capsys.readouterr().err
+
+
+def test_a_model_is_kept_and_asked(folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """What graph writes, show and predict read: the same figures; best asks for kinds of processors."""
+    kept = str(tmp_path / "ring.yaml")
+    argv = ["model", "graph", str(folder / "ring-{size}-{ranks}.clue"), "--machine", "pempis-het", "-o", kept, "--json"]
+    assert main([*argv, "--size", "250", "--ranks", "3"]) == 0
+    said = json.loads(capsys.readouterr().out)["model"]
+    assert main(["model", "predict", kept, "--size", "250", "--ranks", "3", "--json"]) == 0
+    predicted = json.loads(capsys.readouterr().out)
+    assert {key: predicted[key] for key in ("seconds", "low", "high", "inside")} == {
+        key: said[key] for key in ("seconds", "low", "high", "inside")
+    }
+    assert predicted["inside"]
+    assert main(["model", "show", kept, "--json"]) == 0
+    shown = json.loads(capsys.readouterr().out)
+    assert (shown["form"], shown["fit"], shown["runs"], shown["domain"]) == ("composed", "plausible", 9, said["domain"])
+    assert shown["error"] == pytest.approx(said["error"])
+    assert main(["model", "show", kept]) == 0
+    assert "composed of a program's parts" in capsys.readouterr().out
+    assert main(["model", "predict", kept, "--size", "250", "--ranks", "3"]) == 0
+    capsys.readouterr()
+    for more, message in (
+        (["predict", kept, "--size", "5"], "--ranks must be given with a model that is composed of a program's parts"),
+        (["predict", kept, "--size", "5", "--use", "a=1"], "--use must go with a model of kinds of processors"),
+        (
+            ["best", kept, "--size", "5", "--machine", "kishimoto"],
+            "form must be nt or pt for what is asked, got composed",
+        ),
+    ):
+        assert main(["model", *more]) == 2
+        assert message in capsys.readouterr().err

@@ -121,7 +121,7 @@ WITHOUT_EFFECT = {
     "model graph": {
         **{
             option: ((f"run.clue {option} {value}", f"{option} must go with a pattern such as cg-"),)
-            for option, value in (("--size", 5), ("--ranks", 5), ("--fit", "in-turn"))
+            for option, value in (("--size", 5), ("--ranks", 5), ("--fit", "in-turn"), ("-o", "m.yaml"))
         },
         **dict.fromkeys(("--machine", "--dot", "--plots", "--json"), ALWAYS),
     },

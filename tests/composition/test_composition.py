@@ -17,6 +17,7 @@ from clue.errors import ModelError
 from clue.kernel import simulate
 from clue.machine import Curve, Link, Machine, Network, NoContention, NodeType
 from clue.models import Loop, fit_in_turn
+from clue.models.parts import doubts
 from clue.structure import Graph, Kind, examples_of
 from clue.trace import Op, Trace, TraceBuilder
 from clue.trace.sites import Frame, Site
@@ -175,7 +176,7 @@ def test_a_part_that_nobody_can_be_sure_of_is_named() -> None:
     between, within = (Link(Curve.line(seconds), Curve.line(seconds)) for seconds in (1.0, 1e-6))
     where = Machine("pairs", (NodeType("pair", processors=2),) * 8, Network(between, within))
     model = composed([(n, p, ring(n, p, 1e-6)) for n in (100, 200, 300) for p in (2, 3, 4)], where)
-    (doubt,) = model.doubts(600, 16)
+    (doubt,) = doubts(model.time, 600, 16)
     assert doubt.startswith("loop in step ring.py:2/Irecv ring.py:3 takes 84% of the time, by models that may be off")
 
 

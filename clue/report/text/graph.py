@@ -8,8 +8,12 @@ from clue.report.text.table import NONE, add_row, bullets, facts, heading, stack
 from clue.units import count_of, format_share, format_time
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from typing import Any
+
     from rich.console import RenderableType
 
+    from clue.models.parts import ProgramModel
     from clue.report.graph import Estimated, GraphProfile
     from clue.structure import Node
 
@@ -62,6 +66,26 @@ def _add(profile: GraphProfile, shown: object, depth: int, node: Node) -> None:
     if profile.composition is not None:
         cells.append("" if time is None else model_text(time))
     add_row(shown, *cells)  # type: ignore[arg-type]
+
+
+def program_model_text(model: ProgramModel, document: Mapping[str, Any]) -> RenderableType:
+    """Show a model of a program: where it holds, what it is off by, and its parts."""
+    domain = ", ".join(f"{name} from {low:g} to {high:g}" for name, (low, high) in document["domain"].items())
+    error = document["error"]
+    made = (
+        ("made of", f"{model.source} on {model.machine}, {model.made}"),
+        ("runs", f"{document['runs']}, met within {format_share(error['largest'], 1)}"),
+        ("fitted", f"{model.how}: {domain}"),
+    )
+    shown = table("part", "most plausible model")
+    for part in document["parts"]:
+        add_row(shown, part["part"], part["model"])
+    return stack(heading(f"{model.name}: composed of a program's parts"), facts(made), shown)
+
+
+def estimated_text(said: Estimated) -> RenderableType:
+    """Show what a model says of one run."""
+    return facts((("time", _said(said)),))
 
 
 def _said(said: Estimated) -> str:
