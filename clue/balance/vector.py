@@ -13,7 +13,8 @@ from collections.abc import Callable, Sequence
 
 from clue.errors import UsageError
 
-#: A performance model δ(n, p): seconds that a problem of size n takes on p processors of a kind.
+#: A performance model δ(n, p): seconds that a problem of size n takes on p processors of a kind; a
+#: :class:`clue.models.FittedTime` is one.
 TimeModel = Callable[[float, int], float]
 
 

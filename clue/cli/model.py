@@ -11,20 +11,24 @@ from typing import TypeVar
 
 from clue.cli.effects import refuse
 from clue.cli.options import counted
-from clue.cli.terminal import check_plots, output_file, plots_folder, say, show, show_json
+from clue.cli.terminal import check_plots, output_file, plots_folder, progress, say, show, show_json
 from clue.config import load_machine
 from clue.config.models import load_any_model, load_model
 from clue.config.run_tables import load_runs
 from clue.errors import ModelError, UsageError
-from clue.files import write_texts
-from clue.models import Composition, Configuration, Footprint, Method, Term, Use, best, fit_cluster
+from clue.files import exists, write_texts
+from clue.kernel import Program, compile_program, simulate
+from clue.machine import Machine
+from clue.models import Composition, Configuration, Footprint, Found, Method, Term, Use, best, fit_cluster, ranks_of
 from clue.models.cluster_fit import COMMUNICATE, COMPUTE, FEWEST_RANKS, WHOLE
 from clue.models.model import ANY, Model
 from clue.models.parts import ProgramModel, doubts
+from clue.predict.modelling import placed
 from clue.report.graph import estimated, predicted_document, program_model_document
 from clue.report.model import forecast_document, found_document, model_document, model_yaml
 from clue.report.text.graph import estimated_text, program_model_text
 from clue.report.text.model import forecast_text, found_text, model_text
+from clue.trace import Trace
 from clue.units import Quantity, parse_quantity
 
 _Value = TypeVar("_Value")
@@ -159,14 +163,34 @@ def _best(arguments: argparse.Namespace) -> int:
         found = best(model.cluster, arguments.size, available, processes=processes, keep=arguments.top or 20)
     except ModelError as error:
         raise ModelError([f"{arguments.model} on {machine.name}: {fault}" for fault in error.faults]) from None
+    replayed = {} if arguments.replay is None else _replayed(arguments, machine, found)
     unknown = [kind for kind in available if kind not in model.cluster.kinds]
     outside = model.cluster.outside(arguments.size, found.best.uses)
     say([f"{machine.name}: no models of {', '.join(unknown)}: left out"] if unknown else [], prefix="clue: warning: ")
     if arguments.json:
-        show_json(found_document(found, arguments.size, outside))
+        show_json(found_document(found, arguments.size, outside, replayed))
     else:
-        show(found_text(found, arguments.size, f"{model.name} on {machine.name}", outside))
+        show(found_text(found, arguments.size, f"{model.name} on {machine.name}", outside, replayed))
     return 0
+
+
+def _replayed(arguments: argparse.Namespace, machine: Machine, found: Found) -> dict[int, float]:
+    """Return what replays of candidates take, by their place, where there is a trace of as many ranks."""
+    seconds: dict[int, float] = {}
+    programs: dict[int, Program | None] = {}
+    with progress() as tell:
+        for i, each in enumerate(found.candidates):
+            ranks = ranks_of(each.uses)
+            if ranks not in programs:
+                path = Path(arguments.replay.replace("{size}", f"{arguments.size:g}").replace("{ranks}", str(ranks)))
+                programs[ranks] = compile_program(Trace.open(path)) if exists(path) else None
+            program = programs[ranks]
+            if program is not None:
+                tell("replaying candidates", i, len(found.candidates))
+                seconds[i] = simulate(program, machine, placed(machine, each.uses)).makespan
+    if not seconds:
+        raise UsageError(f"--replay must name a trace of a candidate that is shown, got none by {arguments.replay}")
+    return seconds
 
 
 # --- what stands behind options ---

@@ -120,6 +120,12 @@ def add_best(commands: Commands, run: Command) -> None:
         help="how many processes a processor of a kind may have (default: as many as were fitted)",
     )
     command.add_argument("--top", type=positive, metavar="K", help="show the first K (default: 20)")
+    command.add_argument(
+        "--replay",
+        metavar="PATTERN",
+        help="beside each that is shown, what a replay there takes: of the trace that a name such as "
+        '"hpl-{size}-{ranks}.clue" means, where there is one',
+    )
     _finish(command, run)
 
 

@@ -119,7 +119,7 @@ class Adjustment:
 
     def of(self, seconds: Floats) -> Floats:
         """Return what is said after it, at least 0."""
-        return np.maximum(self.offset + self.factor * seconds, 0.0)
+        return np.asarray(np.maximum(self.offset + self.factor * seconds, 0.0))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -204,10 +204,10 @@ class ClusterModel:
         for each in self._of_kind(kind, processes):
             if (at := np.flatnonzero(each.holds(ranks, memory))).size:
                 features = {SIZE: np.full(len(at), float(size)), RANKS: ranks[at]}
-                parts = each.parts.values()
-                seconds[at] = sum(part.seconds(features) for part in parts)
-                variance[at] = sum(part.variance(features) for part in parts)
-                inside[at] = np.all([part.inside(features) for part in parts], axis=0)
+                parts = [part.estimate(features) for part in each.parts.values()]
+                seconds[at] = sum(part.seconds for part in parts)
+                variance[at] = sum(part.variance for part in parts)
+                inside[at] = np.all([part.inside for part in parts], axis=0)
         return Told(*interval(seconds, variance), inside)
 
     def answers(self, size: float, configuration: Configuration) -> bool:

@@ -27,11 +27,12 @@ NT = {
     COMMUNICATE: ("n^2", "n", "1"),
     WHOLE: ("n^3", "n^2", "n", "1"),
 }
-#: The terms of P-T models, if they are fitted at once: those of the paper's products; and n^2, which panels take that
-#: nobody shares.
+#: The terms of P-T models, if they are fitted at once: like those of the paper's products; and what does not depend on
+#: P, as panels that nobody shares, and messages that go on in the background of others: for these the paper's need
+#: coefficients below 0.
 PT = {
     COMPUTE: ("n^3/P", "n^2/P", "n/P", "1/P", "n^2", "1"),
-    COMMUNICATE: ("n^2 P", "n P", "P", "n^2/P", "n/P", "1/P", "1"),
+    COMMUNICATE: ("n^2 P", "n P", "P", "n^2", "n", "1", "n^2/P"),
     WHOLE: ("n^3/P", "n^2/P", "n^2", "n^2 P", "n", "1/P", "P", "1"),
 }
 #: How the paper's P-T models depend on P, beside their N-T models: Ta as 1/P, Tc as P and 1/P.
@@ -254,7 +255,7 @@ def _factor(part: str, own: Sequence[Bin], of: Sequence[Bin], composition: Compo
 def _adjusted(model: ClusterModel, runs: Sequence[Run], kind: str) -> ClusterModel:
     """Return a model whose times go through lines by the measured times of runs on several kinds.
 
-    Of one or two runs the line goes through 0. Residuals are relative.
+    Of one or two runs, or where it would begin below 0, the line goes through 0. Residuals are relative.
     """
     pairs: dict[int, list[tuple[float, float]]] = {}
     for run in runs:
@@ -273,6 +274,7 @@ def _line(pairs: np.ndarray) -> Adjustment:
     if len(np.unique(said)) >= FEWEST_RANKS:
         columns = np.stack([said, np.ones(len(said))], axis=1) * weight[:, None]
         factor, offset = np.linalg.lstsq(columns, np.ones(len(said)), rcond=None)[0].tolist()
-        if factor > 0:
+        # With an offset below 0 short runs would take no time at all.
+        if factor > 0 and offset >= 0:
             return Adjustment(factor, offset)
     return Adjustment(float((said * weight).sum() / ((said * weight) ** 2).sum()))

@@ -24,6 +24,8 @@ from clue.models.trials import DISCREPANCY, ROUNDING, Flags
 _DEPENDENT = 1e-10
 #: A point that leaves less of its residual free is what alone determines a coefficient.
 _ALONE = 1e-7
+#: Nearer than so many standard deviations no point is an outlier, however few there are.
+_CLOSE = 2.5
 #: A point is an outlier if chance puts any point so far from the others' fit this often, and it is off by this share.
 CHANCE, NOTABLE = 0.01, 0.01
 
@@ -42,6 +44,21 @@ class Errors:
     mean: float
     largest: float
     leave_one_out: float
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Estimated:
+    """What a fitted time says of samples, each of shape (samples,).
+
+    Attributes:
+        seconds: How long they take.
+        variance: Of a measurement about that, s²; infinite where nothing is known of what the time is off by.
+        inside: Whether every feature has a value between those measured.
+    """
+
+    seconds: Floats
+    variance: Floats
+    inside: Flags
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -76,16 +93,18 @@ class FittedTime:
         """
         return np.asarray(self.coefficients @ self._values(features))
 
-    def variance(self, features: Features) -> Floats:
-        """Return the variance of a measurement about it, s²: the coefficients', its own, and more beyond its domain.
+    def estimate(self, features: Features) -> Estimated:
+        """Return what it says; its variance is the coefficients', its own, and more beyond the domain.
 
-        Infinite where nothing is known of what it is off by.
+        Raises:
+            ModelError: As :meth:`seconds`.
         """
-        values = self._values(features)
-        own = (self.coefficients @ values) ** 2
-        share = self.deviation**2 + (DISCREPANCY * self._doublings(features)) ** 2
-        uncertain = np.einsum("is,ij,js->s", values, self.covariance, values)
-        return np.asarray(np.where(own > 0, own * share, 0.0) + uncertain)
+        values, doublings = self._values(features), self._doublings(features)
+        seconds = self.coefficients @ values
+        share = self.deviation**2 + (DISCREPANCY * doublings) ** 2
+        uncertain = np.einsum("is,is->s", values, self.covariance @ values)
+        variance = np.where(seconds != 0, seconds**2 * share, 0.0) + uncertain
+        return Estimated(seconds, variance, np.asarray(doublings <= ROUNDING))
 
     def predict(self, features: Features) -> tuple[Floats, Floats, Floats]:
         """Return seconds, and the ends of an interval that is to hold 80 % of measurements; each of shape (samples,).
@@ -93,11 +112,12 @@ class FittedTime:
         Raises:
             ModelError: As :meth:`seconds`.
         """
-        return interval(self.seconds(features), self.variance(features))
+        said = self.estimate(features)
+        return interval(said.seconds, said.variance)
 
     def inside(self, features: Features) -> Flags:
         """Return where all features have values between those measured, shape (samples,)."""
-        return np.asarray(self._doublings(features) <= ROUNDING)
+        return self.estimate(features).inside
 
     def scaled(self, factor: float) -> FittedTime:
         """Return a time that is so many times as long: a model composed of another processor's.
@@ -272,7 +292,7 @@ def _told(design: Floats, target: Floats, coefficients: Floats, scale: Floats) -
     left = np.where(known, residuals / free / scale, np.inf)
     others = np.maximum(total - residuals**2 / free, 0.0) / np.maximum(degrees - 1, 1)
     t = residuals / np.sqrt(np.maximum(others * free, 1e-300))
-    outliers = known & (degrees > 1) & (left > NOTABLE)
+    outliers = known & (degrees > 1) & (left > NOTABLE) & (t > _CLOSE)
     for fit, point in np.argwhere(outliers).tolist():
         outliers[fit, point] = beyond(float(t[fit, point]), int(degrees[fit, 0]) - 1) * points < CHANCE
     return covariance, left, outliers

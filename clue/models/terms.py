@@ -76,9 +76,9 @@ class Term:
             )
         value = np.ones(samples)
         for name, power in self.powers:
-            if power < 0 and not features[name].all():
+            if power.numerator < 0 and not features[name].all():
                 raise ModelError(f"{name}: values must be above 0 for term {self}, got 0")
-            value = value * features[name] ** float(power)
+            value = value * features[name] ** (power.numerator / power.denominator)
         for name, power in self.logs:
             value = value * np.log2(np.maximum(features[name], 1.0)) ** float(power)
         return value

@@ -11,8 +11,9 @@ import numpy as np
 import numpy.typing as npt
 
 from clue.caveats import About, Caveat
-from clue.errors import ModelError
+from clue.errors import ModelError, UsageError
 from clue.kernel import Candidate
+from clue.machine import Machine, Placement
 from clue.models import Configuration, Forecast, Use
 from clue.models.ensemble import TAIL
 from clue.models.model import ANY, Model
@@ -180,3 +181,22 @@ def _caveats(task: Task, forecast: Forecast, outside: tuple[str, ...]) -> Iterat
             "replay a trace",
             {"why": "; ".join(outside)},
         )
+
+
+def placed(machine: Machine, uses: Configuration) -> Placement:
+    """Place ranks on the processors that a configuration uses: node after node, with as many ranks as it says on each.
+
+    Raises:
+        UsageError: If the machine has too few of a kind.
+    """
+    left = {kind: use.processors for kind, use in uses.items()}
+    nodes: list[int] = []
+    for i, node in enumerate(machine.nodes):
+        kind = ANY if list(uses) == [ANY] else node.name
+        taken = min(left.get(kind, 0), node.processors)
+        if taken:
+            left[kind] -= taken
+            nodes += [i] * (taken * uses[kind].processes)
+    if missing := [kind for kind, count in left.items() if count]:
+        raise UsageError(f"{machine.name}: processors of {', '.join(missing)} must suffice, got too few")
+    return Placement(tuple(nodes))

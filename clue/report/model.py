@@ -47,9 +47,21 @@ def forecast_document(forecast: Forecast, outside: tuple[str, ...]) -> Document:
     return {**_forecast(forecast), "outside": list(outside)}
 
 
-def found_document(found: Found, size: float, outside: tuple[str, ...]) -> Document:
-    """Describe what a search found: the best configuration, and those after it with their losses."""
-    candidates = [_candidate(each) for each in found.candidates]
+def found_document(
+    found: Found, size: float, outside: tuple[str, ...], replayed: Mapping[int, float] | None = None
+) -> Document:
+    """Describe what a search found: the best configuration, and those after it with their losses.
+
+    Args:
+        found: What it found.
+        size: N, of the problem.
+        outside: How the best lies outside of what was fitted.
+        replayed: What replays of candidates take, by their place from 0; seconds.
+    """
+    candidates = [
+        {**_candidate(each), **({"replayed": replayed.get(i)} if replayed else {})}
+        for i, each in enumerate(found.candidates)
+    ]
     return {
         "size": size,
         "best": candidates[0],

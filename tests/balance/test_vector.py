@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from clue.balance import factors_on, relative_performance, remeasured, vector_at
 from clue.errors import UsageError
 from clue.machine import Curve, Link, Machine, Network, NodeType
+from clue.models import fit_terms
 
 TIMES = st.lists(st.floats(1e-6, 1e6), min_size=1, max_size=20)
 
@@ -96,3 +97,11 @@ def test_measuring_what_was_believed_changes_nothing(times: list[float], unit: f
     vector = relative_performance(times)
     again = remeasured(vector, [unit * phi for phi in vector], [unit] * len(vector))
     assert again == pytest.approx(vector, rel=1e-9)
+
+
+def test_fitted_times_are_performance_models() -> None:
+    """Two kinds that take n^2/p seconds and a third of that: the fast one has 3."""
+    sizes, processors = [1.0, 2.0, 3.0, 4.0], [1.0, 2.0, 1.0, 2.0]
+    seconds = [n**2 / p for n, p in zip(sizes, processors, strict=True)]
+    slow = fit_terms({"n": sizes, "P": processors}, seconds, ["n^2/P"])
+    assert vector_at([slow, slow.scaled(1 / 3)], 10, 4) == pytest.approx((1, 3))

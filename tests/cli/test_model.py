@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from clue.cli import main
+from clue.trace import TraceBuilder
 
 SIZES = (400, 800, 1600, 3200, 6400)
 MACHINE = """\
@@ -199,6 +200,29 @@ def test_bad_input(line: str, said: str, capsys: pytest.CaptureFixture[str]) -> 
     assert (status, out) == (2, "")
     assert said in err
     assert not Path("m.yaml").exists()
+
+
+def test_replays_beside_a_model(capsys: pytest.CaptureFixture[str]) -> None:
+    """Of the candidates shown, those on as many ranks as a trace has: 2 s of computation each on ranks of their own."""
+    run(capsys, FIT)
+    built = TraceBuilder(4)
+    for rank in range(4):
+        built[rank].compute(2.0)
+    built.build().save("lu-800-4.clue")
+    line = "model best hpl.yaml --machine box.yaml --size 800 --top 80 --replay lu-{size}-{ranks}.clue"
+    found = document(capsys, line)["candidates"]
+    replayed = {str(each["processors"]): each["replayed"] for each in found if each["replayed"] is not None}
+    assert replayed["{'slow': 4}"] == pytest.approx(2.0)
+    assert all(
+        (each["replayed"] is None) == (sum(p * each["processes"][k] for k, p in each["processors"].items()) != 4)
+        for each in found
+    )
+    # Four processes on the fast processor share it: 4 × 2 s at a quarter of the time.
+    assert any(each["processes"] == {"fast": 4} and each["replayed"] == pytest.approx(2.0) for each in found)
+    assert "replayed" in run(capsys, line)[1]
+    status, _, err = run(capsys, line.replace("lu-", "none-"))
+    assert status == 2
+    assert "--replay must name a trace of a candidate that is shown, got none by none-{size}-{ranks}.clue" in err
 
 
 COMPARISON = """\

@@ -130,7 +130,7 @@ WITHOUT_EFFECT = {
         "--ranks": (("line.yaml --size 9 --use any=1 --ranks 2", "--ranks must go without --use, got both"),),
         **dict.fromkeys(("--size", "--use", "--json"), ALWAYS),
     },
-    "model best": dict.fromkeys(("--machine", "--size", "--processes", "--top", "--json"), ALWAYS),
+    "model best": dict.fromkeys(("--machine", "--size", "--processes", "--top", "--replay", "--json"), ALWAYS),
     "schema": {},
     "cache": {"--clear": ALWAYS, "--json": ALWAYS},
     "calibrate network": {

@@ -21,7 +21,7 @@ def ta(size: float, ranks: int) -> float:
 
 def tc(size: float, ranks: int) -> float:
     """Return the time of communication, as they have it: P C(n) + 2 C(n)/P; none on one rank."""
-    return (ranks + 2 / ranks) * (1e-7 * size**2 + 1e-5 * size + 0.01) if ranks > 1 else 0.0
+    return (ranks + 2 / ranks) * 1e-7 * size**2 if ranks > 1 else 0.0
 
 
 def run(size: float, uses: Configuration, speed: float = 1.0, *, parts: bool = True, off: float = 1.0) -> Run:

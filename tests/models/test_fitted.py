@@ -95,7 +95,7 @@ def test_an_interval_by_hand() -> None:
     deviation = math.sqrt(((0.15 / 1.9) ** 2 + (0.15 / 2.1) ** 2) / 3)
     assert fitted.deviation == pytest.approx(deviation)
     variance = 4 * (deviation**2 + np.array([0, 0.07**2])) + 0.01 / 3
-    assert fitted.variance({"n": [2, 8]}) == pytest.approx(variance)
+    assert fitted.estimate({"n": [2, 8]}).variance == pytest.approx(variance)
     seconds, low, high = fitted.predict({"n": [2, 8]})
     assert seconds == pytest.approx([2, 2])
     assert high == pytest.approx(2 * np.exp(1.2816 * np.sqrt(variance) / 2), rel=1e-4)
@@ -148,7 +148,7 @@ def test_a_scaled_time() -> None:
     fitted = fit_terms({"n": SIZES}, PENTIUM, CUBIC)
     scaled = fitted.scaled(0.27)
     assert scaled(3.2) == pytest.approx(0.27 * fitted(3.2))
-    assert scaled.variance({"n": [3.2]}) == pytest.approx(0.27**2 * fitted.variance({"n": [3.2]}))
+    assert scaled.estimate({"n": [3.2]}).variance == pytest.approx(0.27**2 * fitted.estimate({"n": [3.2]}).variance)
 
 
 def test_no_time_at_all() -> None:

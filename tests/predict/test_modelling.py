@@ -12,7 +12,7 @@ from clue.machine import Machine, Placement
 from clue.models import Run, Use, fit_cluster
 from clue.models.model import Model
 from clue.predict.application import Application, Modelled
-from clue.predict.modelling import ModelPredictor, uses_of
+from clue.predict.modelling import ModelPredictor, placed, uses_of
 from clue.purchase import Component, Criterion, Option, Scenario, Workload, rank_options
 from clue.uncertainty import Sampling
 from tests.kernel.cases import machine
@@ -110,6 +110,9 @@ def test_uses_of_a_placement() -> None:
     """Ranks beyond a node's processors share them: 3 on a node of one, 3 and 2 on nodes of two."""
     where = replace(cluster("fast", "slow", "slow"), name="mixed")
     where = replace(where, nodes=(where.nodes[0], *(replace(each, processors=2) for each in where.nodes[1:])))
-    placed = Candidate(where, Placement((0, 0, 0, 1, 1, 1, 2, 2)))
-    assert uses_of(placed) == {"fast": Use(1, 3), "slow": Use(4, 2)}
-    assert uses_of(placed, "any") == {"any": Use(5, 3)}
+    candidate = Candidate(where, Placement((0, 0, 0, 1, 1, 1, 2, 2)))
+    assert uses_of(candidate) == {"fast": Use(1, 3), "slow": Use(4, 2)}
+    assert uses_of(candidate, "any") == {"any": Use(5, 3)}
+    assert placed(where, {"fast": Use(1, 3), "slow": Use(3, 1)}).nodes == (0, 0, 0, 1, 1, 2)
+    with pytest.raises(UsageError, match="mixed: processors of slow must suffice, got too few"):
+        placed(where, {"slow": Use(5)})

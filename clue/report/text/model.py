@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING
 
 from clue.report.text.table import NONE, add_row, bullets, facts, heading, stack, table, words
@@ -111,18 +111,25 @@ def forecast_text(forecast: Forecast, outside: tuple[str, ...]) -> RenderableTyp
     )
 
 
-def found_text(found: Found, size: float, name: str, outside: tuple[str, ...]) -> RenderableType:
-    """Show the best configuration, and those after it."""
+def found_text(
+    found: Found,
+    size: float,
+    name: str,
+    outside: tuple[str, ...],
+    replayed: Mapping[int, float] | None = None,
+) -> RenderableType:
+    """Show the best configuration, and those after it; with what replays of candidates take, by their place from 0."""
     numbers = ("time", "longer by")
-    shown = table(
-        "", "processors", "ranks", *numbers, "80 % interval", "", title=f"{name}, size {size:g}", numbers=numbers
-    )
+    replays = ("replayed",) if replayed else ()
+    columns = ("", "processors", "ranks", *numbers, *replays, "80 % interval", "")
+    shown = table(*columns, title=f"{name}, size {size:g}", numbers=(*numbers, *replays))
     for place, each in enumerate(found.candidates, 1):
         inside = "" if each.forecast.inside else "outside of what was fitted"
         longer = format_share(each.loss, 1) if place > 1 else NONE
         ranks = sum(use.processors * use.processes for use in each.uses.values())
         row = (configuration_text(each.uses), ranks, format_time(each.forecast.seconds), longer)
-        add_row(shown, place, *row, _interval(each.forecast), inside)
+        beside = [format_time(replayed[place - 1]) if place - 1 in replayed else NONE] if replayed else []
+        add_row(shown, place, *row, *beside, _interval(each.forecast), inside)
     how = "all looked at" if found.exhaustive else "the others proved to take longer, or as long"
     return stack(shown, words(f"{count_of(found.total, 'candidate')}, {how}."), _outside(outside))
 

@@ -1,0 +1,66 @@
+"""HPL on a grid of 1 by P, as a trace: panels are factored in turn, go round the ring, and everybody updates.
+
+A plain right-looking LU with blocks of columns dealt out in turn, without look-ahead. What blocks take is what fast
+libraries take: narrow ones are computed less efficiently.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from clue.trace import Trace, TraceBuilder
+
+#: Columns of a block; HPL's authors advise 32 to 256.
+BLOCK = 80
+#: flop/s of the Athlon where it multiplies wide blocks, and of panels; chosen so that N = 3200 takes the 20.4 s that
+#: Kishimoto and Ichikawa print.
+WIDE, PANEL = 1.19e9, 0.3e9
+#: At so many columns it multiplies half as fast.
+HALF = 24.0
+#: Seconds that each process has for itself, and in each step.
+START, STEP = 0.15, 0.4e-3
+
+
+def linpack(size: int, slower: Sequence[float], seed: int) -> Trace:
+    """Return the trace of a run on the Athlon; bursts vary by 1 % between runs, and by 0.5 % among themselves.
+
+    Args:
+        size: N.
+        slower: By rank, what its bursts are multiplied by.
+        seed: What they vary by is drawn from it.
+    """
+    ranks = len(slower)
+    built = TraceBuilder(ranks, f"hpl-{size}-{ranks}")
+    draws = np.random.default_rng([seed, size, ranks])
+    run = float(np.exp(0.01 * draws.standard_normal()))
+    blocks = -(-size // BLOCK)
+    noise = run * np.exp(0.005 * draws.standard_normal((blocks + 1, ranks, 2))) * np.array(slower)[:, None]
+    for rank in range(ranks):
+        built[rank].compute(START * noise[blocks, rank, 0])
+    for k in range(blocks):
+        owner, rows = k % ranks, size - k * BLOCK
+        width = min(BLOCK, rows)
+        nbytes = 8 * rows * width
+        for place in range(ranks):
+            rank = (owner + place) % ranks
+            if place == 0:
+                built[rank].compute((rows * width**2 / PANEL + STEP) * noise[k, rank, 0])
+            else:
+                built[rank].recv((rank - 1) % ranks, tag=k)
+            if place < ranks - 1:
+                built[rank].send((rank + 1) % ranks, nbytes, tag=k)
+            columns = _columns(size, k + 1, rank, ranks)
+            flops = columns * width * (width + 2.0 * (rows - width))
+            rate = WIDE * columns / (columns + HALF) if columns else WIDE
+            built[rank].compute((flops / rate + STEP) * noise[k, rank, 1])
+    return built.build()
+
+
+def _columns(size: int, first: int, rank: int, ranks: int) -> int:
+    """Return how many columns of blocks from some one on are a rank's."""
+    blocks = -(-size // BLOCK)
+    mine = range(first + (rank - first) % ranks, blocks, ranks)
+    short = BLOCK * blocks - size
+    return len(mine) * BLOCK - (short if mine and mine[-1] == blocks - 1 else 0)

@@ -1,0 +1,57 @@
+"""What Kishimoto and Ichikawa print of their models of heterogeneous clusters, computed again."""
+
+import pytest
+
+from clue.models import Run, Use, fit_cluster
+from clue.models.cluster_fit import Method
+
+#: Tables 4, 7 and 9: τ, what was estimated of the estimated best; T, what the measured best took; and the errors
+#: printed beside, of which the last digit is that of times before they were rounded.
+TABLES = {
+    "Table 4": (
+        [20.0, 65.2, 129.8, 219.9, 338.9],
+        [20.4, 64.0, 125.2, 222.9, 340.9],
+        [-0.019, 0.019, 0.037, -0.013, -0.006],
+    ),
+    "Table 7": (
+        [2.83, 20.8, 66.8, 127.3, 198.9, 289.9],
+        [2.82, 20.4, 64.0, 125.2, 222.9, 340.9],
+        [0.004, 0.020, 0.044, 0.017, -0.108, -0.150],
+    ),
+    "Table 9": (
+        [2.84, 14.2, 20.6, 13.7, 15.0, 19.9],
+        [2.82, 20.4, 64.0, 125.2, 222.9, 340.9],
+        [0.006, -0.304, -0.678, -0.890, -0.933, -0.942],
+    ),
+}
+#: Two processes on the Athlon: five of the 16 times that the paper prints of single runs.
+TWO_EACH = {3200: 26.1, 4800: 82.3, 6400: 190.8, 8000: 371.1, 9600: 619.7}
+
+
+@pytest.mark.parametrize("name", TABLES)
+def test_errors_are_those_printed(name: str) -> None:
+    """(τ - T) / T of printed times, to what rounding these leaves."""
+    estimated, measured, printed = TABLES[name]
+    errors = [tau / best - 1 for tau, best in zip(estimated, measured, strict=True)]
+    assert errors == pytest.approx(printed, abs=1.1e-3)
+
+
+def test_an_n_t_model_of_printed_times() -> None:
+    """Fitted to four sizes, plainly, it predicts 642.7 s at 9600, where 619.7 were measured: 3.7 % more."""
+    runs = [Run(float(n), {"athlon": Use(1, 2)}, seconds) for n, seconds in TWO_EACH.items()]
+    said = fit_cluster(runs[:4], Method("nt", plain=True)).predict(9600.0, {"athlon": Use(1, 2)})
+    assert said.seconds == pytest.approx(642.7, abs=0.05)
+    assert said.seconds / 619.7 - 1 == pytest.approx(0.037, abs=5e-4)
+    assert not said.inside
+    careful = fit_cluster(runs[:4]).predict(9600.0, {"athlon": Use(1, 2)})
+    assert careful.low < 619.7 < careful.high
+
+
+def test_counts_of_the_papers_sets() -> None:
+    """486 runs of 54 configurations for the Basic set, 120 of 30 for NL, 62 candidates."""
+    from benchmarks.models.cluster import BASIC, NL, PROCESSES, candidates  # noqa: PLC0415 - only here
+
+    for what, configurations, runs in ((BASIC, 54, 486), (NL, 30, 120)):
+        assert len(PROCESSES) * (1 + len(what.processors)) == configurations
+        assert configurations * len(what.sizes) == runs
+    assert len(list(candidates())) == 62
