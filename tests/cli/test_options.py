@@ -131,6 +131,27 @@ WITHOUT_EFFECT = {
         **dict.fromkeys(("--size", "--use", "--json"), ALWAYS),
     },
     "model best": dict.fromkeys(("--machine", "--size", "--processes", "--top", "--replay", "--json"), ALWAYS),
+    "forecast benchmark": dict.fromkeys(("--range", "--error", "--points", "--seconds", "--json", "--store"), ALWAYS),
+    **{
+        f"forecast {question}": dict.fromkeys(
+            ("--m", "--n", "--k", "--size", "--host", "--token-file", "--timeout", "--json", "--store"), ALWAYS
+        )
+        for question in ("time", "need")
+    },
+    "forecast available": dict.fromkeys(("--host", "--token-file", "--timeout", "--json", "--store"), ALWAYS),
+    "forecast best": {
+        **{
+            option: (
+                (f"pdgemm --m 8 --n 8 --k 8 --machine pair.yaml {option} {value}",
+                 f"{option} must go without --machine, got pair.yaml"),
+            )
+            for option, value in (("--host", "a"), ("--token-file", "t"), ("--timeout", "1"))
+        },
+        **dict.fromkeys(("--m", "--n", "--k", "--size", "--block", "--processes"), ALWAYS),
+        **dict.fromkeys(("--machine", "--json", "--store"), ALWAYS),
+    },
+    "forecast sequence": dict.fromkeys(("--token-file", "--timeout", "--json", "--store"), ALWAYS),
+    "forecast serve": dict.fromkeys(("--address", "--port", "--peer", "--token-file", "--timeout", "--store"), ALWAYS),
     "schema": {},
     "cache": {"--clear": ALWAYS, "--json": ALWAYS},
     "calibrate network": {
