@@ -135,6 +135,12 @@ def _add_simulate(commands: Commands) -> None:
     add_json(command)
     add_plots(command)
     add_window(command)
+    command.add_argument(
+        "--colour-by",
+        choices=("region", "site"),
+        help="with --plots: what the colours of the timeline tell apart: regions and activities, or the call sites of "
+        "the program (default: region)",
+    )
     add_workers(command, "processes that simulate options at the same time, or threads that simulate samples")
     command.add_argument(
         "--top",
