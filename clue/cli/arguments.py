@@ -13,6 +13,7 @@ from clue.cli.calibrate_arguments import add_calibrate
 from clue.cli.extrapolate_arguments import add_extrapolate
 from clue.cli.forecast_arguments import add_forecast
 from clue.cli.model_arguments import add_best, add_fit, add_predict, add_show
+from clue.cli.model_graph_arguments import add_graph
 from clue.cli.options import (
     Command,
     Commands,
@@ -79,6 +80,7 @@ def _add_model(commands: Commands) -> None:
     kinds = command.add_subparsers(metavar="WHAT", required=True)
     for add in (add_fit, add_show, add_predict, add_best):
         add(kinds, _command("model"))
+    add_graph(kinds, _command("model_graph"))
 
 
 def _add_record(commands: Commands) -> None:

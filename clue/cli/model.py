@@ -14,7 +14,7 @@ from clue.cli.model_runs import is_pattern, runs_of
 from clue.cli.options import counted
 from clue.cli.terminal import check_plots, output_file, plots_folder, progress, say, show, show_json
 from clue.config import load_machine
-from clue.config.models import load_model
+from clue.config.models import load_any_model, load_model
 from clue.errors import ModelError, UsageError
 from clue.files import exists, write_texts
 from clue.kernel import Program, compile_program, simulate
@@ -22,8 +22,11 @@ from clue.machine import Machine
 from clue.models import Composition, Configuration, Footprint, Found, Method, Term, Use, best, fit_cluster, ranks_of
 from clue.models.cluster_fit import COMMUNICATE, COMPUTE, FEWEST_RANKS, WHOLE
 from clue.models.model import ANY, Model
+from clue.models.parts import ProgramModel, doubts
 from clue.predict.modelling import placed
+from clue.report.graph import estimated, predicted_document, program_model_document
 from clue.report.model import forecast_document, found_document, model_document, model_yaml
+from clue.report.text.graph import estimated_text, program_model_text
 from clue.report.text.model import forecast_text, found_text, model_text
 from clue.trace import Trace
 from clue.units import Quantity, parse_quantity
@@ -71,7 +74,10 @@ def _fit(arguments: argparse.Namespace) -> int:
 
 def _show_model(arguments: argparse.Namespace) -> int:
     check_plots(arguments.plots)
-    model = load_model(arguments.model)
+    model = load_any_model(arguments.model)
+    if isinstance(model, ProgramModel):
+        refuse(arguments, ["--plots"], "with a model of kinds of processors", "one composed of a program's parts")
+        return _show_program(arguments, model)
     plots = []
     if arguments.plots is not None:
         from clue.report.plots.model import plot_model  # noqa: PLC0415 - matplotlib takes a second
@@ -92,7 +98,9 @@ def _show(arguments: argparse.Namespace, model: Model, place: str) -> None:
 def _predict(arguments: argparse.Namespace) -> int:
     if arguments.use:
         refuse(arguments, ["--ranks"], "without --use", "both")
-    model = load_model(arguments.model)
+    model = load_any_model(arguments.model)
+    if isinstance(model, ProgramModel):
+        return _predict_program(arguments, model)
     uses = _uses(arguments, model)
     forecast = model.cluster.predict(arguments.size, uses)
     outside = model.cluster.outside(arguments.size, uses)
@@ -118,6 +126,28 @@ def _uses(arguments: argparse.Namespace, model: Model) -> Configuration:
     if ranks % least:
         raise UsageError(f"--ranks must be a multiple of the processes of each processor ({least}), got {ranks}")
     return {kinds[0]: Use(ranks // least, least)}
+
+
+def _show_program(arguments: argparse.Namespace, model: ProgramModel) -> int:
+    document = program_model_document(model)
+    if arguments.json:
+        show_json(document)
+    else:
+        show(program_model_text(model, document))
+    return 0
+
+
+def _predict_program(arguments: argparse.Namespace, model: ProgramModel) -> int:
+    refuse(arguments, ["--use"], "with a model of kinds of processors", "one composed of a program's parts")
+    if arguments.ranks is None:
+        raise UsageError("--ranks must be given with a model that is composed of a program's parts, got none")
+    document = predicted_document(model, arguments.size, arguments.ranks)
+    say(doubts(model.time, arguments.size, arguments.ranks), prefix="clue: warning: ")
+    if arguments.json:
+        show_json(document)
+    else:
+        show(estimated_text(estimated(model.time, arguments.size, arguments.ranks)))
+    return 0
 
 
 def _best(arguments: argparse.Namespace) -> int:

@@ -10,14 +10,16 @@ from typing import Annotated, Literal, Protocol
 import numpy as np
 from pydantic import Field
 
-from clue.config.document import Path, format_value
+from clue.config.document import Document, Path, format_value
 from clue.config.faults import Faults, validated
 from clue.config.forms import Form, Name
+from clue.config.program_models import is_composed, program_model
 from clue.config.quantities import PositiveInt
 from clue.config.sources import Source, read_source
 from clue.errors import ModelError
 from clue.models import Adjustment, Bin, ClusterModel, Errors, FittedTime, Footprint, Run, Term, Use
 from clue.models.model import Model
+from clue.models.parts import ProgramModel
 
 #: The version of the form that is written and read.
 VERSION = 1
@@ -124,6 +126,25 @@ def load_model(source: Source, *, relative_to: FilePath | None = None) -> Model:
         ConfigError: With everything that is wrong with it.
     """
     document, _ = read_source(source, ("models",), relative_to)
+    if is_composed(document):
+        faults = Faults()
+        rule = "must be nt or pt for what is asked, got composed: such a model answers clue model show and predict"
+        faults.add(document, ("form",), rule)
+        faults.check()
+    return _loaded(document)
+
+
+def load_any_model(source: Source) -> Model | ProgramModel:
+    """Load a model of kinds of processors, or one that is composed of a program's parts.
+
+    Raises:
+        ConfigError: As :func:`load_model`.
+    """
+    document, _ = read_source(source, ("models",))
+    return program_model(document) if is_composed(document) else _loaded(document)
+
+
+def _loaded(document: Document) -> Model:
     faults = Faults()
     form = validated(ModelForm, document, faults)
     model = None if form is None else _model(partial(faults.add, document), form)

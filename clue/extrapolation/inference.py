@@ -13,10 +13,10 @@ from clue.extrapolation.bursts import Bursts, Fitted, Floats, Integers
 from clue.extrapolation.family import Family
 from clue.extrapolation.plan import COUNTS, SIZES, Wanted, lacking
 from clue.progress import Progress, silent
-from clue.structure import Columns, Example, Generator, Learner, Refusal, Tables
+from clue.structure import Columns, Generator, Learner, Refusal, Tables, examples_of
 from clue.trace import Trace
 from clue.trace.builder import RankColumns, trace_of
-from clue.trace.sites import UNKNOWN, Site, Sites
+from clue.trace.sites import Sites
 from clue.units import count_of
 
 #: Share of the computation at a target that may lie outside what was recorded before it is said.
@@ -151,24 +151,14 @@ def infer(family: Family, progress: Progress = silent) -> Structure:
     Raises:
         RefusedError: If a call follows no rule.
     """
-    numbers: dict[Site, int] = {UNKNOWN: 0}
-    examples = [
-        Example(each.size, each.ranks, each.typical, _numbered(each.typical, numbers)) for each in family.recordings
-    ]
-    learner = Learner(tuple(numbers), Tables.of(tuple(numbers), examples), progress)
+    sites, examples = examples_of([(each.size, each.ranks, each.typical) for each in family.recordings])
+    learner = Learner(sites, Tables.of(sites, examples), progress)
     program = learner.learn()
     recorded = tuple((each.size, each.ranks) for each in family.recordings)
     if learner.refusals:
         raise RefusedError(tuple(dict.fromkeys(learner.refusals)), family.name, lacking(recorded))
     bursts = _bursts(family, learner, program, progress)
     return Structure(program, bursts, family.name, recorded, tuple(learner.remarks))
-
-
-def _numbered(trace: Trace, numbers: dict[Site, int]) -> Integers:
-    """Return the site of each row by its number in the family."""
-    own = np.array([numbers.setdefault(site, len(numbers)) for site in trace.head.sites], np.int64)
-    found: Integers = own[trace.ops.site]
-    return found
 
 
 def _bursts(family: Family, learner: Learner, program: structure.Structure, progress: Progress) -> tuple[Bursts, ...]:

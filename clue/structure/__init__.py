@@ -12,11 +12,13 @@
     program     a program as rules, learned from recordings
     generate    every call of every rank at a target
     deciding    which recording decides between rules that differ at a target
+    graph       sequences, loops and what ranks do side by side, with every computation and call
     samples     the size that explains how bursts differ
 """
 
 from clue.structure.deciding import decided
 from clue.structure.generate import Columns, Generator
+from clue.structure.graph import Graph, Kind, Node, examples_of
 from clue.structure.program import Learner, PartRules, Refusal, Structure
 from clue.structure.samples import LocalSize, local_size
 from clue.structure.table import Example, Tables
@@ -25,12 +27,16 @@ __all__ = [
     "Columns",
     "Example",
     "Generator",
+    "Graph",
+    "Kind",
     "Learner",
     "LocalSize",
+    "Node",
     "PartRules",
     "Refusal",
     "Structure",
     "Tables",
     "decided",
+    "examples_of",
     "local_size",
 ]

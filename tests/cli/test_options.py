@@ -152,6 +152,13 @@ WITHOUT_EFFECT = {
         "--limit": (("t.csv -o m.yaml --limit any=1GB", "--limit must go with --memory, got none"),),
         **dict.fromkeys(("-o", "--form", "--plain", "--compose", "--adjust", "--json"), ALWAYS),
     },
+    "model graph": {
+        **{
+            option: ((f"run.clue {option} {value}", f"{option} must go with a pattern such as cg-"),)
+            for option, value in (("--size", 5), ("--ranks", 5), ("--fit", "in-turn"), ("-o", "m.yaml"))
+        },
+        **dict.fromkeys(("--machine", "--dot", "--plots", "--json"), ALWAYS),
+    },
     "model show": dict.fromkeys(("--plots", "--json"), ALWAYS),
     "model predict": {
         "--ranks": (("line.yaml --size 9 --use any=1 --ranks 2", "--ranks must go without --use, got both"),),

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from clue.extrapolation.inference import Structure
     from clue.machine import Machine
     from clue.purchase import Ranking
+    from clue.report.graph import GraphProfile
     from clue.report.plots.scaling import Series
     from clue.result import Result
     from clue.uncertainty import Sampled
@@ -26,6 +27,7 @@ __all__ = [
     "Window",
     "plot_bursts",
     "plot_explanation",
+    "plot_graph",
     "plot_machine",
     "plot_performance",
     "plot_ranking",
@@ -77,6 +79,18 @@ def plot_explanation(explanation: Explanation, folder: Path, title: str) -> Path
     from clue.report.plots.style import save  # noqa: PLC0415
 
     return save(draw_explanation(explanation, title), folder, "explanation.png")
+
+
+def plot_graph(profile: GraphProfile, folder: Path) -> Path:
+    """Draw a program's structure: ``graph.png``.
+
+    Raises:
+        ClueError: If the file cannot be written.
+    """
+    from clue.report.plots.graph import draw_graph  # noqa: PLC0415 - matplotlib
+    from clue.report.plots.style import save  # noqa: PLC0415
+
+    return save(draw_graph(profile), folder, "graph.png")
 
 
 def plot_samples(sampled: Sampled, folder: Path, title: str) -> Path:

@@ -1,0 +1,125 @@
+"""From a program's structure and what its parts took to a composed model: a fitted time for each node, bottom-up.
+
+What the critical path spends at a node in one iteration of the loop around it is fitted over size and ranks, and so is
+how often loops are repeated. Sequences add, loops multiply (PEMPIs-Het, equation 12). Of what ranks do side by side
+each branch has what the path spends in it: a master's messages and what the others compute meanwhile add up, as there.
+What a master and its workers do is fitted over the number of workers. At points that were measured, and with models
+that go through them, the sum is the makespan.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from clue.composition.times import SiteTimes
+from clue.models import Series, Time, fit
+from clue.models.parts import Fit, Part, Repeated, Runs
+from clue.models.terms import Floats
+from clue.structure import Example, Graph, Kind, Node
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ComposedModel:
+    """A program's model.
+
+    Attributes:
+        time: What the program takes.
+        graph: Its structure.
+        nodes: What models the nodes of the graph that the critical path goes through, and loops around them.
+        examples: The recordings.
+        measured: Their makespans, seconds.
+        runs: What nodes took in them.
+    """
+
+    time: Series
+    graph: Graph
+    nodes: Mapping[Node, Time]
+    examples: tuple[Example, ...]
+    measured: tuple[float, ...]
+    runs: Runs
+
+    @property
+    def off(self) -> tuple[float, ...]:
+        """What the model is off by at each recording, as shares."""
+        return tuple(
+            self.time(each.size, each.ranks) / seconds - 1
+            for each, seconds in zip(self.examples, self.measured, strict=True)
+        )
+
+
+def compose(graph: Graph, examples: Sequence[Example], times: Sequence[SiteTimes], fitted: Fit = fit) -> ComposedModel:
+    """Return the model of a program, composed of models of its nodes.
+
+    Args:
+        graph: Its structure in these recordings.
+        examples: The recordings.
+        times: What each took.
+        fitted: Fits a node: :func:`clue.models.fit`, or :func:`clue.models.fit_in_turn` with the terms of a theory.
+
+    Raises:
+        ModelError: There are no recordings, or a node cannot be fitted.
+    """
+    measured = _Measured(examples, times)
+    parts = measured.parts(graph.root.children, np.ones(len(examples)), 0)
+    runs = Runs(tuple(float(e.size) for e in examples), tuple(float(e.ranks) for e in examples), parts)
+    time, found = runs.fit(fitted)
+    nodes = {node: found[part] for node, part in measured.nodes.items()}
+    return ComposedModel(time, graph, nodes, tuple(examples), tuple(each.total for each in times), runs)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Measured:
+    """What nodes took.
+
+    Attributes:
+        examples: The recordings.
+        times: What each took.
+        nodes: What is known of nodes, so far: of those that the critical path goes through, and loops around them.
+    """
+
+    examples: Sequence[Example]
+    times: Sequence[SiteTimes]
+    nodes: dict[Node, Part | Repeated] = field(default_factory=dict)
+
+    def parts(self, nodes: Sequence[Node], around: Floats, others: int) -> tuple[Part | Repeated, ...]:
+        """Return what nodes took.
+
+        Args:
+            nodes: The nodes.
+            around: How many iterations there are around them, one of which is told; shape (recordings,).
+            others: How many ranks there are beside those that share the work there.
+        """
+        found: list[Part | Repeated] = []
+        for node in nodes:
+            if node.children and node.kind is not Kind.LOOP:
+                beside = self._others(node) if node.kind is Kind.PARALLEL else others
+                found += self.parts(node.children, around, beside)
+            elif part := self._repeated(node, around, others) if node.children else self._part(node, around, others):
+                self.nodes[node] = part
+                found.append(part)
+        return tuple(found)
+
+    def _others(self, node: Node) -> int:
+        """Return how many ranks are beside those of whom there are more where there are more ranks: masters."""
+        ranks = [[len(child.ranks(number)) for number in range(len(self.examples))] for child in node.children]
+        fixed = sum(counts[0] for counts in ranks if len(set(counts)) == 1)
+        growing = [counts for counts in ranks if len(set(counts)) > 1]
+        rest = [each.ranks - fixed for each in self.examples]
+        return fixed if growing == [rest] else 0
+
+    def _repeated(self, node: Node, around: Floats, others: int) -> Repeated | None:
+        iterations = np.array([node.mean_times(number) for number in range(len(self.examples))])
+        body = self.parts(node.children, np.maximum(iterations, 1.0), others)
+        return Repeated(_name(node), tuple((iterations / around).tolist()), body) if body else None
+
+    def _part(self, node: Node, around: Floats, others: int) -> Part | None:
+        kind = "computation" if node.kind is Kind.COMPUTATION else "communication"
+        seconds = np.array([getattr(each, kind)[node.site] for each in self.times]) / around
+        return Part(_name(node), tuple(seconds.tolist()), others) if seconds.any() else None
+
+
+def _name(node: Node) -> str:
+    return f"{node.name} {node.place}".strip()

@@ -1,0 +1,241 @@
+"""A time composed of times, from the bottom up: what a program's structure makes of models of its parts.
+
+Parts that follow each other add up, and a loop multiplies (J. M. Laine, E. T. Midorikawa, PEMPIs-Het, equation 12).
+What is composed is a time like those that it is made of: so programs are composed of loops that are composed of calls,
+and anything that predicts a time may be a part.
+
+Intervals add up, too, as if all parts were off in the same direction: parts share what their models leave out.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+
+from clue.errors import ModelError
+from clue.models.terms import RANKS, SIZE, Features, Floats
+from clue.models.trials import Flags
+
+Interval = tuple[Floats, Floats, Floats]
+
+
+class Time(Protocol):
+    """A time that depends on features, fitted or composed."""
+
+    @property
+    def domain(self) -> Mapping[str, tuple[float, float]]:
+        """The least and the largest value of each feature for which it was fitted."""
+
+    def predict(self, features: Features) -> Interval:
+        """Return seconds, and the ends of an interval, each of shape (samples,)."""
+
+    def inside(self, features: Features) -> Flags:
+        """Return where features have values for which it was fitted, shape (samples,)."""
+
+
+class Composed(ABC):
+    """What all composed times have."""
+
+    __slots__ = ()
+
+    @property
+    @abstractmethod
+    def parts(self) -> Mapping[str, Time]:
+        """What it is composed of, by name."""
+
+    @abstractmethod
+    def predict(self, features: Features) -> Interval:
+        """Return seconds, and the ends of an interval, each of shape (samples,).
+
+        Raises:
+            ModelError: A part cannot tell.
+        """
+
+    @property
+    def domain(self) -> Mapping[str, tuple[float, float]]:
+        """The least and the largest value of each feature for which all parts were fitted."""
+        found: dict[str, tuple[float, float]] = {}
+        for part in self.parts.values():
+            for name, (low, high) in part.domain.items():
+                least, most = found.get(name, (low, high))
+                found[name] = max(least, low), min(most, high)
+        return found
+
+    def inside(self, features: Features) -> Flags:
+        """Return where features have values for which all parts were fitted, shape (samples,)."""
+        return np.asarray(np.all([part.inside(features) for part in self.parts.values()], axis=0))
+
+    def __call__(self, n: float, p: float = 1) -> float:
+        """Return the seconds of a problem of size n on p ranks."""
+        return float(self.predict({SIZE: [n], RANKS: [p]})[0][0])
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Series(Composed):
+    """Parts that follow each other: their times add up.
+
+    Attributes:
+        parts: By name, at least one.
+    """
+
+    parts: Mapping[str, Time]
+
+    def __post_init__(self) -> None:
+        """Refuse no parts, which take no time that anybody could name."""
+        if not self.parts:
+            raise ModelError("composed: parts must be at least one, got none")
+
+    def predict(self, features: Features) -> Interval:
+        """Return the sums."""
+        return _combined(np.sum, [part.predict(features) for part in self.parts.values()])
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Loop(Composed):
+    """A part that is repeated.
+
+    Attributes:
+        count: How often, a model like that of a time.
+        body: What is repeated.
+    """
+
+    count: Time
+    body: Time
+
+    @property
+    def parts(self) -> Mapping[str, Time]:
+        """Both."""
+        return {"count": self.count, "body": self.body}
+
+    def predict(self, features: Features) -> Interval:
+        """Return the products."""
+        return _combined(np.prod, [self.count.predict(features), self.body.predict(features)])
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Among(Composed):
+    """A part that depends on how many ranks there are beside some others: on the workers of a master.
+
+    Attributes:
+        time: The part, as a model of so many ranks fewer.
+        others: How many others there are.
+    """
+
+    time: Time
+    others: int
+
+    @property
+    def parts(self) -> Mapping[str, Time]:
+        """The part."""
+        return {f"{RANKS} - {self.others}": self.time}
+
+    @property
+    def domain(self) -> Mapping[str, tuple[float, float]]:
+        """The domain of the part, of all ranks."""
+        return {
+            name: (low + self.others, high + self.others) if name == RANKS else (low, high)
+            for name, (low, high) in self.time.domain.items()
+        }
+
+    def predict(self, features: Features) -> Interval:
+        """Return what the part takes among the others' ranks left out.
+
+        Raises:
+            ModelError: There are no more ranks than the others, or the part cannot tell.
+        """
+        return self.time.predict(self._fewer(features))
+
+    def inside(self, features: Features) -> Flags:
+        """Return where the part was fitted."""
+        return self.time.inside(self._fewer(features))
+
+    def _fewer(self, features: Features) -> Features:
+        if RANKS not in features:
+            raise ModelError(f"features: {RANKS} must be given, got {', '.join(sorted(features)) or 'none'}")
+        ranks = np.asarray(features[RANKS], np.float64)
+        if not (ranks > self.others).all():
+            raise ModelError(f"{RANKS}: values must be above {self.others}, got {float(ranks.min()):g}")
+        return {**features, RANKS: ranks - self.others}
+
+    def __str__(self) -> str:
+        return f"{self.time} with {RANKS} - {self.others} for {RANKS}"
+
+
+def _combined(how: Callable[..., Floats], parts: list[Interval]) -> Interval:
+    middle, low, high = (how(np.array(each), axis=0) for each in zip(*parts, strict=True))
+    return middle, low, high
+
+
+@dataclass(frozen=True, slots=True)
+class Spent:
+    """What a part that is composed of nothing takes of a whole.
+
+    Attributes:
+        name: Its way: ``"main/loop/body"``.
+        time: The part.
+        seconds: What it takes in all iterations of the loops around it.
+        high: The high end of that.
+    """
+
+    name: str
+    time: Time
+    seconds: float
+    high: float
+
+
+def spent(name: str, time: Time, features: Features, times: tuple[float, float] = (1.0, 1.0)) -> Iterator[Spent]:
+    """Yield what the parts of a time take, in order.
+
+    Args:
+        name: What the time is called.
+        time: The time.
+        features: One sample.
+        times: How often it is repeated, and the high end of that.
+    """
+    if isinstance(time, Series):
+        for part, inner in time.parts.items():
+            yield from spent(f"{name}/{part}", inner, features, times)
+    elif isinstance(time, Loop):
+        count, _, most = (float(each[0]) for each in time.count.predict(features))
+        yield from spent(name, time.body, features, (times[0] * count, times[1] * most))
+    else:
+        seconds, _, high = (float(each[0]) for each in time.predict(features))
+        yield Spent(name, time, times[0] * seconds, times[1] * high)
+
+
+def crossings(one: Time, other: Time, low: float, high: float, *, along: str = SIZE, steps: int = 4096) -> list[float]:
+    """Return where two times that depend on one feature are equal, ascending: which program is better from where on.
+
+    Equal times closer to each other than a step are not told apart.
+
+    Args:
+        one: A time.
+        other: Another.
+        low: Where to begin, above 0.
+        high: Where to end, above that.
+        along: The feature.
+        steps: In how many steps of one ratio to look for a change of sign.
+
+    Raises:
+        ModelError: The range is none.
+    """
+    if not 0 < low < high < np.inf:
+        raise ModelError(f"{along}: range must begin above 0 and end above that, got {low:g} to {high:g}")
+
+    def difference(values: Floats) -> Floats:
+        features = {along: values}
+        return one.predict(features)[0] - other.predict(features)[0]
+
+    at = np.geomspace(low, high, steps + 1)
+    sign = np.sign(difference(at))
+    places = np.flatnonzero(sign[:-1] * sign[1:] < 0)
+    begin, end, falling = at[places], at[places + 1], sign[places]
+    for _ in range(60):
+        middle = (begin + end) / 2
+        before = np.sign(difference(middle)) == falling if len(middle) else np.zeros(0, bool)
+        begin, end = np.where(before, middle, begin), np.where(before, end, middle)
+    return sorted([*((begin + end) / 2).tolist(), *at[sign == 0].tolist()])

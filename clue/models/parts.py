@@ -1,0 +1,186 @@
+"""What the parts of a program took in several runs, and the time that is composed of their fits."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+from clue.errors import ModelError
+from clue.models.composed import Among, Loop, Series, Time, spent
+from clue.models.ensemble import fit
+from clue.models.staged import fit_in_turn
+from clue.models.terms import RANKS, SIZE, Features
+
+#: Fits times that were measured at points.
+Fit = Callable[[Features, npt.ArrayLike], Time]
+#: How a count may depend on size and ranks, the simplest first; the first that holds exactly is taken.
+_COUNTS = (
+    (("1",), ("1",)),
+    (("1",), ("1", "P")),
+    (("1", "n"), ("1",)),
+    (("1", "n"), ("1", "P")),
+    (("1", "n"), ("1", "1/P")),
+)
+_EXACT = 1e-9
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Part:
+    """A part that is not divided further.
+
+    Attributes:
+        name: What it is called.
+        seconds: What one iteration of the loop around it took, by run.
+        others: How many ranks there are beside those that share its work.
+    """
+
+    name: str
+    seconds: tuple[float, ...]
+    others: int = 0
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Repeated:
+    """Parts that are repeated.
+
+    Attributes:
+        name: What they are called.
+        times: How often, by run, in one iteration of the loop around them.
+        parts: The parts, in order.
+    """
+
+    name: str
+    times: tuple[float, ...]
+    parts: tuple[Part | Repeated, ...]
+
+
+Parts: TypeAlias = Sequence[Part | Repeated]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Runs:
+    """Runs of one program, and what its parts took in them.
+
+    Attributes:
+        sizes: Size of each.
+        ranks: Its ranks.
+        parts: The parts, in order; at least one.
+    """
+
+    sizes: tuple[float, ...]
+    ranks: tuple[float, ...]
+    parts: tuple[Part | Repeated, ...]
+
+    def fit(self, fitted: Fit) -> tuple[Series, Mapping[Part | Repeated, Time]]:
+        """Return the time that is composed of fits of all parts, and what is fitted to each.
+
+        Raises:
+            ModelError: There are no runs or parts, or a part cannot be fitted.
+        """
+        if not self.sizes:
+            raise ModelError("compose: recordings must be at least one, got none")
+        found: dict[Part | Repeated, Time] = {}
+        return self._series(self.parts, fitted, found), found
+
+    @property
+    def seconds(self) -> tuple[float, ...]:
+        """What each run took in all."""
+        return tuple(_sum(self.parts, run) for run in range(len(self.sizes)))
+
+    def _series(self, parts: Parts, fitted: Fit, found: dict[Part | Repeated, Time]) -> Series:
+        named: dict[str, Time] = {}
+        for part in parts:
+            if isinstance(part, Repeated):
+                body = self._series(part.parts, fitted, found)
+                found[part] = Loop(_count(self._features(), part.times, fitted), body)
+            else:
+                time = fitted(self._features(part.others), part.seconds)
+                found[part] = Among(time, part.others) if part.others else time
+            named[_free(named, part.name)] = found[part]
+        return Series(named)
+
+    def _features(self, others: int = 0) -> dict[str, list[float]]:
+        return {SIZE: list(self.sizes), RANKS: [ranks - others for ranks in self.ranks]}
+
+
+def _sum(parts: Parts, run: int) -> float:
+    return sum(
+        part.times[run] * _sum(part.parts, run) if isinstance(part, Repeated) else part.seconds[run] for part in parts
+    )
+
+
+def _free(parts: Mapping[str, Time], name: str) -> str:
+    """Return a name that no part has yet."""
+    alike = sum(each == name or each.startswith(f"{name} (") for each in parts)
+    return f"{name} ({alike + 1})" if alike else name
+
+
+def _count(features: Features, counts: Sequence[float], fitted: Fit) -> Time:
+    """Return a model of how often a loop is repeated: exact where it can be."""
+    for inner, outer in _COUNTS:
+        try:
+            found = fit_in_turn(features, counts, inner, outer)
+        except ModelError:
+            continue
+        if np.allclose(found.seconds(features), counts, rtol=_EXACT):
+            return found
+    return fitted(features, counts)
+
+
+#: How parts may be fitted: by all models that are plausible, or over the size and then over the ranks.
+FITS: Mapping[str, Fit] = {"plausible": fit, "in-turn": fit_in_turn}
+#: Share of the time from which on a part matters.
+_MATTERS = 0.1
+
+
+def doubts(time: Time, size: float, ranks: float) -> list[str]:
+    """Say of which parts a time is not sure there, though they matter: they may take twice as long as it says."""
+    parts = list(spent("", time, {SIZE: [size], RANKS: [ranks]}))
+    whole = sum(part.seconds for part in parts)
+    return [
+        f"{part.name.lstrip('/')} takes {part.seconds / whole:.0%} of the time, by models that may be off by more than "
+        "a factor of 2: fit to more sizes and numbers of ranks, all within one node or all beyond"
+        for part in parts
+        if part.seconds > _MATTERS * whole and part.high > 2 * part.seconds
+    ]
+
+
+@dataclass(frozen=True, eq=False)
+class ProgramModel:
+    """The model of a program on a machine, as it is kept: what its parts took, which is fitted when it is asked.
+
+    Attributes:
+        name: What it is called.
+        how: How parts are fitted, one of :data:`FITS`.
+        machine: Where they took so long.
+        source: Which recordings they are of.
+        made: When they were, as a date.
+        runs: What they took.
+    """
+
+    name: str
+    how: str
+    machine: str
+    source: str
+    made: str
+    runs: Runs
+
+    @cached_property
+    def time(self) -> Series:
+        """What the program takes.
+
+        Raises:
+            ModelError: A part cannot be fitted.
+        """
+        return self.runs.fit(FITS[self.how])[0]
+
+    @property
+    def off(self) -> tuple[float, ...]:
+        """What it is off by at each run, as shares."""
+        pairs = zip(self.runs.sizes, self.runs.ranks, self.runs.seconds, strict=True)
+        return tuple(self.time(size, ranks) / seconds - 1 for size, ranks, seconds in pairs)

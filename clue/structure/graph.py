@@ -1,0 +1,263 @@
+"""A program's structure as a graph: sequences, loops with counts, what ranks do side by side, computation, calls.
+
+It is the tree of call sites (:mod:`clue.structure.nest`): functions are spliced into the sequences that call them,
+loops are nodes with how often ranks go through them, and a call is two nodes, the computation before it and the call.
+Consecutive nodes of which no rank goes through two are side by side, as what a master does and what the others do. It
+is what DP*Graph++ of PEMPIs-Het draws by hand of the source: rectangles, dotted loops and triangles.
+
+Ranks that go through the same sites have one *role*.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from enum import Enum
+from itertools import groupby
+
+import numpy as np
+
+from clue.structure.nest import Nest, Step, Walk
+from clue.structure.table import Example
+from clue.trace.ops import Flag, Op
+from clue.trace.sites import UNKNOWN, Site
+from clue.trace.store import Trace
+
+#: A rank of a recording: the recording's number, and the rank.
+Goer = tuple[int, int]
+Path = tuple[Step, ...]
+_CONTINUED = int(Flag.CONTINUED)
+
+
+def examples_of(recordings: Iterable[tuple[int, int, Trace]]) -> tuple[tuple[Site, ...], list[Example]]:
+    """Return the sites of recordings of one program, given by size, ranks and trace, and the recordings."""
+    numbers: dict[Site, int] = {UNKNOWN: 0}
+    examples = []
+    for size, ranks, trace in recordings:
+        own = np.array([numbers.setdefault(site, len(numbers)) for site in trace.head.sites], np.int64)
+        examples.append(Example(size, ranks, trace, own[trace.ops.site]))
+    return tuple(numbers), examples
+
+
+class Kind(Enum):
+    """What a node is."""
+
+    SEQUENCE = "sequence"
+    PARALLEL = "parallel"
+    LOOP = "loop"
+    COMPUTATION = "computation"
+    COMMUNICATION = "communication"
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Node:
+    """A node of the graph.
+
+    Attributes:
+        kind: What it is.
+        name: What it is called: of a call its name, of a loop its line.
+        place: File and line; ``""`` where that is not one place.
+        site: Number of its site, of a computation or call; -1 of others.
+        goers: The ranks that go through it.
+        times: By rank, how often: of a loop its iterations, of a call or the computation before it the calls.
+        children: What it consists of, in order; of parallel nodes those side by side.
+        region: Of a computation or call, its region.
+    """
+
+    kind: Kind
+    name: str
+    place: str = ""
+    site: int = -1
+    goers: frozenset[Goer] = frozenset()
+    times: Mapping[Goer, int] = field(default_factory=dict)
+    children: tuple[Node, ...] = ()
+    region: str = ""
+
+    def ranks(self, recording: int) -> tuple[int, ...]:
+        """Return the ranks of a recording that go through it."""
+        return tuple(sorted(rank for number, rank in self.goers if number == recording))
+
+    def mean_times(self, recording: int) -> float:
+        """Return how often they do so in the mean; 0 if none does."""
+        times = [count for (number, _), count in self.times.items() if number == recording]
+        return sum(times) / len(times) if times else 0.0
+
+    def walk(self, depth: int = 0) -> Iterator[tuple[int, Node]]:
+        """Yield it and all nodes in it with how deep each is, each before what is in it."""
+        yield depth, self
+        for child in self.children:
+            yield from child.walk(depth + 1)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Graph:
+    """The structure of a program as recordings show it.
+
+    Attributes:
+        root: The whole program.
+        roles: Ranks that go through the same sites, those of the lowest rank first.
+        astray: How many calls lie behind later ones outside any loop: counts of the loops in them may be wrong.
+    """
+
+    root: Node
+    roles: tuple[frozenset[Goer], ...]
+    astray: int = 0
+
+    @classmethod
+    def of(cls, sites: Sequence[Site], examples: Sequence[Example]) -> Graph:
+        """Read recordings of one program (:func:`examples_of`).
+
+        Args:
+            sites: Its sites.
+            examples: The recordings, whose sites are numbered like these.
+        """
+        nest = Nest.of(sites)
+        reading = _Reading(nest, examples)
+        for number in range(len(examples)):
+            reading.read(number)
+        known = [site for site in sorted(reading.calls) if site]
+        children = reading.sequence([(nest.paths[site], site) for site in known])
+        if 0 in reading.calls:
+            children += reading.call(0)
+        everybody = frozenset(goer for calls in reading.calls.values() for goer in calls)
+        root = Node(Kind.SEQUENCE, "program", goers=everybody, times=dict.fromkeys(everybody, 1))
+        return cls(replace(root, children=_side_by_side(children, everybody)), reading.roles(), reading.astray)
+
+
+@dataclass(slots=True)
+class _Reading:
+    """What is seen of each site.
+
+    Attributes:
+        nest: The loops.
+        examples: The recordings.
+        calls: By site and rank, how many calls it makes.
+        iterations: By loop and rank, those in which it makes calls.
+        names: By site, what its calls are called.
+        regions: By site, their regions.
+        astray: Calls that lie behind later ones outside any loop.
+    """
+
+    nest: Nest
+    examples: Sequence[Example]
+    calls: dict[int, dict[Goer, int]] = field(default_factory=dict)
+    iterations: dict[Path, dict[Goer, int]] = field(default_factory=dict)
+    names: dict[int, dict[str, None]] = field(default_factory=dict)
+    regions: dict[int, dict[str, None]] = field(default_factory=dict)
+    astray: int = 0
+
+    def read(self, number: int) -> None:
+        """Read a recording."""
+        example = self.examples[number]
+        head, ops, walk = example.trace.head, example.trace.ops, Walk(self.nest)
+        begins = (ops.flags & _CONTINUED) == 0
+        for rank, (first, end) in enumerate(zip(head.offsets, head.offsets[1:], strict=False)):
+            sites = example.sites[first:end][begins[first:end]]
+            for site, calls in zip(*(each.tolist() for each in np.unique(sites, return_counts=True)), strict=True):
+                self.calls.setdefault(site, {})[number, rank] = calls
+            coordinates, astray = walk.coordinates(sites.tolist())
+            self.astray += len(astray)
+            self._count((number, rank), sites.tolist(), coordinates)
+        rows = np.unique(np.stack([example.sites, ops.call, ops.region, ops.op])[:, begins], axis=1)
+        for site, call, region, op in rows.T.tolist():
+            if op != Op.COMPUTE:
+                self.names.setdefault(site, {})[head.calls[call] or Op(op).name.lower()] = None
+            self.regions.setdefault(site, {})[head.regions[region]] = None
+
+    def _count(self, goer: Goer, sites: Sequence[int], coordinates: Sequence[tuple[int, ...]]) -> None:
+        seen: dict[Path, set[tuple[int, ...]]] = {}
+        for site, where in dict.fromkeys(zip(sites, coordinates, strict=True)):
+            for depth, loop in enumerate(self.nest.loops(site) if site else ()):
+                seen.setdefault(loop, set()).add(where[: depth + 1])
+        for loop, iterations in seen.items():
+            self.iterations.setdefault(loop, {})[goer] = len(iterations)
+
+    def roles(self) -> tuple[frozenset[Goer], ...]:
+        """Return the ranks that go through the same sites."""
+        of: dict[Goer, list[int]] = {}
+        for site in sorted(self.calls):
+            for goer in self.calls[site]:
+                of.setdefault(goer, []).append(site)
+        order = sorted(of, key=lambda goer: (goer[1], goer[0]))
+        alike: dict[tuple[int, ...], list[Goer]] = {}
+        for goer in order:
+            alike.setdefault(tuple(of[goer]), []).append(goer)
+        return tuple(map(frozenset, alike.values()))
+
+    # -- the tree ---------------------------------------------------------------------------------------------
+
+    def sequence(self, ways: Sequence[tuple[Path, int]], depth: int = 0) -> list[Node]:
+        """Return the nodes of sites whose ways are the same up to a depth, in program order."""
+        made: list[Node] = []
+        ordered = sorted(ways, key=lambda way: self.nest.key(way[0]))
+        for step, group in groupby(ordered, key=lambda way: way[0][depth]):
+            inside = list(group)
+            if step.is_place and len(inside[0][0]) == depth + 1:
+                made += self.call(inside[0][1])
+            elif step.is_loop:
+                made.append(self._loop(inside, depth))
+            else:
+                made += self.sequence(inside, depth + 1)
+        return made
+
+    def _loop(self, inside: Sequence[tuple[Path, int]], depth: int) -> Node:
+        path = inside[0][0][: depth + 1]
+        goers = self._goers(inside)
+        return Node(
+            Kind.LOOP,
+            f"loop in {path[-1].function}",
+            _place(path[-1]),
+            goers=goers,
+            times=self.iterations[path],
+            children=_side_by_side(self.sequence(inside, depth + 1), goers),
+        )
+
+    def _goers(self, inside: Sequence[tuple[Path, int]]) -> frozenset[Goer]:
+        return frozenset(goer for _, site in inside for goer in self.calls[site])
+
+    def call(self, site: int) -> list[Node]:
+        """Return the computation before a call, and the call."""
+        times = self.calls[site]
+        path = self.nest.paths[site] if site else ()
+        place = _place(path[-1]) if path else ""
+        name = ", ".join(self.names.get(site, ()))
+        region = ", ".join(filter(None, self.regions[site]))
+        both = [(Kind.COMPUTATION, f"before {name}" if name else "computation"), (Kind.COMMUNICATION, name)]
+        return [Node(kind, words, place, site, frozenset(times), times, (), region) for kind, words in both if words]
+
+
+def _place(step: Step) -> str:
+    return f"{step.file.rpartition('/')[2]}:{step.line}"
+
+
+def _side_by_side(nodes: Sequence[Node], everybody: frozenset[Goer]) -> tuple[Node, ...]:
+    """Put nodes side by side that follow each other and have no rank in common."""
+    made: list[Node] = []
+    for partly, group in groupby(nodes, key=lambda node: node.goers != everybody):
+        together = list(group)
+        branches = _connected(together) if partly else [together]
+        if len(branches) > 1:
+            goers = frozenset(goer for node in together for goer in node.goers)
+            made.append(Node(Kind.PARALLEL, "side by side", goers=goers, children=tuple(map(_branch, branches))))
+        else:
+            made += together
+    return tuple(made)
+
+
+def _connected(nodes: list[Node]) -> list[list[Node]]:
+    """Return nodes as groups without a rank in common, each in order."""
+    groups: list[tuple[frozenset[Goer], list[Node]]] = []
+    for node in nodes:
+        mine = [group for group in groups if group[0] & node.goers]
+        others = [group for group in groups if not group[0] & node.goers]
+        goers = node.goers.union(*(group[0] for group in mine))
+        joined = sorted([each for group in mine for each in group[1]] + [node], key=nodes.index)
+        groups = [*others, (goers, joined)]
+    return sorted((group for _, group in groups), key=lambda group: nodes.index(group[0]))
+
+
+def _branch(nodes: list[Node]) -> Node:
+    if len(nodes) == 1:
+        return nodes[0]
+    goers = frozenset(goer for node in nodes for goer in node.goers)
+    return Node(Kind.SEQUENCE, "", goers=goers, children=tuple(nodes))

@@ -1,0 +1,135 @@
+"""``clue model graph``: structure graphs and composed models as text, JSON, pictures and for Graphviz."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from clue.cli import main
+from clue.trace import TraceBuilder
+from tests.extrapolation.families import ring, saved
+
+KEYS = [(n, p) for n in (100, 200, 300) for p in (2, 3, 4)]
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return a folder with recordings of the ring."""
+    made = tmp_path_factory.mktemp("recordings")
+    saved(made, KEYS)
+    return made
+
+
+def test_a_trace_as_a_graph(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """The loop with its count, the computation before the call, and the call, each with what was recorded."""
+    assert main(["model", "graph", str(folder / "ring-100-4.clue"), "--json"]) == 0
+    document = json.loads(capsys.readouterr().out)
+    (loop,) = (each for each in document["graph"]["children"] if each["kind"] == "loop")
+    assert (document["ranks"], loop["count"], loop["place"], loop["ranks"]) == (4, 3, "ring.py:2", [0, 1, 2, 3])
+    assert [each["kind"] for each in loop["children"]] == ["computation", "communication"]
+    assert loop["children"][0]["seconds"] == pytest.approx(3 * 2.5)
+    assert document["seconds"] == pytest.approx(7.5)
+
+
+def test_text_dot_and_picture(folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Loops are dotted clusters for Graphviz, computation boxes, calls triangles; the picture is written."""
+    dot, plots = tmp_path / "ring.dot", tmp_path / "plots"
+    argv = ["model", "graph", str(folder / "ring-100-4.clue"), "--machine", "pempis-het", "--dot", str(dot)]
+    assert main([*argv, "--plots", str(plots)]) == 0
+    shown = capsys.readouterr()
+    assert "3 × loop in step" in shown.out and "the critical path of a replay on pempis-het" in shown.out
+    text = dot.read_text()
+    assert text.startswith("digraph program {") and "style=dotted" in text
+    assert "shape=box" in text and "shape=invtriangle" in text and "n2 -> n3;" in text
+    assert (plots / "graph.png").read_bytes()[:4] == b"\x89PNG"
+    assert f"wrote {dot}" in shown.err
+
+
+def _predicted(node: dict[str, Any]) -> list[float]:
+    """Return what is predicted of the nodes of a graph."""
+    own = [node["predicted"]] if "predicted" in node else []
+    return own + [seconds for child in node.get("children", []) for seconds in _predicted(child)]
+
+
+@pytest.mark.parametrize("how", ["plausible", "in-turn"])
+def test_a_composed_model(folder: Path, capsys: pytest.CaptureFixture[str], how: str) -> None:
+    """Each node has a model, and the program the sum: on 8 ranks and at 600 it computes 3 × 45 s at half the time."""
+    argv = ["model", "graph", str(folder / "ring-{size}-{ranks}.clue"), "--machine", "pempis-het", "--fit", how]
+    assert main([*argv, "--size", "600", "--ranks", "8", "--json"]) == 0
+    document = json.loads(capsys.readouterr().out)
+    model = document["model"]
+    assert sum(_predicted(document["graph"])) == pytest.approx(model["seconds"], rel=1e-9)
+    assert model["recordings"] == len(KEYS)
+    assert model["seconds"] == pytest.approx(3 * 600**2 / 8 * 1e-3 / 0.8, rel=0.05)
+    assert model["domain"] == {"n": [100, 300], "P": [2, 4]} and not model["inside"]
+    assert main([*argv, "--size", "600", "--ranks", "8"]) == 0
+    assert "size 600 on 8 ranks" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("argv", "message"),
+    [
+        (
+            ["ring-100-4.clue", "--size", "5"],
+            "--size must go with a pattern such as cg-{size}-{ranks}.clue, got one trace",
+        ),
+        (["ring-{size}-{ranks}.clue"], "--machine must say where models are to hold, got none"),
+        (["ring-{size}-{ranks}.clue", "--machine", "pempis-het", "--size", "5"], "--size and --ranks must go together"),
+        (["none-{size}-{ranks}.clue", "--machine", "pempis-het"], "recordings must be there, got none"),
+        (["old.clue"], "trace must say where its calls stand in the program, got none: record it again"),
+    ],
+)
+def test_what_makes_no_sense_is_refused(
+    folder: Path, capsys: pytest.CaptureFixture[str], argv: list[str], message: str
+) -> None:
+    """With status 2 and a line that says what must be."""
+    old = TraceBuilder(1, "old.py")
+    old[0].compute(1.0)
+    old.build().save(folder / "old.clue")
+    assert main(["model", "graph", str(folder / argv[0]), *argv[1:]]) == 2
+    assert message in capsys.readouterr().err
+
+
+def test_one_size_cannot_be_fitted_in_turn(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Sizes all equal: the message names the feature and the terms."""
+    for ranks in (2, 3, 4):
+        ring(100, ranks).save(tmp_path / f"ring-100-{ranks}.clue")
+    argv = ["model", "graph", str(tmp_path / "ring-{size}-{ranks}.clue"), "--machine", "pempis-het", "--fit", "in-turn"]
+    assert main(argv) == 2
+    wanted = "n: values must be at least 3 different ones for the terms 1, n, n^2, got 1 (100)"
+    assert wanted in capsys.readouterr().err
+
+
+def test_a_model_is_kept_and_asked(folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """What graph writes, show and predict read: the same figures; best asks for kinds of processors."""
+    kept = str(tmp_path / "ring.yaml")
+    argv = ["model", "graph", str(folder / "ring-{size}-{ranks}.clue"), "--machine", "pempis-het", "-o", kept, "--json"]
+    assert main([*argv, "--size", "250", "--ranks", "3"]) == 0
+    said = json.loads(capsys.readouterr().out)["model"]
+    assert main(["model", "predict", kept, "--size", "250", "--ranks", "3", "--json"]) == 0
+    predicted = json.loads(capsys.readouterr().out)
+    assert {key: predicted[key] for key in ("seconds", "low", "high", "inside")} == {
+        key: said[key] for key in ("seconds", "low", "high", "inside")
+    }
+    assert predicted["inside"]
+    assert main(["model", "show", kept, "--json"]) == 0
+    shown = json.loads(capsys.readouterr().out)
+    assert (shown["form"], shown["fit"], shown["runs"], shown["domain"]) == ("composed", "plausible", 9, said["domain"])
+    assert shown["error"] == pytest.approx(said["error"])
+    assert main(["model", "show", kept]) == 0
+    assert "composed of a program's parts" in capsys.readouterr().out
+    assert main(["model", "predict", kept, "--size", "250", "--ranks", "3"]) == 0
+    capsys.readouterr()
+    for more, message in (
+        (["predict", kept, "--size", "5"], "--ranks must be given with a model that is composed of a program's parts"),
+        (["predict", kept, "--size", "5", "--use", "a=1"], "--use must go with a model of kinds of processors"),
+        (
+            ["best", kept, "--size", "5", "--machine", "kishimoto"],
+            "form must be nt or pt for what is asked, got composed",
+        ),
+    ):
+        assert main(["model", *more]) == 2
+        assert message in capsys.readouterr().err

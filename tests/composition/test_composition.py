@@ -1,0 +1,189 @@
+"""What critical paths spend at call sites, and the models composed of it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import partial
+from random import Random
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from clue.balance import shares, vector_at
+from clue.composition import ComposedModel, compose, on_critical_path, recorded
+from clue.errors import ModelError
+from clue.kernel import simulate
+from clue.machine import Curve, Link, Machine, Network, NoContention, NodeType
+from clue.models import Loop, fit_in_turn
+from clue.models.parts import doubts
+from clue.structure import Graph, Kind, examples_of
+from clue.trace import Op, Trace, TraceBuilder
+from clue.trace.sites import Frame, Site
+from tests.extrapolation.families import STEPS, ring
+from tests.kernel.random_cases import random_machine, random_placement, random_trace
+
+
+def site(line: int, *loops: int) -> Site:
+    """Return a call site of a program with one function."""
+    return Site((Frame("deal.py", "main", line, line, loops),))
+
+
+SEND, COLLECT, TAKE, RETURN = site(3, 2), site(5, 4), site(7), site(9)
+
+
+def dealing(n: int, ranks: int, unit: float = 1e-3) -> Trace:
+    """Return a program whose master sends each worker 8 n bytes, gets as many, and whose workers compute n²/workers."""
+    trace = TraceBuilder(ranks, "deal.py")
+    for rank in range(1, ranks):
+        trace[0].at(SEND)
+        trace[0].send(rank, 8 * n)
+        trace[rank].at(TAKE)
+        trace[rank].recv(0)
+        trace[rank].at(RETURN)
+        trace[rank].compute(unit * n**2 / (ranks - 1))
+        trace[rank].send(0, 8 * n)
+    for rank in range(1, ranks):
+        trace[0].at(COLLECT)
+        trace[0].recv(rank)
+    return trace.build()
+
+
+def composed(recordings: Sequence[tuple[int, int, Trace]], where: Machine, **options: object) -> ComposedModel:
+    """Return the model of recordings on a machine."""
+    sites, examples = examples_of(recordings)
+    times = [on_critical_path(each, len(sites), where) for each in examples]
+    return compose(Graph.of(sites, examples), examples, times, **options)  # type: ignore[arg-type]
+
+
+def network(send: Curve, transmission: Curve, receive: float = 0.0, count: int = 16) -> Machine:
+    """Return nodes of one processor each, between which messages do not slow each other."""
+    link = Link(send, transmission, receive)
+    return Machine("nodes", (NodeType("node"),) * count, Network(link, link, contention=NoContention()))
+
+
+def test_the_critical_path_by_site_by_hand() -> None:
+    """A master and a worker: sent in 1 s, under way 2 s, received in 0.5 s, computed in 4 s, and all the way back.
+
+    What the master waits for stands in the place of its wait: of its receive only the message's way back is left.
+    """
+    sites, examples = examples_of([(2, 2, dealing(2, 2, unit=1.0))])
+    times = on_critical_path(examples[0], len(sites), network(Curve.line(1.0), Curve.line(2.0), 0.5))
+    communication = {each: times.communication[sites.index(each)] for each in (SEND, TAKE, RETURN, COLLECT)}
+    assert communication == {SEND: 1, TAKE: 2.5, RETURN: 1, COLLECT: 2.5}
+    assert times.computation[sites.index(RETURN)] == 4 == times.computation.sum()
+    assert times.total == 11
+
+
+@pytest.mark.parametrize("ranks", [2, 5])
+def test_sites_share_all_of_the_makespan(ranks: int) -> None:
+    """Whatever the program: what they take adds up to what a replay takes."""
+    where = network(Curve.line(1e-5, 1e-9), Curve.line(2e-5, 1e-8), 1e-6)
+    for trace in (dealing(50, ranks), ring(40, ranks)):
+        sites, examples = examples_of([(50, ranks, trace)])
+        assert on_critical_path(examples[0], len(sites), where).total == pytest.approx(
+            simulate(trace, where).makespan, rel=1e-12
+        )
+
+
+@pytest.mark.parametrize("seed", range(24))
+def test_critical_paths_of_random_programs_are_shared_by_sites(seed: int) -> None:
+    """Collectives, rendezvous, contention, spawned worlds and crowded nodes: nothing is lost, nothing counts twice."""
+    random = Random(seed)
+    trace = random_trace(random, ties=bool(seed % 2))
+    where = random_machine(random, ("none", "factor", "ports", "flows")[seed % 4], ties=bool(seed % 2))
+    placement = random_placement(random, where, trace.ranks)
+    sites, examples = examples_of([(1, trace.ranks, trace)])
+    found = on_critical_path(examples[0], len(sites), where, placement)
+    assert found.total == pytest.approx(simulate(trace, where, placement, "reference").makespan, rel=1e-9)
+
+
+def test_what_was_recorded_is_the_mean_over_ranks() -> None:
+    """A worker of two ranks that computes 4 s: 2 s in the mean."""
+    sites, examples = examples_of([(2, 2, dealing(2, 2, unit=1.0))])
+    assert recorded(examples[0], len(sites)).computation[sites.index(RETURN)] == 2
+
+
+def test_performance_factors_of_regions_hold_by_site() -> None:
+    """Sites of one region keep its factor: 3 s at half the speed and 1 s at full speed are 7 s."""
+    trace = TraceBuilder(1, "two.py")
+    for line, (seconds, region) in enumerate([(1.0, "slow"), (1.0, "fast"), (2.0, "slow")], 1):
+        trace[0].at(site(line))
+        trace[0].compute(seconds, region)
+        trace[0].collective(Op.BARRIER)
+    node = NodeType("node", performance_factors={"slow": 2.0})
+    link = Link(Curve.line(0.0), Curve.line(0.0))
+    sites, examples = examples_of([(1, 1, trace.build())])
+    times = on_critical_path(examples[0], len(sites), Machine("one", (node,), Network(link, link)))
+    assert [times.computation[sites.index(site(line))] for line in (1, 2, 3)] == [2, 1, 4]
+
+
+PLACES = [(n, p) for n in (100, 200, 300, 400) for p in (3, 4, 5)]
+
+
+def test_a_master_and_its_workers_are_met_beyond_what_was_recorded() -> None:
+    """Fitted on 2 to 4 workers at up to 400: exact on 15 workers at 2000, for nodes are fitted over the workers."""
+    where = network(Curve.line(1e-4, 1e-8), Curve.line(1e-4))
+    model = composed([(n, p, dealing(n, p)) for n, p in PLACES], where, fitted=fit_in_turn)
+    assert np.abs(model.off).max() < 1e-9
+    truth = simulate(dealing(2000, 16), where).makespan
+    assert model.time(2000, 16) == pytest.approx(truth, rel=1e-6)
+    assert not model.time.inside({"n": [2000], "P": [16]})[0]
+    loops = [time for time in model.nodes.values() if isinstance(time, Loop)]
+    assert {str(loop.count) for loop in loops} == {"-1 + 1 P"}
+
+
+def test_plausible_models_meet_what_follows_their_terms() -> None:
+    """The ring computes n²/P three times: within 2 % at four times the size and ranks, with an interval around it."""
+    where = network(Curve.line(1e-5), Curve.line(1e-5))
+    model = composed([(n, p, ring(n, p)) for n in (100, 150, 200, 300, 400) for p in (2, 3, 4, 6)], where)
+    truth = simulate(ring(1600, 16), where).makespan
+    middle, low, high = (each[0] for each in model.time.predict({"n": [1600], "P": [16]}))
+    assert middle == pytest.approx(truth, rel=0.02)
+    assert low <= middle <= high
+    (loop,) = (node for node in model.nodes if node.kind is Kind.LOOP)
+    assert loop.mean_times(0) == STEPS
+
+
+@given(st.integers(1, 5), st.integers(1, 4))
+@settings(max_examples=10, deadline=None)
+def test_parts_add_up_to_the_makespan_where_they_were_measured(sizes: int, ranks: int) -> None:
+    """As many terms as points: each model goes through its points, so their sum is the makespan."""
+    where = network(Curve.line(1e-5, 1e-9), Curve.line(3e-5, 1e-8), 1e-6)
+    places = [(100 * (i + 1), 2 + j) for i in range(sizes) for j in range(ranks)]
+    inner = [f"n^{i}" if i else "1" for i in range(sizes)]
+    outer = [f"P^{i}" if i else "1" for i in range(ranks)]
+    model = composed(
+        [(n, p, ring(n, p)) for n, p in places], where, fitted=partial(fit_in_turn, inner=inner, outer=outer)
+    )
+    assert np.abs(model.off).max() < 1e-6
+
+
+def test_models_on_kinds_of_processors_give_relative_performance() -> None:
+    """One kind computes four times as long: its share of 100 rows is a fifth, at a size that nobody recorded."""
+    fast = network(Curve.line(1e-9), Curve.line(1e-9))
+    slow = Machine("slow", (NodeType("slow", performance_factor=4.0),) * 16, fast.network)
+    recordings = [(n, p, dealing(n, p)) for n, p in PLACES]
+    models = [composed(recordings, where, fitted=fit_in_turn).time for where in (slow, fast)]
+    vector = vector_at(models, 1000, 8)
+    assert vector == pytest.approx((1, 4), rel=1e-4)
+    assert shares(100, vector) == (20, 80)
+
+
+def test_a_part_that_nobody_can_be_sure_of_is_named() -> None:
+    """Within a node messages cost nothing, between nodes a second: from 2 to 4 ranks nobody can tell what 16 do."""
+    between, within = (Link(Curve.line(seconds), Curve.line(seconds)) for seconds in (1.0, 1e-6))
+    where = Machine("pairs", (NodeType("pair", processors=2),) * 8, Network(between, within))
+    model = composed([(n, p, ring(n, p, 1e-6)) for n in (100, 200, 300) for p in (2, 3, 4)], where)
+    (doubt,) = doubts(model.time, 600, 16)
+    assert doubt.startswith("loop in step ring.py:2/Irecv ring.py:3 takes 84% of the time, by models that may be off")
+
+
+def test_what_cannot_be_composed_is_refused() -> None:
+    """No recordings; or one size alone for a line."""
+    where = network(Curve.line(1e-5), Curve.line(1e-5))
+    with pytest.raises(ModelError, match="compose: recordings must be at least one, got none"):
+        composed([], where)
+    with pytest.raises(ModelError, match=r"n: values must be at least 3 different ones for the terms 1, n, n\^2"):
+        composed([(100, p, ring(100, p)) for p in (2, 3)], where, fitted=fit_in_turn)

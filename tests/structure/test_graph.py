@@ -1,0 +1,108 @@
+"""Structure graphs of small programs: sequences, loops with counts, and what ranks do side by side."""
+
+from __future__ import annotations
+
+from clue.structure import Graph, Kind, Node, examples_of
+from clue.trace import Op, TraceBuilder
+from clue.trace.sites import Frame, Site
+from tests.structure.stub import Comm, Program, run
+
+
+def graph(program: Program, *places: tuple[int, int]) -> Graph:
+    """Return the graph of a program recorded at sizes and numbers of ranks."""
+    return Graph.of(*examples_of([(size, ranks, run(program, size, ranks)) for size, ranks in places]))
+
+
+def written(node: Node) -> list[object]:
+    """Return calls by name, loops with counts, and branches, without computation."""
+    found: list[object] = []
+    for child in node.children:
+        if child.kind is Kind.COMMUNICATION:
+            found.append(child.name)
+        elif child.kind is Kind.LOOP:
+            found.append((child.mean_times(0), *written(child)))
+        elif child.children:
+            found.append({child.kind.value: written(child)})
+    return found
+
+
+def iterating(comm: Comm, n: int) -> None:
+    """Loops in loops, and a call before and after."""
+    comm.bcast(8)
+    for _ in range(3):
+        for _ in range(n):
+            comm.allreduce(8)
+        comm.barrier()
+    comm.bcast(8)
+
+
+def test_sequences_and_loops() -> None:
+    """Iterations are counted in all: 3, and 3 × 5."""
+    found = graph(iterating, (5, 2))
+    assert written(found.root) == ["Bcast", (3.0, (15.0, "Allreduce"), "Barrier"), "Bcast"]
+    assert found.astray == 0
+    assert [len(role) for role in found.roles] == [2]
+
+
+def dealing(comm: Comm, n: int) -> None:
+    """A master deals out and collects; the others work."""
+    if comm.rank == 0:
+        for rank in range(1, comm.size):
+            comm.send(n, rank)
+        for rank in range(1, comm.size):
+            comm.recv(rank)
+    else:
+        comm.recv(0)
+        comm.send(n, 0)
+    comm.barrier()
+
+
+def test_what_a_master_and_its_workers_do_is_side_by_side() -> None:
+    """No rank goes through both branches; all meet in the barrier."""
+    found = graph(dealing, (5, 4))
+    assert written(found.root) == [
+        {"parallel": [{"sequence": [(3.0, "Send"), (3.0, "Recv")]}, {"sequence": ["Recv", "Send"]}]},
+        "Barrier",
+    ]
+    master, workers = found.root.children[0].children
+    assert (master.ranks(0), workers.ranks(0)) == ((0,), (1, 2, 3))
+    assert [sorted(rank for _, rank in role) for role in found.roles] == [[0], [1, 2, 3]]
+
+
+def test_recordings_share_a_graph() -> None:
+    """Of 3 and 5 ranks: each has its counts, and there is one of each node."""
+    found = graph(dealing, (5, 3), (5, 5))
+    loop = found.root.children[0].children[0].children[0]
+    assert (loop.mean_times(0), loop.mean_times(1)) == (2, 4)
+    assert found.root.children[0].children[1].ranks(1) == (1, 2, 3, 4)
+
+
+def border(comm: Comm, n: int) -> None:
+    """All but the last send on, all but the first receive: inner ranks do both."""
+    if comm.rank + 1 < comm.size:
+        comm.send(n, comm.rank + 1)
+    if comm.rank:
+        comm.recv(comm.rank - 1)
+
+
+def test_what_some_ranks_do_both_of_is_in_sequence() -> None:
+    """On three ranks one sends and receives; on two nobody does, and both are side by side."""
+    assert written(graph(border, (5, 3)).root) == ["Send", "Recv"]
+    assert written(graph(border, (5, 2)).root) == [{"parallel": [{"sequence": ["Send"]}, {"sequence": ["Recv"]}]}]
+    assert written(graph(border, (5, 2), (5, 3)).root) == ["Send", "Recv"]
+
+
+def test_every_call_has_the_computation_before_it() -> None:
+    """In the region where it is, with its place; the end of the program computes alone."""
+    trace = TraceBuilder(1, "one.py")
+    trace[0].at(Site((Frame("folder/one.py", "main", 3, 4),)))
+    trace[0].compute(1.0, "work")
+    trace[0].collective(Op.BARRIER)
+    trace[0].compute(2.0)
+    found = Graph.of(*examples_of([(1, 1, trace.build())]))
+    assert [(node.kind.value, node.name, node.place) for node in found.root.children[:2]] == [
+        ("computation", "before Barrier", "one.py:3"),
+        ("communication", "Barrier", "one.py:3"),
+    ]
+    assert found.root.children[0].region == "work"
+    assert {node.kind for node in found.root.children[2:]} <= {Kind.COMPUTATION}
