@@ -20,6 +20,7 @@ from enum import IntEnum
 import numpy as np
 import numpy.typing as npt
 
+from clue.trace.sites import Sites
 from clue.units import format_time
 
 
@@ -80,15 +81,23 @@ class Part(IntEnum):
         return self in {Part.HANDSHAKE, Part.CONTENTION, Part.TRANSMISSION}
 
 
-#: One segment of a timeline: of a rank, from begin to end (seconds), doing ``activity`` in ``region`` (an index).
-SEGMENT = np.dtype([("rank", "<i4"), ("activity", "u1"), ("region", "<u2"), ("begin", "<f8"), ("end", "<f8")])
+#: One segment of a timeline: of a rank, from begin to end (seconds), doing ``activity`` in ``region`` for the call at
+#: ``site`` (indices); computation is that before the call.
+SEGMENT = np.dtype(
+    [("rank", "<i4"), ("activity", "u1"), ("region", "<u2"), ("site", "<u2"), ("begin", "<f8"), ("end", "<f8")]
+)
 
 
 #: One stretch of a critical path, from begin to end (seconds): whose time it is, and what; of a computation its region
-#: (an index); of a message's way the rank that it goes to, else -1. A message's contention is laid before its sending.
+#: (an index); for which call site (an index): computation is before the call there, and all of a message belongs to the
+#: call that sends it; of a message's way the rank that it goes to, else -1. A message's contention is laid before its
+#: sending.
 STRETCH = np.dtype(
-    [("rank", "<i4"), ("peer", "<i4"), ("part", "u1"), ("region", "<u2"), ("begin", "<f8"), ("end", "<f8")]
-)
+    [
+        ("rank", "<i4"), ("peer", "<i4"), ("part", "u1"), ("region", "<u2"), ("site", "<u2"), ("begin", "<f8"),
+        ("end", "<f8"),
+    ]
+)  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,10 +119,12 @@ class Timeline:
     Attributes:
         segments: Array of :data:`SEGMENT`, by rank and time; gaps do not occur before a rank's finish.
         regions: Names for the region indices.
+        sites: What the indices of sites mean.
     """
 
     segments: npt.NDArray[np.void]
     regions: tuple[str, ...]
+    sites: Sites = field(default_factory=Sites)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -138,12 +149,31 @@ class CriticalPath:
         regions: Names for the region indices.
         nodes: Node of each rank.
         node_types: Name of its type.
+        sites: What the indices of sites mean.
     """
 
     stretches: npt.NDArray[np.void]
     regions: tuple[str, ...]
     nodes: tuple[int, ...]
     node_types: tuple[str, ...]
+    sites: Sites = field(default_factory=Sites)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class AtSites:
+    """What all ranks together do at each call site; entries by the number of the site, as in a trace.
+
+    Attributes:
+        compute: Computation before its calls, seconds, shape (sites,).
+        communicate: Processor time on messages in its calls, seconds.
+        wait: Waiting in its calls, and for processors, seconds.
+        nbytes: Bytes of the messages that its calls send, those of collectives as lowered.
+    """
+
+    compute: npt.NDArray[np.float64]
+    communicate: npt.NDArray[np.float64]
+    wait: npt.NDArray[np.float64]
+    nbytes: npt.NDArray[np.int64]
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,13 +2,18 @@
 
 A path is looked up frame by frame, from the call outwards, in a tree of the paths seen so far. Only at a path's first
 call is anything said about it: whose files its frames are in, and which lines. Loops are looked for in the end.
+
+Where the environment names a compiled library (``clue record`` does so), that looks them up, in a fifth of the time;
+else Python does, which is the reference.
 """
 
 from __future__ import annotations
 
+import ctypes
 import os
 import runpy
 import sys
+from collections.abc import Callable
 from types import CodeType, FrameType
 from typing import Any
 
@@ -18,6 +23,8 @@ from virtual_layer.loops import Loops
 
 #: Frames remembered in all, those that are not the program's included.
 _MOST_REMEMBERED = 1 << 18
+#: Names the library that ``paths.cpp`` is compiled to; none, or one that does not load: Python does it all.
+LIBRARY = "VIRTUAL_LAYER_PATHS"
 #: What calls the program's main module.
 _RUNS = runpy._run_code.__code__  # type: ignore[attr-defined]
 
@@ -33,6 +40,7 @@ class CallPaths:
 
     Attributes:
         steps: The paths seen, from the call outwards; whoever is in a hurry walks through them by himself.
+        site_of: Does so in C++: returns the number of the path of a frame, KeyError if it is new; or ``None``.
         unknown: Calls for whose path there was no room.
         cut: Whether a path was longer than what is kept of it.
     """
@@ -44,6 +52,8 @@ class CallPaths:
             folder: The one in which the program was started.
         """
         self.steps: _Steps = {}
+        self._compiled = _Compiled.load(os.environ.get(LIBRARY, ""))
+        self.site_of = None if self._compiled is None else self._compiled.site_of
         self.unknown = 0
         self.cut = False
         self._folder = folder
@@ -82,6 +92,9 @@ class CallPaths:
         return number
 
     def _remember(self, path: list[FrameType], number: int) -> None:
+        if self._compiled is not None:
+            self._room -= self._compiled.remember(path, number)
+            return
         steps = self.steps
         for depth, frame in enumerate(path, 1):
             code, key = frame.f_code, frame.f_lasti
@@ -157,6 +170,37 @@ class CallPaths:
             if file.startswith(home):
                 return file[len(home) :]
         return file[-4096:]
+
+
+class _Compiled:
+    """The steps of a rank's paths in C++.
+
+    Attributes:
+        site_of: Returns the number of the path of a frame; raises KeyError if it is new, or ends in C.
+    """
+
+    def __init__(self, library: ctypes.PyDLL) -> None:
+        self._steps = ctypes.c_void_p()
+        library.paths_begin.restype = ctypes.py_object
+        library.paths_remember.restype = ctypes.c_int64
+        self.site_of: Callable[[FrameType], int] = library.paths_begin(ctypes.byref(self._steps))
+        self._library = library
+
+    @classmethod
+    def load(cls, file: str) -> _Compiled | None:
+        """Load the library, if there is one for this Python."""
+        try:
+            return cls(ctypes.PyDLL(file)) if file else None
+        except (OSError, AttributeError):
+            return None
+
+    def remember(self, path: list[FrameType], number: int) -> int:
+        """Remember the path of the frames from the call outwards; returns how many steps of it are new."""
+        count = len(path)
+        codes: Any = (ctypes.py_object * count)(*[each.f_code for each in path])  # type: ignore[misc]
+        at = (ctypes.c_int64 * count)(*[each.f_lasti for each in path])
+        new: int = self._library.paths_remember(self._steps, codes, at, ctypes.c_int64(count), ctypes.c_int64(number))
+        return new
 
 
 def _folders(main: Any, folder: str) -> tuple[str, tuple[str, ...]]:

@@ -59,6 +59,7 @@ class Recorder:
         "_null",
         "_owed",
         "_region",
+        "_site_of",
         "_stack",
         "_stamp",
         "_steps",
@@ -111,7 +112,7 @@ class Recorder:
         self._extras = ExtraFile(stem.with_suffix(EXTRAS))
         self.probe = Probe(stem.with_suffix(READINGS))
         self.paths = CallPaths(folder)
-        self._steps = self.paths.steps
+        self._steps, self._site_of = self.paths.steps, self.paths.site_of
         self._stack: list[int] = []
         self._region = 0
         self._null, self.any_source, self.any_tag = mpi.PROC_NULL, mpi.ANY_SOURCE, mpi.ANY_TAG
@@ -141,13 +142,16 @@ class Recorder:
         steps = self._steps
         try:
             frame: Any = _getframe(2)
-            while True:
-                function, further, site = steps[frame.f_lasti]
-                if function is not frame.f_code:
-                    _, further, site = steps[id(frame.f_code), frame.f_lasti]
-                if further is None:
-                    break
-                steps, frame = further, frame.f_back
+            if self._site_of is not None:
+                site = self._site_of(frame)
+            else:
+                while True:
+                    function, further, site = steps[frame.f_lasti]
+                    if function is not frame.f_code:
+                        _, further, site = steps[id(frame.f_code), frame.f_lasti]
+                    if further is None:
+                        break
+                    steps, frame = further, frame.f_back
         except (KeyError, AttributeError, ValueError):  # a new path, or one that ends in C
             site = self.paths.add(_getframe(1).f_back)
         burst = cpu - self.last.get(thread, cpu) - self.floor

@@ -9,9 +9,9 @@ from pathlib import Path
 
 from clue.cli.effects import refuse
 from clue.cli.programs import is_program
-from clue.cli.terminal import output_trace, progress, say, show, show_json
+from clue.cli.terminal import check_plots, output_trace, plots_folder, progress, say, show, show_json
 from clue.errors import UsageError, no_such_program
-from clue.extrapolation import Family, Pattern, RefusedError, extrapolate
+from clue.extrapolation import Extrapolation, Family, Pattern, RefusedError, extrapolate
 from clue.extrapolation.making import DIMENSIONS, name_of
 from clue.extrapolation.pattern import RANKS, SIZE
 from clue.extrapolation.plan import Plan
@@ -19,6 +19,7 @@ from clue.extrapolation.recordings import REPEATS, Planner
 from clue.files import is_file
 from clue.report.extrapolation import extrapolation_document, plan_document, refusal_document
 from clue.report.text.extrapolation import extrapolation_text, plan_text
+from clue.units import count_of
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -27,6 +28,7 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.plan or arguments.carry_out:
         return _with_program(words, arguments)
     refuse(arguments, ["--traces", "--repeats"], "with --plan or --run", "neither")
+    check_plots(arguments.plots)
     if not words:
         raise UsageError('extrapolate must have a pattern such as "cg-{size}-{ranks}.clue", got none')
     if is_program(words[0]):
@@ -49,8 +51,10 @@ def _make(pattern: str, arguments: argparse.Namespace, remarks: Sequence[str]) -
             tell(f"reading {pattern}")
             family = Family.open(pattern)
             tell(f"extrapolating {Path(family.program).name} to size {arguments.size} on {arguments.ranks} ranks")
+            if family.at(arguments.size, arguments.ranks) is not None:
+                refuse(arguments, ["--plots"], "with a target that was not recorded", "one that was", pattern)
             made = extrapolate(family, size=arguments.size, ranks=arguments.ranks)
-            written = made.save(target)
+            written = [*made.save(target), *_plot(made, family, arguments)]
     except RefusedError as error:
         if arguments.json:
             show_json(refusal_document(error.refusals, arguments.size, arguments.ranks, remarks))
@@ -62,6 +66,16 @@ def _make(pattern: str, arguments: argparse.Namespace, remarks: Sequence[str]) -
         show(extrapolation_text(made, family, str(target)))
     say([f"wrote {path}" for path in written])
     return 0
+
+
+def _plot(made: Extrapolation, family: Family, arguments: argparse.Namespace) -> list[Path]:
+    """Draw the models of bursts, if pictures are asked for; returns their files."""
+    if arguments.plots is None or made.structure is None:
+        return []
+    from clue.report.plots import plot_bursts  # noqa: PLC0415 - matplotlib takes a second
+
+    title = f"{Path(family.program).name} at size {made.size} on {count_of(arguments.ranks)}"
+    return [plot_bursts(made.structure, made.size, arguments.ranks, plots_folder(arguments.plots), title)]
 
 
 def _with_program(words: Sequence[str], arguments: argparse.Namespace) -> int:
@@ -91,8 +105,10 @@ def _program(words: Sequence[str], arguments: argparse.Namespace) -> tuple[Path,
     program = Path(words[0])
     if not is_file(program):
         raise no_such_program(words[0])
+    if arguments.output is None:
+        refuse(arguments, ["--plots"], "with -o, as models are made with the trace", "none")
     if not arguments.carry_out:
-        refuse(arguments, ["-o", "--traces"], "with --run, or a pattern", "--plan alone")
+        refuse(arguments, ["-o", "--traces", "--plots"], "with --run, or a pattern", "--plan alone")
     pattern = Pattern(arguments.traces or f"{program.stem}-{SIZE}-{RANKS}.clue")
     pattern.check()
     return program, pattern

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import argparse
 
-from clue.cli.options import Command, Commands, add_json, add_volume, positive
+from clue.cli.options import Command, Commands, add_json, add_plots, add_volume, positive
 
 #: Options with a value, which is not mistaken for the pattern.
-VALUED = ("--size", "--ranks", "-o", "--traces", "--repeats")
+VALUED = ("--size", "--ranks", "-o", "--traces", "--repeats", "--plots")
 _EXAMPLES = """\
 examples:
   clue extrapolate --plan --size 20000 --ranks 512 cg.py {size}
@@ -55,6 +55,7 @@ def add_extrapolate(commands: Commands, run: Command) -> None:
         "--repeats", type=positive, metavar="N", help="with a program: how often each is recorded, in turn (default: 3)"
     )
     add_json(command)
+    add_plots(command, "draw what bursts took in recordings beside what they are taken to take, into this folder")
     add_volume(command)
     command.add_argument("words", nargs=argparse.REMAINDER, metavar="PATTERN | PROGRAM.py ARGS…")
     command.set_defaults(run=run)

@@ -56,8 +56,13 @@ def plot_result(
 
     folder = plots_folder(arguments.plots)
     window = None if arguments.window is None else plots.Window(*arguments.window)
+    by_site = getattr(arguments, "colour_by", None) == "site"
     explained = [] if explanation is None else [plots.plot_explanation(explanation, folder, title)]
-    return [*plots.plot_result(result, folder, title, window), *explained, plots.plot_machine(machine, folder)]
+    return [
+        *plots.plot_result(result, folder, title, window, by_site=by_site),
+        *explained,
+        plots.plot_machine(machine, folder),
+    ]
 
 
 def show_ranking(

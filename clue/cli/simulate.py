@@ -33,7 +33,7 @@ def run(arguments: argparse.Namespace) -> int:
     """Simulate what the configuration describes, and show it."""
     check_plots(arguments.plots)
     if arguments.plots is None:
-        refuse(arguments, ["--window"], "with --plots", "no folder for plots")
+        refuse(arguments, ["--window", "--colour-by"], "with --plots", "no folder for plots")
     config = load_config(arguments.config, full=arguments.full)
     if not arguments.samples:
         refuse(arguments, ["--seed"], "with --samples", "none", config.name)
@@ -53,7 +53,13 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _compare(scenario: Scenario, arguments: argparse.Namespace) -> int:
-    refuse(arguments, ["--window", "--sampled"], "with one program on one machine", "a comparison", scenario.name)
+    refuse(
+        arguments,
+        ["--window", "--colour-by", "--sampled"],
+        "with one program on one machine",
+        "a comparison",
+        scenario.name,
+    )
     executor = arguments.executor or PROCESSES
     if executor != PROCESSES:
         refuse(arguments, ["--workers"], f"with --executor {PROCESSES}", executor, scenario.name)
@@ -114,6 +120,8 @@ def _simulate_part(config: SimulationConfig, arguments: argparse.Namespace) -> N
 def _simulate(config: SimulationConfig, arguments: argparse.Namespace) -> None:
     with progress() as tell:
         trace, placement, noise = _prepared(config, arguments, tell)
+        if arguments.colour_by == "site" and len(trace.head.sites) < 2:
+            refuse(arguments, ["--colour-by"], "with a trace that has call sites", "none: record it again", config.name)
         program = replace(compile_program(trace), name=_name(config, trace))
         tell(f"simulating {program.name} on {config.machine.name}")
         pictures = arguments.plots is not None

@@ -12,7 +12,7 @@ from clue.kernel.reference.critical_path import explained_replay
 from clue.machine import Machine, Placement
 from clue.predict.replaying import computing_regions
 from clue.progress import Progress, silent
-from clue.result import CriticalPath
+from clue.result import AtSites, CriticalPath
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -24,12 +24,14 @@ class Explanation:
         path: What it is made of, by the reference engine.
         efficiencies: Where time is lost; ``None`` if nothing is computed.
         sensitivities: What each parameter of the machine does, the most influential first.
+        sites: What ranks do at each call site of the program.
     """
 
     makespan: float
     path: CriticalPath
     efficiencies: Efficiencies | None
     sensitivities: tuple[Sensitivity, ...]
+    sites: AtSites
 
 
 def explain(
@@ -61,4 +63,4 @@ def explain(
     efficiencies = efficiencies_of(program, machine, placement, instances, engine, done.alone, makespan)
     parameters = parameters_of(machine, placement, computing_regions(program), set(program.host_speeds))
     changed = sensitivities(program, machine, placement, instances, parameters, makespan, engine, progress)
-    return Explanation(makespan, done.path, efficiencies, changed)
+    return Explanation(makespan, done.path, efficiencies, changed, done.sites)

@@ -1,4 +1,4 @@
-"""A critical path in sums: what it is made of, and whose time it is."""
+"""A critical path in sums: what it is made of, whose time it is, and where in the program it arises."""
 
 from __future__ import annotations
 
@@ -7,7 +7,8 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from clue.result import CriticalPath, Part
+from clue.result import AtSites, CriticalPath, Part
+from clue.trace.sites import Site
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,6 +56,38 @@ class RankShare:
         return self.computing + self.calls + self.messages
 
 
+@dataclass(frozen=True, slots=True)
+class SiteShare:
+    """What one call site has of a path, and what all ranks together do there.
+
+    Attributes:
+        number: Index of the site in the trace.
+        site: Its call path; the unknown one for what no line of the program is known to have called.
+        computing: Computation before its calls on the path, seconds.
+        calls: Sends, receives and other work of MPI in its calls on the path, seconds.
+        messages: Messages on their way that its calls send, on the path, seconds.
+        compute: Computation before its calls, seconds.
+        communicate: Processor time on messages in its calls, seconds.
+        wait: Waiting in its calls, seconds.
+        nbytes: Bytes of the messages that its calls send, those of collectives as lowered.
+    """
+
+    number: int
+    site: Site
+    computing: float
+    calls: float
+    messages: float
+    compute: float
+    communicate: float
+    wait: float
+    nbytes: int
+
+    @property
+    def seconds(self) -> float:
+        """All that it has of the path."""
+        return self.computing + self.calls + self.messages
+
+
 def part_shares(path: CriticalPath) -> list[PartShare]:
     """Add up a path by part, region and place; in the order of parts, the largest share of each first."""
     sums: dict[tuple[Part, str, str], float] = {}
@@ -83,24 +116,34 @@ def _where(path: CriticalPath, part: Part, rank: int, peer: int) -> str:
 
 def rank_shares(path: CriticalPath) -> list[RankShare]:
     """Add up a path by rank, the largest share first."""
-    stretches = path.stretches
-    parts, ranks = stretches["part"], stretches["rank"]
-    seconds = stretches["end"] - stretches["begin"]
-    computation = np.isin(parts, [part for part in Part if part.is_computation])
-    on_the_way = np.isin(parts, [part for part in Part if part.is_on_the_way])
+    ranks = path.stretches["rank"]
     comes = np.concatenate(([True], ranks[1:] != ranks[:-1])) if len(ranks) else np.zeros(0, bool)
-    sums = [
-        np.bincount(ranks[chosen], weights[chosen], len(path.nodes)).tolist()
-        for chosen, weights in (
-            (computation, seconds),
-            (~computation & ~on_the_way, seconds),
-            (on_the_way, seconds),
-            (comes, np.ones(len(ranks))),
-        )
-    ]
+    turns = np.bincount(ranks[comes], minlength=len(path.nodes)).tolist()
     shares = [
-        RankShare(rank, path.nodes[rank], path.node_types[rank], computing, calls, messages, int(turns))
-        for rank, (computing, calls, messages, turns) in enumerate(zip(*sums, strict=True))
-        if turns
+        RankShare(rank, path.nodes[rank], path.node_types[rank], *sums, often)
+        for rank, (sums, often) in enumerate(zip(_in_three(path, "rank", len(path.nodes)), turns, strict=True))
+        if often
     ]
     return sorted(shares, key=lambda each: (-each.seconds, each.rank))
+
+
+def site_shares(path: CriticalPath, at: AtSites) -> list[SiteShare]:
+    """Add up a path by call site, the largest share first, with what ranks do there; none if no site is known."""
+    if len(path.sites) < 2:
+        return []
+    everywhere = (column.tolist() for column in (at.compute, at.communicate, at.wait, at.nbytes))
+    sums = zip(path.sites, _in_three(path, "site", len(path.sites)), *everywhere, strict=True)
+    shares = [SiteShare(number, site, *on_path, *figures) for number, (site, on_path, *figures) in enumerate(sums)]
+    found = [each for each in shares if each.compute or each.communicate or each.wait or each.nbytes]
+    return sorted(found, key=lambda each: (-each.seconds, -each.wait, each.number))
+
+
+def _in_three(path: CriticalPath, column: str, many: int) -> list[tuple[float, float, float]]:
+    """Return the seconds of computation, calls and messages of a path by rank or by site."""
+    parts, numbers = path.stretches["part"], path.stretches[column]
+    seconds = path.stretches["end"] - path.stretches["begin"]
+    computation = np.isin(parts, [part for part in Part if part.is_computation])
+    on_the_way = np.isin(parts, [part for part in Part if part.is_on_the_way])
+    chosen = (computation, ~computation & ~on_the_way, on_the_way)
+    sums = [np.bincount(numbers[each], seconds[each], many).tolist() for each in chosen]
+    return list(zip(*sums, strict=True))

@@ -9,8 +9,8 @@ size, the problem's size and the number of ranks (:mod:`clue.models`).
 from __future__ import annotations
 
 import zlib
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
 
 import numpy as np
 import numpy.typing as npt
@@ -78,11 +78,13 @@ class Pool:
         size: Which local size they depend on.
         model: Their mean.
         spread: How they vary around it.
+        measured: What the model was fitted to: what it depends on, by name, and ``seconds``; shape (points,) each.
     """
 
     size: LocalSize | EvenShare | None
     model: Ensemble | None
     spread: Distribution
+    measured: Mapping[str, Floats] = field(default_factory=dict)
 
     def features(self, v: Surroundings) -> dict[str, Floats]:
         """Return what the model depends on."""
@@ -94,12 +96,36 @@ class Pool:
         if self.model is None:
             nothing = np.zeros(len(v["n"]))
             return nothing, nothing, nothing
-        mean, low, high = self.model.predict(self.features(v))
+        return self.modelled(self.features(v))
+
+    def modelled(self, features: Mapping[str, Floats]) -> tuple[Floats, Floats, Floats]:
+        """Return the mean burst at some features, and between what it lies; there must be a model."""
+        assert self.model is not None
+        mean, low, high = self.model.predict(features)
         return mean, np.maximum(low, mean / _WIDEST), np.minimum(high, mean * _WIDEST)
 
     def inside(self, v: Surroundings) -> Floats:
         """Return whether each row lies within what was recorded, 1 or 0."""
         return np.ones(len(v["n"])) if self.model is None else self.model.inside(self.features(v)).astype(float)
+
+
+@dataclass(frozen=True, slots=True)
+class Fitted:
+    """A pool of bursts beside what was measured of it, and where it is asked for.
+
+    Attributes:
+        part: Which part of the program they come before.
+        role: Whose they are; ``""`` of all ranks, or all others.
+        pool: The bursts, which have a model.
+        target: What the model depends on at the target, by name, shape (points,): different values alone.
+        seconds: What all these bursts take there together.
+    """
+
+    part: int
+    role: str
+    pool: Pool
+    target: Mapping[str, Floats]
+    seconds: float
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,16 +167,33 @@ class Bursts:
     def draw(self, v: Surroundings, peer: Integers) -> tuple[Floats, Floats, Floats, Floats]:
         """Return the burst of each row at a target, the same if all were short or long, and whether it was recorded."""
         result = np.zeros((4, len(v["n"])))
-        left = np.ones(len(v["n"]), bool)
-        for number, (role, pool) in enumerate(self.roles):
-            where = left if role is None else role.holds(v, peer) & left
+        for number, (_, pool, where) in enumerate(self._rows(v, peer)):
             if where.any():
                 some = _some(v, where)
                 mean, low, high = pool.means(some)
                 varied = pool.spread.draw(np.ones(len(mean)), zlib.crc32(f"{self.site} {number}".encode()))
                 result[:, where] = [mean * varied, low * varied, high * varied, pool.inside(some)]
-            left = left & ~where
         return result[0], result[1], result[2], result[3]
+
+    def fitted(self, part: int, v: Surroundings, peer: Integers) -> Iterator[Fitted]:
+        """Yield the pools that have rows at a target, given the number of this part."""
+        for role, pool, where in self._rows(v, peer):
+            if pool.model is None or not where.any():
+                continue
+            features = pool.features(_some(v, where))
+            points, counts = np.unique(np.array(list(features.values())), axis=1, return_counts=True)
+            target = dict(zip(features, points, strict=True))
+            yield Fitted(
+                part, "" if role is None else role.name, pool, target, float(pool.modelled(target)[0] @ counts)
+            )
+
+    def _rows(self, v: Surroundings, peer: Integers) -> Iterator[tuple[Role | None, Pool, npt.NDArray[np.bool_]]]:
+        """Yield which rows are those of each role."""
+        left = np.ones(len(v["n"]), bool)
+        for role, pool in self.roles:
+            where = left if role is None else role.holds(v, peer) & left
+            yield role, pool, where
+            left = left & ~where
 
 
 def _some(v: Surroundings, where: npt.NDArray[np.bool_] | Integers) -> dict[str, Integers]:
@@ -178,7 +221,7 @@ def _pool(v: Surroundings, example: Integers, seconds: Floats, blocks: tuple[int
     model = fit(points, times, weights=counts)
     means = model.predict(Pool(size, model, Distribution.of([])).features(v))[0]
     relative = [seconds[example == each] / np.maximum(means[example == each], _LEAST) for each in np.unique(example)]
-    return Pool(size, model, Distribution.of(relative))
+    return Pool(size, model, Distribution.of(relative), points | {"seconds": times})
 
 
 def _even_share(v: Surroundings, example: Integers, seconds: Floats) -> EvenShare | None:

@@ -8,7 +8,7 @@ import numpy as np
 
 from clue import structure
 from clue.errors import ClueError
-from clue.extrapolation.bursts import Bursts, Floats, Integers
+from clue.extrapolation.bursts import Bursts, Fitted, Floats, Integers
 from clue.extrapolation.family import Family
 from clue.structure import Columns, Example, Generator, Learner, Refusal, Tables
 from clue.trace import Trace
@@ -71,10 +71,7 @@ class Structure:
         Raises:
             RefusedError: If it cannot be told there.
         """
-        generator = Generator(self.program, size, ranks)
-        columns = generator.make()
-        if generator.refusals:
-            raise RefusedError(tuple(dict.fromkeys(generator.refusals)), self.name)
+        columns = self._columns(size, ranks)
         drawn = np.zeros((4, len(columns.columns["op"])))
         for bursts, (v, rows) in zip(self.bursts, columns.surroundings, strict=True):
             drawn[:, rows] = bursts.draw(v, columns.columns["peer"][rows])
@@ -82,6 +79,27 @@ class Structure:
         trace = self._trace(columns, middle)
         repeats = tuple(replace(trace, ops=replace(trace.ops, cpu=each)) for each in (low, high))
         return Made(trace, (*self.remarks, *_remarks(drawn[0], drawn[3])), repeats)
+
+    def fits(self, size: int, ranks: int) -> tuple[Fitted, ...]:
+        """Return the models of bursts with what they were fitted to, those that take longest at a target first.
+
+        Raises:
+            RefusedError: If it cannot be told there.
+        """
+        columns = self._columns(size, ranks)
+        found = [
+            each
+            for part, (bursts, (v, rows)) in enumerate(zip(self.bursts, columns.surroundings, strict=True))
+            for each in bursts.fitted(part, v, columns.columns["peer"][rows])
+        ]
+        return tuple(sorted(found, key=lambda each: -each.seconds))
+
+    def _columns(self, size: int, ranks: int) -> Columns:
+        generator = Generator(self.program, size, ranks)
+        columns = generator.make()
+        if generator.refusals:
+            raise RefusedError(tuple(dict.fromkeys(generator.refusals)), self.name)
+        return columns
 
     def _trace(self, columns: Columns, bursts: Integers) -> Trace:
         every = columns.columns | {"cpu": bursts, "extra": _places(columns)}

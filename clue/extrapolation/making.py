@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from clue.extrapolation.family import EXTRAPOLATED, Family
-from clue.extrapolation.inference import infer
+from clue.extrapolation.inference import Structure, infer
 from clue.extrapolation.memory import peak_memory
 from clue.recording.repeated import numbered
 from clue.structure import Refusal
@@ -71,6 +71,7 @@ class Extrapolation:
         local: Local sizes at the target beside those that were recorded.
         repeats: The same ops with the bursts of other models, or other recordings of what was recorded.
         refused: What could not be told; a trace is made only if nothing was refused.
+        structure: What the program does at any size and number of ranks; ``None`` if the target was recorded.
     """
 
     trace: Trace
@@ -80,6 +81,7 @@ class Extrapolation:
     local: tuple[LocalSize, ...]
     repeats: tuple[Trace, ...] = ()
     refused: tuple[Refusal, ...] = ()
+    structure: Structure | None = None
 
     def save(self, path: Path) -> tuple[Path, ...]:
         """Save the trace and its repeats as ``clue record`` puts them; returns where they are, the trace first.
@@ -112,14 +114,15 @@ def extrapolate(family: Family | str, *, size: int, ranks: int) -> Extrapolation
     if recorded is not None:
         return Extrapolation(recorded.typical, size, (), factor, local, recorded.traces[1:])
     family.check_target(size, ranks)
-    made = infer(family).generate(size, ranks)
+    structure = infer(family)
+    made = structure.generate(size, ranks)
     peak, grows = peak_memory(family, size, ranks)
     said = [*_distance(family, size, ranks, factor), *made.remarks, *family.remarks()]
     if grows:
         said.append(f"a rank is taken to need {format_size(peak)} of memory: peaks of recordings grow with {grows}")
     warnings = tuple(dict.fromkeys(said))
     trace, *repeats = (_told(family, each, size, warnings, peak) for each in (made.trace, *made.repeats))
-    return Extrapolation(trace, size, warnings, factor, local, tuple(repeats))
+    return Extrapolation(trace, size, warnings, factor, local, tuple(repeats), structure=structure)
 
 
 def local_size(family: Family, dimension: int, size: int, ranks: int) -> LocalSize:

@@ -114,7 +114,7 @@ def _timeline(seen: Observation, program: Description) -> Timeline | None:
     if seen.segments is None:
         return None
     segments = np.array(seen.segments, dtype=SEGMENT)
-    return Timeline(segments[np.lexsort((segments["begin"], segments["rank"]))], program.regions)
+    return Timeline(segments[np.lexsort((segments["begin"], segments["rank"]))], program.regions, program.sites)
 
 
 def warnings_of(replay: Replay, program: Description, machine: Machine, placed: Placement) -> Iterator[Caveat]:

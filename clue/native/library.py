@@ -56,6 +56,21 @@ class Library:
             raise NoLibraryError(found)
         return found
 
+    def file(self) -> Path:
+        """Return where the library is, compiled if need be: for processes that know nothing of clue.
+
+        Raises:
+            NoLibraryError: If it is not there and cannot be made, with the reason.
+        """
+        if (path := self.shipped()) is not None:
+            return path
+        try:
+            with open_folder(home() / FOLDER) as folder:
+                os.close(folder.made(self.name, self.compile))
+                return folder.path / self.name
+        except CacheError as error:
+            raise NoLibraryError(str(error)) from None
+
     def is_there(self) -> bool:
         """Tell whether the library can be loaded without compiling it first.
 

@@ -14,6 +14,7 @@ from pathlib import Path
 from clue.children import finding_clue, mpi_of, open_mpi_options, running, standard_input
 from clue.errors import RecordError, UsageError, no_such_program
 from clue.files import is_file
+from clue.native import Library, NoLibraryError, Source
 
 #: Told of what happens, in words; never of the program's own output.
 Progress = Callable[[str], None]
@@ -27,6 +28,9 @@ _ELSEWHERE = (
     "HYDRA_HOST_FILE", "HYDRA_RMK",
 )  # fmt: skip
 _UP = 1
+#: What looks up call paths in the virtual layer, and the variable that names it there.
+PATHS = Library(Source("paths", Path(__file__).parents[2] / "virtual_layer" / "paths.cpp"), {})
+_PATHS = "VIRTUAL_LAYER_PATHS"
 #: So often a program is looked at while it has a limit, in each time that it may take without a call.
 _LOOKS = 10
 
@@ -143,7 +147,20 @@ def _launcher(mpiexec: Sequence[str] | None, ranks: int) -> list[str]:
 def environment_of(variables: Mapping[str, str], mpiexec: Sequence[str] | None) -> dict[str, str]:
     """Return the environment of mpiexec: where all ranks are on this computer, they listen for nobody else."""
     here = mpiexec is None and not any(name in variables for name in _ELSEWHERE) and _has_loopback()
-    return finding_clue({**(_LOOPBACK if here else {}), **variables})
+    return finding_clue({**(_LOOPBACK | _compiled(variables) if here else {}), **variables})
+
+
+def _compiled(variables: Mapping[str, str]) -> dict[str, str]:
+    """Name the library that looks up call paths, where there is one: ranks compile nothing, and bring no compiler.
+
+    It is for the processor of this computer.
+    """
+    if _PATHS in variables or sys.version_info < (3, 11):
+        return {}
+    try:
+        return {_PATHS: str(PATHS.file())}
+    except NoLibraryError:
+        return {}
 
 
 def _has_loopback() -> bool:

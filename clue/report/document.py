@@ -232,7 +232,11 @@ def sites_document(trace: Trace) -> Document:
                 "site": each.number,
                 "name": each.site.name,
                 "frames": [
-                    {**fields(frame, "file", "function", "line", "at"), "loops": list(frame.loops)}
+                    {
+                        **fields(frame, "file", "function", "line", "at"),
+                        "loops": list(frame.loops),
+                        "branches": [{"line": line, "else": bool(which)} for line, which in frame.branches],
+                    }
                     for frame in each.site.frames
                 ],
                 "calls": list(each.calls),

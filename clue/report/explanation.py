@@ -12,6 +12,12 @@ critical_path   list of {``part``, ``region``, ``where``, ``seconds``, ``share``
                 sharing and cold_start; ``where`` is a node type, or those of both ends of a message
 ranks_on_path   list of {``rank``, ``node``, ``node_type``, ``computing``, ``calls``, ``messages``, ``seconds``,
                 ``share``, ``turns``}: for whom the others waited; ``turns`` is how often the path comes to the rank
+sites           list of {``site``, ``name``, ``function``, ``called_from``, ``computing``, ``calls``, ``messages``,
+                ``seconds``, ``share``, ``compute``, ``communicate``, ``wait``, ``nbytes``}, the largest share of the
+                critical path first; null if no call site is known. ``site`` is the index in the trace, ``name`` file
+                and line, ``called_from`` those of the callers, the innermost first; up to ``share`` it is the path by
+                the calls there, as of ranks; the rest is over all ranks: seconds of computation before these calls, of
+                processor time on messages and of waiting in them, and bytes that they send
 efficiencies    {``parallel``, ``load_balance``, ``communication``, ``serialisation``, ``sharing``, ``transfer``} as
                 shares of 1, defined in :mod:`clue.explain.efficiencies`; null if nothing is computed
 sensitivities   list of {``parameter``, ``change``, ``lower``, ``higher``, ``elasticity``, ``has_effect``}, the most
@@ -48,7 +54,7 @@ if TYPE_CHECKING:
 
 def explanation_document(explanation: Explanation) -> Document:
     """Describe an explanation."""
-    from clue.explain.shares import part_shares, rank_shares  # noqa: PLC0415 - numpy
+    from clue.explain.shares import part_shares, rank_shares, site_shares  # noqa: PLC0415 - numpy
 
     whole = explanation.makespan or 1.0
     return {
@@ -72,6 +78,19 @@ def explanation_document(explanation: Explanation) -> Document:
             }
             for each in rank_shares(explanation.path)
         ],
+        "sites": [
+            {
+                "site": each.number,
+                "name": each.site.name,
+                "function": each.site.function,
+                "called_from": list(each.site.callers),
+                **fields(each, "computing", "calls", "messages", "seconds"),
+                "share": each.seconds / whole,
+                **fields(each, "compute", "communicate", "wait", "nbytes"),
+            }
+            for each in site_shares(explanation.path, explanation.sites)
+        ]
+        or None,
         "efficiencies": _efficiencies(explanation.efficiencies),
         "sensitivities": [
             fields(each, "parameter", "change", "lower", "higher", "elasticity", "has_effect")

@@ -7,7 +7,10 @@ from dataclasses import asdict, dataclass
 from itertools import groupby
 from typing import TypeGuard
 
+import numpy as np
+
 from clue.structure.loops import (
+    BITS,
     ENTRIES,
     LOOP,
     NO_NUMBER,
@@ -64,12 +67,14 @@ class LoopsProfile:
 
     Attributes:
         loops: The loops.
-        calls: By symbol's node, how many ops it has on all ranks.
+        calls: By symbol's node, how often it is reached on all ranks.
+        ops: By symbol's node, how many ops it has on all ranks: as many, but for messages along bits.
         seconds: By symbol's node, what their bursts take.
     """
 
     loops: Loops
     calls: Mapping[Node, int]
+    ops: Mapping[Node, int]
     seconds: Mapping[Node, float]
 
     @classmethod
@@ -77,13 +82,17 @@ class LoopsProfile:
         """Compress a trace and add up its bursts by place."""
         loops = compress(trace)
         calls: dict[Node, int] = {}
+        ops: dict[Node, int] = {}
         seconds: dict[Node, float] = {}
         for rank in range(trace.ranks):
-            bursts = trace.bursts[slice(*trace.head.offsets[rank : rank + 2])]
+            own = loops.rows(rank)
+            bursts = np.bincount(own, trace.bursts[slice(*trace.head.offsets[rank : rank + 2])])
+            counts = np.bincount(own)
             for node, _, rows in loops.leaves(rank):
                 calls[node] = calls.get(node, 0) + len(rows)
+                ops[node] = ops.get(node, 0) + int(counts[rows].sum())
                 seconds[node] = seconds.get(node, 0.0) + float(bursts[rows].sum()) * 1e-9
-        return cls(loops, calls, seconds)
+        return cls(loops, calls, ops, seconds)
 
     def document(self) -> dict[str, object]:
         """Describe the loops: the parts of the program, each with its ranks, as loops and ops."""
@@ -105,11 +114,12 @@ class LoopsProfile:
             "call": self.name(node),
             "op": Op(self._column("op", node)).name,
             "flags": [flag.name for flag in Flag if flag & self._flags(node)],
+            "along_bits": bool(self._flags(node) & BITS),
             "region": self.loops.trace.head.regions[self._column("region", node)],
             "site": self.site(node) or None,
             "numbers": {name: _document(each) for name, each in node.numbers.items()},
-            "ops": self.calls[node],
-            "burst": self.seconds[node] / self.calls[node],
+            "ops": self.ops[node],
+            "burst": self.seconds[node] / self.ops[node],
         }
 
     def lines(self) -> Iterator[Line]:
@@ -125,7 +135,7 @@ class LoopsProfile:
         """Return what parts have in common that are told together: a call in messages of each rank's own."""
         leaves = [node for node in part.node.walk() if node.symbol != LOOP]
         names = {self.name(node) for node in leaves}
-        pickled = all(self._flags(node) & Flag.PICKLED for node in leaves)
+        pickled = all(self._flags(node) & (Flag.PICKLED | BITS) == Flag.PICKLED for node in leaves)
         return (names.pop(), ()) if pickled and len(names) == 1 else ("", part.ranks)
 
     def _by_rank(self, name: str, parts: Sequence[Part]) -> Line:
@@ -163,12 +173,23 @@ class LoopsProfile:
         times = "" if _is(first.repeated, ONCE) else self._times(first, depth)
         said = sorted(filter(None, map(self._words, call)), key=lambda words: words.startswith("from"))
         more = f" … ({len(said)} messages)" if len(said) > _TOLD else ""
-        words = " ".join(filter(None, (times, self.name(first), ", ".join(said[:_TOLD]) + more)))
+        along = self._along(first)
+        words = " ".join(filter(None, (times, self.name(first), ", ".join(said[:_TOLD]) + more, along)))
         made = self.calls[first]
         return Line(depth, words, ranks, made, self.seconds[first] / made, self.site(first))
 
+    def _along(self, node: Node) -> str:
+        """Tell with whom messages along the bits of the rank are exchanged."""
+        if not self._flags(node) & BITS:
+            return ""
+        there, back = ("to", "from") if self._column("op", node) == Op.SEND else ("from", "to")
+        return f"along bits ({there} rank ^ 2^k where bit k of the rank is set, else {back} it)"
+
     def _words(self, node: Node) -> str:
         """Tell what an op does: sizes and partners."""
+        if self._flags(node) & BITS:
+            sent = tuple(each for each in node.numbers["nbytes"] if each[0] != ZERO)  # those that send anything
+            return _said(sent or node.numbers["nbytes"], _in_bytes)
         op, flags, numbers = Op(self._column("op", node)), self._flags(node), node.numbers
         said: list[str] = []
         if (op in _SIZED or op in COLLECTIVES) and not _is(numbers["nbytes"], ZERO):

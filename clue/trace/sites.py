@@ -46,6 +46,11 @@ class Frame:
     loops: tuple[_Number, ...] = ()
     branches: tuple[tuple[_Number, ...], ...] = ()
 
+    @property
+    def name(self) -> str:
+        """File and line, ``"cg.py:72"``."""
+        return f"{PurePath(self.file).name}:{self.line}"
+
 
 @dataclass(frozen=True, slots=True)
 class Site:
@@ -60,7 +65,17 @@ class Site:
     @property
     def name(self) -> str:
         """File and line of the innermost frame, ``"cg.py:72"``; ``""`` if it is unknown."""
-        return f"{PurePath(self.frames[-1].file).name}:{self.frames[-1].line}" if self.frames else ""
+        return self.frames[-1].name if self.frames else ""
+
+    @property
+    def function(self) -> str:
+        """The function of the innermost frame; ``""`` if it is unknown."""
+        return self.frames[-1].function if self.frames else ""
+
+    @property
+    def callers(self) -> tuple[str, ...]:
+        """File and line of the frames further out, the innermost of them first."""
+        return tuple(each.name for each in self.frames[-2::-1])
 
 
 UNKNOWN = Site()

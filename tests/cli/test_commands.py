@@ -148,7 +148,8 @@ def test_inspect_says_which_calls_are_not_modelled(capsys: pytest.CaptureFixture
 def test_inspect_shows_where_calls_come_from(capsys: pytest.CaptureFixture[str]) -> None:
     """By call path, the longest first: sends of 100 and 50 B after bursts of 1 and 3 s, and a burst at the end."""
     main = Frame("lib/cg.py", "<module>", 90, 4)
-    send, receive = (Site((main, Frame("cg.py", "exchange", line, 8, (60,)))) for line in (72, 73))
+    send = Site((main, Frame("cg.py", "exchange", 72, 8, (60,))))
+    receive = Site((main, Frame("cg.py", "exchange", 73, 8, (60,), ((71, 1),))))
     trace = TraceBuilder(2, "cg.py")
     for seconds, nbytes in ((1.0, 100), (3.0, 50)):
         trace[0].compute(seconds)
@@ -175,7 +176,10 @@ def test_inspect_shows_where_calls_come_from(capsys: pytest.CaptureFixture[str])
     ]  # fmt: skip
     first = document["sites"][0]
     assert (first["calls"], first["nbytes"], first["compute"], first["seconds"]) == (["Send"], 150, 4.0, 1.0)
-    assert first["frames"][1] == {"file": "cg.py", "function": "exchange", "line": 72, "at": 8, "loops": [60]}
+    assert first["frames"][1] == {
+        "file": "cg.py", "function": "exchange", "line": 72, "at": 8, "loops": [60], "branches": [],
+    }  # fmt: skip
+    assert [each["branches"] for each in document["sites"][1]["frames"]] == [[], [{"line": 71, "else": True}]]
 
 
 def test_inspect_says_that_no_sites_are_known(capsys: pytest.CaptureFixture[str]) -> None:

@@ -9,6 +9,7 @@ import pytest
 
 from clue.cli import main
 from clue.trace import Op, TraceBuilder
+from tests.structure.test_compression import agreeing
 
 
 @pytest.fixture
@@ -78,3 +79,16 @@ def test_the_same_as_json(trace: str, capsys: pytest.CaptureFixture[str]) -> Non
     assert agree["burst"] == pytest.approx(0.5e-3)
     (sizes,) = second["body"][0]["numbers"]["nbytes"]
     assert (sizes["ranks"], sizes["base"], sizes["steps"]) == ([0, 1, 2, 3], 4000, [-800, 0])
+
+
+def test_messages_along_bits_are_told_as_one_call(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """By the bits of the rank; ops of the document are those of the trace."""
+    path = str(agreeing(8).save(tmp_path / "reduce.clue"))
+    assert main(["inspect", path, "--loops"]) == 0
+    lines = [" ".join(line.split()) for line in capsys.readouterr().out.splitlines()]
+    told = "reduce 8 B, 21 B along bits (to rank ^ 2^k where bit k of the rank is set, else from it) all 24 0 s"
+    assert told in " ".join(lines)
+    assert main(["inspect", path, "--loops", "--json"]) == 0
+    loop, barrier = json.loads(capsys.readouterr().out)["parts"]
+    assert [each["along_bits"] for each in loop["body"]] == [True, True] and not barrier["along_bits"]
+    assert sum(each["ops"] for each in (*loop["body"], barrier)) == len(agreeing(8).ops)

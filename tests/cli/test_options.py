@@ -43,6 +43,13 @@ WITHOUT_EFFECT = {
             ("run.yaml --sampled --samples 9 --explain",
              "run: --sampled must go without what needs a whole replay, got --samples and --explain"),
         ),
+        "--colour-by": (
+            ("run.yaml --colour-by site", "--colour-by must go with --plots, got no folder for plots"),
+            ("which.yaml --plots plots --colour-by site",
+             "which: --colour-by must go with one program on one machine, got a comparison"),
+            ("run.yaml --plots plots --colour-by site",
+             "run: --colour-by must go with a trace that has call sites, got none: record it again"),
+        ),
         "--window": (
             ("run.yaml --window 1s:2s", "--window must go with --plots, got no folder for plots"),
             ("which.yaml --plots p --window 1s:2s", "which: --window must go with one program on one machine, got a"),
@@ -110,9 +117,34 @@ WITHOUT_EFFECT = {
             )
             for option, value in (("--traces", "y"), ("--repeats", "2"))
         },
+        "--plots": (
+            ("--plan --size 8 --ranks 4 --plots p pingpong.py", "--plots must go with -o, as models are made with the"),
+            ("--run --size 8 --ranks 4 --plots p pingpong.py", "--plots must go with -o, as models are made with the"),
+        ),
         "-o": (("--plan --size 8 --ranks 4 -o x.clue pingpong.py", "-o must go with --run, or a pattern, got --plan"),),
         **dict.fromkeys(("--size", "--ranks", "--plan", "--run", "--json"), ALWAYS),
     },
+    "forecast benchmark": dict.fromkeys(("--range", "--error", "--points", "--seconds", "--json", "--store"), ALWAYS),
+    **{
+        f"forecast {question}": dict.fromkeys(
+            ("--m", "--n", "--k", "--size", "--host", "--token-file", "--timeout", "--json", "--store"), ALWAYS
+        )
+        for question in ("time", "need")
+    },
+    "forecast available": dict.fromkeys(("--host", "--token-file", "--timeout", "--json", "--store"), ALWAYS),
+    "forecast best": {
+        **{
+            option: (
+                (f"pdgemm --m 8 --n 8 --k 8 --machine pair.yaml {option} {value}",
+                 f"{option} must go without --machine, got pair.yaml"),
+            )
+            for option, value in (("--host", "a"), ("--token-file", "t"), ("--timeout", "1"))
+        },
+        **dict.fromkeys(("--m", "--n", "--k", "--size", "--block", "--processes"), ALWAYS),
+        **dict.fromkeys(("--machine", "--json", "--store"), ALWAYS),
+    },
+    "forecast sequence": dict.fromkeys(("--token-file", "--timeout", "--json", "--store"), ALWAYS),
+    "forecast serve": dict.fromkeys(("--address", "--port", "--peer", "--token-file", "--timeout", "--store"), ALWAYS),
     "schema": {},
     "cache": {"--clear": ALWAYS, "--json": ALWAYS},
     "calibrate network": {

@@ -17,6 +17,7 @@ from clue.report.plots import plot_explanation
 from clue.report.plots.explanation import draw_explanation
 from clue.report.text.explanation import explanation_text
 from clue.trace import TraceBuilder
+from clue.trace.sites import Frame, Site
 from tests.kernel.cases import RECEIVE, machine, sending, transmission
 from tests.report.pictures import texts
 
@@ -41,6 +42,38 @@ def text_of(explained: Explanation) -> list[str]:
     file = StringIO()
     Console(file=file, width=120).print(explanation_text(explained))
     return [" ".join(line.split()) for line in file.getvalue().splitlines()]
+
+
+def test_call_sites_are_named() -> None:
+    """Where the path arises, with what all ranks compute, wait and send there; sites of one name by their callers."""
+    main, other = Frame("p.py", "<module>", 90, 1), Frame("p.py", "<module>", 95, 1)
+    dot = Frame("lib/p.py", "solve.<locals>.dot", 10, 1)
+    trace = TraceBuilder(2)
+    trace[0].at(Site((main, dot)))
+    trace[0].compute(3.0)
+    trace[0].send(1, 1000)
+    trace[1].at(Site((other, dot)))
+    trace[1].recv(0)
+    explained = explain(compile_program(trace.build()), machine(), Placement((0, 1)))
+    lines, makespan = text_of(explained), 3.0 + sending(1) + transmission(1) + RECEIVE
+    assert f"p.py:10 dot p.py:90 3.0000 0.1130 {(makespan - RECEIVE) / makespan:.1%} 3 s 0 s 1 KB" in lines
+    assert f"p.py:10 dot p.py:95 0.0000 0.0010 {RECEIVE / makespan:.1%} 0 s 3.113 s" in lines
+    first, second = json.loads(json.dumps(explanation_document(explained)["sites"]))
+    assert (first["site"], first["name"], first["function"]) == (1, "p.py:10", "solve.<locals>.dot")
+    assert (first["called_from"], first["share"] + second["share"]) == (["p.py:90"], pytest.approx(1))
+    figures = ("computing", "calls", "messages", "compute", "communicate", "wait", "nbytes")
+    assert [first[each] for each in figures] == pytest.approx(
+        [3.0, sending(1), transmission(1), 3.0, sending(1), 0.0, 1000]
+    )
+    assert [second[each] for each in figures] == pytest.approx([0, RECEIVE, 0, 0, RECEIVE, makespan - RECEIVE, 0])
+    assert "where it arises\n(call site)" in texts(draw_explanation(explained, "a title"))
+
+
+def test_without_call_sites_that_is_told() -> None:
+    """A trace that knows none says so, and its document has none."""
+    told = "Where in the program this arises is not known: the trace has no call sites; record it again"
+    assert told in text_of(explanation())
+    assert explanation_document(explanation())["sites"] is None
 
 
 def test_text_holds_path_ranks_efficiencies_and_sensitivities() -> None:

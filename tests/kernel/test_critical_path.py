@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from dataclasses import replace
 from random import Random
 
 import numpy as np
@@ -18,6 +19,7 @@ from clue.machine.contention import NUMBERS
 from clue.machine.contention.topology import Switch
 from clue.result import CriticalPath, Part
 from clue.trace import Op, Trace, TraceBuilder
+from clue.trace.sites import UNKNOWN, Frame, Site, Sites
 from tests.kernel.cases import ANSWER, RECEIVE, SEND, TRANSMIT, machine, sending, transmission
 from tests.kernel.random_cases import random_machine, random_placement, random_trace
 
@@ -51,6 +53,43 @@ def one_message(nbytes: int, *, before: float = 0.0, until: float = 0.0) -> Trac
     trace[1].compute(until, "wait")
     trace[1].recv(0)
     return trace
+
+
+def test_call_sites() -> None:
+    """A message is its sender's from the call to the arrival; what the receiver did and how it waited is its own."""
+    sites = [Site((Frame("p.py", "f", line, 0),)) for line in (10, 20, 30)]
+    trace = TraceBuilder(2)
+    trace[0].at(sites[0])
+    trace[0].compute(5.0)
+    trace[0].send(1, 1000)
+    trace[1].at(sites[1])
+    trace[1].compute(1.0)
+    trace[1].recv(0)
+    trace[1].at(sites[2])
+    trace[1].compute(2.0)
+    done = explained(trace, machine())
+    begin, end, site = (done.path.stretches[each] for each in ("begin", "end", "site"))
+    assert np.bincount(site, end - begin) == pytest.approx([0, 5.0 + sending(1) + transmission(1), RECEIVE, 2.0])
+    assert [each.name for each in done.path.sites] == ["", "p.py:10", "p.py:20", "p.py:30"]
+    assert done.sites.compute.tolist() == [0, 5.0, 1.0, 2.0]
+    assert done.sites.communicate == pytest.approx([0, sending(1), RECEIVE, 0])
+    assert done.sites.wait == pytest.approx([0, 0, 4.0 + sending(1) + transmission(1), 0])
+    assert done.sites.nbytes.tolist() == [0, 1000, 0, 0]
+
+
+def test_a_collective_in_its_background_is_at_its_call() -> None:
+    """Messages of a nonblocking collective are those of the call that began it, not of what its rank does meanwhile."""
+    begun, waited = (Site((Frame("p.py", "f", line, 0),)) for line in (10, 20))
+    trace = TraceBuilder(2)
+    for rank in range(2):
+        trace[rank].at(begun)
+        request = trace[rank].icollective(Op.BARRIER)
+        trace[rank].at(waited)
+        trace[rank].compute(1e-3)
+        trace[rank].wait(request)
+    done = explained(trace, machine())
+    begin, end, site = (done.path.stretches[each] for each in ("begin", "end", "site"))
+    assert np.bincount(site, end - begin) == pytest.approx([0, sending(0) + transmission(0) + RECEIVE])
 
 
 def test_late_sender() -> None:
@@ -291,22 +330,34 @@ def test_nothing_takes_no_path() -> None:
 @settings(max_examples=50, deadline=None, suppress_health_check=list(HealthCheck))
 @given(seed=st.integers(0, 2**48), ties=st.booleans(), plain=st.booleans())
 def test_the_path_covers_the_makespan(kind: str, seed: int, ties: bool, plain: bool) -> None:
-    """Any program on any machine: stretches without gaps from 0 to the makespan, which is that of any replay."""
+    """Any program on any machine: stretches without gaps from 0 to the makespan, which is that of any replay.
+
+    What ranks do at call sites adds up to what they do.
+    """
     random = Random(seed)
-    trace = random_trace(random, ties=ties)
+    trace = at_random_sites(random_trace(random, ties=ties), random)
     on = random_machine(random, kind, ties=ties, plain=plain)
     instances = random.choice((1, 1, 2))
     placement = random_placement(random, on, trace.ranks * instances)
     try:
-        makespan = _makespan(trace, on, placement, instances)
+        result = simulate(trace, on, placement, "reference", instances=instances, traffic=True)
     except DeadlockError:
         return
+    makespan = result.makespan
     done = explained_replay(compile_program(trace), on, Placement(tuple(placement)), instances)
     begin, end = done.path.stretches["begin"], done.path.stretches["end"]
     assert done.replay.finish.max() == makespan
     assert (end >= begin).all()
+    for figure in ("compute", "communicate", "wait"):
+        spent = sum(getattr(rank, figure) for rank in result.ranks)
+        assert getattr(done.sites, figure).sum() == pytest.approx(spent, rel=1e-9, abs=1e-12)
+    assert result.traffic is not None
+    assert done.sites.nbytes.sum() == result.traffic.nbytes.sum()
     assert np.concatenate(([0.0], end)) == pytest.approx(np.concatenate((begin, [makespan])), rel=1e-12, abs=1e-15)
 
 
-def _makespan(trace: Trace, on: Machine, placement: list[int], instances: int) -> float:
-    return simulate(trace, on, placement, "reference", instances=instances).makespan
+def at_random_sites(trace: Trace, random: Random) -> Trace:
+    """Return a trace whose ops come from three places, and from nowhere."""
+    sites = Sites.of([UNKNOWN, *(Site((Frame("p.py", "f", line, 0),)) for line in (1, 2, 3))])
+    numbers = np.array([random.randrange(4) for _ in range(len(trace.ops))], np.uint16)
+    return replace(trace, head=replace(trace.head, sites=sites), ops=replace(trace.ops, site=numbers))

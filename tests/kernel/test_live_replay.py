@@ -60,7 +60,7 @@ def stretches(result: Result) -> list[tuple[int, int, int, float, float]]:
     """Return the segments of a timeline, waits that follow each other as one."""
     assert result.timeline is not None
     merged: list[tuple[int, int, int, float, float]] = []
-    for rank, activity, region, begin, end in result.timeline.segments.tolist():
+    for rank, activity, region, _, begin, end in result.timeline.segments.tolist():
         last = merged[-1] if merged else None
         if last is not None and activity == Activity.WAIT and last[:3] == (rank, activity, region):
             merged[-1] = (*last[:4], end)

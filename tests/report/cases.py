@@ -19,11 +19,11 @@ BUDGET = Money(300_000, "ATS")
 def timeline() -> Timeline:
     """Return what the ranks of :func:`result` did: rank 0 computes, sends and waits, rank 1 computes and waits."""
     segments = [
-        (0, Activity.COMPUTE, 0, 0.0, 2.0),
-        (0, Activity.SEND, 0, 2.0, 3.0),
-        (0, Activity.WAIT, 0, 3.0, 4.0),
-        (1, Activity.COMPUTE, 1, 0.0, 1.0),
-        (1, Activity.WAIT, 0, 1.0, 3.0),
+        (0, Activity.COMPUTE, 0, 0, 0.0, 2.0),
+        (0, Activity.SEND, 0, 0, 2.0, 3.0),
+        (0, Activity.WAIT, 0, 0, 3.0, 4.0),
+        (1, Activity.COMPUTE, 1, 0, 0.0, 1.0),
+        (1, Activity.WAIT, 0, 0, 1.0, 3.0),
     ]
     return Timeline(np.array(segments, SEGMENT), ("", "solve"))
 
@@ -46,7 +46,7 @@ def result() -> Result:
 def many_ranks(ranks: int) -> Result:
     """Return a result whose rank r takes r + 1 s, all of it computing."""
     times = [rank + 1.0 for rank in range(ranks)]
-    segments = np.array([(r, Activity.COMPUTE, 0, 0.0, time) for r, time in enumerate(times)], SEGMENT)
+    segments = np.array([(r, Activity.COMPUTE, 0, 0, 0.0, time) for r, time in enumerate(times)], SEGMENT)
     nbytes = np.full((ranks, ranks), 1000)
     return Result(
         makespan=float(ranks),

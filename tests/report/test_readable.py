@@ -27,7 +27,8 @@ from clue.report.plots.samples import draw_samples
 from clue.report.plots.scaling import Cost, Series, draw_common_speedup, draw_performance, draw_speedup
 from clue.report.plots.timeline import draw_timeline
 from clue.report.plots.validation import draw_validation
-from clue.result import STRETCH, Activity, CriticalPath, Part, Result, Timeline, Traffic
+from clue.result import STRETCH, Activity, AtSites, CriticalPath, Part, Result, Timeline, Traffic
+from clue.trace.sites import UNKNOWN, Frame, Site, Sites
 from clue.uncertainty import Sampled, Sampling, Spread
 from clue.units import Money
 from tests.report.cases import machine, many_ranks, workload
@@ -111,16 +112,23 @@ def traffic(ranks: int, most: float) -> Traffic:
     return Traffic(np.sign(nbytes), nbytes)
 
 
-def explanation(regions: int, parameters: int) -> Explanation:
-    """Return an explanation of a path through so many regions, all parts and thirty ranks."""
+def sites(count: int) -> Sites:
+    """Return so many call sites beside the unknown one, with names of all kinds."""
+    return Sites.of([UNKNOWN, *(Site((Frame(name(i), name(i), i, 0),)) for i in range(count))])
+
+
+def explanation(regions: int, parameters: int, places: int = 0) -> Explanation:
+    """Return an explanation of a path through so many regions, all parts, thirty ranks and so many call sites."""
     pieces = [(i % 30, Part.COMPUTATION, i) for i in range(regions)] + [(0, part, 0) for part in Part]
     stretches = np.array(
-        [(rank, -1, part, region, i, i + 1.0) for i, (rank, part, region) in enumerate(pieces)], STRETCH
+        [(rank, -1, part, region, i % (places + 1), i, i + 1.0) for i, (rank, part, region) in enumerate(pieces)],
+        STRETCH,
     )
-    path = CriticalPath(stretches, tuple(map(name, range(regions))), (0,) * 30, ("host",) * 30)
+    path = CriticalPath(stretches, tuple(map(name, range(regions))), (0,) * 30, ("host",) * 30, sites(places))
     whole = float(len(pieces))
     changed = tuple(Sensitivity(f"network.{name(i)}", whole * 0.9, whole * 1.1, whole) for i in range(parameters))
-    return Explanation(whole, path, None, changed)
+    seconds = np.ones(places + 1)
+    return Explanation(whole, path, None, changed, AtSites(seconds, seconds, seconds, np.zeros(places + 1, np.int64)))
 
 
 def links(count: int, times: float, limit: float | None) -> Machine:
@@ -184,7 +192,7 @@ PICTURES = {
     "delays of 1e-14 s, limit of a TB": lambda: draw_delays(links(3, 1e-9, 1e12)),
     "no delays": lambda: draw_delays(links(2, 0.0, 50)),
     "explanation": lambda: draw_explanation(explanation(3, 4), NAMES[1]),
-    "explanation of much": lambda: draw_explanation(explanation(40, 50), NAMES[2]),
+    "explanation of much": lambda: draw_explanation(explanation(40, 50, 30), NAMES[2]),
     "calibration": lambda: draw_calibration(calibrate_link(measurement(1.0)), NAMES[1]),
     "calibration in ns": lambda: draw_calibration(calibrate_link(measurement(1e-4)), "a title"),
     "contention": lambda: draw_contention(*pairs(), NAMES[1]),

@@ -16,10 +16,11 @@ from clue.errors import UsageError
 from clue.report.plots.bands import MOST_BANDS, Band, Layout, alike, layout, sample, spans
 from clue.report.plots.painting import paint
 from clue.report.plots.shares import AVERAGED, averaged, seconds_by_kind, shares
-from clue.report.plots.timeline import COLUMNS, MOST_BANDS_ZOOMED, draw_timeline, kinds_of
+from clue.report.plots.timeline import COLUMNS, MOST_BANDS_ZOOMED, draw_timeline, kinds_of, kinds_of_sites, of_sites
 from clue.report.plots.zoom import representative
 from clue.report.scale import Window, span
 from clue.result import SEGMENT, Activity, RankResult, Result, Timeline
+from clue.trace.sites import UNKNOWN, Frame, Site, Sites
 from tests.report.cases import many_ranks, result, timeline
 
 #: Computing and waiting, told apart whatever the region.
@@ -31,7 +32,7 @@ def played(parts: Sequence[Sequence[tuple[Activity, float]]], *, nodes: int = 1,
     segments, ranks = [], []
     for rank, part in enumerate(parts):
         edges = np.concatenate(([0.0], np.cumsum([seconds for _, seconds in part])))
-        segments += [(rank, what, 0, b, e) for (what, _), (b, e) in zip(part, pairwise(edges), strict=True)]
+        segments += [(rank, what, 0, 0, b, e) for (what, _), (b, e) in zip(part, pairwise(edges), strict=True)]
         spent = [sum(seconds for what, seconds in part if what in of) for of in ((0,), (1, 2), (3,))]
         ranks.append(RankResult(rank, rank * nodes // len(parts), float(edges[-1]), *spent))
     finish = max(rank.finish for rank in ranks)
@@ -58,7 +59,7 @@ def by_brute_force(
 ) -> npt.NDArray[np.float64]:
     """Count the seconds of each kind in each column, segment by segment and column by column."""
     found = np.zeros((bands.max() + 1, columns, kinds.max() + 1))
-    for rank, activity, region, begin, end in known.segments.tolist():
+    for rank, activity, region, _, begin, end in known.segments.tolist():
         for column in range(columns):
             left, right = (window.begin + window.length * edge / columns for edge in (column, column + 1))
             found[bands[rank], column, kinds[activity, region]] += max(0.0, min(end, right) - max(begin, left))
@@ -74,7 +75,7 @@ def timelines(draw: st.DrawFn) -> tuple[Timeline, int]:
         lengths = draw(st.lists(st.sampled_from([0.0, 1e-9, 0.125, 0.3, 1.0, 7.0]), max_size=8))
         edges = np.concatenate(([0.0], np.cumsum(lengths)))
         for begin, end in pairwise(edges):
-            segments.append((rank, draw(st.integers(0, 3)), draw(st.integers(0, 1)), begin, end))
+            segments.append((rank, draw(st.integers(0, 3)), draw(st.integers(0, 1)), 0, begin, end))
     return Timeline(np.array(segments, SEGMENT), ("", "solve")), ranks
 
 
@@ -122,7 +123,7 @@ def test_ranks_without_a_band_count_nothing() -> None:
 def test_means_of_columns_lose_no_time(seed: int, pieces: int, columns: int) -> None:
     """Each activity keeps its time, and the shares of each column their sum, wherever columns share a mean."""
     edges = np.concatenate(([0.0], np.cumsum(np.random.default_rng(seed).random(pieces) ** 8 + 1e-6)))
-    segments = [(0, i % 4, 0, b, e) for i, (b, e) in enumerate(pairwise(edges))]
+    segments = [(0, i % 4, 0, 0, b, e) for i, (b, e) in enumerate(pairwise(edges))]
     exact = shares(
         Timeline(np.array(segments, SEGMENT), ("",)), KINDS, np.zeros(1, np.intp), Window(0.0, edges[-1]), columns
     )
@@ -178,11 +179,35 @@ def test_kinds_are_regions_and_activities() -> None:
 
 def test_more_regions_than_colours_share_one() -> None:
     """With ten regions, the shortest share a colour, and each has one."""
-    segments = np.array([(0, Activity.COMPUTE, r, r, r + 1.0 + r / 100) for r in range(10)], SEGMENT)
+    segments = np.array([(0, Activity.COMPUTE, r, 0, r, r + 1.0 + r / 100) for r in range(10)], SEGMENT)
     kinds, numbers = kinds_of(Timeline(segments, tuple(f"r{i}" for i in range(10))))
     assert kinds[5].label == "compute: 5 more regions"
     assert len({kind.colour for kind in kinds}) == len(kinds)
     assert numbers[Activity.COMPUTE].tolist() == [5, 5, 5, 5, 5, 4, 3, 2, 1, 0]
+
+
+def test_colours_of_call_sites() -> None:
+    """Each site has a colour for the computation before its calls and a tint for these; the shortest share one."""
+    sites = Sites.of([UNKNOWN, *(Site((Frame("p.py", "f", line, 0),)) for line in range(1, 9))])
+    segments = np.array(
+        [(0, activity, 0, site, 2 * site + i, 2 * site + i + (10 - site) / 10)
+         for site in range(9) for i, activity in enumerate((Activity.COMPUTE, Activity.WAIT))],
+        SEGMENT,
+    )  # fmt: skip
+    kinds, numbers = kinds_of_sites(of_sites(Timeline(segments, ("",), sites)))
+    assert [kind.label for kind in kinds if kind.label] == [
+        "(unknown)", *(f"p.py:{line} f" for line in range(1, 6)), "3 more call sites",
+    ]  # fmt: skip
+    assert numbers[Activity.COMPUTE].tolist() == [0, 1, 2, 3, 4, 5, 6, 6, 6]
+    assert numbers[Activity.SEND].tolist() == numbers[Activity.WAIT].tolist() == [7, 8, 9, 10, 11, 12, 13, 13, 13]
+    assert len({kind.colour for kind in kinds}) == len(kinds) == 14
+
+
+def test_a_timeline_by_call_site_says_what_its_colours_mean() -> None:
+    """Dark and light, and the names of the sites in the legend."""
+    drawn = draw_timeline(result(), "a title", by_site=True)
+    assert "dark: computing before a call; light: messages and waiting in it" in drawn.axes[0].get_title(loc="left")
+    assert [text.get_text() for text in drawn.legends[0].get_texts()] == ["(unknown)"]
 
 
 def test_a_band_is_stacked_from_the_bottom_up() -> None:
@@ -295,7 +320,7 @@ def test_a_stretch_is_like_the_whole(place: int) -> None:
     kinds = np.array([[0.9, 0.1], [0.1, 0.9], [0.5, 0.5]])[np.roll([0, 1, 2], place)]
     found = np.repeat(kinds, COLUMNS // 3, axis=0)[None]
     edges = np.linspace(0.0, 30.0, 30_001)
-    piece = np.array([(0, 0, 0, b, e) for b, e in pairwise(edges)], SEGMENT)
+    piece = np.array([(0, 0, 0, 0, b, e) for b, e in pairwise(edges)], SEGMENT)
     stretch = representative(found, np.ones(found.shape[:2], bool), [piece], Window(0.0, 30.0))
     assert stretch is not None
     column = int(stretch.begin / 30 * COLUMNS)
@@ -306,7 +331,7 @@ def test_a_stretch_is_like_the_whole(place: int) -> None:
 def test_nothing_dense_has_no_stretch() -> None:
     """Neither has what is dense but short."""
     found, none = np.ones((1, COLUMNS, 1)), np.zeros((1, COLUMNS), bool)
-    piece = np.array([(0, 0, 0, 0.0, 1.0)], SEGMENT)
+    piece = np.array([(0, 0, 0, 0, 0.0, 1.0)], SEGMENT)
     assert representative(found, none, [piece], Window(0.0, 1.0)) is None
     assert representative(found, ~none, [piece], Window(0.0, 1.0)) is None
     assert representative(found, ~none, [piece[:0]], Window(0.0, 1.0)) is None

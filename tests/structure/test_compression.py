@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from clue.structure.loops import LOOP, Affine, Loops, Node, Table, chosen, compress, decompress
+from clue.structure.loops import BITS, LOOP, Affine, Loops, Node, Table, chosen, compress, decompress
 from clue.trace import Flag, Op, Trace, TraceBuilder
 from clue.trace.builder import RankBuilder
 
@@ -176,6 +176,65 @@ def test_ranks_without_ops() -> None:
     assert loops.tokens == 1
 
 
+# --- along the bits of the rank ---
+
+
+def agreeing(ranks: int, calls: int = 3, *, set_sends: bool = True, sizes: tuple[int, ...] = (8, 21)) -> Trace:
+    """Make calls like lower-case reduce: with rank ^ 2^k, who has the bit set sends so many messages to the other."""
+    built = TraceBuilder(ranks)
+    for rank, own in enumerate(built):
+        for _ in range(calls):
+            flags = Flag.PICKLED
+            for bit in range((ranks - 1).bit_length()):
+                peer = rank ^ (1 << bit)
+                if peer >= ranks:
+                    continue
+                for size in sizes:
+                    if bool(rank >> bit & 1) == set_sends:
+                        own.add(Op.SEND, call="reduce", peer=peer, nbytes=size, flags=flags)
+                    else:
+                        own.add(Op.RECV, call="reduce", peer=peer, flags=flags)
+                    flags = Flag.PICKLED | Flag.CONTINUED
+        own.collective(Op.BARRIER)
+    return built.build()
+
+
+@pytest.mark.parametrize("set_sends", [True, False])
+@pytest.mark.parametrize("ranks", [3, 4, 5, 12, 16, 17])
+def test_messages_along_bits_are_the_same_on_all_ranks(ranks: int, set_sends: bool) -> None:
+    """A loop of two rows, whose sizes are known but of a rank that sends nothing; then the barrier."""
+    trace = agreeing(ranks, set_sends=set_sends)
+    loops = compressed(trace)
+    loop, barrier = loops.parts
+    assert [part.ranks for part in (loop, barrier)] == [tuple(range(ranks))] * 2
+    assert [node.symbol == LOOP for node in loop.node.walk()] == [True, False, False]
+    silent = [rank for rank in range(ranks) if not (trace.rank(rank).op == Op.SEND).any()]
+    for node, size in zip(loop.node.body, (8, 21), strict=True):
+        assert {size for size, _ in node.numbers["nbytes"]} == {Affine(size)} | ({Affine(0)} if silent else set())
+        assert int(loops.shapes.columns["op"][node.symbol]) == (Op.SEND if set_sends else Op.RECV)
+        assert int(loops.shapes.columns["flags"][node.symbol]) & BITS
+    assert loops.tokens == 4 + 2 * bool(silent)
+    rows = [loops.rows(rank) for rank in range(ranks)]
+    assert [len(each) for each in rows] == [len(trace.rank(rank)) for rank in range(ranks)]
+    assert {int(each.max()) for each in rows} == {3 * 2}
+
+
+@pytest.mark.parametrize("what", ["peer", "nbytes", "tag", "flags", "op"])
+def test_what_goes_another_way_stays_as_it_is(what: str) -> None:
+    """One message to another rank, of another size or kind: lossless, and on the others as before."""
+    trace = agreeing(8)
+    column = getattr(trace.ops, what).copy()
+    at = trace.head.offsets[5] + 3  # the second message of rank 5 at its second bit
+    column[at] = {"peer": 6, "nbytes": 77, "tag": 9, "flags": 0, "op": Op.LOCAL}[what]
+    loops = compressed(replace(trace, ops=replace(trace.ops, **{what: column})))
+    assert any(set(range(8)) - {5} <= set(part.ranks) for part in loops.parts)
+
+
+def test_the_mark_of_such_rows_is_no_flag() -> None:
+    """Traces with flags that nobody knows are refused, so none has it."""
+    assert sum(Flag) < BITS < 1 << 16
+
+
 # --- random programs ---
 
 Step = Callable[[RankBuilder, int], None]
@@ -184,7 +243,7 @@ Step = Callable[[RankBuilder, int], None]
 @st.composite
 def steps(draw: st.DrawFn) -> Step:
     """Draw a call whose numbers may depend on the rank and on how often it has been made."""
-    kind = draw(st.sampled_from(["send", "recv", "sendrecv", "root", "sizes", "requests"]))
+    kind = draw(st.sampled_from(["send", "recv", "sendrecv", "root", "sizes", "requests", "bits"]))
     distance, size, slope = draw(st.integers(1, 3)), draw(st.integers(0, 99)), draw(st.sampled_from([0, 0, 8, -1]))
     made = [0] * 4
 
@@ -199,6 +258,13 @@ def steps(draw: st.DrawFn) -> Step:
             own.sendrecv((rank + distance) % 4, nbytes, (rank - distance) % 4)
         elif kind == "root":
             own.collective(Op.BCAST, nbytes, made[rank] % 4)
+        elif kind == "bits":
+            for bit in range(2):
+                flags = Flag.PICKLED | (Flag.CONTINUED if bit else 0)
+                if (rank >> bit ^ distance) & 1:
+                    own.add(Op.SEND, call="reduce", peer=rank ^ (1 << bit), nbytes=nbytes, flags=flags)
+                else:
+                    own.add(Op.RECV, call="reduce", peer=rank ^ (1 << bit), flags=flags)
         elif kind == "sizes":
             own.collective(Op.ALLTOALLV, extras=[nbytes + other for other in range(4)])
         else:

@@ -24,7 +24,8 @@ SEND, BARRIER = Site((MAIN, SOLVE)), Site((MAIN, replace(SOLVE, line=73, at=60))
 
 _words = st.text("abc./<>_ é", max_size=5)
 _numbers = st.integers(0, 2**31 - 1)
-_frames = st.builds(Frame, _words, _words, _numbers, _numbers, st.lists(_numbers, max_size=3).map(tuple))
+_branches = st.lists(st.tuples(_numbers, st.integers(0, 1)), max_size=3).map(tuple)
+_frames = st.builds(Frame, _words, _words, _numbers, _numbers, st.lists(_numbers, max_size=3).map(tuple), _branches)
 _sites = st.lists(st.lists(_frames, min_size=1, max_size=4).map(tuple).map(Site), max_size=6)
 
 
@@ -45,6 +46,13 @@ def names(trace: Trace) -> list[Site]:
 def test_a_site_is_named_after_its_innermost_frame() -> None:
     """File without folders, and line; the unknown one has no name."""
     assert (SEND.name, BARRIER.name, UNKNOWN.name) == ("solver.py:72", "solver.py:73", "")
+
+
+def test_a_site_knows_its_function_and_who_called_it() -> None:
+    """The innermost caller first; the unknown one has neither."""
+    assert (SEND.function, SEND.callers) == ("Solver.solve", ("cg.py:90",))
+    assert (UNKNOWN.function, UNKNOWN.callers) == ("", ())
+    assert Site((MAIN, SOLVE, MAIN)).callers == ("solver.py:72", "cg.py:90")
 
 
 def test_sites_are_a_sequence_that_shares_frames() -> None:
@@ -99,6 +107,8 @@ def test_shipped_traces_open() -> None:
         (Sites((MAIN,), ((), (0,), (0,))), "different ones"),
         (Sites((MAIN, MAIN), ((), (0, 1))), "frames of sites must be different ones, got one twice"),
         (Sites((MAIN,), ((), (0, 1))), "paths of sites must be of its 1 frames, got number 1"),
+        (Sites((replace(MAIN, branches=((7,),)),), ((), (0,))), "branches of frames must be pairs of a line and which"),
+        (Sites((replace(MAIN, branches=((7, 0, 1),)),), ((), (0,))), "branches of frames must be pairs"),
         (Sites((), ((), (0,))), "paths of sites must be of its 0 frames, got number 0"),
         (Sites((MAIN,), ((), (0,) * (2**20 + 1))), "paths of sites must have at most 1048576 frames together"),
     ],

@@ -7,10 +7,15 @@ import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
+from random import Random
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
+from clue.native import NoLibraryError
 from clue.recording import record
+from clue.recording.launching import PATHS
 from clue.trace import Op, Trace
 from clue.trace.sites import DEEPEST, Frame, Site
 from tests.virtual_layer.conftest import Recorded
@@ -169,7 +174,91 @@ def test_modules_and_commands_are_programs(words: list[str], tmp_path: Path) -> 
     assert (site.frames[-1].file, site.name) == ("package/tool.py", "tool.py:2")
 
 
+def test_python_and_the_library_find_the_same_sites(
+    recorded: Recorded, compiled: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Of one program: nested and twin functions, recursion, generators, callbacks, two calls on a line."""
+    traces = []
+    for library in (str(compiled), "", str(compiled.with_name("none.so"))):
+        monkeypatch.setenv(paths.LIBRARY, library)
+        traces.append(
+            recorded("""
+            def meet(n=0):
+                return meet(n - 1) if n else comm.Barrier()
+
+            def twin(n=0):
+                return twin(n - 1) if n else comm.Barrier()
+
+            def several():
+                for n in range(3):
+                    yield meet(n)
+
+            for step in range(4):
+                meet(step); twin(step); list(several())
+                sorted([2, 1], key=lambda each: meet() or each)
+                comm.allreduce(1)
+        """)
+        )
+    first, *others = ([trace.head.sites[number] for number in trace.ops.site] for trace in traces)
+    assert len(set(first)) > 12
+    assert [[path(site) for site in each] for each in others] == [[path(site) for site in first]] * 2
+    assert [[site.name for site in each] for each in others] == [[site.name for site in first]] * 2
+
+
 # --- in this process ---
+
+
+@pytest.fixture(scope="module")
+def compiled() -> Path:
+    """Return the library that looks up call paths."""
+    if sys.version_info < (3, 11):
+        pytest.skip("the library needs functions of Python 3.11")
+    try:
+        return PATHS.file()
+    except NoLibraryError as error:
+        pytest.skip(str(error))
+
+
+@given(seed=st.integers(0, 2**32 - 1), many=st.integers(1, 400))
+@settings(max_examples=20, deadline=None)
+def test_what_the_library_remembers_it_finds(seed: int, many: int, compiled: Path) -> None:
+    """Random ways through twenty functions that call each other from three places: as adding each path says."""
+    body = "def f{0}(way, call):\n    if not way: return call()\n" + "".join(
+        f"    if way[0][1] == {i}: return way[0][0](way[1:], call)\n" for i in range(3)
+    )
+    names: dict[str, Callable[..., int]] = {}
+    exec("\n".join(body.replace("{0}", str(i)) for i in range(20)), names)
+    random = Random(seed)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv(paths.LIBRARY, str(compiled))
+        here = CallPaths("/")
+        patch.setenv(paths.LIBRARY, "")
+        reference = CallPaths("/")
+    assert here.site_of is not None and reference.site_of is None
+
+    def call() -> int:
+        frame = sys._getframe(1)
+        assert here.site_of is not None
+        try:
+            number = here.site_of(frame)
+        except KeyError:
+            number = here.add(frame)
+        assert number == reference.add(frame)
+        return number
+
+    for _ in range(many):
+        ways = [(names[f"f{random.randrange(20)}"], random.randrange(3)) for _ in range(random.randrange(6))]
+        names["f0"](ways, call)
+
+
+def test_a_frame_that_was_never_seen_is_told(compiled: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """By an error, as a dictionary does; and the process goes on."""
+    monkeypatch.setenv(paths.LIBRARY, str(compiled))
+    site_of = CallPaths("/").site_of
+    assert site_of is not None
+    for _ in range(3):
+        with pytest.raises(KeyError):
+            site_of(sys._getframe())
 
 
 @pytest.fixture

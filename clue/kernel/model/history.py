@@ -13,8 +13,8 @@ from clue.result import Activity
 
 #: Begin and end (seconds), what was done, and more about it: for a computation a :class:`Computed`; for a wait an
 #: :class:`Awaited`, or that it is a sleep; for a send or receive the message whose data leave, the
-#: :class:`clue.result.Part` of a path that it is, or ``None``.
-Step = tuple[float, float, Activity, object]
+#: :class:`clue.result.Part` of a path that it is, or ``None``. Last the number of the call site.
+Step = tuple[float, float, Activity, object, int]
 #: Steps of an actor in order, without gaps; a step takes time.
 History = list[Step]
 #: An actor: rank among all instances, and 0 for the rank itself or i for its i-th nonblocking collective.

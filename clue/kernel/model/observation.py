@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import dataclass
 
 import numpy as np
@@ -9,8 +10,8 @@ import numpy.typing as npt
 
 from clue.kernel.model.history import History, Who
 
-#: Rank, activity, region, begin, end.
-Segment = tuple[int, int, int, float, float]
+#: Rank, activity, region, site, begin, end.
+Segment = tuple[int, int, int, int, float, float]
 
 
 @dataclass(slots=True)
@@ -18,10 +19,12 @@ class Observation:
     """What a simulation collects beyond finish times, if asked to.
 
     Attributes:
-        segments: Timeline entries (rank, activity, region, begin, end), or ``None`` if not wanted.
+        segments: Timeline entries (rank, activity, region, site, begin, end), or ``None`` if not
+            wanted.
         messages: Messages by sender and receiver, or ``None``.
         nbytes: Bytes by sender and receiver, or ``None``.
         histories: What every actor did step by step, for the critical path, or ``None``; the reference engine only.
+        sent: Bytes of messages by the call site of who sends, or ``None``; the reference engine only.
         most_simultaneous: Most communications under way at once, where contention is modelled.
     """
 
@@ -29,4 +32,5 @@ class Observation:
     messages: npt.NDArray[np.int64] | None = None
     nbytes: npt.NDArray[np.int64] | None = None
     histories: dict[Who, History] | None = None
+    sent: Counter[int] | None = None
     most_simultaneous: int = 0

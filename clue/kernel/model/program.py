@@ -19,6 +19,7 @@ from clue.collectives import PLAIN, Collective, Manner
 from clue.errors import ReplayError
 from clue.result import Unmodelled
 from clue.trace import ANY, COLLECTIVES, PROC_NULL, Flag, Op, Ops, Trace
+from clue.trace.sites import Sites
 
 #: Tag of a receive of any tag, in live execution: above all tags, where those of collectives lie below 0.
 ANY_TAG = 1 << 62
@@ -28,7 +29,8 @@ class Row(NamedTuple):
     """One op of one rank, decoded.
 
     ``cpu`` is in seconds; ``peer`` is a rank of the trace (``PROC_NULL`` and ``ANY`` stay); ``members`` is the
-    communicator's group; ``requests`` are those a wait names; ``entries`` the op's extras otherwise.
+    communicator's group; ``requests`` are those a wait names; ``entries`` the op's extras otherwise; ``site`` is the
+    number of its call site.
     """
 
     op: int
@@ -42,6 +44,7 @@ class Row(NamedTuple):
     flags: int
     members: tuple[int, ...]
     entries: tuple[int, ...]
+    site: int = 0
 
 
 #: Ops with the sizes of a regular collective that become irregular ones when ranks contribute differently.
@@ -72,6 +75,7 @@ class Description:
         notes: What the recorder says about the trace.
         memory: Peak memory of each rank when recorded, bytes; empty: nobody asks.
         largest: Size of its largest message or block of a collective, bytes.
+        sites: Its call sites; the unknown one alone where nobody took them down.
     """
 
     name: str
@@ -85,6 +89,7 @@ class Description:
     notes: tuple[str, ...] = ()
     memory: tuple[float, ...] = ()
     largest: int = 0
+    sites: Sites = field(default_factory=Sites)
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -160,6 +165,7 @@ class Program(Description):
             ops.flags[rows].tolist(),
             [self.groups[comm] for comm in comms],
             entries,
+            ops.site[rows].tolist(),
         )
         return list(map(Row._make, zip(*columns, strict=True)))
 
@@ -201,6 +207,7 @@ def describe(trace: Trace) -> Description:
         notes=tuple(head.notes),
         memory=tuple(float(each.peak_memory) for each in head.rank_heads),
         largest=int(ops.nbytes.max(where=ops.op != Op.SLEEP, initial=0)),
+        sites=head.sites,
     )
 
 

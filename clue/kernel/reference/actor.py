@@ -67,7 +67,7 @@ class Actor:
         self.costs = machine.costs
         self.mailboxes = instance.mailboxes
         self.message_type = instance.mailboxes.message_type
-        self.observed = machine.observation.messages is not None
+        self.observed = machine.observation.messages is not None or machine.observation.sent is not None
         self.ordered = machine.transport.takes_turns
         self.nodes = machine.placement.nodes
         self.offset = instance.first
@@ -81,6 +81,7 @@ class Actor:
         self.turns: Turns | None = None
         self.communicate = 0.0
         self.region = 0
+        self.site = 0
         self.segments: list[Segment] | None = None
         histories = machine.observation.histories
         self.history: History | None = None if histories is None else histories.setdefault((number, place), [])
@@ -134,9 +135,9 @@ class Actor:
     def keep(self, activity: Activity, begin: float, about: object) -> None:
         """Keep what was done until now for those who asked."""
         if self.segments is not None:
-            self.segments.append((self.number, activity, self.region, begin, self.clock))
+            self.segments.append((self.number, activity, self.region, self.site, begin, self.clock))
         if self.history is not None and self.clock > begin:
-            self.history.append((begin, self.clock, activity, about))
+            self.history.append((begin, self.clock, activity, about, self.site))
 
     def in_turn(self) -> Events:
         """Wait until all that happens before this rank's clock has happened; ties go by rank."""
@@ -184,6 +185,7 @@ class Actor:
             message.eager = False
             message.envelope = self.clock + cost.envelope
             message.busy = cost.send
+        message.site = self.site
         if self.observed:
             self._observe(message)
         receive = self.mailboxes.deliver(channel, message)
@@ -208,9 +210,11 @@ class Actor:
 
     def _observe(self, message: Message) -> None:
         seen = self.machine.observation
-        assert seen.messages is not None and seen.nbytes is not None
-        seen.messages[message.source, message.dest] += 1
-        seen.nbytes[message.source, message.dest] += message.nbytes
+        if seen.sent is not None:
+            seen.sent[message.site] += message.nbytes
+        if seen.messages is not None and seen.nbytes is not None:
+            seen.messages[message.source, message.dest] += 1
+            seen.nbytes[message.source, message.dest] += message.nbytes
 
     def finish_send(self, message: Message) -> Events:
         """Block in a send until the message has gone."""
@@ -317,6 +321,7 @@ class Background(Actor):
 
     def __init__(self, rank: Actor, place: int) -> None:
         super().__init__(rank.machine, rank.instance, rank.rank, place, rank.clock)
+        self.site = rank.site
         self.end: float | None = None
         self.waiter: simpy.Event | None = None
 

@@ -5,12 +5,16 @@ where a step is a wait it takes instead the way of the message that ended it, an
 begin: the sender when it was ready, or the receiver of a rendezvous where it posted its receive later. So all parts add
 up to the makespan, and no part is waiting: what somebody waited for stands in its place.
 
+All of a message belongs to the call site that sends it, whoever waited for it.
+
 The reference engine keeps the histories; the fast one does not.
 """
 
 from __future__ import annotations
 
 from bisect import bisect_right
+from collections import Counter
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from operator import itemgetter
 
@@ -27,7 +31,7 @@ from clue.kernel.reference.matching import Message, Receive
 from clue.kernel.reference.simulation import replay
 from clue.kernel.reference.virtual_time import actor_of
 from clue.machine import Machine, Placement, Progress
-from clue.result import STRETCH, Activity, CriticalPath, Part
+from clue.result import STRETCH, Activity, AtSites, CriticalPath, Part
 
 #: Times that differ by less than this, relative to the larger, are told apart by rounding alone.
 _ROUNDING = 1e-13
@@ -42,11 +46,13 @@ class ExplainedReplay:
         replay: The figures.
         path: The critical path.
         alone: By rank the computation time on a processor of its own, without cold starts, seconds.
+        sites: What ranks do at each call site.
     """
 
     replay: Replay
     path: CriticalPath
     alone: tuple[float, ...]
+    sites: AtSites
 
 
 def explained_replay(program: Program, machine: Machine, placement: Placement, instances: int = 1) -> ExplainedReplay:
@@ -56,9 +62,10 @@ def explained_replay(program: Program, machine: Machine, placement: Placement, i
         DeadlockError: If the program deadlocks in virtual time.
     """
     histories: dict[Who, History] = {}
+    sent: Counter[int] = Counter()
     # Histories keep nearly all there is.
     with no_search_for_garbage():
-        done = replay(program, machine, placement, instances, Observation(histories=histories))
+        done = replay(program, machine, placement, instances, Observation(histories=histories, sent=sent))
     ranks = len(done.finish)
     walk = _Walk(histories, Costs(machine, placement, program.regions, program.host_speeds))
     if ranks:
@@ -69,13 +76,31 @@ def explained_replay(program: Program, machine: Machine, placement: Placement, i
         program.regions,
         placement.nodes,
         tuple(machine.nodes[node].name for node in placement.nodes),
+        program.sites,
     )
     alone = tuple(_alone(histories.get((rank, 0), [])) for rank in range(ranks))
-    return ExplainedReplay(done, path, alone)
+    own = [histories.get((rank, 0), []) for rank in range(ranks)]
+    return ExplainedReplay(done, path, alone, _at_sites(own, sent, len(program.sites)))
 
 
 def _alone(history: History) -> float:
-    return sum(about.alone - about.cold for *_, about in history if isinstance(about, Computed))
+    return sum(about.alone - about.cold for _, _, _, about, _ in history if isinstance(about, Computed))
+
+
+def _at_sites(histories: Iterable[History], sent: Mapping[int, int], sites: int) -> AtSites:
+    """Sum up what ranks do by call site."""
+    seconds = np.zeros((len(Activity), sites))
+    for history in histories:
+        for begin, end, activity, _, site in history:
+            seconds[activity, site] += end - begin
+    nbytes = np.zeros(sites, np.int64)
+    nbytes[list(sent)] = list(sent.values())
+    return AtSites(
+        seconds[Activity.COMPUTE],
+        seconds[Activity.SEND] + seconds[Activity.RECEIVE],
+        seconds[Activity.WAIT],
+        nbytes,
+    )
 
 
 @dataclass(slots=True)
@@ -90,7 +115,7 @@ class _Walk:
 
     histories: dict[Who, History]
     costs: Costs
-    stretches: list[tuple[int, int, Part, int, float, float]] = field(default_factory=list)
+    stretches: list[tuple[int, int, Part, int, int, float, float]] = field(default_factory=list)
 
     def back_from(self, who: Who, time: float) -> None:
         """Walk back from a time of an actor to the beginning."""
@@ -114,48 +139,50 @@ class _Walk:
         """Return the delays of a message without contention."""
         return self.costs.message(message.source, message.dest, message.nbytes, _start(message))
 
-    def _add(self, rank: int, part: Part, begin: float, end: float, *, peer: int = -1, region: int = 0) -> None:
+    def _add(
+        self, rank: int, site: int, part: Part, begin: float, end: float, *, peer: int = -1, region: int = 0
+    ) -> None:
         if not _equal(begin, end):
-            self.stretches.append((rank, peer, part, region, begin, end))
+            self.stretches.append((rank, peer, part, region, site, begin, end))
 
     # -- steps of an actor's own ------------------------------------------------------------------------------
 
     def _worked(self, rank: int, step: Step) -> None:
-        begin, end, activity, about = step
+        begin, end, activity, about, site = step
         if isinstance(about, Computed):
             alone = end if _equal(begin + about.alone, end) else begin + about.alone
-            self._add(rank, Part.SHARING, alone, end, region=about.region)
+            self._add(rank, site, Part.SHARING, alone, end, region=about.region)
             warm = alone - about.cold
-            self._add(rank, Part.COLD_START, warm, alone, region=about.region)
-            self._add(rank, Part.COMPUTATION, begin, warm, region=about.region)
+            self._add(rank, site, Part.COLD_START, warm, alone, region=about.region)
+            self._add(rank, site, Part.COMPUTATION, begin, warm, region=about.region)
         elif isinstance(about, Message):
             self._sent(about, begin, end)
         else:
-            self._add(rank, about if isinstance(about, Part) else _PARTS[activity], begin, end)
+            self._add(rank, site, about if isinstance(about, Part) else _PARTS[activity], begin, end)
 
     def _sent(self, message: Message, begin: float, end: float) -> None:
         """Account for the time from when the data of a message start, or may start, to when they have left."""
         send = _before(begin, end, self._cost(message).send)
-        self._add(message.source, Part.SEND, send, end, peer=message.dest)
+        self._add(message.source, message.site, Part.SEND, send, end, peer=message.dest)
         self._left(message, begin, send)
 
     def _left(self, message: Message, begin: float, end: float) -> None:
         """Account for the time for which the data of a message alone keep its sender, and for what keeps them."""
         leaves = _before(begin, end, message.leaving) if end > begin else end
-        self._add(message.source, Part.TRANSMISSION, leaves, end, peer=message.dest)
-        self._add(message.source, Part.CONTENTION, begin, leaves, peer=message.dest)
+        self._add(message.source, message.site, Part.TRANSMISSION, leaves, end, peer=message.dest)
+        self._add(message.source, message.site, Part.CONTENTION, begin, leaves, peer=message.dest)
 
     # -- waits ------------------------------------------------------------------------------------------------
 
     def _awaited(self, who: Who, step: Step) -> tuple[Who, float]:
         """Put what was awaited in the place of a wait; returns where that began."""
-        _, end, _, about = step
+        _, end, _, about, site = step
         assert isinstance(about, Awaited)
         what, until = about
         if isinstance(what, Background):
             return (what.number, what.place), end
         if isinstance(what, Spawned):
-            self._add(who[0], Part.SPAWN, what.time, end)
+            self._add(who[0], site, Part.SPAWN, what.time, end)
             return (what.rank, 0), what.time
         if isinstance(what, Receive):
             assert what.message is not None
@@ -174,7 +201,7 @@ class _Walk:
     def _acknowledged(self, message: Message, end: float) -> tuple[Who, float]:
         """Go back along an acknowledgement to the message, or to what kept its receiver out of calls."""
         assert message.called is not None and message.arrival is not None
-        self._add(message.dest, Part.HANDSHAKE, message.called, end, peer=message.source)
+        self._add(message.dest, message.site, Part.HANDSHAKE, message.called, end, peer=message.source)
         if message.called > message.arrival:
             return (message.dest, 0), message.called
         return self._arrived(message, message.called)
@@ -182,9 +209,9 @@ class _Walk:
     def _arrived(self, message: Message, arrival: float) -> tuple[Who, float]:
         cost, start = self._cost(message), _start(message)
         leaves = _before(start, arrival, cost.send + cost.transmission)
-        self._add(message.source, Part.TRANSMISSION, leaves + cost.send, arrival, peer=message.dest)
-        self._add(message.source, Part.SEND, leaves, leaves + cost.send, peer=message.dest)
-        self._add(message.source, Part.CONTENTION, start, leaves, peer=message.dest)
+        self._add(message.source, message.site, Part.TRANSMISSION, leaves + cost.send, arrival, peer=message.dest)
+        self._add(message.source, message.site, Part.SEND, leaves, leaves + cost.send, peer=message.dest)
+        self._add(message.source, message.site, Part.CONTENTION, start, leaves, peer=message.dest)
         return self._began(message)
 
     def _announced(self, message: Message, envelope: float) -> tuple[Who, float]:
@@ -194,8 +221,8 @@ class _Walk:
             if message.envelope == message.arrival:
                 return self._arrived(message, envelope)
             leaves = _before(message.ready, envelope, self._cost(message).envelope)
-        self._add(message.source, Part.HANDSHAKE, leaves, envelope, peer=message.dest)
-        self._add(message.source, Part.CONTENTION, message.ready, leaves, peer=message.dest)
+        self._add(message.source, message.site, Part.HANDSHAKE, leaves, envelope, peer=message.dest)
+        self._add(message.source, message.site, Part.CONTENTION, message.ready, leaves, peer=message.dest)
         return _sender(message), message.ready
 
     def _began(self, message: Message) -> tuple[Who, float]:
@@ -212,12 +239,12 @@ class _Walk:
         if message.answered > there:
             # The sender was not within a call when the answer came.
             return (message.source, 0), message.answered
-        self._add(message.dest, Part.HANDSHAKE, message.called, message.answered, peer=message.source)
+        self._add(message.dest, message.site, Part.HANDSHAKE, message.called, message.answered, peer=message.source)
         if message.called > max(receive.posted, known):
             return (message.dest, 0), message.called
         if late:
             return (message.dest, receive.place), receive.posted
-        self._add(message.source, Part.HANDSHAKE, message.ready, known, peer=message.dest)
+        self._add(message.source, message.site, Part.HANDSHAKE, message.ready, known, peer=message.dest)
         return _sender(message), message.ready
 
 

@@ -48,6 +48,7 @@ class Message:
         leaves: When its data start, seconds, once that is known.
         busy: How long the sender is busy with them from then on.
         leaving: How much longer than that they alone keep the sender of a rendezvous.
+        site: The call site of who sends it.
         sent: When the sender is free of it, or ``None`` while that is open.
         arrival: When it has arrived, or ``None`` while that is open.
         receive: What matched it.
@@ -72,11 +73,13 @@ class Message:
         "ready",
         "receive",
         "sent",
+        "site",
         "source",
         "waiter",
     )
 
     def __init__(self, source: int, dest: int, nbytes: int, ready: float, order: int) -> None:
+        self.site = 0
         self.source = source
         self.dest = dest
         self.nbytes = nbytes

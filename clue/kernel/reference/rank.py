@@ -89,7 +89,7 @@ class Rank(Actor):
         self.began = True
         handlers = HANDLERS if meaning is None else meaning
         for row in ops:
-            self.region = row.region
+            self.region, self.site = row.region, row.site
             if row.cpu:
                 if self.processor is None:
                     self.compute_alone(row.cpu, row.region)

@@ -15,6 +15,7 @@ from clue.report.scale import Window
 
 if TYPE_CHECKING:
     from clue.explain import Explanation
+    from clue.extrapolation.inference import Structure
     from clue.machine import Machine
     from clue.purchase import Ranking
     from clue.report.plots.scaling import Series
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "Window",
+    "plot_bursts",
     "plot_explanation",
     "plot_machine",
     "plot_performance",
@@ -37,7 +39,9 @@ __all__ = [
 _LONGEST_NAME = 60
 
 
-def plot_result(result: Result, folder: Path, title: str, window: Window | None = None) -> list[Path]:
+def plot_result(
+    result: Result, folder: Path, title: str, window: Window | None = None, *, by_site: bool = False
+) -> list[Path]:
     """Draw a simulation: ``timeline.png`` if it has a timeline, ``communication.png`` if it has its traffic.
 
     Args:
@@ -45,6 +49,7 @@ def plot_result(result: Result, folder: Path, title: str, window: Window | None 
         folder: Where to.
         title: Above the pictures.
         window: A stretch of time that the timeline shows enlarged; if not given, one that stands for the others.
+        by_site: Whether the timeline's colours tell call sites apart instead of regions and activities.
 
     Raises:
         ClueError: If a file cannot be written.
@@ -56,7 +61,7 @@ def plot_result(result: Result, folder: Path, title: str, window: Window | None 
 
     written = []
     if result.timeline is not None:
-        written.append(save(draw_timeline(result, title, window), folder, "timeline.png"))
+        written.append(save(draw_timeline(result, title, window, by_site=by_site), folder, "timeline.png"))
     if result.traffic is not None:
         written.append(save(draw_communication(result.traffic, title, result.instances), folder, "communication.png"))
     return written
@@ -84,6 +89,18 @@ def plot_samples(sampled: Sampled, folder: Path, title: str) -> Path:
     from clue.report.plots.style import save  # noqa: PLC0415
 
     return save(draw_samples(sampled, title), folder, "samples.png")
+
+
+def plot_bursts(structure: Structure, size: int, ranks: int, folder: Path, title: str) -> Path:
+    """Draw measured and modelled bursts by call site, and what they are at a target: ``bursts.png``.
+
+    Raises:
+        ClueError: If the file cannot be written.
+    """
+    from clue.report.plots.bursts import draw_bursts  # noqa: PLC0415 - matplotlib
+    from clue.report.plots.style import save  # noqa: PLC0415
+
+    return save(draw_bursts(structure.program, structure.fits(size, ranks), title), folder, "bursts.png")
 
 
 def plot_ranking(ranking: Ranking, folder: Path) -> list[Path]:

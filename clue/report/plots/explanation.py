@@ -12,18 +12,19 @@ from matplotlib.patches import Patch
 from matplotlib.ticker import PercentFormatter
 
 from clue.explain.sensitivity import LEAST_EFFECT
-from clue.explain.shares import part_shares, rank_shares
+from clue.explain.shares import part_shares, rank_shares, site_shares
+from clue.report.call_sites import labels
 from clue.report.plots import style
-from clue.report.plots.lettering import fit
-from clue.report.scale import Scale, time_scale
+from clue.report.plots.lettering import drawable, fit, width
+from clue.report.scale import time_scale
 from clue.result import Part
 from clue.units import format_time
 
 if TYPE_CHECKING:
     from clue.explain import Explanation, Sensitivity
 
-#: So many regions have a colour of their own; so many parameters and ranks are shown.
-_MOST_REGIONS, _MOST_PARAMETERS, _MOST_RANKS = 6, 16, 24
+#: So many regions have a colour of their own; so many parameters, ranks and call sites are shown.
+_MOST_REGIONS, _MOST_PARAMETERS, _MOST_SHARES = 6, 16, 24
 _COLOURS = {
     Part.SHARING: "#AACCDD",
     Part.SEND: style.SEND,
@@ -37,18 +38,18 @@ _COLOURS = {
     Part.SLEEP: "#EEEEBB",
     Part.COLD_START: "#77AADD",
 }
-_RANKS = ("#B8C4CE", "#DDE3E8")
+_GREYS = ("#B8C4CE", "#DDE3E8")
 _LOWER, _HIGHER = "#9FB1BB", "#3B4A54"
 #: Inches of the picture, of its words, and of a parameter's name.
 _WIDTH, _TITLE, _NAME = 9.6, 7.0, 2.6
-#: A label stands in a bar that is at least so wide, as a share of the whole.
-_ROOM = 0.03
+#: A label stands in a bar that is at least so wide, as a share of the whole; bars together take so much of the picture.
+_ROOM, _BARS = 0.03, 0.68
 
 
 def draw_explanation(explanation: Explanation, title: str) -> Figure:
     """Draw what a makespan is made of, whose time that is, and what each parameter does to it."""
     shown = _shown(explanation)
-    heights = (1.8, 0.6 + 0.36 * max(1, len(shown)))
+    heights = (0.6 * (1 + len(_bars(explanation))) + 0.6, 0.6 + 0.36 * max(1, len(shown)))
     drawn = style.figure(_WIDTH, sum(heights) + 2.2, f"{title}: {format_time(explanation.makespan)}")
     path, tornado = drawn.subplots(2, 1, height_ratios=heights)
     legend = {**_draw_path(path, explanation), **_draw_tornado(tornado, shown, len(explanation.sensitivities))}
@@ -65,22 +66,24 @@ def _shown(explanation: Explanation) -> list[Sensitivity]:
 
 
 def _draw_path(axes: Axes, explanation: Explanation) -> dict[str, Patch]:
-    """Draw the path in two bars, by part and by rank; returns its legend."""
+    """Draw the path in bars: by part, by rank, and by call site where it is known; returns its legend."""
     scale = time_scale(explanation.makespan)
     whole = explanation.makespan / scale.length or 1.0
     parts = _parts(explanation)
     left = 0.0
     for _, colour, seconds in parts:
-        width = seconds / scale.length
-        axes.barh(0, width, 0.7, left=left, color=colour)
-        if width > _ROOM * 2 * whole:
-            _label(axes, left + width / 2, 0, style.percent(width / whole), style.paper_or_ink(colour))
-        left += width
-    _draw_ranks(axes, explanation, scale, whole)
+        length = seconds / scale.length
+        axes.barh(0, length, 0.7, left=left, color=colour)
+        if length > _ROOM * 2 * whole:
+            _label(axes, left + length / 2, 0, style.percent(length / whole), style.paper_or_ink(colour))
+        left += length
+    bars = _bars(explanation)
+    for row, named in enumerate(bars.values(), 1):
+        _draw_shares(axes, row, [(name, seconds / scale.length) for name, seconds in named], whole)
     style.finish_axes(axes, f"time on the critical path ({scale.unit})", title=_finding(explanation, parts), grid="x")
-    axes.set_yticks((0, 1), ("what it is", "whose it is\n(rank)"))
+    axes.set_yticks(range(len(bars) + 1), ("what it is", *bars))
     axes.tick_params(axis="y", length=0)
-    axes.set_ylim(1.5, -0.5)
+    axes.set_ylim(len(bars) + 0.5, -0.5)
     axes.set_xlim(0, whole)
     style.round_ticks(axes.xaxis, 7)
     style.plain_numbers(axes.xaxis)
@@ -116,17 +119,29 @@ def _parts(explanation: Explanation) -> list[tuple[str, str, float]]:
     return [*rows, *((part.words, _COLOURS[part], sums[part]) for part in Part if part in sums)]
 
 
-def _draw_ranks(axes: Axes, explanation: Explanation, scale: Scale, whole: float) -> None:
-    shares = rank_shares(explanation.path)
-    left = 0.0
-    for i, each in enumerate(shares[:_MOST_RANKS]):
-        width = each.seconds / scale.length
-        axes.barh(1, width, 0.7, left=left, color=_RANKS[i % 2])
-        if width > _ROOM * whole:
-            _label(axes, left + width / 2, 1, str(each.rank), style.INK)
-        left += width
-    if len(shares) > _MOST_RANKS and whole - left > _ROOM * whole:
-        _label(axes, (left + whole) / 2, 1, f"{len(shares) - _MOST_RANKS} others", style.INK)
+def _bars(explanation: Explanation) -> dict[str, list[tuple[str, float]]]:
+    """Return whose time the path is, and where in the program it arises: names and seconds, the largest first."""
+    ranks = [(str(each.rank), each.seconds) for each in rank_shares(explanation.path)]
+    sites = site_shares(explanation.path, explanation.sites)
+    named = [
+        (str(label), each.seconds)
+        for each, label in zip(sites, labels([each.site for each in sites]), strict=True)
+        if each.seconds
+    ]
+    return {"whose it is\n(rank)": ranks} | ({"where it arises\n(call site)": named} if named else {})
+
+
+def _draw_shares(axes: Axes, row: int, shares: Sequence[tuple[str, float]], whole: float) -> None:
+    """Draw a bar of shares, each with its name where there is room for it."""
+    left, inches = 0.0, _WIDTH * _BARS / whole
+    for i, (name, length) in enumerate(shares[:_MOST_SHARES]):
+        axes.barh(row, length, 0.7, left=left, color=_GREYS[i % 2])
+        room = length * inches
+        if all(width(drawable(word), style.TICK) < room for word in name.split()):
+            _label(axes, left + length / 2, row, fit(name, room, lines=3, size=style.TICK), style.INK)
+        left += length
+    if len(shares) > _MOST_SHARES and whole - left > _ROOM * whole:
+        _label(axes, (left + whole) / 2, row, f"{len(shares) - _MOST_SHARES} others", style.INK)
 
 
 def _label(axes: Axes, x: float, y: float, text: str, colour: str) -> None:

@@ -39,6 +39,8 @@ MARKERS = ("o", "s", "^", "D", "v", "P", "X")
 TITLE, LABEL, TICK = 13, 10, 9
 #: From so many times as many on, an axis of counts is logarithmic.
 _WIDE = 24
+#: What a tint has of its colour; the rest is white.
+_TINT = 0.4
 #: Inches of a line of text, by its size.
 _LINE = 1.35 / 72
 #: Inches of a legend: the colour beside a label with what is between columns, and the longest label.
@@ -140,6 +142,12 @@ def paper_or_ink(colour: str) -> str:
     """Return the colour of letters that can be read on a colour."""
     red, green, blue = (int(colour[i : i + 2], 16) / 255 for i in (1, 3, 5))
     return PAPER if 0.299 * red + 0.587 * green + 0.114 * blue < 0.55 else INK
+
+
+def tint(colour: str) -> str:
+    """Return a lighter colour of the same kind."""
+    parts = (int(colour[i : i + 2], 16) for i in (1, 3, 5))
+    return "#" + "".join(f"{round(255 - _TINT * (255 - part)):02X}" for part in parts)
 
 
 def beside(texts: Iterable[str], inches: float) -> float:

@@ -8,7 +8,7 @@ can tell apart, columns share a mean, and a second panel shows a stretch of it a
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import floor
 
 import numpy as np
@@ -18,6 +18,7 @@ from matplotlib.figure import Figure
 from matplotlib.patches import Patch
 
 from clue.errors import UsageError
+from clue.report.call_sites import labels
 from clue.report.plots import style
 from clue.report.plots.bands import Layout, by_rank, layout, sample
 from clue.report.plots.lettering import fit
@@ -38,6 +39,8 @@ _WIDTH = 11.0
 _FEW = COLUMNS // 4
 #: Inches for labels of bands, and of a line of remarks.
 _LABELS, _REMARKS = 1.5, 9.0
+#: What colours of call sites mean.
+_OF_SITES = "dark: computing before a call; light: messages and waiting in it"
 _MESSAGES = {Activity.SEND: ("send", style.SEND), Activity.RECEIVE: ("receive", style.RECEIVE)}
 
 
@@ -46,7 +49,7 @@ class Kind:
     """What a rank can be seen to do.
 
     Attributes:
-        label: For the legend.
+        label: For the legend; ``""`` for what is not in it.
         colour: As matplotlib names it.
     """
 
@@ -64,26 +67,29 @@ class _Panel:
     dense: npt.NDArray[np.bool_]
 
 
-def draw_timeline(result: Result, title: str, window: Window | None = None) -> Figure:
+def draw_timeline(result: Result, title: str, window: Window | None = None, *, by_site: bool = False) -> Figure:
     """Draw the timeline of a result that has one.
 
     Args:
         result: What happened.
         title: Of the picture.
         window: What the second panel shows; if not given, a stretch that stands for what is too dense to be seen.
+        by_site: Whether colours tell call sites apart instead of regions and activities.
 
     Raises:
         UsageError: If the window begins after the end.
     """
     assert result.timeline is not None
-    kinds, numbers = kinds_of(result.timeline)
+    timeline = of_sites(result.timeline) if by_site else result.timeline
+    result = replace(result, timeline=timeline)
+    kinds, numbers = kinds_of_sites(timeline) if by_site else kinds_of(timeline)
     whole = _panel(result, layout(result), numbers, Window(0.0, result.makespan))
     stretch = _clipped(window, result.makespan) if window is not None else _representative(result, whole)
     panels = [whole] if stretch is None else [whole, _panel(result, _zoomed(result, whole.layout), numbers, stretch)]
     heights = [_height(len(panel.layout.bands)) for panel in panels]
     drawn = style.figure(_WIDTH, sum(heights) + 1.0 + 0.9 * len(panels), title)
     axes = drawn.subplots(len(panels), 1, squeeze=False, height_ratios=heights)[:, 0]
-    told = [_lines(_finding(result), *_remarks(whole))]
+    told = [_lines(_finding(result), _OF_SITES if by_site else "", *_remarks(whole))]
     if stretch is not None:
         _mark(axes[0], stretch, result.makespan)
         news = (remark for remark in _remarks(panels[1]) if remark != whole.layout.remark)
@@ -91,7 +97,9 @@ def draw_timeline(result: Result, title: str, window: Window | None = None) -> F
     for each, panel, height, words in zip(axes, panels, heights, told, strict=True):
         _draw_panel(each, panel, [kind.colour for kind in kinds], height)
         each.set_title(words, loc="left", fontsize=style.LABEL, color=style.INK)
-    style.legend_below(drawn, [Patch(color=kind.colour) for kind in kinds], [kind.label for kind in kinds])
+    style.legend_below(
+        drawn, [Patch(color=each.colour) for each in kinds if each.label], [each.label for each in kinds if each.label]
+    )
     return drawn
 
 
@@ -147,6 +155,30 @@ def kinds_of(timeline: Timeline) -> tuple[tuple[Kind, ...], npt.NDArray[np.intp]
         numbers[activity] = len(kinds)
         kinds.append(Kind(*look))
     return tuple(kinds), numbers
+
+
+def of_sites(timeline: Timeline) -> Timeline:
+    """Return a timeline whose regions are the call sites: time within a call is its own, computation the next one's."""
+    segments = timeline.segments.copy()
+    segments["region"] = segments["site"]
+    return replace(timeline, segments=segments, regions=tuple(map(str, labels(timeline.sites))))
+
+
+def kinds_of_sites(timeline: Timeline) -> tuple[tuple[Kind, ...], npt.NDArray[np.intp]]:
+    """Return the same of a timeline whose regions are call sites: each has a colour, and a tint for its calls."""
+    spent = seconds_by_kind(timeline).sum(axis=0)
+    sites = [int(i) for i in np.argsort(-spent, kind="stable") if spent[i] > 0]
+    colours = style.SERIES[:-1]  # without ink, whose tint is that of unused time
+    shown = sites[: len(colours)]
+    looks = [(timeline.regions[site], colour) for site, colour in zip(shown, colours, strict=False)]
+    if more := len(sites) - len(shown):
+        looks.append((f"{more} more call sites", style.QUIET))
+    at = np.full(len(spent), max(len(looks) - 1, 0))
+    at[shown] = np.arange(len(shown))
+    numbers = np.tile(at + len(looks), (len(Activity), 1))
+    numbers[Activity.COMPUTE] = at
+    tints = (Kind("", style.tint(colour)) for _, colour in looks)
+    return (*(Kind(*look) for look in looks), *tints), numbers
 
 
 def _region_label(timeline: Timeline, region: int, regions: int) -> str:

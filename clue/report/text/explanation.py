@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from clue.report.call_sites import labels
 from clue.report.scale import time_scale
 from clue.report.text.table import NONE, add_row, heading, stack, table, words
-from clue.units import format_share
+from clue.units import format_share, format_size, format_time
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -14,8 +15,8 @@ if TYPE_CHECKING:
 
     from clue.explain import Efficiencies, Explanation, Sensitivity
 
-#: So many ranks on the path are listed, those with the largest share.
-MOST_RANKS = 8
+#: So many ranks and call sites on the path are listed, those with the largest share.
+MOST_RANKS, MOST_SITES = 8, 12
 _EFFICIENCIES = (
     ("parallel", "parallel efficiency", "mean computation / makespan = load balance × communication efficiency"),
     ("load_balance", "  load balance", "mean / largest computation of a rank, each on a processor of its own"),
@@ -35,6 +36,7 @@ def explanation_text(explanation: Explanation) -> RenderableType:
     return stack(
         _path(explanation) if explanation.makespan else None,
         _ranks(explanation) if explanation.makespan else None,
+        _sites(explanation) if explanation.makespan else None,
         _efficiencies(explanation.efficiencies),
         _sensitivities(explanation),
     )
@@ -82,6 +84,36 @@ def _ranks(explanation: Explanation) -> RenderableType:
         add_row(shown, each.rank, each.node, each.node_type, *figures, share, each.turns)
     more = len(shares) - MOST_RANKS
     return stack(shown, words(f"and {more} more ranks with less", "dim") if more > 0 else None)
+
+
+def _sites(explanation: Explanation) -> RenderableType:
+    from clue.explain.shares import site_shares  # noqa: PLC0415 - numpy
+
+    shares = site_shares(explanation.path, explanation.sites)
+    if not shares:
+        return words(
+            "Where in the program this arises is not known: the trace has no call sites; record it again", "dim"
+        )
+    scale = time_scale(explanation.makespan)
+    on_path = [f"{name} ({scale.unit})" for name in ("computing", "in MPI")]
+    numbers = (*on_path, "share", "Σ computing", "Σ waiting", "Σ sent")
+    title = "Where in the program: the critical path by call site (computing before its calls), and Σ over all ranks"
+    shown = table("site", "function", "called from", *numbers, title=title, numbers=numbers)
+    for each, label in zip(shares[:MOST_SITES], labels([each.site for each in shares]), strict=False):
+        add_row(
+            shown,
+            label.name,
+            label.function,
+            ", ".join(label.callers),
+            scale.format(each.computing),
+            scale.format(each.calls + each.messages),
+            _percent(each.seconds / explanation.makespan),
+            format_time(each.compute),
+            format_time(each.wait),
+            format_size(each.nbytes) if each.nbytes else "",
+        )
+    more = len(shares) - MOST_SITES
+    return stack(shown, words(f"and {more} more call sites with less", "dim") if more > 0 else None)
 
 
 def _efficiencies(efficiencies: Efficiencies | None) -> Table | None:

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 
 from clue.report.text.table import NONE, add_row, facts, heading, stack, table, words
 from clue.report.text.warnings import warnings_text
-from clue.trace.sites import Site
 from clue.units import format_number, format_size, format_time
 
 if TYPE_CHECKING:
@@ -49,12 +48,11 @@ def sites_text(trace: Trace) -> RenderableType:
     title = f"Call sites, all ranks, as recorded{more}"
     shown = table("site", "function", "called from", "call", *numbers, title=title, numbers=numbers)
     for each in profiles[:MOST_ROWS]:
-        *callers, innermost = each.site.frames or (None,)
         add_row(
             shown,
             each.site.name or "(unknown)",
-            innermost.function if innermost else "",
-            ", ".join(Site((caller,)).name for caller in reversed(callers) if caller),
+            each.site.function,
+            ", ".join(each.site.callers),
             ", ".join(each.calls) or NONE,
             f"{each.count:,}",
             format_size(each.nbytes) if each.nbytes else "",

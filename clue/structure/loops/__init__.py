@@ -2,18 +2,20 @@
 
 ::
 
-    Trace ──columns──▶ symbols ──folding──▶ places of loops ──┐
+    Trace ──bits, columns──▶ symbols ──folding──▶ places of loops ──┐
                        numbers ───────────expressions─────────┴─merging──▶ Loops ──▶ the same Trace
 
 ``folding`` is the reference of what ``fold.hpp`` does in C++ (``compiled``); both make the same loops.
 """
 
+from clue.structure.loops.bits import BITS
 from clue.structure.loops.columns import NO_PEER
 from clue.structure.loops.expressions import NO_NUMBER, Affine, Expression, Table
 from clue.structure.loops.merging import ENTRIES, REPEATED, Loops, Node, Part, Variants, chosen, compress, decompress
 from clue.structure.loops.places import LOOP
 
 __all__ = [
+    "BITS",
     "ENTRIES",
     "LOOP",
     "NO_NUMBER",

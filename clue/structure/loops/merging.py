@@ -6,12 +6,14 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from difflib import SequenceMatcher
 from itertools import pairwise
+from operator import is_
 
 import numpy as np
 import numpy.typing as npt
 
 from clue.native import NoLibraryError
 from clue.structure.loops import compiled, folding
+from clue.structure.loops.bits import condensed, expanded
 from clue.structure.loops.columns import (
     ABSENT,
     NUMBERS,
@@ -97,8 +99,12 @@ class Loops:
         """How much all programs take."""
         return sum(node.tokens for part in self.parts for node in part.node.walk())
 
+    def rows(self, rank: int) -> Integers:
+        """Return for each op of a rank the row that it is in: of calls along bits (``bits``) several are in one."""
+        return condensed(self.trace.rank(rank), Members.of(self.trace, rank))[1]
+
     def leaves(self, rank: int) -> Iterator[tuple[Node, Levels, Integers]]:
-        """Yield the symbols that a rank runs, each with its levels and the numbers of its ops."""
+        """Yield the symbols that a rank runs, each with its levels and the numbers of its rows."""
         placed = [_placed(part.node, rank, ()) for part in self.parts if rank in part.ranks]
         program = Place(LOOP, np.ones(1, np.int64), tuple(place for place, _ in placed))
         nodes = (each for _, nodes in placed for each in nodes)
@@ -128,20 +134,27 @@ def compress(trace: Trace, *, reference: bool = False) -> Loops:
             compiler.
     """
     fold, number = (folding.fold, number_reference) if reference else _fastest()
-    shapes, symbols = shapes_of(trace.ops, number)
-    numbers = [numbers_of(trace.rank(rank), Members.of(trace, rank)) for rank in range(trace.ranks)]
+    members = [Members.of(trace, rank) for rank in range(trace.ranks)]
+    every = [trace.rank(rank) for rank in range(trace.ranks)]
+    ops = [condensed(own, mine)[0] for own, mine in zip(every, members, strict=True)]
+    shapes, symbols = shapes_of(trace.ops if all(map(is_, ops, every)) else _together(ops), number)
+    numbers = list(map(numbers_of, ops, members))
+    offsets = np.cumsum([0, *map(len, ops)]).tolist()
     found = [
         _parts(split(fold(symbols[before:after])), own)
-        for (before, after), own in zip(pairwise(trace.head.offsets), numbers, strict=True)
+        for (before, after), own in zip(pairwise(offsets), numbers, strict=True)
     ]
     parts = tuple(Part(tuple(sorted(each)), _merged(each, shapes)) for each in _aligned(found))
     return Loops(trace, shapes, parts, tuple((each.loose, each.places) for each in numbers))
 
 
+def _together(ops: Sequence[Ops]) -> Ops:
+    return Ops(**{name: np.concatenate([getattr(each, name) for each in ops]) for name in Ops.__slots__})
+
+
 def decompress(loops: Loops) -> Ops:
     """Return the ops of the trace that was compressed, equal byte by byte."""
-    ranks = [_ops(loops, rank) for rank in range(loops.trace.ranks)]
-    return Ops(**{name: np.concatenate([getattr(ops, name) for ops in ranks]) for name in Ops.__slots__})
+    return _together([_ops(loops, rank) for rank in range(loops.trace.ranks)])
 
 
 def _fastest() -> tuple[Fold, Numbering]:
@@ -312,12 +325,12 @@ def _tokens(variants: Variants) -> int:
 
 
 def _ops(loops: Loops, rank: int) -> Ops:
-    rows = slice(*loops.trace.head.offsets[rank : rank + 2])
-    count = rows.stop - rows.start
+    leaves = list(loops.leaves(rank))
+    count = sum(len(at) for _, _, at in leaves)
     symbols = np.zeros(count, np.int64)
     columns = {name: np.full(count, ABSENT) for name in (*NUMBERS, "relative")}
     entries: list[tuple[Integers, Integers]] = [(np.zeros(0, np.int64),) * 2]
-    for node, levels, at in loops.leaves(rank):
+    for node, levels, at in leaves:
         symbols[at] = node.symbol
         for name, variants in node.numbers.items():
             if name == ENTRIES:
@@ -327,8 +340,10 @@ def _ops(loops: Loops, rank: int) -> Ops:
                 columns[name][at] = chosen(variants, rank).values(levels, rank)
     owners, values = (np.concatenate(each) for each in zip(*entries, strict=True))
     numbers = Numbers(columns, values[np.argsort(owners, kind="stable")], *loops.loose[rank])
-    times = {name: getattr(loops.trace.ops, name)[rows] for name in TIMES}
-    return ops_of(loops.shapes, symbols, times, numbers, Members.of(loops.trace, rank))
+    members, nothing = Members.of(loops.trace, rank), dict.fromkeys(TIMES, np.zeros(count, np.int64))
+    found = expanded(ops_of(loops.shapes, symbols, nothing, numbers, members), members)
+    rows = slice(*loops.trace.head.offsets[rank : rank + 2])
+    return replace(found, **{name: getattr(loops.trace.ops, name)[rows] for name in TIMES})
 
 
 def _placed(node: Node, rank: int, around: Levels) -> tuple[Place, list[tuple[Node, Levels]]]:
