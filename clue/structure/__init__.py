@@ -3,9 +3,11 @@
 ::
 
     nest        in which iteration of which loops each call was made, by the paths of call sites
+    alignment   in which iterations ranks act that leave some out
     table       what recordings say of each place
     groups      communicators as rules
     atoms       numbers as programs compute them: shares, grids, owners in turn, neighbours
+    pool        atoms and products of them with their values
     forms       what a rule is: sums, conditions, cases
     conditions  which comparisons of atoms hold on which samples
     rules       the lightest rule that fits all samples exactly, or none

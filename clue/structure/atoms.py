@@ -6,8 +6,8 @@ butterflies. Names are what a reader of a rule sees.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import cache
 from itertools import product
 from math import isqrt, lcm
@@ -16,6 +16,8 @@ import numpy as np
 import numpy.typing as npt
 
 Integers = npt.NDArray[np.int64]
+#: How families of what repeats begin.
+TURN = "turn "
 #: Surroundings of a place, by name: ``n`` size, ``P`` ranks, ``rank`` among all, ``s`` and ``r`` size of the
 #: communicator and rank there, ``i0`` … iterations of the loops around, ``m0`` … how many they make, ``j`` place
 #: within a call.
@@ -33,6 +35,7 @@ class Atom:
         family: What programs multiply or compare with each other: shares along the dimensions of one grid, places along
             one dimension; "" if it is none such.
         block: The block that it counts, or 0.
+        grid: The grid of more than one dimension that it is about, by how many it has: "plane" or "cube"; or "".
     """
 
     name: str
@@ -40,6 +43,7 @@ class Atom:
     weight: int = 1
     family: str = ""
     block: int = 0
+    grid: str = ""
 
 
 def variable(name: str, weight: int = 1) -> Atom:
@@ -97,33 +101,50 @@ class Dimension:
         size: How many there are.
         at: Where a rank is.
         grid: The grid it is one of.
+        share: The weight of its shares, beside that of what is shared.
     """
 
     size: Atom
     at: Atom
     grid: str = "line"
+    share: int = 1
+
+    def place(self, atoms: Iterable[Atom]) -> Iterator[Atom]:
+        """Return atoms that are about its grid."""
+        return (replace(atom, grid={"line": "", "cube": "cube"}.get(self.grid, "plane")) for atom in atoms)
 
 
-def dimensions() -> tuple[Dimension, ...]:
-    """Return the dimensions in which programs lay out ranks: a row of all, grids of two and three dimensions."""
+def dimensions(known: frozenset[str] = frozenset()) -> tuple[Dimension, ...]:
+    """Return the dimensions in which programs lay out ranks: a row of all, grids of two and three dimensions.
+
+    Args:
+        known: Grids that the program is known to use: others are more far-fetched then.
+    """
+    two, three = 4 if known and "plane" not in known else 2, 2 if "cube" in known else 4
     line = Dimension(variable("P"), variable("rank"))
-    small, large = Atom("p", lambda v: _P(v["P"]), 2), Atom("q", lambda v: _Q(v["P"]), 2)
+    sides = 1 if "plane" in known else two
+    small, large = Atom("p", lambda v: _P(v["P"]), sides), Atom("q", lambda v: _Q(v["P"]), sides)
     wide = (
-        Dimension(small, Atom("rank // q", lambda v: v["rank"] // _Q(v["P"]), 2, "0 wide"), "wide"),
-        Dimension(large, Atom("rank % q", lambda v: v["rank"] % _Q(v["P"]), 2, "1 wide"), "wide"),
+        Dimension(small, Atom("rank // q", lambda v: v["rank"] // _Q(v["P"]), two, "0 wide"), "wide", two),
+        Dimension(large, Atom("rank % q", lambda v: v["rank"] % _Q(v["P"]), two, "1 wide"), "wide", two),
     )
     tall = (
-        Dimension(large, Atom("rank // p", lambda v: v["rank"] // _P(v["P"]), 2, "0 tall"), "tall"),
-        Dimension(small, Atom("rank % p", lambda v: v["rank"] % _P(v["P"]), 2, "1 tall"), "tall"),
+        Dimension(large, Atom("rank // p", lambda v: v["rank"] // _P(v["P"]), two, "0 tall"), "tall", two),
+        Dimension(small, Atom("rank % p", lambda v: v["rank"] % _P(v["P"]), two, "1 tall"), "tall", two),
     )
+    share = three if known else 2  # faces are products of two of them
     a, b, c = (
-        Atom(name, lambda v, of=of: of(v["P"]), 4, f"{axis} cube")  # type: ignore[misc]
+        Atom(name, lambda v, of=of: of(v["P"]), three, f"{axis} cube")  # type: ignore[misc]
         for axis, (name, of) in enumerate((("a", _A), ("b", _B), ("c", _C)))
     )
     cube = (
-        Dimension(a, Atom("rank // (b·c)", lambda v: v["rank"] // (_B(v["P"]) * _C(v["P"])), 4, "0 cube"), "cube"),
-        Dimension(b, Atom("rank // c % b", lambda v: v["rank"] // _C(v["P"]) % _B(v["P"]), 4, "1 cube"), "cube"),
-        Dimension(c, Atom("rank % c", lambda v: v["rank"] % _C(v["P"]), 4, "2 cube"), "cube"),
+        Dimension(
+            a, Atom("rank // (b·c)", lambda v: v["rank"] // (_B(v["P"]) * _C(v["P"])), three, "0 cube"), "cube", share
+        ),
+        Dimension(
+            b, Atom("rank // c % b", lambda v: v["rank"] // _C(v["P"]) % _B(v["P"]), three, "1 cube"), "cube", share
+        ),
+        Dimension(c, Atom("rank % c", lambda v: v["rank"] % _C(v["P"]), three, "2 cube"), "cube", share),
     )
     return (line, *wide, *tall, *cube)
 
@@ -132,7 +153,7 @@ def shares(whole: Atom, dimension: Dimension) -> Iterator[Atom]:
     """Return the share of a whole that a rank has along a dimension, by each custom of rounding."""
     m, c, n = dimension.size.values, dimension.at.values, whole.values
     name = f"{whole.name}, {dimension.size.name}, {dimension.at.name}"
-    weight = min(max(dimension.size.weight, dimension.at.weight), 2) + whole.weight  # faces are products of two of them
+    weight = dimension.share + whole.weight
     customs: tuple[tuple[str, Callable[[Surroundings], Integers]], ...] = (
         ("share", lambda v: (c(v) + 1) * n(v) // m(v) - c(v) * n(v) // m(v)),
         ("first_larger", lambda v: n(v) // m(v) + (c(v) < n(v) % m(v))),
@@ -143,9 +164,20 @@ def shares(whole: Atom, dimension: Dimension) -> Iterator[Atom]:
         yield Atom(f"{custom}({name})", values, weight, f"{custom} {dimension.grid}")
 
 
+def _neighbours(dimension: Dimension) -> Atom:
+    """Return how many neighbours a rank has along a dimension that ends."""
+    m, c = dimension.size.values, dimension.at.values
+    return Atom(
+        f"neighbours({dimension.at.name})",
+        lambda v: (c(v) > 0).astype(np.int64) + (c(v) < m(v) - 1),
+        dimension.size.weight + 1,
+        f"neighbours {dimension.grid}",
+    )
+
+
 def padded(share: Atom) -> Atom:
     """Return a share with a row of the neighbours on either side."""
-    return Atom(f"({share.name} + 2)", lambda v: share.values(v) + 2, share.weight)
+    return Atom(f"({share.name} + 2)", lambda v: share.values(v) + 2, share.weight, share.family, grid=share.grid)
 
 
 def quotients(whole: Atom, dimension: Dimension) -> Iterator[Atom]:
@@ -154,6 +186,14 @@ def quotients(whole: Atom, dimension: Dimension) -> Iterator[Atom]:
     grid = dimension.grid
     yield Atom(f"{whole.name} // {dimension.size.name}", lambda v: n(v) // m(v), weight, f"floor {grid}")
     yield Atom(f"ceil({whole.name} / {dimension.size.name})", lambda v: -(-n(v) // m(v)), weight, f"ceil {grid}")
+
+
+def scaled(times: int, whole: Atom, power: int, size: Atom) -> Atom:
+    """Return a multiple of a whole, or of its square, divided by a number of ranks and rounded down."""
+    x, m = whole.values, size.values
+    name = "·".join([str(times), *[whole.name] * power])
+    weight = power * whole.weight + size.weight + 1
+    return Atom(f"({name}) // {size.name}", lambda v: times * x(v) ** power // m(v), weight, grid=size.grid)
 
 
 def parts(whole: Atom, block: int, more: int = 0) -> Iterator[Atom]:
@@ -166,7 +206,7 @@ def parts(whole: Atom, block: int, more: int = 0) -> Iterator[Atom]:
 
 def residue(name: str, turns: int) -> Atom:
     """Return what is left of one of the surroundings beside whole turns."""
-    return Atom(f"{name} % {turns}", lambda v: v[name] % turns, turns.bit_length())
+    return Atom(f"{name} % {turns}", lambda v: v[name] % turns, turns.bit_length(), f"{TURN}{turns}")
 
 
 def _oddity(number: int) -> int:
@@ -222,7 +262,7 @@ def owned_by_both(block: int, loop: str, owner: str, one: Dimension, other: Dime
     return Atom(
         f"owned({block}·({loop} + 1) …, {one.size.name}, {owner}, {other.size.name}, {other.at.name})",
         values,
-        one.size.weight + other.size.weight + 1,
+        5,
     )
 
 
@@ -247,15 +287,18 @@ def owned(block: int, dimension: Dimension) -> Atom:
     )
 
 
-def small_numbers(names: tuple[str, ...], blocks: tuple[int, ...]) -> tuple[Atom, ...]:
+def small_numbers(
+    names: tuple[str, ...], blocks: tuple[int, ...], known: frozenset[str] = frozenset()
+) -> tuple[Atom, ...]:
     """Return the atoms of which sums and products are made.
 
     Args:
         names: Surroundings that vary.
         blocks: Sizes of blocks that the program is known to deal out.
+        known: Grids that it is known to use.
     """
     loops = tuple(name for name in names if name[0] == "i")
-    over = dimensions() if "P" in names else ()
+    over = dimensions(known) if "P" in names else ()
     logarithms = (_logarithm(name) for name in ("P", "s", "n") if name in names)
     return (
         *map(variable, names),
@@ -271,11 +314,13 @@ def _spread(blocks: tuple[int, ...], over: tuple[Dimension, ...]) -> Iterator[At
     """Return what follows from spreading a size over ranks."""
     n = variable("n")
     for dimension in over:
-        yield from (dimension.size, dimension.at)
+        yield from dimension.place((dimension.size, dimension.at))
     for dimension in over:
-        yield from (*shares(n, dimension), *quotients(n, dimension))
+        yield from dimension.place([_neighbours(dimension)])
+    for dimension in over:
+        yield from dimension.place((*shares(n, dimension), *quotients(n, dimension)))
     for block in blocks:
-        yield from (owned(block, dimension) for dimension in over)
+        yield from (atom for dimension in over for atom in dimension.place([owned(block, dimension)]))
 
 
 def _turns_of(names: tuple[str, ...]) -> Iterator[Atom]:
@@ -297,16 +342,17 @@ def _others(names: tuple[str, ...]) -> Iterator[Dimension]:
         )
         for name in (each for each in names if each[0] == "i"):
             for sign, offset in product((1, -1), (-1, 0, 1)):
-                yield Dimension(variable(size), _turned(name, sign, offset, variable(size)))
+                yield Dimension(variable(size), _turned(name, sign, offset, variable(size)), share=2)
 
 
 def _levels(loop: str, over: tuple[Dimension, ...]) -> Iterator[Atom]:
     """Return what follows from halving a size in each iteration."""
     level = Atom(f"n >> {loop}", lambda v: v["n"] >> np.minimum(v[loop], 62), 2)
     yield level
+    yield Atom(f"n >> {loop} + 1", lambda v: v["n"] >> np.minimum(v[loop] + 1, 62), 3)
     yield Atom(f"2^{loop}", lambda v: np.int64(1) << np.minimum(v[loop], 62), 2)
     for dimension in over:
-        yield from shares(level, dimension)
+        yield from dimension.place(shares(level, dimension))
 
 
 def _panels(loop: str, loops: tuple[str, ...], blocks: tuple[int, ...], over: tuple[Dimension, ...]) -> Iterator[Atom]:
@@ -314,11 +360,13 @@ def _panels(loop: str, loops: tuple[str, ...], blocks: tuple[int, ...], over: tu
     for block in blocks:
         yield from _rest(block, loop)
         for dimension in over:
-            yield from cyclic(block, loop, dimension)
+            yield from dimension.place(cyclic(block, loop, dimension))
         for owner in loops:
             if owner != loop and over:
                 grids = ((over[1], over[2]), (over[2], over[1]), (over[3], over[4]), (over[4], over[3]))
-                yield from (owned_by_both(block, loop, owner, *grid) for grid in grids)
+                yield from (
+                    each for grid in grids for each in grid[0].place([owned_by_both(block, loop, owner, *grid)])
+                )
 
 
 def _rest(block: int, loop: str) -> Iterator[Atom]:
@@ -337,19 +385,26 @@ def log2_up(values: Integers) -> Integers:
     return logarithms
 
 
-def partners(names: tuple[str, ...]) -> tuple[Atom, ...]:
+def partners(names: tuple[str, ...], known: frozenset[str] = frozenset()) -> tuple[Atom, ...]:
     """Return what ranks are found by: neighbours in rings and grids, owners in turn, butterflies and trees."""
     steps = tuple(name for name in names if name[0] in "ije")
-    over = dimensions() if "P" in names else ()
-    sizes = (variable("s"), *(dimension.size for dimension in over))
+    over = dimensions(known) if "P" in names else ()
     return (
         *map(_in_ring, (1, -1, 2, -2)),
-        *(atom for size in sizes for step in steps for atom in _in_turn(step, size)),
+        *(atom for step in steps for atom in _in_turn(step, variable("s"))),
+        *(atom for each in over for step in steps for atom in each.place(_in_turn(step, each.size))),
         *(atom for step in steps for atom in _in_tree(step)),
         Atom("r & (r - 1)", lambda v: v["r"] & (v["r"] - 1), 3),
+        Atom("r without its highest bit", lambda v: v["r"] - _highest(v["r"]), 3),
         Atom("r ^ 1", lambda v: v["r"] ^ 1, 2),
-        *(_neighbour(axis, dimension, offset) for axis, dimension in enumerate(over[1:]) for offset in (1, -1)),
+        *(atom for axis in range(1, len(over)) for atom in over[axis].place(_shifts(axis, over, steps))),
     )
+
+
+def _highest(r: Integers) -> Integers:
+    """Return the largest power of two that is no larger."""
+    powers: Integers = np.int64(1) << log2_up(r + 1)
+    return powers >> 1
 
 
 def _in_ring(offset: int) -> Atom:
@@ -371,11 +426,12 @@ def _turned(step: str, sign: int, offset: int, size: Atom) -> Atom:
 
 
 def _in_tree(step: str) -> Iterator[Atom]:
-    """Return partners that are a power of two away, a step or two to each."""
+    """Return partners that are a power of two away, a step or two to each, and half of the ranks that are left."""
     for halved in (False, True):
         power = f"2^({step} // 2)" if halved else f"2^{step}"
         away = _power(step, halved)
         yield from _away(power, away)
+    yield from _away(f"(s >> {step} + 1)", lambda v: v["s"] >> np.minimum(v[step] + 1, 62))
 
 
 def _power(step: str, halved: bool) -> Callable[[Surroundings], Integers]:
@@ -406,12 +462,31 @@ _STRIDES: tuple[Callable[[Surroundings], Integers], ...] = (
 )
 
 
-def _neighbour(axis: int, dimension: Dimension, offset: int) -> Atom:
-    size, at, stride = dimension.size.values, dimension.at.values, _STRIDES[axis]
+def _shifts(axis: int, over: Sequence[Dimension], steps: tuple[str, ...]) -> Iterator[Atom]:
+    """Return who is along a dimension of a grid: next, or as far away as another place or an iteration tells."""
+    own = over[axis]
+    for offset in (1, -1):
+        yield _shifted(axis, own, f"{offset:+d}", 2, _always(offset))
+    others = [other.at for other in over if other.grid == own.grid and other is not own]
+    for far in (*others, *map(variable, steps)):
+        yield _shifted(axis, own, f"+ {far.name}", 3, far.values)
+        yield _shifted(axis, own, f"- {far.name}", 3, _negative(far.values))
+
+
+def _always(number: int) -> Callable[[Surroundings], Integers]:
+    return lambda v: np.full_like(v["P"], number)
+
+
+def _negative(values: Callable[[Surroundings], Integers]) -> Callable[[Surroundings], Integers]:
+    return lambda v: -values(v)
+
+
+def _shifted(axis: int, own: Dimension, by: str, weight: int, offset: Callable[[Surroundings], Integers]) -> Atom:
+    size, at, stride = own.size.values, own.at.values, _STRIDES[axis - 1]
     return Atom(
-        f"neighbour({dimension.at.name}, {offset:+d})",
-        lambda v: v["rank"] + ((at(v) + offset) % size(v) - at(v)) * stride(v),
-        2 + dimension.size.weight,
+        f"neighbour({own.at.name}, {by})",
+        lambda v: v["rank"] + ((at(v) + offset(v)) % size(v) - at(v)) * stride(v),
+        weight + max(own.size.weight, 2),
     )
 
 
@@ -427,6 +502,7 @@ def tree_sizes(names: tuple[str, ...]) -> tuple[Atom, ...]:
 
 def _bits(name: str) -> Iterator[Atom]:
     yield Atom(f"bit {name} of r", lambda v: v["r"] >> np.minimum(v[name], 62) & 1, 2)
+    yield Atom(f"r >> {name}", lambda v: v["r"] >> np.minimum(v[name], 62), 2)
     yield Atom(f"r + 2^{name}", lambda v: v["r"] + (np.int64(1) << np.minimum(v[name], 62)), 3)
 
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from clue.structure.atoms import Atom, Integers
+from clue.structure.atoms import TURN, Atom, Integers
 from clue.structure.forms import COMPARE, ZERO, Comparison, Predicate, lightest
 
 #: The heaviest condition that divides samples by cases, and how many are joined in pairs.
@@ -19,7 +19,10 @@ _PAIRED, UNLIKE = 8, 4
 
 def _comparable(one: Atom, other: Atom) -> bool:
     """Tell whether programs compare one with the other."""
-    return one.weight + other.weight <= (_PAIRED if one.family and one.family == other.family else UNLIKE)
+    alike = one.family == other.family
+    if not alike and (one.family.startswith(TURN) or other.family.startswith(TURN)):
+        return False
+    return one.weight + other.weight <= (_PAIRED if alike and one.family else UNLIKE)
 
 
 @dataclass(frozen=True, slots=True)

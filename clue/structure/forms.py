@@ -18,7 +18,7 @@ _Said = TypeVar("_Said", Integers, npt.NDArray[np.bool_])
 #: Bits that a step of weight takes to say, and a term: what takes more than the samples that it explains says nothing.
 BITS, _TERM = 2.0, 2.0
 #: How many equally light forms are kept.
-KEPT = 24
+KEPT = 120
 #: How much heavier than the lightest form one may be and still be its rival.
 _MARGIN = 1
 
@@ -78,6 +78,11 @@ class Sum:
         if (total % common).any():
             raise UndeterminedError(f"{self} is no integer there")
         return total // common
+
+    @property
+    def grids(self) -> frozenset[str]:
+        """The grids that it is about."""
+        return frozenset(atom.grid for _, atoms in self.terms for atom in atoms if atom.grid)
 
     def __str__(self) -> str:
         if not self.terms:
@@ -145,6 +150,13 @@ class Rule:
                 values[mask] = rule({name: column[mask] for name, column in v.items()})
         return values
 
+    @property
+    def grids(self) -> frozenset[str]:
+        """The grids without which it cannot be said."""
+        own = [*(form.grids for form in self.forms), *(form.grids for form in self.conditions)]
+        needed = frozenset.intersection(*own) if own else frozenset()
+        return needed.union(*(rule.grids for rule in (self.then, self.other) if rule))
+
     def __str__(self) -> str:
         if self.other is None:
             return str(self.forms[0])
@@ -199,6 +211,10 @@ class Comparison:
         return f"{self.one.name} {self.sign} {' + '.join([*other, *added])}"
 
 
+#: That a message goes to nobody (``PROC_NULL``).
+TO_NOBODY = Comparison(Atom("peer", lambda v: v["peer"]), "<", ZERO, 0)
+
+
 @dataclass(frozen=True, slots=True)
 class Predicate:
     """A condition: comparisons that all hold, or not all."""
@@ -215,6 +231,11 @@ class Predicate:
         """Tell where it holds."""
         holds: npt.NDArray[np.bool_] = np.logical_and.reduce([part(v) for part in self.parts])
         return ~holds if self.negated else holds
+
+    @property
+    def grids(self) -> frozenset[str]:
+        """The grids that it is about."""
+        return frozenset(atom.grid for part in self.parts for atom in (part.one, part.other) if atom.grid)
 
     def __str__(self) -> str:
         text = " and ".join(map(str, self.parts))

@@ -5,14 +5,14 @@ from __future__ import annotations
 import hashlib
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 import numpy.typing as npt
 
 from clue.progress import Progress, silent
 from clue.structure.atoms import Integers, log2_up
-from clue.structure.forms import Rule, Sum, UndeterminedError
+from clue.structure.forms import TO_NOBODY, Predicate, Rule, Sum, UndeterminedError
 from clue.structure.groups import GROUPS, WORLD, Class, fits
 from clue.structure.nest import Nest, Step
 from clue.structure.rules import Search
@@ -153,6 +153,7 @@ class Learner:
         refusals: What follows no rule.
         remarks: What a reader of results should know.
         blocks: Sizes of blocks that the program deals out.
+        grids: Grids in which it lays out ranks.
         known: Rules by digest of what they were learned from: calls that a program makes twice are learned once.
         seen: Of each part that was learned, the surroundings of its rows and where they are in their trace.
     """
@@ -163,6 +164,7 @@ class Learner:
     refusals: list[Refusal] = field(default_factory=list)
     remarks: list[str] = field(default_factory=list)
     blocks: tuple[int, ...] = ()
+    grids: frozenset[str] = frozenset()
     known: dict[bytes, Rule | None] = field(default_factory=dict)
     seen: list[tuple[dict[str, Integers], Integers]] = field(default_factory=list)
 
@@ -171,6 +173,22 @@ class Learner:
 
     def learn(self) -> Structure:
         """Return the rules; what follows none is in ``refusals``."""
+        structure = self._learn()
+        if self.refusals and self.grids:  # what is known of grids in the end may tell what came first
+            structure = self._again(self.tables, structure)
+        tables = self.tables.aligned() if self.refusals else None
+        return self._again(tables, structure) if tables else structure
+
+    def _again(self, tables: Tables, structure: Structure) -> Structure:
+        """Return what other tables say, or what is known of grids, if less of it is refused."""
+        other = replace(self, tables=tables, refusals=[], remarks=[], blocks=(), known={}, seen=[])
+        again = other._learn()
+        if len(other.refusals) >= len(self.refusals):
+            return structure
+        vars(self).update(vars(other))
+        return again
+
+    def _learn(self) -> Structure:
         structure = Structure(self.sites, self.tables.nest)
         for site, often in self.tables.astray.items():
             self._refuse(site, "", f"must be called once, or in a loop of the program, got {often} more calls")
@@ -224,21 +242,38 @@ class Learner:
         place, done, total = self._at
         self.progress(f"learning rules: {place}, {_WORDS[what]}", done, total)
         key = hashlib.sha1(
-            b"".join(column.tobytes() for column in (*v.values(), y, np.array([slack, plain, *self.blocks]))),
+            b"".join(
+                column.tobytes()
+                for column in (
+                    *v.values(),
+                    y,
+                    np.array([slack, plain, *self.blocks, *map(ord, "".join(sorted(self.grids)))]),
+                )
+            ),
             usedforsecurity=False,
         ).digest()
         if key not in self.known:
             self.known[key] = self._found(v, y, slack, plain)
         found = self.known[key]
-        if found is None:
+        if found is not None:
+            self.grids |= found.grids
+        else:
             values = ", ".join(map(str, np.unique(y)[:6].tolist()))
             raise _NoRuleError(f"{_WORDS[what]} must follow a rule in n, P, rank and iteration, got {values}, …")
         return found
 
+    def _size(self, v: Mapping[str, Integers], y: Integers, slack: int = 0) -> Rule:
+        """Return the rule of sizes of messages: those to nobody are empty."""
+        nobody = v["peer"] < 0
+        if y[nobody].any() or nobody.all() or not nobody.any():
+            return self._rule("nbytes", v, y, slack)
+        rest = {name: column[~nobody] for name, column in v.items()}
+        return Rule((), (Predicate((TO_NOBODY,)),), Rule.constant(0), self._rule("nbytes", rest, y[~nobody], slack))
+
     def _found(self, v: Mapping[str, Integers], y: Integers, slack: int, plain: bool) -> Rule | None:
         origin = np.left_shift(_place(v["P"]), _ORIGINS) | _place(v["n"])
         surroundings = {name: column for name, column in v.items() if name != "example"}
-        search = Search(surroundings, self.blocks, origin=origin, slack=slack, plain=plain)
+        search = Search(surroundings, self.blocks, origin=origin, slack=slack, plain=plain, grids=self.grids)
         return search.rule(y) if len(y) else Rule((Sum(()),))
 
     def _learn_loops(self, structure: Structure, site: int) -> None:
@@ -380,11 +415,11 @@ class Learner:
             if name != "peer":  # what a message is may depend on whom it goes to
                 v["peer"] = columns["peer"]
             try:
-                learned.fields[name] = self._rule(name, v, column)
+                learned.fields[name] = self._size(v, column) if name == "nbytes" else self._rule(name, v, column)
             except _NoRuleError:
                 if name != "nbytes" or not (flags & int(Flag.PICKLED)).all():
                     raise
-                learned.fields[name] = self._rule(name, v, column, PICKLED_SLACK)
+                learned.fields[name] = self._size(v, column, PICKLED_SLACK)
                 self.remarks.append(
                     f"sizes of pickled objects at {self._name(learned.part)} are told to {PICKLED_SLACK} B"
                 )

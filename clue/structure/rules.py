@@ -8,11 +8,14 @@ the rule, and it is refused there.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+import hashlib
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
 from fractions import Fraction
-from itertools import combinations_with_replacement, islice, product
-from math import log2
+from functools import cached_property
+from itertools import product
+from math import comb, log2
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -21,20 +24,24 @@ from clue.structure.atoms import (
     Atom,
     Integers,
     Surroundings,
-    padded,
     partners,
     parts,
     residue,
+    scaled,
     small_numbers,
     tree_sizes,
     variable,
 )
 from clue.structure.conditions import UNLIKE, Conditions
 from clue.structure.forms import BITS, KEPT, ZERO, Comparison, Predicate, Rule, Sum, UndeterminedError, chain, lightest
+from clue.structure.pool import Pool, Product, Products
 
+#: Returns atoms by the surroundings that vary, sizes of blocks, and grids that are known.
+_Atoms = Callable[[tuple[str, ...], tuple[int, ...], frozenset[str]], tuple[Atom, ...]]
+#: What is rarely dealt out in blocks, and numbers of ranks among which sizes are shared evenly.
+_RANKS = frozenset(("P", "s", "rank", "r"))
+_SIZES = frozenset("Ppqabc")
 _Floats = npt.NDArray[np.float64]
-#: Atoms that are multiplied, and what comes out.
-_Product = tuple[tuple[Atom, ...], Integers]
 #: Largest denominator of a coefficient, and what share of the squares a sum may leave that is looked at closely.
 _DENOMINATOR, _NEAR = 4096, 1e-9
 #: Distinct samples that a search looks at, chosen evenly; all are checked in the end.
@@ -45,16 +52,17 @@ _MORE = 1
 _SPECIAL = 3
 #: Iterations of a loop that may have rules of their own.
 _STEPS = 8
-#: Blocks that there must be at least where they are counted.
-_BLOCKS = 4
+#: Blocks that there must be at least where they are counted, samples that tell at first which they may be, and the
+#: largest whole that is looked at.
+_BLOCKS, _PROBES, _LARGEST = 4, 6, 1 << 20
 #: Turns in which a loop may do several things.
 _TURNS = (2, 3, 4)
 #: Conditions that are tried to divide samples by cases.
 _TRIED = 16
+#: How often a search looks for sums of several products: later cases are told by light forms alone.
+_MOST_SUMS = 400
 #: The heaviest atom of a condition.
 _HEAVIEST = 5
-#: Weight of two atoms that are multiplied, and how many such pairs there are at most.
-_MULTIPLIED, _MOST_PAIRS = 5, 2000
 #: Products among which sums of three are searched, and how much of one must be left beside others to be another.
 _MOST_PRODUCTS, _SAME = 120, 1e-6
 
@@ -75,6 +83,7 @@ class Search:
         slack: How far a rule may be off.
         frozen: Surroundings that were left out, and have one value instead of theirs.
         plain: Whether it is about ranks and numbers of them, which are no products.
+        grids: Grids that the program is known to use.
     """
 
     v: Surroundings
@@ -84,6 +93,7 @@ class Search:
     slack: int = 0
     frozen: frozenset[str] = frozenset()
     plain: bool = False
+    grids: frozenset[str] = frozenset()
 
     def __post_init__(self) -> None:
         self.length = len(next(iter(self.v.values())))
@@ -91,43 +101,28 @@ class Search:
         self.same_ranks = bool((self.v["r"] == self.v["rank"]).all() and (self.v["s"] == self.v["P"]).all())
         if self.same_ranks:
             self.names = tuple(name for name in self.names if name not in ("r", "s"))
-        self._small: list[tuple[Atom, Integers]] | None = None
-        self._alone: list[tuple[Atom, Integers]] | None = None
-        self._conditions: Conditions | None = None
         self._rows = _some(self.length)
-        #: Products that have the same values in what is looked at.
-        self._alike: dict[bytes, list[tuple[Atom, ...]]] = {}
+        self._whole = _Whole(self.v)
+        self._at = np.arange(self.length)
+        self._spent = _Spent()
 
     # --- what there is ---
 
-    def small(self) -> list[tuple[Atom, Integers]]:
-        """Return the atoms with their values, those that vary, the lightest first."""
-        if self._small is None:
-            self._small = self._values(
-                (*small_numbers(self.names, self.blocks), *(tree_sizes(self.names) if self._ranked() else ()))
-            )
-        return self._small
+    @cached_property
+    def small(self) -> Pool:
+        """The atoms of sums and products, those that vary, the lightest first."""
+        return self._pool(small_atoms)
 
-    def alone(self) -> list[tuple[Atom, Integers]]:
-        """Return the atoms that stand alone."""
-        if self._alone is None:
-            self._alone = self._values(partners(self.names)) if self._ranked() else []
-        return self._alone
+    @cached_property
+    def alone(self) -> Pool:
+        """The atoms that stand alone."""
+        return self._pool(lone_atoms)
 
-    def _ranked(self) -> bool:
-        """Whether ranks matter."""
-        return any(name in self.names for name in ("rank", "r", "P", "s"))
-
-    def _values(self, atoms: Iterable[Atom]) -> list[tuple[Atom, Integers]]:
-        with np.errstate(all="ignore"):
-            found = [(atom, self._value(atom)) for atom in sorted(atoms, key=lambda atom: atom.weight)]
-        return [(atom, values) for atom, values in found if values is not None and (values != values[0]).any()]
-
-    def _value(self, atom: Atom) -> Integers | None:
-        """Return the values of an atom, if it does not need surroundings that were left out."""
-        seen = _Seen(self.v)
-        values = atom.values(seen)
-        return None if seen.used & self.frozen else values
+    def _pool(self, atoms: _Atoms) -> Pool:
+        key = (atoms, self.names)
+        if key not in self._whole.pools:
+            self._whole.pools[key] = Pool.of(atoms(self.names, self.blocks, self.grids), self._whole.v, self.frozen)
+        return self._whole.pools[key].varying(self._at)
 
     # --- sums ---
 
@@ -135,6 +130,14 @@ class Search:
         """Return the lightest rule that fits all samples, if there is one."""
         if not self._supported():
             return None
+        key = hashlib.sha1(
+            b"".join(each.tobytes() for each in (self._at, y, np.array([depth, self.triples]))), usedforsecurity=False
+        ).digest()
+        if key not in self._whole.rules:
+            self._whole.rules[key] = self._searched(y, depth)
+        return self._whole.rules[key]
+
+    def _searched(self, y: Integers, depth: int) -> Rule | None:
         leans = self._leans(y)
         if leans:
             return next((found for lean, rows in leans if (found := lean._rule(y[rows], depth))), None)
@@ -203,45 +206,74 @@ class Search:
         }
         varied = (name for name, column in self.v.items() if (column != column[0]).any())
         frozen = self.frozen | (frozenset(varied) - frozenset(names))
-        return Search(kept, self.blocks, self.triples, origin, self.slack, frozen, self.plain), rows
+        lean = Search(kept, self.blocks, self.triples, origin, self.slack, frozen, self.plain, self.grids)
+        lean._spent = self._spent
+        return lean, rows
 
     def sums(self, y: Integers) -> tuple[Sum, ...]:
         """Return the lightest sums that fit."""
-        if (y == y[0]).all():
-            return (Sum(((Fraction(int(y[0])), ()),) if y[0] else ()),)
+        known, counts = np.unique(y, return_counts=True)
+        most = int(known[counts.argmax()])
+        if (np.abs(known - most) <= self.slack).all():
+            return (Sum(((Fraction(most), ()),) if most else ()),)
         return (
-            self._single(y) or self._blocks(y) or (() if len(np.unique(y)) == 2 and not y.all() else self._several(y))
+            self._single(y)
+            or self._blocks(y)
+            or self._scaled(y)
+            or (() if len(known) == 2 and not y.all() else self._several(y))
         )
 
     def _single(self, y: Integers) -> tuple[Sum, ...]:
-        atoms = [*self.small(), *self.alone()]
+        rows = self._rows
+        atoms = (*self.small.atoms, *self.alone.atoms)
+        values = np.concatenate([self.small.values, self.alone.values])[:, rows]
         if not atoms:
             return ()
-        rows = self._rows
-        matrix = np.array([values[rows] for _, values in atoms], float)
+        matrix = values.astype(float)
         matrix -= matrix.mean(axis=1, keepdims=True)
         target = y[rows] - y[rows].mean()
         norms = np.linalg.norm(matrix, axis=1)
         along = np.abs(matrix @ target) / np.where(norms > 0, norms, np.inf)
         whole = float(target @ target)
         near = np.flatnonzero(whole - along**2 <= _NEAR * whole + self._leeway(len(rows))).tolist()
-        return lightest([form for i in near for form in self._solve(y, [((atoms[i][0],), atoms[i][1][rows])])])
+        return lightest(
+            [form for i in near for form in self._solve(y, [Product((atoms[i],), values[i], ((atoms[i],),))])]
+        )
 
     def _blocks(self, y: Integers) -> tuple[Sum, ...]:
         """Return how many blocks there are of something, and whatever else that may be."""
         found = [
             form
-            for whole, values in self.small()
-            if whole.weight <= UNLIKE - 1
-            for block in _candidates(values, y)
+            for whole, values in self.small.pairs()
+            if whole.weight <= UNLIKE - 1 and _follows(values, y)
             for more in (0, -1, 1)
+            for block in _candidates(values + more, y)
             for atom in parts(whole, block, more)
-            for form in self._multiple(y, atom)
+            for form in self._multiple(y, atom, log2(block) if whole.name in _RANKS else 0.0)
         ]
         return lightest(found)
 
-    def _multiple(self, y: Integers, atom: Atom) -> list[Sum]:
-        """Return so many times an atom, and a number more, if that is y."""
+    def _scaled(self, y: Integers) -> tuple[Sum, ...]:
+        """Return what multiples of the size or its square are, shared evenly and rounded down.
+
+        That they are rounded must show: what nobody has seen divide with a remainder may as well be another number.
+        """
+        at, divisor = int(y.argmax()), int(np.gcd.reduce(y))
+        whole = variable("n")
+        if "n" not in self.names or y[at] <= 0:
+            return ()
+        sizes = [(atom, values) for atom, values in self.small.pairs() if atom.name in _SIZES]
+        found = []
+        for (size, values), power, by in product(sizes, (1, 2), dict.fromkeys((1, divisor))):
+            most = int(y[at]) // by
+            n, m = int(self.v["n"][at]) ** power, int(values[at])
+            for times in range(-(-most * m // n), -(-(most + 1) * m // n)):
+                if (times * self.v["n"] ** power % values).any():
+                    found += self._multiple(y, scaled(times, whole, power, size), log2(times))
+        return lightest(found)
+
+    def _multiple(self, y: Integers, atom: Atom, more_bits: float = 0.0) -> list[Sum]:
+        """Return so many times an atom, and a number more, if that is y and takes less to say, with some bits more."""
         values = atom.values(self.v)
         low, high = int(y.argmin()), int(y.argmax())
         step, apart = int(y[high] - y[low]), int(values[high] - values[low])
@@ -251,52 +283,25 @@ class Search:
         if (step // apart * values + more != y).any():
             return []
         form = Sum(((Fraction(step // apart), (atom,)), *(((Fraction(more), ()),) if more else ())))
-        return [form] if self.length >= len(form.terms) + _MORE and form.bits <= self.bits(y) else []
+        return [form] if self.length >= len(form.terms) + _MORE and form.bits + more_bits <= self.bits(y) else []
 
-    def products(self) -> list[_Product]:
+    def products(self) -> Products:
         """Return light products of up to three atoms with their values in what is looked at, different ones once."""
-        small = [(atom, values[self._rows]) for atom, values in self.small()]
-        found: list[_Product] = [((atom,), values) for atom, values in small]
-        pairs = [
-            (one, other)
-            for one, other in combinations_with_replacement(small, 2)
-            if one[0].weight + other[0].weight <= _MULTIPLIED or (one[0].family and one[0].family == other[0].family)
-        ]
-        pairs.sort(key=lambda pair: pair[0][0].weight + pair[1][0].weight)
-        widths = [padded(atom) for atom, _ in small if atom.name.startswith("share(n,")]
-        found += [
-            ((one, other), (one.values(self.v) * other.values(self.v))[self._rows])
-            for one, other in combinations_with_replacement(widths, 2)
-        ]
-        found += [((one, other), first * second) for (one, first), (other, second) in pairs[:_MOST_PAIRS]]
-        for (a, x), (b, y), (c, z) in combinations_with_replacement([each for each in small if each[0].weight <= 1], 3):
-            found.append(((a, b, c), x * y * z))
-        unique: dict[bytes, _Product] = {}
-        for atoms, values in found:
-            key = values.tobytes()
-            unique.setdefault(key, (atoms, values))
-            self._alike.setdefault(key, []).append(atoms)
-        return list(unique.values())
-
-    def _lone(self) -> list[_Product]:
-        """Return the atoms as products of one."""
-        found: list[_Product] = [((atom,), values[self._rows]) for atom, values in self.small()]
-        for atoms, values in found:
-            self._alike.setdefault(values.tobytes(), []).append(atoms)
-        return found
+        return Products.of(self.small, self._rows)
 
     def _several(self, y: Integers) -> tuple[Sum, ...]:
-        products = self._lone() if self.plain else self.products()
-        if not products:
+        self._spent.sums += 1
+        if self._spent.sums > _MOST_SUMS:
+            return ()
+        products = Products.lone(self.small, self._rows) if self.plain else self.products()
+        if not len(products):
             return ()
         rows = self._rows
-        matrix = np.array([values for _, values in products], float)
+        matrix = products.values.astype(float)
         target = y[rows].astype(float)
         centred = matrix - matrix.mean(axis=1, keepdims=True)
         norms = np.linalg.norm(centred, axis=1)
-        keep = norms > 0
-        products = [product for product, kept in zip(products, keep, strict=True) if kept]
-        basis = centred[keep] / norms[keep, None]
+        basis = centred / np.where(norms > 0, norms, np.inf)[:, None]
         rest = target - target.mean()
         length = np.linalg.norm(rest)
         fits: list[Sum] = []
@@ -325,9 +330,9 @@ class Search:
         """Return the sum of squares by which a form may be off."""
         return float(rows * self.slack**2)
 
-    def _pairs(self, y: Integers, products: list[_Product], basis: _Floats, rest: _Floats) -> list[Sum]:
-        weights, order = _by_weight(products, 3 * _MOST_PRODUCTS)
-        some = [products[i] for i in order]
+    def _pairs(self, y: Integers, products: Products, basis: _Floats, rest: _Floats) -> list[Sum]:
+        order = np.argsort(products.weights, kind="stable")[: 3 * _MOST_PRODUCTS]
+        weights = products.weights[order]
         gram, along, whole = basis[order] @ basis[order].T, basis[order] @ rest, float(rest @ rest)
         # Beside the first: what is left of each other and of the target; a fit leaves nothing.
         left = 1.0 - gram**2
@@ -338,15 +343,18 @@ class Search:
             for i, k in zip(*np.nonzero(remaining <= _NEAR * whole + self._leeway(len(rest))), strict=True)
             if i < k
         ]
-        pairs.sort(key=lambda pair: weights[order[pair[0]]] + weights[order[pair[1]]])
-        return [form for i, k in pairs[: 4 * KEPT] for form in self._solve(y, [some[i], some[k]])]
+        pairs.sort(key=lambda pair: weights[pair[0]] + weights[pair[1]])
+        return [
+            form
+            for i, k in pairs[: 4 * KEPT]
+            for form in self._solve(y, [products[order[i]], products[order[k]]], comb(int(k) + 1, 2))
+        ]
 
-    def _triples(self, y: Integers, products: list[_Product], basis: _Floats, rest: _Floats) -> tuple[Sum, ...]:
-        _, order = _by_weight(products, _MOST_PRODUCTS)
-        some = [products[i] for i in order]
+    def _triples(self, y: Integers, products: Products, basis: _Floats, rest: _Floats) -> tuple[Sum, ...]:
+        order = np.argsort(products.weights, kind="stable")[:_MOST_PRODUCTS]
         gram, along, whole = basis[order] @ basis[order].T, basis[order] @ rest, float(rest @ rest)
         found: set[tuple[int, ...]] = set()
-        for i in range(len(some)):
+        for i in range(len(order)):
             # Beside the first: what is left of all others, of the target, and then beside each second.
             left, target = gram - np.outer(gram[i], gram[i]), along - gram[i] * along[i]
             size = np.diag(left).copy()
@@ -360,14 +368,24 @@ class Search:
             if len(found) > 8 * KEPT:
                 break
         fits = [
-            form for each in sorted(found) if len(set(each)) == 3 for form in self._solve(y, [some[i] for i in each])
+            form
+            for each in sorted(found)
+            if len(set(each)) == 3
+            for form in self._solve(y, [products[order[i]] for i in each], comb(each[-1] + 1, 3))
         ]
         return lightest(fits)
 
-    def _solve(self, y: Integers, products: list[_Product]) -> list[Sum]:
-        """Return the sum of these products with fractions as coefficients that is exactly y, if there is one."""
+    def _solve(self, y: Integers, products: Sequence[Product], tried: int = 1) -> list[Sum]:
+        """Return the sum of these products with fractions as coefficients that is exactly y, if there is one.
+
+        Args:
+            y: What is to be explained.
+            products: The products.
+            tried: How many sums were no heavier: as unlikely must it be that the samples beyond those that coefficients
+                are chosen by fit.
+        """
         rows = self._rows
-        columns = [np.ones(len(rows))] + [values.astype(float) for _, values in products]
+        columns = [np.ones(len(rows))] + [product.values.astype(float) for product in products]
         scales = [max(np.abs(column).max(), 1.0) for column in columns]
         matrix = np.array([column / scale for column, scale in zip(columns, scales, strict=True)]).T
         found, _, rank, _ = np.linalg.lstsq(matrix, y[rows].astype(float), rcond=1e-12)
@@ -379,15 +397,14 @@ class Search:
         coefficients = [_fraction(float(value / scale), self.slack) for value, scale in zip(found, scales, strict=True)]
         terms = [
             (coefficient, atoms)
-            for coefficient, atoms in zip(coefficients, [(), *(atoms for atoms, _ in products)], strict=True)
+            for coefficient, atoms in zip(coefficients, [(), *(product.atoms for product in products)], strict=True)
             if coefficient
         ]
         form = Sum(tuple(sorted(terms, key=lambda term: -len(term[1]))))
-        if self.length < len(form.terms) + _MORE or form.bits > self.bits(y):
+        bits, free = self.bits(y), self.length - len(form.terms)
+        if free < _MORE or form.bits > bits or log2(tried) > free * bits / self.length:
             return []
-        return (
-            [each for each in self._rivals(form, dict(products)) if self._fits(each, y)] if self._fits(form, y) else []
-        )
+        return [each for each in self._rivals(form, products) if self._fits(each, y)] if self._fits(form, y) else []
 
     def _fits(self, form: Sum, y: Integers) -> bool:
         try:
@@ -395,30 +412,33 @@ class Search:
         except UndeterminedError:
             return False
 
-    def _rivals(self, form: Sum, values: dict[tuple[Atom, ...], Integers]) -> list[Sum]:
-        """Return a form, and those with other products in it that nobody can tell from its own in these samples."""
-        choices = [
-            [
-                (coefficient, each)
-                for each in (self._alike.get(values[atoms].tobytes(), [atoms])[:KEPT] if atoms else [atoms])
-            ]
-            for coefficient, atoms in form.terms
+    def _rivals(self, form: Sum, products: Sequence[Product]) -> list[Sum]:
+        """Return a form, and those with another product in it that nobody can tell from its own in these samples.
+
+        Where each of these agrees with the form, those with several other products do, too.
+        """
+        alike = {product.atoms: product.alike for product in products}
+        others = [
+            Sum((*form.terms[:i], (coefficient, other), *form.terms[i + 1 :]))
+            for i, (coefficient, atoms) in enumerate(form.terms)
+            for other in (alike[atoms] if atoms else ())
+            if other != atoms
         ]
-        return [Sum(terms) for terms in islice(product(*choices), KEPT**2)]
+        return [form, *others]
 
     # --- conditions ---
 
+    @cached_property
     def conditions(self) -> Conditions:
-        """Return conditions with where they hold."""
-        if self._conditions is None:
-            sides = [each for each in self.small() if each[0].weight <= _HEAVIEST]
-            turns = [each for each in self.alone() if each[0].weight <= _HEAVIEST]
-            self._conditions = Conditions.among(sides, turns, self.length)
-        return self._conditions
+        """Conditions with where they hold."""
+        sides, turns = (
+            [each for each in pool.pairs() if each[0].weight <= _HEAVIEST] for pool in (self.small, self.alone)
+        )
+        return Conditions.among(sides, turns, self.length)
 
     def condition(self, mask: npt.NDArray[np.bool_]) -> tuple[Predicate, ...]:
         """Return the lightest conditions that hold just there."""
-        found = self.conditions().just(mask) or self._in_turn(mask)
+        found = self.conditions.just(mask) or self._in_turn(mask)
         return tuple(each for each in found if BITS * (each.weight + 1) <= _told(mask))
 
     def _in_turn(self, mask: npt.NDArray[np.bool_]) -> tuple[Predicate, ...]:
@@ -447,7 +467,7 @@ class Search:
 
     def _cases(self, y: Integers, depth: int) -> Rule | None:
         """Return a rule by a condition on the surroundings."""
-        for where in self.conditions().different(_TRIED if depth > 1 else 4 * _TRIED):
+        for where in self.conditions.different(_TRIED if depth > 1 else 4 * _TRIED):
             inside = self._within(where)
             forms = inside.sums(y[where]) if inside._supported() else ()
             conditions = self.condition(where) if forms else ()
@@ -489,34 +509,76 @@ class Search:
 
     def _within(self, mask: npt.NDArray[np.bool_], triples: bool = False) -> Search:
         origin = None if self.origin is None else self.origin[mask]
-        return Search(_take(self.v, mask), self.blocks, triples, origin, self.slack, self.frozen, self.plain)
+        inside = Search(
+            _take(self.v, mask), self.blocks, triples, origin, self.slack, self.frozen, self.plain, self.grids
+        )
+        inside._whole, inside._at, inside._spent = self._whole, self._at[mask], self._spent
+        return inside
 
 
-def _by_weight(products: list[_Product], most: int) -> tuple[list[int], Integers]:
-    """Return the weight of each product, and which are the lightest, in order."""
-    weights = [sum(atom.weight for atom in atoms) for atoms, _ in products]
-    return weights, np.argsort(weights, kind="stable")[:most]
+@dataclass(slots=True)
+class _Spent:
+    """How much a search has tried.
+
+    Attributes:
+        sums: How often sums of several products were searched.
+    """
+
+    sums: int = 0
 
 
-def _candidates(whole: Integers, y: Integers) -> range:
-    """Return by what a whole may have been divided."""
-    at = int(y.argmax())
-    x, most = int(whole[at]), int(y[at])
-    if x <= most or most < _BLOCKS:
-        return range(0)
-    return range(max(x // (most + 3), 2), x // max(most - 2, 1) + 1)
+@dataclass(slots=True)
+class _Whole:
+    """What searches in parts of the same samples share.
+
+    Attributes:
+        v: Surroundings of all samples.
+        pools: Atoms with their values there, by kind and by the surroundings that vary.
+        rules: What was found, by what it was looked for in.
+    """
+
+    v: Surroundings
+    pools: dict[tuple[Any, tuple[str, ...]], Pool] = field(default_factory=dict)
+    rules: dict[bytes, Rule | None] = field(default_factory=dict)
 
 
-class _Seen(dict[str, Integers]):
-    """Surroundings that know which of them were looked at."""
+def _ranked(names: tuple[str, ...]) -> bool:
+    """Whether ranks matter."""
+    return any(name in names for name in ("rank", "r", "P", "s"))
 
-    def __init__(self, v: Surroundings) -> None:
-        super().__init__(v)
-        self.used: set[str] = set()
 
-    def __getitem__(self, name: str) -> Integers:
-        self.used.add(name)
-        return super().__getitem__(name)
+def small_atoms(names: tuple[str, ...], blocks: tuple[int, ...], grids: frozenset[str]) -> tuple[Atom, ...]:
+    """Return the atoms of which sums and products are made."""
+    return (*small_numbers(names, blocks, grids), *(tree_sizes(names) if _ranked(names) else ()))
+
+
+def lone_atoms(names: tuple[str, ...], _: tuple[int, ...], grids: frozenset[str]) -> tuple[Atom, ...]:
+    """Return the atoms that stand alone."""
+    return partners(names, grids) if _ranked(names) else ()
+
+
+def _follows(whole: Integers, y: Integers) -> bool:
+    """Tell whether y grows or shrinks with a whole, and changes with nothing else: so do numbers of blocks."""
+    order = np.argsort(whole, kind="stable")
+    x, steps = whole[order], np.diff(y[order])
+    return not steps[x[1:] == x[:-1]].any() and bool((steps >= 0).all() or (steps <= 0).all())
+
+
+def _candidates(whole: Integers, y: Integers) -> list[int]:
+    """Return by what a whole may have been divided: where its blocks grow as y does from its least to its greatest."""
+    order = np.argsort(y, kind="stable")
+    some = order[np.linspace(0, len(order) - 1, _PROBES).astype(np.int64)]
+    x, most = int(whole[some[-1]]), int(y[some[-1]])
+    if x <= most or most < _BLOCKS or x > _LARGEST:
+        return []
+    blocks = np.arange(max(x // (most + 3), 2), x // max(most - 2, 1) + 1)
+    apart = y[some] - y[some[0]]
+    kept = np.zeros(len(blocks), bool)
+    for counts in (whole[some][:, None] // blocks, -(-whole[some][:, None] // blocks)):
+        grown = counts - counts[:1]
+        kept |= (grown * apart[-1] == apart[:, None] * grown[-1:]).all(axis=0)
+    found: list[int] = blocks[kept].tolist()
+    return found
 
 
 def _depends_on(v: Surroundings, names: Sequence[str], y: Integers) -> bool:

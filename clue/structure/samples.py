@@ -61,8 +61,8 @@ def local_size(
     if whole <= len(rest) * _NOTHING:
         return None
     best, found = _EXPLAINED, None
-    for atoms, _ in Search(v, blocks).products():
-        size_of = LocalSize(atoms)
+    products = Search(v, blocks).products()
+    for size_of in (LocalSize(products[i].atoms) for i in range(len(products))):
         values = size_of(v)
         if (values < 0).any():
             continue
@@ -77,7 +77,7 @@ def local_size(
         # A size beside a constant: bursts grow with it, and not faster.
         slope = min(max(slope, 0.0), 1.0)
         left = rest - slope * shape
-        explained = 1.0 - float(left @ left) / whole - _HEAVY * sum(atom.weight for atom in atoms)
+        explained = 1.0 - float(left @ left) / whole - _HEAVY * sum(atom.weight for atom in size_of.atoms)
         if explained > best:
             best, found = explained, size_of
     return found

@@ -15,6 +15,7 @@ from itertools import groupby
 import numpy as np
 import numpy.typing as npt
 
+from clue.structure.alignment import Calls, aligned
 from clue.structure.groups import Class, classes_of
 from clue.structure.nest import Nest, Step, Walk
 from clue.trace.ops import NO_REQUEST, Flag, Op
@@ -95,6 +96,7 @@ class Tables:
         classes: Of each recording its communicators' classes.
         begun: Of each recording, by row, how many requests its rank has begun before.
         serial: Of each recording, how many requests a rank had begun before the one of a name.
+        shared: Loops of which ranks leave iterations out: these count for all.
     """
 
     nest: Nest
@@ -105,25 +107,36 @@ class Tables:
     classes: list[Mapping[int, Class]] = field(default_factory=list)
     begun: list[Integers] = field(default_factory=list)
     serial: list[Mapping[tuple[int, int], int]] = field(default_factory=list)
+    shared: frozenset[tuple[Step, ...]] = frozenset()
 
     @classmethod
     def of(cls, sites: Sequence[Site], examples: Sequence[Example]) -> Tables:
         """Read recordings."""
-        tables = cls(Nest.of(sites), examples)
+        return cls._of(Nest.of(sites), examples, align=False)
+
+    def aligned(self) -> Tables | None:
+        """Return the same with the iterations aligned in which ranks meet; ``None`` if they are."""
+        tables = self._of(self.nest, self.examples, align=True)
+        return tables if tables.shared else None
+
+    @classmethod
+    def _of(cls, nest: Nest, examples: Sequence[Example], align: bool) -> Tables:
+        tables = cls(nest, examples)
         for number, example in enumerate(examples):
             tables.classes.append(classes_of(example.trace.head))
-            tables._read(number)
+            tables._read(number, align)
+        for loop in tables.shared:
+            tables._share(loop)
         return tables
 
-    def _read(self, number: int) -> None:
+    def _read(self, number: int, align: bool) -> None:
         example = self.examples[number]
         walk = Walk(self.nest)
         head, ops = example.trace.head, example.trace.ops
         begun, serial = np.zeros(len(ops), np.int64), {}
+        calls = []
         for rank in range(example.ranks):
             first, end = head.offsets[rank : rank + 2]
-            if first == end:
-                continue
             flags = ops.flags[first:end].astype(np.int64)
             starts = _starts(ops.op[first:end], ops.request[first:end], flags)
             begun[first:end] = np.cumsum(starts) - starts
@@ -134,12 +147,27 @@ class Tables:
             inside, astray = walk.coordinates(numbers)
             for at in astray:
                 self.astray[numbers[at]] = self.astray.get(numbers[at], 0) + 1
-            stops = [*begins[1:].tolist(), end - first]
-            for site, where, begin, stop in zip(numbers, inside, begins.tolist(), stops, strict=True):
+            calls.append(Calls(numbers, inside, (first + begins).tolist(), int(end)))
+        if align:
+            self.shared |= aligned(self.nest, example.trace, calls)
+        for rank, mine in enumerate(calls):
+            for site, where, begin, end in mine:
                 self._count((number, rank), site, where)
-                self._add((number, rank), site, where, first + begin, first + stop)
+                self._add((number, rank), site, where, begin, end)
         self.begun.append(begun)
         self.serial.append(serial)
+
+    def _share(self, loop: tuple[Step, ...]) -> None:
+        """Let all ranks go through as many iterations of a loop as the one that goes through most."""
+        most: dict[tuple[int, ...], int] = {}
+        for (number, _, *around), count in self.loops[loop].items():
+            key = (number, *around)
+            most[key] = max(most.get(key, 0), count)
+        self.loops[loop] = {
+            (number, rank, *around): count
+            for (number, *around), count in most.items()
+            for rank in range(self.examples[number].ranks)
+        }
 
     def _count(self, place: tuple[int, int], site: int, where: tuple[int, ...]) -> None:
         for depth, loop in enumerate(self.nest.loops(site)):

@@ -292,6 +292,16 @@ def halo_3d(comm: Comm, n: int) -> None:
     _halo(comm, (y * z, x * z, x * y), (a, b, c), False, 3)
 
 
+@case(recorded=tuple((n, p) for n in (24, 36, 50) for p in (4, 6, 8, 12, 27)), targets=((96, 64), (98, 64), (100, 36)))
+def faces_with_halo(comm: Comm, n: int) -> None:
+    """Exchange faces of blocks that are stored with a layer of the neighbours' points around them."""
+    a, b, c = dims3(comm.size)
+    x, y, z = (
+        between(n, m, i) + 2 for m, i in ((a, comm.rank // (b * c)), (b, comm.rank // c % b), (c, comm.rank % c))
+    )
+    _halo(comm, (y * z, x * z, x * y), (a, b, c), False, 3)
+
+
 @case()
 def torus_3d(comm: Comm, n: int) -> None:
     """Exchange faces over a periodic grid of three dimensions, blocks of ceil(n / extent)."""

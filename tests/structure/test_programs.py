@@ -25,6 +25,8 @@ KNOWN = (
     "ring", "ring_of_shares", "halo_line", "halo_null", "parity", "pipeline", "butterfly", "dissemination",
     "panels_by_column", "transpose", "master_turns", "gather_by_loop", "scatter_by_loop", "spread", "shared_function",
     "rows_and_columns", "remainder_last", "workers", "halves", "multigrid", "root_moves", "triangle",
+    "faces_with_halo", "square_2d", "halo_2d_waitall", "cannon", "halving", "odd_even", "everybody_to_everybody",
+    "sizes",
 )  # fmt: skip
 #: Programs that recordings do not determine everywhere, and such as follow no rule.
 UNKNOWN = ("even_strips", "panels", "ranks_beyond", "odd_ends", "threshold", "triples")

@@ -1,0 +1,187 @@
+"""Loops of which ranks leave iterations out: which iterations they act in, by whom they meet there.
+
+An iteration without calls leaves nothing in a trace, so ranks that skip some count fewer than others. Calls of two
+ranks that meet (a message, a collective call) in one loop are taken to be made in one iteration of it; iterations of a
+rank follow each other. The earliest iterations of which both hold are those of the program, unless there are none.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+
+import numpy as np
+import numpy.typing as npt
+
+from clue.structure.nest import Nest, Step
+from clue.trace import Trace
+from clue.trace.ops import Op
+
+_Integers = npt.NDArray[np.int64]
+#: What takes part in a meeting: rank, iterations of the loops around, and which iteration of the loop itself.
+_Node = tuple[int, tuple[int, ...], int]
+
+
+@dataclass(slots=True)
+class Calls:
+    """The calls of a rank.
+
+    Attributes:
+        sites: Site of each.
+        where: Iterations of the loops around each.
+        begins: First row of each in the trace.
+        end: Row behind the last.
+    """
+
+    sites: list[int]
+    where: list[tuple[int, ...]]
+    begins: list[int]
+    end: int
+
+    def __iter__(self) -> Iterator[tuple[int, tuple[int, ...], int, int]]:
+        """Yield of each its site, its iterations, its first row and the row behind its last."""
+        return zip(self.sites, self.where, self.begins, [*self.begins[1:], self.end][: len(self.sites)], strict=True)
+
+
+def aligned(nest: Nest, trace: Trace, calls: Sequence[Calls]) -> frozenset[tuple[Step, ...]]:
+    """Let iterations in which ranks meet be the same, where that can be.
+
+    Args:
+        nest: The loops.
+        trace: A recording.
+        calls: Those of each rank in it; their iterations are changed.
+
+    Returns:
+        The loops whose iterations were changed.
+    """
+    meetings = _meetings(trace)
+    loops = {loop for site in {site for each in calls for site in each.sites} for loop in nest.loops(site)}
+    return frozenset(
+        loop
+        for loop in sorted(loops, key=lambda loop: (len(loop), nest.key(loop)))
+        if _align(nest, loop, meetings, calls)
+    )
+
+
+def _align(nest: Nest, loop: tuple[Step, ...], meetings: _Integers, calls: Sequence[Calls]) -> bool:
+    inside = {site: nest.loops(site).index(loop) for site in range(len(nest.paths)) if loop in nest.loops(site)}
+    depth = next(iter(inside.values()))
+    met: dict[tuple[int, tuple[int, ...]], set[_Node]] = defaultdict(set)
+    seen: dict[tuple[int, tuple[int, ...]], int] = {}
+    for rank, mine in enumerate(calls):
+        for site, where, first, end in mine:
+            if site in inside:
+                around, at = where[:depth], where[depth]
+                seen[rank, around] = max(seen.get((rank, around), 0), at)
+                for meeting in set(meetings[first:end].tolist()) - {-1}:
+                    met[meeting, around].add((rank, around, at))
+    if all(len({at for _, _, at in nodes}) == 1 for nodes in met.values()):
+        return False
+    iteration = _earliest(seen, met.values())
+    if not iteration:
+        return False
+    for rank, mine in enumerate(calls):
+        mine.where = [
+            (*where[:depth], iteration[rank, where[:depth], where[depth]], *where[depth + 1 :])
+            if site in inside
+            else where
+            for site, where in zip(mine.sites, mine.where, strict=True)
+        ]
+    return True
+
+
+def _earliest(seen: Mapping[tuple[int, tuple[int, ...]], int], met: Iterable[set[_Node]]) -> dict[_Node, int]:
+    """Return the earliest iterations in which all can meet; none if they cannot."""
+    groups = Groups()
+    for nodes in met:
+        first, *others = nodes
+        for other in others:
+            groups.join(first, other)
+    after: dict[_Node, set[_Node]] = defaultdict(set)
+    before: dict[_Node, int] = defaultdict(int)
+    for (rank, around), last in seen.items():
+        line = [groups.of((rank, around, at)) for at in range(last + 1)]
+        for one, other in pairwise(line):
+            if other not in after[one]:
+                after[one].add(other)
+                before[other] += 1
+    every = {groups.of((rank, around, at)) for (rank, around), last in seen.items() for at in range(last + 1)}
+    level = {node: 0 for node in every if not before[node]}
+    ready = list(level)
+    for node in ready:
+        for other in after[node]:
+            level[other] = max(level.get(other, 0), level[node] + 1)
+            before[other] -= 1
+            if not before[other]:
+                ready.append(other)
+    if len(ready) < len(every):
+        return {}
+    return {
+        (rank, around, at): level[groups.of((rank, around, at))]
+        for (rank, around), last in seen.items()
+        for at in range(last + 1)
+    }
+
+
+class Groups:
+    """What belongs together."""
+
+    def __init__(self) -> None:
+        self._above: dict[_Node, _Node] = {}
+
+    def of(self, node: _Node) -> _Node:
+        """Return who stands for the group of one."""
+        while (above := self._above.get(node, node)) != node:
+            self._above[node] = self._above.get(above, above)
+            node = above
+        return node
+
+    def join(self, one: _Node, other: _Node) -> None:
+        """Make two groups one."""
+        self._above[self.of(one)] = self.of(other)
+
+
+def _meetings(trace: Trace) -> _Integers:
+    """Return of each row which meeting it takes part in, or -1: the two ends of a message, or a collective call."""
+    ops, head = trace.ops, trace.head
+    op = np.asarray(ops.op)
+    rank = np.repeat(np.arange(trace.ranks), np.diff(np.asarray(head.offsets)))
+    peer = _in_world(trace)
+    sends = np.isin(op, (Op.SEND, Op.ISEND)) & (peer >= 0)
+    receives = np.isin(op, (Op.RECV, Op.IRECV)) & (peer >= 0)
+    together = op >= Op.BARRIER
+    kind = np.where(sends, 0, np.where(receives, 1, 2))
+    none = np.full(len(op), -1)
+    one = np.where(sends, rank, np.where(receives, peer, none))
+    other = np.where(sends, peer, np.where(receives, rank, none))
+    tag = np.where(together, none, ops.tag)
+    key = np.stack([ops.comm, one, other, tag, np.where(together, rank, none), kind], axis=1)[
+        sends | receives | together
+    ]
+    ordinal = _ordinals(key)
+    whole = np.stack([*key.T[:4], key[:, 5] == 2, ordinal], axis=1)
+    _, number = np.unique(whole, axis=0, return_inverse=True)
+    meetings: _Integers = none.copy()
+    meetings[sends | receives | together] = number.ravel()
+    return meetings
+
+
+def _in_world(trace: Trace) -> _Integers:
+    """Return the partner of each row as a rank among all, or what is no rank as it is."""
+    peer = np.asarray(trace.ops.peer).astype(np.int64)
+    for number, communicator in enumerate(trace.head.communicators):
+        mine = (trace.ops.comm == number) & (peer >= 0) & (peer < len(communicator.group))
+        peer[mine] = np.array(communicator.group, np.int64)[peer[mine]]
+    return peer
+
+
+def _ordinals(key: _Integers) -> _Integers:
+    """Return how many equal keys come before each."""
+    _, group = np.unique(key, axis=0, return_inverse=True)
+    order = np.argsort(group.ravel(), kind="stable")
+    sorted_groups = group.ravel()[order]
+    ordinals: _Integers = np.empty(len(key), np.int64)
+    ordinals[order] = np.arange(len(key)) - np.searchsorted(sorted_groups, sorted_groups)
+    return ordinals
