@@ -23,14 +23,14 @@ class EngineHook(BuildHookInterface[Any]):
         if version == "editable" or sys.platform != "linux":
             return
         sys.path.insert(0, self.root)
-        from clue.kernel.fast.library import ENGINE  # noqa: PLC0415 - of what is built here
+        from clue.kernel.fast.library import ENGINE, LOOPED  # noqa: PLC0415 - of what is built here
         from clue.native import NoLibraryError  # noqa: PLC0415
         from clue.native.shipped import ship  # noqa: PLC0415
         from clue.structure.loops.library import LOOPS  # noqa: PLC0415
 
         self._folder = TemporaryDirectory()
         try:
-            made = {ship(each.source, Path(self._folder.name)): each.source.folder for each in (ENGINE, LOOPS)}
+            made = {ship(each.source, Path(self._folder.name)): each.source.folder for each in (ENGINE, LOOPED, LOOPS)}
         except NoLibraryError as error:
             self.app.display_warning(f"the wheel goes without compiled libraries: {error}")
             return

@@ -23,6 +23,7 @@ class Observation:
         nbytes: Bytes by sender and receiver, or ``None``.
         histories: What every actor did step by step, for the critical path, or ``None``; the reference engine only.
         most_simultaneous: Most communications under way at once, where contention is modelled.
+        left_over: Messages that no receive took, where a program in loops was replayed.
     """
 
     segments: list[Segment] | None = None
@@ -30,3 +31,4 @@ class Observation:
     nbytes: npt.NDArray[np.int64] | None = None
     histories: dict[Who, History] | None = None
     most_simultaneous: int = 0
+    left_over: int = 0
