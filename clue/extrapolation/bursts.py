@@ -9,7 +9,7 @@ size, the problem's size and the number of ranks (:mod:`clue.models`).
 from __future__ import annotations
 
 import zlib
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -30,6 +30,8 @@ _VALUES, _LEAST = 12, 1e-9
 _OUTLYING = 20.0
 #: Recordings that a constant and a size are fitted to at least, and what part of a constant's errors a size may leave.
 _FITTED, _CLOSER = 3, 0.5
+#: Share of the computation at a target that may lie outside what was recorded before it is said.
+_OUTSIDE = 0.5
 #: The widest that an interval is drawn; a model of a single point knows no end of it.
 _WIDEST = 5.0
 
@@ -141,16 +143,42 @@ class Bursts:
     def draw(self, v: Surroundings, peer: Integers) -> tuple[Floats, Floats, Floats, Floats]:
         """Return the burst of each row at a target, the same if all were short or long, and whether it was recorded."""
         result = np.zeros((4, len(v["n"])))
+        for number, where in self.by_role(v, peer):
+            some, pool = _some(v, where), self.roles[number][1]
+            mean, low, high = pool.means(some)
+            varied = pool.spread.draw(np.ones(len(mean)), self.seed(number))
+            result[:, where] = [mean * varied, low * varied, high * varied, pool.inside(some)]
+        return result[0], result[1], result[2], result[3]
+
+    def by_role(self, v: Surroundings, peer: Integers) -> Iterator[tuple[int, npt.NDArray[np.bool_]]]:
+        """Yield the number of each role that some rows have, and which rows these are."""
         left = np.ones(len(v["n"]), bool)
-        for number, (role, pool) in enumerate(self.roles):
+        for number, (role, _) in enumerate(self.roles):
             where = left if role is None else role.holds(v, peer) & left
             if where.any():
-                some = _some(v, where)
-                mean, low, high = pool.means(some)
-                varied = pool.spread.draw(np.ones(len(mean)), zlib.crc32(f"{self.site} {number}".encode()))
-                result[:, where] = [mean * varied, low * varied, high * varied, pool.inside(some)]
+                yield number, where
             left = left & ~where
-        return result[0], result[1], result[2], result[3]
+
+    def seed(self, number: int) -> int:
+        """Return the seed of a role's bursts."""
+        return zlib.crc32(f"{self.site} {number}".encode())
+
+
+def outside_remarks(seconds: Floats, inside: Floats) -> list[str]:
+    """Say how much of the computation lies outside what was recorded, where that is much.
+
+    Args:
+        seconds: Bursts.
+        inside: Which were recorded, 1 or 0.
+    """
+    whole = seconds.sum()
+    outside = float((seconds * (1.0 - inside)).sum() / whole) if whole else 0.0
+    if outside <= _OUTSIDE:
+        return []
+    return [
+        f"{outside:.0%} of the computation depends on sizes beyond those that were recorded: "
+        "clue extrapolate --plan says what to record"
+    ]
 
 
 def _some(v: Surroundings, where: npt.NDArray[np.bool_] | Integers) -> dict[str, Integers]:

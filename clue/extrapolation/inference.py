@@ -2,21 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
 import numpy as np
 
 from clue import structure
 from clue.errors import ClueError
-from clue.extrapolation.bursts import Bursts, Floats, Integers
+from clue.extrapolation.bursts import Bursts, Integers, outside_remarks
 from clue.extrapolation.family import Family
 from clue.structure import Columns, Example, Generator, Learner, Refusal, Tables
 from clue.trace import Trace
 from clue.trace.builder import RankColumns, trace_of
 from clue.trace.sites import UNKNOWN, Site, Sites
-
-#: Share of the computation at a target that may lie outside what was recorded before it is said.
-_OUTSIDE = 0.5
 
 
 class RefusedError(ClueError):
@@ -73,17 +71,23 @@ class Structure:
         """
         generator = Generator(self.program, size, ranks)
         columns = generator.make()
-        if generator.refusals:
-            raise RefusedError(tuple(dict.fromkeys(generator.refusals)), self.name)
+        self.check(generator.refusals)
         drawn = np.zeros((4, len(columns.columns["op"])))
         for bursts, (v, rows) in zip(self.bursts, columns.surroundings, strict=True):
             drawn[:, rows] = bursts.draw(v, columns.columns["peer"][rows])
         middle, low, high = (np.round(each * 1e9).astype(np.int64) for each in drawn[:3])
-        trace = self._trace(columns, middle)
+        trace = self.trace(columns, middle)
         repeats = tuple(replace(trace, ops=replace(trace.ops, cpu=each)) for each in (low, high))
-        return Made(trace, (*self.remarks, *_remarks(drawn[0], drawn[3])), repeats)
+        return Made(trace, (*self.remarks, *outside_remarks(drawn[0], drawn[3])), repeats)
 
-    def _trace(self, columns: Columns, bursts: Integers) -> Trace:
+    def check(self, refusals: Iterable[Refusal]) -> None:
+        """Raise an error that names the sites that are refused, if any are."""
+        found = tuple(dict.fromkeys(refusals))
+        if found:
+            raise RefusedError(found, self.name)
+
+    def trace(self, columns: Columns, bursts: Integers) -> Trace:
+        """Return the trace of all rows."""
         every = columns.columns | {"cpu": bursts, "extra": _places(columns)}
         ends = np.concatenate([[0], np.cumsum(columns.columns["count"])])
         ranks = [
@@ -150,14 +154,3 @@ def _places(columns: Columns) -> Integers:
     first = np.repeat(before[columns.offsets[:-1]], np.diff(columns.offsets))
     places: Integers = np.where(counts > 0, before[:-1] - first, 0)
     return places
-
-
-def _remarks(seconds: Floats, inside: Floats) -> list[str]:
-    whole = seconds.sum()
-    outside = float((seconds * (1.0 - inside)).sum() / whole) if whole else 0.0
-    if outside <= _OUTSIDE:
-        return []
-    return [
-        f"{outside:.0%} of the computation depends on sizes beyond those that were recorded: "
-        "clue extrapolate --plan says what to record"
-    ]

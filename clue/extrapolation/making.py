@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 from clue.extrapolation.family import EXTRAPOLATED, Family
 from clue.extrapolation.inference import infer
+from clue.extrapolation.loops import InLoops, check_length
 from clue.extrapolation.memory import peak_memory
+from clue.kernel import LoopedProgram
 from clue.recording.repeated import numbered
 from clue.structure import Refusal
 from clue.trace import Trace
@@ -103,6 +105,7 @@ def extrapolate(family: Family | str, *, size: int, ranks: int) -> Extrapolation
         UsageError: If recordings are missing, too few, or of several programs.
         TraceError: If one cannot be read, or knows no call sites.
         RefusedError: If a call follows no rule.
+        TooLongError: If it has too many ops to be written out; its loops may be replayed.
     """
     if isinstance(family, str):
         family = Family.open(family)
@@ -112,14 +115,34 @@ def extrapolate(family: Family | str, *, size: int, ranks: int) -> Extrapolation
     if recorded is not None:
         return Extrapolation(recorded.typical, size, (), factor, local, recorded.traces[1:])
     family.check_target(size, ranks)
-    made = infer(family).generate(size, ranks)
-    peak, grows = peak_memory(family, size, ranks)
-    said = [*_distance(family, size, ranks, factor), *made.remarks, *family.remarks()]
-    if grows:
-        said.append(f"a rank is taken to need {format_size(peak)} of memory: peaks of recordings grow with {grows}")
-    warnings = tuple(dict.fromkeys(said))
+    inferred = infer(family)
+    check_length(inferred, size, ranks)
+    made = inferred.generate(size, ranks)
+    warnings, peak = _warnings(family, size, ranks, made.remarks)
     trace, *repeats = (_told(family, each, size, warnings, peak) for each in (made.trace, *made.repeats))
     return Extrapolation(trace, size, warnings, factor, local, tuple(repeats))
+
+
+def in_loops(family: Family, loops: InLoops) -> LoopedProgram:
+    """Return a program of which too many ops would have to be written out, for the kernel to replay its loops.
+
+    Raises:
+        RefusedError: If something cannot be told at its size and number of ranks.
+    """
+    made = loops.make()
+    warnings, peak = _warnings(family, loops.size, loops.ranks, made.remarks)
+    program = made.program(_told(family, made.trace, loops.size, warnings, peak))
+    return replace(program, program=replace(program.program, name=Path(family.program).name))
+
+
+def _warnings(family: Family, size: int, ranks: int, remarks: Sequence[str]) -> tuple[tuple[str, ...], float]:
+    """Return what a reader of results should know, and how much memory a rank needs."""
+    peak, grows = peak_memory(family, size, ranks)
+    factor = Factor(size / family.sizes[-1], ranks / family.ranks[-1])
+    said = [*_distance(family, size, ranks, factor), *remarks, *family.remarks()]
+    if grows:
+        said.append(f"a rank is taken to need {format_size(peak)} of memory: peaks of recordings grow with {grows}")
+    return tuple(dict.fromkeys(said)), peak
 
 
 def local_size(family: Family, dimension: int, size: int, ranks: int) -> LocalSize:

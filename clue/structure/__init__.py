@@ -11,15 +11,18 @@
     rules       the lightest rule that fits all samples exactly, or none
     program     a program as rules, learned from recordings
     generate    every call of every rank at a target
+    blocks      the same of a long program: what is alike in all iterations of a loop is made once
     samples     the size that explains how bursts differ
 """
 
+from clue.structure.blocks import Blocks, Stretch, Varying, blocks, count_ops, looks_at_iteration, stretches
 from clue.structure.generate import Columns, Generator
 from clue.structure.program import Learner, PartRules, Refusal, Structure
 from clue.structure.samples import LocalSize, local_size
 from clue.structure.table import Example, Tables
 
 __all__ = [
+    "Blocks",
     "Columns",
     "Example",
     "Generator",
@@ -27,7 +30,13 @@ __all__ = [
     "LocalSize",
     "PartRules",
     "Refusal",
+    "Stretch",
     "Structure",
     "Tables",
+    "Varying",
+    "blocks",
+    "count_ops",
     "local_size",
+    "looks_at_iteration",
+    "stretches",
 ]

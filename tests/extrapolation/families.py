@@ -7,6 +7,8 @@ from dataclasses import replace
 from pathlib import Path
 
 from clue.extrapolation import Family, Made
+from clue.structure import Structure
+from clue.structure.nest import Nest
 from clue.trace import Trace, TraceBuilder
 from clue.trace.sites import Frame, Site
 
@@ -38,6 +40,9 @@ def saved(folder: Path, keys: Iterable[tuple[int, int]], name: str = "ring-{size
 
 class Ring:
     """What the ring does at any size, as inference would tell it."""
+
+    #: It has no rules that could tell how long it is.
+    program, bursts = Structure((), Nest.of(())), ()
 
     def __init__(self, family: Family) -> None:
         self.family = family
