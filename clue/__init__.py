@@ -27,6 +27,7 @@ if TYPE_CHECKING:
         UsageError,
     )
     from clue.extrapolation import RefusedError, extrapolate
+    from clue.forecasting import Forecast, Forecaster, forecast
     from clue.kernel import simulate
     from clue.machine import Machine, Placement
     from clue.predict.replaying import ReplayPredictor
@@ -50,6 +51,7 @@ _HOMES = {
         "UsageError",
     ),
     "clue.extrapolation": ("RefusedError", "extrapolate"),
+    "clue.forecasting": ("Forecast", "Forecaster", "forecast"),
     "clue.kernel": ("simulate",),
     "clue.machine": ("Machine", "Placement"),
     "clue.predict.replaying": ("ReplayPredictor",),
@@ -65,6 +67,8 @@ __all__ = [
     "ClueError",
     "ConfigError",
     "DeadlockError",
+    "Forecast",
+    "Forecaster",
     "Machine",
     "Placement",
     "Ranking",
@@ -81,6 +85,7 @@ __all__ = [
     "UsageError",
     "__version__",
     "extrapolate",
+    "forecast",
     "load_config",
     "load_machine",
     "rank_options",

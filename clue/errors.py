@@ -7,9 +7,11 @@
     ├── ConfigError         YAML that breaks a rule; carries every fault found      exit status 2
     ├── TraceError          a trace that is missing, damaged or incomplete          exit status 2
     ├── ModelError          measured times from which nothing can be fitted         exit status 2
+    ├── StoreError          a store of measured routines that cannot be read        exit status 2
     ├── CacheError          a cache that others could change, or that is not usable exit status 1
     ├── RecordError         a program that could not be recorded                    exit status 1
     ├── LiveError           a program that failed while it ran in virtual time      exit status 1
+    ├── ForecastError       a routine, host or memory that a forecast needs fails   exit status 1
     ├── OutputError         a file that could not be written                        exit status 1
     └── ReplayError         a simulation that cannot go on                          exit status 1
         └── DeadlockError   every unfinished rank waits                             exit status 3
@@ -73,6 +75,16 @@ class ModelError(ClueError):
     """Report measured times from which no model can be fitted, or a question that a model cannot answer."""
 
     exit_status = 2
+
+
+class StoreError(ClueError):
+    """Report a store of measured routines that is damaged, of another version, or none."""
+
+    exit_status = 2
+
+
+class ForecastError(ClueError):
+    """Report what stands against a forecast: a routine that fails, a host that does not answer, too little memory."""
 
 
 class CacheError(ClueError):

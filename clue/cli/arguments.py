@@ -11,6 +11,7 @@ from clue import __version__
 from clue.cli import extrapolate_arguments, run_arguments
 from clue.cli.calibrate_arguments import add_calibrate
 from clue.cli.extrapolate_arguments import add_extrapolate
+from clue.cli.forecast_arguments import add_forecast
 from clue.cli.options import (
     Command,
     Commands,
@@ -57,6 +58,7 @@ def command_line() -> argparse.ArgumentParser:
     add_calibrate(commands, _command("calibrate"))
     add_run(commands, _command("run"))
     add_extrapolate(commands, _command("extrapolate"))
+    add_forecast(commands, _command("forecast"))
     add_validate(commands, _command("validate"))
     return parser
 
@@ -229,7 +231,7 @@ def _add_schema(commands: Commands) -> None:
         help="print the JSON Schema of a file form",
         description="Print the JSON Schema of a file form, for editors that complete and check YAML by it.",
     )
-    command.add_argument("form", choices=("machine", "scenario", "simulation", "validation"))
+    command.add_argument("form", choices=("machine", "scenario", "simulation", "validation", "sequence"))
     add_volume(command)
     command.set_defaults(run=_command("schema"))
 

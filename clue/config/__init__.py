@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from clue.config.loading import load_any, load_config
     from clue.config.machines import load_machine
     from clue.config.schemas import json_schema
+    from clue.config.sequences import load_sequence
     from clue.config.shipped_files import find, shipped
     from clue.config.simulation import PlacementChoice, SimulationConfig
 
@@ -23,6 +24,7 @@ __all__ = [
     "load_any",
     "load_config",
     "load_machine",
+    "load_sequence",
     "shipped",
 ]
 
@@ -34,6 +36,7 @@ _HOME = {
     "load_any": "loading",
     "load_config": "loading",
     "load_machine": "machines",
+    "load_sequence": "sequences",
     "shipped": "shipped_files",
 }
 

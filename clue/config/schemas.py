@@ -7,6 +7,7 @@ from typing import Any
 from clue.config.forms import Form
 from clue.config.run_schema import ScenarioForm, SimulationForm
 from clue.config.schema import MachineForm
+from clue.config.sequences import SequenceForm
 from clue.config.validation_schema import ValidationForm
 from clue.errors import UsageError
 
@@ -15,11 +16,12 @@ _FORMS: dict[str, type[Form]] = {
     "scenario": ScenarioForm,
     "simulation": SimulationForm,
     "validation": ValidationForm,
+    "sequence": SequenceForm,
 }
 
 
 def json_schema(kind: str) -> dict[str, Any]:
-    """Return the JSON Schema of a kind of file: ``"machine"``, ``"scenario"``, ``"simulation"`` or ``"validation"``.
+    """Return the JSON Schema of a kind of file, such as ``"machine"`` or ``"scenario"``.
 
     Raises:
         UsageError: For another kind.

@@ -113,6 +113,27 @@ WITHOUT_EFFECT = {
         "-o": (("--plan --size 8 --ranks 4 -o x.clue pingpong.py", "-o must go with --run, or a pattern, got --plan"),),
         **dict.fromkeys(("--size", "--ranks", "--plan", "--run", "--json"), ALWAYS),
     },
+    "forecast benchmark": dict.fromkeys(("--range", "--error", "--points", "--seconds", "--json", "--store"), ALWAYS),
+    **{
+        f"forecast {question}": dict.fromkeys(
+            ("--m", "--n", "--k", "--size", "--host", "--token-file", "--timeout", "--json", "--store"), ALWAYS
+        )
+        for question in ("time", "need")
+    },
+    "forecast available": dict.fromkeys(("--host", "--token-file", "--timeout", "--json", "--store"), ALWAYS),
+    "forecast best": {
+        **{
+            option: (
+                (f"pdgemm --m 8 --n 8 --k 8 --machine pair.yaml {option} {value}",
+                 f"{option} must go without --machine, got pair.yaml"),
+            )
+            for option, value in (("--host", "a"), ("--token-file", "t"), ("--timeout", "1"))
+        },
+        **dict.fromkeys(("--m", "--n", "--k", "--size", "--block", "--processes"), ALWAYS),
+        **dict.fromkeys(("--machine", "--json", "--store"), ALWAYS),
+    },
+    "forecast sequence": dict.fromkeys(("--token-file", "--timeout", "--json", "--store"), ALWAYS),
+    "forecast serve": dict.fromkeys(("--address", "--port", "--peer", "--token-file", "--timeout", "--store"), ALWAYS),
     "schema": {},
     "cache": {"--clear": ALWAYS, "--json": ALWAYS},
     "calibrate network": {

@@ -13,7 +13,7 @@ from clue.config import json_schema, shipped
 from clue.config.yaml12 import parse_yaml
 from clue.errors import UsageError
 
-KINDS = ("machine", "scenario", "simulation", "validation")
+KINDS = ("machine", "scenario", "simulation", "validation", "sequence")
 
 
 def parts(schema: object) -> Iterator[dict[str, Any]]:
@@ -62,7 +62,9 @@ def test_the_shipped_machines_follow_the_schema(name: str) -> None:
 
 def test_a_schema_of_anything_else_is_a_wrong_usage() -> None:
     """The message names the kinds there are."""
-    with pytest.raises(UsageError, match="must be one of machine, scenario, simulation, validation, got 'trace'"):
+    with pytest.raises(
+        UsageError, match="must be one of machine, scenario, simulation, validation, sequence, got 'trace'"
+    ):
         json_schema("trace")
 
 

@@ -1,0 +1,269 @@
+"""``clue forecast``: routines measured once, and what they take under the load of the moment."""
+
+from __future__ import annotations
+
+import argparse
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from clue.cli.effects import refuse
+from clue.cli.terminal import progress, say, show, show_json
+from clue.config import load_machine, load_sequence
+from clue.errors import ClueError, UsageError
+from clue.files import read_text
+from clue.forecasting import Forecaster, default_store, open_store
+from clue.forecasting.adaptive import Goal
+from clue.forecasting.asking import PORT
+from clue.forecasting.availability import Availability
+from clue.forecasting.benchmarking import benchmark
+from clue.forecasting.parallel import Estimate, Pdgemm, Pdtrsm, Sequential, on_rate, ordered
+from clue.forecasting.routes import Route
+from clue.forecasting.routines import specification
+from clue.forecasting.server import Server, check_token
+from clue.machine import Machine
+from clue.report.forecast import (
+    available_document,
+    benchmark_document,
+    best_document,
+    forecast_document,
+    need_document,
+    sequence_document,
+)
+from clue.report.text.forecast import (
+    available_text,
+    benchmark_text,
+    best_text,
+    forecast_text,
+    need_text,
+    sequence_text,
+)
+
+#: Where a token is looked for that no file is named for.
+_TOKEN = "CLUE_FORECAST_TOKEN"
+#: Most bytes of a file with a token.
+_LONGEST = 4096
+_SIZES = {"pdgemm": ("m", "n", "k"), "pdtrsm": ("m", "n")}
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Answer a question."""
+    return {
+        "benchmark": _benchmark, "time": _time, "need": _need, "available": _available, "best": _best,
+        "sequence": _sequence, "serve": _serve,
+    }[arguments.question](arguments)  # fmt: skip
+
+
+def _benchmark(arguments: argparse.Namespace) -> int:
+    for name in arguments.routines:
+        specification(name)
+    default = Goal()
+    goal = Goal(
+        arguments.error or default.error, arguments.points or default.points, arguments.seconds or default.seconds
+    )
+    ranges, found, failed = dict(arguments.range), [], []
+    with open_store(_store(arguments), make=True) as store, progress() as report:
+        for name in arguments.routines:
+            try:
+                found.append(benchmark(name, store, ranges, goal, report))
+            except ClueError as error:  # the others are measured all the same
+                failed.append(error)
+    if found and arguments.json:
+        show_json(benchmark_document(found, str(_store(arguments))))
+    elif found:
+        show(benchmark_text(found, str(_store(arguments))))
+    if failed:
+        say([str(error) for error in failed[:-1]], prefix="clue: ")
+        raise failed[-1]
+    return 0
+
+
+def _time(arguments: argparse.Namespace) -> int:
+    with _forecaster(arguments) as forecaster:
+        found = forecaster.time(arguments.routine, _sizes(arguments), arguments.host)
+    if arguments.json:
+        say(found.warnings, prefix="clue: warning: ")
+        show_json(forecast_document(found))
+    else:
+        show(forecast_text(found))
+    return 0
+
+
+def _need(arguments: argparse.Namespace) -> int:
+    with _forecaster(arguments) as forecaster:
+        host = forecaster.named(arguments.host)
+        need, memory, warnings = forecaster.need(arguments.routine, _sizes(arguments), arguments.host)
+    if arguments.json:
+        say(warnings, prefix="clue: warning: ")
+        show_json(need_document(arguments.routine, host, need, memory, warnings))
+    else:
+        show(need_text(arguments.routine, host, need, memory, warnings))
+    return 0
+
+
+def _available(arguments: argparse.Namespace) -> int:
+    """Tell what is available; a host of which nothing is known is an error only if it is all that was asked for."""
+    found, routes, silent = [], [], []
+    with _forecaster(arguments) as forecaster:
+        for host in arguments.host or [None]:
+            try:
+                found.append(forecaster.available(host))
+                name = forecaster.named(host)
+                if name != forecaster.host:
+                    routes.append((name, *forecaster.route(forecaster.host, name)))
+            except ClueError as error:
+                silent.append(error)
+    if not found:
+        raise silent[0]
+    warnings = [figure.stale for figure in found if figure.stale] + [str(error) for error in silent]
+    warnings += [stale for *_, stale in routes if stale]
+    if arguments.json:
+        say(warnings, prefix="clue: warning: ")
+        show_json(available_document(found, routes, warnings))
+    else:
+        show(available_text(found, routes, warnings))
+    return 1 if silent else 0
+
+
+def _best(arguments: argparse.Namespace) -> int:
+    routine = _parallel(arguments)
+    if arguments.machine is None and len(arguments.host) < 2:
+        raise UsageError("best must have --machine, or --host at least twice, got neither")
+    if arguments.machine is not None:
+        refuse(arguments, ["--host", "--token-file", "--timeout"], "without --machine", arguments.machine)
+    with _forecaster(arguments) as forecaster:
+        asked = _of_machine if arguments.machine is not None else _of_hosts
+        found, left_out, warnings = asked(routine, arguments, forecaster)
+    if arguments.json:
+        say(warnings, prefix="clue: warning: ")
+        show_json(best_document(arguments.routine, found, left_out, warnings))
+    else:
+        show(best_text(arguments.routine, found, left_out, warnings))
+    return 0
+
+
+def _sequence(arguments: argparse.Namespace) -> int:
+    plan = load_sequence(arguments.sequence)
+    with _forecaster(arguments) as forecaster:
+        found, warnings = forecaster.sequence(plan)
+    if arguments.json:
+        say(warnings, prefix="clue: warning: ")
+        show_json(sequence_document(found, warnings))
+    else:
+        show(sequence_text(found, warnings))
+    return 0
+
+
+def _serve(arguments: argparse.Namespace) -> int:
+    address, token = arguments.address or "127.0.0.1", _token(arguments)
+    check_token(address, token)
+    port = PORT if arguments.port is None else arguments.port
+    with _forecaster(arguments) as forecaster:
+        for peer in arguments.peer:
+            forecaster.named(peer)
+        server = Server(forecaster, address, port, token=token, peers=arguments.peer, log=lambda line: say([line]))
+        say([f"serving {forecaster.host} at {address} port {server.port}" + " with a token" * (token is not None)])
+        with server:
+            server.serve_forever()
+    return 0
+
+
+# --- grids ---
+
+
+def _parallel(arguments: argparse.Namespace) -> Pdgemm | Pdtrsm:
+    names = _SIZES.get(arguments.routine)
+    if names is None:
+        raise UsageError(f"routine must be {' or '.join(_SIZES)}, got {arguments.routine}")
+    sizes, block = _sizes(arguments), arguments.block or 64
+    if set(sizes) != set(names):
+        raise UsageError(f"{arguments.routine}: sizes must be {', '.join(names)}, got {', '.join(sizes) or 'none'}")
+    return Pdgemm(**sizes, block=block) if arguments.routine == "pdgemm" else Pdtrsm(**sizes, block=block)
+
+
+def _of_machine(
+    routine: Pdgemm | Pdtrsm, arguments: argparse.Namespace, forecaster: Forecaster
+) -> tuple[list[Estimate], int, list[str]]:
+    """Order grids of a machine's processors, which must be equal, as the paper has it."""
+    machine = load_machine(arguments.machine)
+    if len(machine.node_types()) > 1:
+        kinds = ", ".join(machine.node_types())
+        raise UsageError(f"{machine.name}: processors of a grid must be of one type, got {kinds}")
+    (node,) = machine.node_types().values()
+    memory = None if node.memory is None else node.memory / node.processors
+    warnings: dict[str, None] = {}
+    sequential = _on_node(machine, arguments.routine, forecaster, warnings)
+    route = Route.over(machine.network.between_nodes, routine.block**2 * 8.0)
+    found, left_out = ordered(routine, arguments.processes or machine.processors, sequential, route, memory)
+    return found, left_out, list(warnings)
+
+
+def _on_node(machine: Machine, name: str, forecaster: Forecaster, warnings: dict[str, None]) -> Sequential:
+    """Return what sequential routines take on a node: by its speed, else as here times its factor."""
+    (node,) = machine.node_types().values()
+    rate = node.speeds.get("dgemm") or node.speeds.get(name)
+    if rate is not None:
+        warnings[f"{machine.name}: sequential parts compute at one speed, whatever their size"] = None
+        return on_rate(rate)
+
+    def take(routine: str, /, **sizes: int) -> float:
+        need, _, said = forecaster.need(routine, sizes)
+        warnings.update(dict.fromkeys(said[:1]))
+        return need.seconds * (node.factor(routine) or 1.0)
+
+    return take
+
+
+def _of_hosts(
+    routine: Pdgemm | Pdtrsm, arguments: argparse.Namespace, forecaster: Forecaster
+) -> tuple[list[Estimate], int, list[str]]:
+    """Order grids of hosts, which are taken to be as quick as the slowest of them is now."""
+    hosts = arguments.host
+    figures = [forecaster.available(host) for host in hosts]
+    there: list[Availability] = [figure.value for figure in figures]
+    route, stale = forecaster.route(hosts[0], hosts[1])
+    warnings = [each for each in (*(figure.stale for figure in figures), stale) if each]
+
+    def take(routine: str, /, **sizes: int) -> float:
+        return max(
+            forecaster.need(routine, sizes, host)[0].seconds / each.cpu for host, each in zip(hosts, there, strict=True)
+        )
+
+    memory = float(min(each.memory for each in there))
+    found, left_out = ordered(routine, arguments.processes or len(hosts), take, route, memory)
+    return found, left_out, warnings
+
+
+# --- what is asked, and by what ---
+
+
+@contextmanager
+def _forecaster(arguments: argparse.Namespace) -> Iterator[Forecaster]:
+    with open_store(_store(arguments), make=True) as store:
+        yield Forecaster(store, _token(arguments), arguments.timeout or 2.0)
+
+
+def _store(arguments: argparse.Namespace) -> Path:
+    return Path(arguments.store) if arguments.store else default_store()
+
+
+def _sizes(arguments: argparse.Namespace) -> dict[str, int]:
+    sizes = {name: getattr(arguments, name) for name in ("m", "n", "k") if getattr(arguments, name) is not None}
+    for name, size in arguments.size:
+        if name in sizes:
+            raise UsageError(f"{name} must be given once, got {sizes[name]} and {size}")
+        sizes[name] = size
+    return sizes
+
+
+def _token(arguments: argparse.Namespace) -> str | None:
+    """Return the token of a file or of the environment; it is shown nowhere."""
+    if arguments.token_file is None:
+        return os.environ.get(_TOKEN) or None
+    path = Path(arguments.token_file)
+    try:
+        return read_text(path, most=_LONGEST).strip()
+    except (OSError, UnicodeDecodeError) as error:
+        said = getattr(error, "strerror", None) or "other than text"
+        raise UsageError(f"{path}: token must be readable, got {said}") from None

@@ -1,0 +1,214 @@
+"""Which sizes to measure a routine at: the corners of its ranges, then wherever the fit knows least."""
+
+from __future__ import annotations
+
+import itertools
+import math
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from clue.calibration.launching import Reporter, silent
+from clue.errors import UsageError
+from clue.forecasting.measuring import Bench, Point
+from clue.forecasting.routines import Routine, check_size
+from clue.forecasting.segments import Cut, Segments, find_cut, fitted
+
+#: Ranges of sizes that nobody states.
+DEFAULT = (64, 1024)
+#: Sizes among which the next one is chosen.
+_CANDIDATES = 128
+#: The last so many are judged; where the range is cut is asked anew after so many.
+_JUDGED, _REVIEW = 8, 12
+#: How often each point is measured again, at other times: what disturbs a computer comes and goes, and only adds.
+_PASSES = 2
+#: Of ranges of more sizes only the first and the last corner are measured.
+_CORNERS = 4
+#: A point takes at least so many runs, one of which is left out.
+_RUNS = 3
+#: A point is measured for so long, at least three times.
+_EACH = 0.05
+#: Bases of the sequence by which sizes are tried, one a parameter.
+_PRIMES = (2, 3, 5, 7, 11, 13, 17, 19)
+
+
+@dataclass(frozen=True, slots=True)
+class Goal:
+    """When enough has been measured.
+
+    Attributes:
+        error: The mean share by which points measured last were off what the fit had said before.
+        points: The most that are measured.
+        seconds: The most time that is taken.
+    """
+
+    error: float = 0.03
+    points: int = 60
+    seconds: float = 60.0
+
+
+@dataclass(slots=True)
+class Survey:
+    """What is known of a routine, while it is measured.
+
+    Attributes:
+        routine: What is measured.
+        points: In the order in which they were measured.
+        cut: Where the range is cut into segments.
+        foretold: By which share points measured after the first fit were off what the fit had said, in order.
+        left_out: Sizes that would have taken longer than there was time for.
+    """
+
+    routine: Routine
+    points: list[Point] = field(default_factory=list)
+    cut: Cut | None = None
+    foretold: list[float] = field(default_factory=list)
+    left_out: list[tuple[int, ...]] = field(default_factory=list)
+
+    @property
+    def error(self) -> float:
+        """The mean of what the last points were off; infinite where there are none."""
+        last = self.foretold[-_JUDGED:]
+        return sum(map(abs, last)) / len(last) if last else math.inf
+
+    @property
+    def fit(self) -> Segments:
+        """What is known, fitted."""
+        return fitted(self.routine.parameters, self.routine.terms, self.points, self.cut)
+
+    def reached(self, goal: Goal, known: int = 0) -> bool:
+        """Tell whether enough has been measured beside points that were known before."""
+        return len(self.points) - known >= goal.points or (len(self.foretold) >= _JUDGED and self.error <= goal.error)
+
+    def next(self) -> tuple[int, ...] | None:
+        """Return the sizes that the fit knows least of: far from what was measured, where it was or may be far off."""
+        fit, worst, chosen = self.fit, 0.0, None
+        for sizes in self._candidates():
+            distance, nearest = min((_distance(sizes, point.sizes), i) for i, point in enumerate(self.points))
+            doubt = fit.at(sizes).error + abs(self._off(nearest))
+            if distance * doubt > worst:
+                worst, chosen = distance * doubt, sizes
+        return chosen
+
+    def add(self, point: Point, said: float | None) -> None:
+        """Take a point, and what the fit had said of it."""
+        self.points.append(point)
+        if said is not None:
+            self.foretold.append(said / point.seconds - 1 if point.seconds else 0.0)
+            if len(self.foretold) % _REVIEW == 0:
+                self.review()
+
+    def review(self) -> None:
+        """Ask anew where the range is cut."""
+        self.cut = find_cut(self.routine.parameters, self.routine.terms, self.points)
+
+    def _off(self, i: int) -> float:
+        """Return by which share the i-th point was off, as far as anything had been said of it."""
+        at = i - (len(self.points) - len(self.foretold))
+        return self.foretold[at] if at >= 0 else 0.0
+
+    def _candidates(self) -> Iterator[tuple[int, ...]]:
+        """Yield sizes that fill the ranges evenly on logarithmic scales, others each time (Halton's sequence)."""
+        columns = list(zip(*(point.sizes for point in self.points), strict=True))
+        for i in range(_CANDIDATES):
+            at = len(self.points) * _CANDIDATES + i + 1
+            yield tuple(
+                round(min(column) * (max(column) / min(column)) ** _radical(at, _PRIMES[k]))
+                for k, column in enumerate(columns)
+            )
+
+
+def measure(
+    bench: Bench, ranges: Sequence[tuple[int, int]], goal: Goal, report: Reporter = silent, known: Sequence[Point] = ()
+) -> Iterator[Survey]:
+    """Measure a routine; yields what is known after every point, so that nothing measured is lost.
+
+    Half of the time goes to further points, the rest to measuring all of them again: of each the least counts.
+
+    Args:
+        bench: The routine.
+        ranges: Of its sizes, in the order of its parameters.
+        goal: When enough is known.
+        report: Told of the progress.
+        known: Points that were measured earlier, and count on.
+
+    Raises:
+        ForecastError: If the routine fails.
+    """
+    begin, survey = time.monotonic(), Survey(bench.routine, list(known))
+
+    def add(sizes: tuple[int, ...], said: float | None) -> None:
+        done = len(survey.points) - len(known)
+        report(f"measuring {bench.routine.name} at {', '.join(map(str, sizes))}", done, goal.points)
+        survey.add(bench.point(sizes, _EACH), said)
+
+    def fits(sizes: tuple[int, ...]) -> bool:
+        return not survey.points or time.monotonic() - begin + _takes(survey.points, sizes) <= goal.seconds
+
+    for sizes in first(ranges):
+        if any(point.sizes == sizes for point in known):
+            continue
+        if fits(sizes):
+            add(sizes, None)
+            yield survey
+        else:
+            survey.left_out.append(sizes)
+    while (
+        not survey.reached(goal, len(known))
+        and time.monotonic() - begin <= goal.seconds / 2
+        and (further := survey.next())
+        and fits(further)
+    ):
+        add(further, survey.fit.need(further).seconds)
+        yield survey
+    for i in range(_PASSES * len(survey.points)):
+        point = survey.points[i % len(survey.points)]
+        if fits(point.sizes):
+            report(f"measuring {bench.routine.name} again", i, _PASSES * len(survey.points))
+            survey.points[i % len(survey.points)] = min(point, bench.point(point.sizes, _EACH), key=lambda p: p.seconds)
+    survey.review()
+    yield survey
+
+
+def ranges_of(routine: Routine, given: Mapping[str, tuple[int, int]]) -> tuple[tuple[int, int], ...]:
+    """Return the range of each size, in the order of the parameters.
+
+    Raises:
+        UsageError: If a name is unknown, or a range has no second end above its first.
+    """
+    for name, (low, high) in given.items():
+        if name not in routine.parameters:
+            raise UsageError(f"{routine.name}: sizes must be {', '.join(routine.parameters)}, got {name}")
+        check_size(f"{routine.name}: {name}", low)
+        check_size(f"{routine.name}: {name}", high)
+        if low >= high:
+            raise UsageError(f"{routine.name}: {name} must go from a size to a larger one, got {low} to {high}")
+    return tuple(given.get(name, DEFAULT) for name in routine.parameters)
+
+
+def first(ranges: Sequence[tuple[int, int]]) -> list[tuple[int, ...]]:
+    """Return the corners of ranges and their middle on logarithmic scales, by rising product."""
+    middle = tuple(round(math.sqrt(low * high)) for low, high in ranges)
+    few = len(ranges) <= _CORNERS
+    corners = itertools.product(*ranges) if few else zip(*ranges, strict=True)
+    return sorted({*corners, middle}, key=lambda sizes: (math.prod(sizes), sizes))
+
+
+def _takes(points: Sequence[Point], sizes: tuple[int, ...]) -> float:
+    """Return what measuring sizes may take, from the nearest smaller point: in proportion to the product of sizes."""
+    most = max(points, key=lambda point: (math.prod(point.sizes) <= math.prod(sizes), math.prod(point.sizes)))
+    return max(_EACH, (_RUNS + 1) * most.seconds * max(1.0, math.prod(sizes) / math.prod(most.sizes)))
+
+
+def _distance(one: Sequence[int], other: Sequence[int]) -> float:
+    return math.sqrt(sum(math.log(a / b) ** 2 for a, b in zip(one, other, strict=True)))
+
+
+def _radical(number: int, base: int) -> float:
+    """Return the digits of a number behind the point, the last first."""
+    value, digit = 0.0, 1.0
+    while number:
+        digit /= base
+        number, rest = divmod(number, base)
+        value += digit * rest
+    return value

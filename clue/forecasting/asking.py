@@ -1,0 +1,139 @@
+"""Asking another host's server, for no longer than a deadline."""
+
+from __future__ import annotations
+
+import http.client
+import json
+import re
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any
+
+from clue.errors import ForecastError, UsageError
+
+#: Where servers listen that say nothing else.
+PORT = 8457
+#: Most bytes of an answer.
+_LONGEST = 16 << 20
+_PIECE = 1 << 16
+_ADDRESS = re.compile(r"(?P<name>[A-Za-z0-9](?:[A-Za-z0-9._-]{0,252}[A-Za-z0-9])?)(?::(?P<port>\d{1,5}))?")
+#: Messages of one probe: the quickest tells the latency. Sizes of data: until one takes long enough to tell bandwidth.
+_PINGS, _SIZES, _LONG_ENOUGH = 8, (1 << 16, 1 << 20, 1 << 23), 0.02
+
+
+@dataclass(frozen=True, slots=True)
+class Address:
+    """Where a host's server listens.
+
+    Attributes:
+        name: The host, as it is looked up.
+        port: Its port.
+    """
+
+    name: str
+    port: int = PORT
+
+    @classmethod
+    def parse(cls, text: str) -> Address:
+        """Return what ``NAME`` or ``NAME:PORT`` says.
+
+        Raises:
+            UsageError: If it is neither.
+        """
+        match = _ADDRESS.fullmatch(text)
+        if match is None or not 0 < int(match["port"] or PORT) < 2**16:
+            raise UsageError(f"host must be a name or NAME:PORT, got {text!r}")
+        return cls(match["name"], int(match["port"] or PORT))
+
+    def __str__(self) -> str:
+        return self.name if self.port == PORT else f"{self.name}:{self.port}"
+
+
+@dataclass(frozen=True, slots=True)
+class Peer:
+    """A host that is asked.
+
+    Attributes:
+        address: Where.
+        token: What it wants to be told, if anything; it is never shown.
+        patience: Seconds that an answer may take.
+    """
+
+    address: Address
+    token: str | None = None
+    patience: float = 2.0
+
+    def ask(self, path: str) -> Any:
+        """Return an answer, as JSON.
+
+        Raises:
+            ForecastError: If none comes in time, or it is none.
+        """
+        with self._connected() as (connection, end):
+            return self._parsed(self._get(connection, path, end))
+
+    def probe(self) -> tuple[float, float]:
+        """Return the latency (s) and bandwidth (B/s) of the way to the host.
+
+        Raises:
+            ForecastError: If it does not answer in time.
+        """
+        with self._connected() as (connection, end):
+            trips = [self._timed(connection, "/ping", end) for _ in range(_PINGS)]
+            trip = min(trips[1:])
+            for size in _SIZES:
+                taken = self._timed(connection, f"/bytes/{size}", end)
+                if taken > max(_LONG_ENOUGH, 4 * trip):
+                    break
+            return trip / 2, size / max(taken - trip, 1e-9)
+
+    @contextmanager
+    def _connected(self) -> Iterator[tuple[http.client.HTTPConnection, float]]:
+        """Have a connection, and the time at which all must be done."""
+        connection = http.client.HTTPConnection(self.address.name, self.address.port, timeout=self.patience)
+        try:
+            yield connection, time.monotonic() + self.patience
+        except TimeoutError:
+            raise ForecastError(f"{self.address}: host must answer within {self.patience:g} s, got no answer") from None
+        except (OSError, http.client.HTTPException, UnicodeError) as error:
+            said = getattr(error, "strerror", None) or str(error) or type(error).__name__
+            raise ForecastError(f"{self.address}: host must answer, got: {said}") from None
+        finally:
+            connection.close()
+
+    def _timed(self, connection: http.client.HTTPConnection, path: str, end: float) -> float:
+        begin = time.perf_counter()
+        self._get(connection, path, end)
+        return time.perf_counter() - begin
+
+    def _get(self, connection: http.client.HTTPConnection, path: str, end: float) -> bytes:
+        connection.request("GET", path, headers={"Authorization": f"Bearer {self.token}"} if self.token else {})
+        response = connection.getresponse()
+        pieces, size = [], 0
+        while piece := response.read1(_PIECE):
+            pieces.append(piece)
+            size += len(piece)
+            if time.monotonic() > end:
+                raise TimeoutError
+            if size > _LONGEST:
+                raise ForecastError(f"{self.address}: answer must be at most {_LONGEST:,} bytes long, got more")
+        response.close()  # which frees the connection for the next request: read1 does not tell it that all is read
+        if response.status != http.client.OK:
+            raise ForecastError(
+                f"{self.address}: host must answer, got {self._refusal(response.status, b''.join(pieces))}"
+            )
+        return b"".join(pieces)
+
+    def _refusal(self, status: int, body: bytes) -> str:
+        try:
+            return f"{json.loads(body)['error']} (status {status})"
+        except (ValueError, KeyError, TypeError):
+            return f"status {status}"
+
+    def _parsed(self, body: bytes) -> Any:
+        try:
+            return json.loads(body)
+        except ValueError:
+            raise ForecastError(f"{self.address}: answer must be JSON, got {body[:40]!r}") from None

@@ -1,0 +1,81 @@
+"""Measuring a routine and keeping it, point by point."""
+
+from __future__ import annotations
+
+import platform
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from clue.calibration.kernels import processor_name
+from clue.calibration.launching import Reporter, silent
+from clue.forecasting.adaptive import Goal, Survey, measure, ranges_of
+from clue.forecasting.measuring import Point, bench
+from clue.forecasting.memory import measure_memory
+from clue.forecasting.routines import Routine
+from clue.forecasting.store import Measured, Store
+
+
+@dataclass(frozen=True, slots=True)
+class Benchmark:
+    """What measuring a routine yielded.
+
+    Attributes:
+        measured: What is kept of it.
+        segments: In how many parts its ranges were cut.
+        domain: The least and the largest measured value of each size.
+        left_out: Sizes that would have taken longer than there was time for.
+        reached: Whether the error asked for was reached.
+    """
+
+    measured: Measured
+    segments: int
+    domain: Mapping[str, tuple[float, float]]
+    left_out: tuple[tuple[int, ...], ...]
+    reached: bool
+
+
+def benchmark(
+    name: str, store: Store, ranges: Mapping[str, tuple[int, int]], goal: Goal, report: Reporter = silent
+) -> Benchmark:
+    """Measure a routine here and keep what was measured, also where that ends early.
+
+    What was measured earlier of the same routine, library and processor counts on: ranges grow, and nothing is lost.
+
+    Args:
+        name: One of those shipped, or ``MODULE:FUNCTION``.
+        store: Where it is kept.
+        ranges: Of sizes by name; of others the default.
+        goal: When enough is known.
+        report: Told of the progress.
+
+    Raises:
+        UsageError: If there is no such routine, or it has no such sizes.
+        ForecastError: If it fails.
+    """
+    with bench(name) as running:
+        of = ranges_of(running.routine, ranges)
+        known = _known(store, running.routine)
+        report(f"measuring the memory of {name}")
+        memory = measure_memory(running.routine.parameters, running.memory)
+
+        def kept(survey: Survey) -> Measured:
+            error = survey.error if survey.foretold else None
+            found = Measured(
+                running.routine, platform.node(), processor_name(), memory, tuple(survey.points), survey.cut, error,
+                time.time(),
+            )  # fmt: skip
+            store.keep(found)
+            return found
+
+        for survey in measure(running, of, goal, report, known):
+            measured = kept(survey)
+    fit = measured.fit()
+    return Benchmark(measured, len(fit.fits), fit.domain, tuple(survey.left_out), survey.error <= goal.error)
+
+
+def _known(store: Store, routine: Routine) -> tuple[Point, ...]:
+    """Return what was measured of a routine on this very computer."""
+    found = store.find(platform.node(), routine.name, routine.library)
+    same = found is not None and (found.routine, found.processor) == (routine, processor_name())
+    return found.points if found is not None and same else ()

@@ -1,0 +1,98 @@
+"""Figures that are measured anew once they are too old, and kept meanwhile: here, and in the store for later runs."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+from clue.errors import ForecastError
+from clue.forecasting.store import Store
+from clue.units import format_time
+
+#: Seconds after which figures are measured anew: of a host, of the network (FAST paper, section 6.1).
+HOST, NETWORK = 30.0, 120.0
+#: Seconds after which what could not be measured is tried again; until then nobody waits for it.
+RETRY = 5.0
+
+
+@dataclass(frozen=True, slots=True)
+class Figure:
+    """A figure.
+
+    Attributes:
+        value: What was measured, as JSON.
+        measured: When, in seconds since 1970.
+        stale: Why it was not measured anew although it was time to; ``""``: it was not time.
+    """
+
+    value: Any
+    measured: float
+    stale: str = ""
+
+
+@dataclass(slots=True, eq=False)
+class Figures:
+    """All figures that are known.
+
+    Attributes:
+        store: Where they are kept.
+        clock: Tells the seconds since 1970.
+    """
+
+    store: Store
+    clock: Callable[[], float] = time.time
+    _known: dict[str, Figure] = field(default_factory=dict)
+    _silent: dict[str, tuple[float, Figure]] = field(default_factory=dict)
+
+    def get(self, name: str, deadline: float, measure: Callable[[], tuple[Any, float]]) -> Figure:
+        """Return a figure that is no older than its deadline; an older one where it cannot be measured.
+
+        Args:
+            name: Of the figure.
+            deadline: In seconds.
+            measure: Measures it, and returns how old it is already.
+
+        Raises:
+            ForecastError: If it cannot be measured and never was.
+        """
+        known = self._known.get(name)
+        if known is not None and self._is_fresh(known, deadline):
+            return known
+        known = known or self._kept(name)
+        if known is not None and self._is_fresh(known, deadline):
+            self._known[name] = known
+            return known
+        since, stale = self._silent.get(name, (0.0, known))
+        if stale is not None and 0 <= self.clock() - since < RETRY:
+            return stale
+        try:
+            value, age = measure()
+        except ForecastError as error:
+            if known is None:
+                raise
+            age = max(0.0, self.clock() - known.measured)
+            stale = Figure(known.value, known.measured, f"{error}: the figure used is {format_time(age)} old")
+            self._silent[name] = self.clock(), stale
+            return stale
+        return self.put(name, value, age)
+
+    def put(self, name: str, value: object, age: float = 0.0) -> Figure:
+        """Keep a figure that was measured so many seconds ago."""
+        figure = Figure(value, self.clock() - max(0.0, age))
+        self._known[name] = figure
+        self.store.note(name, value, figure.measured)
+        return figure
+
+    def all(self, prefix: str) -> dict[str, Figure]:
+        """Return figures whose names begin so, however old."""
+        kept = {name: Figure(value, measured) for name, (value, measured) in self.store.noted(prefix).items()}
+        return kept | {name: figure for name, figure in self._known.items() if name.startswith(prefix)}
+
+    def _kept(self, name: str) -> Figure | None:
+        found = self.store.noted(name).get(name)
+        return None if found is None else Figure(*found)
+
+    def _is_fresh(self, figure: Figure, deadline: float) -> bool:
+        return 0 <= self.clock() - figure.measured < deadline

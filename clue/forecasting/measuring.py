@@ -1,0 +1,129 @@
+"""Running routines in a process of their own, one thread each."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import statistics
+import subprocess
+import sys
+import threading
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from clue.calibration.launching import one_thread
+from clue.children import end, finding_clue, running
+from clue.errors import ForecastError
+from clue.forecasting.routines import Routine, specification
+
+#: Seconds within which a routine's modules must have been loaded.
+_LOADING = 60.0
+
+
+@dataclass(frozen=True, slots=True)
+class Point:
+    """What a routine took at some sizes.
+
+    Attributes:
+        sizes: In the order of the routine's parameters.
+        seconds: CPU time, the median of its runs.
+        runs: How many there were.
+    """
+
+    sizes: tuple[int, ...]
+    seconds: float
+    runs: int = 1
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Bench:
+    """A routine that runs in a process, ready to be asked.
+
+    Attributes:
+        routine: What runs.
+    """
+
+    routine: Routine
+    _process: subprocess.Popen[str]
+    _limit: float
+
+    def point(self, sizes: tuple[int, ...], seconds: float) -> Point:
+        """Run the routine at some sizes for about so many seconds, at least three times.
+
+        Raises:
+            ForecastError: If it fails, or goes on beyond the limit.
+        """
+        times = self._ask(sizes, {"seconds": seconds})["times"]
+        return Point(sizes, statistics.median(cpu for cpu, _ in times), len(times))
+
+    def elapsed(self, sizes: tuple[int, ...], seconds: float) -> tuple[float, float]:
+        """Return the mean CPU and wall time of a run, of runs for about so many seconds: what somebody waits for.
+
+        Raises:
+            ForecastError: If it fails, or goes on beyond the limit.
+        """
+        times = self._ask(sizes, {"seconds": seconds})["times"]
+        return statistics.fmean(cpu for cpu, _ in times), statistics.fmean(wall for _, wall in times)
+
+    def memory(self, sizes: tuple[int, ...]) -> int:
+        """Return the bytes of the routine's data at some sizes.
+
+        Raises:
+            ForecastError: If it fails, or goes on beyond the limit.
+        """
+        return int(self._ask(sizes, {"memory": True})["memory"])
+
+    def _ask(self, sizes: tuple[int, ...], what: Mapping[str, object]) -> dict[str, Any]:
+        named = dict(zip(self.routine.parameters, sizes, strict=True))
+        at = ", ".join(f"{name}={size}" for name, size in named.items())
+        assert self._process.stdin is not None
+        with contextlib.suppress(BrokenPipeError):
+            self._process.stdin.write(json.dumps({"sizes": named, **what}) + "\n")
+            self._process.stdin.flush()
+        return _line(self._process, f"{self.routine.name} at {at}", self._limit)
+
+
+@contextlib.contextmanager
+def bench(name: str, limit: float = 600.0) -> Iterator[Bench]:
+    """Start the process of a routine.
+
+    Args:
+        name: One of those shipped, or ``MODULE:FUNCTION``; modules are looked for in the current folder, too.
+        limit: Seconds after which an answer is no longer waited for.
+
+    Raises:
+        UsageError: If there is no such name.
+        ForecastError: If the routine cannot be loaded.
+    """
+    words = [sys.executable, "-m", "clue.forecasting.worker", specification(name)]
+    with running(
+        words, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True, errors="replace",
+        env=finding_clue(one_thread()),
+    ) as process:  # fmt: skip
+        told = _line(process, name, _LOADING)
+        yield Bench(Routine(name, tuple(told["parameters"]), told["library"]), process, limit)
+
+
+def _line(process: subprocess.Popen[str], what: str, limit: float) -> dict[str, Any]:
+    """Return an answer; one that does not come in time ends the process."""
+    late = threading.Event()
+
+    def stop() -> None:
+        late.set()
+        process.kill()
+
+    timer = threading.Timer(limit, stop)
+    timer.start()
+    assert process.stdout is not None
+    line = process.stdout.readline()
+    timer.cancel()
+    if not line:
+        end(process)
+        got = f"none within {limit:g} s" if late.is_set() else f"exit status {process.returncode}"
+        raise ForecastError(f"{what}: routine must come to its end, got {got}")
+    answer: dict[str, Any] = json.loads(line)
+    if "error" in answer:
+        advice = ': pip install "clue[forecast]"' if "No module named 'scipy" in answer["error"] else ""
+        raise ForecastError(f"{what}: routine must come to its end, got {answer['error']}{advice}")
+    return answer

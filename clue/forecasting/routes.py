@@ -1,0 +1,93 @@
+"""What lies between two hosts: a link that was measured, or a path over several (FAST paper, section 4.2)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from clue.machine import Link
+
+
+@dataclass(frozen=True, slots=True)
+class Route:
+    """The way from one host to another.
+
+    Attributes:
+        latency: Seconds; the sum over its links.
+        bandwidth: Bytes per second; the least of its links.
+        hosts: The hosts that it goes through, both ends included.
+    """
+
+    latency: float
+    bandwidth: float
+    hosts: tuple[str, ...] = ()
+
+    def seconds(self, nbytes: float) -> float:
+        """Return what a message takes."""
+        return self.latency + nbytes / self.bandwidth
+
+    @classmethod
+    def within(cls, host: str) -> Route:
+        """Return the way of data that stay where they are: none."""
+        return cls(0.0, float("inf"), (host,))
+
+    @classmethod
+    def along(cls, routes: Iterable[Route]) -> Route:
+        """Return the way over one link after the other."""
+        latency, bandwidth = 0.0, float("inf")
+        hosts: tuple[str, ...] = ()
+        for route in routes:
+            latency, bandwidth = latency + route.latency, min(bandwidth, route.bandwidth)
+            hosts = (*hosts, *route.hosts[1 if hosts else 0 :])
+        return cls(latency, bandwidth, hosts)
+
+    @classmethod
+    def over(cls, link: Link, nbytes: float) -> Route:
+        """Return what a machine's link is like for messages of about so many bytes: a line through 0 and that size."""
+        empty, full = (link.send_delay(m) + link.transmission_delay(m) + link.receive_delay for m in (0.0, nbytes))
+        return cls(empty, nbytes / (full - empty) if full > empty else float("inf"))
+
+    @classmethod
+    def of(cls, document: Any, hosts: tuple[str, str]) -> Route:
+        """Return the link that a document describes.
+
+        Raises:
+            ValueError: It is none; KeyError and TypeError, too.
+        """
+        found = cls(float(document["latency"]), float(document["bandwidth"]), hosts)
+        if not (0 <= found.latency < float("inf") and found.bandwidth > 0):
+            raise ValueError(f"latency {found.latency}, bandwidth {found.bandwidth}")
+        return found
+
+
+def find_route(links: Mapping[tuple[str, str], Route], source: str, target: str) -> Route | None:
+    """Return the way between two hosts: over the fewest links, of such ways that of the largest bandwidth.
+
+    Args:
+        links: By both ends, in either order.
+        source: Where data are.
+        target: Where they go.
+    """
+    if source == target:
+        return Route.within(source)
+    beside: dict[str, dict[str, Route]] = {}
+    for (one, other), link in links.items():
+        beside.setdefault(one, {})[other] = Route(link.latency, link.bandwidth, (one, other))
+        beside.setdefault(other, {})[one] = Route(link.latency, link.bandwidth, (other, one))
+    reached = {source: Route.within(source)}
+    edge = dict(reached)
+    while edge and target not in reached:
+        further: dict[str, Route] = {}
+        for host, route in edge.items():
+            for other, link in beside.get(host, {}).items():
+                way = Route.along((route, link))
+                if other not in reached and (other not in further or _better(way, further[other])):
+                    further[other] = way
+        reached |= further
+        edge = further
+    return reached.get(target)
+
+
+def _better(one: Route, other: Route) -> bool:
+    return (-one.bandwidth, one.latency) < (-other.bandwidth, other.latency)

@@ -1,0 +1,88 @@
+"""What can be measured: routines shipped by name, and any function ``MODULE:FUNCTION`` of the user's own."""
+
+from __future__ import annotations
+
+import difflib
+import itertools
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+
+from clue.errors import UsageError
+from clue.forecasting.shipped import TERMS
+
+_SPECIFICATION = re.compile(r"[^\W\d]\w*(\.[^\W\d]\w*)*:[^\W\d]\w*")
+#: Times of a user's own routine are sums of products of its sizes up to this degree.
+DEGREE = 3
+#: Largest size that anything has.
+LARGEST_SIZE = 2**40
+
+
+@dataclass(frozen=True, slots=True)
+class Routine:
+    """A routine as it is installed on a computer.
+
+    Attributes:
+        name: One of those shipped, or ``MODULE:FUNCTION``.
+        parameters: The names of its sizes.
+        library: What it is part of, with the version.
+    """
+
+    name: str
+    parameters: tuple[str, ...]
+    library: str
+
+    @property
+    def terms(self) -> tuple[str, ...]:
+        """What times of it are sums of."""
+        return TERMS.get(self.name) or products(self.parameters)
+
+    def sizes(self, given: Mapping[str, int]) -> tuple[int, ...]:
+        """Return sizes in the order of the parameters.
+
+        Raises:
+            UsageError: If one is missing, unknown, or no whole number of at least 1.
+        """
+        for name in [*self.parameters, *given]:
+            if name not in given or name not in self.parameters:
+                raise UsageError(
+                    f"{self.name}: sizes must be {', '.join(self.parameters)}, got {', '.join(given) or 'none'}"
+                )
+            check_size(f"{self.name}: {name}", given[name])
+        return tuple(given[name] for name in self.parameters)
+
+
+def check_size(place: str, size: int) -> None:
+    """Check one size.
+
+    Raises:
+        UsageError: If it is no whole number of at least 1, or beyond all that memory holds.
+    """
+    if isinstance(size, bool) or not isinstance(size, int) or not 1 <= size <= LARGEST_SIZE:
+        raise UsageError(f"{place} must be a whole number from 1 to {LARGEST_SIZE:,}, got {size!r}")
+
+
+def specification(name: str) -> str:
+    """Return the function that a name stands for, as ``MODULE:FUNCTION``.
+
+    Raises:
+        UsageError: If it stands for none.
+    """
+    if name in TERMS:
+        return f"clue.forecasting.shipped:{name}"
+    if _SPECIFICATION.fullmatch(name):
+        return name
+    near = difflib.get_close_matches(name, TERMS, 1)
+    hint = f": did you mean {near[0]}?" if near else ""
+    raise UsageError(f"routine must be one of {', '.join(TERMS)}, or MODULE:FUNCTION, got {name!r}{hint}")
+
+
+def products(parameters: Iterable[str]) -> tuple[str, ...]:
+    """Return all products of sizes up to the third degree, as terms."""
+    names = tuple(parameters)
+    found = ["1"]
+    for degree in range(1, DEGREE + 1):
+        for chosen in itertools.combinations_with_replacement(names, degree):
+            powers = {name: chosen.count(name) for name in chosen}
+            found.append(" ".join(name if power == 1 else f"{name}^{power}" for name, power in powers.items()))
+    return tuple(found)

@@ -1,0 +1,192 @@
+"""A host tells others what of it is available, which links it has measured, and what routines take on it.
+
+HTTP and JSON by the standard library: ``GET /availability``, ``/links``, ``/routines/NAME``, ``/ping``, ``/bytes/N``.
+It listens at the loopback address unless told otherwise; elsewhere each request must carry a token (``Authorization:
+Bearer …``). What is logged is who asked for which path, and the status: no header, so no token.
+"""
+
+from __future__ import annotations
+
+import hmac
+import ipaddress
+import json
+import socket
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from http import HTTPStatus
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+
+from clue.errors import ClueError, ForecastError, UsageError
+from clue.forecasting.forecaster import Forecaster
+
+#: Seconds for which what was measured here is told again, so that many who ask do not cost more than one.
+FRESH = 5.0
+#: Most bytes of one answer that tells bandwidth.
+MOST_BYTES = 1 << 24
+#: Seconds that a request may take to come, and the shortest token.
+_PATIENCE, _SHORTEST = 10.0, 16
+
+
+def check_token(address: str, token: str | None) -> None:
+    """Check that who listens to others asks for a token that is hard to guess.
+
+    Raises:
+        UsageError: If the address is none, or there is no such token where one must be.
+    """
+    try:
+        loopback = ipaddress.ip_address(address).is_loopback
+    except ValueError:
+        raise UsageError(f"--address must be an IP address of this computer, got {address}") from None
+    if token is None and not loopback:
+        raise UsageError(f"--token-file must be given where others can ask, at {address}, got none")
+    if token is not None and (len(token) < _SHORTEST or not token.isascii() or not token.isprintable()):
+        raise UsageError(f"token must be at least {_SHORTEST} printable ASCII characters, got another one")
+
+
+class Server(ThreadingHTTPServer):
+    """Serves one host.
+
+    Args:
+        forecaster: What is known here.
+        address: The IP address to listen at.
+        port: The port; 0: any that is free.
+        token: What requests must carry, if anything.
+        peers: Hosts whose links to this one are measured, for paths that lead through it.
+        log: Takes a line for each request.
+
+    Raises:
+        UsageError: If a token is needed, or is too short.
+        ForecastError: If it cannot listen there.
+    """
+
+    daemon_threads = True
+
+    def __init__(
+        self, forecaster: Forecaster, address: str = "127.0.0.1", port: int = 0, *, token: str | None = None,
+        peers: Sequence[str] = (), log: Callable[[str], None] = lambda _line: None,
+    ) -> None:  # fmt: skip
+        check_token(address, token)
+        self.address_family = socket.AF_INET6 if ":" in address else socket.AF_INET
+        self.forecaster, self.token, self.peers, self.log = forecaster, token, tuple(peers), log
+        self._lock = threading.Lock()
+        self._seen: tuple[float, object] | None = None
+        try:
+            super().__init__((address, port), _Handler)
+        except (OSError, OverflowError) as error:
+            said = getattr(error, "strerror", None) or str(error)
+            raise ForecastError(f"{address}:{port}: address must be one to listen at, got: {said}") from None
+
+    @property
+    def port(self) -> int:
+        """The port that it listens at."""
+        return int(self.server_address[1])
+
+    def availability(self) -> dict[str, object]:
+        """Return what is available here, with its age."""
+        with self._lock:
+            now = time.monotonic()
+            if self._seen is None or now - self._seen[0] > FRESH:
+                self._seen = time.monotonic(), self.forecaster.look(self.forecaster.host).document()
+            return {"available": self._seen[1], "age": time.monotonic() - self._seen[0]}
+
+    def links(self) -> dict[str, object]:
+        """Return the links of this host, those to its peers measured anew if they are too old."""
+        with self._lock:
+            for peer in self.peers:
+                try:
+                    self.forecaster.measure_link(peer)
+                except ForecastError as error:
+                    self.log(str(error))
+            found = self.forecaster.links()
+        now = time.time()
+        told = [{"between": ends, "age": now - figure.measured, **figure.value} for ends, figure in found.items()]
+        return {"host": self.forecaster.host, "links": told}
+
+    def routine(self, name: str) -> dict[str, object] | None:
+        """Return what was measured of a routine here."""
+        found = self.forecaster.store.find(self.forecaster.host, name)
+        return None if found is None else found.document()
+
+    def handle_error(self, request: object, client_address: object) -> None:
+        """Log what failed; of one who has gone meanwhile there is nothing to say."""
+        del request
+        error = sys.exc_info()[1]
+        if not isinstance(error, OSError):
+            who = client_address[0] if isinstance(client_address, tuple) else client_address
+            self.log(f"{who} got no answer: {type(error).__name__}: {error}")
+
+
+@contextmanager
+def serving(server: Server) -> Iterator[Server]:
+    """Serve from a thread for the length of a block."""
+    thread = threading.Thread(target=server.serve_forever, args=(0.05,), name="forecast", daemon=True)
+    thread.start()
+    try:
+        yield server
+    finally:
+        server.shutdown()
+        server.server_close()
+        thread.join()
+
+
+class _Handler(BaseHTTPRequestHandler):
+    server: Server
+    protocol_version = "HTTP/1.1"
+    server_version, sys_version = "clue", ""
+    timeout = _PATIENCE
+    disable_nagle_algorithm = True
+
+    def do_GET(self) -> None:
+        """Answer."""
+        if not self._is_allowed():
+            return self._send({"error": "token must be that of this host"}, HTTPStatus.UNAUTHORIZED)
+        try:
+            return self._answer(self.path.partition("?")[0])
+        except ClueError as error:
+            return self._send({"error": str(error)}, HTTPStatus.SERVICE_UNAVAILABLE)
+
+    def _answer(self, path: str) -> None:
+        _, what, *rest = path.split("/", 2)
+        if what == "routines" and rest:
+            found = self.server.routine(rest[0])
+            if found is not None:
+                return self._send(found)
+            return self._send({"error": "routine must have been measured here, got none"}, HTTPStatus.NOT_FOUND)
+        if what == "bytes" and rest and rest[0].isdecimal() and len(rest[0]) < 10 and int(rest[0]) <= MOST_BYTES:
+            return self._write(bytes(int(rest[0])), HTTPStatus.OK, "application/octet-stream")
+        plain: dict[str, Callable[[], object]] = {
+            "ping": dict, "availability": self.server.availability, "links": self.server.links
+        }  # fmt: skip
+        if what in plain and not rest:
+            return self._send(plain[what]())
+        return self._send({"error": "path must be one of those that clue asks for"}, HTTPStatus.NOT_FOUND)
+
+    def _is_allowed(self) -> bool:
+        if self.server.token is None:
+            return True
+        given = self.headers.get("Authorization", "").encode("utf-8", "replace")
+        return hmac.compare_digest(given, f"Bearer {self.server.token}".encode())
+
+    def _send(self, document: object, status: HTTPStatus = HTTPStatus.OK) -> None:
+        self._write(json.dumps(document).encode(), status, "application/json")
+
+    def _write(self, body: bytes, status: HTTPStatus, kind: str) -> None:
+        self.send_response(status)
+        self.send_header("Content-Type", kind)
+        self.send_header("Content-Length", str(len(body)))
+        self.send_header("Cache-Control", "no-store")
+        self.end_headers()
+        self.wfile.write(body)
+
+    def log_request(self, code: int | str = "-", size: int | str = "-") -> None:
+        """Log who asked for what: never a header, nor what stands behind a question mark."""
+        del size
+        if self.command:
+            status = code.value if isinstance(code, HTTPStatus) else code
+            self.server.log(f"{self.client_address[0]} {self.command} {self.path.partition('?')[0][:200]} {status}")
+
+    def log_error(self, *_what: object) -> None:
+        """Log nothing: what is no request may hold anything."""

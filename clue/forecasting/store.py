@@ -1,0 +1,297 @@
+"""Where measured routines are kept: one sqlite file, by host and by version of the library.
+
+It keeps what was measured, not what was fitted: points, the polynomial of memory, and where ranges are cut. So better
+fits need no further measurements. Beside them are the last figures on hosts and links, with the time of each.
+
+A store of another version is refused and left as it is.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import sqlite3
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+from clue.errors import StoreError
+from clue.files import is_file, kind_of, make_room
+from clue.forecasting.measuring import Point
+from clue.forecasting.memory import Memory
+from clue.forecasting.routines import LARGEST_SIZE, Routine
+from clue.forecasting.segments import Cut, Segments, fitted
+
+#: What tells a store from other sqlite files ("clue"), and the version of its tables.
+APPLICATION, VERSION = 0x636C7565, 1
+#: Times that can have been measured, in seconds, and numbers of runs.
+_SHORTEST, _LONGEST, _MOST_RUNS = 1e-12, 1e9, 10**9
+#: Seconds that another process may keep the store for itself.
+_PATIENCE = 30.0
+_TABLES = """
+CREATE TABLE routine (
+    id INTEGER PRIMARY KEY, host TEXT NOT NULL, name TEXT NOT NULL, library TEXT NOT NULL, processor TEXT NOT NULL,
+    parameters TEXT NOT NULL, memory TEXT NOT NULL, cut TEXT NOT NULL, error REAL, measured REAL NOT NULL,
+    UNIQUE (host, name, library));
+CREATE TABLE point (
+    routine INTEGER NOT NULL REFERENCES routine, sizes TEXT NOT NULL, seconds REAL NOT NULL, runs INTEGER NOT NULL);
+CREATE TABLE figure (name TEXT PRIMARY KEY, value TEXT NOT NULL, measured REAL NOT NULL);
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Measured:
+    """A routine as it was measured on a host.
+
+    Attributes:
+        routine: What was measured, with the version of its library.
+        host: Where.
+        processor: Of which model.
+        memory: What its data take.
+        points: What it took.
+        cut: Where its ranges are cut.
+        error: By which share points were off what had been said of them before; ``None``: nothing had.
+        measured: When, in seconds since 1970.
+    """
+
+    routine: Routine
+    host: str
+    processor: str
+    memory: Memory
+    points: tuple[Point, ...]
+    cut: Cut | None
+    error: float | None
+    measured: float
+
+    def fit(self) -> Segments:
+        """Return the fitted times.
+
+        Raises:
+            ModelError: If there are no points.
+        """
+        return fitted(self.routine.parameters, self.routine.terms, self.points, self.cut)
+
+    def document(self) -> dict[str, object]:
+        """Return it as JSON, for another host."""
+        return {
+            "name": self.routine.name, "library": self.routine.library, "parameters": list(self.routine.parameters),
+            "host": self.host, "processor": self.processor, "memory": memory_document(self.memory),
+            "points": [asdict(point) for point in self.points], "cut": cut_document(self.cut), "error": self.error,
+            "measured": self.measured,
+        }  # fmt: skip
+
+    @classmethod
+    def of(cls, document: Mapping[str, Any]) -> Measured:
+        """Return what a document says.
+
+        Raises:
+            ValueError: It is none; KeyError and TypeError, too.
+        """
+        parameters = tuple(str(each) for each in document["parameters"])
+        points = tuple(
+            _point(each["sizes"], each["seconds"], each["runs"], len(parameters)) for each in document["points"]
+        )
+        if not points or not parameters:
+            raise ValueError("no points")
+        error = document["error"]
+        return cls(
+            Routine(str(document["name"]), parameters, str(document["library"])),
+            str(document["host"]), str(document["processor"]), memory_of(document["memory"]), points,
+            cut_of(document["cut"]), None if error is None else float(error), float(document["measured"]),
+        )  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Store:
+    """An open store."""
+
+    path: Path
+    _connection: sqlite3.Connection
+
+    def keep(self, measured: Measured) -> None:
+        """Keep a routine in the place of what was kept of it, of the same host and library."""
+        key = (measured.host, measured.routine.name, measured.routine.library)
+        with _told(self.path), self._connection as connection:
+            connection.execute(
+                "INSERT INTO routine (host, name, library, processor, parameters, memory, cut, error, measured) "
+                "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (host, name, library) DO UPDATE SET "
+                "processor = excluded.processor, parameters = excluded.parameters, memory = excluded.memory, "
+                "cut = excluded.cut, error = excluded.error, measured = excluded.measured",
+                (*key, measured.processor, json.dumps(measured.routine.parameters),
+                 json.dumps(memory_document(measured.memory)), json.dumps(cut_document(measured.cut)),
+                 measured.error, measured.measured),
+            )  # fmt: skip
+            row = connection.execute("SELECT id FROM routine WHERE host = ? AND name = ? AND library = ?", key)
+            (number,) = row.fetchone()
+            connection.execute("DELETE FROM point WHERE routine = ?", (number,))
+            connection.executemany(
+                "INSERT INTO point VALUES (?, ?, ?, ?)",
+                [(number, json.dumps(point.sizes), point.seconds, point.runs) for point in measured.points],
+            )
+
+    def find(self, host: str, name: str, library: str | None = None) -> Measured | None:
+        """Return what is known of a routine on a host: of a library, or what was measured last of whichever."""
+        with _told(self.path):
+            row = self._connection.execute(
+                "SELECT id, library, processor, parameters, memory, cut, error, measured FROM routine "
+                "WHERE host = ? AND name = ? AND (? IS NULL OR library = ?) ORDER BY measured DESC, id DESC LIMIT 1",
+                (host, name, library, library),
+            ).fetchone()  # fmt: skip
+            if row is None:
+                return None
+            number, library, processor, parameters, memory, cut, error, measured = row
+            names = tuple(json.loads(parameters))
+            rows = self._connection.execute("SELECT sizes, seconds, runs FROM point WHERE routine = ?", (number,))
+            points = tuple(_point(json.loads(sizes), seconds, runs, len(names)) for sizes, seconds, runs in rows)
+            return Measured(
+                Routine(name, names, library), host, processor, memory_of(json.loads(memory)), points,
+                cut_of(json.loads(cut)), error, measured,
+            )  # fmt: skip
+
+    def routines(self, host: str | None = None) -> list[tuple[str, str, str, int, float]]:
+        """Return all routines: host, name, library, number of points, and when they were measured."""
+        with _told(self.path):
+            return self._connection.execute(
+                "SELECT host, name, library, (SELECT count(*) FROM point WHERE routine = id), measured FROM routine "
+                "WHERE ? IS NULL OR host = ? ORDER BY host, name, measured", (host, host),
+            ).fetchall()  # fmt: skip
+
+    def note(self, name: str, value: object, measured: float | None = None) -> None:
+        """Keep a figure in the place of an earlier one; ``measured``: when, in seconds since 1970 (default: now)."""
+        with _told(self.path), self._connection as connection:
+            connection.execute(
+                "INSERT OR REPLACE INTO figure VALUES (?, ?, ?)",
+                (name, json.dumps(value), time.time() if measured is None else measured),
+            )
+
+    def noted(self, prefix: str = "") -> dict[str, tuple[Any, float]]:
+        """Return figures whose names begin so, with the time of each."""
+        with _told(self.path):
+            rows = self._connection.execute(
+                "SELECT name, value, measured FROM figure WHERE name GLOB ?", (_like(prefix),)
+            )
+            return {name: (json.loads(value), measured) for name, value, measured in rows}
+
+
+def default_store() -> Path:
+    """Return where the store is that nobody names: among the user's data, for it is no cache that may go."""
+    root = os.environ.get("XDG_DATA_HOME")
+    return (Path(root) if root else Path.home() / ".local" / "share") / "clue" / "forecast.sqlite"
+
+
+@contextmanager
+def open_store(path: Path, *, make: bool = False) -> Iterator[Store]:
+    """Open a store for the length of a block.
+
+    Args:
+        path: The file.
+        make: Whether to make it if there is none; else an empty one stands for it.
+
+    Raises:
+        StoreError: If it is no store, of another version, or damaged; it is left as it is.
+    """
+    there = is_file(path)
+    if not there and kind_of(path):
+        raise StoreError(f"{path}: store must be a file, got a {kind_of(path)}")
+    if make and not there:
+        _make_room(path)
+    with _told(path):
+        connection = sqlite3.connect(
+            str(path) if there or make else ":memory:", timeout=_PATIENCE, check_same_thread=False
+        )
+    try:
+        with _told(path):
+            _prepare(connection, path)
+        yield Store(path, connection)
+    finally:
+        connection.close()
+
+
+def _make_room(path: Path) -> None:
+    try:
+        make_room(path)
+    except OSError as error:
+        raise StoreError(f"{path}: store must be a file that can be made, got: {error.strerror or error}") from None
+
+
+def _prepare(connection: sqlite3.Connection, path: Path) -> None:
+    """Check whose file it is, before anything is written; an empty one gets its tables."""
+    (application,) = connection.execute("PRAGMA application_id").fetchone()
+    (version,) = connection.execute("PRAGMA user_version").fetchone()
+    (tables,) = connection.execute("SELECT count(*) FROM sqlite_master").fetchone()
+    if application == version == tables == 0:
+        _make_tables(connection)
+    elif application != APPLICATION:
+        raise StoreError(f"{path}: store must be one that clue made, got another sqlite database")
+    elif version != VERSION:
+        raise StoreError(
+            f"{path}: store must be of version {VERSION}, got {version}: name another one (--store), or use the clue "
+            "that made it; it is left as it is"
+        )
+
+
+def _make_tables(connection: sqlite3.Connection) -> None:
+    """Make the tables, unless another process was quicker."""
+    with connection:
+        connection.execute("BEGIN IMMEDIATE")
+        if connection.execute("SELECT count(*) FROM sqlite_master").fetchone() == (0,):
+            for statement in filter(str.strip, _TABLES.split(";")):
+                connection.execute(statement)
+            connection.execute(f"PRAGMA application_id = {APPLICATION}")
+            connection.execute(f"PRAGMA user_version = {VERSION}")
+
+
+@contextmanager
+def _told(path: Path) -> Iterator[None]:
+    """Turn what sqlite and damaged content raise into one line."""
+    try:
+        yield
+    except sqlite3.Error as error:
+        raise StoreError(f"{path}: store must be readable and writable, got: {error}") from None
+    except (ValueError, KeyError, TypeError) as error:
+        raise StoreError(f"{path}: store must hold what clue wrote, got {type(error).__name__}: {error}") from None
+
+
+def _like(prefix: str) -> str:
+    return "".join(f"[{c}]" if c in "*?[" else c for c in prefix) + "*"
+
+
+def _point(sizes: Sequence[int], seconds: float, runs: int, parameters: int) -> Point:
+    """Return a point.
+
+    Raises:
+        ValueError: It is none, or its time is none that anybody has measured.
+    """
+    whole = all(isinstance(size, int) and 1 <= size <= LARGEST_SIZE for size in sizes)
+    measurable = seconds == 0 or _SHORTEST <= float(seconds) <= _LONGEST
+    if not whole or len(sizes) != parameters or not measurable or not 1 <= int(runs) <= _MOST_RUNS:
+        raise ValueError(f"point of sizes {sizes}, {seconds} s, {runs} runs")
+    return Point(tuple(sizes), float(seconds), int(runs))
+
+
+def memory_document(memory: Memory) -> dict[str, object]:
+    """Return a polynomial of memory as JSON."""
+    return {"off": memory.off, "terms": [[list(names), str(c)] for names, c in memory.coefficients.items()]}
+
+
+def memory_of(document: Mapping[str, Any]) -> Memory:
+    """Return the polynomial that a document holds."""
+    return Memory({tuple(names): Fraction(c) for names, c in document["terms"]}, int(document["off"]))
+
+
+def cut_document(cut: Cut | None) -> dict[str, object] | None:
+    """Return a cut as JSON."""
+    if cut is None:
+        return None
+    return {"along": cut.along, "at": cut.at, "below": cut_document(cut.below), "above": cut_document(cut.above)}
+
+
+def cut_of(document: Mapping[str, Any] | None) -> Cut | None:
+    """Return the cut that a document holds."""
+    if document is None:
+        return None
+    return Cut(int(document["along"]), float(document["at"]), cut_of(document["below"]), cut_of(document["above"]))

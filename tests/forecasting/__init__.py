@@ -1,0 +1,1 @@
+"""Tests of forecasts: routines, stores, availability, paths, grids, sequences."""

@@ -1,0 +1,455 @@
+"""Forecasts under the load of hosts: what holds for how long, what is refused, and what a server tells."""
+
+from __future__ import annotations
+
+import http.client
+import json
+import socket
+import sys
+import threading
+from collections.abc import Iterator
+from contextlib import ExitStack
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import clue
+from clue.errors import ForecastError, UsageError
+from clue.forecasting import Forecaster, open_store
+from clue.forecasting.asking import Address, Peer
+from clue.forecasting.availability import here, runnable, share
+from clue.forecasting.figures import Figure, Figures
+from clue.forecasting.routes import Route
+from clue.forecasting.server import Server, check_token, serving
+from tests.forecasting.hosts import dgemm, forecasting, idle
+
+CUBE = {"m": 500, "n": 500, "k": 500}
+TOKEN = "a token of twenty characters"
+
+
+class Clock:
+    """A clock that goes on when told."""
+
+    def __init__(self) -> None:
+        self.now = 1000.0
+
+    def __call__(self) -> float:
+        """Tell the time."""
+        return self.now
+
+
+# --- this computer ---
+
+
+@given(st.floats(0, 1000), st.integers(1, 64))
+def test_the_share_of_a_core(runnable: float, processors: int) -> None:
+    """All of one while cores are free; then cores over processes, the new one included."""
+    assert share(runnable, processors) == (1.0 if runnable + 1 <= processors else processors / (runnable + 1))
+
+
+def test_what_is_available_here() -> None:
+    """A share above 0, and some memory."""
+    found = here("me")
+    assert found.host == "me" and 0 < found.cpu <= 1 and found.memory > 0 and found.processors >= 1
+
+
+def _proc(folder: Path, tasks: list[tuple[int, str, int]], threads: int = 1) -> Path:
+    """Write what the kernel says of processes: number, state and nice value of each."""
+    for number, state, nice in tasks:
+        within = folder / str(number)
+        within.mkdir()
+        stat = f"{number} (a (name) R) {state} " + " ".join(["0"] * 15) + f" {nice} {threads} 0 0\n"
+        (within / "stat").write_text(stat)
+        for thread in range(threads if threads > 1 else 0):
+            (within / "task" / str(thread)).mkdir(parents=True)
+            (within / "task" / str(thread) / "stat").write_text(stat)
+    return folder
+
+
+def test_processes_count_by_their_weight(tmp_path: Path) -> None:
+    """Of nice 10 a tenth of one of nice 0; those that sleep not at all, nor the one that asks."""
+    proc = _proc(tmp_path, [(1, "R", 0), (2, "R", 10), (3, "S", 0), (4, "R", 0)])
+    assert runnable(proc, own=4, nice=0) == pytest.approx(1 + 1.25**-10)
+    assert runnable(proc, own=4, nice=10) == pytest.approx(1.25**10 + 1)
+
+
+def test_threads_count_each(tmp_path: Path) -> None:
+    """Three of a process, all running."""
+    assert runnable(_proc(tmp_path, [(1, "R", 0)], threads=3), own=9, nice=0) == 3
+
+
+def test_processes_that_cannot_be_seen_count_one(tmp_path: Path) -> None:
+    """The kernel counts five besides this one, of which two can be seen."""
+    proc = _proc(tmp_path, [(1, "R", 10), (2, "R", 10)])
+    (proc / "loadavg").write_text("0.1 0.2 0.3 6/150 99\n")
+    assert runnable(proc, own=9, nice=0) == pytest.approx(3 + 2 * 1.25**-10)
+
+
+def test_processes_that_end_meanwhile(tmp_path: Path) -> None:
+    """Are left out."""
+    (_proc(tmp_path, [(1, "R", 0)]) / "1" / "stat").unlink()
+    (tmp_path / "2").mkdir()
+    (tmp_path / "2" / "stat").write_text("")
+    assert runnable(tmp_path, own=9, nice=0) == 0
+
+
+def test_without_psutil_load_is_unknown(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What to install is said."""
+    monkeypatch.setitem(sys.modules, "psutil", None)
+    with pytest.raises(ForecastError, match=r'load must be told by psutil, got none: pip install "clue\[forecast\]"'):
+        here()
+
+
+def test_a_forecast_is_the_need_over_the_share(tmp_path: Path) -> None:
+    """0.125 s on an unloaded core; at a quarter of one four times as long, interval included."""
+    with forecasting(tmp_path, look=lambda host: idle(host, 0.25)) as forecaster:
+        need, memory, warnings = forecaster.need("dgemm", CUBE)
+        found = forecaster.time("dgemm", CUBE)
+    assert need.seconds == pytest.approx(0.125, rel=1e-3) and memory == 6_000_000 and warnings == []
+    assert found.seconds == 4 * need.seconds and (found.low, found.high) == (4 * need.low, 4 * need.high)
+    assert found.low <= found.seconds <= found.high and found.inside and found.warnings == ()
+
+
+def test_answers_hold_until_figures_are_to_be_measured_anew(tmp_path: Path) -> None:
+    """The same question is answered from a table; other sizes take another look at the model, none at the host."""
+    looks = []
+
+    def look(host: str) -> object:
+        looks.append(host)
+        return idle(host)
+
+    with forecasting(tmp_path, look=look) as forecaster:
+        first = forecaster.time("dgemm", CUBE)
+        assert forecaster.time("dgemm", dict(CUBE)) is first
+        forecaster.time("dgemm", {**CUBE, "m": 600})
+        assert looks == ["here"]
+
+
+def test_figures_are_measured_anew_past_their_deadline() -> None:
+    """Not before it; a clock that went back counts as past it."""
+    with open_store(Path("none")) as store:
+        clock, values = Clock(), iter(range(9))
+        figures = Figures(store, clock)
+
+        def get() -> object:
+            return figures.get("x", 30.0, lambda: (next(values), 0.0)).value
+
+        assert get() == 0
+        clock.now += 29.9
+        assert get() == 0
+        clock.now += 0.2
+        assert get() == 1
+        clock.now -= 500
+        assert get() == 2
+
+
+def test_figures_of_an_earlier_run_count_until_their_deadline(tmp_path: Path) -> None:
+    """They are kept in the store; how old a figure is when it comes counts, too."""
+    clock = Clock()
+    for value, age in ((1, 20.0), (2, 0.0)):
+        with open_store(tmp_path / "s", make=True) as store:
+            found = Figures(store, clock).get("x", 30.0, lambda value=value, age=age: (value, age))  # type: ignore[misc]
+            assert found == Figure(1, 980.0)
+    clock.now += 15
+    with open_store(tmp_path / "s") as store:
+        assert Figures(store, clock).get("x", 30.0, lambda: (3, 0.0)).value == 3
+
+
+def test_a_stale_figure_says_its_age() -> None:
+    """What cannot be measured is answered by the last figure; one that never was, is an error."""
+
+    def fail() -> tuple[object, float]:
+        raise ForecastError("h: host must answer within 2 s, got no answer")
+
+    with open_store(Path("none")) as store:
+        clock = Clock()
+        figures = Figures(store, clock)
+        with pytest.raises(ForecastError, match="h: host must answer"):
+            figures.get("x", 30.0, fail)
+        figures.put("x", 7)
+        clock.now += 90
+        found = figures.get("x", 30.0, fail)
+    assert found == Figure(7, 1000.0, "h: host must answer within 2 s, got no answer: the figure used is 90 s old")
+
+
+def test_too_little_memory_is_a_refusal(tmp_path: Path) -> None:
+    """With what is needed and what is free."""
+    small = forecasting(tmp_path, look=lambda host: idle(host, 1.0, 1_000_000))
+    with small as forecaster, pytest.raises(ForecastError) as caught:
+        forecaster.time("dgemm", CUBE)
+    assert str(caught.value) == "dgemm: memory must suffice on here, got 1 MB free for 6 MB"
+
+
+@pytest.mark.parametrize(
+    ("sizes", "said"),
+    [
+        ({"m": 1, "n": 1}, "dgemm: sizes must be m, n, k, got m, n"),
+        ({}, "dgemm: sizes must be m, n, k, got none"),
+        ({**CUBE, "lda": 3}, "dgemm: sizes must be m, n, k, got m, n, k, lda"),
+        ({**CUBE, "m": -5}, "dgemm: m must be a whole number from 1 to 1,099,511,627,776, got -5"),
+        ({**CUBE, "m": 2.5}, "dgemm: m must be a whole number from 1 to 1,099,511,627,776, got 2.5"),
+        ({**CUBE, "m": 10**30}, "dgemm: m must be a whole number from 1 to 1,099,511,627,776, got 1000"),
+    ],
+)
+def test_sizes_that_are_none(tmp_path: Path, sizes: dict[str, int], said: str) -> None:
+    """All of them are said by the names that there are."""
+    with forecasting(tmp_path) as forecaster, pytest.raises(UsageError) as caught:
+        forecaster.time("dgemm", sizes)
+    assert str(caught.value).startswith(said)
+
+
+def test_routines_that_were_not_measured(tmp_path: Path) -> None:
+    """The host cannot compute the function, as far as is known: with the command that measures it."""
+    with forecasting(tmp_path) as forecaster:
+        with pytest.raises(ForecastError) as caught:
+            forecaster.time("dtrsm", {"m": 1, "n": 1})
+        assert str(caught.value) == (
+            "dtrsm: routine must have been measured on here, got none: clue forecast benchmark dtrsm"
+        )
+        with pytest.raises(UsageError, match="did you mean dtrsm"):
+            forecaster.time("dtrms", {"m": 1, "n": 1})
+
+
+def test_sizes_beyond_what_was_measured_are_told(tmp_path: Path) -> None:
+    """They are answered, and said to be outside."""
+    with forecasting(tmp_path) as forecaster:
+        found = forecaster.time("dgemm", {**CUBE, "n": 3000})
+    assert not found.inside
+    assert found.warnings == ("dgemm: n = 3000 lies outside what was measured, 64 to 1024",)
+
+
+def test_another_version_of_the_library_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What was measured with scipy 0 may not hold for the one that is installed."""
+    monkeypatch.setattr("clue.forecasting.shipped.scipy_version", lambda: "9.9")
+    with forecasting(tmp_path) as forecaster:
+        assert forecaster.time("dgemm", CUBE).warnings == (
+            "dgemm: was measured with scipy 0, blas 0, here is scipy 9.9: clue forecast benchmark dgemm",
+        )
+
+
+@pytest.fixture(autouse=True)
+def same_scipy(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let what was measured be of the version that is installed."""
+    monkeypatch.setattr("clue.forecasting.shipped.scipy_version", lambda: "0")
+
+
+def test_forecasts_from_python(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """One call."""
+    import platform  # noqa: PLC0415
+
+    monkeypatch.setattr("clue.forecasting.availability.here", idle)
+    with open_store(tmp_path / "s.sqlite", make=True) as store:
+        store.keep(dgemm(platform.node()))
+    assert clue.forecast("dgemm", m=100, n=100, k=100, store=tmp_path / "s.sqlite").memory == 240_000
+
+
+# --- other hosts ---
+
+
+@pytest.fixture
+def two(tmp_path: Path) -> Iterator[tuple[Forecaster, Server, list[str]]]:
+    """Have a forecaster without routines, and a server of another host on which dgemm takes twice as long."""
+    log: list[str] = []
+    with ExitStack() as stack:
+        ours = stack.enter_context(open_store(tmp_path / "ours", make=True))
+        theirs = stack.enter_context(open_store(tmp_path / "theirs", make=True))
+        theirs.keep(dgemm("there", 2e-9))
+        far = Forecaster(theirs, host="there", look=lambda host: idle(host, 0.5))
+        server = stack.enter_context(serving(Server(far, token=TOKEN, log=log.append)))
+        yield Forecaster(ours, TOKEN, patience=30.0, host="here", look=idle), server, log
+
+
+def test_a_host_tells_what_it_has_measured_and_its_load(two: tuple[Forecaster, Server, list[str]]) -> None:
+    """Twice as long as here, on half a core; what was fetched is kept."""
+    forecaster, server, log = two
+    name = f"localhost:{server.port}".replace("localhost", "127.0.0.1")
+    found = forecaster.time("dgemm", CUBE, name)
+    assert found.seconds == pytest.approx(0.5, rel=1e-3) and found.host == name
+    assert forecaster.store.find(name, "dgemm") == replace(dgemm("there", 2e-9), host=name)
+    assert [line.split(" ", 1)[1] for line in log] == ["GET /routines/dgemm 200", "GET /availability 200"]
+
+
+def test_a_host_that_has_gone_is_answered_by_its_last_figures(two: tuple[Forecaster, Server, list[str]]) -> None:
+    """With their age; one that never answered is an error."""
+    forecaster, server, _ = two
+    clock = Clock()
+    forecaster.figures.clock = clock
+    name = f"127.0.0.1:{server.port}"
+    forecaster.time("dgemm", CUBE, name)
+    server.shutdown()
+    server.server_close()
+    clock.now += 40
+    (warning,) = Forecaster.time(_forgetful(forecaster), "dgemm", CUBE, name).warnings
+    assert warning.startswith(f"{name}: host must answer, got: ") and warning.endswith("the figure used is 40 s old")
+    with pytest.raises(ForecastError, match=r"127\.0\.0\.1:9: host must answer, got: "):
+        forecaster.available("127.0.0.1:9")
+
+
+def _forgetful(forecaster: Forecaster) -> Forecaster:
+    """Return the forecaster without the answers it gave."""
+    forecaster._answers.clear()
+    return forecaster
+
+
+def test_a_host_that_keeps_silent_is_given_up_at_its_deadline(tmp_path: Path) -> None:
+    """It accepts, and says nothing; or a byte now and then."""
+    for trickle in (b"", b"H"):
+        with socket.create_server(("127.0.0.1", 0)) as silent, forecasting(tmp_path, patience=0.2) as forecaster:
+            ended = threading.Event()
+
+            def drip(silent: socket.socket = silent, trickle: bytes = trickle, ended: threading.Event = ended) -> None:
+                connection, _ = silent.accept()
+                connection.sendall(b"HTTP/1.1 200 OK\r\nContent-Length: 1000\r\n\r\n" if trickle else b"")
+                while trickle and not ended.wait(0.05):
+                    try:
+                        connection.sendall(trickle)
+                    except OSError:
+                        break
+                ended.wait(5)
+                connection.close()
+
+            thread = threading.Thread(target=drip, daemon=True)
+            thread.start()
+            name = f"127.0.0.1:{silent.getsockname()[1]}"
+            with pytest.raises(ForecastError) as caught:
+                forecaster.available(name)
+            ended.set()
+            thread.join()
+        assert str(caught.value) == f"{name}: host must answer within 0.2 s, got no answer"
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [b"no json", b"[]", b'{"available": 3, "age": 0}', b'{"age": 1}',
+     b'{"available": {"host": "x", "processors": 1, "runnable": 0, "load": 0, "cpu": 0, "memory": 1}, "age": 1}'],
+)  # fmt: skip
+def test_answers_that_are_none(tmp_path: Path, answer: bytes, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A share of 0 among them: no time would follow from it."""
+    monkeypatch.setattr(Peer, "_get", lambda *_: answer)
+    with forecasting(tmp_path) as forecaster, pytest.raises(ForecastError, match="x: answer must be "):
+        forecaster.available("x")
+
+
+def test_the_way_to_a_host_is_probed(two: tuple[Forecaster, Server, list[str]]) -> None:
+    """Latency and bandwidth of loopback; asked again it is not probed."""
+    forecaster, server, log = two
+    name = f"127.0.0.1:{server.port}"
+    route, stale = forecaster.route("here", name)
+    assert 0 < route.latency < 1 and route.bandwidth > 1e5 and stale == ""
+    before = len(log)
+    assert forecaster.route(name, "here")[0].bandwidth == route.bandwidth and len(log) == before
+    assert forecaster.route("here", "localhost")[0] == Route.within("here")
+
+
+def test_a_path_over_links_that_others_have_measured(two: tuple[Forecaster, Server, list[str]]) -> None:
+    """There tells of its link to far; there is none to farther."""
+    forecaster, server, _ = two
+    name = f"127.0.0.1:{server.port}"
+    server.forecaster.figures.put("link far there", {"latency": 2.0, "bandwidth": 50.0}, 7.0)
+    forecaster.figures.put(f"link {name} here", {"latency": 1.0, "bandwidth": 100.0})
+    forecaster.patience = 0.5
+    found, stale = forecaster.route("here", "far")
+    assert found == Route(3.0, 50.0, ("here", name, "far")) and stale == ""
+    forecaster.figures.put(f"link {name} here", {"latency": 1.0, "bandwidth": 100.0}, 200.0)
+    assert forecaster.route("here", "far")[1].startswith("here to far: links used are up to 200")
+    with pytest.raises(ForecastError, match="here to farther: links must lead from one to the other, got none"):
+        forecaster.route("here", "farther")
+
+
+@pytest.mark.parametrize("token", [None, "another token of many letters", TOKEN[:-1], "ü" * 20])
+def test_without_its_token_a_server_says_nothing(two: tuple[Forecaster, Server, list[str]], token: str | None) -> None:
+    """Status 401; neither token is logged."""
+    _, server, log = two
+    address = Address("127.0.0.1", server.port)
+    if token is not None and not token.isascii():
+        with pytest.raises(ForecastError):
+            Peer(address, token).ask("/availability")
+        return
+    with pytest.raises(ForecastError, match=r"got token must be that of this host \(status 401\)"):
+        Peer(address, token).ask("/availability")
+    assert log == ["127.0.0.1 GET /availability 401"]
+
+
+def test_logs_have_no_secrets(two: tuple[Forecaster, Server, list[str]]) -> None:
+    """Neither headers nor what stands behind a question mark, also of what is no request."""
+    _, server, log = two
+    connection = http.client.HTTPConnection("127.0.0.1", server.port, timeout=5)
+    connection.request("GET", "/ping?secret=1", headers={"Authorization": f"Bearer {TOKEN}"})
+    connection.getresponse().read()
+    connection.close()
+    with socket.create_connection(("127.0.0.1", server.port), 5) as plain:
+        plain.sendall(b"secret secret secret secret\r\n\r\n")
+        plain.recv(1000)
+    assert log == ["127.0.0.1 GET /ping 200"]
+
+
+def test_what_fails_in_a_server_is_logged(
+    two: tuple[Forecaster, Server, list[str]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whoever asked gets no answer; the server goes on."""
+    forecaster, server, log = two
+    monkeypatch.setattr(server.forecaster, "look", lambda _host: 1 / 0)
+    with pytest.raises(ForecastError, match=f"127.0.0.1:{server.port}: host must answer, got: "):
+        forecaster.available(f"127.0.0.1:{server.port}")
+    assert Peer(Address("127.0.0.1", server.port), TOKEN).ask("/ping") == {}
+    assert "127.0.0.1 got no answer: ZeroDivisionError: division by zero" in log
+
+
+@pytest.mark.parametrize(
+    "path",
+    ["/", "/none", "/bytes/-1", "/bytes/99999999", "/routines/../store", "/routines/x'; DROP TABLE routine", "/ping/x"],
+)
+def test_paths_that_are_none(two: tuple[Forecaster, Server, list[str]], path: str) -> None:
+    """Status 404, and the server goes on."""
+    _, server, _ = two
+    peer = Peer(Address("127.0.0.1", server.port), TOKEN)
+    connection = http.client.HTTPConnection("127.0.0.1", server.port, timeout=5)
+    connection.putrequest("GET", path.replace(" ", "%20"))
+    connection.putheader("Authorization", f"Bearer {TOKEN}")
+    connection.endheaders()
+    response = connection.getresponse()
+    assert response.status == 404 and "error" in json.loads(response.read())
+    connection.close()
+    assert peer.ask("/ping") == {}
+
+
+@pytest.mark.parametrize(
+    ("address", "token", "said"),
+    [
+        ("0.0.0.0", None, "--token-file must be given where others can ask, at 0.0.0.0, got none"),
+        ("::", None, "--token-file must be given where others can ask, at ::, got none"),
+        ("host", None, "--address must be an IP address of this computer, got host"),
+        ("0.0.0.0", "short", "token must be at least 16 printable ASCII characters, got another one"),
+        (
+            "127.0.0.1",
+            "line\nof several\nlines",
+            "token must be at least 16 printable ASCII characters, got another one",
+        ),
+    ],
+)
+def test_tokens_where_others_can_ask(address: str, token: str | None, said: str) -> None:
+    """Checked before anything listens; the token itself is not shown."""
+    with pytest.raises(UsageError) as caught:
+        check_token(address, token)
+    assert str(caught.value) == said
+    check_token("127.0.0.1", None)
+    check_token("::1", None)
+
+
+def test_an_address_that_is_taken(two: tuple[Forecaster, Server, list[str]]) -> None:
+    """Or is none of this computer's."""
+    forecaster, server, _ = two
+    with pytest.raises(ForecastError, match="address must be one to listen at, got: "):
+        Server(forecaster, port=server.port)
+    with pytest.raises(ForecastError, match="address must be one to listen at, got: "):
+        Server(forecaster, "192.0.2.1", token=TOKEN)
+
+
+@pytest.mark.parametrize("name", ["", "-o", "a b", "x:0", "x:99999", "x:y", "http://x", "a/b", "a" * 300])
+def test_hosts_that_are_none(name: str) -> None:
+    """No other way in for what stands there."""
+    with pytest.raises(UsageError, match="host must be a name or NAME:PORT, got "):
+        Address.parse(name)

@@ -1,0 +1,235 @@
+"""Measuring routines: real ones, in processes of their own, at small sizes; and exact polynomials of memory."""
+
+import platform
+from fractions import Fraction
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from clue.errors import ForecastError, UsageError
+from clue.forecasting.adaptive import Goal, Survey, first, ranges_of
+from clue.forecasting.benchmarking import benchmark
+from clue.forecasting.measuring import Point, bench
+from clue.forecasting.memory import measure_memory
+from clue.forecasting.routines import Routine, products, specification
+from clue.forecasting.segments import Cut, find_cut, fitted
+from clue.forecasting.shipped import TERMS
+from clue.forecasting.store import open_store
+
+#: Bytes of the operands of each routine shipped, all sizes s.
+OPERANDS = {"dgeadd": 2, "dgemm": 3, "dtrsm": 2, "dsyrk": 2, "dgetrf": 1, "dpotrf": 1, "dgesv": 2}
+
+
+@pytest.mark.parametrize("name", TERMS)
+def test_shipped_routines_need_their_operands(name: str) -> None:
+    """Memory is exact: 8 bytes an element of each operand, and nothing else. Times are above 0."""
+    with bench(name) as running:
+        sizes = tuple(range(100, 100 + len(running.routine.parameters)))
+        memory = measure_memory(running.routine.parameters, running.memory)
+        assert memory.off == 0
+        assert memory.of(dict.fromkeys(running.routine.parameters, 1000)) == 8 * 10**6 * OPERANDS[name]
+        assert memory.of(dict(zip(running.routine.parameters, sizes, strict=True))) == running.memory(sizes)
+        point = running.point(sizes, 0.01)
+        assert point.seconds > 0 and point.runs >= 3
+        assert running.routine.library.startswith("scipy ")
+
+
+@given(st.lists(st.integers(0, 64), min_size=10, max_size=10))
+def test_polynomials_of_memory_are_found_exactly(coefficients: list[int]) -> None:
+    """Whatever whole numbers of bytes they have, also where sizes were never measured."""
+    names = ("m", "n", "k")
+    keys = [(), *((a,) for a in names), ("m", "m"), ("m", "n"), ("m", "k"), ("n", "n"), ("n", "k"), ("k", "k")]
+
+    def size(point: tuple[int, ...]) -> int:
+        given = dict(zip(names, point, strict=True))
+        total = 0
+        for coefficient, key in zip(coefficients, keys, strict=True):
+            product = coefficient
+            for name in key:
+                product *= given[name]
+            total += product
+        return total
+
+    found = measure_memory(names, size)
+    assert found.off == 0
+    assert found.of({"m": 12345, "n": 7, "k": 999}) == size((12345, 7, 999))
+    assert [found.coefficients[key] for key in keys] == list(map(Fraction, coefficients))
+
+
+def test_memory_that_is_no_polynomial_says_how_far_it_is_off() -> None:
+    """Rounded up to pages of 4,096 bytes."""
+    found = measure_memory(("n",), lambda point: -(-8 * point[0] ** 2 // 4096) * 4096)
+    assert 0 < found.off < 8192
+    assert abs(found.of({"n": 100}) - 81920) < 8192
+
+
+def test_terms_of_routines_of_users() -> None:
+    """All products up to the third degree."""
+    assert products(["n"]) == ("1", "n", "n^2", "n^3")
+    assert products("mn") == ("1", "m", "n", "m^2", "m n", "n^2", "m^3", "m^2 n", "m n^2", "n^3")
+
+
+OWN = """\
+import time
+def plain(n): return bytearray(1000 * n)
+def steps(n, k=1):
+    made = list(range(n))
+    yield
+    made.sort()
+def fails(n): raise ValueError("n is odd" if n % 2 else "n is even")
+def ends(n): import os; os._exit(3)
+def sleeps(n): time.sleep(9)
+def loud(n): print("result", n)
+def nothing(): pass
+def some(*sizes): pass
+value = 3
+"""
+
+
+@pytest.fixture
+def own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Have a module of one's own in the current folder."""
+    (tmp_path / "own.py").write_text(OWN)
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+@pytest.mark.usefixtures("own")
+def test_any_function_can_be_measured() -> None:
+    """By the names of its sizes; its library is the text of its module. What it prints disturbs nobody."""
+    for name, parameters in (("own:plain", ("n",)), ("own:steps", ("n",)), ("own:loud", ("n",))):
+        with bench(name) as running:
+            assert running.routine.parameters == parameters
+            assert running.routine.library.startswith("own ")
+            assert running.point((100,), 0.0).runs == 3
+    with bench("own:plain") as running:
+        assert 1_000_000 <= running.memory((1000,)) < 1_010_000
+
+
+@pytest.mark.usefixtures("own")
+@pytest.mark.parametrize(
+    ("name", "said"),
+    [
+        ("own:fails", "own:fails at n=5: routine must come to its end, got ValueError: n is odd"),
+        ("own:ends", "own:ends at n=5: routine must come to its end, got exit status 3"),
+        ("own:sleeps", "own:sleeps at n=5: routine must come to its end, got none within 0.5 s"),
+        ("own:absent", "own:absent: routine must come to its end, got function must be one of own, got absent"),
+        ("own:value", "own:value: routine must come to its end, got function must be one of own, got value"),
+        ("own:nothing", "own:nothing: routine must come to its end, got routine must have a size"),
+        ("own:some", "own:some: routine must come to its end, got routine must have a size"),
+        ("absent:f", "absent:f: routine must come to its end, got ModuleNotFoundError: No module named 'absent'"),
+    ],
+)  # fmt: skip
+def test_routines_that_cannot_be_measured(name: str, said: str) -> None:
+    """One line that names the routine, the sizes and what happened; the process ends."""
+    with pytest.raises(ForecastError) as caught, bench(name, limit=0.5 if "sleeps" in name else 60.0) as running:
+        running.point((5,), 0.0)
+    assert str(caught.value).startswith(said)
+
+
+@pytest.mark.parametrize(
+    ("name", "said"),
+    [
+        ("dgemmm", "routine must be one of dgeadd, dgemm, dtrsm, dsyrk, dgetrf, dpotrf, dgesv, or MODULE:FUNCTION, "
+         "got 'dgemmm': did you mean dgemm?"),
+        ("os.system", "routine must be one of .*, or MODULE:FUNCTION, got 'os.system'"),
+        ("a:b:c", "routine must be one of .*, got 'a:b:c'"),
+    ],
+)  # fmt: skip
+def test_names_that_are_none(name: str, said: str) -> None:
+    """With the nearest one that is."""
+    with pytest.raises(UsageError, match=said):
+        specification(name)
+
+
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        ({"x": (1, 2)}, "dgemm: sizes must be m, n, k, got x"),
+        ({"m": (-4, 2)}, "dgemm: m must be a whole number from 1 to .*, got -4"),
+        ({"m": (8, 8)}, "dgemm: m must go from a size to a larger one, got 8 to 8"),
+    ],
+)
+def test_ranges_that_are_none(given: dict[str, tuple[int, int]], said: str) -> None:
+    """Named before anything is measured."""
+    with pytest.raises(UsageError, match=said):
+        ranges_of(Routine("dgemm", ("m", "n", "k"), ""), given)
+
+
+def test_sizes_to_measure_first() -> None:
+    """Corners and the middle on a logarithmic scale, the smallest first."""
+    assert first([(10, 1000)]) == [(10,), (100,), (1000,)]
+    assert first([(1, 4), (1, 16)]) == [(1, 1), (4, 1), (2, 4), (1, 16), (4, 16)]
+
+
+def test_the_next_sizes_are_where_least_is_known() -> None:
+    """Of a range with one end measured densely, in the other; and near a point that was far off what had been said."""
+    survey = Survey(Routine("f", ("n",), ""), [Point((n,), n * 1e-6) for n in (1, 2, 3, 4, 6, 8, 1000)])
+    assert 20 < (survey.next() or (0,))[0] < 400
+
+
+def test_where_times_leap_a_range_is_cut() -> None:
+    """Below 200 a step takes 1 ns, from there on 5 ns: each part is fitted by itself, and exactly."""
+
+    def seconds(n: int) -> float:
+        return n**2 * (1e-9 if n <= 200 else 5e-9)
+
+    points = [Point((n,), seconds(n)) for n in range(20, 420, 10)]
+    terms = ("1", "n", "n^2")
+    cut = find_cut(("n",), terms, points)
+    assert cut is not None and 190 <= cut.at < 210
+    found = fitted(("n",), terms, points, cut)
+    for n in (35, 155, 265, 405):
+        assert found.need((n,)).seconds == pytest.approx(seconds(n), rel=0.02)
+    assert fitted(("n",), terms, points, None).error > 5 * found.error
+
+
+def test_smooth_times_are_not_cut() -> None:
+    """One polynomial serves all of it."""
+    points = [Point((n,), 1e-9 * n**2 + 1e-6) for n in range(20, 420, 10)]
+    assert find_cut(("n",), ("1", "n", "n^2"), points) is None
+
+
+def test_a_cut_without_points_on_one_side_is_left_out() -> None:
+    """As where another range was measured since."""
+    points = [Point((n,), 1e-9 * n) for n in (10, 20, 40)]
+    assert fitted(("n",), ("n",), points, Cut(0, 100.0)).cut is None
+
+
+@pytest.mark.usefixtures("own")
+def test_what_was_measured_is_kept_though_the_rest_fails(tmp_path: Path) -> None:
+    """Points measured before a failure stay in the store."""
+    (tmp_path / "own.py").write_text("def f(n):\n    if n > 1000: raise ValueError('too large')\n")
+    with open_store(tmp_path / "s.sqlite", make=True) as store:
+        with pytest.raises(ForecastError, match=r"own:f at n=4000: .* ValueError: too large"):
+            benchmark("own:f", store, {"n": (10, 4000)}, Goal())
+        kept = store.find(platform.node(), "own:f")
+        assert kept is not None and [point.sizes for point in kept.points] == [(10,), (200,)]
+
+
+@pytest.mark.usefixtures("own")
+def test_a_range_that_takes_too_long_is_left_out(tmp_path: Path) -> None:
+    """The largest corner is not measured where there is no time for it, and that is told."""
+    (tmp_path / "own.py").write_text("def f(n):\n    return sum(range(n * 1000))\n")
+    with open_store(tmp_path / "s.sqlite", make=True) as store:
+        found = benchmark("own:f", store, {"n": (10, 10**7)}, Goal(seconds=1.0))
+    assert (10**7,) in found.left_out and found.domain["n"][1] < 10**7
+
+
+@pytest.mark.usefixtures("own")
+def test_what_was_measured_earlier_counts_on(tmp_path: Path) -> None:
+    """Another range is added to the first, also where it ends early; another library has points of its own."""
+    (tmp_path / "own.py").write_text("def f(n):\n    if n > 5000: raise ValueError\n")
+    with open_store(tmp_path / "s.sqlite", make=True) as store:
+        benchmark("own:f", store, {"n": (10, 100)}, Goal(points=4))
+        found = benchmark("own:f", store, {"n": (200, 400)}, Goal(points=4))
+        assert found.domain["n"] == (10, 400) and len(found.measured.points) == 8
+        with pytest.raises(ForecastError, match="own:f at n=9000"):
+            benchmark("own:f", store, {"n": (500, 9000)}, Goal())
+        kept = store.find(platform.node(), "own:f")
+        assert kept is not None and {point.sizes for point in found.measured.points} < {p.sizes for p in kept.points}
+        (tmp_path / "own.py").write_text("def f(n): return n\n")
+        assert len(benchmark("own:f", store, {"n": (10, 100)}, Goal(points=4)).measured.points) == 4
+        assert len(store.routines()) == 2

@@ -1,0 +1,187 @@
+"""pdgemm and pdtrsm on grids: the paper's equations, added up by hand."""
+
+from math import ceil, log2
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from clue.errors import ForecastError, UsageError
+from clue.forecasting.parallel import Grid, Pdgemm, Pdtrsm, Sequential, grids, on_rate, ordered, tree
+from clue.forecasting.routes import Route
+
+#: 1 ms and 8 MB/s: an element takes 1 us.
+ROUTE = Route(1e-3, 8e6)
+LATENCY, ELEMENT = 1e-3, 1e-6
+
+
+def free(_routine: str, /, **_sizes: int) -> float:
+    """Take no time."""
+    return 0.0
+
+
+def sizes_of(asked: list[tuple[str, dict[str, int]]]) -> Sequential:
+    """Return a routine that takes a second and notes what is asked."""
+
+    def take(routine: str, /, **sizes: int) -> float:
+        asked.append((routine, sizes))
+        return 1.0
+
+    return take
+
+
+@given(st.integers(1, 10_000))
+def test_a_tree_has_the_logarithm_of_rounds(processors: int) -> None:
+    """⌈log2 P⌉, in integers."""
+    assert tree(processors) == ceil(log2(processors))
+
+
+@given(st.tuples(*[st.integers(1, 500)] * 3), st.integers(1, 80), st.integers(1, 9), st.integers(1, 9))
+def test_pdgemm_is_equation_3(sizes: tuple[int, int, int], block: int, p: int, q: int) -> None:
+    """Steps of dgemm, elements broadcast along rows and columns, and a latency for each round of each step."""
+    m, n, k = sizes
+    asked: list[tuple[str, dict[str, int]]] = []
+    found = Pdgemm(m, n, k, block).on(Grid(p, q), sizes_of(asked), ROUTE)
+    steps = ceil(k / block)
+    assert asked == [("dgemm", {"m": ceil(m / p), "n": ceil(n / q), "k": block})]
+    along, down = ceil(log2(q)), ceil(log2(p))
+    assert found.compute == steps
+    assert found.communicate == pytest.approx(
+        (along * m * k / p + down * k * n / q) * ELEMENT + steps * (along + down) * LATENCY
+    )
+    assert found.seconds == found.compute + found.communicate
+
+
+def test_the_broadcast_divides_a_whole_number_of_rounds_by_the_rows() -> None:
+    """⌈log2 q⌉ / p, as equation 4 has it: not the ceiling of the quotient, which would be 1 for 3 rounds on 4 rows."""
+    route = Route(0.0, 8e6)
+    found = Pdgemm(400, 400, 400, 400).on(Grid(4, 8), free, route)
+    assert found.communicate == pytest.approx((3 / 4 + 2 / 8) * 160_000 * ELEMENT)
+
+
+def test_time_of_an_element_is_its_size_over_the_bandwidth() -> None:
+    """At 8 bytes/s a number in double precision takes a second, not an eighth of one."""
+    assert Pdgemm(1, 1, 1, 1).on(Grid(1, 2), free, Route(0.0, 8.0)).communicate == 1.0
+
+
+def test_pdtrsm_on_one_processor_is_its_sequential_parts() -> None:
+    """Three blocks: three solves, updates of two blocks and of one; for each of two block rows; nothing is sent."""
+    asked: list[tuple[str, dict[str, int]]] = []
+    found = Pdtrsm(20, 30, 10).on(Grid(1, 1), sizes_of(asked), ROUTE)
+    assert sorted((routine, sizes["n"]) for routine, sizes in asked) == [("dgemm", 10), ("dgemm", 20), ("dtrsm", 10)]
+    assert (found.seconds, found.compute, found.communicate) == (10.0, 10.0, 0.0)
+
+
+@pytest.mark.parametrize("columns", [2, 3, 8])
+def test_pdtrsm_on_a_row_is_equation_6(columns: int) -> None:
+    """Solve, broadcast of R² elements, update of R ⌈(N - i R) / (q R)⌉ columns.
+
+    Nobody waits where a solve takes longer than a broadcast.
+
+    The last step updates nothing.
+    """
+    block, n = 10, 120
+
+    def take(routine: str, /, **sizes: int) -> float:
+        return 0.5 if routine == "dtrsm" else sizes["n"] * 1e-2
+
+    found = Pdtrsm(block, n, block).on(Grid(1, columns), take, ROUTE)
+    broadcast = block**2 * ELEMENT + LATENCY
+    updates = [block * ceil((n - i * block) / (columns * block)) * 1e-2 for i in range(1, 13)]
+    assert found.seconds == pytest.approx(sum(0.5 + broadcast + update for update in updates))
+    assert found.compute == pytest.approx(sum(0.5 + update for update in updates))
+
+
+def test_who_receives_is_waited_for() -> None:
+    """C_b: with solves and updates of no time the receiver is still handing the last block on, for as long again.
+
+    Three columns, four steps: a broadcast each, and a wait for each but the first.
+    """
+    found = Pdtrsm(10, 40, 10).on(Grid(1, 3), free, ROUTE)
+    broadcast = 100 * ELEMENT + LATENCY
+    assert found.seconds == pytest.approx((4 + 3) * broadcast)
+
+
+def test_pdtrsm_on_a_column_adds_send_and_accumulation() -> None:
+    """Equation 8 on 2 × 1, two blocks: solve, update of a block, its message, addition; then a solve, an empty message.
+
+    Nothing is broadcast on one column. The second solver is ready, as it has nothing else to do.
+    """
+    take = {"dtrsm": 0.5, "dgemm": 0.25, "dgeadd": 0.125}
+    found = Pdtrsm(10, 20, 10).on(Grid(2, 1), lambda routine, /, **_: take[routine], ROUTE)
+    first = 0.5 + 0.25 + (10 * 10 * ELEMENT + LATENCY) + 0.125
+    assert found.seconds == pytest.approx(first + 0.5 + LATENCY)
+
+
+def test_the_first_update_is_that_of_p_less_one_blocks() -> None:
+    """On 3 × 1 of five blocks: at the first step two of four blocks are updated before the message, two after it."""
+    asked: list[tuple[str, dict[str, int]]] = []
+    Pdtrsm(10, 50, 10).on(Grid(3, 1), sizes_of(asked), ROUTE)
+    assert {sizes["n"] for routine, sizes in asked if routine == "dgemm"} == {20, 10}
+    assert {sizes["n"] for routine, sizes in asked if routine == "dgeadd"} == {20, 10}
+
+
+def test_rows_beat_columns_and_compact_grids_elongated_ones() -> None:
+    """As the paper measured: pdtrsm on 1 × 8 some 3.7 times as quick as on 8 × 1, pdgemm best on grids like squares."""
+    ethernet, processor = Route(70e-6, 11.3e6), on_rate(510e6)
+    solves = {str(each.grid): each.seconds for each in ordered(Pdtrsm(2048, 2048), 8, processor, ethernet)[0]}
+    assert 2.5 < solves["8x1"] / solves["1x8"] < 5
+    products = ordered(Pdgemm(2048, 2048, 2048), 32, processor, ethernet)[0]
+    assert {str(each.grid) for each in products[:2]} == {"4x8", "8x4"}
+    times = {str(each.grid): each.seconds for each in products}
+    assert times["4x8"] < times["2x16"] < times["1x32"]
+
+
+def test_steps_where_the_logarithm_changes() -> None:
+    """On a row the broadcast's rounds rise from 4 to 5 processors, not from 5 to 8."""
+    messages = [Pdgemm(2048, 2048, 2048).on(Grid(1, q), free, ROUTE).communicate for q in (4, 5, 8)]
+    assert messages[1] == messages[2] == pytest.approx(1.5 * messages[0])
+
+
+def test_of_the_aligned_grids_the_largest_is_the_best() -> None:
+    """2 × 2, 4 × 2 and 4 × 3 for a product of 2048 × 2048 matrices."""
+    ethernet, processor = Route(70e-6, 11.3e6), on_rate(510e6)
+    times = {
+        str(g): Pdgemm(2048, 2048, 2048).on(g, processor, ethernet).seconds
+        for g in (Grid(2, 2), Grid(4, 2), Grid(4, 3))
+    }
+    assert sorted(times, key=times.__getitem__) == ["4x3", "4x2", "2x2"]
+
+
+@given(st.integers(1, 60))
+def test_all_grids_of_so_many_processors(processors: int) -> None:
+    """Each once, none larger."""
+    found = list(grids(processors))
+    assert len(found) == len(set(found)) == sum(processors // rows for rows in range(1, processors + 1))
+    assert max(grid.processors for grid in found) == processors
+
+
+def test_memory_of_a_grid_is_that_of_its_fullest_processor() -> None:
+    """4 × 4 in blocks of 1 on 2 × 2: four elements of each matrix, and two of each block that it gets."""
+    assert Pdgemm(4, 4, 4, 1).memory(Grid(2, 2)) == 8 * (3 * 4 + 2 + 2)
+    assert Pdgemm(5, 5, 5, 4).memory(Grid(2, 2)) == 8 * (3 * 16 + 4 * 4 + 4 * 4)
+    assert Pdtrsm(4, 4, 1).memory(Grid(2, 2)) == 8 * (4 + 4 + 2)
+
+
+def test_grids_without_room_are_left_out() -> None:
+    """What one processor cannot hold, two can; where none can, that is said with the least that is needed."""
+    route, take = Route(0.0, 1e9), on_rate(1e9)
+    found, left_out = ordered(Pdgemm(1000, 1000, 1000, 10), 2, take, route, 20e6)
+    assert left_out == 1 and all(each.grid.processors == 2 for each in found)
+    with pytest.raises(ForecastError) as caught:
+        ordered(Pdgemm(1000, 1000, 1000, 10), 2, take, route, 1e6)
+    got = "1 MB where the least that any grid needs is 12.12 MB"
+    assert str(caught.value) == f"pdgemm: memory of a processor must suffice on 2 processors, got {got}"
+
+
+@pytest.mark.parametrize("processors", [0, -3, 10**9])
+def test_numbers_of_processors_that_are_none(processors: int) -> None:
+    """Named, before anything is computed."""
+    with pytest.raises(UsageError, match=r"processors must be from 1 to 65,536, got "):
+        ordered(Pdgemm(8, 8, 8), processors, free, ROUTE)
+
+
+def test_negative_sizes_are_refused() -> None:
+    """With the routine's name and the size's."""
+    with pytest.raises(UsageError, match=r"pdtrsm: n must be a whole number from 1 to .*, got -4"):
+        ordered(Pdtrsm(8, -4), 2, free, ROUTE)

@@ -1,0 +1,183 @@
+"""Sequences of operations on several hosts, added up by hand."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from itertools import pairwise, product
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from clue.config import load_sequence
+from clue.errors import ConfigError, ForecastError, UsageError
+from clue.forecasting.routes import Route
+from clue.forecasting.sequence import MOST, Data, Plan, Step, Timeline, forecast_sequence
+
+EXAMPLE = Path(__file__).parents[2] / "examples" / "forecast" / "complex-product.yaml"
+#: A product takes 10 s, an addition 1 s; of a matrix of 100 B a message takes 2 s.
+SECONDS = {"dgemm": 10.0, "dgeadd": 1.0}
+ROUTE = Route(1.0, 100.0)
+
+
+def seconds(routine: str, _sizes: Mapping[str, int], host: str) -> float:
+    """Return what a routine takes: twice as long on a slow host."""
+    return SECONDS[routine] * (2 if host.startswith("slow") else 1)
+
+
+def between(source: str, target: str) -> Route:
+    """Return the one way between any two hosts."""
+    return Route.within(source) if source == target else ROUTE
+
+
+def complex_product(*hosts: str | None) -> Plan:
+    """Return the paper's sequence of six operations, its matrices of 100 B on the client; placed as it is there."""
+    names = ("Cr1", "Ci2", "Cr2", "Ci1")
+    reads = (("Ar", "Br"), ("Ai", "Br"), ("Ai", "Bi"), ("Ar", "Bi"))
+    sums = (("Cr", ("Cr1", "Cr2")), ("Ci", ("Ci1", "Ci2")))
+    steps = [Step(name, "dgemm", {}, of, 100, host) for name, of, host in zip(names, reads, hosts[:4], strict=True)]
+    steps += [Step(name, "dgeadd", {}, of, 100, host) for (name, of), host in zip(sums, hosts[4:], strict=True)]
+    data = {name: Data(100, "client") for name in ("Ar", "Ai", "Br", "Bi")}
+    return Plan(data, tuple(steps), {"Cr": "client", "Ci": "client"}, ("one", "two"))
+
+
+def test_the_papers_complex_product() -> None:
+    """The client sends Ar, Br, Ai to one (until 2, 4, 6 s), then Ai, Bi, Ar to two (8, 10, 12 s).
+
+    One computes Cr1 from 4 to 14 s and Ci2 until 24 s, two Cr2 from 10 to 20 s and Ci1 until 30 s. Cr2 is with one at
+    22 s, so Cr is there at 25 s; Ci2 is with two at 26 s, so Ci at 31 s. One is sending Ci2 until 26 s, and only then
+    Cr, which the client has at 28 s; Ci it has at 33 s.
+    """
+    plan = complex_product("one", "one", "two", "two", "one", "two")
+    found = forecast_sequence(plan, seconds, between)
+    ends = {(event.what, event.host): event.end for event in found.events}
+    assert [ends[name, "one"] for name in ("Ar", "Br", "Ai", "Cr1", "Ci2", "Cr2", "Cr")] == [2, 4, 6, 14, 24, 22, 25]
+    assert [ends[name, "two"] for name in ("Ai", "Bi", "Ar", "Cr2", "Ci1", "Ci2", "Ci")] == [8, 10, 12, 20, 30, 26, 31]
+    assert (ends["Cr", "client"], ends["Ci", "client"], found.seconds, found.tried) == (28, 33, 33, 1)
+
+
+def test_hosts_are_chosen_by_trying_all() -> None:
+    """Never later than the paper's choice; as early as the earliest of 64."""
+    free = complex_product(*[None] * 6)
+    found = forecast_sequence(free, seconds, between)
+    every = [
+        forecast_sequence(complex_product(*hosts), seconds, between).seconds
+        for hosts in product(("one", "two"), repeat=6)
+    ]
+    assert (found.seconds, found.tried, found.exhaustive) == (min(every), 64, True) and found.seconds <= 33
+    placed = complex_product(*(found.hosts[step.makes] for step in free.steps))
+    assert forecast_sequence(placed, seconds, between).seconds == found.seconds
+
+
+def test_a_slow_host_is_left_alone() -> None:
+    """Where sending costs more than computing here, and where the other is slower than all in turn."""
+    plan = replace(complex_product(*[None] * 6), hosts=("client", "slow"))
+    dear = forecast_sequence(plan, seconds, lambda a, b: Route.within(a) if a == b else Route(100.0, 1.0))
+    assert set(dear.hosts.values()) == {"client"} and dear.seconds == 42
+
+
+def test_many_steps_are_placed_in_turn() -> None:
+    """Said to be no search of all; never worse than all on one host here, where nothing is sent."""
+    steps = tuple(Step(f"x{i}", "dgeadd", {}, (), 0) for i in range(20))
+    assert MOST < 2**20
+    found = forecast_sequence(Plan({}, steps, {}, ("one", "two")), seconds, between)
+    assert (found.seconds, found.exhaustive, found.tried) == (10.0, False, 40)
+
+
+@st.composite
+def plans(draw: st.DrawFn) -> Plan:
+    """Return sequences in which anything is read that is there."""
+    names = [f"d{i}" for i in range(draw(st.integers(1, 3)))]
+    hosts = st.sampled_from("abc")
+    data = {name: Data(draw(st.floats(0, 1e3)), draw(hosts)) for name in names}
+    steps = []
+    for i in range(draw(st.integers(1, 6))):
+        reads = tuple(draw(st.lists(st.sampled_from(names), max_size=3, unique=True)))
+        steps.append(
+            Step(f"s{i}", draw(st.sampled_from(sorted(SECONDS))), {}, reads, draw(st.floats(0, 1e3)), draw(hosts))
+        )
+        names.append(f"s{i}")
+    return Plan(data, tuple(steps), {names[-1]: draw(hosts)})
+
+
+def _one_at_a_time(found: Timeline) -> None:
+    """Check that no host computes, sends or receives two things at once."""
+    doing: dict[tuple[str, str], list[tuple[float, float]]] = {}
+    for event in found.events:
+        sent = [(event.source, "sends"), (event.host, "receives")]
+        for each in sent if event.source else [(event.host, "computes")]:
+            doing.setdefault(each, []).append((event.begin, event.end))
+    for spans in doing.values():
+        assert all(end <= begin + 1e-9 for (_, end), (begin, _) in pairwise(sorted(spans)))
+
+
+@given(plans())
+def test_nothing_is_read_before_it_is_there(plan: Plan) -> None:
+    """Of any sequence: each step begins when all that it reads is on its host, and hosts do one thing at a time."""
+    found = forecast_sequence(plan, seconds, between)
+    there = {(name, each.host): 0.0 for name, each in plan.data.items()}
+    there |= {(event.what, event.host): event.end for event in found.events}
+    begins = {event.what: event.begin for event in found.events if not event.source}
+    for step in plan.steps:
+        assert step.host is not None
+        assert all(there[name, step.host] <= begins[step.makes] for name in step.reads)
+    assert found.seconds == max(event.end for event in found.events)
+    _one_at_a_time(found)
+
+
+@pytest.mark.parametrize(
+    ("steps", "results", "hosts", "said"),
+    [
+        ([("x", ("y",), "a")], {}, (), "x: what is read must be there or made before, got y"),
+        ([("x", ("x",), "a")], {}, (), "x: what is read must be there or made before, got x"),
+        ([("x", (), "a"), ("x", (), "a")], {}, (), "x: names must be those of one thing each, got it twice"),
+        ([("d", (), "a")], {}, (), "d: names must be those of one thing each, got it twice"),
+        ([("x", (), None)], {}, (), "x: host must be given where there are none to choose from, got none"),
+        ([("x", (), "a")], {"y": "a"}, (), "y: results must be data or made by a step, got neither"),
+    ],
+)  # fmt: skip
+def test_sequences_that_are_none(
+    steps: list[tuple[str, tuple[str, ...], str | None]], results: dict[str, str], hosts: tuple[str, ...], said: str
+) -> None:
+    """By the name of what is wrong, before anything is asked."""
+    made = tuple(Step(makes, "dgemm", {}, reads, 1, host) for makes, reads, host in steps)
+    with pytest.raises(UsageError) as caught:
+        forecast_sequence(Plan({"d": Data(1, "a")}, made, results, hosts), seconds, between)
+    assert str(caught.value) == said
+
+
+def test_hosts_that_cannot_run_a_step_are_left_out() -> None:
+    """One without memory is; where all are, the first says why."""
+
+    def refusing(routine: str, sizes: Mapping[str, int], host: str) -> float:
+        if host == "one" or routine == "dgeadd":
+            raise ForecastError(f"{routine}: memory must suffice on {host}")
+        return seconds(routine, sizes, host)
+
+    plan = Plan({}, (Step("x", "dgemm", {}, (), 1),), {}, ("one", "two"))
+    assert forecast_sequence(plan, refusing, between).hosts == {"x": "two"}
+    sums = Plan({}, (Step("x", "dgeadd", {}, (), 1),), {}, ("one", "two"))
+    with pytest.raises(ForecastError, match="x: dgeadd: memory must suffice on one"):
+        forecast_sequence(sums, refusing, between)
+
+
+def test_the_example_is_the_papers_sequence() -> None:
+    """Six operations of two kinds; each matrix takes 1024 × 1024 × 8 B."""
+    plan = load_sequence(EXAMPLE)
+    assert [(step.makes, step.reads) for step in plan.steps] == [
+        (step.makes, step.reads) for step in complex_product(*[None] * 6).steps
+    ]
+    assert {step.nbytes for step in plan.steps} == {8 * 1024**2} and plan.data["Ar"] == Data(8 * 1024**2, "localhost")
+    plan.check()
+
+
+def test_all_faults_of_a_file_at_once() -> None:
+    """With the place of each."""
+    with pytest.raises(ConfigError) as caught:
+        load_sequence({"steps": [{"makes": "x", "routine": "dgemm", "sizes": {"m": -4}, "size": 8}], "host": 3})
+    said = str(caught.value)
+    assert "must be a size with a unit" in said and "steps[0].sizes.m" in said and "host" in said
+    with pytest.raises(ConfigError, match="must be a file"):
+        load_sequence("absent")

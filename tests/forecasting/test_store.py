@@ -1,0 +1,173 @@
+"""Stores: what is kept is found again, and nothing of another version is touched."""
+
+import sqlite3
+from dataclasses import replace
+from fractions import Fraction
+from pathlib import Path
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from clue.errors import StoreError
+from clue.forecasting.measuring import Point
+from clue.forecasting.memory import Memory
+from clue.forecasting.routines import Routine
+from clue.forecasting.segments import Cut
+from clue.forecasting.store import VERSION, Measured, open_store
+from tests.forecasting.hosts import dgemm
+
+NAMES = st.text(st.characters(codec="utf-8", exclude_characters="\0"), min_size=1, max_size=20)
+CUTS = st.recursive(
+    st.none() | st.builds(Cut, st.integers(-1, 3), st.floats(1, 1e9)),
+    lambda inner: st.builds(Cut, st.integers(-1, 3), st.floats(1, 1e9), inner, inner),
+    max_leaves=4,
+)
+
+
+@st.composite
+def measurements(draw: st.DrawFn) -> Measured:
+    """Return routines with all that can be kept of them."""
+    parameters = tuple(draw(st.lists(NAMES, min_size=1, max_size=3, unique=True)))
+    sizes = st.tuples(*[st.integers(1, 2**40)] * len(parameters))
+    points = draw(
+        st.lists(
+            st.builds(Point, sizes, st.just(0.0) | st.floats(1e-9, 1e6), st.integers(1, 200)), min_size=1, max_size=5
+        )
+    )
+    keys = st.lists(st.sampled_from(parameters), max_size=2).map(tuple)
+    memory = Memory(draw(st.dictionaries(keys, st.fractions(), max_size=4)), draw(st.integers(0, 10**9)))
+    routine = Routine(draw(NAMES), parameters, draw(NAMES))
+    error = draw(st.none() | st.floats(0, 10))
+    return Measured(
+        routine, draw(NAMES), draw(NAMES), memory, tuple(points), draw(CUTS), error, draw(st.floats(0, 2e9))
+    )
+
+
+@given(measurements())
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=30)
+def test_what_is_kept_is_found_again(tmp_path: Path, measured: Measured) -> None:
+    """To the last bit, by another process too; and as a document for another host."""
+    path = tmp_path / "s.sqlite"
+    with open_store(path, make=True) as store:
+        store.keep(measured)
+    with open_store(path) as store:
+        assert store.find(measured.host, measured.routine.name) == measured
+    assert Measured.of(measured.document()) == measured
+    path.unlink()
+
+
+def test_versions_of_a_library_are_kept_apart(tmp_path: Path) -> None:
+    """What was measured last counts; the other one stays. Measured again it replaces itself alone."""
+    with open_store(tmp_path / "s.sqlite", make=True) as store:
+        store.keep(dgemm(library="scipy 1, blas 1"))
+        store.keep(replace(dgemm(library="scipy 2, blas 1"), measured=2e9))
+        store.keep(dgemm("there"))
+        found = store.find("here", "dgemm")
+        assert found is not None and found.routine.library == "scipy 2, blas 1"
+        store.keep(dgemm(library="scipy 1, blas 1"))
+        assert [row[:3] for row in store.routines("here")] == [
+            ("here", "dgemm", "scipy 1, blas 1"), ("here", "dgemm", "scipy 2, blas 1")
+        ]  # fmt: skip
+        assert len(store.routines()) == 3
+
+
+def test_a_store_of_another_version_is_left_as_it_is(tmp_path: Path) -> None:
+    """Named with both versions; not a byte of it changes."""
+    path = tmp_path / "s.sqlite"
+    with open_store(path, make=True) as store:
+        store.keep(dgemm())
+    with sqlite3.connect(path) as connection:
+        connection.execute(f"PRAGMA user_version = {VERSION + 1}")
+    connection.close()
+    before = path.read_bytes()
+    with pytest.raises(StoreError) as caught, open_store(path, make=True):
+        pass
+    assert str(caught.value).startswith(f"{path}: store must be of version {VERSION}, got {VERSION + 1}: ")
+    assert path.read_bytes() == before
+
+
+def test_databases_of_others_are_left_alone(tmp_path: Path) -> None:
+    """One with tables that are not clue's."""
+    path = tmp_path / "s.sqlite"
+    with sqlite3.connect(path) as connection:
+        connection.execute("CREATE TABLE letters (text)")
+    connection.close()
+    before = path.read_bytes()
+    with (
+        pytest.raises(StoreError, match="store must be one that clue made, got another sqlite database"),
+        open_store(path),
+    ):
+        pass
+    assert path.read_bytes() == before
+
+
+@pytest.mark.parametrize(
+    "content", [b"no database at all, but long enough to be one", b"SQLite format 3\0" + bytes(200)]
+)
+def test_files_that_are_no_stores(tmp_path: Path, content: bytes) -> None:
+    """One line each."""
+    path = tmp_path / "s.sqlite"
+    path.write_bytes(content)
+    with pytest.raises(StoreError, match=r"s\.sqlite: store must be "), open_store(path, make=True):
+        pass
+    assert path.read_bytes() == content
+
+
+@pytest.mark.parametrize(
+    "damage",
+    ["UPDATE point SET seconds = -1", "UPDATE point SET seconds = 1e300", "UPDATE point SET seconds = 1e-300",
+     "UPDATE point SET sizes = '[1, 2]'", "UPDATE point SET sizes = '[1, 2, -3]'", "UPDATE point SET sizes = '['",
+     "UPDATE point SET runs = 0",
+     "UPDATE routine SET cut = '3'", "UPDATE routine SET memory = '{}'", "DROP TABLE point"],
+)  # fmt: skip
+def test_damaged_rows(tmp_path: Path, damage: str) -> None:
+    """What is no number where one must be is told, not believed."""
+    path = tmp_path / "s.sqlite"
+    with open_store(path, make=True) as store:
+        store.keep(dgemm())
+    with sqlite3.connect(path) as connection:
+        connection.execute(damage)
+    connection.close()
+    with pytest.raises(StoreError, match=r"s\.sqlite: store must "), open_store(path) as store:
+        store.find("here", "dgemm")
+
+
+def test_folders_and_places_that_cannot_be_made(tmp_path: Path) -> None:
+    """A folder in its place, a file on the way to it."""
+    (tmp_path / "file").write_text("")
+    with pytest.raises(StoreError, match="store must be a file, got a folder"), open_store(tmp_path):
+        pass
+    within = tmp_path / "file" / "s.sqlite"
+    with pytest.raises(StoreError, match="store must be a file that can be made"), open_store(within, make=True):
+        pass
+
+
+def test_a_store_that_is_not_there_is_empty(tmp_path: Path) -> None:
+    """Only who writes makes it."""
+    with open_store(tmp_path / "s.sqlite") as store:
+        assert store.find("here", "dgemm") is None
+    assert not list(tmp_path.iterdir())
+
+
+def test_figures_are_kept_with_their_times(tmp_path: Path) -> None:
+    """The latest of each name; names are taken literally."""
+    with open_store(tmp_path / "s.sqlite", make=True) as store:
+        store.note("link a b", {"latency": Fraction(1, 2).__float__()}, 5.0)
+        store.note("link a b", {"latency": 1.0}, 6.0)
+        store.note("host [a-z]*", 3, 7.0)
+        assert store.noted("link ") == {"link a b": ({"latency": 1.0}, 6.0)}
+        assert store.noted("host [a-z]*") == {"host [a-z]*": (3, 7.0)}
+        assert store.noted("host b") == {}
+
+
+@pytest.mark.parametrize(
+    "change",
+    [{"points": []}, {"parameters": []}, {"points": 3}, {"cut": {"along": 0}},
+     {"memory": {"terms": [["m", "x"]], "off": 0}}, {"points": [{"sizes": [1, 1, 0], "seconds": 1, "runs": 1}]},
+     {"measured": None}],
+)  # fmt: skip
+def test_documents_that_are_none(change: dict[str, object]) -> None:
+    """Of another host: what is not what it should be is an error that whoever asked tells."""
+    with pytest.raises((ValueError, KeyError, TypeError)):
+        Measured.of({**dgemm().document(), **change})
