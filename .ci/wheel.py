@@ -23,7 +23,7 @@ class EngineHook(BuildHookInterface[Any]):
         if version == "editable" or sys.platform != "linux":
             return
         sys.path.insert(0, self.root)
-        from clue.kernel.fast.library import ENGINE  # noqa: PLC0415 - of what is built here
+        from clue.kernel.fast.library import ENGINE, LOOPED  # noqa: PLC0415 - of what is built here
         from clue.native import NoLibraryError  # noqa: PLC0415
         from clue.native.shipped import ship  # noqa: PLC0415
         from clue.recording.launching import PATHS  # noqa: PLC0415
@@ -31,7 +31,8 @@ class EngineHook(BuildHookInterface[Any]):
 
         self._folder = TemporaryDirectory()
         try:
-            made = {ship(each.source, Path(self._folder.name)): each.source.folder for each in (ENGINE, LOOPS, PATHS)}
+            libraries = (ENGINE, LOOPED, LOOPS, PATHS)
+            made = {ship(each.source, Path(self._folder.name)): each.source.folder for each in libraries}
         except NoLibraryError as error:
             self.app.display_warning(f"the wheel goes without compiled libraries: {error}")
             return

@@ -6,6 +6,7 @@ import argparse
 import os
 from dataclasses import replace
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from clue.cli.effects import is_given, refuse
 from clue.cli.results import plot_ranking, plot_result, show_ranking, show_result, status_of
@@ -17,7 +18,7 @@ from clue.config.model_errors import known_model_error
 from clue.config.models import load_model
 from clue.errors import UsageError
 from clue.explain import RankingExplanation, explain, explain_ranking
-from clue.kernel import Candidate, Program, compile_program, engine_for, reason_for, simulate
+from clue.kernel import Candidate, Program, compile_program, engine_for, reason_for, simulate, simulate_loops
 from clue.machine import Placement
 from clue.predict.executors import PROCESSES
 from clue.predict.modelling import ModelPredictor
@@ -27,6 +28,9 @@ from clue.purchase import Ranking, Scenario, rank_options
 from clue.steady import simulate_sampled
 from clue.trace import Trace
 from clue.uncertainty import BurstNoise, Sampled, Sampling, sample_errors
+
+if TYPE_CHECKING:
+    from clue.extrapolation import InLoops
 
 #: Samples of what replays of a part may be off by: they cost next to nothing.
 _DRAWS = 400
@@ -50,9 +54,10 @@ def run(arguments: argparse.Namespace) -> int:
         given = [option for option in ("--samples", "--explain", "--plots") if is_given(arguments, option)]
         if given:
             refuse(arguments, ["--sampled"], "without what needs a whole replay", " and ".join(given), config.name)
-        _simulate_part(config, arguments)
-    else:
+    if config.program.extrapolated is None:
         _simulate(config, arguments)
+    else:
+        _simulate_extrapolated(config, arguments)
     return 0
 
 
@@ -125,7 +130,51 @@ def _simulate_part(config: SimulationConfig, arguments: argparse.Namespace) -> N
     show_result(steady.result, _title(config, trace), arguments, steady=steady)
 
 
+def _simulate_extrapolated(config: SimulationConfig, arguments: argparse.Namespace) -> None:
+    """Simulate a program that is extrapolated; one with too many ops to be written out by its loops."""
+    from clue.extrapolation import TooLongError  # noqa: PLC0415 - only those who extrapolate need it
+
+    try:
+        _simulate(config, arguments)
+    except TooLongError as error:
+        if not error.can_be_replayed:
+            raise
+        got = f"about {error.loops.ops:,} ops, whose loops are replayed"
+        needing = ["--explain", "--plots", "--samples", "--sampled"]
+        refuse(arguments, needing, "with a trace that is written out", got, config.name)
+        if arguments.engine == "reference":
+            raise UsageError(
+                f"{config.name}: --engine reference must go with a trace that is written out, got {got}"
+            ) from None
+        _simulate_loops(config, arguments, error.loops)
+
+
+def _simulate_loops(config: SimulationConfig, arguments: argparse.Namespace, loops: InLoops) -> None:
+    from clue.extrapolation import Family, in_loops  # noqa: PLC0415 - see above
+
+    wanted = config.program.extrapolated
+    assert wanted is not None
+    with progress() as tell:
+        program = in_loops(Family.open(wanted.pattern), loops)
+        name = program.program.name
+        what = f"simulating {name} on {config.machine.name}"
+        tell(what)
+        result = simulate_loops(
+            program,
+            config.machine,
+            config.placement.place(config.machine, loops.ranks * config.instances),
+            instances=config.instances,
+            tell=lambda done: tell(what, done, program.ops * config.instances),
+        )
+    detail(f"the {result.engine} engine replayed {result.ops:,} ops: as loops, for so many are not written out")
+    show_result(result, f"{name} on {config.machine.name}", arguments)
+
+
 def _simulate(config: SimulationConfig, arguments: argparse.Namespace) -> None:
+    (_simulate_part if arguments.sampled else _simulate_whole)(config, arguments)
+
+
+def _simulate_whole(config: SimulationConfig, arguments: argparse.Namespace) -> None:
     with progress() as tell:
         trace, placement, noise = _prepared(config, arguments, tell)
         if arguments.colour_by == "site" and len(trace.head.sites) < 2:

@@ -7,6 +7,7 @@
     family          the recordings that a pattern names, held to be of one program
     inference       family -> what it does at any size and number of ranks, or why that cannot be told
     memory          what a rank needs at a target
+    loops           what goes round how often, where the trace would be too long to be written out
     making          the trace at a target, and how far that is from what was recorded
     kept            traces that were made, by the content of what they were made of
     plan            which recordings to make for a target, and what they need here
@@ -17,7 +18,8 @@ Prints nothing.
 
 from clue.extrapolation.family import Family, Recording
 from clue.extrapolation.inference import Made, RefusedError, infer
-from clue.extrapolation.making import Extrapolation, Factor, extrapolate
+from clue.extrapolation.loops import InLoops, TooLongError
+from clue.extrapolation.making import Extrapolation, Factor, extrapolate, in_loops
 from clue.extrapolation.pattern import Pattern
 from clue.structure import Refusal
 
@@ -25,11 +27,14 @@ __all__ = [
     "Extrapolation",
     "Factor",
     "Family",
+    "InLoops",
     "Made",
     "Pattern",
     "Recording",
     "Refusal",
     "RefusedError",
+    "TooLongError",
     "extrapolate",
+    "in_loops",
     "infer",
 ]

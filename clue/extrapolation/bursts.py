@@ -30,6 +30,8 @@ _VALUES, _LEAST = 12, 1e-9
 _OUTLYING = 20.0
 #: Recordings that a constant and a size are fitted to at least, and what part of a constant's errors a size may leave.
 _FITTED, _CLOSER = 3, 0.5
+#: Share of the computation at a target that may lie outside what was recorded before it is said.
+_OUTSIDE = 0.5
 #: The widest that an interval is drawn; a model of a single point knows no end of it.
 _WIDEST = 5.0
 
@@ -167,18 +169,31 @@ class Bursts:
     def draw(self, v: Surroundings, peer: Integers) -> tuple[Floats, Floats, Floats, Floats]:
         """Return the burst of each row at a target, the same if all were short or long, and whether it was recorded."""
         result = np.zeros((4, len(v["n"])))
-        for number, (_, pool, where) in enumerate(self._rows(v, peer)):
-            if where.any():
-                some = _some(v, where)
-                mean, low, high = pool.means(some)
-                varied = pool.spread.draw(np.ones(len(mean)), zlib.crc32(f"{self.site} {number}".encode()))
-                result[:, where] = [mean * varied, low * varied, high * varied, pool.inside(some)]
+        for number, where in self.by_role(v, peer):
+            some, pool = _some(v, where), self.roles[number][1]
+            mean, low, high = pool.means(some)
+            varied = pool.spread.draw(np.ones(len(mean)), self.seed(number))
+            result[:, where] = [mean * varied, low * varied, high * varied, pool.inside(some)]
         return result[0], result[1], result[2], result[3]
+
+    def by_role(self, v: Surroundings, peer: Integers) -> Iterator[tuple[int, npt.NDArray[np.bool_]]]:
+        """Yield the number of each role that some rows have, and which rows these are."""
+        left = np.ones(len(v["n"]), bool)
+        for number, (role, _) in enumerate(self.roles):
+            where = left if role is None else role.holds(v, peer) & left
+            if where.any():
+                yield number, where
+            left = left & ~where
+
+    def seed(self, number: int) -> int:
+        """Return the seed of a role's bursts."""
+        return zlib.crc32(f"{self.site} {number}".encode())
 
     def fitted(self, part: int, v: Surroundings, peer: Integers) -> Iterator[Fitted]:
         """Yield the pools that have rows at a target, given the number of this part."""
-        for role, pool, where in self._rows(v, peer):
-            if pool.model is None or not where.any():
+        for number, where in self.by_role(v, peer):
+            role, pool = self.roles[number]
+            if pool.model is None:
                 continue
             features = pool.features(_some(v, where))
             points, counts = np.unique(np.array(list(features.values())), axis=1, return_counts=True)
@@ -187,13 +202,22 @@ class Bursts:
                 part, "" if role is None else role.name, pool, target, float(pool.modelled(target)[0] @ counts)
             )
 
-    def _rows(self, v: Surroundings, peer: Integers) -> Iterator[tuple[Role | None, Pool, npt.NDArray[np.bool_]]]:
-        """Yield which rows are those of each role."""
-        left = np.ones(len(v["n"]), bool)
-        for role, pool in self.roles:
-            where = left if role is None else role.holds(v, peer) & left
-            yield role, pool, where
-            left = left & ~where
+
+def outside_remarks(seconds: Floats, inside: Floats) -> list[str]:
+    """Say how much of the computation lies outside what was recorded, where that is much.
+
+    Args:
+        seconds: Bursts.
+        inside: Which were recorded, 1 or 0.
+    """
+    whole = seconds.sum()
+    outside = float((seconds * (1.0 - inside)).sum() / whole) if whole else 0.0
+    if outside <= _OUTSIDE:
+        return []
+    return [
+        f"{outside:.0%} of the computation depends on sizes beyond those that were recorded: "
+        "clue extrapolate --plan says what to record"
+    ]
 
 
 def _some(v: Surroundings, where: npt.NDArray[np.bool_] | Integers) -> dict[str, Integers]:

@@ -9,7 +9,7 @@ import numpy as np
 
 from clue import structure
 from clue.errors import ClueError
-from clue.extrapolation.bursts import Bursts, Fitted, Floats, Integers
+from clue.extrapolation.bursts import Bursts, Fitted, Integers, outside_remarks
 from clue.extrapolation.family import Family
 from clue.extrapolation.plan import COUNTS, SIZES, Wanted, lacking
 from clue.progress import Progress, silent
@@ -18,9 +18,6 @@ from clue.trace import Trace
 from clue.trace.builder import RankColumns, trace_of
 from clue.trace.sites import Sites
 from clue.units import count_of
-
-#: Share of the computation at a target that may lie outside what was recorded before it is said.
-_OUTSIDE = 0.5
 
 
 class RefusedError(ClueError):
@@ -95,9 +92,9 @@ class Structure:
         for bursts, (v, rows) in zip(self.bursts, columns.surroundings, strict=True):
             drawn[:, rows] = bursts.draw(v, columns.columns["peer"][rows])
         middle, low, high = (np.round(each * 1e9).astype(np.int64) for each in drawn[:3])
-        trace = self._trace(columns, middle)
+        trace = self.trace(columns, middle)
         repeats = tuple(replace(trace, ops=replace(trace.ops, cpu=each)) for each in (low, high))
-        return Made(trace, (*self.remarks, *_remarks(drawn[0], drawn[3])), repeats)
+        return Made(trace, (*self.remarks, *outside_remarks(drawn[0], drawn[3])), repeats)
 
     def fits(self, size: int, ranks: int) -> tuple[Fitted, ...]:
         """Return the models of bursts with what they were fitted to, those that take longest at a target first.
@@ -116,13 +113,22 @@ class Structure:
     def _columns(self, size: int, ranks: int) -> Columns:
         generator = Generator(self.program, size, ranks)
         columns = generator.make()
+        self.check(generator)
+        return columns
+
+    def check(self, generator: Generator) -> None:
+        """Check that a generator could tell all sites.
+
+        Raises:
+            RefusedError: If it could not; names the sites, and what to record.
+        """
         if generator.refusals:
             refusals = structure.decided(self.program, generator, self.recorded)
             some = any(each.decided is None for each in refusals)
             raise RefusedError(refusals, self.name, lacking(self.recorded) if some else ())
-        return columns
 
-    def _trace(self, columns: Columns, bursts: Integers) -> Trace:
+    def trace(self, columns: Columns, bursts: Integers) -> Trace:
+        """Return the trace of all rows."""
         every = columns.columns | {"cpu": bursts, "extra": _places(columns)}
         ends = np.concatenate([[0], np.cumsum(columns.columns["count"])])
         ranks = [
@@ -186,14 +192,3 @@ def _places(columns: Columns) -> Integers:
     first = np.repeat(before[columns.offsets[:-1]], np.diff(columns.offsets))
     places: Integers = np.where(counts > 0, before[:-1] - first, 0)
     return places
-
-
-def _remarks(seconds: Floats, inside: Floats) -> list[str]:
-    whole = seconds.sum()
-    outside = float((seconds * (1.0 - inside)).sum() / whole) if whole else 0.0
-    if outside <= _OUTSIDE:
-        return []
-    return [
-        f"{outside:.0%} of the computation depends on sizes beyond those that were recorded: "
-        "clue extrapolate --plan says what to record"
-    ]

@@ -38,6 +38,7 @@ def kept_extrapolation(pattern: str, size: int, ranks: int, progress: Progress =
         UsageError: As :func:`extrapolate`.
         TraceError: The same.
         RefusedError: The same.
+        TooLongError: The same.
         CacheError: If the cache is refused, or cannot be written.
     """
     family = Family.open(pattern)

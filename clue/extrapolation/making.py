@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 from clue.extrapolation.family import EXTRAPOLATED, Family
 from clue.extrapolation.inference import RefusedError, Structure, infer
+from clue.extrapolation.loops import InLoops, check_length
 from clue.extrapolation.memory import peak_memory
 from clue.extrapolation.plan import DIMENSIONS, Wanted
+from clue.kernel import LoopedProgram
 from clue.progress import Progress, silent
 from clue.recording.repeated import numbered
 from clue.structure import Refusal
@@ -105,6 +107,7 @@ def extrapolate(family: Family | str, *, size: int, ranks: int, progress: Progre
         UsageError: If recordings are missing, too few, or of several programs.
         TraceError: If one cannot be read, or knows no call sites.
         RefusedError: If a call follows no rule.
+        TooLongError: If it has too many ops to be written out; its loops may be replayed.
     """
     if isinstance(family, str):
         family = Family.open(family)
@@ -115,12 +118,9 @@ def extrapolate(family: Family | str, *, size: int, ranks: int, progress: Progre
         return Extrapolation(recorded.typical, size, (), factor, local, recorded.traces[1:])
     family.check_target(size, ranks)
     structure = infer(family, progress)
+    check_length(structure, size, ranks)
     made = structure.generate(size, ranks)
-    peak, grows = peak_memory(family, size, ranks)
-    said = [*_distance(family, size, ranks, factor), *made.remarks, *family.remarks()]
-    if grows:
-        said.append(f"a rank is taken to need {format_size(peak)} of memory: peaks of recordings grow with {grows}")
-    warnings = tuple(dict.fromkeys(said))
+    warnings, peak = _warnings(family, size, ranks, made.remarks)
     trace, *repeats = (_told(family, each, size, warnings, peak) for each in (made.trace, *made.repeats))
     return Extrapolation(trace, size, warnings, factor, local, tuple(repeats), structure=structure)
 
@@ -132,6 +132,28 @@ def missing(family: Family, size: int, ranks: int, progress: Progress = silent) 
     except RefusedError as error:
         return error.record
     return ()
+
+
+def in_loops(family: Family, loops: InLoops) -> LoopedProgram:
+    """Return a program of which too many ops would have to be written out, for the kernel to replay its loops.
+
+    Raises:
+        RefusedError: If something cannot be told at its size and number of ranks.
+    """
+    made = loops.make()
+    warnings, peak = _warnings(family, loops.size, loops.ranks, made.remarks)
+    program = made.program(_told(family, made.trace, loops.size, warnings, peak))
+    return replace(program, program=replace(program.program, name=Path(family.program).name))
+
+
+def _warnings(family: Family, size: int, ranks: int, remarks: Sequence[str]) -> tuple[tuple[str, ...], float]:
+    """Return what a reader of results should know, and how much memory a rank needs."""
+    peak, grows = peak_memory(family, size, ranks)
+    factor = Factor(size / family.sizes[-1], ranks / family.ranks[-1])
+    said = [*_distance(family, size, ranks, factor), *remarks, *family.remarks()]
+    if grows:
+        said.append(f"a rank is taken to need {format_size(peak)} of memory: peaks of recordings grow with {grows}")
+    return tuple(dict.fromkeys(said)), peak
 
 
 def local_size(family: Family, dimension: int, size: int, ranks: int) -> LocalSize:

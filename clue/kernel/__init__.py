@@ -5,13 +5,17 @@ from clue.kernel.makespans import contention_free, makespans
 from clue.kernel.model.bounds import computation_bound
 from clue.kernel.model.bursts import with_bursts
 from clue.kernel.model.candidate import Candidate
+from clue.kernel.model.loops import LoopBursts, LoopedProgram, Pool
 from clue.kernel.model.program import Description, Program, compile_program, describe, partners
-from clue.kernel.simulate import place, simulate
+from clue.kernel.simulate import place, simulate, simulate_loops
 
 __all__ = [
     "ENGINES",
     "Candidate",
     "Description",
+    "LoopBursts",
+    "LoopedProgram",
+    "Pool",
     "Program",
     "compile_program",
     "computation_bound",
@@ -24,5 +28,6 @@ __all__ = [
     "place",
     "reason_for",
     "simulate",
+    "simulate_loops",
     "with_bursts",
 ]

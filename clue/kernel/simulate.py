@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 
 import numpy as np
 
 from clue.caveats import About, Caveat, counted, note, note_of_recording
 from clue.errors import ReplayError, UsageError
 from clue.kernel.engines import ENGINES, WHEN_COMPILED, run
+from clue.kernel.model.loops import LoopedProgram
 from clue.kernel.model.observation import Observation
 from clue.kernel.model.program import Description, Program, compile_program
 from clue.kernel.model.replay import Replay
@@ -66,6 +67,39 @@ def simulate(
     replay, notes = run(engine, program, machine, placed, instances, seen)
     warnings = (*notes, *warnings_of(replay, program, machine, placed))
     return result_of(replay, program, placed, warnings, instances=instances, ops=program.ops * instances)
+
+
+def simulate_loops(
+    looped: LoopedProgram,
+    machine: Machine,
+    placement: Placement | str | Sequence[int] = "block",
+    *,
+    instances: int = 1,
+    tell: Callable[[int], None] = lambda _done: None,
+) -> Result:
+    """Replay a program in loops on a machine: the result is that of its ops written out, to the last bit.
+
+    Args:
+        looped: What the program does.
+        machine: Where it is to run.
+        placement: As for :func:`simulate`.
+        instances: Copies of the program to run side by side.
+        tell: Is told now and then how many ops have begun.
+
+    Raises:
+        UsageError: If the placement makes no sense, or loops cannot be replayed: here, or of this program.
+        DeadlockError: If the program deadlocks in virtual time.
+    """
+    from clue.kernel import fast  # noqa: PLC0415 - small work does without it
+
+    program, seen = looped.program, Observation()
+    placed = place(machine, placement, program.ranks * instances)
+    try:
+        replay = fast.replay_loops(looped, machine, placed, instances, seen, tell)
+    except (fast.NoLibraryError, fast.NotCoveredError) as error:
+        raise UsageError(f"{program.name}: ops that are not written out must be replayed as loops: {error}") from None
+    warnings = tuple(warnings_of(replay, program, machine, placed))
+    return result_of(replay, program, placed, warnings, instances=instances, ops=looped.ops * instances)
 
 
 def place(machine: Machine, placement: Placement | str | Sequence[int], ranks: int) -> Placement:

@@ -13,6 +13,9 @@ from clue.models.terms import Floats
 
 #: The most values that are kept of a distribution: larger samples are cut into as many equal parts, by rank.
 KEPT = 1024
+_Words = npt.NDArray[np.uint64]
+#: Multipliers of three rounds in which numbers change places: odd, so that no two get the same.
+_FACTORS = tuple(map(np.uint64, (0xD1342543DE82EF95, 0xAF251AF3B0F025B5, 0x9FB21C651E98DF25)))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -65,7 +68,48 @@ class Distribution:
             seed: At least 0.
         """
         mean = np.asarray(means, np.float64)
-        generator = np.random.Generator(np.random.PCG64(seed))
-        place, within = generator.random((2, len(mean)))
-        quantile = (np.argsort(np.argsort(place)) + within) / max(len(mean), 1)
-        return np.asarray(mean * self.relative[(quantile * len(self.relative)).astype(np.int64)])
+        return np.asarray(mean * self.drawn(np.arange(len(mean)), len(mean), seed))
+
+    def drawn(self, which: npt.NDArray[np.int64], draws: int, seed: int) -> Floats:
+        """Return some of so many draws: each is known without those before it, as replays of loops need it.
+
+        The engine of the kernel says the same in C++ (``Drawing`` in ``sources.hpp``), to the last bit.
+
+        Args:
+            which: Which of them, from 0, shape (n,).
+            draws: How many there are.
+            seed: At least 0.
+        """
+        mixed = _mixed(np.array([seed], np.uint64))
+        within = (_mixed(mixed ^ which.astype(np.uint64)) >> np.uint64(11)).astype(np.float64) * 2.0**-53
+        quantile = (_places(which.astype(np.uint64), draws, mixed) + within) / max(draws, 1)
+        at = (quantile * len(self.relative)).astype(np.int64)
+        return np.asarray(self.relative[np.minimum(at, len(self.relative) - 1)])
+
+
+def _mixed(x: _Words) -> _Words:
+    """Return words that look like random ones (SplitMix64; Steele, Lea and Flood, OOPSLA 2014)."""
+    x = x + np.uint64(0x9E3779B97F4A7C15)
+    x = (x ^ x >> np.uint64(30)) * np.uint64(0xBF58476D1CE4E5B9)
+    x = (x ^ x >> np.uint64(27)) * np.uint64(0x94D049BB133111EB)
+    x ^= x >> np.uint64(31)
+    return x
+
+
+def _places(which: _Words, count: int, seed: _Words) -> Floats:
+    """Return where numbers below a count come in a random order of them.
+
+    Numbers of as few bits as the largest has change places, until each is below the count again (cycle walking; Black
+    and Rogaway, CT-RSA 2002).
+    """
+    bits = max((count - 1).bit_length(), 1)
+    mask, shift = np.uint64((1 << bits) - 1), np.uint64((bits + 1) // 2)
+    places, left = which.copy(), np.arange(len(which))
+    while len(left):
+        x = places[left]
+        for factor in _FACTORS:
+            x = (x * factor + seed) & mask
+            x ^= x >> shift
+        places[left] = x
+        left = left[x >= np.uint64(count)]
+    return np.asarray(places, np.float64)

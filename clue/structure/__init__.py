@@ -13,11 +13,13 @@
     rules       the lightest rule that fits all samples exactly, or none
     program     a program as rules, learned from recordings
     generate    every call of every rank at a target
+    blocks      the same of a long program: what is alike in all iterations of a loop is made once
     deciding    which recording decides between rules that differ at a target
     graph       sequences, loops and what ranks do side by side, with every computation and call
     samples     the size that explains how bursts differ
 """
 
+from clue.structure.blocks import Blocks, Stretch, Varying, blocks, count_ops, looks_at_iteration, stretches
 from clue.structure.deciding import decided
 from clue.structure.generate import Columns, Generator
 from clue.structure.graph import Graph, Kind, Node, examples_of
@@ -26,6 +28,7 @@ from clue.structure.samples import LocalSize, local_size
 from clue.structure.table import Example, Tables
 
 __all__ = [
+    "Blocks",
     "Columns",
     "Example",
     "Generator",
@@ -36,9 +39,15 @@ __all__ = [
     "Node",
     "PartRules",
     "Refusal",
+    "Stretch",
     "Structure",
     "Tables",
+    "Varying",
+    "blocks",
+    "count_ops",
     "decided",
     "examples_of",
     "local_size",
+    "looks_at_iteration",
+    "stretches",
 ]

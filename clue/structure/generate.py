@@ -64,30 +64,50 @@ class Generator:
 
     def make(self) -> Columns:
         """Return all rows but those of which rules are not determined: these are in ``refusals``."""
+        return self._make(self.structure.parts, None)
+
+    def make_stretch(self, parts: Sequence[int], iteration: int | None) -> Columns:
+        """Return the rows of some parts, as :meth:`make` does, with requests that waits name by age.
+
+        Args:
+            parts: Their numbers.
+            iteration: Which iteration of the outermost loop around them; ``None``: all that there are.
+        """
+        return self._make([self.structure.parts[number] for number in parts], iteration, aged=True)
+
+    @property
+    def names(self) -> tuple[tuple[str, ...], tuple[str, ...], tuple[Communicator, ...]]:
+        """Calls, regions and communicators of all that was made so far."""
+        communicators = tuple(
+            Communicator(of.name, group, None, i) for i, (of, group) in enumerate(self._communicators)
+        )
+        return tuple(self._calls), tuple(self._regions), communicators
+
+    def _make(self, parts: Sequence[PartRules], iteration: int | None, *, aged: bool = False) -> Columns:
         made = []
-        for rules in self.structure.parts:
+        for rules in parts:
             try:
-                made.append(self._part(rules))
+                made.append(self._part(rules, iteration))
             except UndeterminedError as error:
                 site = self.structure.sites[rules.part.site].name or "unknown"
                 target = f"size {self.size} on {self.ranks} ranks"
                 why = f"must be determined by recordings at {target}, got forms that are not: {error}"
                 self.refusals.append(Refusal(f"{site} {rules.part.call}", why))
                 self.undetermined.append((rules, error))
-        return self._join(made) if not self.refusals else _NOTHING
+        return self._join(made, aged) if not self.refusals else _NOTHING
 
     def undecided(self, rules: PartRules) -> UndeterminedError | None:
         """Return why rules do not determine a part, if they do not."""
         try:
-            self._part(rules)
+            self._part(rules, None)
         except UndeterminedError as error:
             return error
         return None
 
     # --- parts ---
 
-    def _part(self, rules: PartRules) -> _Made:
-        domain = self.structure.inside(rules.part, surroundings([(self.size, self.ranks)]))
+    def _part(self, rules: PartRules, iteration: int | None) -> _Made:
+        domain = self.structure.inside(rules.part, surroundings([(self.size, self.ranks)]), iteration)
         lengths = rules.rows(domain) if len(domain["n"]) else domain["n"]
         v = iterate(domain, "j", lengths)
         comm = self._comm(rules, v)
@@ -138,7 +158,7 @@ class Generator:
 
     # --- all together ---
 
-    def _join(self, made: Sequence[_Made]) -> Columns:
+    def _join(self, made: Sequence[_Made], aged: bool) -> Columns:
         keys = _side_by_side([each.keys for each in made], 0)
         rank = np.concatenate([each.v["rank"] for each in made])
         order = np.lexsort([*reversed(keys), rank])
@@ -150,14 +170,11 @@ class Generator:
         _continue(columns, made, order)
         offsets = np.searchsorted(rank[order], np.arange(self.ranks + 1))
         extras = _extras(made, order)
-        self._requests(columns, offsets, extras)
-        return Columns(
-            columns, extras, offsets, places, tuple(self._calls), tuple(self._regions),
-            tuple(Communicator(of.name, group, None, i) for i, (of, group) in enumerate(self._communicators)),
-        )  # fmt: skip
+        self._requests(columns, offsets, extras, aged)
+        return Columns(columns, extras, offsets, places, *self.names)
 
-    def _requests(self, columns: dict[str, Integers], offsets: Integers, extras: Integers) -> None:
-        """Number requests in the order in which each rank begins them."""
+    def _requests(self, columns: dict[str, Integers], offsets: Integers, extras: Integers, aged: bool) -> None:
+        """Number requests in the order in which each rank begins them; if aged, waits go on to name them by age."""
         requested = columns.pop("requested") > 0
         age = columns.pop("age")
         waits = np.isin(columns["op"], (Op.WAIT, Op.POLL, Op.MRECV))
@@ -165,7 +182,10 @@ class Generator:
         before: Integers = np.cumsum(begins) - begins
         rank = np.repeat(np.arange(self.ranks), np.diff(offsets))
         before = before - np.append(before, 0)[offsets[:-1]][rank]
-        columns["request"] = np.where(begins, before, np.where(waits & requested, before - age, NO_REQUEST))
+        named = age if aged else before - age
+        columns["request"] = np.where(begins, before, np.where(waits & requested, named, NO_REQUEST))
+        if aged:
+            return
         counts = columns["count"]
         owner = np.repeat(np.arange(len(counts)), counts)
         mine = waits[owner]

@@ -30,7 +30,8 @@ _ORIGINS = np.uint64(32)
 #: What is no product of sizes.
 _PLAIN = frozenset({"peer", "rows", "flags", "requested", "age"})
 _POLLED = ": how often a test finds nothing is a matter of timing"
-_WORDS = {
+#: What rules are about, in words.
+WORDS = {
     "peer": "partners", "tag": "tags", "nbytes": "sizes", "flags": "flags", "requested": "requests", "rows": "messages",
     "entries": "lengths of lists", "entry": "entries of lists", "age": "requests waited for", "count": "iterations",
 }  # fmt: skip
@@ -101,9 +102,15 @@ class Structure:
     loops: dict[tuple[Step, ...], Rule] = field(default_factory=dict)
     parts: list[PartRules] = field(default_factory=list)
 
-    def inside(self, part: Part, v: Mapping[str, Integers]) -> dict[str, Integers]:
-        """Return the surroundings of each iteration of the loops around a part, for some ranks."""
-        return _inside(self.nest, part, v, lambda loop, around, _: self.loops[loop](around))
+    def inside(self, part: Part, v: Mapping[str, Integers], iteration: int | None = None) -> dict[str, Integers]:
+        """Return the surroundings of each iteration of the loops around a part, for some ranks.
+
+        Args:
+            part: The part.
+            v: Surroundings of the ranks.
+            iteration: Which iteration of the outermost loop, if not all.
+        """
+        return _inside(self.nest, part, v, lambda loop, around, _: self.loops[loop](around), iteration)
 
 
 def surroundings(places: Sequence[tuple[int, int]]) -> dict[str, Integers]:
@@ -118,6 +125,7 @@ def _inside(
     part: Part,
     v: Mapping[str, Integers],
     counts: Callable[[tuple[Step, ...], Mapping[str, Integers], int], Integers],
+    iteration: int | None = None,
 ) -> dict[str, Integers]:
     """Return the surroundings of each iteration of the loops around a part.
 
@@ -126,10 +134,16 @@ def _inside(
         part: The part.
         v: Surroundings of ranks.
         counts: Returns how often a loop goes round, given what is around it, and how many loops these are.
+        iteration: Which iteration of the outermost loop, if not all.
     """
     loops = nest.loops(part.site)
     for depth, loop in enumerate(loops):
-        v = iterate(v, f"i{depth}", counts(loop, v, depth))
+        rounds = counts(loop, v, depth)
+        if depth == 0 and iteration is not None:
+            v = {name: column[rounds > iteration] for name, column in v.items()}
+            v |= {"i0": np.full(len(v["n"]), iteration), "m0": rounds[rounds > iteration]}
+        else:
+            v = iterate(v, f"i{depth}", rounds)
     return iterate(v, f"i{len(loops)}", log2_up(v["P"])) if part.cube else dict(v)
 
 
@@ -240,7 +254,7 @@ class Learner:
     def _rule(self, what: str, v: Mapping[str, Integers], y: Integers, slack: int = 0) -> Rule:
         plain = what in _PLAIN
         place, done, total = self._at
-        self.progress(f"learning rules: {place}, {_WORDS[what]}", done, total)
+        self.progress(f"learning rules: {place}, {WORDS[what]}", done, total)
         key = hashlib.sha1(
             b"".join(
                 column.tobytes()
@@ -259,7 +273,7 @@ class Learner:
             self.grids |= found.grids
         else:
             values = ", ".join(map(str, np.unique(y)[:6].tolist()))
-            raise _NoRuleError(f"{_WORDS[what]} must follow a rule in n, P, rank and iteration, got {values}, …")
+            raise _NoRuleError(f"{WORDS[what]} must follow a rule in n, P, rank and iteration, got {values}, …")
         return found
 
     def _size(self, v: Mapping[str, Integers], y: Integers, slack: int = 0) -> Rule:

@@ -8,9 +8,10 @@ from pathlib import Path
 
 import pytest
 
+from benchmarks.extrapolate.scale import stencil
 from clue.cli import main
 from clue.cli.arguments import parse_arguments
-from clue.extrapolation import Family, Refusal, RefusedError, making, recordings
+from clue.extrapolation import Family, Refusal, RefusedError, infer, loops, making, recordings
 from clue.extrapolation.plan import Wanted
 from clue.progress import Progress
 from clue.trace import Trace
@@ -295,3 +296,55 @@ def test_a_plan_that_does_not_fit_says_so(capfd: pytest.CaptureFixture[str], mon
     assert "size 8 on 64 ranks would need more memory than this computer has free, and are left out" in text
     assert "where it grows with size / ranks or size^3 / ranks" in text
     assert "Next: clue extrapolate --run --size 40 --ranks 8 -o TRACE prog.py '{size}'" in text
+
+
+@pytest.fixture
+def long(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Have a stencil that is too long to be written out."""
+    pytest.importorskip("clue.kernel.fast.library").LOOPED.load()
+    monkeypatch.setattr(making, "infer", infer)
+    monkeypatch.setattr(loops, "LONGEST", 2000)
+    for steps in (6, 8, 12, 16):
+        for ranks in (2, 3, 4, 6):
+            stencil(steps, ranks, agrees=True).save(Path(f"ring-{steps}-{ranks}.clue"))
+
+
+@pytest.mark.usefixtures("long")
+def test_what_is_too_long_to_be_written_is_simulated_by_its_loops(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """With the figures of the trace that would be written, which the cache then does not have."""
+    text = RUN.replace("pair", "many").replace("40", "50")
+    Path("run.yaml").write_text(text)
+    status, out, said = run(capsys, "simulate", "run.yaml", "--json")
+    assert status == 0, said
+    assert not list(Path("cache").rglob("*.clue"))
+    monkeypatch.setattr(loops, "LONGEST", 10_000)
+    assert json.loads(out) == json.loads(run(capsys, "simulate", "run.yaml", "--json", "--engine", "fast")[1])
+    assert list(Path("cache").rglob("*.clue"))
+
+
+@pytest.mark.usefixtures("long")
+@pytest.mark.parametrize("option", ["--explain", "--samples 4", "--plots .", "--sampled", "--engine reference"])
+def test_what_needs_all_ops_says_so_of_a_program_that_is_too_long(
+    option: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """By name, in one line."""
+    Path("run.yaml").write_text(RUN.replace("pair", "many").replace("40", "50"))
+    status, out, said = run(capsys, "simulate", "run.yaml", *option.split())
+    name = option if "engine" in option else option.split(maxsplit=1)[0]
+    assert (status, out) == (2, "")
+    assert f"{name} must go with a trace that is written out, got about 2,400 ops, whose loops are replayed" in said
+
+
+@pytest.mark.usefixtures("long")
+def test_a_trace_that_is_too_long_is_not_made(capsys: pytest.CaptureFixture[str]) -> None:
+    """The message says what does without; a ranking says it, too."""
+    status, out, said = extrapolated(capsys, "-o", "large.clue", size="50")
+    assert (status, out) == (2, "")
+    assert "It need not be written: clue simulate replays its loops, by program: {extrapolate:" in said
+    assert not Path("large.clue").exists()
+    Path("which.yaml").write_text(RANKING.replace("size: 40", "size: 90"))
+    status, _, said = run(capsys, "simulate", "which.yaml")
+    assert status == 2
+    assert "must have at most 2,000 ops to be written out" in said

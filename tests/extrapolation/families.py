@@ -8,6 +8,8 @@ from pathlib import Path
 
 from clue.extrapolation import Family, Made
 from clue.progress import Progress, silent
+from clue.structure import Structure
+from clue.structure.nest import Nest
 from clue.trace import Trace, TraceBuilder
 from clue.trace.sites import Frame, Site
 
@@ -39,6 +41,9 @@ def saved(folder: Path, keys: Iterable[tuple[int, int]], name: str = "ring-{size
 
 class Ring:
     """What the ring does at any size, as inference would tell it."""
+
+    #: It has no rules that could tell how long it is.
+    program, bursts = Structure((), Nest.of(())), ()
 
     def __init__(self, family: Family, progress: Progress = silent) -> None:
         progress("learning rules", 0, 1)

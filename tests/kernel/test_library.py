@@ -146,7 +146,7 @@ def test_a_field_that_python_does_not_see_does_not_compile(tmp_path: Path) -> No
     )
     header = tmp_path / "fast" / "layout.hpp"
     text = header.read_text("utf-8")
-    header.write_text(text.replace("int64_t most_simultaneous;", "int64_t most_simultaneous, further;"), "utf-8")
+    header.write_text(text.replace("int64_t done;", "int64_t done, further;"), "utf-8")
     assert header.read_text("utf-8") != text
     with pytest.raises(NoLibraryError, match=r"engine must compile, got .*sizeof\(Outcome"):
         compile_library(replace(ENGINE.source, main=tmp_path / "fast" / "engine.cpp"), tmp_path / "engine.so")

@@ -50,6 +50,17 @@ def test_bursts_are_never_negative_and_means_hold(recordings: list[list[float]],
         assert drawn.tolist() == [2.0] * bursts
 
 
+@given(st.integers(1, 3000), st.integers(0, 2**32 - 1), st.data())
+def test_each_draw_is_known_without_those_before_it(draws: int, seed: int, data: st.DataObject) -> None:
+    """All draws in any order; and of as many as there are values, each is drawn once."""
+    distribution = Distribution.of([np.arange(1.0, draws + 1)])
+    whole = distribution.drawn(np.arange(draws), draws, seed)
+    some = np.array(data.draw(st.lists(st.integers(0, draws - 1), max_size=9)), np.int64)
+    assert distribution.drawn(some, draws, seed).tolist() == whole[some].tolist()
+    if draws <= len(distribution.relative):
+        assert sorted(whole) == distribution.relative.tolist()
+
+
 def test_bursts_below_zero_are_refused() -> None:
     """A burst takes time."""
     with pytest.raises(ModelError, match="bursts: values must be finite and at least 0, got -1"):

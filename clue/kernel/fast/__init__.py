@@ -5,6 +5,7 @@
     Program ──plan──▶ arrays, matched once ─┐
     Machine × Placement ──tables──▶ costs ──┼─▶ engine.hpp: one replay ──▶ figures of every rank
                                             └─▶ tape.hpp: many machines at once ──▶ finish times
+    LoopedProgram ──loops──▶ blocks, drawn bursts ──▶ looped.cpp: the same replay, of ops that are never written out
 
 ``library`` says what is compiled, which :mod:`clue.native` does; ``layout`` and ``layout.hpp`` say what is handed over.
 Op codes, delay curves, rates of shared processors and the lowering of collectives are not written again here: they come
@@ -12,8 +13,9 @@ as numbers.
 """
 
 from clue.kernel.fast.engine import replay
+from clue.kernel.fast.loops import replay_loops
 from clue.kernel.fast.plan import NotCoveredError
 from clue.kernel.fast.sweep import makespans
 from clue.native import NoLibraryError
 
-__all__ = ["NoLibraryError", "NotCoveredError", "makespans", "replay"]
+__all__ = ["NoLibraryError", "NotCoveredError", "makespans", "replay", "replay_loops"]

@@ -21,13 +21,14 @@ def new_stop() -> Stop:
     return np.zeros(1, np.int64)
 
 
-def call(function: Callable[[], int], work: int, stop: Stop) -> int:
+def call(function: Callable[[], int], work: int, stop: Stop, look: Callable[[], None] = lambda: None) -> int:
     """Call the library and return its status.
 
     Args:
         function: Calls it.
         work: About so many ops and messages it goes through.
         stop: The library looks at it, and gives up when it is 1.
+        look: Is called now and then meanwhile.
     """
     if work < _WORTH_A_THREAD or threading.current_thread() is not threading.main_thread():
         return function()
@@ -45,6 +46,7 @@ def call(function: Callable[[], int], work: int, stop: Stop) -> int:
     try:
         while thread.is_alive():
             thread.join(_LOOK)
+            look()
     except BaseException:
         stop[0] = 1
         thread.join()

@@ -1,44 +1,8 @@
 // What Python calls. Everything returns 0, or a number that says why not.
-#include "engine.hpp"
-
-namespace {
+#include "replays.hpp"
+#include "tape.hpp"
 
 using namespace clue;
-
-// Do something that returns a status; says so of what it throws, too.
-template <class What>
-int64_t told(What&& what) {
-    try {
-        return what();
-    } catch (const std::bad_alloc&) {
-        return STATUS_NO_MEMORY;
-    } catch (const Stopped&) {
-        return STATUS_STOPPED;
-    } catch (const TooMany&) {
-        return STATUS_TOO_MANY;
-    }
-}
-
-template <class NETWORK>
-void replay(const Program& program, const Machine& machine, Outcome& outcome) {
-    if (machine.any_shared) Engine<NETWORK, Shared>(program, machine, outcome).run();
-    else Engine<NETWORK, Alone>(program, machine, outcome).run();
-}
-
-// Replay with a network, or with another one where messages within nodes share its memory.
-template <class NETWORK, class COPYING>
-void replay(const Program& program, const Machine& machine, Outcome& outcome) {
-    if (machine.copies) Engine<COPYING, Shared>(program, machine, outcome).run();
-    else replay<NETWORK>(program, machine, outcome);
-}
-
-// What copies of a program number together has to fit.
-void check_numbers(const Program& program, const Machine& machine) {
-    const int64_t most = std::numeric_limits<int32_t>::max() / machine.instances;
-    if (std::max({program.ranks, program.slots, program.instances, program.fork_offsets[program.ranks]}) > most) throw TooMany();
-}
-
-}  // namespace
 
 extern "C" {
 
@@ -54,19 +18,7 @@ int64_t clue_prepare(Program* program, Prepared** prepared, Stop* stop) {
 
 void clue_release(Prepared* prepared) { delete prepared; }
 
-int64_t clue_replay(const Program* program, const Machine* machine, Outcome* outcome) {
-    return told([&]() -> int64_t {
-        check_numbers(*program, *machine);
-        switch (machine->network) {
-            case CONTENTION_NONE: replay<Unshared, Flows>(*program, *machine, *outcome); break;
-            case CONTENTION_FACTOR: replay<Factor, Copying<Factor>>(*program, *machine, *outcome); break;
-            case CONTENTION_PORTS: replay<Ports, Copying<Ports>>(*program, *machine, *outcome); break;
-            case CONTENTION_FLOWS: replay<Flows>(*program, *machine, *outcome); break;
-            default: return STATUS_NO_SUCH_MODEL;
-        }
-        return STATUS_FINE;
-    });
-}
+int64_t clue_replay(const Program* program, const Machine* machine, Outcome* outcome) { return replays<Listed>(*program, *machine, *outcome); }
 
 // Replay on one machine, whatever couples its ranks beside messages left aside, and write the tape; it is to be forgotten later.
 int64_t clue_record(const Program* program, const Machine* machine, Outcome* outcome, Tape** tape) {

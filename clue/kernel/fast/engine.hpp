@@ -9,7 +9,7 @@
 //   Clocks      … and how time passes, by what processors do (Alone, Shared)                 processors.hpp, turns.hpp
 //   Messages    … and eager messages and rendezvous, by what the network does                messages.hpp, sharing.hpp
 //               (Unshared, Factor, Ports, Flows, Copying)                                    networks.hpp
-//   Rounds      … and collectives                                                            rounds.hpp
+//   Rounds      … and collectives, of ops that are listed or in loops (Listed, Looped)       rounds.hpp, sources.hpp
 //   Engine      … and the programs of ranks: this file
 #pragma once
 
@@ -23,8 +23,8 @@
 
 namespace clue {
 
-template <class NETWORK, class PROCESSORS, class RECORDER = Silent>
-class Engine : Rounds<NETWORK, PROCESSORS, RECORDER> {
+template <class NETWORK, class PROCESSORS, class RECORDER = Silent, class SOURCE = Listed>
+class Engine : Rounds<NETWORK, PROCESSORS, RECORDER, SOURCE> {
 public:
     Engine(const Program& program, const Machine& machine, Outcome& outcome)
         : Base(program, machine, outcome),
@@ -35,7 +35,7 @@ public:
 
     void run() {
         std::fill_n(out.by_region, numbers * p.regions, 0.0);
-        out.most_simultaneous = 0;
+        out.most_simultaneous = out.done = 0;
         for (int64_t number = numbers - 1; number >= 0; --number) start(ranks[number], static_cast<int32_t>(number));
         drain();
         while (!events.empty()) {
@@ -51,12 +51,12 @@ public:
     RECORDER& recorder() { return tape; }
 
 private:
-    using Base = Rounds<NETWORK, PROCESSORS, RECORDER>;
-    using Base::p, Base::m, Base::out, Base::tape, Base::numbers, Base::slots, Base::slot, Base::details, Base::ranks, Base::ready;
+    using Base = Rounds<NETWORK, PROCESSORS, RECORDER, SOURCE>;
+    using Base::p, Base::m, Base::out, Base::tape, Base::source, Base::numbers, Base::slots, Base::slot, Base::details, Base::ranks, Base::ready;
     using Base::absences, Base::events, Base::now, Base::turn, Base::actor, Base::spend, Base::sleep_until, Base::poll, Base::processors, Base::core;
     using Base::by_type, Base::receive_cost, Base::pay_receive, Base::takes_turns_with, Base::launch, Base::post;
     using Base::post_matched, Base::until_arrived, Base::until_sent, Base::await_arrival, Base::await_sent, Base::end_send;
-    using Base::end_receive, Base::see, Base::envelope, Base::begin_rounds, Base::fork, Base::join, Base::run_rounds;
+    using Base::end_receive, Base::see, Base::envelope, Base::begin_rounds, Base::join, Base::run_rounds;
 
     // -- who runs, and when -------------------------------------------------------------------------------------------
 
@@ -66,22 +66,24 @@ private:
         a.rank = static_cast<int32_t>(number % p.ranks);
         a.node = m.node[number];
         a.type = m.type[number];
-        a.row = p.offsets[a.rank];
-        a.row_end = p.offsets[a.rank + 1];
+        source.start(a);
         processors.place(a);
         ready.push_back(number);
     }
 
     void drain() {
-        while (!ready.empty()) {
-            const int32_t id = ready.back();
-            ready.pop_back();
-            fetch_ahead();
-            Actor& a = actor(id);
-            tape.select(id);
-            if (a.background) this->run_background(a);
-            else run_rank(a);
-        }
+        do {
+            while (!ready.empty()) {
+                const int32_t id = ready.back();
+                ready.pop_back();
+                if constexpr (!SOURCE::LOOPS) fetch_ahead();
+                Actor& a = actor(id);
+                tape.select(id);
+                if (a.background) this->run_background(a);
+                else run_rank(a);
+            }
+            ready.swap(resting_);
+        } while (!ready.empty());
     }
 
     // Fetch what the next ones need from memory while this one runs: with thousands of ranks none of it is near.
@@ -92,7 +94,7 @@ private:
             const Actor& next = ranks[ready[n - 1]];
             const int64_t end = next.row + AHEAD < next.row_end ? next.row + AHEAD : next.row_end;
             for (int64_t row = next.row; row < end; ++row)
-                if (p.rows[row].slot >= 0 && p.rows[row].slot < p.slots) __builtin_prefetch(&slot(own(next, row)), 1);
+                if (p.rows[row].slot >= 0 && p.rows[row].slot < p.slots) __builtin_prefetch(&slot(source.own(next, row)), 1);
         }
         if (n > 1 && ready[n - 2] < numbers) {
             const int64_t row = ranks[ready[n - 2]].row;
@@ -124,8 +126,7 @@ private:
 
     // -- a rank's program ---------------------------------------------------------------------------------------------
 
-    int32_t own(const Actor& a, int64_t row) const { return static_cast<int32_t>(a.job * p.slots + p.rows[row].slot); }
-    double burst(int64_t row) const { return p.cpu[row] ? static_cast<double>(p.cpu[row]) / 1e9 : 0.0; }
+    double burst(const Actor& a) const { return source.burst(a, a.row); }
     const Shape& shape(int64_t row) const { return p.shapes[p.rows[row].shape]; }
     static int32_t offset(const Actor& a) { return a.number - a.rank; }
 
@@ -177,12 +178,18 @@ private:
                     a.stage = FETCH;
                     [[fallthrough]];
                 case FETCH: {
-                    if (a.row % LOOK == 0) go_on(out.stop);
+                    if (!SOURCE::LOOPS && a.row % LOOK == 0) go_on(out.stop);
                     if (a.row == a.row_end) {
-                        a.stage = END;
-                        break;
+                        if (source.tired(a)) {
+                            resting_.push_back(a.id);
+                            return;
+                        }
+                        if (!next_rows(a)) {
+                            a.stage = END;
+                            break;
+                        }
                     }
-                    const double cpu = burst(a.row);
+                    const double cpu = burst(a);
                     if (cpu != 0.0) {
                         if (processors.shared(a)) {
                             a.stage = BURST_TURN;
@@ -204,7 +211,7 @@ private:
                     a.begin = a.clock;
                     a.stage = BURSTING;
                     leave(a);
-                    processors.begin_burst(core(), a, burst(a.row), shape(a.row).region);
+                    processors.begin_burst(core(), a, burst(a), shape(a.row).region);
                     return;
                 case BURSTING:
                     a.clock = now;
@@ -215,11 +222,13 @@ private:
                 case SEND_ENDS:
                     if (!until_sent(a, a.slot)) return;
                     end_send(a, a.slot);
+                    source.leave(slots, a.slot);
                     next(a);
                     break;
                 case RECEIVE_ENDS:
                     if (!until_arrived(a, a.slot)) return;
                     end_receive(a, a.slot);
+                    source.leave(slots, a.slot);
                     next(a);
                     break;
                 case WAITING:
@@ -260,6 +269,14 @@ private:
         }
     }
 
+    // Go on to rows that a rank is to go through next, if there are any.
+    bool next_rows(Actor& a) {
+        if (!source.again(a)) return false;
+        go_on(out.stop);
+        out.done += a.row_end - a.row;
+        return true;
+    }
+
     // Do an op; false: the rank must wait, and goes on at its stage.
     bool begin_op(Actor& a) {
         const int64_t i = a.row;
@@ -282,12 +299,12 @@ private:
                 break;
             case OP_PROBE:
                 if (s.peer < 0) break;
-                a.slot = own(a, i);
+                a.slot = source.meet(slots, a, i, false);
                 a.stage = SEEING;
                 return true;
             case OP_MPROBE:
                 if (s.peer < 0) break;
-                a.slot = own(a, i);
+                a.slot = source.meet(slots, a, i, false);
                 a.cost = receive_cost(a, offset(a) + s.peer);
                 a.stage = SEEING_RESERVED;
                 return true;
@@ -309,7 +326,7 @@ private:
             default:
                 if (!is_collective(s.op)) break;
                 if (s.flags & FLAG_NONBLOCKING) {
-                    fork(a, i);
+                    begin_background(a, i);
                     break;
                 }
                 begin_rounds(a, i);
@@ -321,32 +338,39 @@ private:
 
     HOT bool send(Actor& a, int64_t i, const Shape& call) {
         if (call.peer < 0) {
+            if (call.requested) source.begin(a, 0, NOT_HELD);
             next(a);
             return true;
         }
         const int32_t dest = offset(a) + call.peer;
         if (takes_turns_with(a, dest) && !turn(a)) return false;
-        const int32_t s = own(a, i);
+        const int32_t s = source.meet(slots, a, i, true);
         const bool free = launch(a, s, dest, call.size, call.flags, !call.requested);
+        if (call.requested) source.begin(a, s, free ? NOT_HELD : SEND_HELD);
         if (!free && !call.requested) {
             a.slot = s;
             a.stage = SEND_ENDS;
             return true;
         }
-        if (!free) a.unsent++;
+        if (free) source.leave(slots, s);
+        else a.unsent++;
         next(a);
         return true;
     }
 
     HOT void receive(Actor& a, int64_t i, const Shape& call) {
-        if (call.peer < 0 || call.flags & FLAG_CANCELLED) return next(a);
-        a.slot = own(a, i);
+        if (call.peer < 0 || call.flags & FLAG_CANCELLED) {
+            if (call.requested) source.begin(a, 0, NOT_HELD);
+            return next(a);
+        }
+        a.slot = source.meet(slots, a, i, false);
         a.cost = receive_cost(a, offset(a) + call.peer);
         post(a, a.slot);
         if (!call.requested) {
             a.stage = RECEIVE_ENDS;
             return;
         }
+        source.begin(a, a.slot, RECEIVE_HELD);
         if (call.flags & FLAG_ANY_SOURCE) {
             // Whom it gets is not known when it is posted, so it costs the same whatever that is.
             poll(a);
@@ -359,7 +383,7 @@ private:
 
     void matched_receive(Actor& a, int64_t i, const Shape& call) {
         if (p.rows[i].slot < 0) return next(a);
-        const int32_t s = own(a, i);
+        const int32_t s = source.meet(slots, a, i, false);
         a.cost = details(s).cost;
         post_matched(a, s);
         if (call.flags & FLAG_NONBLOCKING) {
@@ -369,6 +393,13 @@ private:
         }
         a.slot = s;
         a.stage = RECEIVE_ENDS;
+    }
+
+    void begin_background(Actor& a, int64_t i) {
+        const auto number = static_cast<int32_t>(p.fork_offsets[a.rank] + a.backgrounds);
+        const int32_t id = this->fork(a, i);
+        if constexpr (!SOURCE::LOOPS) source.fork(a, number) = id;
+        else if (shape(i).requested) source.begin(a, id, FORK_HELD);
     }
 
     // -- worlds -------------------------------------------------------------------------------------------------------
@@ -421,22 +452,53 @@ private:
     bool wait_for_requests(Actor& a) {
         const Requests* waits = p.waits + p.rows[a.row].slot;
         for (const int64_t n = shape(a.row).size; a.index < n; ++a.index, a.within = 0) {
-            const int32_t first = waits[a.index].first >> 2, count = waits[a.index].count;
-            switch (waits[a.index].first & 3) {
-                case SEND_HELD:
-                    // Mostly all are eager; then there is no need to look at them.
-                    for (; a.unsent && a.within < count; ++a.within)
-                        if (!wait_for_send(a, own(a, first + a.within))) return false;
-                    break;
-                case RECEIVE_HELD:
-                    for (; a.within < count; ++a.within)
-                        if (!await_arrival(a, own(a, first + a.within))) return false;
-                    break;
-                default:
-                    for (; a.within < count; ++a.within)
-                        if (!join(a, first + a.within)) return false;
+            if constexpr (SOURCE::LOOPS) {
+                for (; a.within < waits[a.index].count; ++a.within)
+                    if (!wait_for_aged(a, source.aged(a, waits[a.index].first - a.within))) return false;
+            } else if (!wait_for_run(a, waits[a.index])) {
+                return false;
             }
         }
+        return true;
+    }
+
+    // Wait for requests that were begun one after the other.
+    HOT bool wait_for_run(Actor& a, const Requests& run) {
+        const int32_t first = run.first >> 2, count = run.count;
+        switch (run.first & 3) {
+            case SEND_HELD:
+                // Mostly all are eager; then there is no need to look at them.
+                for (; a.unsent && a.within < count; ++a.within)
+                    if (!wait_for_send(a, source.own(a, first + a.within))) return false;
+                break;
+            case RECEIVE_HELD:
+                for (; a.within < count; ++a.within)
+                    if (!await_arrival(a, source.own(a, first + a.within))) return false;
+                break;
+            default:
+                for (; a.within < count; ++a.within)
+                    if (!join(a, source.fork(a, first + a.within))) return false;
+        }
+        return true;
+    }
+
+    // Wait for a request of loops, once.
+    HOT bool wait_for_aged(Actor& a, int32_t& request) {
+        const int32_t what = request >> 2;
+        switch (request & 3) {
+            case NOT_HELD: return true;
+            case SEND_HELD:
+                if (!wait_for_send(a, what)) return false;
+                source.leave(slots, what);
+                break;
+            case RECEIVE_HELD:
+                if (!await_arrival(a, what)) return false;
+                source.leave(slots, what);
+                break;
+            default:
+                if (!join(a, what)) return false;
+        }
+        request = NOT_HELD;
         return true;
     }
 
@@ -451,9 +513,20 @@ private:
     int64_t open_requests(const Actor& a) const {
         if (!p.count[a.row]) return 0;
         const Requests* waits = p.waits + p.rows[a.row].slot;
-        int64_t open = -a.within;
-        for (int64_t i = a.index; i < shape(a.row).size; ++i) open += waits[i].count;
+        int64_t open = SOURCE::LOOPS ? 0 : -a.within;
+        for (int64_t i = a.index; i < shape(a.row).size; ++i) {
+            if constexpr (SOURCE::LOOPS)
+                for (int64_t n = 0; n < waits[i].count; ++n) open += source.aged(a, waits[i].first - n) != NOT_HELD;
+            else
+                open += waits[i].count;
+        }
         return open;
+    }
+
+    // Which collective of its communicator a rank of loops is stuck in, from 1; 0: in none.
+    int64_t collectives_begun(const Actor& a) const {
+        if (!SOURCE::LOOPS || a.row == a.row_end || !is_collective(shape(a.row).op)) return 0;
+        return source.serial(a, this->place_of(a.rank, shape(a.row).size));
     }
 
     void finish() {
@@ -462,14 +535,16 @@ private:
             out.finish[i] = a.clock;
             out.compute[i] = a.compute;
             out.communicate[i] = a.communicate;
-            out.open[i] = a.stage == WAITING ? open_requests(a) : 0;
             out.blocked[i] = a.stage == DONE ? -1 : a.stage == START ? -2 : a.row;
+            out.open[i] = a.stage == WAITING ? open_requests(a) : out.blocked[i] >= 0 ? collectives_begun(a) : 0;
         }
         for (int64_t job = 0; job < m.instances; ++job)
             for (int64_t i = 0; i < out.seen_count; ++i)
                 out.seen[job * out.seen_count + i] = envelope(job * p.slots + p.rows[out.seen_rows[i]].slot);
+        out.left_over = source.left_over();
     }
 
+    std::vector<int32_t> resting_;  // ranks that let others go on
     std::vector<double> world_start_;
     std::vector<std::vector<int32_t>> world_waiters_;
 };

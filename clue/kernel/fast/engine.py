@@ -66,12 +66,7 @@ def replay(program: Program, machine: Machine, placement: Placement, instances: 
     figures, status = replayed(
         plan, tables_of(plan, machine, placement, instances), rows, seen, ENGINE.load().clue_replay
     )
-    if status == Status.NO_MEMORY:
-        raise MemoryError("the fast engine has too little memory for this program")
-    if status == Status.TOO_MANY:
-        raise NotCoveredError(f"{instances} copies of {program.name} have too many messages for the fast engine")
-    if status == Status.NO_SUCH_MODEL:
-        raise NotCoveredError(f"it does not cover contention: {machine.network.contention.name}")
+    check(status, program, machine, instances)
     if (figures.blocked != _ENDED).any():
         raise DeadlockError(
             [_blocked(program, figures, int(rank)) for rank in np.flatnonzero(figures.blocked != _ENDED)]
@@ -86,6 +81,21 @@ def replay(program: Program, machine: Machine, placement: Placement, instances: 
         left_over=plan.left_over * instances,
         seen=seen,
     )
+
+
+def check(status: int, program: Program, machine: Machine, instances: int) -> None:
+    """Check how a replay went.
+
+    Raises:
+        NotCoveredError: If the fast engine cannot replay that.
+        MemoryError: If there was too little memory.
+    """
+    if status == Status.NO_MEMORY:
+        raise MemoryError("the fast engine has too little memory for this program")
+    if status == Status.TOO_MANY:
+        raise NotCoveredError(f"{instances} copies of {program.name} have too many messages for the fast engine")
+    if status == Status.NO_SUCH_MODEL:
+        raise NotCoveredError(f"it does not cover contention: {machine.network.contention.name}")
 
 
 def _count_wildcards(
@@ -122,8 +132,13 @@ def _serial(program: Program, rank: int, at: int) -> int:
     return int((same & ((ops.op[before] == Op.NEIGHBOR) == (ops.op[at] == Op.NEIGHBOR))).sum())
 
 
-def replayed(
-    plan: Plan, machine: MachineLayout, wanted: npt.NDArray[np.int64], seen: Observation, function: Callable[..., int]
+def replayed(  # noqa: PLR0917 - what goes in, and who does what with it
+    plan: Plan,
+    machine: MachineLayout,
+    wanted: npt.NDArray[np.int64],
+    seen: Observation,
+    function: Callable[..., int],
+    tell: Callable[[int], None] = lambda _done: None,
 ) -> tuple[Figures, int]:
     """Replay a program on a tabulated machine; returns its figures and how it went, 0 meaning well.
 
@@ -133,6 +148,7 @@ def replayed(
         wanted: Rows of receives and probes whose message's visibility is wanted.
         seen: Takes what is collected on the way.
         function: Takes program, machine and outcome, and replays.
+        tell: Is told now and then how many ops of loops have begun.
     """
     ranks = plan.program.ranks * machine.instances
     figures = Figures(
@@ -155,6 +171,6 @@ def replayed(
         stop=stop,
     )
     given = [ctypes.byref(each) for each in (plan.layout, machine, outcome)]
-    status = call(lambda: function(*given), machine.work, stop)
-    seen.most_simultaneous = outcome.most_simultaneous
+    status = call(lambda: function(*given), machine.work, stop, lambda: tell(outcome.done))
+    seen.most_simultaneous, seen.left_over = outcome.most_simultaneous, outcome.left_over
     return figures, status

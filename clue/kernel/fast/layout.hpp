@@ -35,8 +35,26 @@ struct Shape {
 
 // What a wait waits for: requests that were begun one after the other.
 struct Requests {
-    int32_t first;  // row of a send, receive or matched probe, or number of a nonblocking collective, << 2 | what it is (Held)
+    int32_t first;  // row of a send, receive or matched probe, or number of a nonblocking collective, << 2 | what it is (Held); of loops the age
     int32_t count;
+};
+
+// A program as blocks of rows that a rank goes through one after the other, each so many times. Its bursts are drawn: the mean of a row
+// times a value of its pool, of which the row takes, in each round, that of another draw (Drawing in sources.hpp).
+struct Loops {
+    int64_t blocks;
+    int64_t most_age;             // of a request that is waited for, by how many its rank began since, itself included
+    int64_t pools;
+    const int64_t* times;         // [blocks]
+    const int64_t* bounds;        // [ranks, blocks + 1] first row of each block, and the row behind the last
+    const double* mean;           // [ops] seconds
+    const int64_t* first;         // [ops] draw in the first round
+    const int64_t* each;          // [ops] draws from a round to the next
+    const int32_t* pool;          // [ops] -1: no burst
+    const int64_t* seeds;         // [pools]
+    const int64_t* draws;         // [pools] of all rows and rounds
+    const int64_t* first_value;   // [pools + 1] into the next
+    const double* values;
 };
 
 // A program: columns of its trace (see clue/trace/ops.py), and what clue_prepare adds. Nothing here depends on a machine.
@@ -47,6 +65,7 @@ struct Program {
     int64_t worlds;
     int64_t contexts;
     int64_t instances;            // collectives of all contexts, neighbourhood collectives counted apart
+    int64_t communicators;
     int64_t probes;               // whether it has probes or receives from any source: what sees messages before they arrive
     const int64_t* offsets;       // [ranks + 1] first row of each rank
     const int64_t* extra_offsets; // [ranks + 1]
@@ -70,6 +89,7 @@ struct Program {
     const int32_t* position_comm;
     const int32_t* position;
     const int32_t* world;             // [ranks]
+    const Loops* loops;               // null: every row is gone through once; else waits name requests by age
     const Row* rows;                  // [ops]; this and what follows is filled in by clue_prepare
     const Shape* shapes;
     const Requests* waits;
@@ -77,7 +97,8 @@ struct Program {
     const int64_t* sizes;             // [distinct_sizes] of messages, bytes
     int64_t distinct_sizes;
     int64_t slots;                    // messages of the program's own sends and receives
-    int64_t left_over;                // messages that no receive takes
+    int64_t left_over;                // messages that no receive takes; of loops a replay tells
+    int64_t channels;                 // of loops: a row's slot is its channel
 };
 
 // Collectives lowered for one machine: every instance is one of a few templates.
@@ -166,7 +187,7 @@ struct Outcome {
     double* communicate;
     double* by_region;      // [instances * ranks, regions]
     int64_t* blocked;       // [instances * ranks] row a rank is stuck at, -1 if it has ended, -2 if it has not begun
-    int64_t* open;          // [instances * ranks] requests a rank stuck in a wait still waits for
+    int64_t* open;          // [instances * ranks] requests a rank stuck in a wait still waits for; of loops also: its collectives so far
     int64_t* messages;      // [instances * ranks]^2 or null
     int64_t* volume;        // bytes, the same
     const int64_t* seen_rows;  // rows whose message's envelope is wanted
@@ -174,6 +195,8 @@ struct Outcome {
     int64_t seen_count;
     Stop* stop;
     int64_t most_simultaneous;
+    int64_t left_over;      // of loops
+    int64_t done;           // ops of loops that ranks have begun so far
 };
 
 LAYOUT

@@ -67,6 +67,12 @@ class ProgramLayout(Handed):
     _fields_, _kinds = _fields("Program"), _kinds("Program")
 
 
+class LoopsLayout(Handed):
+    """``clue::Loops``."""
+
+    _fields_, _kinds = _fields("Loops"), _kinds("Loops")
+
+
 class CollectivesLayout(Handed):
     """``clue::Collectives``."""
 
@@ -93,7 +99,7 @@ class OutcomeLayout(Handed):
 def assertions() -> str:
     """Return what the compiler is to hold, as C++: every field lies where it lies here, and none is further."""
     facts: dict[str, int] = {}
-    for layout in (ProgramLayout, CollectivesLayout, MachineLayout, OutcomeLayout):
+    for layout in (ProgramLayout, LoopsLayout, CollectivesLayout, MachineLayout, OutcomeLayout):
         structure = layout.__name__.removesuffix("Layout")
         facts |= {f"offsetof({structure}, {name})": getattr(layout, name).offset for name, _ in layout._fields_}
         facts[f"sizeof({structure})"] = ctypes.sizeof(layout)

@@ -33,3 +33,7 @@ ENGINE = Library(
     Source("engine", Path(__file__).with_name("engine.cpp"), _definitions),
     {**dict.fromkeys(_STATUS, ctypes.c_int64), **dict.fromkeys(_NOTHING)},
 )
+#: Replays of programs in loops.
+LOOPED = Library(
+    Source("looped", Path(__file__).with_name("looped.cpp"), _definitions), {"clue_replay_loops": ctypes.c_int64}
+)

@@ -15,7 +15,7 @@ import numpy.typing as npt
 
 from clue.collectives import Collective, Schedule, lower_all, neighbor
 from clue.kernel.fast.calling import call, new_stop
-from clue.kernel.fast.layout import CollectivesLayout, ProgramLayout, Status
+from clue.kernel.fast.layout import CollectivesLayout, LoopsLayout, ProgramLayout, Status
 from clue.kernel.fast.library import ENGINE
 from clue.kernel.model.costs import algorithm_of, numbered, placed
 from clue.kernel.model.program import Program, ranks_with_wildcards
@@ -138,13 +138,18 @@ def _matched(sent: _Longs, taken: _Longs) -> tuple[_Ints, _Ints, int]:
 class Plan:
     """A program made ready for any number of replays.
 
+    Args:
+        program: The program.
+        loops: How often its parts are gone through, if not once.
+
     Raises:
         NotCoveredError: If the fast engine cannot replay it.
         NoLibraryError: If there is no compiled engine.
     """
 
-    def __init__(self, program: Program) -> None:
+    def __init__(self, program: Program, loops: LoopsLayout | None = None) -> None:
         self.program = program
+        self._loops = loops
         self._origin: Plan | None = None
         self._contexts, comm_context = np.unique(np.array(program.contexts), return_inverse=True)
         self._neighbors = _neighbor_rows(program, comm_context, len(self._contexts))
@@ -348,6 +353,7 @@ class Plan:
             regions=len(program.regions),
             worlds=max(program.worlds, default=0) + 1,
             contexts=len(self._contexts),
+            communicators=len(program.groups),
             instances=int(self._instance_offsets[-1]),
             probes=int(bool(self.received[0]) or bool(columns.are(Op.PROBE, Op.MPROBE).any())),
             offsets=np.array(program.offsets, np.int64),
@@ -360,6 +366,7 @@ class Plan:
             instance_offsets=self._instance_offsets,
             world=np.array(program.worlds, np.int32),
             **_positions(program),
+            loops=None if self._loops is None else ctypes.addressof(self._loops),
         )
         prepared, stop, library = ctypes.c_void_p(), new_stop(), ENGINE.load()
         given = ctypes.byref(layout), ctypes.byref(prepared), ctypes.c_void_p(stop.ctypes.data)

@@ -79,7 +79,7 @@ struct Channel {
 };
 
 // What a request is.
-enum Held : int32_t { SEND_HELD = 1, RECEIVE_HELD = 2, FORK_HELD = 3 };
+enum Held : int32_t { NOT_HELD = 0, SEND_HELD = 1, RECEIVE_HELD = 2, FORK_HELD = 3 };
 
 // What is made for a program; see the end of Program.
 class Prepared {
@@ -89,8 +89,8 @@ public:
         stop_ = stop;
         if (p.ops >= LIMIT) return false;
         rows_ = Pages<Row>(static_cast<size_t>(p.ops));
-        // Every op begins one request at most, which is waited for once.
-        waits_ = Pages<Requests>(static_cast<size_t>(p.ops));
+        // Every op begins one request at most, which is waited for once; of loops those of another block may be named, too.
+        waits_ = Pages<Requests>(static_cast<size_t>(p.loops ? p.ops + p.extra_offsets[p.ranks] : p.ops));
         fork_offsets_.assign(1, 0);
         serial_.assign(static_cast<size_t>(2 * p.contexts), 0);
         for (int64_t rank = 0; rank < p.ranks; ++rank) {
@@ -110,6 +110,7 @@ public:
         for (Channel& c : channels_) p.left_over += number_rest(c);
         for (const auto& [row, other] : same_) rows_[row].slot = rows_[other].slot;
         p.slots = messages_;
+        p.channels = static_cast<int64_t>(channels_.size());
         hand_over(p);
         return true;
     }
@@ -148,7 +149,9 @@ private:
         if (op == OP_WAIT) return read_wait(p, me, i);
         const Call& call = remembered(p, me, i);
         row.shape = call.shape;
-        if (call.channel >= 0) {
+        if (call.channel >= 0 && p.loops) {
+            row.slot = call.channel;
+        } else if (call.channel >= 0) {
             Channel& c = channels_[call.channel];
             if (op == OP_PROBE) {
                 row.slot = std::exchange(c.probes, static_cast<int32_t>(i));
@@ -177,7 +180,9 @@ private:
         Requests run{0, 0};
         if (p.count[i]) {
             const int64_t* names = p.extras + p.extra_offsets[me] + p.extra[i];
-            for (int64_t n = 0; n < p.count[i]; ++n) end_request(names[n], run);
+            for (int64_t n = 0; n < p.count[i]; ++n) p.loops ? await_aged(names[n], run) : end_request(names[n], run);
+        } else if (p.loops) {
+            await_aged(p.request[i], run);
         } else {
             end_request(p.request[i], run);
         }
@@ -247,6 +252,16 @@ private:
         }
         run.count++;
         *held = 0;
+    }
+
+    // The same of a request by its age: of a run each is younger by one.
+    void await_aged(int64_t age, Requests& run) {
+        if (age <= 0) return;
+        if (run.first - run.count != age) {
+            if (run.count) waits_[waited_++] = run;
+            run = {static_cast<int32_t>(age), 0};
+        }
+        run.count++;
     }
 
     // The side that comes second numbers a message: what a rank sends and receives at once then lies side by side.

@@ -6,10 +6,11 @@
 #include <vector>
 
 #include "messages.hpp"
+#include "sources.hpp"
 
 namespace clue {
 
-template <class NETWORK, class PROCESSORS, class RECORDER>
+template <class NETWORK, class PROCESSORS, class RECORDER, class SOURCE>
 class Rounds : protected Messages<NETWORK, PROCESSORS, RECORDER> {
 protected:
     using Base = Messages<NETWORK, PROCESSORS, RECORDER>;
@@ -19,27 +20,24 @@ protected:
     using Base::until_arrived, Base::until_sent, Base::await_arrival, Base::await_sent, Base::end_send, Base::end_receive;
 
     Rounds(const Program& program, const Machine& machine, Outcome& outcome)
-        : Base(program, machine, outcome),
-          forks_(static_cast<size_t>(program.fork_offsets[program.ranks] * machine.instances), 0),
-          first_slot_(static_cast<size_t>(program.instances * machine.instances), -1),
-          left_(static_cast<size_t>(program.instances * machine.instances), 0) {}
+        : Base(program, machine, outcome), source(program, machine) {}
 
     // Begin the collective of a row in the foreground.
     void begin_rounds(Actor& a, int64_t i) {
-        a.instance = static_cast<int32_t>(a.job * p.instances + p.rows[i].slot);
         const int32_t t = template_of(a.job, p.rows[i].slot);
-        if (first_slot_[a.instance] < 0) open_instance(a.instance, t);
-        a.base = first_slot_[a.instance];
         a.comm = p.shapes[p.rows[i].shape].size;
-        const int64_t at = c.position_base[t] + position(a.rank, a.comm);
+        const int64_t place = place_of(a.rank, a.comm);
+        a.instance = source.enter(a, i, place, c.members[t], [&] { return open(t); });
+        a.base = source.first_slot(a.instance);
+        const int64_t at = c.position_base[t] + p.position[place];
         a.round = c.first_round[at];
         a.round_end = c.first_round[at + 1];
         a.reduction = 0.0;
         a.stage = ROUND;
     }
 
-    // Begin it in the background.
-    void fork(Actor& a, int64_t i) {
+    // Begin it in the background; returns who carries it out.
+    int32_t fork(Actor& a, int64_t i) {
         const int32_t id = new_background();
         Actor& b = actor(id);
         b.background = true;
@@ -50,16 +48,15 @@ protected:
         b.type = a.type;
         b.job = a.job;
         b.clock = a.clock;
-        forks_[a.job * p.fork_offsets[p.ranks] + p.fork_offsets[a.rank] + a.backgrounds] = id;
         b.place = ++a.backgrounds;
         tape.fork(id);
         begin_rounds(b, i);
         ready.push_back(id);
+        return id;
     }
 
     // Wait for the end of a collective in the background.
-    bool join(Actor& a, int32_t number) {
-        const int32_t id = forks_[a.job * p.fork_offsets[p.ranks] + number];
+    bool join(Actor& a, int32_t id) {
         Actor& background = actor(id);
         if (background.stage != DONE) return block(a, background.waiter);
         tape.join(id);
@@ -82,7 +79,7 @@ protected:
                 case ROUND:
                     go_on(out.stop);
                     if (r == a.round_end) {
-                        close_instance(a.instance);
+                        close_instance(a);
                         return true;
                     }
                     if (begin_single(a, r)) break;
@@ -131,6 +128,15 @@ protected:
         }
     }
 
+    // Where what is known of a rank in a communicator stands.
+    int64_t place_of(int32_t rank, int32_t comm) const {
+        const int32_t* first = p.position_comm + p.position_offsets[rank];
+        const int32_t* last = p.position_comm + p.position_offsets[rank + 1];
+        return std::lower_bound(first, last, comm) - p.position_comm;
+    }
+
+    SOURCE source;
+
 private:
     int32_t new_background() {
         if (free_backgrounds_.empty()) {
@@ -143,26 +149,20 @@ private:
         return id;
     }
 
-    int64_t position(int32_t rank, int32_t comm) const {
-        const int32_t* first = p.position_comm + p.position_offsets[rank];
-        const int32_t* last = p.position_comm + p.position_offsets[rank + 1];
-        return p.position[std::lower_bound(first, last, comm) - p.position_comm];
-    }
-
     int32_t member(const Actor& a, int32_t position) const {
         return a.number - a.rank + p.group[p.group_offsets[a.comm] + position];
     }
 
     int32_t template_of(int64_t job, int64_t instance) const { return c.instance_template[job * c.copy_templates + instance]; }
 
-    void open_instance(int32_t instance, int32_t t) {
-        left_[instance] = c.members[t];
-        first_slot_[instance] = slots.open(t, c.slots[t]);
-        tape.forget(first_slot_[instance], c.slots[t]);
+    int32_t open(int32_t t) {
+        const int32_t first = slots.open(t, c.slots[t]);
+        tape.forget(first, c.slots[t]);
+        return first;
     }
 
-    void close_instance(int32_t instance) {
-        if (--left_[instance] == 0) slots.close(template_of(instance / p.instances, instance % p.instances), first_slot_[instance]);
+    void close_instance(const Actor& a) {
+        if (source.exit(a.instance)) slots.close(template_of(a.job, source.call(a.instance)), a.base);
     }
 
     // A round of one message is a blocking send or receive; tells whether it is one.
@@ -210,8 +210,6 @@ private:
         spend(a, bytes * a.reduction);
     }
 
-    std::vector<int32_t> forks_;  // who carries out each nonblocking collective
-    std::vector<int32_t> first_slot_, left_;  // of each collective: its messages, and members that have not ended it
     std::vector<int32_t> free_backgrounds_;
 };
 

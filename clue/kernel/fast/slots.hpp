@@ -57,13 +57,7 @@ public:
     // Make room for the n messages of a collective of a template; returns the first one's number.
     int32_t open(int32_t t, int64_t n) {
         std::vector<int32_t>& free = free_of(t);
-        if (free.empty()) {
-            const int64_t first = count_ + static_cast<int64_t>(pool_.size());
-            if (first + n > std::numeric_limits<int32_t>::max()) throw TooMany();
-            pool_.resize(pool_.size() + n, Slot{});
-            pool_details_.resize(pool_.size(), Details{});
-            return static_cast<int32_t>(first);
-        }
+        if (free.empty()) return grow(n);
         const int32_t first = free.back();
         free.pop_back();
         std::fill_n(pool_.begin() + (first - count_), n, Slot{});
@@ -71,13 +65,33 @@ public:
         return first;
     }
 
+    // Make room for a message of the program's own that has no number before.
+    int32_t open() {
+        if (free_.empty()) return grow(1);
+        const int32_t s = free_.back();
+        free_.pop_back();
+        pool_[s - count_] = Slot{};
+        pool_details_[s - count_] = Details{};
+        return s;
+    }
+
+    void close(int32_t s) { free_.push_back(s); }
+
     // Another collective of the template may have them.
     void close(int32_t t, int32_t first) { free_of(t).push_back(first); }
 
 private:
+    int32_t grow(int64_t n) {
+        const int64_t first = count_ + static_cast<int64_t>(pool_.size());
+        if (first + n > std::numeric_limits<int32_t>::max()) throw TooMany();
+        pool_.resize(pool_.size() + n, Slot{});
+        pool_details_.resize(pool_.size(), Details{});
+        return static_cast<int32_t>(first);
+    }
+
     std::vector<int32_t>& free_of(int32_t t) {
-        if (static_cast<int32_t>(free_.size()) <= t) free_.resize(t + 1);
-        return free_[t];
+        if (static_cast<int32_t>(free_by_template_.size()) <= t) free_by_template_.resize(t + 1);
+        return free_by_template_[t];
     }
 
     const int64_t count_;
@@ -85,7 +99,8 @@ private:
     Pages<Details> own_details_;
     std::vector<Slot> pool_;
     std::vector<Details> pool_details_;
-    std::vector<std::vector<int32_t>> free_;
+    std::vector<int32_t> free_;
+    std::vector<std::vector<int32_t>> free_by_template_;
 };
 
 }  // namespace clue

@@ -26,6 +26,7 @@ class Observation:
         histories: What every actor did step by step, for the critical path, or ``None``; the reference engine only.
         sent: Bytes of messages by the call site of who sends, or ``None``; the reference engine only.
         most_simultaneous: Most communications under way at once, where contention is modelled.
+        left_over: Messages that no receive took, where a program in loops was replayed.
     """
 
     segments: list[Segment] | None = None
@@ -34,3 +35,4 @@ class Observation:
     histories: dict[Who, History] | None = None
     sent: Counter[int] | None = None
     most_simultaneous: int = 0
+    left_over: int = 0

@@ -1,0 +1,6 @@
+// Replays of programs in loops: a library of its own, for few need it, and it takes as long to compile as the other.
+#include "replays.hpp"
+
+extern "C" int64_t clue_replay_loops(const clue::Program* program, const clue::Machine* machine, clue::Outcome* outcome) {
+    return clue::replays<clue::Looped>(*program, *machine, *outcome);
+}

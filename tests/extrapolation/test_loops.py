@@ -1,0 +1,113 @@
+"""Long programs as loops: what they take is what the trace that would be written takes, to the last bit."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import cache
+from random import Random
+
+import pytest
+
+from benchmarks.extrapolate.scale import SETTINGS, Setting, stencil
+from benchmarks.settings import ContentionKind, NetworkSetting, build_machine
+from clue.extrapolation import Family, InLoops, Recording, TooLongError, extrapolate, in_loops, infer, loops
+from clue.extrapolation.inference import Structure
+from clue.kernel import compile_program, simulate, simulate_loops
+from clue.kernel.fast.library import LOOPED
+from clue.machine import Curve, Link, Machine, Network, NoContention, NodeType
+from clue.native import NoLibraryError
+from clue.trace import Op, Trace, TraceBuilder
+from clue.trace.sites import Frame, Site
+
+try:
+    LOOPED.load()
+except NoLibraryError as error:
+    pytest.skip(f"no fast engine here: {error}", allow_module_level=True)
+
+RANKS = (2, 3, 4, 6)
+
+
+def family_of(make: Callable[[int, int], Trace], sizes: tuple[int, ...] = (6, 8, 12, 16)) -> Family:
+    """Return recordings of a program."""
+    return Family.of([Recording(size, ranks, (make(size, ranks),)) for size in sizes for ranks in RANKS], "prog-{size}")
+
+
+@cache
+def agreeing() -> tuple[Family, Structure]:
+    """Return a stencil that agrees after each step, whose bursts vary."""
+    random = Random(1)
+    family = family_of(lambda n, p: stencil(n, p, agrees=True, burst=lambda: random.uniform(1e-5, 3e-5)))
+    return family, infer(family)
+
+
+def shrinking(size: int, ranks: int) -> Trace:
+    """Return a program whose messages get smaller with each iteration, as in a factorisation."""
+    trace = TraceBuilder(ranks, "factor.py")
+    for rank in range(ranks):
+        trace[rank].at(Site((Frame("factor.py", "<module>", 3, 0, (2,)),)))
+        for step in range(size):
+            trace[rank].compute(1e-5)
+            trace[rank].collective(Op.BCAST, 8 * (size - step), 0)
+    return trace.build()
+
+
+@pytest.mark.parametrize("kind", ContentionKind)
+@pytest.mark.parametrize(("size", "ranks"), [(40, 8), (25, 5), (4, 12), (3, 8)])
+def test_loops_take_what_the_written_trace_takes(kind: ContentionKind, size: int, ranks: int) -> None:
+    """Every rank's figures and every warning, whatever the contention; three iterations are written out."""
+    family, inferred = agreeing()
+    found = InLoops.of(inferred, size, ranks)
+    assert len(found.stretches) == (2 if size > 3 else 1)
+    machine = build_machine(NetworkSetting(kind), ranks)
+    written = extrapolate(family, size=size, ranks=ranks).trace
+    expected = simulate(compile_program(written), machine, engine="fast")
+    got = simulate_loops(in_loops(family, found), machine)
+    assert (got.ranks, got.compute_by_region, got.ops) == (expected.ranks, expected.compute_by_region, expected.ops)
+    assert sorted(map(str, got.warnings)) == sorted(map(str, expected.warnings))
+    assert found.ops == expected.ops
+
+
+@pytest.mark.parametrize(
+    "setting", [each for each in SETTINGS if each.contention == "none"], ids=lambda each: each.name
+)
+def test_a_stencil_at_weak_scaling_has_its_closed_form(setting: Setting) -> None:
+    """A million ops of which a few hundred are held: steps × (burst + 2 r + 2 s + t), and the agreement."""
+    from benchmarks.extrapolate.scale import RECEIVE, SEND, TRAVEL  # noqa: PLC0415
+
+    family = family_of(lambda n, p: stencil(n, p, agrees=setting.agrees))
+    found = InLoops.of(infer(family), 5000, 64)
+    assert found.held < 2 * 64 * 6 + 1
+    link = Link(Curve.line(SEND), Curve.line(TRAVEL), RECEIVE)
+    machine = Machine("flat", (NodeType("node"),) * 64, Network(link, link, contention=NoContention()))
+    result = simulate_loops(in_loops(family, found), machine)
+    assert result.makespan == pytest.approx(setting.makespan(5000, 64), rel=1e-9)
+
+
+def test_what_is_too_long_is_not_written_and_offers_its_loops(monkeypatch: pytest.MonkeyPatch) -> None:
+    """By name, with what a configuration must say."""
+    monkeypatch.setattr(loops, "LONGEST", 1000)
+    family, _ = agreeing()
+    assert len(extrapolate(family, size=40, ranks=4).trace.ops) == 960
+    with pytest.raises(TooLongError) as told:
+        extrapolate(family, size=50, ranks=4)
+    assert told.value.can_be_replayed
+    assert str(told.value) == (
+        "prog-{size}: trace at size 50 on 4 ranks must have at most 1,000 ops to be written out, got about 1,200. It "
+        "need not be written: clue simulate replays its loops, by program: "
+        '{extrapolate: {traces: "prog-{size}", size: 50, ranks: 4}}'
+    )
+
+
+def test_a_loop_whose_iterations_differ_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    """It would have to be held in memory: where that is too much, the site and its rule are told."""
+    family = family_of(shrinking)
+    inferred = infer(family)
+    found = InLoops.of(inferred, 40, 8)
+    assert [each.site for each in found.varying] == ["factor.py:3 Bcast"]
+    machine = build_machine(NetworkSetting(), 8)
+    expected = simulate(inferred.generate(40, 8).trace, machine, engine="fast")
+    assert simulate_loops(in_loops(family, found), machine).ranks == expected.ranks
+    monkeypatch.setattr(loops, "LONGEST", 1000)
+    with pytest.raises(TooLongError, match=r"at factor\.py:3 Bcast sizes follow .*i0.* in 500 iterations") as told:
+        extrapolate(family, size=500, ranks=8)
+    assert not told.value.can_be_replayed

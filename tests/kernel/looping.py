@@ -1,0 +1,133 @@
+"""Programs in loops made of traces, and the same written out."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from random import Random
+
+import numpy as np
+import numpy.typing as npt
+
+from clue.kernel import LoopBursts, LoopedProgram, Pool, compile_program
+from clue.models import Distribution
+from clue.trace import NO_REQUEST, Head, Op, Trace
+from clue.trace.builder import RankColumns, trace_of
+
+Integers = npt.NDArray[np.int64]
+_NAMES = ("op", "region", "nbytes", "peer", "tag", "comm", "request", "extra", "count", "flags", "cpu")
+_WAITS = (Op.WAIT, Op.POLL, Op.MRECV)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Block:
+    """What a rank does in a round of a block: its waits name requests by age."""
+
+    columns: dict[str, Integers]
+    extras: Integers
+
+    def __len__(self) -> int:
+        return len(self.columns["op"])
+
+    @property
+    def begins(self) -> npt.NDArray[np.bool_]:
+        """Which rows begin requests."""
+        begins: npt.NDArray[np.bool_] = ~np.isin(self.columns["op"], _WAITS) & (self.columns["request"] != NO_REQUEST)
+        return begins
+
+    @classmethod
+    def of(cls, trace: Trace, rank: int) -> Block:
+        """Return all that a rank does in a trace."""
+        ops, head = trace.ops, trace.head
+        rows = slice(head.offsets[rank], head.offsets[rank + 1])
+        columns = {name: getattr(ops, name)[rows].astype(np.int64) for name in _NAMES}
+        extras = ops.extras[head.extra_offsets[rank] : head.extra_offsets[rank + 1]].astype(np.int64)
+        block = cls(columns, extras.copy())
+        named: dict[int, int] = {}
+        begun = 0
+        for i, begins in enumerate(block.begins.tolist()):
+            name = int(columns["request"][i])
+            if begins:
+                named[name], begun = begun, begun + 1
+            elif columns["op"][i] == Op.WAIT:
+                at = slice(columns["extra"][i], columns["extra"][i] + columns["count"][i])
+                block.extras[at] = [begun - named.pop(int(each), begun) for each in extras[at]]
+                columns["request"][i] = begun - named.pop(name, begun)
+        return block
+
+    def named(self, begun: int) -> RankColumns:
+        """Return a round before which so many requests were begun, with all requests by their names."""
+        columns, begins = {name: column.copy() for name, column in self.columns.items()}, self.begins
+        before = begun + np.cumsum(begins) - begins
+        waits = columns["op"] == Op.WAIT
+        columns["request"] = np.where(begins, before, np.where(waits, before - columns["request"], NO_REQUEST))
+        extras = self.extras.copy()
+        for i in np.flatnonzero(waits).tolist():
+            at = slice(columns["extra"][i], columns["extra"][i] + columns["count"][i])
+            extras[at] = before[i] - extras[at]
+        return RankColumns(columns, extras)
+
+
+def joined(parts: Sequence[RankColumns]) -> RankColumns:
+    """Join parts of a rank."""
+    first = np.cumsum([0, *(len(part.extras) for part in parts)])
+    columns = {name: np.concatenate([part.columns[name] for part in parts]) for name in _NAMES}
+    columns["extra"] = columns["extra"] + np.repeat(first[:-1], [len(part) for part in parts])
+    return RankColumns(columns, np.concatenate([part.extras for part in parts]))
+
+
+def cut(block: Block, first: int, end: int) -> Block:
+    """Return some rows of a block."""
+    return Block({name: column[first:end] for name, column in block.columns.items()}, block.extras)
+
+
+def loops(random: Random, traces: Sequence[Trace], times: Sequence[int]) -> tuple[LoopedProgram, Trace]:
+    """Return a program that goes through each of some traces so many times, in loops and written out."""
+    blocks = [[Block.of(trace, rank) for trace in traces] for rank in range(traces[0].ranks)]
+    return program_of(random, traces[0].head, blocks, times)
+
+
+def program_of(
+    random: Random, head: Head, blocks: Sequence[Sequence[Block]], times: Sequence[int]
+) -> tuple[LoopedProgram, Trace]:
+    """Return the program of blocks of each rank, in loops and written out; every rank has a pool of bursts."""
+    drawn = [_Drawn(random, rank, of_rank, times) for rank, of_rank in enumerate(blocks)]
+
+    def trace(ranks: Sequence[RankColumns]) -> Trace:
+        return trace_of(ranks, "loops", communicators=head.communicators, regions=head.regions)
+
+    once = trace(
+        [joined([RankColumns(dict(b.columns, cpu=0 * b.columns["cpu"]), b.extras) for b in of]) for of in blocks]
+    )
+    lengths = np.array([[len(block) for block in of_rank] for of_rank in blocks], np.int64)
+    begins = np.concatenate([np.zeros((len(blocks), 1), np.int64), lengths.cumsum(axis=1)], axis=1)
+    bounds = np.array(once.head.offsets[:-1])[:, None] + begins
+    mean, first, each, pool = (np.concatenate([part[i] for of in drawn for part in of.parts]) for i in range(4))
+    pools = tuple(of.pool for of in drawn)
+    bursts = LoopBursts(mean, first.astype(np.int64), each.astype(np.int64), pool.astype(np.int32), pools)
+    looped = LoopedProgram(compile_program(once), np.array(times, np.int64), bounds.astype(np.int64), bursts)
+    return looped, trace([joined(of.rounds) for of in drawn])
+
+
+class _Drawn:
+    """The rounds of a rank with their bursts, and the pool that these come from."""
+
+    def __init__(self, random: Random, rank: int, blocks: Sequence[Block], times: Sequence[int]) -> None:
+        spread = Distribution.of([[random.uniform(0.5, 1.5) for _ in range(random.choice((1, 3, 9)))]])
+        computing = [block.columns["cpu"] > 0 for block in blocks]
+        draws = int(sum(where.sum() * n for where, n in zip(computing, times, strict=True)))
+        self.pool = Pool(random.randrange(1 << 32), draws, spread.relative)
+        drawn = spread.drawn(np.arange(draws), draws, self.pool.seed)
+        self.rounds: list[RankColumns] = []
+        self.parts = []
+        begun = at = 0
+        for block, where, n in zip(blocks, computing, times, strict=True):
+            mean, each = block.columns["cpu"] * 1e-9, int(where.sum())
+            first = at + np.cumsum(where) - where
+            self.parts.append((mean, first, np.full(len(block), each), np.where(where, rank, -1)))
+            for _ in range(n):
+                one = block.named(begun)
+                cpu = one.columns["cpu"].copy()
+                cpu[where] = np.round(mean[where] * drawn[at : at + each] * 1e9)
+                self.rounds.append(RankColumns({**one.columns, "cpu": cpu}, one.extras))
+                begun, at = begun + int(block.begins.sum()), at + each

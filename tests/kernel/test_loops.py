@@ -1,0 +1,215 @@
+"""Programs in loops against the same written out: the same figures, to the last bit."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from random import Random
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, assume, given, settings
+from hypothesis import strategies as st
+
+from clue.errors import DeadlockError, UsageError
+from clue.kernel import LoopedProgram, Pool, compile_program, simulate, simulate_loops
+from clue.kernel.fast.library import ENGINE, LOOPED
+from clue.kernel.fast.loops import LEFT_OUT
+from clue.machine import Machine
+from clue.machine.contention import NUMBERS
+from clue.models import Distribution
+from clue.native import NoLibraryError
+from clue.result import Result
+from clue.trace import Flag, Op, Trace, TraceBuilder
+from tests.kernel.cases import RECEIVE, machine, sending, transmission
+from tests.kernel.looping import Block, cut, loops, program_of
+from tests.kernel.random_cases import CASES, ProgramMaker, random_machine, random_placement
+
+try:
+    ENGINE.load()
+    LOOPED.load()
+except NoLibraryError as error:
+    pytest.skip(f"no fast engine here: {error}", allow_module_level=True)
+
+
+def same(looped: LoopedProgram, written: Trace, on: Machine, placement: list[int], instances: int = 1) -> None:
+    """Check that a program in loops takes what it takes written out."""
+
+    def outcome(replay: Callable[[], Result]) -> Result | list[tuple[int, float]]:
+        try:
+            return replay()
+        except DeadlockError as deadlock:
+            return [(each.rank, each.time) for each in deadlock.blocked]
+
+    program = compile_program(written)
+    expected = outcome(lambda: simulate(program, on, placement, "fast", instances=instances))
+    got = outcome(lambda: simulate_loops(looped, on, placement, instances=instances))
+    if isinstance(expected, list) or isinstance(got, list):
+        assert got == expected
+        return
+    assert (got.ranks, got.compute_by_region) == (expected.ranks, expected.compute_by_region)
+    assert got.warnings == expected.warnings
+    assert got.ops == expected.ops
+
+
+def covered(trace: Trace) -> bool:
+    """Tell whether loops of a trace are replayed."""
+    wild = (trace.ops.flags & int(Flag.ANY_SOURCE)).any()
+    program = compile_program(trace)
+    if program.unmodelled or program.failed_polls:
+        return False
+    contexts = [each.context for each in trace.head.communicators]
+    return not (trace.ops.are(*LEFT_OUT).any() or wild or len(set(contexts)) < len(contexts))
+
+
+class LoopMaker(ProgramMaker):
+    """Writes programs whose loops are replayed."""
+
+    def plan_world(self, children: int) -> None:
+        """Have one world."""
+
+    def neighbors(self) -> None:
+        """Send something else."""
+        self.message()
+
+    odds = neighbors
+
+    def family(self) -> None:
+        """Make a communicator, now and then."""
+        if self.random.random() < 0.3:
+            self.split()
+
+
+@pytest.mark.parametrize("kind", NUMBERS)
+@settings(max_examples=CASES // 4, deadline=None, suppress_health_check=list(HealthCheck))
+@given(seed=st.integers(0, 2**48), ties=st.booleans(), plain=st.booleans())
+def test_loops_take_what_they_take_written_out(kind: str, seed: int, ties: bool, plain: bool) -> None:
+    """Any program gone through several times, on any machine: figures, warnings and deadlocks."""
+    random = Random(seed)
+    trace = LoopMaker(random, random.choice((1, 2, 3, 5, 8)), ties).make(random.randrange(1, 40))
+    assume(covered(trace))
+    on = random_machine(random, kind, ties=ties, plain=plain)
+    instances = random.choice((1, 1, 2))
+    placement = random_placement(random, on, trace.ranks * instances)
+    blocks = [trace] * random.choice((1, 2))
+    looped, written = loops(random, blocks, [random.choice((1, 2, 5)) for _ in blocks])
+    same(looped, written, on, placement, instances)
+
+
+@pytest.mark.parametrize("kind", NUMBERS)
+@pytest.mark.parametrize("size", [100, 20000])
+@pytest.mark.parametrize("rounds", [1, 2, 1000])
+def test_requests_and_messages_go_from_round_to_round(kind: str, size: int, rounds: int) -> None:
+    """Each round ends what the round before has begun; the last is ended after the loop. Eager ones and rendezvous."""
+    ranks = 3
+    trace = TraceBuilder(ranks)
+    cuts = []
+    for rank in range(ranks):
+        mine = trace[rank]
+        requests: list[int] = []
+        for i in range(2):
+            if requests:
+                mine.wait(*requests)
+                mine.compute(0.01 * (rank + 1))
+            requests = [mine.irecv((rank - 1) % ranks), mine.isend((rank + 1) % ranks, size)]
+            mine.send((rank + 1) % ranks, 10, tag=1)
+            if i:
+                mine.recv((rank - 1) % ranks, tag=1)
+            cuts.append(len(mine.rows))
+        mine.wait(*requests)
+        mine.recv((rank - 1) % ranks, tag=1)
+    built = trace.build()
+    whole = [Block.of(built, rank) for rank in range(ranks)]
+    blocks = [
+        [
+            cut(each, 0, cuts[2 * rank]),
+            cut(each, cuts[2 * rank], cuts[2 * rank + 1]),
+            cut(each, cuts[2 * rank + 1], len(each)),
+        ]
+        for rank, each in enumerate(whole)
+    ]
+    random = Random(rounds)
+    looped, written = program_of(random, built.head, blocks, [1, rounds, 1])
+    same(looped, written, random_machine(random, kind, ties=True), [0] * ranks)
+    same(looped, written, machine(ranks), list(range(ranks)))
+
+
+def test_a_loop_takes_so_many_times_what_a_round_takes() -> None:
+    """By hand: a burst, a message of 1 KB there and back."""
+    trace = TraceBuilder(2)
+    for rank in (0, 1):
+        trace[rank].compute(0.5)
+    trace[0].send(1, 1000)
+    trace[0].recv(1)
+    trace[1].recv(0)
+    trace[1].send(0, 1000)
+    looped, _ = loops(Random(0), [trace.build()], [1000])
+    alike = replace(looped.bursts, pools=tuple(replace(pool, values=np.ones(1)) for pool in looped.bursts.pools))
+    result = simulate_loops(replace(looped, bursts=alike), machine(2))
+    # The rank that answers begins its next burst while the answer travels.
+    there = sending(1) + transmission(1) + RECEIVE
+    first = 0.5 + 2 * there
+    assert result.ranks[0].finish == pytest.approx(1000 * first)
+    assert (result.ops, looped.ops) == (4000, 4000)
+
+
+def test_messages_that_no_receive_takes_are_counted() -> None:
+    """One in each round."""
+    trace = TraceBuilder(2)
+    trace[0].send(1, 8)
+    looped, _ = loops(Random(0), [trace.build()], [7])
+    result = simulate_loops(looped, machine(2))
+    assert any("7 messages were sent and never received" in str(each) for each in result.warnings)
+
+
+def test_a_deadlock_is_told_as_ever() -> None:
+    """In the third round, of the second block: the collective that a rank is in is counted over all rounds."""
+    trace, stuck = TraceBuilder(2), TraceBuilder(2)
+    for builder in (trace, stuck):
+        for rank in (0, 1):
+            builder[rank].collective(Op.BARRIER)
+    stuck[0].recv(1)
+    looped, written = loops(Random(0), [trace.build(), stuck.build()], [3, 2])
+    with pytest.raises(DeadlockError) as expected:
+        simulate(written, machine(2), engine="fast")
+    with pytest.raises(DeadlockError) as got:
+        simulate_loops(looped, machine(2))
+    assert str(got.value) == str(expected.value)
+    assert "barrier number 5" in str(got.value)
+
+
+def test_members_of_a_communicator_must_agree_about_their_calls_in_each_round() -> None:
+    """Over all blocks they do."""
+    one, other = TraceBuilder(2), TraceBuilder(2)
+    one[0].collective(Op.BARRIER)
+    other[1].collective(Op.BARRIER)
+    looped, _ = loops(Random(0), [one.build(), other.build()], [2, 2])
+    with pytest.raises(UsageError, match="loops in which members of a communicator make different collective calls"):
+        simulate_loops(looped, machine(2))
+
+
+@pytest.mark.parametrize(
+    ("op", "said"), [(Op.PROBE, "loops with PROBE are not replayed"), (Op.POLL, "tests that found nothing")]
+)
+def test_what_loops_are_not_replayed_of_is_said(op: Op, said: str) -> None:
+    """By name, before anything is done."""
+    trace = TraceBuilder(2)
+    trace[1].add(op, peer=0, flags=0)
+    trace[0].send(1, 8)
+    trace[1].recv(0)
+    looped, _ = loops(Random(0), [trace.build()], [2])
+    with pytest.raises(UsageError, match=said):
+        simulate_loops(looped, machine(2))
+
+
+@settings(max_examples=CASES // 2, deadline=None)
+@given(draws=st.integers(1, 5000), seed=st.integers(0, 2**32 - 1), values=st.integers(1, 40))
+def test_the_engine_draws_what_the_distribution_draws(draws: int, seed: int, values: int) -> None:
+    """A rank of bursts alone: its time is the sum of all draws, in their order."""
+    spread = Distribution.of([np.linspace(1, 3, values)])
+    trace = TraceBuilder(1)
+    trace[0].compute(1.0)
+    looped, _ = loops(Random(0), [trace.build()], [draws])
+    looped = replace(looped, bursts=replace(looped.bursts, pools=(Pool(seed, draws, spread.relative),)))
+    drawn = np.round(spread.draw(np.ones(draws), seed) * 1e9) / 1e9
+    assert simulate_loops(looped, machine(1)).makespan == np.add.accumulate(drawn)[-1]
