@@ -190,7 +190,7 @@ def _unknown(distributions: Sequence[str], called: Sequence[str]) -> Iterator[st
     """Say which sites no recording has, and what they may have been meant for."""
     for each in dict.fromkeys(distributions):
         if each not in called:
-            near = " or ".join(get_close_matches(each, called, cutoff=0.5))
+            near = next(iter(get_close_matches(each, called, 1, 0.5)), "")
             meant = f": did you mean {near}?" if near else ": clue inspect --sites TRACE lists those there are"
             yield f"distributions must name call sites of the program, got {each}{meant}"
 
