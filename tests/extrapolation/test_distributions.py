@@ -126,6 +126,27 @@ def test_all_ranks_name_one_size_of_a_broadcast() -> None:
     assert Counter(sizes[0].tolist()) == {160: 2, 320: 2, 480: 2}
 
 
+def halves(n: int, ranks: int) -> Trace:
+    """Return six broadcasts of any size in either half of the ranks."""
+    trace, sizes = TraceBuilder(ranks, "sort.py"), chance(n, ranks, 12)
+    middle = ranks // 2
+    comms = [trace.communicator(range(*bounds), "Split") for bounds in ((0, middle), (middle, ranks))]
+    for rank in range(ranks):
+        half = int(rank >= middle)
+        trace[rank].at(IN_LOOP)
+        for size in sizes[6 * half : 6 * half + 6]:
+            trace[rank].collective(Op.BCAST, size, comm=comms[half])
+    return trace.build()
+
+
+def test_members_of_a_communicator_name_one_size() -> None:
+    """By hand: of the twelve broadcasts of both halves at n = 40 four each have 160, 320 and 480 B."""
+    trace = infer(family_of(halves, (4, 6, 8)), distributions=(NAME,)).generate(40, 10).trace
+    sizes = trace.ops.nbytes[trace.ops.op == Op.BCAST].reshape(10, 6)
+    assert (sizes[:5] == sizes[0]).all() and (sizes[5:] == sizes[5]).all()
+    assert Counter(sizes[[0, 5]].ravel().tolist()) == {160: 4, 320: 4, 480: 4}
+
+
 def test_what_would_not_be_consistent_is_refused() -> None:
     """A broadcast whose root calls it elsewhere, and an exchange in place: two ranks send each other as much."""
     with pytest.raises(RefusedError, match="sizes must be one for all ranks of a call at one site to be drawn"):
