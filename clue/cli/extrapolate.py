@@ -52,8 +52,20 @@ def _make(pattern: str, arguments: argparse.Namespace, remarks: Sequence[str]) -
             family = Family.open(pattern)
             tell(f"extrapolating {Path(family.program).name} to size {arguments.size} on {arguments.ranks} ranks")
             if family.at(arguments.size, arguments.ranks) is not None:
-                refuse(arguments, ["--plots"], "with a target that was not recorded", "one that was", pattern)
-            made = extrapolate(family, size=arguments.size, ranks=arguments.ranks, progress=tell)
+                refuse(
+                    arguments,
+                    ["--plots", "--distribution"],
+                    "with a target that was not recorded",
+                    "one that was",
+                    pattern,
+                )
+            made = extrapolate(
+                family,
+                size=arguments.size,
+                ranks=arguments.ranks,
+                distributions=arguments.distribution,
+                progress=tell,
+            )
             written = [*made.save(target), *_plot(made, family, arguments)]
     except RefusedError as error:
         if arguments.json:
@@ -83,7 +95,8 @@ def _with_program(words: Sequence[str], arguments: argparse.Namespace) -> int:
     with progress() as tell:
         further: tuple[Wanted, ...] = ()
         if arguments.traces is not None and pattern.found():
-            further = missing(Family.open(pattern.text), arguments.size, arguments.ranks, tell)
+            family = Family.open(pattern.text)
+            further = missing(family, arguments.size, arguments.ranks, tell, arguments.distribution)
         planner = Planner.here(program, words[1:], tell)
         plan = planner.plan(arguments.size, arguments.ranks, arguments.repeats or REPEATS, further)
     remarks = _remarks(plan)
@@ -96,7 +109,8 @@ def _with_program(words: Sequence[str], arguments: argparse.Namespace) -> int:
     if arguments.output is not None:
         say(remarks, prefix="clue: warning: ")
         return _make(pattern.text, arguments, remarks)
-    words = ["clue", "extrapolate", pattern.text, "--size", str(plan.size), "--ranks", str(plan.ranks), "-o", "TRACE"]
+    wanted = ["--size", str(plan.size), "--ranks", str(plan.ranks), *_drawn(arguments)]
+    words = ["clue", "extrapolate", pattern.text, *wanted, "-o", "TRACE"]
     _show_plan(plan, remarks, shlex.join(words), arguments)
     return 0
 
@@ -146,7 +160,12 @@ def _command(words: Sequence[str], arguments: argparse.Namespace) -> str:
         str(arguments.ranks),
         *repeats,
         *traces,
+        *_drawn(arguments),
         "-o",
         "TRACE",
     ]
     return shlex.join(["clue", "extrapolate", *options, *words])
+
+
+def _drawn(arguments: argparse.Namespace) -> list[str]:
+    return [word for each in arguments.distribution for word in ("--distribution", each)]

@@ -7,7 +7,7 @@ import argparse
 from clue.cli.options import Command, Commands, add_json, add_plots, add_volume, positive
 
 #: Options with a value, which is not mistaken for the pattern.
-VALUED = ("--size", "--ranks", "-o", "--traces", "--repeats", "--plots")
+VALUED = ("--size", "--ranks", "-o", "--traces", "--repeats", "--plots", "--distribution")
 _EXAMPLES = """\
 examples:
   clue extrapolate --plan --size 20000 --ranks 512 cg.py {size}
@@ -54,6 +54,14 @@ def add_extrapolate(commands: Commands, run: Command) -> None:
     )
     command.add_argument(
         "--repeats", type=positive, metavar="N", help="with a program: how often each is recorded, in turn (default: 3)"
+    )
+    command.add_argument(
+        "--distribution",
+        action="append",
+        default=[],
+        metavar="FILE:LINE",
+        help="draw sizes of messages from those that were recorded, where they follow no rule: at this call site, as "
+        "refusals and clue inspect --sites name it; once for each site",
     )
     add_json(command)
     add_plots(command, "draw what bursts took in recordings beside what they are taken to take, into this folder")

@@ -67,7 +67,7 @@ class Traces:
 
         wanted = application.extrapolated
         assert wanted is not None
-        traces = kept_extrapolation(wanted.pattern, wanted.size, ranks, self._report)
+        traces = kept_extrapolation(wanted.pattern, wanted.size, ranks, self._report, wanted.distributions)
         detail(f"took size {wanted.size} on {count_of(ranks)} from {traces[0].path}: made of {wanted.pattern}")
         return self._named(application, traces)
 

@@ -171,7 +171,7 @@ def _extrapolated(reading: Reading, path: Path, form: ProgramForm) -> Extrapolat
         reading.fault((*path, "traces"), fault)
     elif not pattern.found():
         reading.fault((*path, "traces"), f"must name recordings that exist, got {format_value(named.traces)}")
-    return None if named.size is None else Extrapolated(pattern.text, named.size)
+    return None if named.size is None else Extrapolated(pattern.text, named.size, tuple(named.distributions))
 
 
 def number_of_ranks(reading: Reading, path: Path, form: ProgramForm, ranks: int | None) -> int | None:

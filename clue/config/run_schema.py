@@ -38,6 +38,11 @@ class ExtrapolateForm(Form):
     ranks: Ranks | None = Field(
         None, description="The number of ranks that is wanted; left out: that of the program or the workload."
     )
+    distributions: list[Name] = Field(
+        default=[],
+        description="Call sites, as cg.py:72, at which sizes of messages that follow no rule are drawn from those that "
+        "were recorded.",
+    )
 
 
 class ProgramForm(Form):

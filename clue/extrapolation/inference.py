@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from difflib import get_close_matches
 
 import numpy as np
 
 from clue import structure
-from clue.errors import ClueError
+from clue.errors import ClueError, UsageError
 from clue.extrapolation.bursts import Bursts, Fitted, Integers, outside_remarks
 from clue.extrapolation.family import Family
 from clue.extrapolation.plan import COUNTS, SIZES, Wanted, lacking
@@ -73,6 +74,7 @@ class Structure:
         name: What it was learned from.
         recorded: Size and number of ranks of each recording of that.
         remarks: What a reader of results should know, whatever the target.
+        distributions: Sites at which sizes are drawn.
     """
 
     program: structure.Structure
@@ -80,6 +82,7 @@ class Structure:
     name: str
     recorded: tuple[tuple[int, int], ...]
     remarks: tuple[str, ...] = ()
+    distributions: tuple[str, ...] = ()
 
     def generate(self, size: int, ranks: int) -> Made:
         """Return the trace at a size and a number of ranks.
@@ -147,24 +150,49 @@ class Structure:
         )
 
 
-def infer(family: Family, progress: Progress = silent) -> Structure:
+def infer(family: Family, progress: Progress = silent, distributions: Sequence[str] = ()) -> Structure:
     """Tell what the program does from its recordings.
 
     Args:
         family: The recordings.
         progress: Told what is being learned: which column of which site.
+        distributions: Sites at which sizes that follow no rule are drawn: ``"cg.py:72"``.
 
     Raises:
         RefusedError: If a call follows no rule.
+        UsageError: If there is no such site, or its sizes follow a rule.
     """
     sites, examples = examples_of([(each.size, each.ranks, each.typical) for each in family.recordings])
-    learner = Learner(sites, Tables.of(sites, examples), progress)
+    tables = Tables.of(sites, examples)
+    called = sorted({sites[part.site].name for part in tables.parts} - {""})
+    _check_distributions(family, _unknown(distributions, called))
+    learner = Learner(sites, tables, progress, frozenset(distributions))
     program = learner.learn()
     recorded = tuple((each.size, each.ranks) for each in family.recordings)
     if learner.refusals:
         raise RefusedError(tuple(dict.fromkeys(learner.refusals)), family.name, lacking(recorded))
+    ruled = [each for each in distributions if each not in learner.drawn]
+    rule = "must have sizes that follow no rule to be drawn from a distribution, got a rule for all of them"
+    _check_distributions(family, [f"site {each} {rule}" for each in ruled])
     bursts = _bursts(family, learner, program, progress)
-    return Structure(program, bursts, family.name, recorded, tuple(learner.remarks))
+    return Structure(
+        program, bursts, family.name, recorded, tuple(learner.remarks), tuple(dict.fromkeys(distributions))
+    )
+
+
+def _check_distributions(family: Family, faults: Iterable[str]) -> None:
+    named = [f"{family.name}: {each}" for each in faults]
+    if named:
+        raise UsageError(named)
+
+
+def _unknown(distributions: Sequence[str], called: Sequence[str]) -> Iterator[str]:
+    """Say which sites no recording has, and what they may have been meant for."""
+    for each in dict.fromkeys(distributions):
+        if each not in called:
+            near = next(iter(get_close_matches(each, called, 1, 0.5)), "")
+            meant = f": did you mean {near}?" if near else ": clue inspect --sites TRACE lists those there are"
+            yield f"distributions must name call sites of the program, got {each}{meant}"
 
 
 def _bursts(family: Family, learner: Learner, program: structure.Structure, progress: Progress) -> tuple[Bursts, ...]:

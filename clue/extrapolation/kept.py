@@ -12,6 +12,7 @@ from __future__ import annotations
 import hashlib
 import json
 import shutil
+from collections.abc import Sequence
 from functools import cache
 from pathlib import Path
 
@@ -31,7 +32,9 @@ _ROOT = Path(__file__).parents[1]
 _MAKERS, _CODE = ("extrapolation", "structure", "models"), {".py", ".cpp", ".hpp"}
 
 
-def kept_extrapolation(pattern: str, size: int, ranks: int, progress: Progress = silent) -> tuple[Trace, ...]:
+def kept_extrapolation(
+    pattern: str, size: int, ranks: int, progress: Progress = silent, distributions: Sequence[str] = ()
+) -> tuple[Trace, ...]:
     """Return the trace of a program at a size and a number of ranks, and its repeats; made unless they are there.
 
     Raises:
@@ -46,7 +49,7 @@ def kept_extrapolation(pattern: str, size: int, ranks: int, progress: Progress =
     if recorded is not None:
         return recorded.traces
     title = f"{Path(family.program).name} at size {size} on {count_of(ranks)}"
-    name = f"{Path(family.program).stem}-{size}-{ranks}-{_key(family, size, ranks)}"
+    name = f"{Path(family.program).stem}-{size}-{ranks}-{_key(family, size, ranks, distributions)}"
     with open_folder(home() / FOLDER) as folder:
         path = folder.path / name
         found = _opened(path)
@@ -55,7 +58,8 @@ def kept_extrapolation(pattern: str, size: int, ranks: int, progress: Progress =
                 found = _opened(path)
                 if not found:
                     progress(f"extrapolating {title}", 0, 0)
-                    _keep(extrapolate(family, size=size, ranks=ranks, progress=progress), title, folder, name)
+                    made = extrapolate(family, size=size, ranks=ranks, distributions=distributions, progress=progress)
+                    _keep(made, title, folder, name)
                     found = _opened(path)
     if not found:
         raise CacheError(f"{path}: trace must be what was just made, got another")
@@ -90,9 +94,9 @@ def _opened(path: Path) -> tuple[Trace, ...]:
         return ()
 
 
-def _key(family: Family, size: int, ranks: int) -> str:
+def _key(family: Family, size: int, ranks: int, distributions: Sequence[str]) -> str:
     """Return what tells a trace that is made of these recordings from all others: heads have checksums of columns."""
-    digest = hashlib.sha256(f"{_makers()} {size} {ranks}".encode())
+    digest = hashlib.sha256(f"{_makers()} {size} {ranks} {sorted(set(distributions))}".encode())
     for each in family.recordings:
         for trace in each.traces:
             digest.update(f"{each.size} {each.ranks}".encode() + trace.head.to_json(Path(trace.name)))

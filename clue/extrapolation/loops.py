@@ -193,7 +193,9 @@ class TooLongError(UsageError):
 
     def _instead(self) -> str:
         if self.can_be_replayed:
-            wanted = f'{{traces: "{self.loops.inferred.name}", size: {self.loops.size}, ranks: {self.loops.ranks}}}'
+            inferred = self.loops.inferred
+            drawn = f", distributions: [{', '.join(inferred.distributions)}]" if inferred.distributions else ""
+            wanted = f'{{traces: "{inferred.name}", size: {self.loops.size}, ranks: {self.loops.ranks}{drawn}}}'
             return f". It need not be written: clue simulate replays its loops, by program: {{extrapolate: {wanted}}}"
         first = max(self.loops.varying, key=lambda each: each.iterations, default=None)
         why = "" if first is None else f": at {first.site} {first.why} in {first.iterations:,} iterations"

@@ -94,17 +94,22 @@ class Extrapolation:
         return tuple(each.save(numbered(path, i)) for i, each in enumerate((self.trace, *self.repeats), 1))
 
 
-def extrapolate(family: Family | str, *, size: int, ranks: int, progress: Progress = silent) -> Extrapolation:
+def extrapolate(
+    family: Family | str, *, size: int, ranks: int, distributions: Sequence[str] = (), progress: Progress = silent
+) -> Extrapolation:
     """Return the trace of a program at a size and a number of ranks, by recordings of it at others.
 
     Args:
         family: The recordings, or a pattern that names them: ``"cg-{size}-{ranks}.clue"``.
         size: The size.
         ranks: The number of ranks.
+        distributions: Call sites at which sizes that follow no rule are drawn from those that were recorded:
+            ``"cg.py:72"``. What was recorded itself is taken as it is.
         progress: Told what is being learned, which may take minutes.
 
     Raises:
-        UsageError: If recordings are missing, too few, or of several programs.
+        UsageError: If recordings are missing, too few, or of several programs; or there is no such call site, or its
+            sizes follow a rule.
         TraceError: If one cannot be read, or knows no call sites.
         RefusedError: If a call follows no rule.
         TooLongError: If it has too many ops to be written out; its loops may be replayed.
@@ -117,7 +122,7 @@ def extrapolate(family: Family | str, *, size: int, ranks: int, progress: Progre
     if recorded is not None:
         return Extrapolation(recorded.typical, size, (), factor, local, recorded.traces[1:])
     family.check_target(size, ranks)
-    structure = infer(family, progress)
+    structure = infer(family, progress, distributions)
     check_length(structure, size, ranks)
     made = structure.generate(size, ranks)
     warnings, peak = _warnings(family, size, ranks, made.remarks)
@@ -125,10 +130,12 @@ def extrapolate(family: Family | str, *, size: int, ranks: int, progress: Progre
     return Extrapolation(trace, size, warnings, factor, local, tuple(repeats), structure=structure)
 
 
-def missing(family: Family, size: int, ranks: int, progress: Progress = silent) -> tuple[Wanted, ...]:
+def missing(
+    family: Family, size: int, ranks: int, progress: Progress = silent, distributions: Sequence[str] = ()
+) -> tuple[Wanted, ...]:
     """Return recordings that would decide what is refused at a target; none if nothing is."""
     try:
-        infer(family, progress).generate(size, ranks)
+        infer(family, progress, distributions).generate(size, ranks)
     except RefusedError as error:
         return error.record
     return ()

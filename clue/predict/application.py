@@ -16,10 +16,12 @@ class Extrapolated:
     Attributes:
         pattern: Names of the recordings; ``{size}`` and ``{ranks}`` in it stand for theirs.
         size: The size that is wanted.
+        distributions: Call sites at which sizes that follow no rule are drawn from those that were recorded.
     """
 
     pattern: str
     size: int
+    distributions: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -202,7 +202,11 @@ def _application(component: Component) -> Document:
         "trace": application.trace,
         "extrapolate": None
         if application.extrapolated is None
-        else {"traces": application.extrapolated.pattern, "size": application.extrapolated.size},
+        else {
+            "traces": application.extrapolated.pattern,
+            "size": application.extrapolated.size,
+            "distributions": list(application.extrapolated.distributions),
+        },
         "share": component.share,
     }
 

@@ -12,6 +12,7 @@
     conditions  which comparisons of atoms hold on which samples
     rules       the lightest rule that fits all samples exactly, or none
     program     a program as rules, learned from recordings
+    sizes       sizes that follow no rule, drawn where that is asked for
     generate    every call of every rank at a target
     blocks      the same of a long program: what is alike in all iterations of a loop is made once
     deciding    which recording decides between rules that differ at a target

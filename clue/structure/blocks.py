@@ -153,6 +153,8 @@ def _differs(
         for what, rule in _rules(structure, rules):
             if _varies(rule):
                 return f"{structure.sites[rules.part.site].name} {rules.part.call}", f"{what} follow {rule}"
+        if rules.drawn:
+            return f"{structure.sites[rules.part.site].name} {rules.part.call}", "sizes are drawn: they follow no rule"
         if number in alone:
             return f"{structure.sites[rules.part.site].name} {rules.part.call}", alone[number]
     return None

@@ -11,6 +11,7 @@ from clue.structure.atoms import Integers
 from clue.structure.forms import UndeterminedError
 from clue.structure.groups import GROUPS, WORLD, Class
 from clue.structure.program import PartRules, Refusal, Structure, iterate, surroundings
+from clue.structure.sizes import is_sent, sums
 from clue.trace.columns import within
 from clue.trace.head import Communicator
 from clue.trace.ops import NO_REQUEST, Flag, Op
@@ -116,6 +117,9 @@ class Generator:
         for name, rule in rules.fields.items():
             columns[name] = rule(v) if rows else np.zeros(0, np.int64)
             v["peer"] = columns["peer"]
+        if rules.sizes is not None:
+            leads = np.array([group[0] for _, group in self._communicators], np.int64)
+            columns["nbytes"] = rules.sizes(v, leads[comm], is_sent(rules.part.op, columns["peer"]))
         del v["peer"]
         columns |= {
             "comm": comm,
@@ -126,10 +130,19 @@ class Generator:
             "age": rules.age(v) if rules.age and rows else np.zeros(rows, np.int64),
             "count": rules.entries(v) if rules.entries and rows else np.zeros(rows, np.int64),
         }
-        entries = np.zeros(0, np.int64)
-        if rules.entry and columns["count"].any():
-            entries = rules.entry(iterate(v, "e", columns["count"]))
+        entries = self._entries(rules, v, columns)
+        if "nbytes" not in columns:
+            columns["nbytes"] = sums(entries, columns["count"])
         return _Made(v, columns, entries, self._keys(rules, v), rules.part.cube)
+
+    def _entries(self, rules: PartRules, v: Mapping[str, Integers], columns: Mapping[str, Integers]) -> Integers:
+        """Return the lists of a part, one after the other."""
+        counts = columns["count"]
+        if rules.lists is not None:
+            return rules.lists(v, counts, columns.get("nbytes"))
+        if rules.entry is None or not counts.any():
+            return np.zeros(0, np.int64)
+        return rules.entry(iterate(v, "e", counts))
 
     def _comm(self, rules: PartRules, v: dict[str, Integers]) -> Integers:
         """Return the communicator of each row, and add its size and the rank in it to the surroundings."""

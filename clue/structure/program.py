@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import zlib
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -16,6 +17,18 @@ from clue.structure.forms import TO_NOBODY, Predicate, Rule, Sum, UndeterminedEr
 from clue.structure.groups import GROUPS, WORLD, Class, fits
 from clue.structure.nest import Nest, Step
 from clue.structure.rules import Search
+from clue.structure.sizes import (
+    DrawnLists,
+    DrawnSizes,
+    Draws,
+    by_message,
+    fault,
+    is_common,
+    is_named_once,
+    is_sent,
+    messages_of,
+    sums,
+)
 from clue.structure.table import Part, Rows, Tables
 from clue.trace.columns import within
 from clue.trace.ops import NO_REQUEST, Flag, Op
@@ -73,6 +86,8 @@ class PartRules:
         entries: How long its list is.
         entry: What stands in the list; of a wait, how many requests ago each was begun.
         age: Of a wait for one request, how many requests ago that was begun.
+        sizes: Sizes that are drawn, if there is no rule of them.
+        lists: The same of sizes in a list; where no rule tells what they add up to, their sum is the size.
     """
 
     part: Part
@@ -84,6 +99,13 @@ class PartRules:
     entries: Rule | None = None
     entry: Rule | None = None
     age: Rule | None = None
+    sizes: DrawnSizes | None = None
+    lists: DrawnLists | None = None
+
+    @property
+    def drawn(self) -> bool:
+        """Whether sizes are drawn."""
+        return self.sizes is not None or self.lists is not None
 
 
 @dataclass(slots=True)
@@ -164,8 +186,10 @@ class Learner:
         sites: Its call sites.
         tables: What was seen.
         progress: Told which column of which site is being learned.
+        distributions: Names of sites at which sizes that follow no rule are drawn.
         refusals: What follows no rule.
         remarks: What a reader of results should know.
+        drawn: Names of sites at which sizes are drawn, as often as there are such parts.
         blocks: Sizes of blocks that the program deals out.
         grids: Grids in which it lays out ranks.
         known: Rules by digest of what they were learned from: calls that a program makes twice are learned once.
@@ -175,8 +199,10 @@ class Learner:
     sites: tuple[Site, ...]
     tables: Tables
     progress: Progress = silent
+    distributions: frozenset[str] = frozenset()
     refusals: list[Refusal] = field(default_factory=list)
     remarks: list[str] = field(default_factory=list)
+    drawn: list[str] = field(default_factory=list)
     blocks: tuple[int, ...] = ()
     grids: frozenset[str] = frozenset()
     known: dict[bytes, Rule | None] = field(default_factory=dict)
@@ -188,16 +214,20 @@ class Learner:
     def learn(self) -> Structure:
         """Return the rules; what follows none is in ``refusals``."""
         structure = self._learn()
-        if self.refusals and self.grids:  # what is known of grids in the end may tell what came first
+        if self._without_rule and self.grids:  # what is known of grids in the end may tell what came first
             structure = self._again(self.tables, structure)
-        tables = self.tables.aligned() if self.refusals else None
+        tables = self.tables.aligned() if self._without_rule else None
         return self._again(tables, structure) if tables else structure
 
+    @property
+    def _without_rule(self) -> int:
+        return len(self.refusals) + len(self.drawn)
+
     def _again(self, tables: Tables, structure: Structure) -> Structure:
-        """Return what other tables say, or what is known of grids, if less of it is refused."""
-        other = replace(self, tables=tables, refusals=[], remarks=[], blocks=(), known={}, seen=[])
+        """Return what other tables say, or what is known of grids, if less of it is refused or drawn."""
+        other = replace(self, tables=tables, refusals=[], remarks=[], drawn=[], blocks=(), known={}, seen=[])
         again = other._learn()
-        if len(other.refusals) >= len(self.refusals):
+        if other._without_rule >= self._without_rule:
             return structure
         vars(self).update(vars(other))
         return again
@@ -380,6 +410,8 @@ class Learner:
         self._learn_group(learned, v, row)
         self._learn_fields(learned, v, row)
         self.seen.append((v, row))
+        if learned.drawn:
+            self.drawn.append(self._named(part.site))
         return learned
 
     def _column(self, name: str, v: Mapping[str, Integers], row: Integers) -> Integers:
@@ -430,13 +462,10 @@ class Learner:
                 v["peer"] = columns["peer"]
             try:
                 learned.fields[name] = self._size(v, column) if name == "nbytes" else self._rule(name, v, column)
-            except _NoRuleError:
-                if name != "nbytes" or not (flags & int(Flag.PICKLED)).all():
+            except _NoRuleError as error:
+                if name != "nbytes":
                     raise
-                learned.fields[name] = self._size(v, column, PICKLED_SLACK)
-                self.remarks.append(
-                    f"sizes of pickled objects at {self._name(learned.part)} are told to {PICKLED_SLACK} B"
-                )
+                self._learn_sizes(learned, v, row, columns, error)
         v.pop("peer", None)
         waits = learned.part.op in (Op.WAIT, Op.POLL, Op.MRECV)
         if waits and (request != NO_REQUEST).any():
@@ -444,7 +473,74 @@ class Learner:
         if count.any():
             learned.entries = self._rule("entries", v, count)
             inside = iterate(v, "e", count)
-            learned.entry = self._rule("entry", inside, self._entries(inside, row, count, waits))
+            entries = self._entries(inside, row, count, waits)
+            try:
+                learned.entry = self._rule("entry", inside, entries)
+            except _NoRuleError as error:
+                if learned.part.op != Op.ALLTOALLV:
+                    raise
+                self._check_drawn(learned.part, flags, error)
+                summed = bool((sums(entries, count) == columns["nbytes"]).all())
+                learned.lists = DrawnLists(self._draws(learned.part, inside, entries), summed)
+
+    def _learn_sizes(
+        self,
+        learned: PartRules,
+        v: dict[str, Integers],
+        row: Integers,
+        columns: Mapping[str, Integers],
+        error: Exception,
+    ) -> None:
+        """Learn sizes without an exact rule: those of pickled objects nearly have one, others are drawn if asked."""
+        part, flags, nbytes = learned.part, columns["flags"], columns["nbytes"]
+        if (flags & int(Flag.PICKLED)).all():
+            try:
+                learned.fields["nbytes"] = self._size(v, nbytes, PICKLED_SLACK)
+            except _NoRuleError:
+                pass
+            else:
+                self.remarks.append(f"sizes of pickled objects at {self._name(part)} are told to {PICKLED_SLACK} B")
+                return
+        self._check_drawn(part, flags, error)
+        if part.op != Op.ALLTOALLV:
+            learned.sizes = self._drawn_sizes(part, v, row, columns)
+        elif (nbytes != self._sums(v, row)).any():
+            raise _NoRuleError(f"{error}: they cannot be drawn: they are not the sums of lists")
+
+    def _sums(self, v: dict[str, Integers], row: Integers) -> Integers:
+        count = self._column("count", v, row)
+        return sums(self._entries(iterate(v, "e", count), row, count, waits=False), count)
+
+    def _drawn_sizes(
+        self, part: Part, v: dict[str, Integers], row: Integers, columns: Mapping[str, Integers]
+    ) -> DrawnSizes:
+        """Return draws of the sizes of messages; of a call that always has as many, those without a rule are drawn."""
+        nbytes, common = columns["nbytes"], is_common(part.op, columns["flags"])
+        if common and not is_named_once(v, self._column("comm", v, row), nbytes):
+            raise _NoRuleError("sizes must be one for all ranks of a call at one site to be drawn, got several")
+        messages: list[Rule | Draws] = []
+        for number, where in enumerate(by_message(v, messages_of(v["mj"]))):
+            mine = where & is_sent(part.op, columns["peer"])
+            some = {name: column[mine] for name, column in v.items()}
+            try:
+                messages.append(self._rule("nbytes", some, nbytes[mine]))
+            except _NoRuleError:
+                messages.append(self._draws(part, some, nbytes[mine], number))
+        return DrawnSizes(common, tuple(messages))
+
+    def _check_drawn(self, part: Part, flags: Integers, error: Exception) -> None:
+        """Check that sizes are to be drawn, and can be."""
+        name, why = self._named(part.site), fault(part.op, flags)
+        if name not in self.distributions:
+            raise _NoRuleError(f"{error}" if why else f"{error}: --distribution {name} draws them from those recorded")
+        if why:
+            raise _NoRuleError(f"{error}: they cannot be drawn: {why}")
+
+    def _draws(self, part: Part, v: Mapping[str, Integers], sizes: Integers, message: int = 0) -> Draws:
+        place = f"sizes {self._name(part)} {part.site} {part.op} {part.which} {message}"
+        draws = Draws.of(v, sizes, zlib.crc32(place.encode()))
+        self.remarks.append(f"sizes at {self._name(part)} {draws}")
+        return draws
 
     def _ages(self, v: Mapping[str, Integers], row: Integers, request: Integers) -> Integers:
         ages = np.zeros(len(row), np.int64)

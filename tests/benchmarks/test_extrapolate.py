@@ -14,7 +14,6 @@ from benchmarks.extrapolate.experiment import Recorder, predicted
 from benchmarks.extrapolate.structure import difference
 from clue.extrapolation import Family, Refusal, RefusedError, making
 from clue.extrapolation.plan import wanted
-from clue.progress import Progress
 from clue.trace import TraceBuilder
 from tests.extrapolation.families import Ring, ring
 
@@ -90,7 +89,7 @@ def test_the_table_comes_back_and_the_page_tells_goals(
     for name in ("", ".2", ".3"):
         ring(40, 8).save(folder / "truth" / f"odd-40-8{name}.clue")
 
-    def infer(family: Family, _progress: Progress) -> Ring:
+    def infer(family: Family, *_: object) -> Ring:
         if family.program == "odd.py":
             raise RefusedError((Refusal("odd.py:3 Send", "sizes must follow a rule, got others"),), family.name)
         return Ring(family)

@@ -13,10 +13,10 @@ from clue.cli import main
 from clue.cli.arguments import parse_arguments
 from clue.extrapolation import Family, Refusal, RefusedError, infer, loops, making, recordings
 from clue.extrapolation.plan import Wanted
-from clue.progress import Progress
+from clue.structure import rules
 from clue.trace import Trace
 from tests.cli.test_commands import MACHINE
-from tests.extrapolation.families import Ring, ring, saved
+from tests.extrapolation.families import NAME, Ring, parcels, ring, saved
 
 PATTERN = "ring-{size}-{ranks}.clue"
 RUN = """\
@@ -59,7 +59,7 @@ def extrapolated(capsys: pytest.CaptureFixture[str], *more: str, size: str = "40
 def refuse(monkeypatch: pytest.MonkeyPatch) -> None:
     """Have inference refuse a call."""
 
-    def infer(family: Family, _progress: Progress) -> Ring:
+    def infer(family: Family, *_: object) -> Ring:
         why = "sizes must follow a rule, got 3, 1, 4"
         raise RefusedError((Refusal("ring.py:3 Sendrecv", why, (12, 3)),), family.name)
 
@@ -284,6 +284,9 @@ def test_a_plan_has_what_decides_a_refusal(capfd: pytest.CaptureFixture[str], mo
     text = " ".join(capfd.readouterr().out.split())
     assert "12 3" in text
     assert f"Next: clue extrapolate --run --size 40 --ranks 8 --traces '{PATTERN}' -o TRACE ring.py '{{size}}'" in text
+    assert main(("extrapolate", *options, "--distribution", "ring.py:3", "ring.py", "{size}")) == 0
+    text = " ".join(capfd.readouterr().out.split())
+    assert f"--traces '{PATTERN}' --distribution ring.py:3 -o TRACE ring.py '{{size}}'" in text
 
 
 def test_a_plan_that_does_not_fit_says_so(capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
@@ -296,6 +299,52 @@ def test_a_plan_that_does_not_fit_says_so(capfd: pytest.CaptureFixture[str], mon
     assert "size 8 on 64 ranks would need more memory than this computer has free, and are left out" in text
     assert "where it grows with size / ranks or size^3 / ranks" in text
     assert "Next: clue extrapolate --run --size 40 --ranks 8 -o TRACE prog.py '{size}'" in text
+
+
+@pytest.fixture
+def by_data(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Have recordings of a program whose sizes depend on data, of which rules are looked for only at a glance."""
+    monkeypatch.setattr(making, "infer", infer)
+    monkeypatch.setattr(rules, "_MOST_SUMS", 4)
+    for size in (6, 8):
+        for ranks in (2, 3, 4):
+            parcels(size, ranks).save(Path(f"sort-{size}-{ranks}.clue"))
+
+
+@pytest.mark.usefixtures("by_data")
+def test_sizes_without_a_rule_are_drawn_where_that_is_asked_for(capsys: pytest.CaptureFixture[str]) -> None:
+    """On the command line and in a configuration, with the same trace; which sizes are drawn is a warning."""
+    line = ("extrapolate", "sort-{size}-{ranks}.clue", "--size", "40", "--ranks", "8", "-o", "large.clue")
+    said = "sizes at sort.py:7 Irecv are drawn from 108 recorded (mean 56 B, 0.5 to 1.5 times that): no rule"
+    status, out, _ = run(capsys, *line, "--distribution", NAME, "--json")
+    assert status == 0
+    assert said in json.loads(out)["warnings"]
+    assert said in Trace.open("large.clue").head.notes
+    drawn = RUN.replace("pair", "many").replace("ring-", "sort-").replace("40", f"40, distributions: [{NAME}]")
+    Path("run.yaml").write_text(drawn)
+    Path("made.yaml").write_text("program: {trace: large.clue}\nmachine: many.yaml\n")
+    first, second = (json.loads(run(capsys, "simulate", each, "--json")[1]) for each in ("run.yaml", "made.yaml"))
+    assert first["makespan"] == second["makespan"]
+    assert any(each.endswith(said) for each in first["warnings"])
+
+
+@pytest.mark.usefixtures("by_data")
+def test_a_place_at_which_nothing_is_to_be_drawn(capsys: pytest.CaptureFixture[str]) -> None:
+    """One that is not there, a target that was recorded, and in a configuration what is no name."""
+    line = ("extrapolate", "sort-{size}-{ranks}.clue", "--ranks", "4", "-o", "large.clue", "--size")
+    status, out, err = run(capsys, *line, "40", "--distribution", "sort.py:8")
+    assert (status, out) == (2, "")
+    assert err == (
+        "clue: sort-{size}-{ranks}.clue: distributions must name call sites of the program, got sort.py:8: did you "
+        "mean sort.py:7?\n"
+    )
+    status, out, err = run(capsys, *line, "8", "--distribution", NAME)
+    assert (status, out) == (2, "")
+    assert "--distribution must go with a target that was not recorded, got one that was" in err
+    Path("run.yaml").write_text(RUN.replace("40", "40, distributions: sort.py:7"))
+    status, out, err = run(capsys, "simulate", "run.yaml")
+    assert (status, out) == (2, "")
+    assert "program.extrapolate.distributions must be a list" in err
 
 
 @pytest.fixture

@@ -123,7 +123,7 @@ WITHOUT_EFFECT = {
             ("--run --size 8 --ranks 4 --plots p pingpong.py", "--plots must go with -o, as models are made with the"),
         ),
         "-o": (("--plan --size 8 --ranks 4 -o x.clue pingpong.py", "-o must go with --run, or a pattern, got --plan"),),
-        **dict.fromkeys(("--size", "--ranks", "--plan", "--run", "--json"), ALWAYS),
+        **dict.fromkeys(("--size", "--ranks", "--plan", "--run", "--json", "--distribution"), ALWAYS),
     },
     "forecast benchmark": dict.fromkeys(("--range", "--error", "--points", "--seconds", "--json", "--store"), ALWAYS),
     **{

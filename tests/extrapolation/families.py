@@ -1,10 +1,12 @@
-"""Small families of recordings, made by hand: a ring in which every rank computes and passes a row on."""
+"""Small families of recordings, made by hand: rings in which every rank computes and passes a row or parcels on."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from pathlib import Path
+
+import numpy as np
 
 from clue.extrapolation import Family, Made
 from clue.progress import Progress, silent
@@ -14,6 +16,8 @@ from clue.trace import Trace, TraceBuilder
 from clue.trace.sites import Frame, Site
 
 STEPS = 3
+#: A place in a loop where sizes depend on data, and its name.
+IN_LOOP, NAME = Site((Frame("sort.py", "<module>", 7, 0, (6,)),)), "sort.py:7"
 SITE = Site((Frame("ring.py", "<module>", 9, 40), Frame("ring.py", "step", 3, 12, (2,))))
 
 
@@ -31,6 +35,22 @@ def ring(
     return replace(built, head=replace(built.head, arguments=tuple(arguments) or ("--n", str(size))))
 
 
+def chance(n: int, ranks: int, count: int) -> list[int]:
+    """Return sizes in random order, of which each third has 4 n, 8 n and 12 n bytes."""
+    return [int(each) for each in np.random.default_rng((n, ranks)).permutation([4 * n, 8 * n, 12 * n] * (count // 3))]
+
+
+def parcels(n: int, ranks: int) -> Trace:
+    """Return a program whose ranks pass on six parcels each, of any size."""
+    trace, sizes = TraceBuilder(ranks, "sort.py"), iter(chance(n, ranks, 6 * ranks))
+    for rank in range(ranks):
+        trace[rank].at(IN_LOOP)
+        for _ in range(6):
+            trace[rank].compute(1e-4)
+            trace[rank].sendrecv((rank + 1) % ranks, next(sizes), (rank - 1) % ranks)
+    return trace.build()
+
+
 def saved(folder: Path, keys: Iterable[tuple[int, int]], name: str = "ring-{size}-{ranks}.clue") -> str:
     """Save a ring at sizes and numbers of ranks; returns the pattern that names them."""
     pattern = str(folder / name)
@@ -45,7 +65,7 @@ class Ring:
     #: It has no rules that could tell how long it is.
     program, bursts = Structure((), Nest.of(())), ()
 
-    def __init__(self, family: Family, progress: Progress = silent) -> None:
+    def __init__(self, family: Family, progress: Progress = silent, *_: object) -> None:
         progress("learning rules", 0, 1)
         self.family = family
 

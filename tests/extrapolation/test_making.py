@@ -12,7 +12,6 @@ import clue
 from clue.errors import UsageError
 from clue.extrapolation import Family, Made, RefusedError, extrapolate, kept, making
 from clue.extrapolation.kept import kept_extrapolation
-from clue.progress import Progress
 from tests.extrapolation.families import Ring, ring, saved
 
 GRID = tuple((size, ranks) for size in (8, 16) for ranks in (2, 4))
@@ -70,7 +69,7 @@ def test_targets_below_what_was_recorded_are_warned_of(pattern: str) -> None:
 def test_what_follows_no_rule_is_refused_by_name(pattern: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Status 1, with the family and the site."""
 
-    def infer(family: Family, _progress: Progress) -> Ring:
+    def infer(family: Family, *_: object) -> Ring:
         why = "sizes must follow a rule in n, P, rank and iteration, got 3, 1, 4"
         raise RefusedError((clue.extrapolation.Refusal("cg.py:72 Alltoallv", why),), family.name)
 
@@ -94,8 +93,8 @@ def test_traces_that_were_made_are_kept(pattern: str, tmp_path: Path, monkeypatc
     calls = []
 
     class Counted(Ring):
-        def __init__(self, family: Family, progress: Progress) -> None:
-            super().__init__(family, progress)
+        def __init__(self, family: Family, *_: object) -> None:
+            super().__init__(family)
             calls.append(family)
 
     monkeypatch.setattr(making, "infer", Counted)

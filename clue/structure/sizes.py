@@ -1,0 +1,201 @@
+"""Sizes of messages that follow no rule: drawn from what was recorded, at call sites for which that is asked.
+
+A size is drawn relative to a mean, which is fitted over n and P. What is sent is what arrives, for a trace has each
+size once (:mod:`clue.trace.ops`): that of a message with its sender, those of an alltoallv with the rank that sends
+them, the block of another v-collective with the rank that has it. Where all ranks of a collective call name one size,
+it is drawn once for the call. What is left out: who sends much to whom, and which sizes come together.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from clue.models import Distribution, Ensemble, fit
+from clue.structure.atoms import Integers, Surroundings
+from clue.structure.forms import Rule
+from clue.trace.columns import within
+from clue.trace.ops import Flag, Op
+from clue.units import format_size
+
+#: Messages of which a call has a fixed number at most, to be looked at one by one: a length, and what is that long.
+_MESSAGES = 8
+_SENDS = frozenset({Op.SEND, Op.ISEND})
+#: Each rank has a size of its own.
+_OWN = _SENDS | {Op.GATHERV, Op.SCATTERV, Op.ALLGATHERV, Op.ALLTOALLV}
+#: All ranks name one size.
+_COMMON = frozenset({
+    Op.BCAST, Op.REDUCE, Op.ALLREDUCE, Op.SCAN, Op.EXSCAN, Op.GATHER, Op.SCATTER, Op.ALLGATHER, Op.ALLTOALL,
+})  # fmt: skip
+
+
+def fault(op: int, flags: Integers) -> str:
+    """Say why sizes of calls cannot be drawn, by their op and flags; ``""`` if they can."""
+    if op not in _OWN | _COMMON | {Op.REDUCE_SCATTER}:
+        return "they are not those of messages, or partners stand among them"
+    if (flags & Flag.PERSISTENT).any():
+        return "a persistent request has one size whenever it is started"
+    if op == Op.ALLTOALLV and (flags & Flag.IN_PLACE).any():
+        return "in place, any two ranks send each other as much"
+    return ""
+
+
+def is_common(op: int, flags: Integers) -> bool:
+    """Tell whether all ranks of a call name one size."""
+    return op in _COMMON or (op == Op.REDUCE_SCATTER and bool((flags & Flag.BLOCK).any()))
+
+
+def is_named_once(v: Surroundings, comm: Integers, sizes: Integers) -> bool:
+    """Tell whether all members of each call make it at this place and name one size."""
+    _, call, members = np.unique(
+        np.array([v["example"], comm, *_turns(v)]), axis=1, return_inverse=True, return_counts=True
+    )
+    call = call.ravel()
+    some = np.zeros(len(members), np.int64)
+    some[call] = sizes
+    return bool((members[call] == v["s"]).all() and (some[call] == sizes).all())
+
+
+def _turns(v: Surroundings) -> list[Integers]:
+    """Return which time a place is reached, of each row: iterations, and how many-th of its call it is."""
+    return [column for name, column in v.items() if name[0] in "ij"]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Draws:
+    """Sizes that are drawn.
+
+    Attributes:
+        model: Their mean over n and P, bytes.
+        spread: How they vary around it.
+        seed: What tells these draws from others.
+        recorded: Mean of those that were recorded, bytes.
+    """
+
+    model: Ensemble
+    spread: Distribution
+    seed: int
+    recorded: float
+
+    @classmethod
+    def of(cls, v: Surroundings, sizes: Integers, seed: int) -> Draws:
+        """Return draws of sizes like those that were recorded; one at least is not 0."""
+        _, firsts, of = np.unique(v["example"], return_index=True, return_inverse=True)
+        counts = np.bincount(of)
+        places = {name: v[name][firsts].astype(float) for name in ("n", "P")}
+        model = fit(places, np.bincount(of, sizes) / counts, weights=counts.astype(float))
+        spread = Distribution.of([sizes[of == each] for each in range(len(firsts))])
+        return cls(model, spread, seed, float(sizes.mean()))
+
+    def __call__(self, v: Surroundings, which: Integers, count: int) -> Integers:
+        """Return some of so many draws at one size and number of ranks."""
+        if not len(which):
+            return np.zeros(0, np.int64)
+        mean = self.model.predict({name: v[name][:1] for name in ("n", "P")})[0]
+        drawn: Integers = np.rint(mean * self.spread.drawn(which, count, self.seed)).astype(np.int64)
+        return drawn
+
+    def __str__(self) -> str:
+        low, high = self.spread.relative[[0, -1]].tolist()
+        return (
+            f"are drawn from {self.spread.samples:,} recorded (mean {format_size(self.recorded)}, {low:.2g} to "
+            f"{high:.2g} times that): no rule"
+        )
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class DrawnSizes:
+    """Sizes of the messages of a part, of which some or all are drawn.
+
+    Attributes:
+        common: Whether all ranks of a call name one size.
+        messages: The rule or the draws of each message of a call; if there is one alone, it is that of all.
+    """
+
+    common: bool
+    messages: tuple[Rule | Draws, ...]
+
+    def __call__(self, v: Mapping[str, Integers], comm: Integers, sent: npt.NDArray[np.bool_]) -> Integers:
+        """Return the size of each row.
+
+        Args:
+            v: Surroundings of each row, and its partner.
+            comm: What tells apart communicators on which there are calls at the same time.
+            sent: Which rows are messages to somebody.
+        """
+        sizes = np.zeros(len(sent), np.int64)
+        for number, where in enumerate(by_message(v, len(self.messages))):
+            mine, each = where & sent, self.messages[number]
+            some = {name: column[mine] for name, column in v.items()}
+            sizes[mine] = each(some) if isinstance(each, Rule) else self._drawn(each, some, comm[mine])
+        return sizes
+
+    def _drawn(self, draws: Draws, v: Mapping[str, Integers], comm: Integers) -> Integers:
+        if not self.common:
+            return draws(v, np.arange(len(comm)), len(comm))
+        calls, call = np.unique(np.array([*_turns(v), comm]), axis=1, return_inverse=True)
+        return draws(v, call.ravel().astype(np.int64), calls.shape[1])
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class DrawnLists:
+    """Sizes that each rank sends to each other, drawn.
+
+    Attributes:
+        draws: The draws.
+        summed: Whether what a rank sends in all is the size of its row.
+    """
+
+    draws: Draws
+    summed: bool
+
+    def __call__(self, v: Surroundings, counts: Integers, totals: Integers | None) -> Integers:
+        """Return the entries of each row's list one after the other, given how many each has.
+
+        Args:
+            v: Surroundings of each row.
+            counts: How many entries each row has.
+            totals: What a rule says that the entries of each row add up to, if one does.
+        """
+        entries = self.draws(v, np.arange(counts.sum()), int(counts.sum()))
+        return entries if totals is None or not self.summed else shared(entries, counts, totals)
+
+
+def is_sent(op: int, peer: Integers) -> npt.NDArray[np.bool_]:
+    """Tell which rows have a size: messages to nobody are empty."""
+    return peer >= 0 if op in _SENDS else np.ones(len(peer), bool)
+
+
+def by_message(v: Surroundings, messages: int) -> list[npt.NDArray[np.bool_]]:
+    """Return where each message of a call is; those beyond the last one count as it."""
+    at = np.minimum(v["j"], messages - 1)
+    return [at == number for number in range(messages)]
+
+
+def messages_of(lengths: Integers) -> int:
+    """Return how many messages of a call are looked at one by one, given how many calls have."""
+    found = np.unique(lengths[lengths > 0])
+    return int(found[0]) if len(found) == 1 and found[0] <= _MESSAGES else 1
+
+
+def sums(entries: Integers, counts: Integers) -> Integers:
+    """Return what the entries of each row add up to."""
+    found = np.concatenate([[0], np.cumsum(entries)])
+    ends = np.cumsum(counts)
+    result: Integers = found[ends] - found[ends - counts]
+    return result
+
+
+def shared(entries: Integers, counts: Integers, totals: Integers) -> Integers:
+    """Return entries in the same proportion, to 1 B, that add up to what they must in each row."""
+    # A row of which nothing was drawn is shared out evenly.
+    entries = np.where(np.repeat(sums(entries, counts), counts) > 0, entries, 1)
+    row = np.repeat(np.arange(len(counts)), counts)
+    whole, ends = sums(entries, counts), np.cumsum(entries)
+    until = ends - (np.cumsum(whole) - whole)[row]
+    reached = np.rint(totals[row] * (until / whole[row])).astype(np.int64)
+    result: Integers = reached - np.where(within(counts) > 0, np.roll(reached, 1), 0)
+    return result
