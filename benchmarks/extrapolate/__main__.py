@@ -11,6 +11,7 @@ from pathlib import Path
 from benchmarks.extrapolate import tables
 from benchmarks.extrapolate.cases import RANKS, TARGETS
 from benchmarks.extrapolate.experiment import Recorder, predicted
+from benchmarks.validate.tables import notes_beside
 from clue.errors import ClueError, UsageError
 
 
@@ -44,7 +45,8 @@ def _measure(asked: argparse.Namespace) -> None:
         known |= {(each.program, each.machine): each for each in predicted(target, recorder)}
         tables.write_csv(asked.output, list(known.values()))
     command = " ".join(["python -m benchmarks.extrapolate", *sys.argv[1:]])
-    asked.output.with_suffix(".md").write_text(tables.page(list(known.values()), command))
+    page = tables.page(list(known.values()), command, notes_beside(asked.output))
+    asked.output.with_suffix(".md").write_text(page)
 
 
 def _arguments() -> argparse.Namespace:

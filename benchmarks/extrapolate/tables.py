@@ -48,9 +48,9 @@ def _case(row: dict[str, str]) -> Case:
     )  # fmt: skip
 
 
-def page(cases: Sequence[Case], command: str) -> str:
-    """Return the page beside the table."""
-    return "\n".join([*_opening(command), *_summary(cases), *_structures(cases), *_errors(cases)])
+def page(cases: Sequence[Case], command: str, notes: Sequence[str] = ()) -> str:
+    """Return the page beside the table, notes at its end."""
+    return "\n".join([*_opening(command), *_summary(cases), *_structures(cases), *_errors(cases), *notes])
 
 
 def _opening(command: str) -> Iterator[str]:
