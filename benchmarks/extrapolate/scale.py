@@ -176,9 +176,9 @@ ranks) and simulated by `clue simulate` with `program: {extrapolate: …}`. Ever
 step is held once, bursts are drawn as they come, and messages that are over give their memory to others. The figures
 are those of the trace that would be written, to the last bit (`tests/extrapolation/test_loops.py`).
 
-Time and memory are those of the whole command, from reading the recordings to the result. Elapsed time was measured
-while others used the same two cores. Where the makespan has a closed form it stands beside it: a step takes its burst,
-2 r + 2 s + t, and log2 P (r + s + t) where it agrees on a residual.
+Time and memory are those of the whole command, from reading the recordings to the result. Where elapsed time is much
+more than processor time, others used the computer. Where the makespan has a closed form it stands beside it: a step
+takes its burst, 2 r + 2 s + t, and log2 P (r + s + t) where it agrees on a residual.
 
 | program | ranks | ops | processor time | ops/s of it | elapsed | memory | makespan | closed form |
 | --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: |"""
