@@ -81,11 +81,7 @@ def _add_time(questions: Commands) -> Parser:
         help="what a routine will take on a host now",
         description="Forecast what a routine takes on a host under its load. Too little free memory is a refusal.",
     )
-    _add_routine(question)
-    _add_host(question, "where it is to run (default: here)")
-    _add_asking(question)
-    add_json(question)
-    return question
+    return _add_routine_there(question)
 
 
 def _add_need(questions: Commands) -> Parser:
@@ -94,11 +90,7 @@ def _add_need(questions: Commands) -> Parser:
         help="what a routine needs of an unloaded host: time and memory",
         description="Tell what a routine needs of an unloaded host, whatever its load is now.",
     )
-    _add_routine(question)
-    _add_host(question, "where it is to run (default: here)")
-    _add_asking(question)
-    add_json(question)
-    return question
+    return _add_routine_there(question)
 
 
 def _add_available(questions: Commands) -> Parser:
@@ -181,8 +173,16 @@ def _add_routine(to: Parser, what: str = "dgemm and others shipped, or MODULE:FU
     )  # fmt: skip
 
 
-def _add_host(to: Parser, what: str) -> None:
-    to.add_argument("--host", metavar="HOST", help=f"NAME or NAME:PORT of a host that serves: {what}")
+def _add_routine_there(to: Parser) -> Parser:
+    _add_routine(to)
+    to.add_argument(
+        "--host",
+        metavar="HOST",
+        help="NAME or NAME:PORT of a host that serves: where it is to run (default: here)",
+    )
+    _add_asking(to)
+    add_json(to)
+    return to
 
 
 def _add_asking(to: Parser) -> None:

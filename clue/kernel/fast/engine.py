@@ -51,6 +51,24 @@ class Figures:
     open: npt.NDArray[np.int64]
     seen: npt.NDArray[np.float64]
 
+    @property
+    def stuck(self) -> list[int]:
+        """The ranks that never ended."""
+        return [int(rank) for rank in np.flatnonzero(self.blocked != _ENDED)]
+
+    def as_replay(self, wildcards: tuple[int, int], left_over: int, seen: Observation) -> Replay:
+        """Return what all engines yield, given what these figures do not tell."""
+        return Replay(
+            engine="fast",
+            finish=self.finish,
+            compute=self.compute,
+            communicate=self.communicate,
+            by_region=np.sum(self.by_region, axis=0),
+            wildcards=wildcards,
+            left_over=left_over,
+            seen=seen,
+        )
+
 
 def replay(program: Program, machine: Machine, placement: Placement, instances: int, seen: Observation) -> Replay:
     """Replay a program on a machine with the fast engine.
@@ -67,20 +85,9 @@ def replay(program: Program, machine: Machine, placement: Placement, instances: 
         plan, tables_of(plan, machine, placement, instances), rows, seen, ENGINE.load().clue_replay
     )
     check(status, program, machine, instances)
-    if (figures.blocked != _ENDED).any():
-        raise DeadlockError(
-            [_blocked(program, figures, int(rank)) for rank in np.flatnonzero(figures.blocked != _ENDED)]
-        )
-    return Replay(
-        engine="fast",
-        finish=figures.finish,
-        compute=figures.compute,
-        communicate=figures.communicate,
-        by_region=np.sum(figures.by_region, axis=0),
-        wildcards=_count_wildcards(program, wild, rows, figures.seen),
-        left_over=plan.left_over * instances,
-        seen=seen,
-    )
+    if figures.stuck:
+        raise DeadlockError([_blocked(program, figures, rank) for rank in figures.stuck])
+    return figures.as_replay(_count_wildcards(program, wild, rows, figures.seen), plan.left_over * instances, seen)
 
 
 def check(status: int, program: Program, machine: Machine, instances: int) -> None:

@@ -56,19 +56,9 @@ def replay_loops(  # noqa: PLR0917 - the arguments of every engine, and who is t
     tables.work = looped.ops * instances
     figures, status = replayed(plan, tables, np.zeros(0, np.int64), seen, LOOPED.load().clue_replay_loops, tell)
     check(status, program, machine, instances)
-    stuck = np.flatnonzero(figures.blocked >= 0).tolist()
-    if stuck:
-        raise DeadlockError([_blocked(program, figures, rank) for rank in stuck])
-    return Replay(
-        engine="fast",
-        finish=figures.finish,
-        compute=figures.compute,
-        communicate=figures.communicate,
-        by_region=np.sum(figures.by_region, axis=0),
-        wildcards=(0, 0),
-        left_over=seen.left_over,
-        seen=seen,
-    )
+    if figures.stuck:
+        raise DeadlockError([_blocked(program, figures, rank) for rank in figures.stuck])
+    return figures.as_replay((0, 0), seen.left_over, seen)
 
 
 def _check_covered(looped: LoopedProgram) -> None:
