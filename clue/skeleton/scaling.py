@@ -3,7 +3,7 @@
 Every event begins with a weight of 1/K. Of a loop of I iterations of weight w < 1, outer loops first, ⌊wI⌋ are kept as
 they are, and one more gets what is left of the division as the weight of all that is in it, so that loops in it are
 treated alike. Iterations that are kept lie evenly along the loop: each is taken from a stratum of 1/w iterations. What
-differs in its calls is taken as often as it occurs, and of those alike the one whose bytes are nearest the mean.
+differs in its calls is taken as often as it occurs, and of those alike such that their bytes add up to what they should.
 
 What is left has a weight below 1: of equal units, wherever they are, as many as their weights add up to are kept as
 they are, evenly again, and one more with its bytes times what is left. (The paper keeps all that are left, with their
@@ -210,23 +210,25 @@ class _Strata:
 
     def __init__(self, kinds: Integers, nbytes: Integers, weight: float) -> None:
         self.kinds, self.nbytes, self.weight = kinds, nbytes, weight
-        #: How many of each kind ought to have been taken by now, less those that have.
+        #: How many of each kind, and how many bytes, ought to have been taken by now, less what has been.
         self.owed = np.zeros(int(kinds.max()) + 1)
+        self.bytes_owed = 0.0
         self.free = np.ones(len(kinds), np.bool_)
 
     def take(self, begin: float, end: float) -> int:
-        """Take the iteration that is owed most, of these the one whose bytes are nearest the mean, or the middle."""
+        """Take an iteration of the kind that is owed most: the one nearest the bytes owed, or else the middle."""
         first, last = (int(np.ceil(edge - 0.5)) for edge in (begin, end))
         self.owed += np.bincount(self.kinds[first:last], minlength=len(self.owed)) * self.weight
+        self.bytes_owed += float(self.nbytes[first:last].sum()) * self.weight
         some = first + np.flatnonzero(self.free[first:last])
         if not len(some):
             some = np.flatnonzero(self.free)
         owed = self.owed[self.kinds[some]]
         some = some[owed >= owed.max() - _SLACK]
-        mean = self.nbytes[first:last].mean() if last > first else 0.0
-        far, off = np.abs(self.nbytes[some] - mean), np.abs(some + 0.5 - (begin + end) / 2)
+        far, off = np.abs(self.nbytes[some] - self.bytes_owed), np.abs(some + 0.5 - (begin + end) / 2)
         taken = int(some[np.lexsort((off, far))[0]])
         self.owed[self.kinds[taken]] -= 1
+        self.bytes_owed -= float(self.nbytes[taken])
         self.free[taken] = False
         return taken
 
