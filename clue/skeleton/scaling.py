@@ -3,7 +3,7 @@
 Every event begins with a weight of 1/K. Of a loop of I iterations of weight w < 1, outer loops first, ⌊wI⌋ are kept as
 they are, and one more gets what is left of the division as the weight of all that is in it, so that loops in it are
 treated alike. Iterations that are kept lie evenly along the loop: each is taken from a stratum of 1/w iterations. What
-differs in its calls is taken as often as it occurs, and of those alike such that their bytes add up to what they should.
+differs in its calls is taken as often as it occurs, and of those alike such that bytes add up to what they should.
 
 What is left has a weight below 1: of equal units, wherever they are, as many as their weights add up to are kept as
 they are, evenly again, and one more with its bytes times what is left. (The paper keeps all that are left, with their
