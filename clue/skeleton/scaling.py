@@ -147,7 +147,8 @@ def weigh(parameters: Parameters, loops: Sequence[Loop], times: Times, scale: fl
                 single[each] = True
             continue
         kinds = np.unique(_by_iteration(shapes, run), return_inverse=True)[1].ravel()
-        kept, rest = sample(kinds, sum(per_iteration(parameters.nbytes, run)), weight)
+        nbytes = np.sum(list(per_iteration(parameters.nbytes, run)), axis=0)
+        kept, rest = sample(kinds, nbytes, weight)
         iterations = np.zeros(run.iterations)
         iterations[kept] = 1.0
         if rest >= 0:
@@ -160,7 +161,8 @@ def weigh(parameters: Parameters, loops: Sequence[Loop], times: Times, scale: fl
 def _by_iteration(shapes: Sums, run: Stretch) -> Sums:
     """Return a number for each iteration, equal where all ranks make the same calls."""
     ranks = (scrambled(of_rank, np.full(1, rank)) for rank, of_rank in enumerate(per_iteration(shapes, run)))
-    return np.sum(list(ranks), axis=0, dtype=np.uint64)
+    together: Sums = np.sum(list(ranks), axis=0, dtype=np.uint64)
+    return together
 
 
 def _fills(trace: Trace, run: Stretch, times: Times) -> bool:
@@ -189,14 +191,14 @@ def sample(kinds: Integers, nbytes: Integers, weight: float) -> tuple[Integers, 
     if not kinds.any() and (nbytes == nbytes[0]).all():
         kept = np.ceil((edges[:-1] + edges[1:]) / 2 - 1).astype(np.int64)
         free = np.delete(np.arange(iterations), kept)
-        return kept, int(_nearest(free, (edges[-1] + iterations) / 2)) if left else -1
+        return kept, _nearest(free, float(edges[-1] + iterations) / 2) if left else -1
     strata = _Strata(kinds, nbytes, weight)
     kept = np.array([strata.take(begin, end) for begin, end in pairwise(edges.tolist())], np.int64)
     return kept, strata.take(float(edges[-1]), float(iterations)) if left else -1
 
 
-def _nearest(iterations: Integers, middle: float) -> Integers:
-    return iterations[np.abs(iterations + 0.5 - middle).argmin()]
+def _nearest(iterations: Integers, middle: float) -> int:
+    return int(iterations[np.abs(iterations + 0.5 - middle).argmin()])
 
 
 class _Strata:
@@ -268,7 +270,7 @@ def _grouped(begins: Mask, weight: Doubles) -> Doubles:
     reached = np.floor(so_far * (whole / total)[group] + 0.5)
     before = np.append(0.0, reached[:-1])
     before[firsts] = 0.0
-    share = (reached > before).astype(np.float64)
+    share: Doubles = (reached > before).astype(np.float64)
     free = np.maximum.reduceat(np.where(share == 0, np.arange(len(weight)), -1), firsts)
     some = (left > _SLACK) & (free >= firsts)
     share[free[some]] = left[some]
@@ -277,7 +279,7 @@ def _grouped(begins: Mask, weight: Doubles) -> Doubles:
 
 def _of_rows(events: Events, share: Doubles) -> Doubles:
     """Return how much of each row is kept: a wait as much as any of its requests."""
-    rows = np.where(events.unit == NONE, 0.0, share[events.unit] if events.units else 0.0)
+    rows: Doubles = np.where(events.unit == NONE, 0.0, share[events.unit] if events.units else 0.0)
     np.maximum.at(rows, events.named.row, share[events.unit[events.named.start]])
     return rows
 
@@ -293,7 +295,8 @@ def _alone(trace: Trace, rows: Doubles, scale: float) -> Integers:
     kept = np.bincount(cell, rows > 0, cells)
     order = np.lexsort((trace.bursts, cell))
     lasts = order[np.flatnonzero(np.diff(cell[order], append=-1))]
-    return lasts[(due[cell[lasts]] >= 0.5) & (kept[cell[lasts]] == 0)]
+    alone: Integers = lasts[(due[cell[lasts]] >= 0.5) & (kept[cell[lasts]] == 0)]
+    return alone
 
 
 def _cells(trace: Trace) -> Integers:

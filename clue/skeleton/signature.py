@@ -95,7 +95,8 @@ def _symbols(events: Events, clusters: Clusters) -> Integers:
     named = np.bincount(events.named.row, minlength=len(ops))
     cluster = np.where(own, clusters.of[np.where(own, events.unit, 0)] if events.units else 0, -1 - named)
     calls = int(ops.call.max(initial=0)) + 1
-    return ((cluster - cluster.min(initial=0)) * (max(Op) + 1) + ops.op) * calls + ops.call
+    symbols: Integers = ((cluster - cluster.min(initial=0)) * (max(Op) + 1) + ops.op) * calls + ops.call
+    return symbols
 
 
 def _numbered(symbols: Integers) -> tuple[npt.NDArray[np.int32], Integers]:
