@@ -30,9 +30,9 @@ from clue.skeleton.events import COMPUTE, NONE, SENDS, Events, Integers, Mask, a
 from clue.skeleton.loops import Loop
 from clue.skeleton.parameters import Doubles, Parameters
 from clue.skeleton.times import Times
-from clue.steady.cuts import Sums, ranks_of, scrambled
+from clue.steady.cuts import ranks_of
 from clue.steady.iterations import Stretch
-from clue.steady.steadiness import is_coupled, per_iteration
+from clue.steady.steadiness import called, is_coupled, per_iteration, shapes
 from clue.trace import Op, Trace
 from clue.trace.head import RankHead
 
@@ -133,7 +133,7 @@ def weigh(parameters: Parameters, loops: Sequence[Loop], times: Times, scale: fl
     trace = parameters.events.trace
     ops = trace.ops
     of, single, levelled = np.full(len(ops), 1 / scale), np.zeros(len(ops), np.bool_), 0
-    shapes = scrambled(ops.op, ops.peer, ops.comm, ops.site)
+    calls = called(trace)
     for run in (run for loop in loops for run in loop.runs):
         weight = float(of[run.bounds[0, 0]])
         if not 0 < weight < 1 or run.iterations == 1 or single[run.bounds[0, 0]]:
@@ -146,7 +146,7 @@ def weigh(parameters: Parameters, loops: Sequence[Loop], times: Times, scale: fl
             for each in rows:
                 single[each] = True
             continue
-        kinds = np.unique(_by_iteration(shapes, run), return_inverse=True)[1].ravel()
+        kinds = np.unique(shapes(calls, run), return_inverse=True)[1].ravel()
         nbytes = np.sum(list(per_iteration(parameters.nbytes, run)), axis=0)
         kept, rest = sample(kinds, nbytes, weight)
         iterations = np.zeros(run.iterations)
@@ -156,13 +156,6 @@ def weigh(parameters: Parameters, loops: Sequence[Loop], times: Times, scale: fl
         for each, bounds in zip(rows, run.bounds, strict=True):
             of[each] = np.repeat(iterations, np.diff(bounds))
     return Weights(of, single, levelled)
-
-
-def _by_iteration(shapes: Sums, run: Stretch) -> Sums:
-    """Return a number for each iteration, equal where all ranks make the same calls."""
-    ranks = (scrambled(of_rank, np.full(1, rank)) for rank, of_rank in enumerate(per_iteration(shapes, run)))
-    together: Sums = np.sum(list(ranks), axis=0, dtype=np.uint64)
-    return together
 
 
 def _fills(trace: Trace, run: Stretch, times: Times) -> bool:

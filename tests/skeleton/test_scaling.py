@@ -127,7 +127,9 @@ def computed(trace: Trace) -> Doubles:
     ranks = np.repeat(np.arange(trace.ranks), np.diff(trace.head.offsets))
     regions = len(trace.head.regions)
     cells = ranks * regions + trace.ops.region
-    return np.bincount(cells, trace.bursts.astype(np.float64), trace.ranks * regions)
+    found = np.zeros(trace.ranks * regions)
+    np.add.at(found, cells, trace.bursts)
+    return found
 
 
 @given(seed=st.integers(0, 2**32), scale=st.floats(1, 200))
@@ -256,6 +258,21 @@ def test_an_inner_loop_is_scaled_in_the_iteration_that_stands_for_all() -> None:
     assert own.nbytes[own.op == Op.ALLREDUCE].tolist() == [300]
     assert short.dominant is not None
     assert (short.dominant.name, short.dominant.iterations) == ("sweep.py:12", 120)
+
+
+def turns(own: RankBuilder, rank: int, i: int) -> None:
+    """Compute and broadcast, each rank in its turn."""
+    own.compute(0.01 * (1 + rank))
+    own.collective(Op.BCAST, 1000, root=i % 4)
+
+
+def test_iterations_after_which_calls_recur_count_as_one() -> None:
+    """Of 400 turns of four ranks at K = 10 ten rounds, whose turns are in order."""
+    short = construct(looped(4, 400, turns), scale=10)
+    own = short.trace.rank(2)
+    assert own.peer[own.op == Op.BCAST].tolist() == [0, 1, 2, 3] * 10
+    assert short.dominant is not None
+    assert (short.dominant.name, short.dominant.iterations) == ("loop.py:10 (4 at a time)", 100)
 
 
 @given(seed=st.integers(0, 2**32), scale=st.floats(1.1, 50), iterations=st.integers(2, 30))
