@@ -155,7 +155,8 @@ def as_computation(ops: Ops, rows: Integers, call: int) -> Ops:
 def begins_request(ops: Ops) -> Mask:
     """Tell which ops begin a request."""
     calls = ops.are(*COLLECTIVES) & (ops.flags & Flag.NONBLOCKING != 0)
-    return (ops.are(Op.ISEND, Op.IRECV, Op.MPROBE) | calls) & (ops.request != NO_REQUEST)
+    begins: Mask = (ops.are(Op.ISEND, Op.IRECV, Op.MPROBE) | calls) & (ops.request != NO_REQUEST)
+    return begins
 
 
 # --- what a skeleton cannot repeat ---
@@ -307,7 +308,8 @@ def _continued(flags: npt.NDArray[np.uint16], calls: Integers, offsets: Integers
     goes_on[1:] = calls[1:] == calls[:-1]
     goes_on[offsets[:-1][offsets[:-1] < len(flags)]] = False
     flag = np.uint16(Flag.CONTINUED)
-    return np.where(goes_on, flags | flag, flags & ~flag).astype(np.uint16)
+    said: npt.NDArray[np.uint16] = np.where(goes_on, flags | flag, flags & ~flag).astype(np.uint16)
+    return said
 
 
 def _numbered(starts: Mask, offsets: Integers) -> Integers:

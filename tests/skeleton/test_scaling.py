@@ -15,7 +15,7 @@ from clue.skeleton.clustering import Clusters
 from clue.skeleton.construction import construct
 from clue.skeleton.events import Events
 from clue.skeleton.loops import loops_of
-from clue.skeleton.parameters import Parameters
+from clue.skeleton.parameters import Doubles, Parameters
 from clue.skeleton.scaling import _grouped, sample, scaled, weigh
 from clue.skeleton.times import Times
 from clue.trace import Op, Trace, TraceBuilder
@@ -113,20 +113,21 @@ def test_what_is_outside_loops_keeps_one_of_each_k_or_shrinks() -> None:
     parameters = Parameters.of(events)
     short = scaled(parameters, Clusters.at(parameters, 0.0), (), Times.of(events.trace), 10)
     for rank in range(2):
-        own = short.trace.rank(rank)
-        assert own.nbytes.tolist() == [1000, 1000, 500, 8, 0]
-        assert own.cpu.sum() == 250_000_000
+        ops = short.trace.rank(rank)
+        assert ops.nbytes.tolist() == [1000, 1000, 500, 8, 0]
+        assert ops.cpu.sum() == 250_000_000
     assert short.shrunk == 3
 
 
 # --- computation ---
 
 
-def computed(trace: Trace) -> np.ndarray[tuple[int], np.dtype[np.float64]]:
+def computed(trace: Trace) -> Doubles:
     """Return what each rank computes in each region, ns."""
     ranks = np.repeat(np.arange(trace.ranks), np.diff(trace.head.offsets))
     regions = len(trace.head.regions)
-    return np.bincount(ranks * regions + trace.ops.region, trace.bursts, trace.ranks * regions)
+    cells = ranks * regions + trace.ops.region
+    return np.bincount(cells, trace.bursts.astype(np.float64), trace.ranks * regions)
 
 
 @given(seed=st.integers(0, 2**32), scale=st.floats(1, 200))
@@ -261,7 +262,7 @@ def test_an_inner_loop_is_scaled_in_the_iteration_that_stands_for_all() -> None:
 @settings(deadline=None, max_examples=60)
 def test_all_ranks_cut_the_same_iterations(seed: int, scale: float, iterations: int) -> None:
     """Whatever they do in them."""
-    bodies = [ping_pong, partial(ring, ranks=2)]
+    bodies: list[Body] = [ping_pong, partial(ring, ranks=2)]
 
     def body(own: RankBuilder, rank: int, i: int) -> None:
         bodies[(seed >> (i % 30)) & 1](own, rank, i)
