@@ -89,7 +89,7 @@ class Plan:
 
 #: The paper's sets have 9 and 4 sizes, up to 6 processes, and 62 candidates.
 FULL = Plan(
-    {"Basic": (256, 384, 512, 640, 768, 1024), "NL": (512, 640, 768, 1024)},
+    {"Basic": (192, 256, 384, 512, 640, 768), "NL": (384, 512, 640, 768)},
     (1, 2, 3),
     {1: (1, 2, 4, 8), 2: (1, 2, 3, 4), 3: (1, 2, 3, 4)},
     SLOW_PROCESSORS,

@@ -41,7 +41,7 @@ class Exact:
 def test_what_is_run() -> None:
     """35 candidates, at the largest size of both sets; models have four sizes and three numbers of ranks."""
     assert len(list(FULL.choices())) == 35
-    assert FULL.asked == 1024
+    assert FULL.asked == 768
     assert set(FULL.sets["NL"]) < set(FULL.sets["Basic"])
     assert len(list(FULL.measured("NL"))) == 4 * (3 + 12)
     assert max(ranks_of(uses) for _, uses in FULL.measured("Basic")) == 12

@@ -7,10 +7,11 @@ from typing import Any
 
 import pytest
 
+from clue.calibration.machine_file import node_lines
 from clue.config import load_machine
 from clue.errors import ConfigError
 from clue.forecasting.store import open_store
-from clue.machine import SpeedCurve
+from clue.machine import NodeType, SpeedCurve
 from tests.forecasting.hosts import PER_PRODUCT, SIZES, dgemm
 
 MACHINE = """\
@@ -75,6 +76,16 @@ def test_faults(folder: Path, text: str, fault: str) -> None:
         speed(folder, text)
     assert fault in str(caught.value)
     assert "machine.yaml:3:" in str(caught.value)
+
+
+def test_what_is_calibrated_keeps_speeds(tmp_path: Path) -> None:
+    """The lines of a node type say them again."""
+    node = NodeType("host", speeds={"product": SpeedCurve.through([(1e6, 5e8), (1e9, 2e9)])})
+    (line,) = (line for line in node_lines(node) if line.startswith("speed"))
+    found = speed(tmp_path, line.removeprefix("speed: {product: ").removesuffix("}"))
+    assert [found.at(flops) for flops in (1e6, 1e8, 1e9)] == pytest.approx(
+        [node.speed("product", flops) for flops in (1e6, 1e8, 1e9)]
+    )
 
 
 def test_a_change_and_what_is_shown(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

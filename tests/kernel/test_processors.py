@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from clue.kernel import compile_program, simulate
 from clue.machine import Curve, Link, Machine, NodeType, SpeedCurve, Waiting
@@ -94,6 +96,20 @@ def test_a_burst_is_one_in_which_operations_are_done() -> None:
     assert result.compute_by_region["product"] == pytest.approx(4.0 / 2.5)
     (host,) = compile_program(of_blocks(1.0, 3.0, *[1e-6] * 10_000, flops=4e9).build()).host_speeds.values()
     assert host.burst == pytest.approx(2.5e9, rel=0.01)
+
+
+@given(
+    st.lists(st.floats(0.001, 1.0), min_size=1, max_size=6), st.floats(1e6, 1e10), st.floats(1e6, 1e10),
+    st.lists(st.floats(1.0, 1e12), min_size=1, max_size=3, unique=True),
+)  # fmt: skip
+@settings(max_examples=30)
+def test_a_curve_of_one_speed_is_that_speed(seconds: list[float], flops: float, rate: float, at: list[float]) -> None:
+    """Whatever its points and the program's bursts; and all bursts of a region scale alike."""
+    trace = of_blocks(*seconds, flops=flops).build()
+    curve = SpeedCurve.through([(each, rate) for each in sorted(at)])
+    one, other = (simulate(trace, machine(1, speeds={"product": each})) for each in (rate, curve))
+    assert other.makespan == pytest.approx(one.makespan, rel=1e-9)
+    assert one.makespan == pytest.approx(flops / rate, rel=1e-9)
 
 
 def test_blocks_beyond_what_a_speed_is_stated_for_are_said() -> None:
