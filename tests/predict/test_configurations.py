@@ -12,11 +12,12 @@ from hypothesis import strategies as st
 from clue.errors import UsageError
 from clue.kernel import Program, compile_program, simulate
 from clue.machine import Machine
-from clue.models import Use, ranks_of
-from clue.predict.configurations import Replays
+from clue.models import Use, best, ranks_of
+from clue.predict.configurations import Replays, beside
 from clue.predict.modelling import placed
 from clue.trace import TraceBuilder
 from tests.kernel.cases import machine
+from tests.predict.test_modelling import model
 
 COUNTS = {"fast": 1, "slow": 3}
 
@@ -84,3 +85,29 @@ def test_no_trace_of_so_many_ranks() -> None:
     kinds = {f"kind{i}": 9 for i in range(6)}
     with pytest.raises(UsageError, match="mixed: configurations must be at most 100,000 for replays, got more"):
         Replays({50: program(1.0, 50, 0)}, mixed()).best(kinds, {kind: [1, 2, 3] for kind in kinds})
+
+
+def test_what_replays_say_beside_a_model() -> None:
+    """By the model the fast node alone is best; by replays it takes 2 s, and all nodes 8 / 7 s and their messages.
+
+    Two processes on one of a node's two processors have both in a replay, which is told of their kind.
+    """
+    said, available = model({"slow": 8.0, "fast": 0.1}).cluster, {"fast": 1, "slow": 3}
+    found = best(said, 800, available, processes={"fast": [1], "slow": [1]}, keep=2)
+    assert found.best.uses == {"fast": Use(1)}
+    replays = Replays({ranks: program(8.0, ranks, 0) for ranks in range(1, 8)}, mixed())
+    processes = {"fast": [1, 2, 3, 4], "slow": [1]}
+    both = beside(said, 800, found, replays, available=available, processes=processes, keep=3)
+    assert both.replayed[0] == pytest.approx(2.0)
+    assert both.found.best.uses == {"fast": Use(1, 4), "slow": Use(3)}
+    assert 8 / 7 < both.found.best.seconds < 8 / 7 + 0.2
+    assert both.loss == pytest.approx(2 / both.found.best.seconds - 1)
+    assert both.modelled[0] is None, "nobody measured four processes on the fast one"
+    assert not both.sharing
+    dual = mixed().map(lambda node: replace(node, processors=2))
+    shared = beside(
+        said, 800, found, Replays(replays.programs, dual), available=available, processes={"slow": [2]}, keep=3
+    )
+    assert shared.sharing == ("slow",)
+    untraced = Replays({7: replays.programs[7]}, mixed())
+    assert beside(said, 800, found, untraced, available=available, processes=processes, keep=3).loss is None
