@@ -107,6 +107,11 @@ Speed = Annotated[
     BeforeValidator(_positive(Quantity.SPEED)),
     _text(Quantity.SPEED, "A speed with its unit, in flop per second.", "500 Mflop/s"),
 ]
+Work = Annotated[
+    float,
+    BeforeValidator(_positive(Quantity.WORK)),
+    _text(Quantity.WORK, "A number of operations with its unit.", "2 Mflop"),
+]
 TimePerByte = Annotated[
     float,
     BeforeValidator(_quantity(Quantity.TIME_PER_BYTE)),

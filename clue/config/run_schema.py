@@ -79,8 +79,9 @@ class ProgramForm(Form):
     )
     model: Name | None = Field(
         None,
-        description="In a comparison: a model that was fitted to run times (clue model fit), relative to the file that "
-        "names it; instead of a script or a trace.",
+        description="In a comparison: a model that was fitted to run times (clue model fit) or composed of a program's "
+        "parts (clue model graph), relative to the file that names it; instead of a script or a trace. {machine} in it "
+        "stands for the name of the machine, as composed models hold for one each.",
     )
     size: PositiveInt | None = Field(None, description="With a model: the size of the problem.")
 

@@ -9,6 +9,8 @@ from clue.skeleton.prediction import Measured
 
 #: Stands for the number of ranks in the names of traces and inputs, and in arguments.
 PLACEHOLDER = "{ranks}"
+#: Stands for the name of the machine in the names of models that hold for one machine alone.
+MACHINE = "{machine}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,7 +33,7 @@ class Modelled:
     """A program that is known by a model that was fitted to its run times.
 
     Attributes:
-        path: Path of the model.
+        path: Path of the model; ``{machine}`` in it stands for the name of the machine.
         size: The size that is wanted.
     """
 

@@ -24,6 +24,20 @@ class Specialist(Predictor, Protocol):
         ...
 
 
+def drawn(sampling: Sampling, seconds: float, deviation: float, *source: str) -> Doubles:
+    """Draw what may be instead of a figure that no simulation gave, shape (samples,).
+
+    Args:
+        sampling: Which samples.
+        seconds: The figure.
+        deviation: Of its logarithm.
+        source: Where it comes from: figures of one source have their draws in common.
+    """
+    draws = [float(each.generator(*source).standard_normal()) for each in sampling.each()]
+    found: Doubles = seconds * np.exp(deviation * np.array(draws))
+    return found
+
+
 class DispatchingPredictor(Predictor):
     """Asks specialists of the applications that they know, and somebody else of all others.
 

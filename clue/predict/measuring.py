@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from clue.predict.application import Application
-from clue.predict.dispatching import Specialist
+from clue.predict.dispatching import Specialist, drawn
 from clue.predict.prediction import Prediction, Task
 from clue.predict.predictor import Doubles
 from clue.progress import Progress
@@ -47,8 +47,7 @@ class SkeletonPredictor(Specialist):
         """Draw what measurements may be off by, for each run of a skeleton by itself."""
         found = np.empty((len(tasks), sampling.samples))
         for i, measured in enumerate(map(_measured, tasks)):
-            draws = [float(each.generator("skeleton", measured.place).standard_normal()) for each in sampling.each()]
-            found[i] = measured.seconds * np.exp(measured.deviation * np.array(draws))
+            found[i] = drawn(sampling, measured.seconds, measured.deviation, "skeleton", measured.place)
         return found
 
 

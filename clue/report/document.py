@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from dataclasses import asdict
 from typing import TYPE_CHECKING
 
-from clue.machine import ColdStart, Curve
+from clue.machine import ColdStart, Curve, SpeedCurve
 
 if TYPE_CHECKING:
     from clue.machine import Link, Machine, NodeType
@@ -351,7 +351,7 @@ def _node_type(node: NodeType) -> Document:
         "price": _money(node.price),
         "performance_factor": node.performance_factor,
         "performance_factors": dict(node.performance_factors),
-        "speeds": dict(node.speeds),
+        "speeds": {region: _speed(speed) for region, speed in node.speeds.items()},
         "memory_contention": {str(busy): dict(shares) for busy, shares in node.memory_contention.items()},
         **fields(node, "background_load", "time_slice"),
         "cold_start": cold_start_document(node.cold_start),
@@ -360,6 +360,11 @@ def _node_type(node: NodeType) -> Document:
         "source": node.source,
         "noise": asdict(node.noise),
     }
+
+
+def _speed(speed: float | SpeedCurve) -> object:
+    """Describe a speed: flop/s, or points [flop of a burst, flop/s]."""
+    return list(map(list, speed.points)) if isinstance(speed, SpeedCurve) else speed
 
 
 def cold_start_document(start: ColdStart) -> Document | None:
