@@ -47,7 +47,7 @@ _NEEDS = {
     "request()": ("requests",), "wait_for_all(": ("requests", "wait_all"), "wait_for(": ("requests", "wait_some"),
     "message()": ("requests", "messages"), "receive_matched(": ("requests", "messages", "receive_matched"),
     "start_matched(": ("requests", "messages", "rooms", "start_matched"), "next_room()": ("rooms",),
-    "neighbours(": ("rooms", "neighbours"), "along_bits(": ("along_bits",), "partner(": ("partner",),
+    "neighbours(": ("rooms", "requests", "neighbours"), "along_bits(": ("along_bits",), "partner(": ("partner",),
     "type_of(": ("type_of",), "NOTHING": ("nothing",), "member(": ("member",), "rest(": ("rest",),
 }  # fmt: skip
 
@@ -170,14 +170,14 @@ class _Writer:
         if call.op in (Op.SEND, Op.ISEND):
             name = _SENDS.get(call.flags & (Flag.SYNCHRONOUS | Flag.BUFFERED), "Send")
             name, request = (name, "") if call.op == Op.SEND else (f"I{name.lower()}", ", request()")
-            sent = f"data, {_int(numbers['nbytes'])}, MPI_BYTE, {_int(numbers['peer'])}, {_int(numbers['tag'])}"
+            sent = f"data, {numbers['nbytes']}, MPI_BYTE, {numbers['peer']}, {numbers['tag']}"
             return f"MPI_{name}({sent}, {comm}{request});"
         if call.op == Op.IRECV and "dest" in numbers:
-            sent = f"data, {_int(numbers['nbytes'])}, MPI_BYTE, {_int(numbers['dest'])}, {_int(numbers['sendtag'])}"
-            received = f"room, MOST, MPI_BYTE, {_int(numbers['peer'])}, {_int(numbers['tag'])}"
+            sent = f"data, {numbers['nbytes']}, MPI_BYTE, {numbers['dest']}, {numbers['sendtag']}"
+            received = f"room, MOST, MPI_BYTE, {numbers['peer']}, {numbers['tag']}"
             return f"MPI_Sendrecv({sent}, {received}, {comm}, MPI_STATUS_IGNORE);"
         if call.op in (Op.RECV, Op.IRECV, Op.PROBE, Op.MPROBE):
-            of = f"{_int(numbers['peer'])}, {_int(numbers['tag'])}, {comm}"
+            of = f"{numbers['peer']}, {numbers['tag']}, {comm}"
             return {
                 Op.RECV: f"MPI_Recv(room, MOST, MPI_BYTE, {of}, MPI_STATUS_IGNORE);",
                 Op.IRECV: f"MPI_Irecv(next_room(), MOST_AT_ONCE, MPI_BYTE, {of}, request());",
@@ -197,10 +197,15 @@ class _Writer:
             return f"{{ MPI_Comm made; MPI_Comm_dup({comm}, &made); MPI_Comm_free(&made); }}"
         if call.op == Op.NEIGHBOR:
             listed = ", ".join(numbers[name] for name in ("dests", "sizes", "sources"))
-            return f"neighbours({self._comm(call.comm)}, {listed});"
+            request = "request()" if call.flags & Flag.NONBLOCKING else "NULL"
+            return f"neighbours({self._comm(call.comm)}, {listed}, {request});"
         nonblocking = bool(call.flags & Flag.NONBLOCKING)
         name = _NAMES.get(call.op) or ("Reduce_scatter_block" if call.flags & Flag.BLOCK else "Reduce_scatter")
         name = f"MPI_I{name.lower()}" if nonblocking else f"MPI_{name}"
+        before = [
+            f"const long {name} = {numbers[each]};" for each, name in (("nbytes", "size"),) if "next(" in numbers[each]
+        ]
+        numbers = {**numbers, "nbytes": "size"} if before else numbers
         given = [*self._given(call, numbers, "next_room()" if nonblocking else "room"), comm]
         made = f"{name}({', '.join([*given, 'request()'] if nonblocking else given)});"
         lists = [
@@ -208,13 +213,14 @@ class _Writer:
             for each, word in (("v", "sizes"), ("w", "received"))
             if word in numbers
         ]
-        return f"{{ const int {', '.join(lists)}; {made} }}" if lists else made
+        before += [f"const int {', '.join(lists)};"] if lists else []
+        return f"{{ {' '.join((*before, made))} }}" if before else made
 
     def _given(self, call: Call, numbers: Mapping[str, str], room: str) -> Iterator[str]:
         """Yield the arguments of a collective call, but for communicator and request."""
         if call.op == Op.BARRIER:
             return
-        size, kind, some = _int(numbers["nbytes"]), self._kind(call), "v, v + RANKS"
+        size, kind, some = numbers["nbytes"], self._kind(call), "v, v + RANKS"
         data = "MPI_IN_PLACE" if call.flags & Flag.IN_PLACE else "data"
         if call.op == Op.BCAST:
             yield from (room, size, kind)
@@ -231,7 +237,7 @@ class _Writer:
         else:
             yield from (data, size, kind, room, size, kind)
         if "peer" in numbers:
-            yield _int(numbers["peer"])
+            yield numbers["peer"]
 
     def _kind(self, call: Call) -> str:
         element = call.numbers.get("element", Sum(1))
@@ -372,10 +378,6 @@ def _parts(text: str) -> dict[str, list[str]]:
         else:
             part.append(line)
     return found
-
-
-def _int(text: str) -> str:
-    return text if text.lstrip("-").isdecimal() or text == "MPI_PROC_NULL" else f"(int)({text})"
 
 
 def _list(values: Sequence[object]) -> str:

@@ -2,11 +2,12 @@
 
 Rows stay as they are but for:
 
-``flags``    only those that make another call
+``flags``    only those that make another call; data in place where all members may have it, and sizes agree
 Sendrecv     is one row, a receive without request, with ``nbytes`` of what it sends; lists the distance of where that
              goes (as ``relative`` in :mod:`clue.structure.loops.columns`) and its tag
 requests     are numbered anew without these
 ``WAIT``     for all requests that are pending, at every call of a site, names none; any other lists its requests
+collectives  of one size take the largest of their members
 reductions   ``tag`` is the size of an element that MPI has a number of, ``nbytes`` how many there are; broadcasts too
 v-calls      list the sizes of all members: ``GATHERV`` ``SCATTERV`` ``ALLGATHERV`` ``REDUCE_SCATTER`` what each has,
              ``ALLTOALLV`` what goes to each and then what comes from each
@@ -23,7 +24,7 @@ import numpy.typing as npt
 from clue.structure.loops import NO_PEER
 from clue.trace import Trace
 from clue.trace.columns import Ops, within
-from clue.trace.ops import COLLECTIVES, COLUMNS, NO_REQUEST, Flag, Op
+from clue.trace.ops import COLLECTIVES, COLUMNS, NO_REQUEST, ROOTED, Flag, Op
 
 Integers = npt.NDArray[np.int64]
 Mask = npt.NDArray[np.bool_]
@@ -32,8 +33,9 @@ Mask = npt.NDArray[np.bool_]
 ELEMENTS = (1, 2, 4, 8, 16)
 #: What an element has whose size the trace does not know.
 _UNKNOWN = 8
-#: Calls whose data are elements, which no algorithm may cut.
-VECTORS = (Op.BCAST, Op.REDUCE, Op.ALLREDUCE, Op.SCAN, Op.EXSCAN, Op.REDUCE_SCATTER)
+#: Calls that reduce vectors, and all whose data are elements, which no algorithm may cut.
+REDUCTIONS = (Op.REDUCE, Op.ALLREDUCE, Op.SCAN, Op.EXSCAN, Op.REDUCE_SCATTER)
+VECTORS = (Op.BCAST, *REDUCTIONS)
 #: Calls that list what each member has, unless all have the same.
 SHARES = (Op.GATHERV, Op.SCATTERV, Op.ALLGATHERV, Op.REDUCE_SCATTER)
 _KEPT = (
@@ -72,11 +74,14 @@ def lower(trace: Trace) -> Lowered:
     tag, nbytes = np.where(messages, np.maximum(ops.tag, 0), ops.tag).astype(np.int64), ops.nbytes.copy()
     lists = [waits, *_neighbours(ops, starts), (one, _sent(trace, ranks, one + 1))]
     nbytes[one] = nbytes[one + 1]
+    flags = ops.flags & along
+    flags[ops.are(*ROOTED)] &= ~int(Flag.IN_PLACE)
     for comm, calls in _collectives(trace, ranks):
+        _level(ops, calls, nbytes)
         _use_elements(ops, calls, tag, nbytes)
-        lists += _sizes(ops, calls, nbytes, starts, len(trace.head.communicators[comm].group))
+        lists += _sizes(ops, calls, nbytes, starts, len(trace.head.communicators[comm].group), flags)
     extra, count, extras = _listed(trace, ranks, lists)
-    changed = {"flags": ops.flags & along, "request": request, "tag": tag, "nbytes": nbytes}
+    changed = {"flags": flags, "request": request, "tag": tag, "nbytes": nbytes}
     columns = {name: getattr(ops, name) for name, _, _ in COLUMNS} | changed | {"extra": extra, "count": count}
     kept = np.ones(len(ops), np.bool_)
     kept[one[:, None] + (1, 2)] = False
@@ -192,6 +197,17 @@ def _collectives(trace: Trace, ranks: Integers) -> Iterator[tuple[int, Integers]
         yield comm, np.stack([own[ranks[own] == member] for member in trace.head.communicators[comm].group])
 
 
+def _level(ops: Ops, calls: Integers, nbytes: Integers) -> None:
+    """Let calls of one size have one."""
+    calls = calls[:, ~_of_shares(ops)[calls[0]]]
+    nbytes[calls] = nbytes[calls].max(axis=0)
+
+
+def _of_shares(ops: Ops) -> Mask:
+    """Tell which calls list what each member has."""
+    return ops.are(*SHARES) & ~(ops.are(Op.REDUCE_SCATTER) & (ops.flags & Flag.BLOCK > 0))
+
+
 def _use_elements(ops: Ops, calls: Integers, tag: Integers, nbytes: Integers) -> None:
     """Let vectors count elements, of a size that those of all members are made of."""
     calls = calls[:, ops.are(*VECTORS)[calls[0]]]
@@ -202,15 +218,17 @@ def _use_elements(ops: Ops, calls: Integers, tag: Integers, nbytes: Integers) ->
     nbytes[calls] //= size
 
 
-def _sizes(ops: Ops, calls: Integers, nbytes: Integers, starts: Integers, members: int) -> Iterator[_Lists]:
-    """Yield what calls of different sizes list."""
-    first = calls[0]
-    equal = ops.are(Op.REDUCE_SCATTER) & (ops.flags & Flag.BLOCK > 0)
-    shares = calls[:, (ops.are(*SHARES) & ~equal)[first]]
+def _sizes(
+    ops: Ops, calls: Integers, nbytes: Integers, starts: Integers, members: int, flags: npt.NDArray[np.int64]
+) -> Iterator[_Lists]:
+    """Yield what calls of different sizes list; without flag where these forbid data in place."""
+    shares = calls[:, _of_shares(ops)[calls[0]]]
     for own in shares:
         yield own, nbytes[shares].T
-    between = calls[:, ops.are(Op.ALLTOALLV)[first]]
+    between = calls[:, ops.are(Op.ALLTOALLV)[calls[0]]]
     sent = ops.extras[starts[between][..., None] + np.arange(members)]  # shape (members, calls, members)
+    one_way = (sent != sent.transpose(2, 1, 0)).any(axis=(0, 2))
+    flags[between[:, one_way]] &= ~int(Flag.IN_PLACE)
     for member, own in enumerate(between):
         yield own, np.concatenate([sent[member], sent[:, :, member].T], axis=1)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from textwrap import dedent, wrap
@@ -32,6 +33,8 @@ from clue.skeleton.words import WIDTH, About, burst_text, groups_text, plain
 from clue.trace.ops import Flag, Op
 
 _KERNELS = Path(__file__).with_name("kernels.py")
+#: What of a collective is told before it where it is no plain number, as it may be needed twice; and its name then.
+_TOLD = {"comm": "comm", "kind": "kind", "nbytes": "size", "sizes": "sizes"}
 #: Where in that file begins what programs have of it.
 _BEGIN = "Kernel = "
 _TYPES = {1: "MPI.BYTE", 2: "MPI.SHORT", 4: "MPI.FLOAT", 8: "MPI.DOUBLE", 16: "MPI.C_DOUBLE_COMPLEX"}
@@ -129,7 +132,8 @@ class _Writer:
         elif isinstance(statement, AlongBits):
             yield self._along(statement)
         else:
-            made, method = self._call(statement)
+            *before, made, method = self._call(statement)
+            yield from before
             name = "" if statement.name.lower() == method.lower() else statement.name
             yield _said(made, plain(f"{statement.site} {name}".strip()) if statement.site else "")
 
@@ -155,14 +159,15 @@ class _Writer:
 
     # --- calls ---
 
-    def _call(self, call: Call) -> tuple[str, str]:
-        """Return the text of a call, and the method that it makes."""
+    def _call(self, call: Call) -> tuple[str, ...]:
+        """Return the text of a call, behind what is told before it, and the method that it makes."""
         numbers = {name: self._text(each, call.comm) for name, each in call.numbers.items()}
         comm = self._comm(call.comm)
         if call.op in (Op.SEND, Op.ISEND):
             name = _SENDS.get(call.flags & (Flag.SYNCHRONOUS | Flag.BUFFERED), "Send")
             name = name if call.op == Op.SEND else f"I{name.lower()}"
             made = f"{comm}.{name}(data[:{numbers['nbytes']}], dest={numbers['peer']}, tag={numbers['tag']})"
+            made = made.replace(", tag=0)", ")")
             return (made if call.op == Op.SEND else f"requests.append({made})"), name
         if call.op == Op.IRECV and "dest" in numbers:
             sent = f"data[:{numbers['nbytes']}], dest={numbers['dest']}, sendtag={numbers['sendtag']}"
@@ -189,34 +194,37 @@ class _Writer:
             Op.MPROBE: (f"requests.append({comm}.Mprobe({of}))", "Mprobe"),
         }[op]
 
-    def _collective(self, call: Call, comm: str, numbers: Mapping[str, str]) -> tuple[str, str]:
+    def _collective(self, call: Call, comm: str, numbers: Mapping[str, str]) -> tuple[str, ...]:
         if call.op == Op.COMM:
             return f"{comm}.Dup().Free()", "Dup"
         if call.op == Op.NEIGHBOR:
             listed = ", ".join(f"{name}={numbers[name]}" for name in ("dests", "sizes", "sources"))
-            return f"neighbours({comm}, {listed})", "neighbours"
+            made = f"neighbours({comm}, {listed})"
+            return (f"requests.append({made})" if call.flags & Flag.NONBLOCKING else f"wait_for_each({made})"), "neighbours"
+        numbers = {"comm": comm, "kind": self._kind(call), **numbers}
+        told = {
+            name: _TOLD[name] for name, text in numbers.items() if name in _TOLD and (" if " in text or "next(" in text)
+        }
+        before = [f"{name} = {numbers[each]}" for each, name in told.items()]
+        numbers |= told
         nonblocking = bool(call.flags & Flag.NONBLOCKING)
         method = _METHODS.get(call.op) or ("Reduce_scatter_block" if call.flags & Flag.BLOCK else "Reduce_scatter")
         method = f"I{method[0].lower()}{method[1:]}" if nonblocking else method
-        made = f"{comm}.{method}({', '.join(self._given(call, numbers, 'next(rooms)' if nonblocking else 'room'))})"
-        return (f"requests.append({made})" if nonblocking else made), method
+        given = ", ".join(self._given(call, numbers, "next(rooms)" if nonblocking else "room"))
+        made = f"{numbers['comm']}.{method}({given})"
+        return *before, (f"requests.append({made})" if nonblocking else made), method
 
     def _given(self, call: Call, numbers: Mapping[str, str], room: str) -> Iterator[str]:
         """Yield the arguments of a collective call."""
         if call.op == Op.BARRIER:
             return
-        own, kind, sizes = numbers["nbytes"], self._kind(call), numbers.get("sizes", "")
-        size = (
-            f"{own} * {self._size(call.comm)}"
-            if own.isidentifier() or own.isdecimal()
-            else f"({own}) * {self._size(call.comm)}"
-        )
+        own, kind, sizes = numbers["nbytes"], numbers["kind"], numbers.get("sizes", "")
         many = {Op.GATHERV: ("", sizes), Op.SCATTERV: (sizes, ""), Op.ALLGATHERV: ("", sizes)}
         sent, received = many.get(call.op, ("", ""))
         if call.op == Op.ALLTOALLV:
             sent, received = sizes, numbers["received"]
-        elif call.op == Op.REDUCE_SCATTER:
-            sent = size if call.flags & Flag.BLOCK else numbers["total"]
+        elif call.op == Op.REDUCE_SCATTER and not call.flags & Flag.BLOCK:
+            sent = numbers["total"]
         placed = bool(call.flags & Flag.IN_PLACE)
         if call.op != Op.BCAST:
             yield "MPI.IN_PLACE" if placed else f"[data, {sent or own}, {kind}]"
@@ -242,9 +250,6 @@ class _Writer:
             return "world"
         return comm.name if isinstance(comm, Named) else f"comms[{self._text(comm.number)}]"
 
-    def _size(self, comm: Comm) -> str:
-        return "RANKS" if isinstance(comm, World) else f"{self._comm(comm)}.size"
-
     def _text(self, expression: Expression, comm: Comm | None = None) -> str:
         if isinstance(expression, Sum):
             return sum_text(expression, number, lambda text, modulus: f"({text}) % {modulus}")
@@ -253,7 +258,7 @@ class _Writer:
         if isinstance(expression, Next):
             return f"next(table[{expression.table}])"
         if isinstance(expression, Listed):
-            return _tuple(expression.values)
+            return _value(expression.values)
         if isinstance(expression, Nobody):
             return "MPI.PROC_NULL"
         if isinstance(expression, Perhaps):
@@ -296,6 +301,9 @@ class _Writer:
         parts += [each for name, each in _HELPERS.items() if f"{name}(" in text]
         oldest = max((age for call in calls for age in self._ages(call)), default=0)
         parts = [each.replace("OLDEST", str(oldest + 1)) for each in parts]
+        if any(call.op is Op.NEIGHBOR and call.flags & Flag.NONBLOCKING for call in calls):
+            parts = [each.replace("    MPI.Request.Waitall([req", "    wait_for_each([req") for each in parts]
+            parts = [each.replace("    MPI.Request.Waitall(requests)", "    wait_for_each(requests)") for each in parts]
         return [*parts, _COMMS.format(groups=self._groups())] if self._program.groups else parts
 
     def _ages(self, call: Call) -> Iterator[int]:
@@ -370,7 +378,7 @@ def _star(listed: str) -> str:
     """Return a list as arguments."""
     if " if " in listed:
         return f"*({listed})"
-    return listed[1:-1].rstrip(",") if listed.startswith("(") else f"*{listed}"
+    return listed[1:-1] if listed.startswith("[") else f"*{listed}"
 
 
 def _tuple(values: Sequence[object]) -> str:
@@ -379,7 +387,7 @@ def _tuple(values: Sequence[object]) -> str:
 
 def _value(value: object) -> str:
     if isinstance(value, tuple):
-        return _tuple(value)
+        return f"[{', '.join(map(_value, value))}]"
     return number(value) if isinstance(value, int) else f"{value:.15g}"
 
 
@@ -528,10 +536,14 @@ def start_matched(age):
 ''',
     "neighbours": '''
 def neighbours(comm, dests, sizes, sources):
-    """Exchange messages with neighbours."""
+    """Begin to exchange messages with neighbours; returns their requests."""
     received = [comm.Irecv(next(rooms), source=each, tag=32_000) for each in sources]
-    sent = [comm.Isend(data[:size], dest=each, tag=32_000) for each, size in zip(dests, sizes)]
-    MPI.Request.Waitall(received + sent)
+    return received + [comm.Isend(data[:size], dest=each, tag=32_000) for each, size in zip(dests, sizes)]
+
+
+def wait_for_each(several):
+    """Wait for requests, some of which are lists of them."""
+    MPI.Request.Waitall([one for each in several for one in (each if isinstance(each, list) else [each])])
 ''',
     "along_bits": '''
 def along_bits(comm, sizes, tag, sends):

@@ -191,14 +191,18 @@ static void start_matched(long age)
 }
 
 //@ neighbours
-static void neighbours(const Communicator *on, const long *dests, const long *sizes, const long *sources)
+/* Exchange messages with neighbours. A call that need not wait for them does so, too. */
+static void neighbours(const Communicator *on, const long *dests, const long *sizes, const long *sources,
+                       MPI_Request *request)
 {
-    MPI_Request all[2 * RANKS];
+    MPI_Request all[4 * RANKS + 1];
     int count = 0;
     for (long i = 1; i <= sources[0]; i++)
-        MPI_Irecv(next_room(), MOST_AT_ONCE, MPI_BYTE, (int)sources[i], 32000, on->comm, &all[count++]);
+        MPI_Irecv(next_room(), MOST_AT_ONCE, MPI_BYTE, sources[i], 32000, on->comm, &all[count++]);
     for (long i = 1; i <= dests[0]; i++)
-        MPI_Isend(data, (int)sizes[i], MPI_BYTE, (int)dests[i], 32000, on->comm, &all[count++]);
+        MPI_Isend(data, sizes[i], MPI_BYTE, dests[i], 32000, on->comm, &all[count++]);
+    if (request != NULL)
+        *request = MPI_REQUEST_NULL;
     MPI_Waitall(count, all, MPI_STATUSES_IGNORE);
 }
 

@@ -33,7 +33,6 @@ from clue.skeleton.statements import (
     Statement,
     Statements,
     Sum,
-    World,
 )
 from clue.skeleton.work import spread
 from clue.structure.loops import BITS, ENTRIES, LOOP, NO_PEER, Affine, Loops, Node, Table, Variants, chosen, compress
