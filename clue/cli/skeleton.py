@@ -45,7 +45,7 @@ def run(arguments: argparse.Namespace) -> int:
         tell(f"making a skeleton of {application.name}")
         made = construct(application, scale=arguments.scale, seconds=arguments.seconds, shortest=arguments.shortest)
         program = statements_of(made.trace)
-        about = _about(made, application, target, language, works, arguments)
+        about = _about(made, application, language, works, arguments)
         tell(f"writing {target}")
         write_texts({target: (c_program if language == _C else python_program)(program, about)})
         written = [target, *([] if kept is None else [made.trace.save(kept)])]
@@ -64,13 +64,12 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _about(
-    made: Skeleton, application: Trace, target: Path, language: str, works: Mapping[str, Character],
-    arguments: argparse.Namespace,
-) -> About:  # fmt: skip
+    made: Skeleton, application: Trace, language: str, works: Mapping[str, Character], arguments: argparse.Namespace
+) -> About:
     head = application.head
     recorded = ", ".join(filter(None, (head.recorded, head.processor)))
     return About(
-        file=target.name,
+        file=Path(arguments.output).name,
         identity=_identity(made.identity, language, arguments.work, arguments.memory),
         program=shlex.join((Path(head.program).name, *head.arguments)),
         recorded=recorded,

@@ -68,7 +68,8 @@ def add_make(commands: Commands, run: Command) -> None:
         default=[],
         metavar="[REGION=]MIX",
         help="what stands for computation, in a region or in all: core, cache, memory, or two of them as "
-        "core:memory=0.6, which is 60 %% core (default: by declared flops, else 44 %% core and 56 %% memory); once for each",
+        "core:memory=0.6, which is 60 %% core (default: by declared flops, else 44 %% core and 56 %% memory); once for "
+        "each",
     )
     command.add_argument(
         "--machine",

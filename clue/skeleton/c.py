@@ -7,10 +7,11 @@ from pathlib import Path
 from textwrap import wrap
 
 from clue.skeleton.lowering import REDUCTIONS
-from clue.skeleton.python import condition, sum_text, values_of
+from clue.skeleton.python import condition, decimal, sum_text, values_of
 from clue.skeleton.statements import (
     AlongBits,
     Branch,
+    ByRank,
     Call,
     Comm,
     Compute,
@@ -30,7 +31,7 @@ from clue.skeleton.statements import (
 )
 from clue.skeleton.words import WIDTH, About, burst_text, groups_text, plain
 from clue.skeleton.work import KINDS
-from clue.trace.ops import Flag, Op
+from clue.trace.ops import COLLECTIVES, Flag, Op
 
 FRAME = Path(__file__).with_name("frame.c")
 _RUN = Path(__file__).with_name("run.c")
@@ -167,6 +168,17 @@ class _Writer:
     def _call(self, call: Call) -> str:
         numbers = {name: self._text(each, call.comm) for name, each in call.numbers.items()}
         comm = f"{self._comm(call.comm)}->comm"
+        if call.op in COLLECTIVES:
+            return self._collective(call, comm, numbers)
+        if call.op == Op.WAIT:
+            return f"wait_for({numbers['ages']});" if "ages" in numbers else "wait_for_all();"
+        if call.op == Op.MRECV:
+            return f"{'start_matched' if call.flags & Flag.NONBLOCKING else 'receive_matched'}({numbers['age']});"
+        if call.op == Op.SLEEP:
+            return f"rest({numbers['nbytes']});"
+        return self._message(call, comm, numbers)
+
+    def _message(self, call: Call, comm: str, numbers: Mapping[str, str]) -> str:
         if call.op in (Op.SEND, Op.ISEND):
             name = _SENDS.get(call.flags & (Flag.SYNCHRONOUS | Flag.BUFFERED), "Send")
             name, request = (name, "") if call.op == Op.SEND else (f"I{name.lower()}", ", request()")
@@ -176,21 +188,13 @@ class _Writer:
             sent = f"data, {numbers['nbytes']}, MPI_BYTE, {numbers['dest']}, {numbers['sendtag']}"
             received = f"room, MOST, MPI_BYTE, {numbers['peer']}, {numbers['tag']}"
             return f"MPI_Sendrecv({sent}, {received}, {comm}, MPI_STATUS_IGNORE);"
-        if call.op in (Op.RECV, Op.IRECV, Op.PROBE, Op.MPROBE):
-            of = f"{numbers['peer']}, {numbers['tag']}, {comm}"
-            return {
-                Op.RECV: f"MPI_Recv(room, MOST, MPI_BYTE, {of}, MPI_STATUS_IGNORE);",
-                Op.IRECV: f"MPI_Irecv(next_room(), MOST_AT_ONCE, MPI_BYTE, {of}, request());",
-                Op.PROBE: f"MPI_Probe({of}, MPI_STATUS_IGNORE);",
-                Op.MPROBE: f"MPI_Mprobe({of}, message(), MPI_STATUS_IGNORE);",
-            }[call.op]
-        if call.op == Op.WAIT:
-            return f"wait_for({numbers['ages']});" if "ages" in numbers else "wait_for_all();"
-        if call.op == Op.MRECV:
-            return f"{'start_matched' if call.flags & Flag.NONBLOCKING else 'receive_matched'}({numbers['age']});"
-        if call.op == Op.SLEEP:
-            return f"rest({numbers['nbytes']});"
-        return self._collective(call, comm, numbers)
+        of = f"{numbers['peer']}, {numbers['tag']}, {comm}"
+        return {
+            Op.RECV: f"MPI_Recv(room, MOST, MPI_BYTE, {of}, MPI_STATUS_IGNORE);",
+            Op.IRECV: f"MPI_Irecv(next_room(), MOST_AT_ONCE, MPI_BYTE, {of}, request());",
+            Op.PROBE: f"MPI_Probe({of}, MPI_STATUS_IGNORE);",
+            Op.MPROBE: f"MPI_Mprobe({of}, message(), MPI_STATUS_IGNORE);",
+        }[call.op]
 
     def _collective(self, call: Call, comm: str, numbers: Mapping[str, str]) -> str:
         if call.op == Op.COMM:
@@ -202,10 +206,8 @@ class _Writer:
         nonblocking = bool(call.flags & Flag.NONBLOCKING)
         name = _NAMES.get(call.op) or ("Reduce_scatter_block" if call.flags & Flag.BLOCK else "Reduce_scatter")
         name = f"MPI_I{name.lower()}" if nonblocking else f"MPI_{name}"
-        before = [
-            f"const long {name} = {numbers[each]};" for each, name in (("nbytes", "size"),) if "next(" in numbers[each]
-        ]
-        numbers = {**numbers, "nbytes": "size"} if before else numbers
+        size = numbers["nbytes"]
+        numbers = {**numbers, "nbytes": "size"} if "next(" in size else numbers
         given = [*self._given(call, numbers, "next_room()" if nonblocking else "room"), comm]
         made = f"{name}({', '.join([*given, 'request()'] if nonblocking else given)});"
         lists = [
@@ -213,6 +215,7 @@ class _Writer:
             for each, word in (("v", "sizes"), ("w", "received"))
             if word in numbers
         ]
+        before = [f"const long size = {size};"] if "size" in given else []
         before += [f"const int {', '.join(lists)};"] if lists else []
         return f"{{ {' '.join((*before, made))} }}" if before else made
 
@@ -262,6 +265,9 @@ class _Writer:
             return f"{'next_list' if lists else 'next'}({expression.table})"
         if isinstance(expression, Listed):
             return _list(expression.values)
+        return self._partner(expression, comm)
+
+    def _partner(self, expression: Nobody | Perhaps | Neighbour | ByRank, comm: Comm | None) -> str:
         if isinstance(expression, Nobody):
             return "MPI_PROC_NULL"
         if isinstance(expression, Perhaps):
@@ -314,8 +320,9 @@ class _Writer:
 
     def _bursts(self) -> Iterator[str]:
         about, program = self._about, self._program
-        yield "/* What a piece of each kind of work takes where the application was recorded, ns; and a burst beside. */"
-        yield f"static const double pieces[KINDS] = {{{', '.join(f'{about.pieces.times[kind]:.2f}' for kind in KINDS)}}};"
+        yield "/* What a piece of each kind of work takes where the application was recorded, ns; a burst beside. */"
+        times = ", ".join(f"{about.pieces.times[kind]:.2f}" for kind in KINDS)
+        yield f"static const double pieces[KINDS] = {{{times}}};"
         yield f"static const double call = {about.pieces.call:.2f};"
         regions = list(dict.fromkeys(place.region for place in program.places))
         yield "/* What regions compute: shares of each kind of work. */"
@@ -325,10 +332,11 @@ class _Writer:
         yield "/* Of each place, by rank, what its bursts take there, ns: one after the other, again and again. */"
         for i, place in enumerate(program.places):
             yield from _arrays(
-                "double", f"bursts_{i}", {rank: [f"{each:.15g}" for each in row] for rank, row in place.bursts.items()}
+                "double", f"bursts_{i}", {rank: [decimal(each) for each in row] for rank, row in place.bursts.items()}
             )
         yield f"enum {{ PLACES = {len(program.places)} }};"
-        yield f"static const int region_of[PLACES] = {{{', '.join(str(regions.index(place.region)) for place in program.places)}}};"
+        numbers = ", ".join(str(regions.index(place.region)) for place in program.places)
+        yield from _wrapped(f"static const int region_of[PLACES] = {{{numbers}}};")
         yield "static const struct { const double *bursts; long length; } bursts_of[PLACES][RANKS] = {"
         for i, place in enumerate(program.places):
             yield from self._rows(f"bursts_{i}", {rank: len(row) for rank, row in place.bursts.items()})

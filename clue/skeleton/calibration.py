@@ -1,8 +1,8 @@
 """What pieces of work take at the best of the host that recorded an application.
 
-The readings of a trace say what the two pieces of :mod:`clue.trace.pieces` take there. Kernels of skeletons do the same work;
-how long one of their pieces takes relative to a reading is measured where the skeleton is made, some 50 ms long: a ratio,
-which is much the same on all hosts. Without readings what pieces take here counts.
+The readings of a trace say what the two pieces of :mod:`clue.trace.pieces` take there. Kernels of skeletons do the same
+work; how long one of their pieces takes relative to a reading is measured where the skeleton is made, for some 50 ms:
+a ratio, which is much the same on all hosts. Without readings what pieces take here counts.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ import subprocess
 import tempfile
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import partial
 from itertools import repeat
 from pathlib import Path
 from time import perf_counter_ns, thread_time_ns
@@ -23,6 +24,8 @@ from clue.trace import Trace
 
 #: Pieces that are timed together, and how often: the least counts.
 _PIECES, _TURNS = 40, 25
+#: Readings whose median counts.
+_READINGS = 9
 #: Seconds that a compiler, and what it compiles, may take.
 _PATIENCE = 60.0
 _FRAME, _TIMING = (Path(__file__).with_name(name) for name in ("frame.c", "timing.c"))
@@ -60,7 +63,7 @@ def calibrated_c(trace: Trace) -> Pieces:
 
 
 def _there(trace: Trace, times: Mapping[str, float], call: float, remark: str) -> Pieces:
-    """Return what takes so long here on the host that recorded a trace: what stays in a core's caches as its core does."""
+    """Return what takes so long here on the host that recorded a trace: what stays in caches as the core does."""
     probe = trace.head.probe
     if probe is None or not all(probe.best):
         return Pieces(times, call, f"timed where this program was made, as the recording has no readings{remark}")
@@ -77,26 +80,34 @@ def _kernels_here() -> tuple[dict[str, float], float]:
 
     nothing = repeat(((kernels.core, 0.0), (kernels.memory, 0.0)))
     work = {CORE: kernels.core, MEMORY: kernels.memory, CACHE: kernels.cache}
-    times = {kind: _least(lambda kernel=kernel: kernel(_PIECES)) / _PIECES for kind, kernel in work.items()}
-    return times, _least(lambda: [kernels.compute(nothing) for _ in range(_PIECES)]) / _PIECES
+    times = {kind: _least(partial(kernel, _PIECES)) / _PIECES for kind, kernel in work.items()}
+
+    def bursts() -> None:
+        for _ in range(_PIECES):
+            kernels.compute(nothing)
+
+    return times, _least(bursts) / _PIECES
 
 
 def _reading_here() -> tuple[float, float]:
     """Return what a reading of either piece takes here as the recorder makes it, ns."""
+    turns = [np.median([_read() for _ in range(_READINGS)], axis=0) for _ in range(_TURNS)]
+    core, memory = np.min(turns, axis=0).tolist()
+    return core, memory
+
+
+def _read() -> tuple[int, int]:
+    """Return a reading, ns: what ``virtual_layer.probe`` does."""
     from clue.skeleton import kernels  # noqa: PLC0415 - see above
 
-    one, other, copy, places = kernels.ONE, kernels.OTHER, kernels.COPY, kernels.PLACES
-    core, memory = [], []
-    for _ in range(_PIECES * 5):
-        copy[:] = next(places)
-        one * other, one * other  # noqa: B018 - as the recorder does
-        first = thread_time_ns()
-        one * other, one * other, one * other, one * other  # noqa: B018
-        middle = thread_time_ns()
-        copy[:] = next(places)
-        core.append(middle - first)
-        memory.append(thread_time_ns() - middle)
-    return float(np.quantile(core, 0.1)), float(np.quantile(memory, 0.1))
+    one, other = kernels.ONE, kernels.OTHER
+    kernels.COPY[:] = next(kernels.PLACES)
+    one * other, one * other
+    first = thread_time_ns()
+    one * other, one * other, one * other, one * other
+    middle = thread_time_ns()
+    kernels.COPY[:] = next(kernels.PLACES)
+    return middle - first, thread_time_ns() - middle
 
 
 def _least(work: Callable[[], object]) -> float:

@@ -58,7 +58,7 @@ static void cache_work(long pieces)
     }
 }
 
-static void work(int kind, long pieces)
+static inline void work(int kind, long pieces)
 {
     if (kind == CORE)
         core_work(pieces);

@@ -5,6 +5,7 @@ Rows stay as they are but for:
 ``flags``    only those that make another call; data in place where all members may have it, and sizes agree
 Sendrecv     is one row, a receive without request, with ``nbytes`` of what it sends; lists the distance of where that
              goes (as ``relative`` in :mod:`clue.structure.loops.columns`) and its tag
+half of one  whose other half is left out is a blocking call
 requests     are numbered anew without these
 ``WAIT``     for all requests that are pending, at every call of a site, names none; any other lists its requests
 collectives  of one size take the largest of their members
@@ -68,23 +69,25 @@ def lower(trace: Trace) -> Lowered:
     ops, ranks = trace.ops, ranks_of(trace)
     starts = np.array(trace.head.extra_offsets, np.int64)[ranks] + ops.extra
     along = np.where(ops.are(Op.SEND, Op.RECV), int(_ALONG), 0) | int(_KEPT)
-    one = _exchanges(ops)
-    request, waits, pending = _requests(trace, ranks, starts, one)
+    one, half = _exchanges(ops), _halves(ops, starts)
+    request, waits, pending = _requests(trace, ranks, starts, one, half)
     messages = ~ops.are(*COLLECTIVES)
     tag, nbytes = np.where(messages, np.maximum(ops.tag, 0), ops.tag).astype(np.int64), ops.nbytes.copy()
     lists = [waits, *_neighbours(ops, starts), (one, _sent(trace, ranks, one + 1))]
     nbytes[one] = nbytes[one + 1]
     flags = ops.flags & along
     flags[ops.are(*ROOTED)] &= ~int(Flag.IN_PLACE)
-    for comm, calls in _collectives(trace, ranks):
+    for calls in _collectives(trace, ranks):
         _level(ops, calls, nbytes)
         _use_elements(ops, calls, tag, nbytes)
-        lists += _sizes(ops, calls, nbytes, starts, len(trace.head.communicators[comm].group), flags)
+        lists += _sizes(ops, calls, nbytes, starts, flags)
     extra, count, extras = _listed(trace, ranks, lists)
-    changed = {"flags": flags, "request": request, "tag": tag, "nbytes": nbytes}
+    code = ops.op.copy()
+    code[half] = np.where(ops.are(Op.ISEND)[half], int(Op.SEND), int(Op.RECV))
+    changed = {"op": code, "flags": flags, "request": request, "tag": tag, "nbytes": nbytes}
     columns = {name: getattr(ops, name) for name, _, _ in COLUMNS} | changed | {"extra": extra, "count": count}
     kept = np.ones(len(ops), np.bool_)
-    kept[one[:, None] + (1, 2)] = False
+    kept[one[:, None] + (1, 2)] = kept[half + 1] = False
     rows = np.cumsum(kept) - 1
     bursts = np.bincount(rows, trace.bursts, minlength=int(kept.sum())).astype(np.int64)
     narrow = {name: columns[name][kept].astype(kind) for name, kind, _ in COLUMNS}
@@ -116,6 +119,17 @@ def _exchanges(ops: Ops) -> Integers:
     return np.flatnonzero(found)
 
 
+def _halves(ops: Ops, starts: Integers) -> Integers:
+    """Return the rows at which half of a Sendrecv begins: a receive posted, or a send started, and the wait for it."""
+    waits = ops.are(Op.WAIT) & (ops.flags & Flag.CONTINUED > 0) & (ops.count <= 1)
+    waits[:1] = False
+    rows = np.flatnonzero(waits)
+    asked = np.where(ops.count[rows] == 1, ops.extras[starts[rows] * (ops.count[rows] == 1)], ops.request[rows])
+    own = ops.are(Op.ISEND, Op.IRECV)[rows - 1] & (ops.request[rows - 1] == asked)
+    found: Integers = rows[own] - 1
+    return found
+
+
 def _sent(trace: Trace, ranks: Integers, rows: Integers) -> Integers:
     """Return the distance and tag of messages that are sent, shape (rows, 2)."""
     groups = [each.group for each in trace.head.communicators]
@@ -128,11 +142,13 @@ def _sent(trace: Trace, ranks: Integers, rows: Integers) -> Integers:
     return np.stack([np.where(peer < 0, peer - NO_PEER, around), trace.ops.tag[rows]], axis=1)
 
 
-def _requests(trace: Trace, ranks: Integers, starts: Integers, one: Integers) -> tuple[Integers, _Lists, int]:
+def _requests(
+    trace: Trace, ranks: Integers, starts: Integers, one: Integers, half: Integers
+) -> tuple[Integers, _Lists, int]:
     """Return requests numbered anew, the lists of waits for some of those pending, and how many are pending at most."""
     ops = trace.ops
     within_one = np.zeros(len(ops), np.bool_)
-    within_one[one[:, None] + np.arange(3)] = True
+    within_one[one[:, None] + np.arange(3)] = within_one[half[:, None] + np.arange(2)] = True
     begins = (ops.request != NO_REQUEST) & ~ops.are(Op.WAIT, Op.MRECV) & ~within_one
     waits = ops.are(Op.WAIT) & ~within_one
     asked = np.where(waits, np.where(ops.count > 0, ops.count, ops.request != NO_REQUEST), 0)
@@ -188,13 +204,13 @@ def _keys(ranks: Integers, requests: npt.NDArray[np.int32] | Integers) -> Intege
 # --- collectives ---
 
 
-def _collectives(trace: Trace, ranks: Integers) -> Iterator[tuple[int, Integers]]:
+def _collectives(trace: Trace, ranks: Integers) -> Iterator[Integers]:
     """Yield for each communicator the rows of collective calls, shape (members, calls): the k-th of all are one."""
     ops = trace.ops
     rows = np.flatnonzero(ops.are(*COLLECTIVES))
     for comm in np.unique(ops.comm[rows]).tolist():
         own = rows[ops.comm[rows] == comm]
-        yield comm, np.stack([own[ranks[own] == member] for member in trace.head.communicators[comm].group])
+        yield np.stack([own[ranks[own] == member] for member in trace.head.communicators[comm].group])
 
 
 def _level(ops: Ops, calls: Integers, nbytes: Integers) -> None:
@@ -219,14 +235,14 @@ def _use_elements(ops: Ops, calls: Integers, tag: Integers, nbytes: Integers) ->
 
 
 def _sizes(
-    ops: Ops, calls: Integers, nbytes: Integers, starts: Integers, members: int, flags: npt.NDArray[np.int64]
+    ops: Ops, calls: Integers, nbytes: Integers, starts: Integers, flags: npt.NDArray[np.int64]
 ) -> Iterator[_Lists]:
     """Yield what calls of different sizes list; without flag where these forbid data in place."""
     shares = calls[:, _of_shares(ops)[calls[0]]]
     for own in shares:
         yield own, nbytes[shares].T
     between = calls[:, ops.are(Op.ALLTOALLV)[calls[0]]]
-    sent = ops.extras[starts[between][..., None] + np.arange(members)]  # shape (members, calls, members)
+    sent = ops.extras[starts[between][..., None] + np.arange(len(calls))]  # shape (members, calls, members)
     one_way = (sent != sent.transpose(2, 1, 0)).any(axis=(0, 2))
     flags[between[:, one_way]] &= ~int(Flag.IN_PLACE)
     for member, own in enumerate(between):

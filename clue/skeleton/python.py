@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-import re
+import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from textwrap import dedent, wrap
+from typing import TypeVar
 
+from clue.skeleton import python_frame as frame
 from clue.skeleton.lowering import REDUCTIONS
 from clue.skeleton.statements import (
     AlongBits,
@@ -30,8 +32,9 @@ from clue.skeleton.statements import (
     World,
 )
 from clue.skeleton.words import WIDTH, About, burst_text, groups_text, plain
-from clue.trace.ops import Flag, Op
+from clue.trace.ops import COLLECTIVES, Flag, Op
 
+_Row = TypeVar("_Row")
 _KERNELS = Path(__file__).with_name("kernels.py")
 #: What of a collective is told before it where it is no plain number, as it may be needed twice; and its name then.
 _TOLD = {"comm": "comm", "kind": "kind", "nbytes": "size", "sizes": "sizes"}
@@ -66,7 +69,7 @@ class _Writer:
         yield from head[1:]
         yield '"""'
         yield ""
-        yield from dedent(_IMPORTS).strip().splitlines()
+        yield from dedent(frame.IMPORTS).strip().splitlines()
         yield ""
         yield f'IDENTITY = "{about.identity}"'
         yield f"RANKS = {program.ranks}"
@@ -79,7 +82,7 @@ class _Writer:
         text = [line for each in (*self._functions.values(), body) for line in ("", *each, "")]
         yield from text
         yield from _section("messages", self._messages(calls, "\n".join(text)))
-        yield from _section("work", [self._kernels(), _BURSTS, self._memory()])
+        yield from _section("work", [self._kernels(), frame.BURSTS, self._memory()])
         yield from _section("the run", [self._run()])
         yield from _section("figures", ["\n".join(self._figures()), *self._readers()])
         yield ""
@@ -95,12 +98,12 @@ class _Writer:
         return [name for name, some in has.items() if some]
 
     def _run(self) -> str:
-        made = ", ".join(_MADE[name] for name in self._arguments())
+        made = ", ".join(frame.MADE[name] for name in self._arguments())
         memory = "    take_memory()\n" if self._about.memory else ""
-        return _RUN.replace("PREPARED", f"[{made}]").replace("    TAKE_MEMORY\n", memory)
+        return frame.RUN.replace("PREPARED", f"[{made}]").replace("    TAKE_MEMORY\n", memory)
 
     def _readers(self) -> list[str]:
-        return [text for name, text in _READERS.items() if name in self._arguments()]
+        return [text for name, text in frame.READERS.items() if name in self._arguments()]
 
     def _function(self, name: str, said: str, body: Sequence[Statement]) -> list[str]:
         inner = list(self._block(body)) or ["pass"]
@@ -111,7 +114,7 @@ class _Writer:
             if f"{each}." in text or f"({each}," in text
         ]
         lines = [f"def {name}({', '.join(self._arguments())}):", f'    """{said}"""']
-        return [*lines, *(f"    {line}" for line in (*names, *inner))]
+        return [*lines, *(each for line in (*names, *inner) for each in _fitted(f"    {line}"))]
 
     def _block(self, body: Sequence[Statement]) -> Iterator[str]:
         for each in body:
@@ -163,6 +166,18 @@ class _Writer:
         """Return the text of a call, behind what is told before it, and the method that it makes."""
         numbers = {name: self._text(each, call.comm) for name, each in call.numbers.items()}
         comm = self._comm(call.comm)
+        if call.op in COLLECTIVES:
+            return self._collective(call, comm, numbers)
+        if call.op == Op.WAIT:
+            return (f"wait_for({_star(numbers['ages'])})" if "ages" in numbers else "wait_for_all()"), "Waitall"
+        if call.op == Op.MRECV:
+            name = "start_matched" if call.flags & Flag.NONBLOCKING else "receive_matched"
+            return f"{name}({numbers['age']})", "Recv"
+        if call.op == Op.SLEEP:
+            return f"sleep({numbers['nbytes']} * 1e-9)", "sleep"
+        return self._message(call, comm, numbers)
+
+    def _message(self, call: Call, comm: str, numbers: Mapping[str, str]) -> tuple[str, str]:
         if call.op in (Op.SEND, Op.ISEND):
             name = _SENDS.get(call.flags & (Flag.SYNCHRONOUS | Flag.BUFFERED), "Send")
             name = name if call.op == Op.SEND else f"I{name.lower()}"
@@ -175,16 +190,7 @@ class _Writer:
                 f"{comm}.Sendrecv({sent}, recvbuf=room, source={numbers['peer']}, recvtag={numbers['tag']})",
                 "Sendrecv",
             )
-        if call.op in (Op.RECV, Op.IRECV, Op.PROBE, Op.MPROBE):
-            return self._receive(call.op, comm, f"source={numbers['peer']}, tag={numbers['tag']}")
-        if call.op == Op.WAIT:
-            return (f"wait_for({_star(numbers['ages'])})" if "ages" in numbers else "wait_for_all()"), "Waitall"
-        if call.op == Op.MRECV:
-            name = "start_matched" if call.flags & Flag.NONBLOCKING else "receive_matched"
-            return f"{name}({numbers['age']})", "Recv"
-        if call.op == Op.SLEEP:
-            return f"sleep({numbers['nbytes']} * 1e-9)", "sleep"
-        return self._collective(call, comm, numbers)
+        return self._receive(call.op, comm, f"source={numbers['peer']}, tag={numbers['tag']}")
 
     def _receive(self, op: Op, comm: str, of: str) -> tuple[str, str]:
         return {
@@ -200,7 +206,9 @@ class _Writer:
         if call.op == Op.NEIGHBOR:
             listed = ", ".join(f"{name}={numbers[name]}" for name in ("dests", "sizes", "sources"))
             made = f"neighbours({comm}, {listed})"
-            return (f"requests.append({made})" if call.flags & Flag.NONBLOCKING else f"wait_for_each({made})"), "neighbours"
+            return (
+                f"requests.append({made})" if call.flags & Flag.NONBLOCKING else f"wait_for_each({made})"
+            ), "neighbours"
         numbers = {"comm": comm, "kind": self._kind(call), **numbers}
         told = {
             name: _TOLD[name] for name, text in numbers.items() if name in _TOLD and (" if " in text or "next(" in text)
@@ -259,6 +267,9 @@ class _Writer:
             return f"next(table[{expression.table}])"
         if isinstance(expression, Listed):
             return _value(expression.values)
+        return self._partner(expression, comm)
+
+    def _partner(self, expression: Nobody | Perhaps | Neighbour | ByRank, comm: Comm | None) -> str:
         if isinstance(expression, Nobody):
             return "MPI.PROC_NULL"
         if isinstance(expression, Perhaps):
@@ -285,26 +296,26 @@ class _Writer:
     def _messages(self, calls: Sequence[Call], text: str) -> list[str]:
         """Return buffers, and functions for what is no single call."""
         room = self._program.room
-        parts = [_BUFFERS.format(largest=number(room.largest))]
+        parts = [frame.BUFFERS.format(largest=number(room.largest))]
         if room.pending:
-            parts.append(_ROOMS.format(nonblocking=number(max(room.nonblocking, 1)), pending=room.pending))
+            parts.append(frame.ROOMS.format(nonblocking=number(max(room.nonblocking, 1)), pending=room.pending))
         if room.buffered:
             parts.append(f"MPI.Attach_buffer(bytearray({number(room.buffered)}))")
-        if any(not isinstance(_element(call), Sum) or not _element(call).is_constant for call in calls):
+        if any(self._kind(call).startswith("TYPES") for call in calls):
             parts.append(
                 f"TYPES = {{{', '.join(f'{size}: {name}' for size, name in _TYPES.items())}}}".replace(
                     "MPI.BYTE", "MPI.UNSIGNED_CHAR"
                 )
             )
         if any(call.flags & Flag.USER_DEFINED for call in calls):
-            parts.append(_OPERATIONS)
-        parts += [each for name, each in _HELPERS.items() if f"{name}(" in text]
+            parts.append(frame.OPERATIONS)
+        parts += [each for name, each in frame.HELPERS.items() if f"{name}(" in text]
         oldest = max((age for call in calls for age in self._ages(call)), default=0)
         parts = [each.replace("OLDEST", str(oldest + 1)) for each in parts]
         if any(call.op is Op.NEIGHBOR and call.flags & Flag.NONBLOCKING for call in calls):
             parts = [each.replace("    MPI.Request.Waitall([req", "    wait_for_each([req") for each in parts]
             parts = [each.replace("    MPI.Request.Waitall(requests)", "    wait_for_each(requests)") for each in parts]
-        return [*parts, _COMMS.format(groups=self._groups())] if self._program.groups else parts
+        return [*parts, frame.COMMS.format(groups=self._groups())] if self._program.groups else parts
 
     def _ages(self, call: Call) -> Iterator[int]:
         """Yield the ages of requests that a call waits for, or receives."""
@@ -320,44 +331,41 @@ class _Writer:
         return text[text.index(_BEGIN) :].strip()
 
     def _memory(self) -> str:
-        return _MEMORY.format(peak=_tuple(self._about.memory)) if self._about.memory else ""
+        return frame.MEMORY.format(peak=_tuple(self._about.memory)) if self._about.memory else ""
 
     def _figures(self) -> Iterator[str]:
         about, program = self._about, self._program
-        yield "#: What a piece of each kind of work takes where the application was recorded, ns; and a burst beside its pieces."
+        yield "#: What a piece of each kind of work takes where the application was recorded, ns; a burst beside them."
         times = ", ".join(f"{kind}: {time:.1f}" for kind, time in about.pieces.times.items())
         yield f"PIECES, CALL = {{{times}}}, {about.pieces.call:.1f}"
         yield "#: What regions compute: shares of each kind of work."
         yield "MIX = {"
         for region in dict.fromkeys(place.region for place in program.places):
             mix = ", ".join(f"{kind}: {share:.6g}" for kind, share in about.characters[region].mix.items())
-            yield f"    {region!a}: {{{mix}}},"
+            yield f"    {json.dumps(region)}: {{{mix}}},"
         yield "}"
-        yield "#: Of each place its region, and by rank what its bursts take there, ns: one after the other, again and again."
+        yield "#: Of each place its region, and by rank what bursts take there, ns: one after the other, and again."
         yield "BURSTS = ["
         for place in program.places:
-            yield f"    ({place.region!a}, {{"
-            for each, bursts in place.bursts.items():
-                yield from _row(each, bursts)
+            yield f"    ({json.dumps(place.region)}, {{"
+            yield from _rows(place.bursts, _tuple)
             yield "    }),"
         yield "]"
-        if program.tables:
-            yield "#: By rank, numbers that follow no rule: one after the other, again and again."
+        yield from self._numbers()
+
+    def _numbers(self) -> Iterator[str]:
+        """Yield numbers that follow no rule."""
+        if self._program.tables:
+            yield "#: By rank, numbers that follow no rule: one after the other, and again."
             yield "TABLES = ["
-            for table in program.tables:
-                yield "    {"
-                for each, values in table.items():
-                    yield from _row(each, values)
-                yield "    },"
+            for table in self._program.tables:
+                yield from ("    {", *_rows(table, _tuple), "    },")
             yield "]"
-        if program.own:
-            yield "#: Numbers that each rank has one of."
+        if self._program.own:
+            yield "#: By rank, numbers that follow no rule, but stay."
             yield "OWN = ["
-            for own in program.own:
-                shown = ", ".join(f"{each}: {_value(value)}" for each, value in own.items())
-                yield from wrap(
-                    f"{{{shown}}},", WIDTH, initial_indent="    ", subsequent_indent="     ", break_long_words=False
-                )
+            for own in self._program.own:
+                yield from ("    {", *_rows(own, _value), "    },")
             yield "]"
 
 
@@ -374,6 +382,14 @@ def _said(made: str, comment: str) -> str:
     return f"{made}  # {comment}" if comment else made
 
 
+def _fitted(line: str) -> list[str]:
+    """Put the comment of a line that is too long before it."""
+    made, _, comment = line.partition("  # ")
+    if len(line) <= WIDTH or not comment:
+        return [line]
+    return [f"{made[: len(made) - len(made.lstrip())]}# {comment}", made]
+
+
 def _star(listed: str) -> str:
     """Return a list as arguments."""
     if " if " in listed:
@@ -388,12 +404,19 @@ def _tuple(values: Sequence[object]) -> str:
 def _value(value: object) -> str:
     if isinstance(value, tuple):
         return f"[{', '.join(map(_value, value))}]"
-    return number(value) if isinstance(value, int) else f"{value:.15g}"
+    return number(value) if isinstance(value, int) else decimal(value)
 
 
-def _row(rank: int, values: Sequence[object]) -> list[str]:
-    text = f"{rank}: {_tuple(values)},"
-    return wrap(text, WIDTH, initial_indent=" " * 8, subsequent_indent=" " * 12, break_long_words=False)
+def _rows(rows: Mapping[int, _Row], shown: Callable[[_Row], str]) -> Iterator[str]:
+    """Yield what ranks have in a table."""
+    for rank, row in rows.items():
+        text = f"{rank}: {shown(row)},"
+        yield from wrap(text, WIDTH, initial_indent=" " * 8, subsequent_indent=" " * 12, break_long_words=False)
+
+
+def decimal(value: object) -> str:
+    """Return ns to a thousandth."""
+    return f"{value:.3f}".rstrip("0").rstrip(".")
 
 
 def number(value: int) -> str:
@@ -445,10 +468,6 @@ def _operation(call: Call) -> str:
     return "NOTHING_IN_ORDER" if call.flags & Flag.NONCOMMUTATIVE else "NOTHING"
 
 
-def _element(call: Call) -> Expression:
-    return call.numbers.get("element", Sum(1))
-
-
 def values_of(expression: Expression, program: Statements) -> Iterator[int]:
     """Yield all numbers that an expression of constants and tables may be."""
     if isinstance(expression, Sum):
@@ -470,256 +489,3 @@ def _flat(value: object) -> Iterator[int]:
             yield from _flat(each)
     elif isinstance(value, int):
         yield value
-
-
-_IMPORTS = """
-import argparse
-import io
-import json
-import mmap
-import random
-import sys
-import traceback
-from collections.abc import Callable, Iterator
-from contextlib import nullcontext, redirect_stderr, redirect_stdout, suppress
-from functools import cache as once
-from itertools import cycle, repeat
-from operator import itemgetter
-from statistics import median
-from time import perf_counter, sleep
-
-from mpi4py import MPI
-"""
-
-_BUFFERS = """
-#: What is sent, and where what is received goes. All of it is 0.
-data, room = memoryview(bytearray({largest})), memoryview(bytearray({largest}))
-data[:] = bytes(len(data))
-#: Requests that are not known to be complete, the newest last.
-requests = []
-"""
-
-_ROOMS = """
-#: Where calls receive that do not wait for it: one place after the other.
-rooms = cycle([memoryview(bytearray({nonblocking})) for _ in range({pending})])
-"""
-
-_OPERATIONS = """
-#: Operations of the application's own: they do nothing.
-NOTHING = MPI.Op.Create(lambda one, other, kind: None, commute=True)
-NOTHING_IN_ORDER = MPI.Op.Create(lambda one, other, kind: None, commute=False)
-"""
-
-_HELPERS = {
-    "wait_for_all": '''
-def wait_for_all():
-    """Wait for all requests."""
-    MPI.Request.Waitall(requests)
-    requests.clear()
-''',
-    "wait_for": '''
-def wait_for(*ages):
-    """Wait for some requests: 0 is the newest, 1 the one before."""
-    MPI.Request.Waitall([requests[-1 - age] for age in ages])
-    del requests[:-OLDEST]
-''',
-    "receive_matched": '''
-def receive_matched(age):
-    """Receive the message that a probe has matched; there is nothing to wait for then."""
-    requests[-1 - age].Recv(room)
-    requests[-1 - age] = MPI.Request()
-''',
-    "start_matched": '''
-def start_matched(age):
-    """Begin to receive the message that a probe has matched."""
-    requests[-1 - age] = requests[-1 - age].Irecv(next(rooms))
-''',
-    "neighbours": '''
-def neighbours(comm, dests, sizes, sources):
-    """Begin to exchange messages with neighbours; returns their requests."""
-    received = [comm.Irecv(next(rooms), source=each, tag=32_000) for each in sources]
-    return received + [comm.Isend(data[:size], dest=each, tag=32_000) for each, size in zip(dests, sizes)]
-
-
-def wait_for_each(several):
-    """Wait for requests, some of which are lists of them."""
-    MPI.Request.Waitall([one for each in several for one in (each if isinstance(each, list) else [each])])
-''',
-    "along_bits": '''
-def along_bits(comm, sizes, tag, sends):
-    """Exchange messages with rank ^ 1, rank ^ 2, rank ^ 4 and so on; where the bit is set this rank sends, or receives."""
-    bit = 1
-    while bit < comm.size:
-        other = comm.rank ^ bit
-        for size in sizes if other < comm.size else ():
-            if bool(comm.rank & bit) == sends:
-                comm.Send(data[:size], dest=other, tag=tag)
-            else:
-                comm.Recv(room, source=other, tag=tag)
-        bit *= 2
-''',
-    "partner": '''
-def partner(number):
-    """Return a partner, or that there is none."""
-    return MPI.PROC_NULL if number < 0 else number
-''',
-}
-
-_COMMS = '''
-#: Communicators beside the world, by number: the ranks of each.
-GROUPS = {{
-{groups}}}
-
-
-@once
-def communicators():
-    """Return the communicators that this rank is in, by number."""
-    made = {{0: world}}
-    for number, group in GROUPS.items():
-        if rank in group:
-            made[number] = world.Create_group(world.group.Incl(group))
-    return made
-
-
-def member(comms, *numbers):
-    """Return the one of some communicators that this rank is in, if any."""
-    return next((comms[each] for each in numbers if each in comms), None)
-'''
-
-_BURSTS = '''
-def bursts():
-    """Return of each place what this rank does in its bursts, one after the other, again and again."""
-    return [cycle([pieces(region, each) for each in by_rank.get(rank, (0,))]) for region, by_rank in BURSTS]
-
-
-def pieces(region, nanoseconds):
-    """Return of each kind of work how many pieces take so long."""
-    return tuple((kernel, share * (nanoseconds - CALL) / PIECES[kernel]) for kernel, share in MIX[region].items())
-'''
-
-_MEMORY = '''
-#: What each rank of the application had in memory at most, bytes.
-PEAK = {peak}
-
-
-def take_memory():
-    """Touch as much memory as the application had; from then on copies come from there."""
-    global PLACES
-    import resource
-
-    here = 1024 * resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    PLACES = places(max(MEMORY, PEAK[rank] - here))
-'''
-
-_TABLES = '''
-def tables():
-    """Return the numbers of this rank in each table, one after the other, again and again."""
-    return [cycle(each.get(rank, (0,))) for each in TABLES]
-'''
-
-_OWN = '''
-def own_numbers():
-    """Return the numbers of this rank."""
-    return [each.get(rank) for each in OWN]
-'''
-
-_RUN = '''
-def main():
-    """Run the program as often as is wanted, and print what that tells."""
-    options = read_options()
-    if world.size != RANKS:
-        return refuse(f"{sys.argv[0]}: must run on {RANKS} ranks, got {world.size}")
-    fault, dedicated = world.bcast(read_dedicated(options.dedicated) if rank == 0 else None)
-    if fault:
-        return refuse(fault)
-    TAKE_MEMORY
-    runs, computed = zip(*[run() for _ in range(options.repeats)])
-    hosts = world.gather(MPI.Get_processor_name())
-    if rank == 0:
-        show(options, dedicated, runs, median(computed), list(dict.fromkeys(hosts)))
-    return 0
-
-
-def run():
-    """Run the program once; returns how long it took until the last rank had ended, s, and the share of computation."""
-    requests.clear()
-    OWED.update(dict.fromkeys(OWED, 0.0))
-    COMPUTED[0] = 0.0
-    prepared = PREPARED
-    world.Barrier()
-    begin = perf_counter()
-    program(*prepared)
-    seconds = world.allreduce(perf_counter() - begin, op=MPI.MAX)
-    return seconds, world.allreduce(COMPUTED[0]) / RANKS / seconds
-
-
-def show(options, dedicated, runs, computed, hosts):
-    """Print what was measured, and what the application would take here."""
-    seconds = median(runs)
-    if options.json:
-        run = {"skeleton": IDENTITY, "ranks": RANKS, "seconds": seconds, "scale": SCALE, "application": APPLICATION}
-        print(json.dumps({**run, "runs": runs, "host": hosts, "compute": computed}))
-        return
-    ratio, told = (SCALE, f"{SCALE:.4g}") if dedicated is None else (APPLICATION / dedicated, f"{APPLICATION:.4g} s / {dedicated:.4g} s")
-    print(
-        f"measured {seconds:.4g} s on {RANKS} ranks; the application would take "
-        f"{seconds:.4g} s x {told} = {seconds * ratio:.4g} s here (recorded: {APPLICATION:.4g} s)"
-    )
-
-
-def read_options():
-    """Read the command line; only the first rank complains."""
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--json", action="store_true", help="print one JSON object and nothing else")
-    parser.add_argument("--repeats", type=positive, default=1, metavar="N", help="run so often; the median counts")
-    parser.add_argument(
-        "--dedicated",
-        metavar="FILE.json",
-        help="what a run with --json printed where the application was recorded, with nothing beside it: "
-        "the prediction is then relative to that run",
-    )
-    with nullcontext() if rank == 0 else redirect_stderr(io.StringIO()), nullcontext() if rank == 0 else redirect_stdout(io.StringIO()):
-        return parser.parse_args()
-
-
-def positive(text):
-    """Read a whole number above 0."""
-    if not text.isdecimal() or int(text) < 1:
-        raise argparse.ArgumentTypeError(f"must be a whole number of at least 1, got {text!r}")
-    return int(text)
-
-
-def read_dedicated(name):
-    """Read a run that had the computer to itself; returns what is wrong with it, and its seconds."""
-    if name is None:
-        return "", None
-    try:
-        with open(name, encoding="utf-8") as file:
-            run = json.load(file)
-        identity, seconds = run["skeleton"], float(run["seconds"])
-    except (OSError, ValueError, KeyError, TypeError) as error:
-        return f"{name}: file must be what this program prints with --json, got {error!r}", None
-    if identity != IDENTITY:
-        return f"{name}: skeleton must be {IDENTITY}, got {identity}", None
-    return ("", seconds) if seconds > 0 else (f"{name}: seconds must be above 0, got {seconds}", None)
-
-
-def refuse(fault):
-    """Say what is wrong, once; returns the exit status."""
-    if rank == 0:
-        print(fault, file=sys.stderr)
-    return 2
-
-
-def guarded():
-    """End all ranks where one fails."""
-    try:
-        return main()
-    except Exception:
-        traceback.print_exc()
-        world.Abort(1)
-'''
-
-#: What makes the arguments of the program, and what of that is beside figures.
-_MADE = {"comms": "communicators()", "burst": "bursts()", "table": "tables()", "own": "own_numbers()"}
-_READERS = {"table": _TABLES, "own": _OWN}

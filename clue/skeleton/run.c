@@ -128,7 +128,7 @@ static char *next_room(void)
 //@ requests
 /* Requests that are not known to be complete, the newest last. */
 static MPI_Request *requests;
-static long pending, capacity;
+static long pending, capacity, begun;
 
 static void reset_requests(void)
 {
@@ -143,6 +143,7 @@ static MPI_Request *request(void)
         if (requests == NULL)
             MPI_Abort(MPI_COMM_WORLD, 1);
     }
+    begun++;
     return &requests[pending++];
 }
 
@@ -160,33 +161,34 @@ static void wait_for(const long *ages)
     for (long i = 1; i <= ages[0]; i++)
         MPI_Wait(&requests[pending - 1 - ages[i]], MPI_STATUS_IGNORE);
     if (pending > 4 * OLDEST) {
-        memmove(requests, requests + pending - OLDEST, OLDEST * sizeof *requests);
-        pending = OLDEST;
+        long kept = 0;
+        for (long i = 0; i < pending; i++)
+            if (i >= pending - OLDEST || requests[i] != MPI_REQUEST_NULL)
+                requests[kept++] = requests[i];
+        pending = kept;
     }
 }
 
 //@ messages
-/* Messages that a probe has matched stand beside requests. */
+/* Messages that a probe has matched: as many as there are requests that may be meant. */
 static MPI_Message messages[OLDEST];
-static long probed;
 
 static MPI_Message *message(void)
 {
     *request() = MPI_REQUEST_NULL;
-    probed = pending;
-    return &messages[probed % OLDEST];
+    return &messages[begun % OLDEST];
 }
 
 //@ receive_matched
 static void receive_matched(long age)
 {
-    MPI_Mrecv(room, MOST, MPI_BYTE, &messages[(pending - age) % OLDEST], MPI_STATUS_IGNORE);
+    MPI_Mrecv(room, MOST, MPI_BYTE, &messages[(begun - age) % OLDEST], MPI_STATUS_IGNORE);
 }
 
 //@ start_matched
 static void start_matched(long age)
 {
-    MPI_Imrecv(next_room(), MOST_AT_ONCE, MPI_BYTE, &messages[(pending - age) % OLDEST],
+    MPI_Imrecv(next_room(), MOST_AT_ONCE, MPI_BYTE, &messages[(begun - age) % OLDEST],
                &requests[pending - 1 - age]);
 }
 

@@ -142,9 +142,9 @@ class Call:
         name: What the application calls it.
         site: Where it stands there; ``""`` if that is not known.
         comm: On which communicator.
-        numbers: By name, what else it needs: ``peer`` (or root), ``tag``, ``nbytes``, ``element``; ``dest`` and ``sendtag``
-            of a Sendrecv; ``age`` and ``ages`` of requests (0 is the newest); ``sizes``, ``received``, ``dests``,
-            ``sources``, ``total``.
+        numbers: By name, what else it needs: ``peer`` (or root), ``tag``, ``nbytes``, ``element`` (its bytes); ``dest``
+            and ``sendtag`` of a Sendrecv; ``age`` or ``ages`` of requests, 0 is the newest; of v-calls ``sizes``,
+            ``received`` and their ``total``; of neighbourhoods ``dests``, ``sizes`` and ``sources``.
     """
 
     op: Op

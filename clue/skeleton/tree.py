@@ -82,7 +82,7 @@ class _Tree:
         self._bursts: list[npt.NDArray[np.float64]] = []
         for rank in range(trace.ranks):
             own = lowered.bursts[slice(*trace.head.offsets[rank : rank + 2])]
-            self._bursts.append(np.bincount(self._loops.rows(rank), own))
+            self._bursts.append(np.bincount(self._loops.rows(rank), own).astype(np.float64))
             self._rows |= {(node, rank): at for node, _, at in self._loops.leaves(rank)}
         self._places: list[Place] = []
         self._tables: list[Mapping[int, tuple[object, ...]]] = []

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from textwrap import wrap
 
 from clue.skeleton.calibration import Pieces
-from clue.skeleton.statements import Place, Statements
+from clue.skeleton.statements import Place
 from clue.skeleton.work import Character
 from clue.units import format_time
 
@@ -50,10 +50,11 @@ class About:
     def head(self, ranks: int, command: str, places: Sequence[Place]) -> list[str]:
         """Return what the program is, line by line."""
         long, short = format_time(self.application), format_time(self.application / self.scale)
+        recorded = f" from a recording of {plain(self.recorded)}" if self.recorded else ""
         paragraphs = [
             [f"A skeleton of {plain(self.program)} on {ranks} ranks: {short} that stand for {long}."],
             wrap(
-                f"Made by clue on {self.made}{f' from a recording of {plain(self.recorded)}' if self.recorded else ''}. "
+                f"Made by clue on {self.made}{recorded}. "
                 "It makes the calls of MPI that the application makes, in the same order, but fewer of them "
                 f"(1 of {self.scale:.4g}), and computes between them. What it sends and what it computes mean nothing. "
                 "It measures how long that takes, and tells how long the application would:",
@@ -105,8 +106,3 @@ def groups_text(ranks: Sequence[int]) -> str:
 def burst_text(place: Place) -> str:
     """Say what a burst takes."""
     return f"{format_time(place.mean)}{f' in {plain(place.region)}' if place.region else ''}"
-
-
-def count(program: Statements) -> int:
-    """Return how many statements there are."""
-    return sum(1 for _ in program.walk())

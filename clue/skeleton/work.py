@@ -30,8 +30,8 @@ _MIX = re.compile(rf"({'|'.join(KINDS)})(?::({'|'.join(KINDS)})=(0?\.[0-9]+))?")
 def spread(bursts: Sequence[float] | npt.NDArray[np.float64], *, seed: Sequence[int]) -> tuple[float, ...]:
     """Return the bursts of a place and rank as a few, which are done one after the other, again and again.
 
-    Up to ``MOST`` are as they are. Of more, so many quantiles have their mean, in a random order; each is done as often as
-    it has bursts, so that together they take exactly as long.
+    Up to ``MOST`` are as they are. Of more, so many quantiles have their mean, in a random order; each is done as
+    often as it has bursts, so that together they take exactly as long.
 
     Args:
         bursts: In program order, ns, shape (bursts,).
@@ -110,7 +110,8 @@ def _stated(text: str) -> tuple[str | None, Mix]:
     found = _MIX.fullmatch(mix)
     if found is None or found[1] == found[2]:
         raise UsageError(
-            f"--work must be core, cache or memory, or two of them as core:memory=0.6, for all or as REGION=…, got {text}"
+            "--work must be core, cache or memory, or two of them as core:memory=0.6, for all or as REGION=…, got "
+            f"{text}"
         )
     if found[2] is None:
         return region, {found[1]: 1.0}

@@ -83,7 +83,7 @@ def recorded(program: Path, ranks: int) -> Trace:
 
 
 def calls_of(trace: Trace, function: str = "") -> list[list[Call]]:
-    """Return the calls of each rank in words of their own, in order: those alone that a function makes, if one is named.
+    """Return the calls of each rank in words of their own, in order: those of a function alone, if one is named.
 
     Requests are named by the calls that began them, so that their numbers do not count. What belongs to a neighbourhood
     collective is left out: :func:`exchanged_of` tells of that.

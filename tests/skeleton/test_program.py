@@ -67,6 +67,7 @@ def waits(built: TraceBuilder) -> None:
             own.wait(taken[1], taken[3])
             own.wait(taken[0])
             own.wait(taken[2], *sent)
+        last = own.irecv(left, tag=60)
         before = own.irecv(left, tag=50)
         for i in range(5):
             after = own.irecv(left, tag=51 + i)
@@ -74,7 +75,8 @@ def waits(built: TraceBuilder) -> None:
             own.wait(before)
             before = after
         own.send(right, 3, tag=55)
-        own.wait(before)
+        own.send(right, 4, tag=60)
+        own.wait(before, last)
 
 
 @case(4)
