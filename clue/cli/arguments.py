@@ -34,7 +34,7 @@ from clue.cli.options import (
 from clue.cli.programs import options_first
 from clue.cli.run_arguments import add_run
 from clue.cli.signals import ending_at_once
-from clue.cli.skeleton_arguments import add_make, skeletons_first
+from clue.cli.skeleton_arguments import add_make, add_skeleton_predict, skeletons_first
 from clue.cli.validate_arguments import add_validate
 from clue.formats import FORMATS, Kind
 
@@ -89,6 +89,7 @@ def _add_skeleton(commands: Commands) -> None:
     command = commands.add_parser("skeleton", help="make a short program that stands for a long one, wherever it runs")
     kinds = command.add_subparsers(metavar="TRACE | WHAT", required=True)
     add_make(kinds, _command("skeleton"))
+    add_skeleton_predict(kinds, _command("skeleton_predict"))
 
 
 def _add_record(commands: Commands) -> None:

@@ -81,3 +81,34 @@ def add_make(commands: Commands, run: Command) -> None:
     add_json(command)
     add_volume(command)
     command.set_defaults(run=run)
+
+
+def add_skeleton_predict(commands: Commands, run: Command) -> None:
+    """Add the command that reads runs of a skeleton, and say what runs it."""
+    command = commands.add_parser(
+        "predict",
+        help="tell what an application takes where its skeleton was run",
+        description="Tell what an application takes where its skeleton was run: the skeleton's time there × "
+        "(application / skeleton, both where the application was recorded and nothing else ran).",
+    )
+    command.add_argument(
+        "--here",
+        metavar="HERE.json",
+        required=True,
+        help="what the skeleton printed with --json where you want to know",
+    )
+    command.add_argument(
+        "--dedicated",
+        metavar="ALONE.json",
+        help="what it printed where the application was recorded, alone (default: it is taken to be as short as it "
+        "was built for)",
+    )
+    command.add_argument(
+        "--application",
+        type=above_zero,
+        metavar="SECONDS",
+        help="with --dedicated: what the application takes there (default: what it took when it was recorded)",
+    )
+    add_json(command)
+    add_volume(command)
+    command.set_defaults(run=run)

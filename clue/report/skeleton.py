@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from clue.skeleton.construction import Skeleton
+    from clue.skeleton.prediction import Measured
     from clue.skeleton.work import Character
 
 
@@ -78,4 +79,14 @@ def skeleton_document(written: Written) -> Document:
             each.machine: {**fields(each, "application", "skeleton"), "predicted": each.predicted, "error": each.error}
             for each in written.replayed
         },
+    }
+
+
+def measured_document(measured: Measured) -> Document:
+    """Describe what an application takes by a run of its skeleton."""
+    return {
+        **fields(measured, "seconds", "scale", "skeleton", "ranks"),
+        **fields(measured.interval, "low", "high"),
+        "measured_ratio": measured.is_ratio_measured,
+        "warnings": [caveat.said for caveat in measured.caveats("")],
     }

@@ -14,6 +14,7 @@ from dataclasses import dataclass
 
 from clue.caveats import About, Caveat
 from clue.errors import SkeletonError
+from clue.uncertainty import TAIL, Spread
 
 #: Deviation of the logarithm of measured / predicted: a mean error of 6.7 % (section 5.3, all programs, lengths and
 #: scenarios), if errors are normal: 0.067 · √(π / 2).
@@ -68,6 +69,12 @@ class Measured:
     scale: float
     deviation: float
     is_ratio_measured: bool
+
+    @property
+    def interval(self) -> Spread:
+        """Where four of five runs of the application are expected."""
+        reach = math.exp(TAIL * self.deviation)
+        return Spread(self.seconds / reach, self.seconds, self.seconds * reach)
 
     def caveats(self, name: str) -> Iterator[Caveat]:
         """Yield what must be said beside the figure of a program, called so."""

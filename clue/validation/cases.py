@@ -5,7 +5,6 @@ Values, and the simulations that predict. What the errors come from is found out
 
 from __future__ import annotations
 
-import math
 import statistics
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -14,7 +13,7 @@ from clue.kernel import Candidate, Program, makespans, simulate
 from clue.machine import Machine
 from clue.progress import Progress, silent
 from clue.skeleton.prediction import Measured
-from clue.uncertainty import TAIL, BurstNoise, Character, ModelError, Sampling, Spread, sample_errors
+from clue.uncertainty import BurstNoise, Character, ModelError, Sampling, Spread, sample_errors
 from clue.units import count_of
 
 
@@ -121,7 +120,7 @@ def compare(
     """
     where, source = case.where, case.source
     if isinstance(source, Measured):
-        return Compared(case, source.seconds, None, _interval(source), tuple(source.caveats(case.program)))
+        return Compared(case, source.seconds, None, source.interval, tuple(source.caveats(case.program)))
     result = simulate(source, where.machine, where.placement, engine, instances=where.instances)
     interval = None
     if sampling is not None and error is not None:
@@ -138,11 +137,6 @@ def compare(
         ).spread
     character = Character.of(source, where, result.makespan)
     return Compared(case, result.makespan, character, interval, result.warnings)
-
-
-def _interval(measured: Measured) -> Spread:
-    reach = math.exp(TAIL * measured.deviation)
-    return Spread(measured.seconds / reach, measured.seconds, measured.seconds * reach)
 
 
 def changed_makespans(

@@ -77,7 +77,7 @@ def test_the_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None
     assert found["low"] < 240.0 < found["high"]
     assert main(["skeleton", "predict", "--dedicated", alone, "--here", here]) == 0
     told = capsys.readouterr().out
-    assert "4 min on 8 ranks" in told
+    assert "240 s on 8 ranks" in told
     assert "8, measured where it was recorded" in told
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from clue.report.text.table import add_row, facts, heading, stack, table, words
+from clue.report.text.table import add_row, bullets, facts, heading, stack, table, words
 from clue.report.text.warnings import warnings_text
 from clue.units import count_of, format_share, format_time
 
@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
     from clue.report.skeleton import Replayed, Written
     from clue.skeleton.construction import DominantSequence
+    from clue.skeleton.prediction import Measured, SkeletonRun
 
 #: Letters of a signature that are shown.
 _LONGEST = 600
@@ -62,3 +63,21 @@ def _replayed(replayed: Sequence[Replayed]) -> Table:
         times = (format_time(time) for time in (each.application, each.skeleton, each.predicted))
         add_row(shown, each.machine, *times, format_share(each.error, 1, "+"))
     return shown
+
+
+def measured_text(measured: Measured, here: SkeletonRun) -> RenderableType:
+    """Show what an application takes by a run of its skeleton."""
+    interval = measured.interval
+    how = "measured where it was recorded" if measured.is_ratio_measured else "by construction"
+    return stack(
+        heading(f"{format_time(measured.seconds)} on {count_of(measured.ranks)}"),
+        facts(
+            (
+                ("four of five", f"{format_time(interval.low)} to {format_time(interval.high)}"),
+                ("skeleton", f"{measured.skeleton}: {format_time(here.seconds)}"),
+                ("application / skeleton", f"{measured.scale:.4g}, {how}"),
+                ("recorded", format_time(here.application)),
+            )
+        ),
+        bullets([caveat.said for caveat in measured.caveats("")]),
+    )
