@@ -17,6 +17,7 @@ from clue.machine import ColdStart, Curve
 if TYPE_CHECKING:
     from clue.machine import Link, Machine, NodeType
     from clue.purchase import Component, ComponentOutcome, Entry, Ranking, Scenario, WorkloadOutcome
+    from clue.purchase.outcome import OptionCost
     from clue.recording import Repeated
     from clue.result import Result
     from clue.steady import Steady
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
 Document = dict[str, object]
 #: Up to here every whole number is one that a float can hold.
 _WHOLE = 2.0**53
+_JOULES_PER_KWH = 3.6e6
 
 
 def result_document(result: Result, sampled: Sampled | None = None) -> Document:
@@ -106,6 +108,7 @@ def ranking_document(ranking: Ranking) -> Document:
             "budget": _money(ranking.budget),
             "ranking": [_entry(each) for each in sorted(ranking.entries, key=_place)],
             # Where only so many positions were asked for; the others come without one, with what bounds their score.
+            **({} if ranking.pareto is None else {"pareto": list(ranking.pareto)}),
             **fields(ranking, "first", "left_out", "interrupted", "certain", "engine", "engine_reason"),
             **(
                 {} if ranking.sampling is None else {"uncertainty": _sampling(ranking.sampling) | _error(ranking.error)}
@@ -128,6 +131,10 @@ def _entry(entry: Entry) -> Document:
         **fields(entry, "affordable", "score"),
         "workloads": {each.workload: _workload(each) for each in entry.workloads},
     }
+    if entry.cost is not None:
+        document["cost"] = _cost(entry.cost)
+    if entry.figures:
+        document["criteria"] = {criterion.value: figure for criterion, figure in entry.figures.items()}
     if entry.reason:
         document["reason"] = entry.reason
     if entry.bound is not None:
@@ -135,6 +142,22 @@ def _entry(entry: Entry) -> Document:
     if entry.spread is not None:
         document["uncertainty"] = {"score": interval(entry.spread), "best": entry.best}
     return document
+
+
+def _cost(cost: OptionCost) -> Document:
+    """Describe what an option costs over the service life: amounts today, by item."""
+    sheet = cost.sheet
+    return {
+        "total": sheet.total,
+        "currency": cost.currency,
+        **sheet.items,
+        "per_run": dict(cost.per_run),
+        "busy": sheet.busy,
+        **fields(cost, "power", "racks", "rack_units"),
+        "kwh": None if sheet.energy is None else sheet.energy / _JOULES_PER_KWH,
+        "carbon": sheet.carbon,
+        "sources": [fields(each, "of", "source", "date") for each in cost.sources],
+    }
 
 
 def _workload(outcome: WorkloadOutcome) -> Document:
