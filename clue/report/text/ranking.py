@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 #: So many options that cannot be ranked are named, with the reason.
 _LISTED = 20
 #: From here on a score is written with all its digits before the point.
-_MANY = 1e4
+_MANY = 1e3
 
 
 def ranking_text(ranking: Ranking) -> RenderableType:
