@@ -32,10 +32,11 @@ _DECIMAL_COMMA = re.compile(r"\s*\+?(\d{1,3}(?:\.\d{3})+|\d+),(\d+(?![\d,]).*)")
 _MINUTE, _HOUR, _DAY = 60.0, 3600.0, 86400.0
 #: A year of 365 days; a month is a twelfth of it.
 YEAR = 365 * _DAY
+MONTH = YEAR / 12
 _TIME = {"s": 1.0, "ms": 1e-3, "us": 1e-6, "µs": 1e-6, "μs": 1e-6, "ns": 1e-9, "ps": 1e-12,
          "min": _MINUTE, "h": _HOUR, "d": _DAY}  # fmt: skip
 _WORDS_FOR_TIME = {"second": 1.0, "minute": _MINUTE, "hour": _HOUR, "day": _DAY, "week": 7 * _DAY,
-                   "month": YEAR / 12, "year": YEAR}  # fmt: skip
+                   "month": MONTH, "year": YEAR}  # fmt: skip
 _LONG_TIME = {word + plural: seconds for word, seconds in _WORDS_FOR_TIME.items() for plural in ("", "s")}
 _DECIMAL = {"": 1.0, "k": 1e3, "K": 1e3, "M": 1e6, "G": 1e9, "T": 1e12, "P": 1e15, "E": 1e18}
 _BINARY = {"Ki": 2.0**10, "Mi": 2.0**20, "Gi": 2.0**30, "Ti": 2.0**40, "Pi": 2.0**50, "Ei": 2.0**60}

@@ -27,10 +27,8 @@ from clue.purchase.costs import (
     hardware_of,
 )
 from clue.purchase.scenario import Option
-from clue.units import YEAR, Money, format_power
+from clue.units import MONTH, YEAR, Money, format_power
 
-#: Seconds of a month: storage and egress are paid by it.
-_MONTH = YEAR / 12
 _YEARLY = ("staff", "hosting", "support")
 
 
@@ -209,7 +207,7 @@ def _cloud(form: CloudForm, exchange: Exchange) -> Cloud:
         quantum=form.quantum or 0.0,
         repeated=form.repeated,
         upfront=amount(form.upfront),
-        storage=0.0 if storage is None else storage.size * _MONTH * amount(storage.price),
+        storage=0.0 if storage is None else storage.size * MONTH * amount(storage.price),
         egress=0.0 if egress is None else egress.monthly * amount(egress.price),
     )
 

@@ -15,7 +15,7 @@ from clue.config.references import Reading, build_application, number_of_ranks, 
 from clue.config.run_schema import KernelForm, OptionForm, OrderForm, ProgramForm, ScenarioForm, WorkloadForm
 from clue.machine import Machine
 from clue.purchase.scenario import Component, Criterion, Limits, Option, Scenario, Workload
-from clue.units import YEAR, Money
+from clue.units import MONTH, Money
 
 
 def build_scenario(reading: Reading, name: str) -> Scenario | None:
@@ -127,7 +127,7 @@ def _workload(reading: Reading, name: str, form: WorkloadForm) -> Workload:
         order=order.order,
         ranks_per_processor=order.ranks_per_processor,
         deadline=math.inf if form.deadline is None else form.deadline,
-        demand=None if form.runs_a_month is None else form.runs_a_month / (YEAR / 12),
+        demand=None if form.runs_a_month is None else form.runs_a_month / MONTH,
     )
 
 

@@ -13,6 +13,7 @@ from dataclasses import asdict
 from typing import TYPE_CHECKING
 
 from clue.machine import ColdStart, Curve
+from clue.units import MONTH
 
 if TYPE_CHECKING:
     from clue.machine import Link, Machine, NodeType
@@ -196,10 +197,13 @@ def scenario_document(scenario: Scenario) -> Document:
                     "ranks": list(each.ranks),
                     "weight": each.weight,
                     "memory": {str(ranks): nbytes for ranks, nbytes in each.memory.items()},
-                    **fields(each, "order", "ranks_per_processor"),
+                    **fields(each, "order", "ranks_per_processor", "deadline"),
+                    "runs_a_month": None if each.demand is None else each.demand * MONTH,
                 }
                 for each in scenario.workloads
             },
+            **fields(scenario, "service_life", "discount_rate"),
+            "limits": asdict(scenario.limits) | {"total_cost": _money(scenario.limits.total_cost)},
             "options": {
                 each.name: {
                     "machine": each.machine.name,

@@ -9,12 +9,12 @@ import pytest
 
 from clue.purchase.costs import Cloud, Costs, Electricity, Licence, Number, Part, Per, Racks, Source, Tariff
 from clue.purchase.scenario import Criterion, Limits, Scenario
-from clue.units import YEAR, Money
+from clue.units import MONTH, YEAR, Money
 from tests.config.documents import COSTED, changed, folder
 from tests.config.test_scenarios import faults_in
 from tests.config.test_scenarios import scenario as load
 
-HOUR, KWH, MONTH = 3600.0, 3.6e6, YEAR / 12
+HOUR, KWH = 3600.0, 3.6e6
 
 
 def loaded(path: Path, old: str = "", new: str = "") -> Scenario:
@@ -282,6 +282,13 @@ PLACED = [
     ),
     ("cost: rented}", "cost: 5}", "options.B.cost must be text, got 5"),
     ("cost: rented}", "cost: []}", "options.B.cost must have at least 1 entries, got an empty list"),
+    (
+        "cost: rented}",
+        "costs: rented}",
+        "options.B.costs must be a key of options.B (cost, machine, nodes, price, with), "
+        'got "costs": did you mean "cost"?',
+    ),
+    ("limits: {", "constraints: {", 'constraints must be a known key, got "constraints": did you mean "limits"?'),
     # what is asked for
     ("power: 60 kW", "power: -60 kW", "limits.power must be a power not below 0, got '-60 kW'"),
     (

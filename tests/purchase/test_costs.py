@@ -11,11 +11,11 @@ from clue.predict.replaying import ReplayPredictor
 from clue.purchase import Criterion, Entry, Limits, Option, Ranking, Scenario, rank_options
 from clue.purchase.costs import Cloud, Costs, Electricity, Licence, Number, Part, Per, Tariff
 from clue.report.document import ranking_document
-from clue.units import YEAR, Money
+from clue.units import MONTH, YEAR, Money
 from tests.kernel.cases import machine
 from tests.purchase.test_ranking import option, scenario, traces, workload
 
-HOUR, KWH, MONTH = 3600.0, 3.6e6, YEAR / 12
+HOUR, KWH = 3600.0, 3.6e6
 
 
 def powered(idle: float, busy: float, **more: Any) -> Costs:

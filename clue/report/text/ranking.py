@@ -169,7 +169,9 @@ def _costs(ranking: Ranking, entries: list[Entry]) -> RenderableType | None:
         amounts = [
             NONE if each is None else format_amount(each) for each in (sheet.total, *map(sheet.items.get, items))
         ]
-        used = (format_share(sheet.busy), _thousands(sheet.energy, 3.6e6), _thousands(sheet.carbon)) if energy else ()
+        used = (
+            (format_share(sheet.busy, 1), _thousands(sheet.energy, 3.6e6), _thousands(sheet.carbon)) if energy else ()
+        )
         add_row(shown, option, *amounts, *used)
     return shown
 

@@ -53,6 +53,29 @@ def test_a_run_in_a_cloud() -> None:
     assert rented.cost_of_run(1.0, 1 / 359.483, rented.billed(359.483)) == pytest.approx(32.3375, abs=5e-5)
 
 
+#: Published: price of a node for an hour in USD, nodes, seconds, cost of the run. CMAQ of two days on HBv3-120 and
+#: c5n.18xlarge nodes: performance and cost tables of the manuals of CMASCenter/cyclecloud-cmaq and
+#: CMASCenter/pcluster-cmaq, which round hours to three or four digits and costs to cents or less.
+CMAQ = [
+    (3.6, 1, 5911.45, 5.911),
+    (3.6, 1, 5345.91, 5.34),
+    (3.6, 1, 7079.60, 7.077),
+    (3.6, 2, 4269.40, 8.54),
+    (3.6, 3, 3255.30, 9.76),
+    (3.888, 2, 6713.71, 14.5),
+    (1.1732, 2, 6713.71, 4.37),
+]
+
+
+@pytest.mark.parametrize(("price", "nodes", "seconds", "published"), CMAQ)
+def test_the_cost_table_of_a_study_in_clouds(price: float, nodes: int, seconds: float, published: float) -> None:
+    """As published, but for the rounding there; and as multiplied, exactly."""
+    rented = account(Costs(cloud=Cloud(price / HOUR)), nodes={"node": nodes})
+    cost = rented.cost_of_run(1.0, 1 / seconds, rented.billed(seconds))
+    assert cost == pytest.approx(published, abs=0.01)
+    assert cost == pytest.approx(price * nodes * seconds / 3600, rel=1e-12)
+
+
 @pytest.mark.parametrize(("seconds", "hours"), [(359.483, 1), (3600.0, 1), (3600.0000001, 1), (3600.1, 2), (0.0, 0)])
 def test_a_run_is_billed_for_all_quanta_that_it_begins(seconds: float, hours: int) -> None:
     """64 nodes × 5.06 USD = 323.84 USD for each hour; what rounding left of an hour begins none."""
