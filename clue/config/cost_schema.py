@@ -54,7 +54,7 @@ class PartForm(SourcedForm):
     ports: PositiveInt | None = Field(None, description="One for so many nodes, the last of them perhaps not full.")
     per_rack: PositiveInt | None = Field(None, description="So many for each rack.")
     type: Name | None = Field(None, description="With per_node or ports: only nodes of this type count.")
-    price: Price | None = Field(None, description="Of one; left out: the price of the machine or option has it.")
+    price: Price | None = Field(None, description="Of one, on top of the option's price; left out: that has it.")
     power: OneOrTable[Power, DrawForm] | None = Field(
         None, description="What one takes: always the same, or idle and busy; left out: nothing."
     )
@@ -67,7 +67,7 @@ class RacksForm(SourcedForm):
 
     rack_units: PositiveInt | None = Field(None, description="That one has room for; left out: any number.")
     power: Power | None = Field(None, description="That one feeds and cools; left out: any.")
-    price: Price | None = Field(None, description="Of one; left out: the price of the machine or option has it.")
+    price: Price | None = Field(None, description="Of one, on top of the option's price; left out: that has it.")
 
 
 class ElectricityForm(SourcedForm):

@@ -97,10 +97,13 @@ class CostReader:
 
 
 def with_costs(option: Option, costs: Costs | None, currency: str) -> Option:
-    """Return an option with its costs, and with the prices of its parts in its price."""
+    """Return an option with its costs, and with the prices of its parts in its price.
+
+    What nodes cost that are bought has to be stated: parts alone make no price.
+    """
     if costs is None:
         return option
-    if option.price is None and not costs.states_purchase:
+    if option.price is None and costs.cloud is None:
         return replace(option, costs=costs)
     stated = Money(0.0, currency) if option.price is None else option.price
     parts = hardware_of(costs, option.nodes).price

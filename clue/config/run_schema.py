@@ -198,8 +198,8 @@ class OptionForm(Form):
     )
     price: Price | None = Field(
         None,
-        description="What has to be paid; left out: the machine's price, or the sum over its nodes. Prices of parts "
-        "come on top.",
+        description="What has to be paid; left out: the machine's price, or the sum over its nodes. Prices of the "
+        "parts of its cost come on top: 0 EUR where they have all.",
     )
     cost: Cost | None = Field(
         None,

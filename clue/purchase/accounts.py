@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from clue.purchase.attempts import Attempt, Cell
 from clue.purchase.costs import Account, Costs, Sheet, account_of, hardware_of
-from clue.purchase.outcome import OptionCost
+from clue.purchase.outcome import OptionCost, RunCost
 from clue.purchase.scenario import Criterion, Option, Scenario
 
 _NOTHING = Costs()
@@ -107,12 +107,19 @@ class Accounts:
         return OptionCost(
             sheet=self.sheet(attempt),
             currency=option.price.currency,
-            per_run={each.name: self.cost_of_run(attempt, w) for w, each in enumerate(self._scenario.workloads)},
+            per_run={each.name: self._run(attempt, w) for w, each in enumerate(self._scenario.workloads)},
+            parts=hardware.numbers,
             racks=hardware.racks,
             rack_units=hardware.rack_units,
             power=account.busy if account.states_power else None,
             sources=option.costs.sources,
         )
+
+    def _run(self, attempt: Attempt, w: int) -> RunCost:
+        account = self.of(attempt.option)
+        energy = self.energy_of_run(attempt, w) if account.states_power else None
+        carbon = None if energy is None or account.carbon is None else energy * account.carbon
+        return RunCost(self.cost_of_run(attempt, w), energy, carbon)
 
 
 def _billed(account: Account, cell: Cell) -> float:

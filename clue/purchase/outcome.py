@@ -58,6 +58,21 @@ class WorkloadOutcome:
     spread: Spread | None = None
 
 
+@dataclass(frozen=True, slots=True)
+class RunCost:
+    """What a run costs.
+
+    Attributes:
+        cost: Its share of the total.
+        energy: Joules; ``None``: no power is stated.
+        carbon: Kilograms of carbon dioxide; ``None``: not stated.
+    """
+
+    cost: float
+    energy: float | None
+    carbon: float | None
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class OptionCost:
     """What an option costs over the service life, as it is used.
@@ -66,6 +81,7 @@ class OptionCost:
         sheet: The figures; values today.
         currency: Of amounts.
         per_run: By workload, what a run costs.
+        parts: How many of each part are in use.
         racks: How many it takes; 0 where none are described.
         rack_units: That it takes.
         power: Watts at most, those of the site included; ``None``: not stated.
@@ -74,7 +90,8 @@ class OptionCost:
 
     sheet: Sheet
     currency: str
-    per_run: Mapping[str, float]
+    per_run: Mapping[str, RunCost]
+    parts: Mapping[str, int]
     racks: int
     rack_units: float
     power: float | None

@@ -152,13 +152,21 @@ def _cost(cost: OptionCost) -> Document:
         "total": sheet.total,
         "currency": cost.currency,
         **sheet.items,
-        "per_run": dict(cost.per_run),
+        "per_run": {
+            workload: {"cost": run.cost, "kwh": _kwh(run.energy), "carbon": run.carbon}
+            for workload, run in cost.per_run.items()
+        },
         "busy": sheet.busy,
+        "parts": dict(cost.parts),
         **fields(cost, "power", "racks", "rack_units"),
-        "kwh": None if sheet.energy is None else sheet.energy / _JOULES_PER_KWH,
+        "kwh": _kwh(sheet.energy),
         "carbon": sheet.carbon,
         "sources": [fields(each, "of", "source", "date") for each in cost.sources],
     }
+
+
+def _kwh(joules: float | None) -> float | None:
+    return None if joules is None else joules / _JOULES_PER_KWH
 
 
 def _workload(outcome: WorkloadOutcome) -> Document:

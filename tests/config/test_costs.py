@@ -55,6 +55,14 @@ def test_prices_of_parts_are_part_of_what_is_paid(tmp_path: Path) -> None:
     assert rented.price == Money(0, "EUR")
 
 
+def test_parts_alone_make_no_price(tmp_path: Path) -> None:
+    """What the nodes cost has to be stated, if as nothing."""
+    (bought, _) = loaded(tmp_path, "price: 900 EUR, cost: [power", "cost: [power").options
+    assert bought.price is None and bought.costs is not None
+    (bought, _) = loaded(tmp_path, "price: 900 EUR, cost", "price: 0 EUR, cost").options
+    assert bought.price == Money(3146, "EUR")
+
+
 def test_what_is_asked_for_arrives(tmp_path: Path) -> None:
     """Limits, deadlines, runs a month, the front; rates are told."""
     found = loaded(tmp_path)

@@ -284,8 +284,8 @@ def test_a_sampled_result_and_ranking_show_their_intervals() -> None:
 def test_a_ranking_shows_what_options_cost_over_their_life() -> None:
     """Item by item, with energy and carbon; a dash where nothing is stated; and the front."""
     sheet = Sheet({"purchase": 1e6, "energy": 123_456.0, "residual": -50_000.0}, 0.125, 3.6e12, 350_000.0)
-    powered = OptionCost(sheet, "ATS", {}, 2, 40.0, 9e3, ())
-    rented = OptionCost(Sheet({"purchase": 0.0, "cloud": 99.5}, 0.5, None, None), "ATS", {}, 0, 0.0, None, ())
+    powered = OptionCost(sheet, "ATS", {}, {}, 2, 40.0, 9e3, ())
+    rented = OptionCost(Sheet({"purchase": 0.0, "cloud": 99.5}, 0.5, None, None), "ATS", {}, {}, 0, 0.0, None, ())
     figures = {Criterion.TOTAL_COST: 1.0, Criterion.MAKESPAN: 2.0}
     costs = {"Fine": powered, "Cheap": rented}
     entries = tuple(

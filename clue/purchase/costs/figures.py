@@ -208,8 +208,3 @@ class Costs:
     def states_power(self) -> bool:
         """Whether any power is stated."""
         return any(part.busy for part in self.parts)
-
-    @property
-    def states_purchase(self) -> bool:
-        """Whether it says what has to be paid at first, if nothing else does."""
-        return self.cloud is not None or any(part.price for part in self.parts)
