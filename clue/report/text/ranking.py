@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from clue.report.text.table import NONE, add_row, bullets, heading, stack, table, words
 from clue.report.text.warnings import warnings_text
-from clue.units import format_number, format_time
+from clue.units import format_amount, format_number, format_share, format_time
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 
 #: So many options that cannot be ranked are named, with the reason.
 _LISTED = 20
+#: From here on a score is written with all its digits before the point.
+_MANY = 1e3
 
 
 def ranking_text(ranking: Ranking) -> RenderableType:
@@ -27,6 +29,8 @@ def ranking_text(ranking: Ranking) -> RenderableType:
     return stack(
         heading(_title(ranking)),
         _placed(ranking, placed) if placed else words("No option can be ranked."),
+        _costs(ranking, placed),
+        _front(ranking, placed),
         _sampling(ranking.sampling, ranking.error) if ranking.sampling is not None else None,
         _interruption(ranking) if ranking.interrupted else None,
         _later(ranking),
@@ -81,7 +85,9 @@ def format_score(score: float | None, unit: str) -> str:
         return NONE
     if unit == "s":
         return format_time(score)
-    return f"{score:.1f}" if unit == "points" else f"{score:.4g} {unit}"
+    if unit == "points":
+        return f"{score:.1f}"
+    return f"{f'{score:.4g}' if abs(score) < _MANY else format_number(score)} {unit}"
 
 
 def _sampling(sampling: Sampling, error: ModelError | None) -> RenderableType:
@@ -149,6 +155,44 @@ def _workload_lines(entry: Entry) -> Iterator[tuple[str, str, str, str]]:
 
 def _points(points: float | None) -> str:
     return NONE if points is None else f"{points:.1f}"
+
+
+#: Figures of a cost table beside the items, which come in this order.
+_ITEMS = ("purchase", "energy", "cloud", "storage", "egress", "licences", "staff", "hosting", "support", "residual")
+
+
+def _costs(ranking: Ranking, entries: list[Entry]) -> RenderableType | None:
+    """Show what options cost over the service life, item by item, where that is stated."""
+    known = [(each.option, each.cost) for each in entries if each.cost is not None]
+    if not known:
+        return None
+    items = [item for item in _ITEMS if any(item in cost.sheet.items for _, cost in known)]
+    energy = any(cost.sheet.energy is not None for _, cost in known)
+    columns = ("total", *items, *(("busy", "MWh", "t CO2") if energy else ()))
+    rate = f", discounted at {format_share(ranking.discount_rate, 1)} a year" if ranking.discount_rate else ""
+    title = f"Costs over {format_time(ranking.life)}{rate}, {known[0][1].currency}"
+    shown = table("option", *columns, numbers=columns, title=title)
+    for option, cost in known:
+        sheet = cost.sheet
+        amounts = [
+            NONE if each is None else format_amount(each) for each in (sheet.total, *map(sheet.items.get, items))
+        ]
+        used = (
+            (format_share(sheet.busy, 1), _thousands(sheet.energy, 3.6e6), _thousands(sheet.carbon)) if energy else ()
+        )
+        add_row(shown, option, *amounts, *used)
+    return shown
+
+
+def _thousands(figure: float | None, unit: float = 1.0) -> str:
+    return NONE if figure is None else f"{figure / unit / 1000:,.4g}"
+
+
+def _front(ranking: Ranking, placed: list[Entry]) -> RenderableType | None:
+    if not ranking.pareto:
+        return None
+    by = ", ".join(criterion.value.replace("_", " ") for criterion in placed[0].figures)
+    return words(f"Pareto front by {by}: {'; '.join(ranking.pareto)}")
 
 
 def _not_placed(entries: list[Entry]) -> RenderableType:
