@@ -22,7 +22,7 @@ from clue.report.timelines import MOST_OPS, check_length, form_of, paraver, writ
 from clue.report.timelines.chrome import levels
 from clue.report.timelines.events import Events, events_of
 from clue.result import Result
-from clue.trace import Flag, Op, Trace, TraceBuilder
+from clue.trace import PROC_NULL, Flag, Op, Trace, TraceBuilder
 from clue.trace.sites import Frame, Site
 from tests.kernel.cases import machine
 from tests.kernel.random_cases import CASES, random_machine, random_placement, random_trace
@@ -268,6 +268,26 @@ def test_paraver_knows_instances_nodes_and_processors(tmp_path: Path) -> None:
     assert {thread for thread, *_ in states} == {(1, 1, 1, 1), (3, 1, 2, 1), (4, 2, 1, 1), (3, 2, 2, 1)}
     assert {(each[0][1], each[3][1]) for each in communications} == {(1, 1), (2, 2)}
     assert names.read_text().startswith("LEVEL CPU SIZE 4\n1.node 0 (host)\n2.node 0 (host)\n1.node 2 (host)\n")
+
+
+def test_paraver_knows_collective_calls_of_objects_and_exchanges_at_an_edge(tmp_path: Path) -> None:
+    """An allreduce of objects is messages, and yet a collective call; a Sendrecv with nobody is one all the same."""
+    trace = TraceBuilder(2)
+    for rank, own in enumerate(trace):
+        for number, call, partner in ((0, "allreduce", 1 - rank), (2, "Sendrecv", PROC_NULL)):
+            own.add(Op.IRECV, call=call, peer=partner, request=number)
+            own.add(Op.ISEND, call=call, peer=partner, nbytes=9, request=number + 1, flags=Flag.CONTINUED)
+            own.add(Op.WAIT, call=call, extras=(number, number + 1), flags=Flag.CONTINUED)
+        own.collective(Op.ALLREDUCE, 8)
+    records, meanings, _ = written(trace.build(), machine(), tmp_path / "t.prv")
+    _, states, events, _ = parsed(records.read_text())
+    assert {state for _, _, _, state in states} <= {13, 16}
+    assert [each[2:] for each in events if each[0][2] == 1] == [
+        (50000002, 10), (50000002, 0), (50000001, 41), (50000001, 0), (50000002, 10), (50100001, 8), (50000002, 0),
+        (50100001, 0),
+    ]  # fmt: skip
+    assert values(meanings.read_text(), 50000002) == {0: "Outside MPI", 10: "MPI_Allreduce"}
+    assert values(meanings.read_text(), 50000001) == {0: "Outside MPI", 41: "MPI_Sendrecv"}
 
 
 def test_paraver_reads_ascii_alone(tmp_path: Path) -> None:

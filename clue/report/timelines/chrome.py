@@ -110,7 +110,7 @@ def _within(events: Events, piece: Slice) -> _Event:
 
 def _call(events: Events, call: Call) -> _Event:
     category = "collective" if call.is_collective else "mpi"
-    return _complete(events, call, f"MPI_{call.name}", category, dict(_about(events, call)))
+    return _complete(events, call, call.title, category, dict(_about(events, call)))
 
 
 def _about(events: Events, call: Call) -> Iterator[tuple[str, object]]:

@@ -95,6 +95,16 @@ class Call:
     members: int
 
     @property
+    def title(self) -> str:
+        """What MPI calls it: mpi4py has one in small letters for objects beside it."""
+        return f"MPI_{self.name[:1].upper()}{self.name[1:]}".replace(".", "_")
+
+    @property
+    def is_exchange(self) -> bool:
+        """Whether it both sends and receives messages, as a Sendrecv does."""
+        return not _SENDS.isdisjoint(self.ops) and not _POSTS.isdisjoint(self.ops)
+
+    @property
     def is_collective(self) -> bool:
         """Whether all ranks of a communicator make it."""
         return self.ops[0] in COLLECTIVES

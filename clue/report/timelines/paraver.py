@@ -64,6 +64,8 @@ _NUMBERS = {
     "ialltoallv": 159, "iallgather": 160, "iallgatherv": 161, "igather": 162, "igatherv": 163, "iscatter": 164,
     "iscatterv": 165, "ireduce_scatter": 166, "iscan": 167,
 }  # fmt: skip
+#: Those of calls that all ranks of a communicator make, of objects in small letters included.
+_GROUP_NUMBERS = frozenset({*range(7, 19), 30, 80, *range(154, 168)})
 _FIRST_FREE = 1000
 _OPTIONS = """\
 DEFAULT_OPTIONS
@@ -197,8 +199,9 @@ def _burst(burst: Slice, thread: str) -> Iterator[_Record]:
 
 
 def _call(call: Call, thread: str, numbers: Mapping[str, int]) -> Iterator[_Record]:
-    yield from _state(thread, call, _state_of(call))
-    begin, end = [_kind(call), numbers[call.name.lower()]], [_kind(call), 0]
+    number = numbers[call.name.lower()]
+    yield from _state(thread, call, _state_of(call, number))
+    begin, end = [_kind(call, number), number], [_kind(call, number), 0]
     if call.is_collective:
         begin += _SIZE, call.sent
         end += _SIZE, 0
@@ -209,18 +212,20 @@ def _call(call: Call, thread: str, numbers: Mapping[str, int]) -> Iterator[_Reco
     yield _event(thread, call.end, *end)
 
 
-def _state_of(call: Call) -> int:
-    if call.dests and call.sources:
-        return _SEND_RECEIVE
+def _state_of(call: Call, number: int) -> int:
     code = Op(call.ops[0])
+    if code not in COLLECTIVES and number in _GROUP_NUMBERS:
+        return _COLLECTIVE
+    if call.is_exchange:
+        return _SEND_RECEIVE
     return _STATE_OF.get(code, _COLLECTIVE if code in COLLECTIVES else _OTHERS)
 
 
-def _kind(call: Call) -> int:
+def _kind(call: Call, number: int) -> int:
     code = call.ops[0]
-    if code in _MESSAGE_OPS:
-        return _POINT_TO_POINT
-    return _GROUP if call.is_collective and code != Op.COMM else _OTHER
+    if number in _GROUP_NUMBERS or code == Op.NEIGHBOR:
+        return _GROUP
+    return _POINT_TO_POINT if code in _MESSAGE_OPS else _OTHER
 
 
 def _communication(message: Message, objects: _Objects) -> _Record:
@@ -236,21 +241,17 @@ def _meanings(events: Events, numbers: Mapping[str, int]) -> str:
     """Return the text of the file that says what states and events mean."""
     states = "".join(f"{number:<4} {name}\n" for number, (name, _) in _STATES.items())
     colours = "".join(f"{number:<4} {{{','.join(map(str, colour))}}}\n" for number, (_, colour) in _STATES.items())
+    made = {numbers[call.name.lower()]: call for call in events.calls}
     parts = [_OPTIONS, f"\nSTATES\n{states}\n", f"\nSTATES_COLOR\n{colours}\n"]
     for kind, title in _TITLES.items():
-        calls = {numbers[call.name.lower()]: _title(call.name) for call in events.calls if _kind(call) == kind}
-        parts.append(_event_type(9, kind, title, {0: "Outside MPI", **dict(sorted(calls.items()))}))
+        named = {number: call.title for number, call in made.items() if _kind(call, number) == kind}
+        parts.append(_event_type(9, kind, title, {0: "Outside MPI", **dict(sorted(named.items()))}))
     parts.append(_event_type(0, _SIZE, "Send Size in MPI Global OP"))
     regions = {i: name or "(no region)" for i, name in enumerate(events.regions, 1)}
     parts.append(_event_type(0, _REGION, "User function", {0: "End", **regions}))
     sites = {i: name for i, name in enumerate(events.sites) if name}
     parts.append(_event_type(0, _SITE, "Caller line at level 1", {0: "End", **sites}))
     return "".join(parts)
-
-
-def _title(name: str) -> str:
-    """Return what MPI calls a function: mpi4py has one in small letters for objects beside it."""
-    return f"MPI_{name[:1].upper()}{name[1:]}".replace(".", "_")
 
 
 def _event_type(gradient: int, number: int, title: str, values: Mapping[int, str] | None = None) -> str:
