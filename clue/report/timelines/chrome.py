@@ -19,7 +19,6 @@ from typing import Any
 
 import numpy as np
 
-from clue import __version__
 from clue.files import drafts
 from clue.machine import Machine
 from clue.report.printable import printable
@@ -41,7 +40,7 @@ def write(files: list[Path], events: Events, machine: Machine) -> None:
         "program": events.program,
         "machine": machine.name,
         "engine": events.engine,
-        "clue": __version__,
+        "made by": "clue",
         "times": "ts and dur are microseconds of virtual time",
     }
     with drafts(*files) as (draft,), draft.open("w", encoding="utf-8") as file:
