@@ -4,13 +4,18 @@ from __future__ import annotations
 
 import csv
 import json
+from argparse import Namespace
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
+from clue.cli.exports import write_ranking
+from clue.purchase import Scenario
 from clue.report import timelines
 from tests.cli import test_commands
 from tests.cli.test_commands import run
+from tests.report.cases import ranking
 
 folder = test_commands.folder
 pytestmark = pytest.mark.usefixtures("folder")
@@ -125,3 +130,14 @@ def test_a_page_of_a_comparison(capsys: pytest.CaptureFixture[str]) -> None:
     assert page.startswith("<!DOCTYPE html>")
     assert "<code>clue simulate which.yaml --html new/r.html</code>" in page
     assert "two comes first: 100.0 points for 1,800 EUR." in page
+
+
+def test_an_interrupted_comparison_leaves_no_files(capsys: pytest.CaptureFixture[str]) -> None:
+    """Positions that may still change do not stand in a paper; that they are missing is said even with -q."""
+    asked = Namespace(csv="r.csv", latex=None, markdown=None, html="r.html")
+    write_ranking(replace(ranking(), interrupted=True), Scenario("which", (), ()), asked)
+    assert capsys.readouterr().err.splitlines() == [
+        "clue: interrupted: r.csv is not written",
+        "clue: interrupted: r.html is not written",
+    ]
+    assert not Path("r.csv").exists() and not Path("r.html").exists()
