@@ -107,7 +107,7 @@ def ranking_document(ranking: Ranking) -> Document:
             "criterion": ranking.criterion.value,
             **fields(ranking, "unit", "higher_is_better"),
             "budget": _money(ranking.budget),
-            "ranking": [_entry(each) for each in sorted(ranking.entries, key=_place)],
+            "ranking": [_entry(each) for each in sorted(ranking.entries, key=place)],
             # Where only so many positions were asked for; the others come without one, with what bounds their score.
             **({} if ranking.pareto is None else {"pareto": list(ranking.pareto)}),
             **fields(ranking, "first", "left_out", "interrupted", "certain", "engine", "engine_reason"),
@@ -119,7 +119,7 @@ def ranking_document(ranking: Ranking) -> Document:
     )
 
 
-def _place(entry: Entry) -> tuple[bool, int, int]:
+def place(entry: Entry) -> tuple[bool, int, int]:
     """Order by position; after the last, those that cannot run, those without a price, then those over the budget."""
     return entry.position is None, (True, None, False).index(entry.affordable), entry.position or 0
 
