@@ -11,7 +11,7 @@ from typing import Annotated, Any, Literal
 from pydantic import BeforeValidator, Discriminator, Field, Tag
 
 from clue.config.forms import Form, Name, OneOrList, OneOrTable, shape
-from clue.config.quantities import Budget, Duration, Number, PositiveInt, Price, Size
+from clue.config.quantities import Budget, Duration, Number, PositiveInt, Price, RunTime, Size
 from clue.config.schema import NetworkForm, NodeTypeForm, Notes, Ranks
 from clue.purchase.scenario import SERVICE_LIFE
 
@@ -174,6 +174,23 @@ class WorkloadForm(Form):
     placement: WorkloadPlacement = Field("block", description="block, cyclic, or one with ranks_per_processor.")
 
 
+class MeasuredSkeletonForm(Form):
+    """Runs of a program's skeleton (clue skeleton), which tell what the program takes."""
+
+    here: Name = Field(description="What the skeleton printed with --json on this machine, as a file.")
+    dedicated: Name | None = Field(
+        None,
+        description="What it printed where the application was recorded, and nothing else ran; left out: the skeleton "
+        "is taken to be as short as it was built for.",
+    )
+    application: RunTime | None = Field(
+        None, description="What the application takes there; left out: what it took when it was recorded."
+    )
+
+
+MeasuredSkeleton = OneOrTable[Name, MeasuredSkeletonForm]
+
+
 class OptionForm(Form):
     """A machine that could be bought."""
 
@@ -186,6 +203,11 @@ class OptionForm(Form):
     )
     changed: dict[str, Any] = Field(
         default={}, alias="with", description="Keys of the machine that differ in this option."
+    )
+    measured_skeleton: dict[Name, MeasuredSkeleton] = Field(
+        default={},
+        description="By workload: what its skeleton printed with --json on this very machine, as a file; or that with "
+        "further runs. It is taken instead of a prediction.",
     )
 
 

@@ -11,10 +11,10 @@ from pydantic import BeforeValidator, Field
 from clue.config.document import Path, format_value
 from clue.config.faults import Faults, validated
 from clue.config.forms import Form, Name
-from clue.config.quantities import PositiveInt
+from clue.config.quantities import PositiveInt, RunTime, run_time
 from clue.config.references import Reading
 from clue.config.tables import read_table
-from clue.config.validation_schema import RunTime, row_of, run_time
+from clue.config.validation_schema import row_of
 from clue.models import Run, Use
 from clue.models.cluster_fit import COMMUNICATE, COMPUTE, REGION, ROUNDED
 from clue.models.model import ANY

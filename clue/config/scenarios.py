@@ -5,13 +5,22 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from clue.config.document import Path, children
-from clue.config.faults import validated
+from clue.config.faults import did_you_mean, validated
 from clue.config.machines import check_currencies
 from clue.config.offers import generate_options, part_prices
 from clue.config.references import Reading, build_application, number_of_ranks, option_machine
-from clue.config.run_schema import KernelForm, OrderForm, ProgramForm, ScenarioForm, WorkloadForm
+from clue.config.run_schema import (
+    KernelForm,
+    OptionForm,
+    OrderForm,
+    ProgramForm,
+    ScenarioForm,
+    WorkloadForm,
+)
+from clue.config.skeleton_runs import measured_by
 from clue.machine import Machine
 from clue.purchase.scenario import Component, Criterion, Option, Scenario, Workload
+from clue.skeleton.prediction import Measured
 from clue.units import Money
 
 
@@ -27,7 +36,7 @@ def build_scenario(reading: Reading, name: str) -> Scenario | None:
     if form.options is None and form.generate is None:
         reading.fault(("options",), "must be given where none are generated, got nothing")
     options = [
-        Option(key, machines[key], option.price or machines[key].price)
+        Option(key, machines[key], option.price or machines[key].price, _measured(reading, key, option, workloads))
         for key, option in (form.options or {}).items()
         if key in machines
     ]
@@ -65,6 +74,35 @@ def _check_prices(reading: Reading, form: ScenarioForm, options: Sequence[Option
         if option.price is not None:
             prices["options", option.name, "price"] = option.price
     check_currencies(reading.document, prices, reading.faults)
+
+
+# --- skeletons ---
+
+
+def _measured(reading: Reading, option: str, form: OptionForm, workloads: Sequence[Workload]) -> Mapping[str, Measured]:
+    """Return what runs of skeletons on an option say of workloads, leaving out those that have faults."""
+    known = {workload.name: workload for workload in workloads}
+    found = {}
+    for name, runs in form.measured_skeleton.items():
+        path: Path = ("options", option, "measured_skeleton", name)
+        if name not in known:
+            rule = f'must be a workload ({", ".join(known)}), got "{name}"{did_you_mean(name, known)}'
+            reading.fault(path, rule, of_key=True)
+        elif (measured := measured_by(reading, path, runs)) is not None:
+            _check_measured(reading, path, known[name], measured)
+            found[name] = measured
+    return found
+
+
+def _check_measured(reading: Reading, path: Path, workload: Workload, measured: Measured) -> None:
+    if len(workload.components) != 1:
+        reading.fault(path, f"must be a workload of one program, got {len(workload.components)} kernels", of_key=True)
+    if workload.instances != 1:
+        got = workload.instances or "fill"
+        reading.fault(path, f"must be a workload of 1 instance, as a skeleton is run, got {got}", of_key=True)
+    if measured.ranks not in workload.ranks:
+        ranks = ", ".join(map(str, workload.ranks))
+        reading.fault(path, f"must be of a number of ranks that the workload has ({ranks}), got {measured.ranks}")
 
 
 # --- workloads ---

@@ -12,7 +12,6 @@ import math
 from abc import ABC, abstractmethod
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager
 from dataclasses import replace
 from functools import cached_property
 
@@ -28,105 +27,74 @@ from clue.models.ensemble import TAIL
 from clue.models.model import ANY, Model
 from clue.models.parts import ProgramModel, doubts
 from clue.predict.application import MACHINE, Application, Key, Modelled
+from clue.predict.dispatching import Specialist, drawn
 from clue.predict.prediction import Prediction, Task
-from clue.predict.predictor import Doubles, Predictor
+from clue.predict.predictor import Doubles
 from clue.progress import Progress
-from clue.uncertainty import Character, Sampling
+from clue.uncertainty import Sampling
 
 #: What predictions by models name as their engine.
 ENGINE = "model"
 
 
-class ModelPredictor(Predictor):
-    """Predicts what applications take that have a fitted model; all others another predictor does.
+class ModelPredictor(Specialist):
+    """Predicts what applications take that have a fitted model.
 
     Args:
         load: Gives the model of a path, of either kind.
-        others: Who predicts applications without models.
     """
 
-    def __init__(self, load: Callable[[str], Model | ProgramModel], others: Predictor) -> None:
+    def __init__(self, load: Callable[[str], Model | ProgramModel]) -> None:
         self._load = load
-        self._others = others
         self._models: dict[str, Model | ProgramModel] = {}
 
-    @property
-    def why(self) -> str:
-        """Why the others predict by what they do."""
-        return self._others.why
+    def knows(self, application: Application) -> bool:
+        """Tell whether it has a model."""
+        return application.modelled is not None
 
     def check(self, application: Application, name: str, instances: int | None) -> str:
         """Refuse several instances of what has a model: it was fitted to runs that had all processors to themselves."""
-        if application.modelled is None:
-            return self._others.check(application, name, instances)
         return "" if instances == 1 else f"instances of {name} must be 1 with a model, got {instances or 'fill'}"
 
     def prepare(self, wanted: Mapping[Key, str], progress: Progress) -> None:
-        """Load models that hold for all machines, and let the others prepare for what has none."""
+        """Load models that hold for all machines."""
         for application, _ in wanted:
             if application.modelled is not None and MACHINE not in application.modelled.path:
                 self._loaded(application.modelled.path)
-        self._others.prepare({key: name for key, name in wanted.items() if key[0].modelled is None}, progress)
 
     def memory(self, key: Key) -> Sequence[float]:
         """Return what models need by their footprint, where they have one."""
-        if key[0].modelled is None:
-            return self._others.memory(key)
+        assert key[0].modelled is not None
         model = self._models.get(key[0].modelled.path)
         footprint = model.cluster.footprint if isinstance(model, Model) else None
         if footprint is None:
             return ()
         return [float(footprint.of(key[0].modelled.size, np.array([float(key[1])]))[0])] * key[1]
 
-    def regions(self, key: Key) -> Mapping[str, bool]:
-        """Return the regions of what has no model."""
-        return {} if key[0].modelled is not None else self._others.regions(key)
-
     def bounds(
         self, tasks: Sequence[Task], progress: Progress, samples: int = 0
     ) -> tuple[Doubles, npt.NDArray[np.bool_]]:
         """Return what models say, which is not taken to be known, so that what must be said beside it is asked for."""
-        own, rest = _split(tasks)
-        seconds, exact = np.empty(len(tasks)), np.zeros(len(tasks), np.bool_)
-        seconds[own] = [self._question(tasks[i]).forecast.seconds for i in own]
-        if rest:
-            seconds[rest], exact[rest] = self._others.bounds([tasks[i] for i in rest], progress, samples)
-        return seconds, exact
-
-    def at_work(self) -> AbstractContextManager[object]:
-        """Return the others' block."""
-        return self._others.at_work()
+        seconds = [self._question(task).forecast.seconds for task in tasks]
+        return np.array(seconds), np.zeros(len(tasks), np.bool_)
 
     def predict(self, tasks: Sequence[Task]) -> Iterator[tuple[int, Prediction]]:
-        """Ask models first, then the others."""
-        own, rest = _split(tasks)
-        for i in own:
-            asked = self._question(tasks[i])
-            yield i, Prediction(asked.forecast.seconds, ENGINE, warnings=tuple(asked.caveats()))
-        if rest:
-            yield from ((rest[i], prediction) for i, prediction in self._others.predict([tasks[i] for i in rest]))
-
-    def character(self, task: Task, makespan: float) -> Character | None:
-        """Return what tells a replay from others; nothing tells of a model."""
-        return None if task.key[0].modelled is not None else self._others.character(task, makespan)
+        """Ask models."""
+        for i, task in enumerate(tasks):
+            asked = self._question(task)
+            caveats = tuple(asked.caveats())
+            yield i, Prediction(asked.forecast.seconds, ENGINE, warnings=caveats, simulated=False)
 
     def deviation(self, task: Task) -> float | None:
-        """Return how far a model's interval reaches; of a replay, what others state."""
-        if task.key[0].modelled is None:
-            return self._others.deviation(task)
+        """Return how far a model's interval reaches."""
         return _deviation(self._question(task).forecast)
 
     def samples(self, tasks: Sequence[Task], sampling: Sampling, progress: Progress) -> Doubles:
-        """Draw from the intervals of models, for each configuration by itself; and let the others draw theirs."""
-        own, rest = _split(tasks)
+        """Draw from the intervals of models, for each configuration by itself."""
         found = np.empty((len(tasks), sampling.samples))
-        for i in own:
-            asked = self._question(tasks[i])
+        for i, asked in enumerate(map(self._question, tasks)):
             what = repr((asked.modelled, sorted(asked.uses.items())))
-            drawn = [float(each.generator("fitted model", what).standard_normal()) for each in sampling.each()]
-            found[i] = asked.forecast.seconds * np.exp(_deviation(asked.forecast) * np.array(drawn))
-        if rest:
-            found[rest] = self._others.samples([tasks[i] for i in rest], sampling, progress)
+            found[i] = drawn(sampling, asked.forecast.seconds, _deviation(asked.forecast), "fitted model", what)
         return found
 
     # --- what a model is asked ---
@@ -296,12 +264,6 @@ def uses_of(where: Candidate, kind: str = "") -> dict[str, Use]:
         processors[kind or of.name] += min(ranks, of.processors)
         most[kind or of.name] = max(most[kind or of.name], -(-ranks // of.processors))
     return {each: Use(count, most[each]) for each, count in processors.items()}
-
-
-def _split(tasks: Sequence[Task]) -> tuple[list[int], list[int]]:
-    """Return the places of tasks that have a model, and those of the others."""
-    own = [i for i, task in enumerate(tasks) if task.key[0].modelled is not None]
-    return own, sorted(set(range(len(tasks))) - set(own))
 
 
 def _deviation(forecast: Forecast) -> float:

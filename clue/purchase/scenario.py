@@ -8,6 +8,7 @@ from enum import Enum
 
 from clue.machine import Machine
 from clue.predict.application import Application
+from clue.skeleton.prediction import Measured
 from clue.units import Money
 
 #: Three years of use, all day: what the cost of a run is reckoned by where a scenario says nothing else.
@@ -76,11 +77,13 @@ class Option:
         name: Its name.
         machine: What it is.
         price: What it costs, or ``None`` if unknown.
+        measured: By workload, what runs of skeletons on that machine say.
     """
 
     name: str
     machine: Machine
     price: Money | None = None
+    measured: Mapping[str, Measured] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)

@@ -154,6 +154,7 @@ def _component(outcome: ComponentOutcome) -> Document:
         "makespan": outcome.makespan,
         "points": outcome.points,
         "turn": None if prediction is None else prediction.makespan,
+        "by": None if prediction is None else prediction.engine,
         "ops": None if prediction is None else prediction.ops,
         "compute_by_region": {} if prediction is None else dict(prediction.compute_by_region),
     }
@@ -183,6 +184,10 @@ def scenario_document(scenario: Scenario) -> Document:
                     "nodes": len(each.machine.nodes),
                     "processors": each.machine.processors,
                     "price": _money(each.price),
+                    "measured": {
+                        workload: fields(measured, "skeleton", "place", "ranks", "seconds")
+                        for workload, measured in each.measured.items()
+                    },
                 }
                 for each in scenario.options
             },

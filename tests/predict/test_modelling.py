@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 
 import pytest
@@ -14,7 +15,9 @@ from clue.models import Run, Use, fit_cluster
 from clue.models.model import Model
 from clue.models.parts import Part, ProgramModel, Repeated, Runs
 from clue.predict.application import Application, Modelled
+from clue.predict.dispatching import DispatchingPredictor
 from clue.predict.modelling import ModelPredictor, description_of, placed, uses_of
+from clue.predict.predictor import Predictor
 from clue.purchase import Component, Criterion, Option, Scenario, Workload, rank_options
 from clue.uncertainty import Sampling
 from clue.units import Money
@@ -41,6 +44,11 @@ def cluster(*kinds: str) -> Machine:
     return replace(machine(1), name="+".join(kinds), nodes=tuple(replace(node, name=kind) for kind in kinds))
 
 
+def modelling(load: Callable[[str], Model | ProgramModel], others: Predictor) -> Predictor:
+    """Return a predictor that asks models first."""
+    return DispatchingPredictor([ModelPredictor(load)], others)
+
+
 def scenario(size: float, machines: list[Machine], *others: Component, ranks: int = 2) -> Scenario:
     """Return a comparison of machines, by makespan, for what a model knows."""
     known = Component("hpl", Application(modelled=Modelled("hpl.yaml", size)), 1.0)
@@ -55,7 +63,7 @@ TWO = model({"slow": 8.0, "fast": 2.0})
 def test_a_comparison_by_a_model() -> None:
     """Half of 8 s at size 800 on each of two slow nodes is 2.048 s, of 2 s on fast ones 0.512: fast ones come first."""
     machines = [cluster("slow", "slow"), cluster("fast", "fast"), cluster("fast", "slow")]
-    predictor = ModelPredictor(lambda path: {"hpl.yaml": TWO}[path], Formula())
+    predictor = modelling(lambda path: {"hpl.yaml": TWO}[path], Formula())
     ranking = rank_options(scenario(800, machines), predictor)
     found = [(each.option, pytest.approx(each.score, rel=1e-4)) for each in ranking.entries]
     assert found == [("fast+fast", 0.512), ("slow+slow", 2.048), ("fast+slow", 2.048)]
@@ -64,7 +72,7 @@ def test_a_comparison_by_a_model() -> None:
 
 def test_beyond_what_was_fitted_the_ranking_says_so() -> None:
     """At 1600 a model of 100 to 800 still says something, and that it lies outside."""
-    ranking = rank_options(scenario(1600, [cluster("fast", "fast")]), ModelPredictor(lambda _: TWO, Formula()))
+    ranking = rank_options(scenario(1600, [cluster("fast", "fast")]), modelling(lambda _: TWO, Formula()))
     (warning,) = ranking.warnings
     assert "lies outside of what its model was fitted to, so positions may be wrong" in warning
     assert "n must be 100 to 800 to be inside what was fitted, got 1600" in warning
@@ -74,7 +82,7 @@ def test_models_beside_others() -> None:
     """A workload of two components: one is known by a model, the other by a formula of 12 s over the ranks."""
     other = Component("other", Application(trace="other"), 1.0)
     formula = Formula()
-    ranking = rank_options(scenario(800, [cluster("slow", "slow")], other), ModelPredictor(lambda _: TWO, formula))
+    ranking = rank_options(scenario(800, [cluster("slow", "slow")], other), modelling(lambda _: TWO, formula))
     assert ranking.entries[0].score == pytest.approx(2.048 + 6, rel=1e-4)
     assert formula.wanted == ["w, other on 2 ranks"]
 
@@ -84,9 +92,7 @@ def test_samples_are_drawn_from_a_models_interval() -> None:
     noisy = tuple(replace(run, seconds=run.seconds * (1.1 if i % 2 else 0.9)) for i, run in enumerate(TWO.runs))
     fitted = Model("hpl", "pt", False, "", "", noisy, fit_cluster(noisy))
     machines = [cluster("slow", "slow"), cluster("fast", "fast")]
-    ranking = rank_options(
-        scenario(800, machines), ModelPredictor(lambda _: fitted, Formula()), sampling=Sampling(200, 1)
-    )
+    ranking = rank_options(scenario(800, machines), modelling(lambda _: fitted, Formula()), sampling=Sampling(200, 1))
     first = ranking.entries[0]
     assert first.option == "fast+fast"
     assert first.best == 1.0
@@ -98,7 +104,7 @@ def test_samples_are_drawn_from_a_models_interval() -> None:
 def test_processors_that_were_not_fitted() -> None:
     """A model says nothing of other processors."""
     with pytest.raises(ModelError, match=r"hpl.yaml on gpu\+gpu: processors must be of a kind that was fitted"):
-        rank_options(scenario(800, [cluster("gpu", "gpu")]), ModelPredictor(lambda _: TWO, Formula()))
+        rank_options(scenario(800, [cluster("gpu", "gpu")]), modelling(lambda _: TWO, Formula()))
 
 
 def test_several_instances_are_refused() -> None:
@@ -106,7 +112,7 @@ def test_several_instances_are_refused() -> None:
     known = scenario(800, [cluster("fast", "fast")])
     several = replace(known, workloads=(replace(known.workloads[0], instances=2, ranks=(1,)),))
     with pytest.raises(UsageError, match="instances of hpl must be 1 with a model, got 2"):
-        rank_options(several, ModelPredictor(lambda _: TWO, Formula()))
+        rank_options(several, modelling(lambda _: TWO, Formula()))
 
 
 def test_uses_of_a_placement() -> None:
@@ -145,7 +151,7 @@ def test_a_comparison_by_models_of_a_programs_parts() -> None:
     """Half of 0.6 ms × 800 and 0.5 s are 0.74 s; where all takes half as long to compute, 0.62 s."""
     one, other = cluster("slow", "slow"), cluster("fast", "fast")
     files = {f"heat-{one.name}.yaml": composed(one), f"heat-{other.name}.yaml": composed(other, 3e-4)}
-    ranking = rank_options(by_parts(800, [one, other]), ModelPredictor(files.__getitem__, Formula()))
+    ranking = rank_options(by_parts(800, [one, other]), modelling(files.__getitem__, Formula()))
     found = [(each.option, pytest.approx(each.score)) for each in ranking.entries]
     assert found == [("option fast+fast", 0.62), ("option slow+slow", 0.74)]
     assert ranking.engine == "model"
@@ -155,7 +161,7 @@ def test_a_comparison_by_models_of_a_programs_parts() -> None:
 def test_beyond_what_parts_were_measured_at_the_ranking_says_so() -> None:
     """At 1600 the sum of parts is still known, 0.98 s, and that sizes end at 800."""
     one = cluster("slow", "slow")
-    ranking = rank_options(by_parts(1600, [one]), ModelPredictor(lambda _: composed(one), Formula()))
+    ranking = rank_options(by_parts(1600, [one]), modelling(lambda _: composed(one), Formula()))
     assert ranking.entries[0].score == pytest.approx(0.98)
     (warning,) = ranking.warnings
     assert "lies outside of what its model was fitted to, so positions may be wrong" in warning
@@ -168,7 +174,7 @@ def test_samples_of_a_composed_model() -> None:
     exact = composed(one)
     jagged = Part("Barrier", tuple(0.55 if i % 2 else 0.45 for i in range(len(exact.runs.sizes))))
     noisy = replace(exact, runs=replace(exact.runs, parts=(exact.runs.parts[0], jagged)))
-    ranking = rank_options(by_parts(800, [one]), ModelPredictor(lambda _: noisy, Formula()), sampling=Sampling(200, 1))
+    ranking = rank_options(by_parts(800, [one]), modelling(lambda _: noisy, Formula()), sampling=Sampling(200, 1))
     spread = ranking.entries[0].spread
     assert spread is not None
     said = noisy.predict(800, 2)
@@ -182,24 +188,24 @@ def test_a_composed_model_holds_for_its_machine_alone() -> None:
     with pytest.raises(
         ModelError, match=r"heat-fast\+fast.yaml on fast\+fast: machine must be slow\+slow, where the pro"
     ):
-        rank_options(by_parts(800, [other]), ModelPredictor(lambda _: composed(one), Formula()))
+        rank_options(by_parts(800, [other]), modelling(lambda _: composed(one), Formula()))
     shared = by_parts(800, [one])
     both = replace(shared, workloads=(replace(shared.workloads[0], ranks_per_processor=2),))
     with pytest.raises(ModelError, match="placement must be block, each rank on a processor of its own"):
-        rank_options(both, ModelPredictor(lambda _: composed(one), Formula()))
+        rank_options(both, modelling(lambda _: composed(one), Formula()))
     with pytest.raises(
         ModelError, match=r"model must be composed of a program's parts where \{machine\} is in its name"
     ):
-        rank_options(by_parts(800, [one]), ModelPredictor(lambda _: TWO, Formula()))
+        rank_options(by_parts(800, [one]), modelling(lambda _: TWO, Formula()))
 
 
 def test_a_machine_that_was_described_otherwise() -> None:
     """Its price, and how many nodes there are, do not matter; a figure of its network or nodes does, and is said."""
     one = cluster("slow", "slow")
     more = replace(one, nodes=one.nodes * 2, price=Money(1.0, "EUR"), source="elsewhere")
-    assert not rank_options(by_parts(800, [more]), ModelPredictor(lambda _: composed(one), Formula())).warnings
+    assert not rank_options(by_parts(800, [more]), modelling(lambda _: composed(one), Formula())).warnings
     slower = one.map(lambda node: node.slower(1.5))
-    ranking = rank_options(by_parts(800, [slower]), ModelPredictor(lambda _: composed(one), Formula()))
+    ranking = rank_options(by_parts(800, [slower]), modelling(lambda _: composed(one), Formula()))
     assert any(
         "description is not the one by which the parts of heat-{machine}.yaml were" in w for w in ranking.warnings
     )
