@@ -48,7 +48,8 @@ _BANDWIDTH = (
     | {unit + "/s": factor for unit, factor in _BITS.items()}
     | {prefix + "bps": factor / 8 for prefix, factor in _DECIMAL.items()}
 )
-_SPEED = {prefix + flop + "/s": factor for prefix, factor in _DECIMAL.items() for flop in ("flop", "Flop", "FLOP")}
+_WORK = {prefix + flop: factor for prefix, factor in _DECIMAL.items() for flop in ("flop", "Flop", "FLOP")}
+_SPEED = {unit + "/s": factor for unit, factor in _WORK.items()}
 _PER_BYTE = {f"{time}/{size}": seconds / number for time, seconds in _TIME.items() for size, number in _SIZE.items()}
 _POWER = {prefix + "W": factor for prefix, factor in _DECIMAL.items() if prefix in {"", "k", "M", "G"}}
 _ENERGY = {power + "h": _HOUR * watts for power, watts in _POWER.items()} | {"J": 1.0, "kJ": 1e3, "MJ": 1e6, "GJ": 1e9}
@@ -97,6 +98,10 @@ class Quantity(Enum):
     SPEED = (
         *("a speed", _SPEED, "500 Mflop/s", ("flop/s", "Mflop/s", "Gflop/s")),
         ((1e6, ("Mflop/s", "Gflop/s")), (_ANY, ("flop/s",))),
+    )
+    WORK = (
+        *("a number of operations", _WORK, "2 Mflop", ("flop", "Mflop", "Gflop")),
+        ((1e6, ("Mflop", "Gflop")), (_ANY, ("flop",))),
     )
     TIME_PER_BYTE = (
         *("a time per byte", _PER_BYTE, "0.8 ns/B", ("s/B", "us/B", "ns/B", "us/KB", "ms/MB")),

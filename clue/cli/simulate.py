@@ -15,12 +15,14 @@ from clue.cli.terminal import Report, Volume, check_plots, detail, plots_folder,
 from clue.cli.traces import Traces
 from clue.config import SimulationConfig, load_config
 from clue.config.model_errors import known_model_error
-from clue.config.models import load_model
+from clue.config.models import load_any_model
 from clue.errors import UsageError
 from clue.explain import RankingExplanation, explain, explain_ranking
 from clue.kernel import Candidate, Program, compile_program, engine_for, reason_for, simulate, simulate_loops
 from clue.machine import Placement
+from clue.predict.dispatching import DispatchingPredictor
 from clue.predict.executors import PROCESSES
+from clue.predict.measuring import SkeletonPredictor
 from clue.predict.modelling import ModelPredictor
 from clue.predict.predictor import Predictor
 from clue.predict.replaying import ReplayPredictor, recording
@@ -78,7 +80,7 @@ def _compare(scenario: Scenario, arguments: argparse.Namespace) -> int:
             workers=_workers(arguments),
             sampled=arguments.sampled,
         )
-        predictor = ModelPredictor(load_model, replays)
+        predictor = DispatchingPredictor([SkeletonPredictor(), ModelPredictor(load_any_model)], replays)
         thorough, sampling = arguments.plots is not None, _sampling(arguments)
         error = None if sampling is None else known_model_error()
         if sampling is None and arguments.sampled:

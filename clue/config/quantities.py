@@ -66,6 +66,20 @@ def _sensible(number: float) -> float:
     return number
 
 
+def run_time(value: object) -> float:
+    """Return seconds: what programs print of themselves is a bare number, so that one is taken here."""
+    if isinstance(value, bool) or not isinstance(value, int | float | str):
+        raise ValueError(f'must be a run time in seconds, or with a unit such as "2 min", got {_shown(value)}')
+    seconds = parse_quantity(value, Quantity.TIME) if isinstance(value, str) else float(value)
+    if not 0 < seconds < float("inf"):
+        raise ValueError(f"must be a run time above 0, got {value!r}")
+    return seconds
+
+
+def _shown(value: object) -> str:
+    return {type(None): "nothing", dict: "a mapping", list: "a list"}.get(type(value), repr(value).lower())
+
+
 #: Largest number without a unit, and the reciprocal of the smallest above 0.
 _MOST = 1e12
 PositiveInt = Annotated[int, Field(ge=1, le=10**12)]
@@ -94,6 +108,11 @@ Speed = Annotated[
     float,
     BeforeValidator(_positive(Quantity.SPEED)),
     _text(Quantity.SPEED, "A speed with its unit, in flop per second.", "500 Mflop/s"),
+]
+Work = Annotated[
+    float,
+    BeforeValidator(_positive(Quantity.WORK)),
+    _text(Quantity.WORK, "A number of operations with its unit.", "2 Mflop"),
 ]
 TimePerByte = Annotated[
     float,
@@ -177,3 +196,8 @@ EagerLimit = Annotated[Size | None, BeforeValidator(_unless_none, json_schema_in
 #: One that stands in for another link's, which holds where it is left out: null could mean either.
 OtherEagerLimit = Annotated[Size | None, BeforeValidator(_stated, json_schema_input_type=Size | Literal["none"])]
 Budget = Annotated[Price | None, BeforeValidator(_unless_none, json_schema_input_type=Price | Literal["none"] | None)]
+RunTime = Annotated[
+    float,
+    BeforeValidator(run_time),
+    WithJsonSchema({"type": ["number", "string"], "description": "A run time: seconds, or text with a unit."}),
+]

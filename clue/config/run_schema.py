@@ -13,7 +13,7 @@ from pydantic import AfterValidator, BeforeValidator, Discriminator, Field, Tag
 
 from clue.config.cost_schema import CostForm, LimitsForm, RateForm, UpToOne
 from clue.config.forms import Form, Name, OneOrList, OneOrTable, shape
-from clue.config.quantities import Budget, Duration, Number, PositiveInt, Price, Size
+from clue.config.quantities import Budget, Duration, Number, PositiveInt, Price, RunTime, Size
 from clue.config.schema import NetworkForm, NodeTypeForm, Notes, Ranks
 from clue.purchase.scenario import SERVICE_LIFE
 
@@ -81,8 +81,9 @@ class ProgramForm(Form):
     )
     model: Name | None = Field(
         None,
-        description="In a comparison: a model that was fitted to run times (clue model fit), relative to the file that "
-        "names it; instead of a script or a trace.",
+        description="In a comparison: a model that was fitted to run times (clue model fit) or composed of a program's "
+        "parts (clue model graph), relative to the file that names it; instead of a script or a trace. {machine} in it "
+        "stands for the name of the machine, as composed models hold for one each.",
     )
     size: PositiveInt | None = Field(None, description="With a model: the size of the problem.")
 
@@ -189,6 +190,23 @@ class WorkloadForm(Form):
     )
 
 
+class MeasuredSkeletonForm(Form):
+    """Runs of a program's skeleton (clue skeleton), which tell what the program takes."""
+
+    here: Name = Field(description="What the skeleton printed with --json on this machine, as a file.")
+    dedicated: Name | None = Field(
+        None,
+        description="What it printed where the application was recorded, and nothing else ran; left out: the skeleton "
+        "is taken to be as short as it was built for.",
+    )
+    application: RunTime | None = Field(
+        None, description="What the application takes there; left out: what it took when it was recorded."
+    )
+
+
+MeasuredSkeleton = OneOrTable[Name, MeasuredSkeletonForm]
+
+
 class OptionForm(Form):
     """A machine that could be bought."""
 
@@ -208,6 +226,11 @@ class OptionForm(Form):
     )
     changed: dict[str, Any] = Field(
         default={}, alias="with", description="Keys of the machine that differ in this option."
+    )
+    measured_skeleton: dict[Name, MeasuredSkeleton] = Field(
+        default={},
+        description="By workload: what its skeleton printed with --json on this very machine, as a file; or that with "
+        "further runs. It is taken instead of a prediction.",
     )
 
 

@@ -3,18 +3,27 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from clue.config.cost_schema import LimitsForm
 from clue.config.costs import CostReader, with_costs
 from clue.config.currencies import Exchange, check_prices, exchange_of, notes_of, prices_in
 from clue.config.document import Path, children
-from clue.config.faults import validated
+from clue.config.faults import did_you_mean, validated
 from clue.config.offers import generate_options
 from clue.config.references import Reading, build_application, number_of_ranks, option_machine
-from clue.config.run_schema import KernelForm, OptionForm, OrderForm, ProgramForm, ScenarioForm, WorkloadForm
+from clue.config.run_schema import (
+    KernelForm,
+    OptionForm,
+    OrderForm,
+    ProgramForm,
+    ScenarioForm,
+    WorkloadForm,
+)
+from clue.config.skeleton_runs import measured_by
 from clue.machine import Machine
 from clue.purchase.scenario import Component, Criterion, Limits, Option, Scenario, Workload
+from clue.skeleton.prediction import Measured
 from clue.units import MONTH, Money
 
 
@@ -35,7 +44,9 @@ def build_scenario(reading: Reading, name: str) -> Scenario | None:
     check_prices(reading, prices, exchange)
     costs = CostReader(reading, exchange)
     options = [
-        _option(costs, key, option, machines[key]) for key, option in (form.options or {}).items() if key in machines
+        _option(costs, key, option, machines[key], _measured(reading, key, option, workloads))
+        for key, option in (form.options or {}).items()
+        if key in machines
     ]
     generated = generate_options(costs, form)
     costs.check_types(each.machine for each in (*options, *generated.options))
@@ -86,9 +97,11 @@ def _prices(form: ScenarioForm, machines: Mapping[str, Machine]) -> dict[Path, M
     return prices
 
 
-def _option(costs: CostReader, key: str, form: OptionForm, machine: Machine) -> Option:
+def _option(
+    costs: CostReader, key: str, form: OptionForm, machine: Machine, measured: Mapping[str, Measured]
+) -> Option:
     price = form.price or machine.price
-    option = Option(key, machine, None if price is None else costs.exchange(price))
+    option = Option(key, machine, None if price is None else costs.exchange(price), measured)
     found = costs.read(("options", key, "cost")) if form.cost is not None else None
     if found is not None and found.cloud is not None and price is not None:
         costs.reading.fault(("options", key, "price"), f"must be left out beside nodes of a cloud, got {price}")
@@ -106,6 +119,35 @@ def _limits(form: LimitsForm | None, exchange: Exchange) -> Limits:
         memory_per_core=form.memory_per_core,
         total_cost=None if form.total_cost is None else exchange(form.total_cost),
     )
+
+
+# --- skeletons ---
+
+
+def _measured(reading: Reading, option: str, form: OptionForm, workloads: Sequence[Workload]) -> Mapping[str, Measured]:
+    """Return what runs of skeletons on an option say of workloads, leaving out those that have faults."""
+    known = {workload.name: workload for workload in workloads}
+    found = {}
+    for name, runs in form.measured_skeleton.items():
+        path: Path = ("options", option, "measured_skeleton", name)
+        if name not in known:
+            rule = f'must be a workload ({", ".join(known)}), got "{name}"{did_you_mean(name, known)}'
+            reading.fault(path, rule, of_key=True)
+        elif (measured := measured_by(reading, path, runs)) is not None:
+            _check_measured(reading, path, known[name], measured)
+            found[name] = measured
+    return found
+
+
+def _check_measured(reading: Reading, path: Path, workload: Workload, measured: Measured) -> None:
+    if len(workload.components) != 1:
+        reading.fault(path, f"must be a workload of one program, got {len(workload.components)} kernels", of_key=True)
+    if workload.instances != 1:
+        got = workload.instances or "fill"
+        reading.fault(path, f"must be a workload of 1 instance, as a skeleton is run, got {got}", of_key=True)
+    if measured.ranks not in workload.ranks:
+        ranks = ", ".join(map(str, workload.ranks))
+        reading.fault(path, f"must be of a number of ranks that the workload has ({ranks}), got {measured.ranks}")
 
 
 # --- workloads ---

@@ -191,11 +191,15 @@ def predicted(runs: Sequence[Run], predictor: Predictor, *, may_deadlock: bool =
 
 
 def wanted_on(options: Sequence[Option], scenario: Scenario) -> Mapping[Key, str]:
-    """Return the applications, each at a number of ranks, that any option has processors for, and their names."""
+    """Return the applications, each at a number of ranks, that any option has processors for, and their names.
+
+    What was measured on all options nobody has to predict.
+    """
     processors = max((option.machine.processors for option in options), default=0)
     return {
         (component.application, ranks): f"{workload.title(component)} on {count_of(ranks)}"
         for workload in scenario.workloads
+        if any(workload.name not in option.measured for option in options)
         for component in workload.components
         for ranks in workload.ranks
         if ranks <= processors * workload.ranks_per_processor
@@ -245,39 +249,43 @@ class _Plan:
 
     def attempt(self, option: Option, order: int) -> Attempt:
         """Find what to run on an option, or why it cannot run the workloads."""
-        found = [self._possible(w, option.machine) for w in range(len(self._workloads))]
+        found = [self._possible(w, option) for w in range(len(self._workloads))]
         for workload, possible in zip(self._workloads, found, strict=True):
             if not any(isinstance(split, Split) for split in possible):
                 reasons = dict.fromkeys(misfit.reason for misfit in possible if isinstance(misfit, Misfit))
                 return Attempt(option, order, reason=f"{workload.name}: {'; '.join(reasons)}")
         cells = [
-            self._cell(w, option.machine, [split for split in possible if isinstance(split, Split)])
+            self._cell(w, option, [split for split in possible if isinstance(split, Split)])
             for w, possible in enumerate(found)
         ]
         return Attempt(option, order, tuple(cells))
 
-    def _possible(self, w: int, machine: Machine) -> list[Split | Misfit]:
+    def _possible(self, w: int, option: Option) -> list[Split | Misfit]:
         # Networks and speeds play no part in what fits.
-        key = (w, tuple((node.processors, node.memory, node.name) for node in machine.nodes))
+        key = (w, tuple((node.processors, node.memory, node.name) for node in option.machine.nodes))
         if key not in self._splits:
-            self._splits[key] = list(allowed_splits(self._workloads[w], machine, self._needs[w]))
-        return self._splits[key]
+            self._splits[key] = list(allowed_splits(self._workloads[w], option.machine, self._needs[w]))
+        measured = option.measured.get(self._workloads[w].name)
+        return [each for each in self._splits[key] if measured is None or each.ranks == measured.ranks]
 
-    def _cell(self, w: int, machine: Machine, splits: Sequence[Split]) -> Cell:
+    def _cell(self, w: int, option: Option, splits: Sequence[Split]) -> Cell:
         workload = self._workloads[w]
-        choices = (Choice(s, self._run(w, machine, s), workload.instances or s.side_by_side) for s in splits)
+        choices = (Choice(s, self._run(w, option, s), workload.instances or s.side_by_side) for s in splits)
         cell = Cell(tuple(choices), workload.deadline)
         for choice in cell.choices:
             choice.run.cells.append(cell)
         return cell
 
-    def _run(self, w: int, machine: Machine, split: Split) -> Run:
-        key = (w, split.ranks, split.side_by_side, *_signature(machine, split.placement))
+    def _run(self, w: int, option: Option, split: Split) -> Run:
+        workload = self._workloads[w]
+        measured = option.measured.get(workload.name)
+        key = (w, split.ranks, split.side_by_side, measured, *_signature(option.machine, split.placement))
         if key not in self.runs:
-            workload = self._workloads[w]
-            where = Candidate(machine, split.placement, split.side_by_side)
-            tasks = (Task((component.application, split.ranks), where) for component in workload.components)
-            self.runs[key] = Run(tuple(tasks), workload)
+            where = Candidate(option.machine, split.placement, split.side_by_side)
+            applications = [component.application for component in workload.components]
+            if measured is not None:
+                applications = [replace(each, measured=measured) for each in applications]
+            self.runs[key] = Run(tuple(Task((each, split.ranks), where) for each in applications), workload)
         return self.runs[key]
 
 

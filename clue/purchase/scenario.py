@@ -11,6 +11,7 @@ from enum import Enum
 from clue.machine import Machine
 from clue.predict.application import Application
 from clue.purchase.costs import Costs, Life
+from clue.skeleton.prediction import Measured
 from clue.units import Money
 
 #: Three years of use, all day: what the cost of a run is reckoned by where a scenario says nothing else.
@@ -86,12 +87,14 @@ class Option:
         name: Its name.
         machine: What it is.
         price: What has to be paid for it at first, all parts included, or ``None`` if unknown.
+        measured: By workload, what runs of skeletons on that machine say.
         costs: What else it costs, and when; ``None``: nothing is stated.
     """
 
     name: str
     machine: Machine
     price: Money | None = None
+    measured: Mapping[str, Measured] = field(default_factory=dict)
     costs: Costs | None = None
 
     @property

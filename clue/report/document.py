@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from dataclasses import asdict
 from typing import TYPE_CHECKING
 
-from clue.machine import ColdStart, Curve
+from clue.machine import ColdStart, Curve, SpeedCurve
 from clue.units import MONTH
 
 if TYPE_CHECKING:
@@ -186,6 +186,7 @@ def _component(outcome: ComponentOutcome) -> Document:
         "makespan": outcome.makespan,
         "points": outcome.points,
         "turn": None if prediction is None else prediction.makespan,
+        "by": None if prediction is None else prediction.engine,
         "ops": None if prediction is None else prediction.ops,
         "compute_by_region": {} if prediction is None else dict(prediction.compute_by_region),
     }
@@ -218,6 +219,10 @@ def scenario_document(scenario: Scenario) -> Document:
                     "nodes": len(each.machine.nodes),
                     "processors": each.machine.processors,
                     "price": _money(each.price),
+                    "measured": {
+                        workload: fields(measured, "skeleton", "place", "ranks", "seconds")
+                        for workload, measured in each.measured.items()
+                    },
                 }
                 for each in scenario.options
             },
@@ -381,7 +386,7 @@ def _node_type(node: NodeType) -> Document:
         "price": _money(node.price),
         "performance_factor": node.performance_factor,
         "performance_factors": dict(node.performance_factors),
-        "speeds": dict(node.speeds),
+        "speeds": {region: _speed(speed) for region, speed in node.speeds.items()},
         "memory_contention": {str(busy): dict(shares) for busy, shares in node.memory_contention.items()},
         **fields(node, "background_load", "time_slice"),
         "cold_start": cold_start_document(node.cold_start),
@@ -390,6 +395,11 @@ def _node_type(node: NodeType) -> Document:
         "source": node.source,
         "noise": asdict(node.noise),
     }
+
+
+def _speed(speed: float | SpeedCurve) -> object:
+    """Describe a speed: flop/s, or points [flop of a burst, flop/s]."""
+    return list(map(list, speed.points)) if isinstance(speed, SpeedCurve) else speed
 
 
 def cold_start_document(start: ColdStart) -> Document | None:

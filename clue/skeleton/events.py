@@ -1,9 +1,9 @@
 """Execution events of a program, and the units that a skeleton keeps or drops as wholes.
 
 A *unit* is what only makes sense together: a message with its send, its receive and the probes that saw it; or the k-th
-collective call on a communicator by all of its members. Waits belong to the units of their requests. Whatever units are
-dropped from a program that ran to its end, what is left of it also runs to its end: the order in which it ran is still
-one in which each call finds what it waits for, and the k-th receive of a channel still takes its k-th send.
+collective call on a communicator by all of its members. Waits belong to the units of their requests. What is left of a
+program that ran to its end when units are dropped also runs to its end, whichever they are: the order in which it ran is
+still one in which each call finds what it waits for, and the k-th receive of a channel still takes its k-th send.
 """
 
 from __future__ import annotations

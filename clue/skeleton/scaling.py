@@ -1,13 +1,13 @@
 """Scaling: an application of which every K-th part is kept (Sodhi, Subhlok, Xu, section 4.3).
 
-Every event begins with a weight of 1/K. Of a loop of I iterations of weight w < 1, outer loops first, ⌊wI⌋ are kept as
-they are, and one more gets what is left of the division as the weight of all that is in it, so that loops in it are
-treated alike. Iterations that are kept lie evenly along the loop: each is taken from a stratum of 1/w iterations. What
-differs in its calls is taken as often as it occurs, and of those alike the one whose bytes are nearest the mean.
+Every event begins with a weight of 1/K. Of a loop of I iterations of weight w < 1, outer loops first, ⌊wI⌋ are kept as they
+are, and one more gets what is left of the division as the weight of all that is in it, so that loops in it are treated
+alike. Iterations that are kept lie evenly along the loop: each is taken from a stratum of 1/w iterations. What differs in
+its calls is taken as often as it occurs, and of those alike the one whose bytes are nearest the stratum's mean.
 
-What is left has a weight below 1: of equal units, wherever they are, as many as their weights add up to are kept as
-they are, evenly again, and one more with its bytes times what is left. (The paper keeps all that are left, with their
-bytes divided by K each: the same bytes in more messages.)
+What is left has a weight below 1: of equal units, wherever they are, as many as their weights add up to are kept as they
+are, evenly again, and one more with its bytes times what is left. (The paper keeps all that are left, with their bytes
+divided by K each: the same bytes in more messages.)
 
 Ranks of a loop that wait in one direction only, a pipeline, take a while until all are at work, however many iterations
 follow. Where they were further apart than the latencies of all messages of the loop, all iterations are kept, with the

@@ -1,8 +1,8 @@
 """The signature of an application: its events as symbols, folded into loops (Sodhi, Subhlok, Xu, section 4.2).
 
 Every cluster of events is a symbol; waits are told apart by their call and by how many requests they name. Computation
-between events is no symbol. The compression ratio is Q = events / symbols that are left, of all ranks together;
-the paper takes one rank for all.
+between events is no symbol. The compression ratio is Q = events / symbols that are left, of all ranks together, where the
+paper takes one rank for all.
 """
 
 from __future__ import annotations
@@ -96,5 +96,5 @@ def _folded(symbol: Integers, rows: Integers) -> tuple[Place, Integers]:
 
 
 def _letters(number: int) -> str:
-    """Return the letters of a number: a, b, …, z, aa, ab and so on."""
+    """Return a, b, …, z, aa, ab, …"""
     return (_letters(number // 26 - 1) if number >= 26 else "") + _LETTERS[number % 26]

@@ -134,10 +134,18 @@ def _share(entry: Entry) -> str:
     return NONE if entry.best is None else f"{entry.best:.0%}"
 
 
+def _by(outcome: WorkloadOutcome) -> str:
+    """Say what told a makespan that no simulation did: a model, or a skeleton that was run."""
+    made = [each.prediction for each in outcome.components if each.prediction is not None]
+    told = sorted({each.engine for each in made if not each.simulated})
+    return f" by {' and '.join(told)}" if told else ""
+
+
 def _workload_lines(entry: Entry) -> Iterator[tuple[str, str, str, str]]:
     """Yield workload, split, makespan and points; of several kernels, a line for each too; a line of its interval."""
     for outcome in entry.workloads:
-        yield outcome.workload, format_split(outcome), format_time(outcome.makespan), _points(outcome.points)
+        makespan = f"{format_time(outcome.makespan)}{_by(outcome)}"
+        yield outcome.workload, format_split(outcome), makespan, _points(outcome.points)
         if outcome.spread is not None:
             yield "", "", f"{format_time(outcome.spread.low)} to {format_time(outcome.spread.high)}", ""
         if len(outcome.components) > 1:
