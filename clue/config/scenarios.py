@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 from clue.config.cost_schema import LimitsForm
 from clue.config.costs import CostReader, with_costs
@@ -12,14 +13,7 @@ from clue.config.document import Path, children
 from clue.config.faults import did_you_mean, validated
 from clue.config.offers import generate_options
 from clue.config.references import Reading, build_application, number_of_ranks, option_machine
-from clue.config.run_schema import (
-    KernelForm,
-    OptionForm,
-    OrderForm,
-    ProgramForm,
-    ScenarioForm,
-    WorkloadForm,
-)
+from clue.config.run_schema import KernelForm, OptionForm, OrderForm, ProgramForm, ScenarioForm, WorkloadForm
 from clue.config.skeleton_runs import measured_by
 from clue.machine import Machine
 from clue.purchase.scenario import Component, Criterion, Limits, Option, Scenario, Workload
@@ -44,7 +38,7 @@ def build_scenario(reading: Reading, name: str) -> Scenario | None:
     check_prices(reading, prices, exchange)
     costs = CostReader(reading, exchange)
     options = [
-        _option(costs, key, option, machines[key], _measured(reading, key, option, workloads))
+        replace(_option(costs, key, option, machines[key]), measured=_measured(reading, key, option, workloads))
         for key, option in (form.options or {}).items()
         if key in machines
     ]
@@ -97,11 +91,9 @@ def _prices(form: ScenarioForm, machines: Mapping[str, Machine]) -> dict[Path, M
     return prices
 
 
-def _option(
-    costs: CostReader, key: str, form: OptionForm, machine: Machine, measured: Mapping[str, Measured]
-) -> Option:
+def _option(costs: CostReader, key: str, form: OptionForm, machine: Machine) -> Option:
     price = form.price or machine.price
-    option = Option(key, machine, None if price is None else costs.exchange(price), measured)
+    option = Option(key, machine, None if price is None else costs.exchange(price))
     found = costs.read(("options", key, "cost")) if form.cost is not None else None
     if found is not None and found.cloud is not None and price is not None:
         costs.reading.fault(("options", key, "price"), f"must be left out beside nodes of a cloud, got {price}")

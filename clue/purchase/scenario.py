@@ -87,15 +87,15 @@ class Option:
         name: Its name.
         machine: What it is.
         price: What has to be paid for it at first, all parts included, or ``None`` if unknown.
-        measured: By workload, what runs of skeletons on that machine say.
         costs: What else it costs, and when; ``None``: nothing is stated.
+        measured: By workload, what runs of skeletons on that machine say.
     """
 
     name: str
     machine: Machine
     price: Money | None = None
-    measured: Mapping[str, Measured] = field(default_factory=dict)
     costs: Costs | None = None
+    measured: Mapping[str, Measured] = field(default_factory=dict)
 
     @property
     def nodes(self) -> Mapping[str, int]:

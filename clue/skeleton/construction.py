@@ -32,7 +32,8 @@ class DominantSequence:
     """The sequence of events that makes most of an application: an iteration of one of its loops.
 
     Attributes:
-        name: Of its loop: file and line, or the first calls where call sites are not known.
+        name: Of its loop: file and line, or the first calls where call sites are not known; and after how many of its
+            iterations calls recur, if after several.
         iterations: How often the application executes it, over all times that the loop is entered.
         seconds: Of one iteration in the recording, the mean.
         share: Of the application's time that all of them take.
@@ -156,7 +157,7 @@ def _clustered(parameters: Parameters, scale: float) -> tuple[Clusters, Signatur
 def _dominant(loops: tuple[Loop, ...], times: Times) -> DominantSequence | None:
     """Return of all loops that make enough of the application that of the shortest iteration."""
     found = [
-        DominantSequence(loop.name, loop.iterations, times.of_runs(loop.runs) / loop.iterations, share)
+        DominantSequence(loop.title, loop.iterations, times.of_runs(loop.runs) / loop.iterations, share)
         for loop in loops
         if (share := times.of_runs(loop.runs) / max(times.application, _NO_TIME)) >= DOMINANT
     ]
