@@ -293,7 +293,7 @@ PLACED = [
     (
         "cost: rented}",
         "costs: rented}",
-        "options.B.costs must be a key of options.B (cost, machine, nodes, price, with), "
+        "options.B.costs must be a key of options.B (cost, machine, measured_skeleton, nodes, price, with), "
         'got "costs": did you mean "cost"?',
     ),
     ("limits: {", "constraints: {", 'constraints must be a known key, got "constraints": did you mean "limits"?'),

@@ -202,8 +202,8 @@ def test_a_full_size_that_is_not_there_is_a_wrong_usage(tmp_path: Path) -> None:
         (
             "900 EUR",
             "1,900 EUR",
-            "7:36: options.A.900 EUR must be a key of options.A (cost, machine, measured_skeleton, nodes, price, with), "
-            'got "900 EUR": between braces a comma ends a value, so put a number with commas in quotes',
+            "7:36: options.A.900 EUR must be a key of options.A (cost, machine, measured_skeleton, nodes, price, "
+            'with), got "900 EUR": between braces a comma ends a value, so put a number with commas in quotes',
         ),
         (
             "budget: 1000 EUR",

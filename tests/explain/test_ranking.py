@@ -70,7 +70,7 @@ def workload(name: str, argument: str, ranks: tuple[int, ...], weight: float = 1
 def scenario(machines: dict[str, Machine], criterion: Criterion, *workloads: Workload) -> Scenario:
     """Return a comparison of machines, by default on one job of 4 ranks."""
     named = enumerate(machines.items())
-    options = tuple(Option(name, on, Money(1000.0 + i, "EUR"), POWERED) for i, (name, on) in named)
+    options = tuple(Option(name, on, Money(1000.0 + i, "EUR"), costs=POWERED) for i, (name, on) in named)
     return Scenario("by hand", workloads or (workload("job", "0", (4,)),), options, criterion=criterion)
 
 

@@ -26,7 +26,7 @@ def powered(idle: float, busy: float, **more: Any) -> Costs:
 
 def costing(name: str, nodes: int, price: float, costs: Costs, **node: Any) -> Option:
     """Return an option of equal nodes with its costs."""
-    return Option(name, machine(nodes, **node), Money(price, "EUR"), costs)
+    return Option(name, machine(nodes, **node), Money(price, "EUR"), costs=costs)
 
 
 def ranked(of: Scenario) -> Ranking:

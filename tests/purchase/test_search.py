@@ -76,7 +76,7 @@ def scenarios(draw: st.DrawFn) -> Scenario:
         counts = draw(st.lists(st.tuples(st.sampled_from(TYPES), st.integers(1, 3)), min_size=1, max_size=2))
         nodes = tuple(node for node, n in counts for _ in range(n))
         machine = Machine(f"machine {i}", nodes, draw(st.sampled_from(NETWORKS)))
-        return Option(f"option {i}", machine, Money(draw(st.integers(1, 4)), "EUR"), draw(st.sampled_from(COSTS)))
+        return Option(f"option {i}", machine, Money(draw(st.integers(1, 4)), "EUR"), costs=draw(st.sampled_from(COSTS)))
 
     return Scenario(
         "drawn",
@@ -149,7 +149,7 @@ def many(criterion: Criterion) -> Scenario:
             f"{i}",
             Machine(f"{i}", (NodeType("host", performance_factor=1 + i / 100),) * 4, NETWORKS[0]),
             Money(100 + i, "EUR"),
-            COSTS[0],
+            costs=COSTS[0],
         )
         for i in range(300)
     )
