@@ -406,13 +406,15 @@ def _is_once(node: Node) -> bool:
 def _unrolled(loop: Loop) -> tuple[Statement, ...]:
     """Return what a loop of one call does twice as two calls, where they differ."""
     calls = [each for each in loop.body if isinstance(each, Call)]
-    if loop.times != Sum(2) or not loop.variable or len(calls) < len(loop.body) or len(calls) > 1:
+    if loop.times != Sum(2) or not loop.variable or len(loop.body) != 1 or not calls:
         return (loop,)
-    return tuple(
-        replace(call, numbers={name: _at(each, loop.variable, i) for name, each in call.numbers.items()})
-        for i in range(2)
-        for call in calls
-    )
+    return tuple(_in_iteration(calls[0], loop.variable, i) for i in range(2))
+
+
+def _in_iteration(call: Call, variable: str, value: int) -> Call:
+    numbers = {name: _at(each, variable, value) for name, each in call.numbers.items()}
+    comm = Numbered(_at(call.comm.number, variable, value)) if isinstance(call.comm, Numbered) else call.comm
+    return replace(call, comm=comm, numbers=numbers)
 
 
 def _at(expression: Expression, variable: str, value: int) -> Expression:
