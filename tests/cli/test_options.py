@@ -177,10 +177,10 @@ WITHOUT_EFFECT = {
         **dict.fromkeys(("--size", "--use", "--json"), ALWAYS),
     },
     "model best": dict.fromkeys(("--machine", "--size", "--processes", "--top", "--replay", "--json"), ALWAYS),
-    "skeleton make": dict.fromkeys(
-        "--seconds --scale --shortest -o --language --trace --memory --work --machine --json".split(),
-        ALWAYS,
-    ),
+    "skeleton make": {
+        **dict.fromkeys(("--seconds", "--scale", "--shortest", "-o", "--language", "--trace"), ALWAYS),
+        **dict.fromkeys(("--memory", "--work", "--machine", "--json"), ALWAYS),
+    },
     "skeleton predict": {
         "--application": (("--here none.json --application 3", "--application must go with --dedicated, got none"),),
         **dict.fromkeys(("--here", "--dedicated", "--json"), ALWAYS),
