@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import importlib
+import shlex
 import sys
 from collections.abc import Sequence
 
@@ -46,9 +47,11 @@ _VALUED = {"run": run_arguments.VALUED, "extrapolate": extrapolate_arguments.VAL
 
 
 def parse_arguments(argv: Sequence[str] | None) -> argparse.Namespace:
-    """Parse the command line; ``run`` of what it returns is the command."""
+    """Parse the command line; of what it returns ``run`` is the command, and ``typed`` what was typed."""
     words = sys.argv[1:] if argv is None else list(argv)
-    return command_line().parse_args(options_first(skeletons_first(words), _VALUED))
+    parsed = command_line().parse_args(options_first(skeletons_first(words), _VALUED))
+    parsed.typed = shlex.join(["clue", *words])
+    return parsed
 
 
 def command_line() -> argparse.ArgumentParser:
@@ -149,6 +152,20 @@ def _add_simulate(commands: Commands) -> None:
         choices=("region", "site"),
         help="with --plots: what the colours of the timeline tell apart: regions and activities, or the call sites of "
         "the program (default: region)",
+    )
+    command.add_argument(
+        "--trace-out",
+        metavar="FILE",
+        help="write what every rank did when for other tools: .json is the Trace Event Format (Perfetto, "
+        "chrome://tracing), .prv is Paraver's, with .pcf and .row beside it; of runs of up to 500,000 ops",
+    )
+    command.add_argument(
+        "--csv", metavar="FILE", help="write the ranking, or the figures of each rank, as CSV with units in its columns"
+    )
+    command.add_argument("--latex", metavar="FILE", help="write the same table as is shown for LaTeX, with booktabs")
+    command.add_argument("--markdown", metavar="FILE", help="write it as Markdown, with warnings")
+    command.add_argument(
+        "--html", metavar="FILE", help="write the ranking as a page to decide from: one file, which needs no network"
     )
     add_workers(command, "processes that simulate options at the same time, or threads that simulate samples")
     command.add_argument(

@@ -5,12 +5,14 @@ Every one goes through :mod:`clue.units`; nothing is parsed here.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
+from datetime import date
 from typing import Annotated, Literal
 
 from pydantic import AfterValidator, BeforeValidator, Field, WithJsonSchema
 
-from clue.units import AMOUNT, AMOUNT_OF_MONEY, SYMBOLS, Money, Quantity, parse_money, parse_quantity
+from clue.units import AMOUNT, AMOUNT_OF_MONEY, SYMBOLS, Money, Quantity, parse_money, parse_price_per, parse_quantity
 
 
 def _quantity(quantity: Quantity) -> Callable[[object], float]:
@@ -117,7 +119,18 @@ TimePerByte = Annotated[
     BeforeValidator(_quantity(Quantity.TIME_PER_BYTE)),
     _text(Quantity.TIME_PER_BYTE, "A time per amount of data, with its units.", "0.8 ns/B", "1 us/KB"),
 ]
+Power = Annotated[
+    float,
+    BeforeValidator(_quantity(Quantity.POWER)),
+    _text(Quantity.POWER, "A power with its unit: W, kW, MW.", "450 W", "60 kW"),
+]
+Carbon = Annotated[
+    float,
+    BeforeValidator(_quantity(Quantity.MASS_PER_ENERGY)),
+    _text(Quantity.MASS_PER_ENERGY, "A mass of carbon dioxide per energy, with its units.", "350 g/kWh"),
+]
 _SYMBOL = f"[{''.join(SYMBOLS)}]"
+_MONEY = rf"({_SYMBOL}\s*\+?{AMOUNT_OF_MONEY}|\+?{AMOUNT_OF_MONEY}\s*([A-Za-z]{{3}}|{_SYMBOL}))"
 Price = Annotated[
     Money,
     BeforeValidator(parse_money),
@@ -125,10 +138,59 @@ Price = Annotated[
         {
             "type": "string",
             "description": "An amount with the three letters of its currency, or €, £, $ (USD) or ¥ (JPY).",
-            "pattern": rf"^\s*({_SYMBOL}\s*\+?{AMOUNT_OF_MONEY}|\+?{AMOUNT_OF_MONEY}\s*([A-Za-z]{{3}}|{_SYMBOL}))\s*$",
+            "pattern": rf"^\s*{_MONEY}\s*$",
             "examples": ["300000 ATS", "1,900.50 EUR", "€1900"],
         }
     ),
+]
+
+
+def _price_per(unit: Quantity, example: str) -> Callable[[object], Money]:
+    return lambda value: parse_price_per(value, unit, example)
+
+
+def _price_text(unit: Quantity, *examples: str) -> WithJsonSchema:
+    units = "|".join(_escaped(each) for each in unit.units if each.isascii())
+    return WithJsonSchema(
+        {
+            "type": "string",
+            "description": "An amount with its currency, and what it is the price of.",
+            "pattern": rf"^\s*{_MONEY}\s*/\s*({units})\s*$",
+            "examples": list(examples),
+        }
+    )
+
+
+def _date(value: object) -> str:
+    try:
+        if isinstance(value, str) and re.fullmatch(r"\d{4}-\d\d-\d\d", value):
+            return date.fromisoformat(value).isoformat()
+    except ValueError:
+        pass
+    raise ValueError(f'must be a date such as "2026-11-02", got {value!r}')
+
+
+#: Prices of one SI unit.
+PricePerTime = Annotated[
+    Money,
+    BeforeValidator(_price_per(Quantity.DURATION, "5.06 USD/h")),
+    _price_text(Quantity.DURATION, "5.06 USD/h", "80,000 EUR/year"),
+]
+PricePerEnergy = Annotated[
+    Money, BeforeValidator(_price_per(Quantity.ENERGY, "0.24 EUR/kWh")), _price_text(Quantity.ENERGY, "0.24 EUR/kWh")
+]
+PricePerSize = Annotated[
+    Money, BeforeValidator(_price_per(Quantity.SIZE, "0.09 USD/GB")), _price_text(Quantity.SIZE, "0.09 USD/GB")
+]
+PricePerSizeAndTime = Annotated[
+    Money,
+    BeforeValidator(_price_per(Quantity.SIZE_TIMES_TIME, "0.023 USD/GB/month")),
+    _price_text(Quantity.SIZE_TIMES_TIME, "0.023 USD/GB/month"),
+]
+Date = Annotated[
+    str,
+    BeforeValidator(_date),
+    WithJsonSchema({"type": "string", "format": "date", "description": "A day.", "examples": ["2026-11-02"]}),
 ]
 EagerLimit = Annotated[Size | None, BeforeValidator(_unless_none, json_schema_input_type=Size | Literal["none"] | None)]
 #: One that stands in for another link's, which holds where it is left out: null could mean either.

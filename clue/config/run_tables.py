@@ -16,7 +16,7 @@ from clue.config.references import Reading
 from clue.config.tables import read_table
 from clue.config.validation_schema import row_of
 from clue.models import Run, Use
-from clue.models.cluster_fit import COMMUNICATE, COMPUTE, REGION
+from clue.models.cluster_fit import COMMUNICATE, COMPUTE, REGION, ROUNDED
 from clue.models.model import ANY
 
 #: The columns that count, beside ``region:NAME``. ``per_processor`` is another word for ``processes``.
@@ -24,8 +24,6 @@ COLUMNS = (
     *("size", "measured", "runs", "ranks", "processor", "processors", "processes", "per_processor"),
     *("compute", "communicate", "program", "machine"),
 )
-#: By what share parts that were rounded may exceed the whole.
-_ROUNDED = 0.01
 #: What stands between the kinds of processors of a run on several, and between their numbers.
 AND = "+"
 
@@ -106,7 +104,7 @@ def _runs(reading: Reading, path: Path, row: RowForm) -> Iterator[Run]:
 def _parts(reading: Reading, path: Path, row: RowForm, measured: float) -> dict[str, float]:
     """Return the seconds of the parts that a row has, or add its faults."""
     of, whole = ("measured", measured) if row.compute is None else ("compute", row.compute)
-    if (taken := sum(row.regions.values())) > whole * (1 + _ROUNDED):
+    if (taken := sum(row.regions.values())) > whole * (1 + ROUNDED):
         reading.fault((*path, "regions"), f"must take at most {of} together, {whole:g} s, got {taken:g} s")
     stated = {COMPUTE: row.compute, COMMUNICATE: row.communicate}
     regions = {f"{REGION}{name}": seconds for name, seconds in row.regions.items()}

@@ -33,6 +33,7 @@ def simulate(
     instances: int = 1,
     timeline: bool = False,
     traffic: bool = False,
+    calls: bool = False,
 ) -> Result:
     """Replay a trace on a machine.
 
@@ -46,6 +47,7 @@ def simulate(
         instances: Copies of the program to run side by side.
         timeline: Whether to keep what every rank did when.
         traffic: Whether to keep who sent how much to whom.
+        calls: Whether to keep when each call was made, and what became of its messages.
 
     Raises:
         UsageError: If the placement or engine makes no sense.
@@ -63,6 +65,7 @@ def simulate(
         segments=[] if timeline else None,
         messages=np.zeros((ranks, ranks), np.int64) if traffic else None,
         nbytes=np.zeros((ranks, ranks), np.int64) if traffic else None,
+        keeps_calls=calls,
     )
     replay, notes = run(engine, program, machine, placed, instances, seen)
     warnings = (*notes, *warnings_of(replay, program, machine, placed))
@@ -141,6 +144,7 @@ def result_of(
         ops=ops,
         timeline=_timeline(seen, program),
         traffic=None if seen.messages is None or seen.nbytes is None else Traffic(seen.messages, seen.nbytes),
+        calls=seen.calls,
     )
 
 

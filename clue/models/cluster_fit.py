@@ -23,6 +23,8 @@ WHOLE = "time"
 COMPUTE, COMMUNICATE = "compute", "communicate"
 #: Begins the names of those parts of computation, or of the whole, that a region of the program takes.
 REGION = "region:"
+#: By what share of the whole parts may exceed it, because they were rounded.
+ROUNDED = 0.01
 #: The terms of N-T models: Ta is of the third order, Tc of the second; regions may have both, as a whole time.
 NT = {
     COMPUTE: ("n^3", "n^2", "n", "1"),
@@ -163,7 +165,8 @@ def _spent(run: Run, part: str, parts: tuple[str, ...]) -> float:
     seconds = run.parts.get(part, run.seconds)
     if part not in (COMPUTE, WHOLE):
         return seconds
-    return max(seconds - sum(run.parts[each] for each in parts if each.startswith(REGION)), 0.0)
+    rest = seconds - sum(run.parts[each] for each in parts if each.startswith(REGION))
+    return 0.0 if -ROUNDED * seconds <= rest < 0 else rest
 
 
 def _like(part: str) -> str:

@@ -73,6 +73,11 @@ class Choice:
     instances: int
 
     @property
+    def seconds(self) -> float:
+        """Seconds that a run takes from its own start, or a lower bound."""
+        return sum(self.run.seconds)
+
+    @property
     def makespan(self) -> float:
         """Seconds until all instances of all components are done, or a lower bound."""
         return sum(seconds * self.split.turns for seconds in self.run.seconds)
@@ -95,20 +100,25 @@ class Choice:
 class Cell:
     """A workload on an option: the splits it might run in, of which the one with the highest throughput counts.
 
-    Of splits with equal throughput the first in the order of ``workload.ranks`` counts.
+    Of splits with equal throughput the first in the order of ``workload.ranks`` counts. One in which a run ends after
+    the deadline counts only where all do: then that in which it ends first.
 
     Attributes:
         choices: All splits, in the order of ``workload.ranks``.
+        deadline: Seconds within which a run has to end.
         possible: Those that may still turn out to be the one that counts.
         settled: Whether it is known which split counts, and what it gives.
+        late: Whether no split can keep the deadline.
         makespan: Of the split that counts; a lower bound until settled.
         throughput: Of the split that counts; an upper bound until settled.
-        rates: Instances of each component finished per second in it; upper bounds until settled.
+        rates: Instances of each component finished per second in it; upper bounds until settled; none where it is late.
     """
 
     choices: tuple[Choice, ...]
+    deadline: float = math.inf
     possible: Sequence[Choice] = ()
     settled: bool = False
+    late: bool = False
     makespan: float = 0.0
     throughput: float = math.inf
     rates: tuple[float, ...] = ()
@@ -118,24 +128,31 @@ class Cell:
 
     def narrow(self) -> None:
         """Rule out splits that cannot beat one that is known."""
+        in_time = [choice for choice in self.possible if choice.seconds <= self.deadline]
+        self.late = not in_time
+        self.possible = in_time or self.choices
         known = [choice for choice in self.possible if choice.run.known]
         if known:
-            best = max(known, key=lambda choice: choice.throughput)
+            best = max(known, key=self._merit)
             self.possible = self._not_ruled_out_by(best)
         self.settled = len(self.possible) == 1 and self.possible[0].run.known
         self.makespan = min(choice.makespan for choice in self.possible)
         self.throughput = max(choice.throughput for choice in self.possible)
-        self.rates = tuple(map(max, zip(*(choice.rates for choice in self.possible), strict=True)))
+        rates = [(0.0,) * len(choice.rates) if self.late else choice.rates for choice in self.possible]
+        self.rates = tuple(map(max, zip(*rates, strict=True)))
+
+    def _merit(self, choice: Choice) -> float:
+        return -choice.seconds if self.late else choice.throughput
 
     def _not_ruled_out_by(self, best: Choice) -> list[Choice]:
-        at, limit = self.possible.index(best), best.throughput
-        before = [choice for choice in self.possible[:at] if not choice.run.known and choice.throughput >= limit]
-        after = [choice for choice in self.possible[at + 1 :] if not choice.run.known and choice.throughput > limit]
+        at, limit, merit = self.possible.index(best), self._merit(best), self._merit
+        before = [choice for choice in self.possible[:at] if not choice.run.known and merit(choice) >= limit]
+        after = [choice for choice in self.possible[at + 1 :] if not choice.run.known and merit(choice) > limit]
         return [*before, best, *after]
 
     def next_run(self) -> Run:
         """Return the most promising run that is not known; there is one unless the cell is settled."""
-        return max((c for c in self.possible if not c.run.known), key=lambda choice: choice.throughput).run
+        return max((c for c in self.possible if not c.run.known), key=self._merit).run
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -252,8 +269,9 @@ class _Plan:
         return [each for each in self._splits[key] if measured is None or each.ranks == measured.ranks]
 
     def _cell(self, w: int, option: Option, splits: Sequence[Split]) -> Cell:
-        instances = self._workloads[w].instances
-        cell = Cell(tuple(Choice(s, self._run(w, option, s), instances or s.side_by_side) for s in splits))
+        workload = self._workloads[w]
+        choices = (Choice(s, self._run(w, option, s), workload.instances or s.side_by_side) for s in splits)
+        cell = Cell(tuple(choices), workload.deadline)
         for choice in cell.choices:
             choice.run.cells.append(cell)
         return cell

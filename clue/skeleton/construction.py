@@ -17,7 +17,7 @@ from clue.skeleton.parameters import Parameters
 from clue.skeleton.scaling import LATENCY, Scaled, scaled
 from clue.skeleton.signature import Signature, signature_of
 from clue.skeleton.times import Times
-from clue.trace import Trace
+from clue.trace import Op, Trace
 from clue.trace.columns import checksum
 
 #: Similarity thresholds that are tried, one after the other, until a signature is short enough.
@@ -32,7 +32,8 @@ class DominantSequence:
     """The sequence of events that makes most of an application: an iteration of one of its loops.
 
     Attributes:
-        name: Of its loop: file and line, or the first calls where call sites are not known.
+        name: Of its loop: file and line, or the first calls where call sites are not known; and after how many of its
+            iterations calls recur, if after several.
         iterations: How often the application executes it, over all times that the loop is entered.
         seconds: Of one iteration in the recording, the mean.
         share: Of the application's time that all of them take.
@@ -145,18 +146,19 @@ def _scale(trace: Trace, scale: float | None, seconds: float | None, application
 
 def _clustered(parameters: Parameters, scale: float) -> tuple[Clusters, Signature]:
     """Raise the similarity threshold until events fold as much as is wanted (Table 2: Q = K / 2)."""
+    events = int((parameters.events.trace.ops.op != Op.COMPUTE).sum())
     for threshold in THRESHOLDS:
         clusters = Clusters.at(parameters, threshold)
-        signature = signature_of(parameters.events, clusters)
-        if signature.ratio >= scale / 2:
-            break
-    return clusters, signature
+        most = 2 * events / scale if threshold < THRESHOLDS[-1] else math.inf
+        if signature := signature_of(parameters.events, clusters, most):
+            return clusters, signature
+    raise AssertionError("the last signature may be of any length")
 
 
 def _dominant(loops: tuple[Loop, ...], times: Times) -> DominantSequence | None:
     """Return of all loops that make enough of the application that of the shortest iteration."""
     found = [
-        DominantSequence(loop.name, loop.iterations, times.of_runs(loop.runs) / loop.iterations, share)
+        DominantSequence(loop.title, loop.iterations, times.of_runs(loop.runs) / loop.iterations, share)
         for loop in loops
         if (share := times.of_runs(loop.runs) / max(times.application, _NO_TIME)) >= DOMINANT
     ]
@@ -200,8 +202,8 @@ def _shrunk(trace: Trace, short: Scaled) -> Iterator[Caveat]:
         yield Caveat(
             About.PROGRAM,
             trace.name,
-            "{count} messages and collective calls of its skeleton stand for less than one of the application each: they "
-            "have fewer bytes, but no less latency, which at {latency} us each is {share} of its time",
+            "{count} messages and collective calls of its skeleton stand for less than one of the application each: "
+            "they have fewer bytes, but no less latency, which at {latency} us each is {share} of its time",
             figures={
                 "count": f"{short.shrunk:,}",
                 "latency": f"{LATENCY * 1e6:g}",

@@ -1,9 +1,9 @@
 """Execution events of a program, and the units that a skeleton keeps or drops as wholes.
 
 A *unit* is what only makes sense together: a message with its send, its receive and the probes that saw it; or the k-th
-collective call on a communicator by all of its members. Waits belong to the units of their requests. What is left of a
-program that ran to its end when units are dropped also runs to its end, whichever they are: the order in which it ran is
-still one in which each call finds what it waits for, and the k-th receive of a channel still takes its k-th send.
+collective call on a communicator by all of its members. Waits belong to the units of their requests. Whatever units are
+dropped from a program that ran to its end, what is left of it also runs to its end: the order in which it ran is still
+one in which each call finds what it waits for, and the k-th receive of a channel still takes its k-th send.
 """
 
 from __future__ import annotations
@@ -155,7 +155,8 @@ def as_computation(ops: Ops, rows: Integers, call: int) -> Ops:
 def begins_request(ops: Ops) -> Mask:
     """Tell which ops begin a request."""
     calls = ops.are(*COLLECTIVES) & (ops.flags & Flag.NONBLOCKING != 0)
-    return (ops.are(Op.ISEND, Op.IRECV, Op.MPROBE) | calls) & (ops.request != NO_REQUEST)
+    begins: Mask = (ops.are(Op.ISEND, Op.IRECV, Op.MPROBE) | calls) & (ops.request != NO_REQUEST)
+    return begins
 
 
 # --- what a skeleton cannot repeat ---
@@ -307,7 +308,8 @@ def _continued(flags: npt.NDArray[np.uint16], calls: Integers, offsets: Integers
     goes_on[1:] = calls[1:] == calls[:-1]
     goes_on[offsets[:-1][offsets[:-1] < len(flags)]] = False
     flag = np.uint16(Flag.CONTINUED)
-    return np.where(goes_on, flags | flag, flags & ~flag).astype(np.uint16)
+    said: npt.NDArray[np.uint16] = np.where(goes_on, flags | flag, flags & ~flag).astype(np.uint16)
+    return said
 
 
 def _numbered(starts: Mask, offsets: Integers) -> Integers:

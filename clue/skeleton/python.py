@@ -157,7 +157,7 @@ class _Writer:
         sizes = ", ".join(self._text(call.numbers["nbytes"]) for call in statement.calls)
         comm, tag = self._comm(first.comm), self._text(first.numbers["tag"])
         where = "True" if first.op == Op.SEND else "False"
-        made = f"along_bits({comm}, ({sizes},), tag={tag}, sends={where})"
+        made = f"along_bits({comm}, [{sizes}], tag={tag}, sends={where})"
         return _said(made, plain(f"{first.site} {first.name}") if first.site else "")
 
     # --- calls ---
@@ -371,9 +371,11 @@ class _Writer:
 
 def _section(title: str, parts: Sequence[str]) -> Iterator[str]:
     yield from ("", f"# --- {title} ---")
+    function = False
     for each in filter(None, parts):
         text = each.strip("\n")
-        yield from ("", "") if text.startswith(("def ", "@")) else ("",)
+        before, function = function, text.startswith(("def ", "@"))
+        yield from ("", "") if before or function else ("",)
         yield from text.splitlines()
     yield ""
 

@@ -388,7 +388,7 @@ int main(int argc, char **argv)
     int size, length, json = 0;
     long repeats = 1;
     double dedicated = 0, *runs, *shares;
-    MPI_Init(&argc, &argv);
+    MPI_Init_thread(&argc, &argv, MPI_THREAD_MULTIPLE, &length); /* as mpi4py does: some libraries wait otherwise */
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     MPI_Comm_size(MPI_COMM_WORLD, &size);
     for (int i = 1; i < argc; i++) {

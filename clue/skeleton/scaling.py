@@ -1,13 +1,13 @@
 """Scaling: an application of which every K-th part is kept (Sodhi, Subhlok, Xu, section 4.3).
 
-Every event begins with a weight of 1/K. Of a loop of I iterations of weight w < 1, outer loops first, ⌊wI⌋ are kept as they
-are, and one more gets what is left of the division as the weight of all that is in it, so that loops in it are treated
-alike. Iterations that are kept lie evenly along the loop: each is taken from a stratum of 1/w iterations. What differs in
-its calls is taken as often as it occurs, and of those alike the one whose bytes are nearest the stratum's mean.
+Every event begins with a weight of 1/K. Of a loop of I iterations of weight w < 1, outer loops first, ⌊wI⌋ are kept as
+they are, and one more gets what is left of the division as the weight of all that is in it, so that loops in it are
+treated alike. Iterations that are kept lie evenly along the loop: each is taken from a stratum of 1/w iterations. What
+differs in its calls is taken as often as it occurs, and of those alike such that bytes add up to what they should.
 
-What is left has a weight below 1: of equal units, wherever they are, as many as their weights add up to are kept as they
-are, evenly again, and one more with its bytes times what is left. (The paper keeps all that are left, with their bytes
-divided by K each: the same bytes in more messages.)
+What is left has a weight below 1: of equal units, wherever they are, as many as their weights add up to are kept as
+they are, evenly again, and one more with its bytes times what is left. (The paper keeps all that are left, with their
+bytes divided by K each: the same bytes in more messages.)
 
 Ranks of a loop that wait in one direction only, a pipeline, take a while until all are at work, however many iterations
 follow. Where they were further apart than the latencies of all messages of the loop, all iterations are kept, with the
@@ -30,9 +30,9 @@ from clue.skeleton.events import COMPUTE, NONE, SENDS, Events, Integers, Mask, a
 from clue.skeleton.loops import Loop
 from clue.skeleton.parameters import Doubles, Parameters
 from clue.skeleton.times import Times
-from clue.steady.cuts import Sums, ranks_of, scrambled
+from clue.steady.cuts import ranks_of
 from clue.steady.iterations import Stretch
-from clue.steady.steadiness import is_coupled, per_iteration
+from clue.steady.steadiness import called, is_coupled, per_iteration, shapes
 from clue.trace import Op, Trace
 from clue.trace.head import RankHead
 
@@ -133,7 +133,7 @@ def weigh(parameters: Parameters, loops: Sequence[Loop], times: Times, scale: fl
     trace = parameters.events.trace
     ops = trace.ops
     of, single, levelled = np.full(len(ops), 1 / scale), np.zeros(len(ops), np.bool_), 0
-    shapes = scrambled(ops.op, ops.peer, ops.comm, ops.site)
+    calls = called(trace)
     for run in (run for loop in loops for run in loop.runs):
         weight = float(of[run.bounds[0, 0]])
         if not 0 < weight < 1 or run.iterations == 1 or single[run.bounds[0, 0]]:
@@ -146,8 +146,9 @@ def weigh(parameters: Parameters, loops: Sequence[Loop], times: Times, scale: fl
             for each in rows:
                 single[each] = True
             continue
-        kinds = np.unique(_by_iteration(shapes, run), return_inverse=True)[1].ravel()
-        kept, rest = sample(kinds, sum(per_iteration(parameters.nbytes, run)), weight)
+        kinds = np.unique(shapes(calls, run), return_inverse=True)[1].ravel()
+        nbytes = np.sum(list(per_iteration(parameters.nbytes, run)), axis=0)
+        kept, rest = sample(kinds, nbytes, weight)
         iterations = np.zeros(run.iterations)
         iterations[kept] = 1.0
         if rest >= 0:
@@ -155,12 +156,6 @@ def weigh(parameters: Parameters, loops: Sequence[Loop], times: Times, scale: fl
         for each, bounds in zip(rows, run.bounds, strict=True):
             of[each] = np.repeat(iterations, np.diff(bounds))
     return Weights(of, single, levelled)
-
-
-def _by_iteration(shapes: Sums, run: Stretch) -> Sums:
-    """Return a number for each iteration, equal where all ranks make the same calls."""
-    ranks = (scrambled(of_rank, np.full(1, rank)) for rank, of_rank in enumerate(per_iteration(shapes, run)))
-    return np.sum(list(ranks), axis=0, dtype=np.uint64)
 
 
 def _fills(trace: Trace, run: Stretch, times: Times) -> bool:
@@ -189,14 +184,14 @@ def sample(kinds: Integers, nbytes: Integers, weight: float) -> tuple[Integers, 
     if not kinds.any() and (nbytes == nbytes[0]).all():
         kept = np.ceil((edges[:-1] + edges[1:]) / 2 - 1).astype(np.int64)
         free = np.delete(np.arange(iterations), kept)
-        return kept, int(_nearest(free, (edges[-1] + iterations) / 2)) if left else -1
+        return kept, _nearest(free, float(edges[-1] + iterations) / 2) if left else -1
     strata = _Strata(kinds, nbytes, weight)
     kept = np.array([strata.take(begin, end) for begin, end in pairwise(edges.tolist())], np.int64)
     return kept, strata.take(float(edges[-1]), float(iterations)) if left else -1
 
 
-def _nearest(iterations: Integers, middle: float) -> Integers:
-    return iterations[np.abs(iterations + 0.5 - middle).argmin()]
+def _nearest(iterations: Integers, middle: float) -> int:
+    return int(iterations[np.abs(iterations + 0.5 - middle).argmin()])
 
 
 class _Strata:
@@ -210,23 +205,25 @@ class _Strata:
 
     def __init__(self, kinds: Integers, nbytes: Integers, weight: float) -> None:
         self.kinds, self.nbytes, self.weight = kinds, nbytes, weight
-        #: How many of each kind ought to have been taken by now, less those that have.
+        #: How many of each kind, and how many bytes, ought to have been taken by now, less what has been.
         self.owed = np.zeros(int(kinds.max()) + 1)
+        self.bytes_owed = 0.0
         self.free = np.ones(len(kinds), np.bool_)
 
     def take(self, begin: float, end: float) -> int:
-        """Take the iteration that is owed most, of these the one whose bytes are nearest the mean, or the middle."""
+        """Take an iteration of the kind that is owed most: the one nearest the bytes owed, or else the middle."""
         first, last = (int(np.ceil(edge - 0.5)) for edge in (begin, end))
         self.owed += np.bincount(self.kinds[first:last], minlength=len(self.owed)) * self.weight
+        self.bytes_owed += float(self.nbytes[first:last].sum()) * self.weight
         some = first + np.flatnonzero(self.free[first:last])
         if not len(some):
             some = np.flatnonzero(self.free)
         owed = self.owed[self.kinds[some]]
         some = some[owed >= owed.max() - _SLACK]
-        mean = self.nbytes[first:last].mean() if last > first else 0.0
-        far, off = np.abs(self.nbytes[some] - mean), np.abs(some + 0.5 - (begin + end) / 2)
+        far, off = np.abs(self.nbytes[some] - self.bytes_owed), np.abs(some + 0.5 - (begin + end) / 2)
         taken = int(some[np.lexsort((off, far))[0]])
         self.owed[self.kinds[taken]] -= 1
+        self.bytes_owed -= float(self.nbytes[taken])
         self.free[taken] = False
         return taken
 
@@ -266,7 +263,7 @@ def _grouped(begins: Mask, weight: Doubles) -> Doubles:
     reached = np.floor(so_far * (whole / total)[group] + 0.5)
     before = np.append(0.0, reached[:-1])
     before[firsts] = 0.0
-    share = (reached > before).astype(np.float64)
+    share: Doubles = (reached > before).astype(np.float64)
     free = np.maximum.reduceat(np.where(share == 0, np.arange(len(weight)), -1), firsts)
     some = (left > _SLACK) & (free >= firsts)
     share[free[some]] = left[some]
@@ -275,7 +272,7 @@ def _grouped(begins: Mask, weight: Doubles) -> Doubles:
 
 def _of_rows(events: Events, share: Doubles) -> Doubles:
     """Return how much of each row is kept: a wait as much as any of its requests."""
-    rows = np.where(events.unit == NONE, 0.0, share[events.unit] if events.units else 0.0)
+    rows: Doubles = np.where(events.unit == NONE, 0.0, share[events.unit] if events.units else 0.0)
     np.maximum.at(rows, events.named.row, share[events.unit[events.named.start]])
     return rows
 
@@ -291,7 +288,8 @@ def _alone(trace: Trace, rows: Doubles, scale: float) -> Integers:
     kept = np.bincount(cell, rows > 0, cells)
     order = np.lexsort((trace.bursts, cell))
     lasts = order[np.flatnonzero(np.diff(cell[order], append=-1))]
-    return lasts[(due[cell[lasts]] >= 0.5) & (kept[cell[lasts]] == 0)]
+    alone: Integers = lasts[(due[cell[lasts]] >= 0.5) & (kept[cell[lasts]] == 0)]
+    return alone
 
 
 def _cells(trace: Trace) -> Integers:

@@ -1,17 +1,18 @@
 """The signature of an application: its events as symbols, folded into loops (Sodhi, Subhlok, Xu, section 4.2).
 
 Every cluster of events is a symbol; waits are told apart by their call and by how many requests they name. Computation
-between events is no symbol. The compression ratio is Q = events / symbols that are left, of all ranks together, where the
-paper takes one rank for all.
+between events is no symbol. The compression ratio is Q = events / symbols that are left, of all ranks together;
+the paper takes one rank for all.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import math
 from dataclasses import dataclass
 from itertools import pairwise
 
 import numpy as np
+import numpy.typing as npt
 
 from clue.skeleton.clustering import Clusters
 from clue.skeleton.events import NONE, SENDS, Events, Integers
@@ -19,6 +20,8 @@ from clue.structure.loops import Place, fold, signature, split
 from clue.trace import COLLECTIVES, ROOTED, Op
 from clue.units import format_size
 
+#: Of the events of a rank this part is folded before all of them.
+_PART = 8
 _LETTERS = "abcdefghijklmnopqrstuvwxyz"
 
 
@@ -30,29 +33,23 @@ class Signature:
         events: The events it was made of.
         programs: Each rank's loops.
         first: Of each symbol of a rank the row of an event that it stands for.
+        symbols: How many symbols all ranks have together.
     """
 
     events: Events
     programs: tuple[Place, ...]
     first: tuple[Integers, ...]
+    symbols: int
 
     @property
     def length(self) -> int:
         """How many events there are, on all ranks, computations left out."""
-        return sum(place.iterations for place in self._symbols())
-
-    @property
-    def symbols(self) -> int:
-        """How many symbols are left of them."""
-        return sum(1 for _ in self._symbols())
+        return int((self.events.trace.ops.op != Op.COMPUTE).sum())
 
     @property
     def ratio(self) -> float:
         """Q, the compression ratio; 1 without any events."""
-        return self.length / max(self.symbols, 1) if self.length else 1.0
-
-    def _symbols(self) -> Iterator[Place]:
-        return (place for program in self.programs for place in program.walk() if not place.is_loop)
+        return self.length / self.symbols if self.symbols else 1.0
 
     def written(self, rank: int = 0) -> str:
         """Return what a rank does as the literature writes it, ``a [(b)^2 g]^3``; :meth:`legend` tells the letters."""
@@ -74,27 +71,53 @@ class Signature:
         return self.written()
 
 
-def signature_of(events: Events, clusters: Clusters) -> Signature:
-    """Fold events into loops, rank by rank."""
+def signature_of(events: Events, clusters: Clusters, most: float = math.inf) -> Signature | None:
+    """Fold events into loops, rank by rank; ``None`` if more than so many symbols are left."""
+    rows, symbol = np.flatnonzero(events.trace.ops.op != Op.COMPUTE), _symbols(events, clusters)
+    programs, firsts, symbols = list[Place](), list[Integers](), 0
+    for a, b in pairwise(np.searchsorted(rows, events.trace.head.offsets).tolist()):
+        numbers, first = _numbered(symbol[rows[a:b]])
+        # What is repeated nowhere takes longest to fold, and shows soon.
+        for part in (numbers[: len(numbers) // _PART], numbers):
+            program = split(fold(part))
+            left = symbols + _size(program)
+            if left > most:
+                return None
+        programs.append(program)
+        firsts.append(rows[a:b][first])
+        symbols = left
+    return Signature(events, tuple(programs), tuple(firsts), symbols)
+
+
+def _symbols(events: Events, clusters: Clusters) -> Integers:
+    """Return a number for each row, equal for equal symbols."""
     ops, own = events.trace.ops, events.unit != NONE
     named = np.bincount(events.named.row, minlength=len(ops))
     cluster = np.where(own, clusters.of[np.where(own, events.unit, 0)] if events.units else 0, -1 - named)
     calls = int(ops.call.max(initial=0)) + 1
-    symbol = ((cluster - cluster.min(initial=0)) * (max(Op) + 1) + ops.op) * calls + ops.call
-    rows = np.flatnonzero(ops.op != Op.COMPUTE)
-    found = [_folded(symbol, rows[a:b]) for a, b in pairwise(np.searchsorted(rows, events.trace.head.offsets).tolist())]
-    return Signature(events, tuple(program for program, _ in found), tuple(first for _, first in found))
+    symbols: Integers = ((cluster - cluster.min(initial=0)) * (max(Op) + 1) + ops.op) * calls + ops.call
+    return symbols
 
 
-def _folded(symbol: Integers, rows: Integers) -> tuple[Place, Integers]:
-    """Fold the events of a rank; returns its loops, and a row of each symbol, as they first appear."""
-    _, first, which = np.unique(symbol[rows], return_index=True, return_inverse=True)
+def _numbered(symbols: Integers) -> tuple[npt.NDArray[np.int32], Integers]:
+    """Number symbols as they first appear; returns where each does, too."""
+    _, first, which = np.unique(symbols, return_index=True, return_inverse=True)
     order = np.argsort(first)
     number = np.empty(len(first), np.int32)
     number[order] = np.arange(len(first))
-    return split(fold(number[which.ravel()])), rows[first[order]]
+    return number[which.ravel()], first[order].astype(np.int64)
+
+
+def _size(program: Place) -> int:
+    """Count the symbols of a program."""
+    left, symbols = [program], 0
+    while left:
+        place = left.pop()
+        symbols += not place.is_loop
+        left += place.body
+    return symbols
 
 
 def _letters(number: int) -> str:
-    """Return a, b, …, z, aa, ab, …"""
+    """Return the letters of a number: a, b, …, z, aa, ab and so on."""
     return (_letters(number // 26 - 1) if number >= 26 else "") + _LETTERS[number % 26]

@@ -39,11 +39,11 @@ class Times:
         some = np.diff(trace.head.offsets) > 0
         begins = np.zeros(trace.ranks)
         if (ops.begin + ops.took).any():
-            ends = (ops.begin + ops.took) * 1e-9
+            ends = (ops.begin + ops.took) * np.float64(1e-9)
             begins[some] = (ops.begin[first[some]] - ops.cpu[first[some]]) * 1e-9
         else:
-            spent = np.append(0.0, np.cumsum(trace.bursts * 1e-9))
-            ends, begins = spent[1:], spent[first]
+            spent = np.cumsum(np.append(0, trace.bursts))
+            ends = (spent[1:] - np.repeat(spent[first], np.diff(trace.head.offsets))) * np.float64(1e-9)
         took = np.zeros(trace.ranks)
         took[some] = ends[np.array(trace.head.offsets[1:])[some] - 1] - begins[some]
         wall = max((each.wall for each in trace.head.rank_heads), default=0.0)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from itertools import groupby
 
 import numpy as np
@@ -119,7 +120,7 @@ class _Tree:
         along: list[Call] = []
         for at, node in enumerate(nodes):
             if not _is_once(node) or node.symbol == LOOP:
-                yield self._loop(node, around, names)
+                yield from _unrolled(self._loop(node, around, names))
             elif self._flags(node) & BITS and at + 1 < len(nodes) and self._goes_on(nodes[at + 1]):
                 along.append(self._call(node, _levels(node, around), names))
             else:
@@ -252,12 +253,18 @@ class _Tree:
         if members != found or any(len(each) != 1 for each in members.values()):
             self._numbered = self._numbered or self._op(node) in COLLECTIVES or self._op(node) in _PARTNERED
             return Numbered(self._number(node.numbers["comm"], levels, names))
-        name = _identifier(self._trace.head.communicators[numbers[0]].name, numbers[0])
-        known = self._named.setdefault(name, numbers)
-        if known != numbers:
-            name = f"{name}_to_{numbers[-1]}_of_{len(numbers)}"
-            self._named[name] = numbers
-        return Named(name)
+        return Named(self._name(numbers, {rank: each.pop() for rank, each in found.items()}))
+
+    def _name(self, numbers: tuple[int, ...], of: Mapping[int, int]) -> str:
+        """Return the name of communicators, of which each rank is in the one that it needs and in no other."""
+        communicators = self._trace.head.communicators
+        for name, known in self._named.items():
+            if all([each for each in known if rank in communicators[each].group] == [of[rank]] for rank in of):
+                return name
+        name = _identifier(communicators[numbers[0]].name, numbers[0])
+        name += f"_{len(self._named)}" if name in self._named else ""
+        self._named[name] = numbers
+        return name
 
     def _members(self, node: Node, rank: int, levels: tuple[Integers, ...]) -> tuple[Integers, Integers]:
         """Return a rank's own rank in the communicator of a call, and how many members that has, each time."""
@@ -394,6 +401,38 @@ def _levels(node: Node, around: _Around) -> _Around:
 
 def _is_once(node: Node) -> bool:
     return all(each == _ONCE for each, _ in node.repeated)
+
+
+def _unrolled(loop: Loop) -> tuple[Statement, ...]:
+    """Return what a loop of one call does twice as two calls, where they differ."""
+    calls = [each for each in loop.body if isinstance(each, Call)]
+    if loop.times != Sum(2) or not loop.variable or len(loop.body) != 1 or not calls:
+        return (loop,)
+    return tuple(_in_iteration(calls[0], loop.variable, i) for i in range(2))
+
+
+def _in_iteration(call: Call, variable: str, value: int) -> Call:
+    numbers = {name: _at(each, variable, value) for name, each in call.numbers.items()}
+    comm = Numbered(_at(call.comm.number, variable, value)) if isinstance(call.comm, Numbered) else call.comm
+    return replace(call, comm=comm, numbers=numbers)
+
+
+def _at(expression: Expression, variable: str, value: int) -> Expression:
+    """Return an expression in some iteration of a loop."""
+    if isinstance(expression, Sum):
+        steps = sum(step for name, step in expression.terms if name == variable)
+        base = expression.base + steps * value
+        terms = tuple(term for term in expression.terms if term[0] != variable)
+        if expression.modulus and not terms:
+            return Sum((base - expression.least) % expression.modulus + expression.least)
+        return replace(expression, base=base, terms=terms)
+    if isinstance(expression, ByRank):
+        return ByRank(tuple((ranks, _at(each, variable, value)) for ranks, each in expression.cases))
+    if isinstance(expression, Neighbour):
+        distance = _at(expression.distance, variable, value)
+        assert isinstance(distance, Sum)
+        return replace(expression, distance=distance)
+    return Perhaps(_at(expression.partner, variable, value)) if isinstance(expression, Perhaps) else expression
 
 
 def _lists(node: Node) -> bool:

@@ -1,4 +1,4 @@
-"""Programs to make skeletons of: random ones that a skeleton can repeat, and a pipeline with the times of a recording."""
+"""Programs to make skeletons of: random ones that a skeleton can repeat, and a pipeline with recorded times."""
 
 from __future__ import annotations
 

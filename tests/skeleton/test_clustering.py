@@ -83,7 +83,7 @@ def test_sizes_of_reductions_stay_whole_elements() -> None:
     parameters = Parameters.of(Events.of(built.build()))
     clusters = Clusters.at(parameters, 0.3)
     assert set(clusters.nbytes.tolist()) == {4000}
-    assert set(parameters.sizes.whole(clusters.nbytes * 0.075).tolist()) == {1000}
+    assert set(parameters.sizes.whole(clusters.nbytes * np.float64(0.075)).tolist()) == {1000}
 
 
 @given(sizes=st.lists(st.integers(0, 5000), min_size=1, max_size=40), threshold=st.sampled_from([0.01, 0.05, 0.1, 0.2]))

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
 from clue.errors import SkeletonError
+from clue.kernel import engine_for, simulate
 from clue.skeleton import construct
 from clue.trace import Op, Trace, TraceBuilder
 from clue.trace.builder import RankBuilder
+from tests.kernel.cases import machine
 from tests.steady.programs import looped
 from tests.steady.test_simulate import ping_pong
 
@@ -126,6 +129,15 @@ def test_lengths_that_make_no_sense_are_refused(length: dict[str, float], messag
     with pytest.raises(SkeletonError) as raised:
         construct(TRACE, **length)  # type: ignore[arg-type]
     assert raised.value.faults == (message,)
+
+
+def test_a_skeleton_is_a_trace(tmp_path: Path) -> None:
+    """It is written and read like any other, and both engines replay it alike."""
+    short = construct(TRACE, scale=30)
+    again = Trace.open(short.trace.save(tmp_path / "short.clue"))
+    replayed = simulate(again, machine(2), engine="reference")
+    assert replayed.ranks == simulate(short.trace, machine(2), engine="auto").ranks
+    assert simulate(again, machine(2), engine=engine_for(10**6, "auto")).ranks == replayed.ranks
 
 
 def test_flops_are_divided_too() -> None:

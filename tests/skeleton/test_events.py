@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from clue.errors import SkeletonError
 from clue.kernel import simulate
-from clue.skeleton.events import NONE, Events
+from clue.skeleton.events import NONE, Events, Integers, Mask
 from clue.trace import ANY, NO_REQUEST, PROC_NULL, Flag, Op, Trace, TraceBuilder
 from tests.kernel.cases import machine
 from tests.skeleton.programs import repeatable, site
@@ -27,7 +27,7 @@ def only(events: Events, units: list[int]) -> Trace:
     return events.excerpt(np.flatnonzero(_with_waits(events, units))).trace
 
 
-def _with_waits(events: Events, units: list[int]) -> np.ndarray[tuple[int], np.dtype[np.bool_]]:
+def _with_waits(events: Events, units: list[int]) -> Mask:
     rows = np.isin(events.unit, units)
     rows[events.named.row[np.isin(events.unit[events.named.start], units)]] = True
     return rows
@@ -196,9 +196,10 @@ def test_no_computation_is_lost(seed: int) -> None:
     trace = repeatable(seed)
     found = Events.of(trace).trace
 
-    def spent(of: Trace, more: int | np.ndarray[tuple[int], np.dtype[np.int64]]) -> list[int]:
+    def spent(of: Trace, bursts: Integers) -> list[float]:
         ranks = np.repeat(np.arange(of.ranks), np.diff(of.head.offsets))
         cells = ranks * len(of.head.regions) + of.ops.region
-        return np.bincount(cells, of.bursts + more, of.ranks * len(of.head.regions)).astype(int).tolist()
+        return [float(each) for each in np.bincount(cells, bursts, of.ranks * len(of.head.regions))]
 
-    assert spent(found, 0) == spent(trace, np.where(trace.ops.are(Op.PACK), trace.ops.took, 0))
+    packing = np.where(trace.ops.are(Op.PACK), trace.ops.took, 0)
+    assert spent(found, found.bursts) == spent(trace, trace.bursts + packing)

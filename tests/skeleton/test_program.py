@@ -219,6 +219,14 @@ def test_skeletons_of_random_programs_run(seed: int, tmp_path: Path) -> None:
     assert exchanged_of(again, "program") == exchanged_of(trace)
 
 
+@pytest.mark.skipif(mpicc() is None, reason="a compiler of programs with MPI must be there")
+@pytest.mark.parametrize("seed", [0, 3, 4])
+def test_skeletons_of_random_programs_run_in_c(seed: int, tmp_path: Path) -> None:
+    """To their end, twice."""
+    trace = construct(repeatable(seed), scale=1 + seed % 3).trace
+    assert len(document_of(ran([str(compiled(trace, tmp_path))], trace.ranks, "--json", "--repeats", "2"))["runs"]) == 2
+
+
 def plainly(call: tuple[object, ...]) -> tuple[object, ...]:
     """Return a call without what random programs say of collectives that no real one does."""
     return (call[0], *call[2:4]) if call[0] in COLLECTIVES else call

@@ -148,3 +148,14 @@ def test_bursts_of_a_program_are_those_of_its_trace() -> None:
         done = [place.bursts[rank][i % len(place.bursts[rank])] for i in range(100)]
         assert len(place.bursts[rank]) == 16
         assert sum(done) == pytest.approx(sum(1000 * (i * i % 37 + rank) for i in range(100)), rel=1e-12)
+
+
+def test_two_calls_that_differ_are_no_loop() -> None:
+    """Two broadcasts as lower-case bcast makes them: each with its own size and type."""
+    built = TraceBuilder(2, "app.py")
+    for own in built:
+        own.collective(Op.BCAST, 8, root=1, element=8)
+        own.collective(Op.BCAST, 117, root=1, element=1)
+    trace = built.build()
+    text = python_program(statements_of(trace), about(trace))
+    assert "    world.Bcast([room, 1, MPI.DOUBLE], root=1)\n    world.Bcast([room, 117, MPI.BYTE], root=1)\n" in text

@@ -24,7 +24,14 @@ def signature(names: list[str], ranks: int = 1, threshold: float = 0.0) -> Signa
             own.compute(0.001)
             own.collective(Op.BCAST, 1000 * (1 + known.index(name)))
     parameters = Parameters.of(Events.of(built.build()))
-    return signature_of(parameters.events, Clusters.at(parameters, threshold))
+    return folded(parameters, threshold)
+
+
+def folded(parameters: Parameters, threshold: float = 0.0) -> Signature:
+    """Return the signature of events, however long."""
+    found = signature_of(parameters.events, Clusters.at(parameters, threshold))
+    assert found is not None
+    return found
 
 
 def test_the_papers_example() -> None:
@@ -62,7 +69,7 @@ def test_waits_are_told_apart_by_how_many_they_are_for() -> None:
             own.wait(own.isend(1 - rank, nbytes))
         own.wait(own.irecv(1 - rank), own.isend(1 - rank, 1000))
     parameters = Parameters.of(Events.of(built.build()))
-    found = signature_of(parameters.events, Clusters.at(parameters, 0.0))
+    found = folded(parameters)
     assert str(found) == "a b c b d b e b a c f"
 
 
@@ -71,5 +78,16 @@ def test_a_program_without_events_has_a_signature() -> None:
     built = TraceBuilder(2)
     built[0].compute(1.0)
     parameters = Parameters.of(Events.of(built.build()))
-    found = signature_of(parameters.events, Clusters.at(parameters, 0.0))
+    found = folded(parameters)
     assert (str(found), found.ratio) == ("", pytest.approx(1.0))
+
+
+def test_a_signature_that_is_too_long_is_not_made() -> None:
+    """Of 26 different events more than 25 symbols are left."""
+    built = TraceBuilder(1)
+    for i in range(26):
+        built[0].collective(Op.BCAST, 1000 * i)
+    parameters = Parameters.of(Events.of(built.build()))
+    clusters = Clusters.at(parameters, 0.0)
+    assert signature_of(parameters.events, clusters, 25) is None
+    assert signature_of(parameters.events, clusters, 26) is not None
