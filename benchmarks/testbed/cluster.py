@@ -51,7 +51,8 @@ _VECTORS = {
 }
 #: How long a core is watched, to find how fast it is at its best, seconds.
 _WATCHED = 3.0
-#: Frames in bytes, large where links are fast: each costs this computer some 30 us, whatever its size.
+#: Frames in bytes, large where all hosts' links are fast: each costs this computer some 30 us, whatever its size. A
+#: link that is idle lets one pass at once, which on a slow link would be many a whole message.
 _FRAME, _LARGE_FRAME, _FAST = 1500, 9000, 5e6
 
 
@@ -158,7 +159,7 @@ def shares_memory(name: str) -> bool:
 
 
 def _frame(hosts: Sequence[Host]) -> int:
-    return _LARGE_FRAME if any(host.bandwidth is None or host.bandwidth > _FAST for host in hosts) else _FRAME
+    return _LARGE_FRAME if all(host.bandwidth is None or host.bandwidth > _FAST for host in hosts) else _FRAME
 
 
 def _build_switch(name: str, frame: int) -> None:

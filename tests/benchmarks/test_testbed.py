@@ -88,6 +88,12 @@ def test_cores_have_as_much_to_do_as_each_other() -> None:
     assert cluster.deal_cores(pairs, [0, 1]) == {None: [0, 1], 0: [0, 1], 1: [1, 0]}
 
 
+def test_frames_are_small_where_any_link_is_slow() -> None:
+    """What an idle link lets pass at once is a frame: 9000 B of a message would pass a slow link as if it were fast."""
+    fast, slow = Host(0, 20.0, 2, 0, 125e6), Host(1, 20.0, 2, 0, 1.25e6)
+    assert [cluster._frame(hosts) for hosts in ([fast], [fast, slow], [slow])] == [9000, 1500, 1500]
+
+
 def test_a_port_has_half_of_its_switchs_memory() -> None:
     """Three hosts and a cable are four ports in a rack; two racks and a host are three at the switch between them."""
     racks = Rack("a"), Rack("b")
