@@ -160,8 +160,7 @@ def weigh(parameters: Parameters, loops: Sequence[Loop], times: Times, scale: fl
 
 def _fills(trace: Trace, run: Stretch, times: Times) -> bool:
     """Tell whether a loop is a pipeline that takes longer to fill than its messages take beside their bytes."""
-    sends = trace.ops.are(*SENDS)
-    messages = max(int(sends[bounds[0] : bounds[-1]].sum()) for bounds in run.bounds)
+    messages = max(int(trace.ops[bounds[0] : bounds[-1]].are(*SENDS).sum()) for bounds in run.bounds)
     return messages > 0 and times.apart(run) > messages * LATENCY and not is_coupled(trace, run)
 
 

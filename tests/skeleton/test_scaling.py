@@ -292,6 +292,25 @@ def test_all_ranks_cut_the_same_iterations(seed: int, scale: float, iterations: 
         assert all(each == first for each in others)
 
 
+def test_iterations_with_a_message_under_way_count_as_one() -> None:
+    """What is sent in an even iteration is received in the odd one behind it: 50 pairs, of which K = 10 keeps 5."""
+
+    def body(own: RankBuilder, rank: int, i: int) -> None:
+        own.compute(0.01)
+        if i % 2 == 0 and rank == 0:
+            own.send(1, 100)
+        own.collective(Op.ALLREDUCE, 8)
+        if i % 2 == 1 and rank == 1:
+            own.recv(0)
+
+    trace = looped(2, 100, body)
+    (loop,) = loops_of(Events.of(trace).trace)
+    assert (loop.iterations, loop.period) == (50, 1)
+    short = construct(trace, scale=10)
+    assert short.trace.ops.op.tolist().count(Op.ALLREDUCE) == 2 * 10
+    assert short.trace.ops.nbytes[short.trace.ops.op == Op.SEND].tolist() == [100] * 5
+
+
 # --- pipelines ---
 
 
