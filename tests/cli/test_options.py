@@ -165,6 +165,11 @@ WITHOUT_EFFECT = {
         **dict.fromkeys(("--size", "--use", "--json"), ALWAYS),
     },
     "model best": dict.fromkeys(("--machine", "--size", "--processes", "--top", "--replay", "--json"), ALWAYS),
+    "skeleton make": dict.fromkeys(
+        ("--seconds", "--scale", "--shortest", "-o", "--language", "--trace", "--memory", "--work")
+        + ("--machine", "--json"),
+        ALWAYS,
+    ),
     "schema": {},
     "cache": {"--clear": ALWAYS, "--json": ALWAYS},
     "calibrate network": {
