@@ -32,6 +32,8 @@ Mask = npt.NDArray[np.bool_]
 
 #: Sizes of elements that MPI has numbers of.
 ELEMENTS = (1, 2, 4, 8, 16)
+#: Bursts of places that have shorter ones in the mean are done with the next, ns: a statement takes about as long.
+SHORT = 2000.0
 #: What an element has whose size the trace does not know.
 _UNKNOWN = 8
 #: Calls that reduce vectors, and all whose data are elements, which no algorithm may cut.
@@ -89,7 +91,7 @@ def lower(trace: Trace) -> Lowered:
     kept = np.ones(len(ops), np.bool_)
     kept[one[:, None] + (1, 2)] = kept[half + 1] = False
     rows = np.cumsum(kept) - 1
-    bursts = np.bincount(rows, trace.bursts, minlength=int(kept.sum())).astype(np.int64)
+    bursts = np.bincount(rows, _carried(trace, ranks), minlength=int(kept.sum())).astype(np.int64)
     narrow = {name: columns[name][kept].astype(kind) for name, kind, _ in COLUMNS}
     sums = np.concatenate([[0], np.cumsum(count)])
     head = replace(
@@ -100,6 +102,23 @@ def lower(trace: Trace) -> Lowered:
         typical=None,
     )
     return Lowered(Trace(head, Ops(**narrow, extras=extras)), bursts, pending)
+
+
+def _carried(trace: Trace, ranks: Integers) -> Integers:
+    """Return the burst of each op, ns, where short ones have gone to the next of the same rank that is not short.
+
+    A statement that computes takes a while itself, longer than a burst between two calls in a row. What a burst is, its
+    place says: short are those of a place that has short ones in the mean.
+    """
+    ops = trace.ops
+    place = np.unique(np.stack([ops.site, ops.op, ops.call, ops.region, ops.flags]), axis=1, return_inverse=True)[1]
+    place = place.ravel()
+    mean = np.bincount(place, trace.bursts) / np.bincount(place)
+    lasts = np.array(trace.head.offsets[1:], np.int64)[ranks] - 1
+    there = np.where(mean[place] >= SHORT, np.arange(len(ops)), lasts.max(initial=0))
+    following = np.minimum(np.minimum.accumulate(there[::-1])[::-1], lasts)
+    carried: Integers = np.bincount(following, trace.bursts, minlength=len(ops)).astype(np.int64)
+    return carried
 
 
 def ranks_of(trace: Trace) -> Integers:

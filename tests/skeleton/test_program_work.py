@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from clue.errors import UsageError
 from clue.skeleton import kernels
 from clue.skeleton.calibration import calibrated, calibrated_c
+from clue.skeleton.lowering import lower
 from clue.skeleton.work import MOST, UNKNOWN, characters, spread
 from clue.trace import Op, Trace, TraceBuilder
 
@@ -100,3 +101,24 @@ def test_whole_pieces_are_done_and_what_is_left_is_owed() -> None:
         assert done == [0, 0, 0, 1, 1, 1, 1, 1, 1, 1]
     finally:
         del kernels.OWED[done.append]
+
+
+def test_short_bursts_are_done_with_the_next() -> None:
+    """Rank 0 computes 100, 1 and 50 us before three calls in turn: the 1 us are done with the 50, and the last stay."""
+    built = TraceBuilder(2, "app.py")
+    one, other = built
+    for _ in range(3):
+        one.compute(100e-6)
+        one.send(1, 8)
+        one.compute(1e-6)
+        one.collective(Op.BARRIER)
+        one.compute(50e-6)
+        one.collective(Op.ALLREDUCE, 8)
+        other.recv(0)
+        other.collective(Op.BARRIER)
+        other.collective(Op.ALLREDUCE, 8)
+    one.compute(0.5e-6)
+    lowered = lower(built.build())
+    first = lowered.bursts[slice(*lowered.trace.head.offsets[:2])].tolist()
+    assert first == [100_000, 0, 51_000] * 3 + [500]
+    assert lowered.bursts.sum() == 453_500
