@@ -34,6 +34,7 @@ from clue.cli.options import (
 from clue.cli.programs import options_first
 from clue.cli.run_arguments import add_run
 from clue.cli.signals import ending_at_once
+from clue.cli.skeleton_arguments import add_make, skeletons_first
 from clue.cli.validate_arguments import add_validate
 from clue.formats import FORMATS, Kind
 
@@ -47,7 +48,7 @@ _VALUED = {"run": run_arguments.VALUED, "extrapolate": extrapolate_arguments.VAL
 def parse_arguments(argv: Sequence[str] | None) -> argparse.Namespace:
     """Parse the command line; ``run`` of what it returns is the command."""
     words = sys.argv[1:] if argv is None else list(argv)
-    return command_line().parse_args(options_first(words, _VALUED))
+    return command_line().parse_args(options_first(skeletons_first(words), _VALUED))
 
 
 def command_line() -> argparse.ArgumentParser:
@@ -63,6 +64,7 @@ def command_line() -> argparse.ArgumentParser:
     add_forecast(commands, _command("forecast"))
     add_validate(commands, _command("validate"))
     _add_model(commands)
+    _add_skeleton(commands)
     return parser
 
 
@@ -81,6 +83,12 @@ def _add_model(commands: Commands) -> None:
     for add in (add_fit, add_show, add_predict, add_best):
         add(kinds, _command("model"))
     add_graph(kinds, _command("model_graph"))
+
+
+def _add_skeleton(commands: Commands) -> None:
+    command = commands.add_parser("skeleton", help="make a short program that stands for a long one, wherever it runs")
+    kinds = command.add_subparsers(metavar="TRACE | WHAT", required=True)
+    add_make(kinds, _command("skeleton"))
 
 
 def _add_record(commands: Commands) -> None:

@@ -165,6 +165,10 @@ WITHOUT_EFFECT = {
         **dict.fromkeys(("--size", "--use", "--json"), ALWAYS),
     },
     "model best": dict.fromkeys(("--machine", "--size", "--processes", "--top", "--replay", "--json"), ALWAYS),
+    "skeleton make": {
+        **dict.fromkeys(("--seconds", "--scale", "--shortest", "-o", "--language", "--trace"), ALWAYS),
+        **dict.fromkeys(("--memory", "--work", "--machine", "--json"), ALWAYS),
+    },
     "schema": {},
     "cache": {"--clear": ALWAYS, "--json": ALWAYS},
     "calibrate network": {
