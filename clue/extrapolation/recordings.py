@@ -150,7 +150,13 @@ class _Trial:
         return all(map(self._made, self._smallest())) and (not try_all or all(map(self._made, self._that_fit())))
 
     def plan(self, repeats: int, tried: bool) -> Plan:
-        """Return the plan by all that is known."""
+        """Return the plan by all that is known.
+
+        Raises:
+            RecordError: If nothing was recorded.
+        """
+        if not self._samples():
+            raise RecordError(list(dict.fromkeys(self.why.values())))
         found = planned(
             self.target,
             self._samples(),
@@ -195,9 +201,9 @@ class _Trial:
         return None if role is None else self.wanted.get(role)
 
     def _recordable(self) -> list[Wanted]:
-        """Return what is wanted, the smallest first."""
+        """Return what is wanted, the smallest first; where nothing is left of that, what was recorded."""
         further = {each for each in self.further if self.said.holds(each.size, each.ranks)} - self.why.keys()
-        return sorted({*self.wanted.values(), *further})
+        return sorted({*self.wanted.values(), *further} or self.taken.keys())
 
     def _smallest(self) -> Iterator[Wanted]:
         """Yield each size on its smallest number of ranks, as long as that takes little."""

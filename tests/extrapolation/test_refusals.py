@@ -185,6 +185,15 @@ def test_a_program_that_takes_nothing_is_said_to() -> None:
     }
 
 
+def test_what_was_recorded_is_kept_where_nothing_else_seems_to_be_taken(monkeypatch: pytest.MonkeyPatch) -> None:
+    """And where nothing was, the plan ends with what the program did."""
+    monkeypatch.setattr(recordings, "demands", lambda *_: Admissible.parse(["size=999983*k"]).demands)
+    plan = carried_out(monkeypatch, Program(lambda _, p: p == 4), Wanted(1000, 64))
+    assert {each.ranks for each in plan.recordings} == {4}
+    with pytest.raises(RecordError, match="must end well, got exit status 1"):
+        carried_out(monkeypatch, Program(never), Wanted(1000, 64))
+
+
 def test_a_program_that_fails_at_once_for_another_reason_ends_the_plan(monkeypatch: pytest.MonkeyPatch) -> None:
     """What did something before it failed would fail elsewhere, too."""
     program = Program(always, never)
